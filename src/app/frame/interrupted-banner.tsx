@@ -31,7 +31,7 @@ export function InterruptedBanner(): ReactNode {
     navigate({ ...train, run: manifest.id });
   };
   return (
-    <div className={`flex wrap gap-2 ${styles.interrupted}`} role="status" data-testid="interrupted">
+    <div className={`flex wrap gap-2 align-centre ${styles.interrupted}`} role="status" data-testid="interrupted">
       <p>
         <b>{manifest.title}</b> stopped at step {steps} of {manifest.config.steps},{" "}
         {saved === undefined ? "without a checkpoint" : `checkpoint of step ${saved}`}

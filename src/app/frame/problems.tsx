@@ -63,7 +63,7 @@ export function WarningsDialog(props: {
           <p>
             <button
               type="button"
-              className={`p-0 accent pointer ${styles.step}`}
+              className={`p-0 accent pointer clear borderless ${styles.step}`}
               onClick={() => {
                 props.onOpenChange(false);
                 navigate({ screen: "rollouts", run: null, step: alarm.step, rollout: null });

@@ -7,7 +7,7 @@ import { SCREEN_LIST } from "./screens.tsx";
 export function Rail(): ReactNode {
   const current = useRoute((route) => route.screen);
   return (
-    <nav className={`column-flex p-2 surface ${styles.rail}`} aria-label="Screens">
+    <nav className={`column-flex p-2 surface gap-2px ${styles.rail}`} aria-label="Screens">
       {SCREEN_LIST.map(({ id, label, icon }) => (
         <a
           key={id}

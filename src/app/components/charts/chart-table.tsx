@@ -26,7 +26,7 @@ export function ChartTable(props: {
   const above = items[0]?.start ?? 0;
   const below = rows.getTotalSize() - (items[items.length - 1]?.end ?? 0);
   return (
-    <div ref={scroller} className={`small ${styles.table}`} style={{ height }}>
+    <div ref={scroller} className={`small scroll ${styles.table}`} style={{ height }}>
       <table aria-rowcount={steps.length}>
         <thead>
           <tr>

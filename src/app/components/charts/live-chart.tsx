@@ -107,13 +107,17 @@ export function LiveChart({ spec, source, smoothing, sync, onPick, onRemove }: L
     [found, source, spec],
   );
   return (
-    <section className={`column-flex min-0 ${styles.chart}`} aria-labelledby={titleId} data-testid={`chart-${spec.id}`}>
+    <section
+      className={`column-flex min-0 framed surface ${styles.chart}`}
+      aria-labelledby={titleId}
+      data-testid={`chart-${spec.id}`}
+    >
       <header className={`row ${styles.header}`}>
-        <h2 id={titleId} className={styles.title} title={spec.picked ?? spec.title}>
+        <h2 id={titleId} className={`clip bold ellipsis nowrap ${styles.title}`} title={spec.picked ?? spec.title}>
           {spec.title}
         </h2>
         <ChartHelp title={spec.title} metrics={spec.explains ?? spec.series.map((series) => series.metrics[0] ?? "")} />
-        <span className={`flex tiny muted ${styles.marks}`}>
+        <span className={`flex tiny muted grow ${styles.marks}`}>
           {drawn.nonFinite > 0 && (
             <span className="bad" title="Values that are not finite numbers">
               ▲ {drawn.nonFinite}
@@ -160,12 +164,12 @@ export function LiveChart({ spec, source, smoothing, sync, onPick, onRemove }: L
         <div className="relative">
           <div
             ref={holder}
-            className={styles.plot}
+            className={`full-width clip ${styles.plot}`}
             style={{ height: HEIGHT }}
             role="img"
             aria-label={summary === "" ? `${spec.title}: no values yet` : summary}
           />
-          {found.length === 0 && <p className={`grid small muted ${styles.empty}`}>No values yet</p>}
+          {found.length === 0 && <p className={`grid small muted absolute ${styles.empty}`}>No values yet</p>}
         </div>
       )}
     </section>
@@ -193,7 +197,7 @@ interface LegendProps {
 /** Line sample, label, and the value at the cursor or the newest value. */
 function Legend({ found, spec, source, cursor, theme }: LegendProps): ReactNode {
   return (
-    <ul className={`flex wrap small muted ${styles.legend}`}>
+    <ul className={`flex wrap small muted relative p-0 no-bullets ${styles.legend}`}>
       {spec.series.map((series) => {
         const own = found.find((candidate) => candidate.spec === series);
         if (own === undefined && found.length > 0) return null;

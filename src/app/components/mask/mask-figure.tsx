@@ -71,7 +71,7 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
     <figure className={[styles.figure, props.className].filter(Boolean).join(" ")} style={style}>
       <canvas
         ref={canvas}
-        className={`block full-width ${styles.canvas}`}
+        className={`block full-width absolute ${styles.canvas}`}
         role="img"
         aria-label={label}
         data-zoomed={view.zoom > 1}
@@ -84,7 +84,7 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
         }}
         {...(sync === undefined ? {} : { tabIndex: 0, onKeyDown: (event) => viewKey(event, sync) })}
       />
-      {problem !== null && <span className={`tiny ${styles.note}`}>Picture not available: {problem}</span>}
+      {problem !== null && <span className={`tiny absolute ${styles.note}`}>Picture not available: {problem}</span>}
     </figure>
   );
 }

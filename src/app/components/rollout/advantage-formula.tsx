@@ -29,9 +29,9 @@ export function AdvantageFormula(props: {
     <section className={styles.detail} data-testid="advantage-formula">
       <h3>Advantage</h3>
       {own.zeroSpread ? (
-        <p className={styles.formula}>All rewards of the group are equal: no advantage, nothing to learn</p>
+        <p className={`muted ${styles.formula}`}>All rewards of the group are equal: no advantage, nothing to learn</p>
       ) : (
-        <p className={styles.formula}>
+        <p className={`muted ${styles.formula}`}>
           {fixed(reward, 3)} − {fixed(own.mean, 3)} (group) = {signed(centred, 3)}
           {scaleRewards !== "none" && ` ÷ ${fixed(own.stdUsed + advantageEps, 3)} (${scaleRewards})`} ={" "}
           <b>{signed(rollout.advantage, 3)}</b>

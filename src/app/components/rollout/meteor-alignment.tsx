@@ -6,7 +6,7 @@ import styles from "./reward.module.css";
 export function MeteorAlignment({ detail }: { readonly detail: MeteorDetail }): ReactNode {
   const [marked, setMarked] = useState<number | null>(null);
   return (
-    <div className={styles.alignment}>
+    <div className="grid gap-2">
       <Words name="hypothesis" words={detail.hypothesis} side={0} {...{ detail, marked, setMarked }} />
       <Words name="reference" words={detail.reference} side={1} {...{ detail, marked, setMarked }} />
       <ul className={styles.kinds}>
@@ -32,8 +32,8 @@ interface WordsProps {
 
 function Words({ name, words, side, detail, marked, setMarked }: WordsProps): ReactNode {
   return (
-    <p className={styles.words}>
-      <span className={styles.side}>{name}</span>
+    <p className={`flex wrap align-baseline large ${styles.words}`}>
+      <span className={`muted small ${styles.side}`}>{name}</span>
       {words.map((word, at) => {
         const match = detail.matches.findIndex((candidate) => candidate[side] === at);
         const kind = detail.matches[match]?.[2];

@@ -13,8 +13,8 @@ export function RewardDetails({ rollout }: { readonly rollout: RolloutRecord }):
   const comparison = compareMasks(rollout);
   const { rewarded, watched } = splitTerms(rollout.terms);
   return (
-    <div className={styles.reward}>
-      <table className={styles.termTable}>
+    <div className={`grid gap-4 ${styles.reward}`}>
+      <table className={`full-width ${styles.termTable}`}>
         <TableHead columns={["Term", "Value", "Weight", "Value × weight", "Remark"]} />
         <tbody>
           {rewarded.map((term) => (
@@ -29,7 +29,7 @@ export function RewardDetails({ rollout }: { readonly rollout: RolloutRecord }):
           </tr>
         </tbody>
         {watched.length > 0 && (
-          <tbody className={styles.watched}>
+          <tbody className={`muted ${styles.watched}`}>
             <tr>
               <th scope="rowgroup" colSpan={5}>
                 Measured, not part of the reward
@@ -82,11 +82,11 @@ function IouDetail(props: { readonly title: string; readonly comparison: MaskCom
   return (
     <section className={styles.detail}>
       <h3>{props.title}</h3>
-      <p className={styles.formula}>
+      <p className={`muted ${styles.formula}`}>
         {count(intersection)} px intersection / {count(union)} px union ={" "}
         <b>{union === 0 ? NONE : fixed(intersection / union, 4)}</b>
       </p>
-      <div className={styles.parts} aria-hidden="true">
+      <div className={`flex clip surface-2 ${styles.parts}`} aria-hidden="true">
         <span className={styles.hit} style={{ width: share(intersection) }} />
         <span className={styles.missed} style={{ width: share(missed) }} />
         <span className={styles.extra} style={{ width: share(extra) }} />
@@ -121,7 +121,7 @@ export function MeteorDetails({ detail }: { readonly detail: MeteorDetail }): Re
     <section className={styles.detail}>
       <h3>METEOR</h3>
       <MeteorAlignment detail={detail} />
-      <dl className={styles.numbers}>
+      <dl className={`flex wrap ${styles.numbers}`}>
         {numbers.map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>

@@ -44,7 +44,7 @@ export function WhatIfPanel(props: {
         The rollouts stay as they were sampled; rewards, advantages and the loss of the first pass follow from these
         settings
       </p>
-      <div className={styles.fields}>
+      <div className={`grid gap-2-3 ${styles.fields}`}>
         {keys.map((name) => (
           <Field
             key={name}
@@ -56,7 +56,7 @@ export function WhatIfPanel(props: {
         ))}
       </div>
       {then.problem !== null && <p className="bad">{then.problem}</p>}
-      <p className={`row wrap gap-2-3 ${styles.loss}`} data-testid="what-if-loss">
+      <p className="row wrap gap-2-3 min-control" data-testid="what-if-loss">
         Loss of loop {group.loop} <b>{fixed(now.result?.loss?.loss, 5)}</b>
         {changed && (
           <>

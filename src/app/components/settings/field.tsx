@@ -22,7 +22,7 @@ export function Field(props: { readonly name: SettingKey; readonly value: Value;
   const range = rangeText(setting);
   return (
     <div className={`relative ${styles.field}`} data-changed={changed}>
-      <div className={`row gap-2 ${styles.line}`}>
+      <div className={`row gap-2 min-control ${styles.line}`}>
         <label className="grow medium" htmlFor={id}>
           {setting.label}
         </label>
@@ -119,7 +119,7 @@ function NumberField(props: {
       <span className={`inline-flex align-centre surface round-m ${styles.box}`}>
         <input
           id={id}
-          className={`text-right ${styles.input}`}
+          className={`text-right borderless ${styles.input}`}
           inputMode={setting.kind === "int" ? "numeric" : "decimal"}
           autoComplete="off"
           spellCheck={false}
@@ -143,7 +143,7 @@ function NumberField(props: {
         {setting.unit !== undefined && <span className={`muted small ${styles.unit}`}>{setting.unit}</span>}
       </span>
       {problem !== null && (
-        <span className={`small p-2 bad bad-soft round-m ${styles.problem}`} id={`${id}-problem`} role="alert">
+        <span className={`small p-2 bad bad-soft round-m absolute ${styles.problem}`} id={`${id}-problem`} role="alert">
           {problem}; {numberText(value)} is kept
         </span>
       )}

@@ -102,7 +102,7 @@ export function Select<V extends string>(props: {
 }): ReactNode {
   return (
     <select
-      className={`surface round-m ${styles.select}`}
+      className={`surface round-m min-control ${styles.select}`}
       id={props.id}
       aria-label={props.label}
       aria-describedby={props.describedBy}

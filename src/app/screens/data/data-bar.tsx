@@ -53,7 +53,7 @@ export function DataBar(props: {
       <div className={`row wrap gap-2-3 ${styles.line}`} hidden={props.total === 0}>
         <input
           ref={search}
-          className={`min-0 surface round-m ${styles.search}`}
+          className={`min-0 surface round-m min-control ${styles.search}`}
           type="search"
           placeholder="Search captions"
           aria-label="Search captions"
@@ -125,13 +125,13 @@ function Counts(props: { readonly shown: number }): ReactNode {
         {formatCount(total)} rows
       </span>
       <span>{formatCount(info.images)} pictures</span>
-      <button type="button" className={`accent pointer round-s ${styles.link}`} onClick={() => setOpen("shards")}>
+      <button type="button" className={`accent pointer round-s clear ${styles.link}`} onClick={() => setOpen("shards")}>
         {formatCount(info.files.length)} {info.files.length === 1 ? "shard" : "shards"}, {formatBytes(bytes)}…
       </button>
       {info.skipped.length > 0 && (
         <button
           type="button"
-          className={`accent pointer round-s ${styles.link}`}
+          className={`accent pointer round-s clear ${styles.link}`}
           data-tone="warn"
           data-testid="skipped"
           onClick={() => setOpen("skipped")}
@@ -141,7 +141,7 @@ function Counts(props: { readonly shown: number }): ReactNode {
       )}
       <button
         type="button"
-        className={`accent pointer round-s ${styles.link}`}
+        className={`accent pointer round-s clear ${styles.link}`}
         data-tone={tone}
         data-testid="checks"
         onClick={() => setOpen("checks")}

@@ -67,7 +67,7 @@ export function Gallery(props: {
           list.getVirtualItems().map((item) => (
             <div
               key={item.key}
-              className={`grid ${styles.line}`}
+              className={`grid absolute ${styles.line}`}
               style={{
                 transform: `translateY(${item.start}px)`,
                 height: height - GAP,
@@ -105,7 +105,7 @@ function Tile(props: {
   return (
     <button
       type="button"
-      className={`column-flex min-0 ${styles.tile}`}
+      className={`column-flex min-0 p-0 clip text-left pointer surface framed round-m ${styles.tile}`}
       data-size={props.size}
       aria-pressed={props.pressed}
       tabIndex={props.reachable ? 0 : -1}
@@ -121,7 +121,7 @@ function Tile(props: {
         label={`Row ${row.index + 1}, mask covers ${share} of the picture`}
       />
       {props.size !== "s" && (
-        <span className={`column-flex ${styles.words}`}>
+        <span className={`column-flex gap-2px ${styles.words}`}>
           <span className={`small clip ${styles.caption}`}>{row.caption || "No caption"}</span>
           <span className="flex gap-2 between muted tiny nowrap">
             <span className="clip ellipsis">{row.category.join(", ")}</span>

@@ -52,7 +52,7 @@ export function RowDetail(props: {
       aria-label={`Row ${row.index + 1}`}
       data-testid="row-detail"
     >
-      <header className={`row ${styles.header}`}>
+      <header className={`row gap-2px ${styles.header}`}>
         <h2>Row {formatCount(row.index + 1)}</h2>
         <span className="grow clip muted small ellipsis nowrap">
           {row.file}, row {row.row}

@@ -23,7 +23,7 @@ export default function EvalCurve(props: {
   const last = points.at(-1);
   return (
     <div
-      className={styles.curve}
+      className={`p-2 framed round-l ${styles.curve}`}
       role="img"
       aria-label={`${title} over ${points.length} evaluations, ${fixed(points[0]?.mean, 3)} at first, ${fixed(last?.mean, 3)} at step ${last?.step ?? 0}`}
     >

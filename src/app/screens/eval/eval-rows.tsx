@@ -57,7 +57,7 @@ export function EvalRows(props: {
           {`The rows of this run${run === null ? "" : ` (${run.data.name})`} are not open, so their pictures and given masks are not shown`}
         </p>
       )}
-      <ol className={`grid gap-3 m-0 ${styles.grid}`}>
+      <ol className={`grid gap-3 m-0 p-0 no-bullets ${styles.grid}`}>
         {sorted.slice(0, shown).map((pair) => (
           <RowCard key={pair.after.rowId} pair={pair} metric={metric} open={open === true} />
         ))}
@@ -91,7 +91,7 @@ function RowCard(props: { readonly pair: Pair; readonly metric: ScoreId; readonl
   };
   const said = (row: RowScores): string => (second ? row.captionPrime : row.captionGreedy) || "–";
   return (
-    <li className={`grid gap-2 min-0 ${styles.rowCard}`}>
+    <li className={`grid gap-2 min-0 p-3 framed round-l surface ${styles.rowCard}`}>
       <p className={`flex gap-2 between ${styles.truth}`}>
         <span>{after.caption}</span>
         <b data-verdict={change > TIE ? "better" : change < -TIE ? "worse" : "open"}>{signed(change, 3)}</b>

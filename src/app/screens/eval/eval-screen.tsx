@@ -84,7 +84,7 @@ function Evaluated(props: {
     <>
       <header className={styles.head}>
         <h1>{run?.title ?? runId}</h1>
-        <span className={`muted ${styles.where}`} data-testid="eval-where">
+        <span className="muted large" data-testid="eval-where">
           {n} {shown.report.selection === undefined ? "held-out" : "report"} rows, after {step} steps
         </span>
         {ofBest !== undefined && ofBest !== last && (
@@ -127,7 +127,7 @@ function Comparison(props: {
   const metric = text.id;
   return (
     <>
-      <fieldset className={`grid m-0 gap-2 ${styles.cards}`}>
+      <fieldset className={`grid m-0 gap-2 p-0 borderless ${styles.cards}`}>
         <legend>Score</legend>
         {texts.map((entry) => (
           <ScoreCard
@@ -142,7 +142,7 @@ function Comparison(props: {
       </fieldset>
       {list.length > 1 && (
         <ErrorBoundary>
-          <Suspense fallback={<div className={styles.curve} />}>
+          <Suspense fallback={<div className={`p-2 framed round-l ${styles.curve}`} />}>
             <EvalCurve list={list} metric={metric} title={text.title} />
           </Suspense>
         </ErrorBoundary>

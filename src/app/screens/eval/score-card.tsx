@@ -17,7 +17,13 @@ export function ScoreCard(props: {
   const score = scoreOf(last, text.id);
   const difference = score?.difference ?? null;
   return (
-    <button type="button" className={`grid ${styles.card}`} aria-pressed={chosen} title={text.help} onClick={onChoose}>
+    <button
+      type="button"
+      className={`grid gap-2px p-2-3 framed round-l surface text-left pointer ${styles.card}`}
+      aria-pressed={chosen}
+      title={text.help}
+      onClick={onChoose}
+    >
       <span className="muted small">{text.title}</span>
       <span className={`flex gap-2 align-baseline ${styles.cardValue}`}>
         <b>{fixed(score?.mean, 3)}</b>

@@ -18,7 +18,7 @@ export function SegmentationTable(props: { readonly first: EvalReport; readonly 
   const now = last.segmentation;
   if (now === undefined) return null;
   return (
-    <div className={styles.segmentation}>
+    <div className={`scroll-x ${styles.segmentation}`}>
       <table data-testid="segmentation">
         <caption>Referring-segmentation metrics</caption>
         <thead>

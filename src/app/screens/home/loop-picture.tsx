@@ -27,7 +27,7 @@ export function LoopPicture({
   const open = (rollout: RolloutRecord): void =>
     navigate({ screen: "rollouts", run: runId, step: group.step, group: groupKey(group), rollout: rollout.id });
   return (
-    <article className={`grid gap-2 p-4 surface ${styles.loop}`} data-testid={`home-loop-${group.loop}`} key={best.id}>
+    <article className="grid gap-2 p-4 surface round-l" data-testid={`home-loop-${group.loop}`} key={best.id}>
       <h2>
         {samples === "text" ? "Name it" : "Find it"} <span className="muted normal">{arrow}</span>
       </h2>
@@ -54,7 +54,11 @@ export function LoopPicture({
           )}
         </Stage>
         <Stage name={`Reward, best of ${rollouts.length}`} step={3}>
-          <button type="button" className={`p-0 bold text-left pointer ${styles.reward}`} onClick={() => open(best)}>
+          <button
+            type="button"
+            className={`p-0 bold text-left pointer clear borderless ${styles.reward}`}
+            onClick={() => open(best)}
+          >
             {fixed(best.reward, 2)}
           </button>
           <RewardBars rollouts={rollouts} onOpen={open} />
@@ -74,7 +78,11 @@ function Stage(props: { readonly name: string; readonly step?: number; readonly 
 }
 
 function Said({ text }: { readonly text: string }): ReactNode {
-  return <blockquote className={styles.said}>{text.trim() === "" ? <em>empty</em> : text}</blockquote>;
+  return (
+    <blockquote className={`grid m-0 p-3 large anywhere surface-2 round-m ${styles.said}`}>
+      {text.trim() === "" ? <em>empty</em> : text}
+    </blockquote>
+  );
 }
 
 /** Rewards of the group, best first; a bar opens its rollout. */

@@ -70,7 +70,7 @@ function Fact(props: {
         {onPress === undefined ? (
           value
         ) : (
-          <button type="button" className={`p-0 pointer ${styles.number}`} onClick={onPress}>
+          <button type="button" className={`p-0 pointer clear borderless ${styles.number}`} onClick={onPress}>
             {value}
           </button>
         )}

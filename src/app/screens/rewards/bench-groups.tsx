@@ -51,7 +51,7 @@ export function BenchGroups(props: {
           <li key={group.key}>
             <button
               type="button"
-              className={`grid gap-3 align-centre full-width text-left pointer ${look.group}`}
+              className={`grid gap-3 align-centre full-width text-left pointer clear borderless ${look.group}`}
               aria-expanded={open === group.key}
               onClick={() => setOpen(open === group.key ? null : group.key)}
             >
@@ -132,7 +132,7 @@ function Opened(props: {
           <button
             key={each.id}
             type="button"
-            className={`pointer surface framed round-m ${look.member}`}
+            className={`pointer surface framed round-m min-control ${look.member}`}
             aria-pressed={each.id === rollout.id}
             data-behind={selection !== null && isSelected(group, each, selection)}
             onClick={() => setChosen(each.id)}

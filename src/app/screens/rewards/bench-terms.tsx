@@ -65,7 +65,7 @@ function Row(props: {
       <td>
         <button
           type="button"
-          className={`p-0 pointer ${styles.number}`}
+          className={`p-0 pointer clear borderless ${styles.number}`}
           onClick={() => onSelect({ kind: "flat", measure })}
         >
           {percent(summary.flatShare)}
@@ -77,7 +77,7 @@ function Row(props: {
         ) : (
           <button
             type="button"
-            className={`p-0 pointer ${styles.number}`}
+            className={`p-0 pointer clear borderless ${styles.number}`}
             onClick={() => onSelect({ kind: "missing", measure })}
           >
             {summary.missing}

@@ -28,7 +28,7 @@ export function Composer(): ReactNode {
           <button
             key={entry.name}
             type="button"
-            className={`grid p-2-3 text-left pointer surface framed round-m ${styles.preset}`}
+            className={`grid p-2-3 text-left pointer surface framed round-m gap-2px ${styles.preset}`}
             aria-pressed={isChosen(entry, config)}
             data-testid={`reward-preset-${entry.name}`}
             onClick={() => changeConfig(entry.values)}

@@ -64,7 +64,7 @@ export function MaskPainter(props: {
       <div className={`relative ${styles.canvas}`}>
         <MaskFigure rowId={rowId} width={width} height={height} layers={layers} label={label} />
         <div
-          className={styles.paper}
+          className={`absolute ${styles.paper}`}
           data-testid="mask-paper"
           onPointerDown={(event) => {
             event.currentTarget.setPointerCapture(event.pointerId);

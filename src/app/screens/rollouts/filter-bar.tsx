@@ -30,7 +30,7 @@ export function FilterBar(props: {
     <div className={`flex gap-2 ${styles.filters}`}>
       <input
         ref={search}
-        className={styles.search}
+        className={`min-control framed-control round-m surface ${styles.search}`}
         type="search"
         placeholder="Search captions and rows"
         aria-label="Search captions and rows"

@@ -12,7 +12,7 @@ export function GroupTabs(props: {
 }): ReactNode {
   const { groups, selected, onSelect } = props;
   return (
-    <ul className={`flex gap-2 m-0 ${styles.groups}`} aria-label="Groups of this step">
+    <ul className={`flex gap-2 m-0 scroll-x no-bullets ${styles.groups}`} aria-label="Groups of this step">
       {groups.map((group) => (
         <li key={groupKey(group)}>
           <button

@@ -29,13 +29,13 @@ export function GroupView(props: {
   const scale = advantageScale(group);
   const faded = useMemo(() => new Set(rollouts.filter((rollout) => !passes(rollout, filter))), [rollouts, filter]);
   return (
-    <section className={`min-0 ${styles.group}`} aria-label={`Group of step ${group.step}`}>
+    <section className={`min-0 framed round-l surface ${styles.group}`} aria-label={`Group of step ${group.step}`}>
       <GroupTitle group={group} />
       <div className={`row wrap gap-2-4 between ${styles.groupTools}`}>
         <OverlayControls />
         <Segmented label="Order" options={SORTS} value={sort} onChange={onSort} />
       </div>
-      <div className={`grid gap-3 ${styles.tiles}`} style={{ "--n": rollouts.length } as CSSProperties}>
+      <div className={`grid gap-3 scroll-x ${styles.tiles}`} style={{ "--n": rollouts.length } as CSSProperties}>
         {rollouts.map((rollout) => (
           <div key={rollout.id} data-faded={faded.has(rollout)}>
             <RolloutCard

@@ -40,8 +40,8 @@ export function StepList(props: StepListProps): ReactNode {
     if (step !== undefined) onSelect(step);
   };
   return (
-    <nav className={styles.steps} aria-label="Steps">
-      <div className={`grid align-centre ${styles.stepTools}`}>
+    <nav className={`clip framed round-l surface ${styles.steps}`} aria-label="Steps">
+      <div className={`grid align-centre gap-2px p-2 ${styles.stepTools}`}>
         <Button kind="quiet" aria-label="Previous step" disabled={place <= 0} onClick={() => go(place - 1)}>
           <span className={`grid ${styles.flip}`}>
             <IconChevron />
@@ -83,7 +83,7 @@ export function StepList(props: StepListProps): ReactNode {
                   onClick={() => onSelect(step)}
                 >
                   <span>{step}</span>
-                  <span className={`grid ${styles.bars}`} aria-hidden="true">
+                  <span className={`grid gap-2px ${styles.bars}`} aria-hidden="true">
                     {own.map(([loop, reward]) => (
                       <i key={loop} style={{ ...width(reward), ...loopStyle(loop) }} data-loop={loop} />
                     ))}

@@ -18,7 +18,7 @@ export default function StepRewards({ groups }: { readonly groups: readonly Grou
   const edge = (value: number | undefined): string => fixed(value, decimals);
   const [low, high] = [edge(bins[0]?.from), edge(bins.at(-1)?.to)];
   return (
-    <section className={styles.spread}>
+    <section className={`framed round-l surface ${styles.spread}`}>
       <h2>Rewards of this step</h2>
       <div role="img" aria-label={`Distribution of ${total} rewards from ${low} to ${high}`}>
         <ResponsiveContainer width="100%" height={140}>
@@ -53,7 +53,7 @@ export default function StepRewards({ groups }: { readonly groups: readonly Grou
           </BarChart>
         </ResponsiveContainer>
       </div>
-      <ul className={`flex gap-4 m-0 muted small ${styles.spreadLegend}`}>
+      <ul className={`flex gap-4 m-0 muted small p-0 no-bullets ${styles.spreadLegend}`}>
         {loops.map(({ id }) => (
           <li key={id} style={loopStyle(id)}>
             loop {id}

@@ -102,7 +102,7 @@ export function RunRow(props: RunRowProps): ReactNode {
       <td>
         <div className={`flex wrap ${styles.actions}`}>
           <a
-            className={`inline-flex align-centre ${styles.openLink}`}
+            className={`inline-flex align-centre min-control round-m medium ${styles.openLink}`}
             href={linkTo({ screen: "train", run: live ? null : manifest.id })}
           >
             Open

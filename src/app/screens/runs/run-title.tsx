@@ -7,7 +7,12 @@ export function RunTitle(props: { readonly title: string; readonly onRename: (ti
   const [draft, setDraft] = useState<string | null>(null);
   if (draft === null) {
     return (
-      <button type="button" className={styles.title} title="Rename" onClick={() => setDraft(title)}>
+      <button
+        type="button"
+        className={`borderless round-s clear bold text-left ${styles.title}`}
+        title="Rename"
+        onClick={() => setDraft(title)}
+      >
         {title}
       </button>
     );
@@ -19,7 +24,7 @@ export function RunTitle(props: { readonly title: string; readonly onRename: (ti
   };
   return (
     <input
-      className={styles.titleField}
+      className={`full-width framed-control round-s surface bold ${styles.titleField}`}
       aria-label="Title of the run"
       maxLength={80}
       value={draft}

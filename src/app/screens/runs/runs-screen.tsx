@@ -119,7 +119,10 @@ export function RunsScreen(): ReactNode {
         <Empty
           title="No stored runs"
           actions={
-            <a className={`inline-flex align-centre ${styles.openLink}`} href={linkTo({ screen: "train" })}>
+            <a
+              className={`inline-flex align-centre min-control round-m medium ${styles.openLink}`}
+              href={linkTo({ screen: "train" })}
+            >
               Start a run
             </a>
           }
@@ -129,8 +132,8 @@ export function RunsScreen(): ReactNode {
           </p>
         </Empty>
       ) : (
-        <div className={styles.scroll}>
-          <table className={styles.table} data-testid="runs-table">
+        <div className={`scroll-x framed round-l surface ${styles.scroll}`}>
+          <table className={`full-width ${styles.table}`} data-testid="runs-table">
             <thead>
               <tr>
                 <th scope="col">

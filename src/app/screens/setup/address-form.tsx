@@ -91,7 +91,7 @@ function Found(props: { readonly asked: AskedModel }): ReactNode {
   const { value: kept } = useAsync(`${listing.baseUrl} ${storage}`, () => keptBytes(asked));
   const host = new URL(listing.baseUrl).host;
   return (
-    <div className={`grid gap-2 ${styles.found}`}>
+    <div className={`grid gap-2 anywhere ${styles.found}`}>
       <p data-testid="address-size">
         {listing.name}: {listing.files.length} files, {formatBytes(listing.bytes)} from {host}
       </p>
@@ -103,7 +103,7 @@ function Found(props: { readonly asked: AskedModel }): ReactNode {
             : `A copy needs ${formatBytes(kept)}, but only ${formatBytes(room)} are free: no copy will be stored`}
       </p>
       {!listing.ranges && (
-        <p className={`small ${styles.warning}`} data-testid="address-ranges">
+        <p className={`small warn warn-soft round-m ${styles.warning}`} data-testid="address-ranges">
           This server does not support range requests: files are downloaded whole, and a stopped download starts over
         </p>
       )}

@@ -26,7 +26,7 @@ export function FitTable(props: { readonly plan: RunPlan }): ReactNode {
   return (
     <section aria-label="Memory and time" data-testid="fit">
       <Gauge fit={fit} full={full} />
-      <table className={styles.bytes}>
+      <table className={`full-width ${styles.bytes}`}>
         <caption className="visually-hidden">Bytes per part</caption>
         <tbody>
           {fit.parts.map(({ part, bytes }) => (
@@ -81,10 +81,10 @@ function Gauge(props: { readonly fit: Fit; readonly full: number }): ReactNode {
       : `About ${formatBytes(fit.peak)} of the ${formatBytes(fit.budget)} that a run may use`;
   return (
     <div className={styles.gauge}>
-      <div className={styles.track} data-over={over} role="img" aria-label={said}>
+      <div className={`relative clip ${styles.track}`} data-over={over} role="img" aria-label={said}>
         <span className={styles.peak} style={{ width: share(fit.peak) }} />
         <span className={styles.held} style={{ width: share(fit.held) }} />
-        {fit.budget !== null && <i className={styles.limit} style={{ left: share(fit.budget) }} />}
+        {fit.budget !== null && <i className={`absolute ${styles.limit}`} style={{ left: share(fit.budget) }} />}
       </div>
       <p data-over={over}>{said}</p>
     </div>
@@ -94,7 +94,7 @@ function Gauge(props: { readonly fit: Fit; readonly full: number }): ReactNode {
 function Changes({ fit }: { readonly fit: Fit }): ReactNode {
   if (fit.changes.length === 0) return null;
   return (
-    <div className={styles.changes} data-testid="fit-changes">
+    <div className={`mt-3 ${styles.changes}`} data-testid="fit-changes">
       <h3>Any one of these is enough</h3>
       <ul>
         {fit.changes.slice(0, 6).map(({ label, values, reload, peak }) => (
@@ -121,7 +121,7 @@ function Reality({ fit }: { readonly fit: Fit }): ReactNode {
   if (store === null || steps === 0) return null;
   const [held, seconds] = [store.latest("memory/gpu_bytes"), store.latest("step_time")];
   return (
-    <table className={styles.bytes} data-testid="fit-reality">
+    <table className={`full-width ${styles.bytes}`} data-testid="fit-reality">
       <caption>Forecast and measured</caption>
       <tbody>
         <tr>

@@ -19,7 +19,7 @@ function AdapterLine(): ReactNode {
   const adapter = useTry((state) => state.adapter);
   const model = useSession((session) => session.model);
   return (
-    <div className={`row wrap gap-2 between ${styles.adapter}`} data-testid="adapter">
+    <div className={`row wrap gap-2 between mt-3 ${styles.adapter}`} data-testid="adapter">
       <p>
         {adapter === null
           ? "Runs start from a new adapter"

@@ -36,17 +36,17 @@ export function Preflight(): ReactNode {
   return (
     <Panel title="Preflight" aside={verdict}>
       {plan.problems.map((sentence) => (
-        <p key={sentence} className={styles.problem}>
+        <p key={sentence} className={`bad bad-soft ${styles.problem}`}>
           {sentence}
         </p>
       ))}
       {plan.warnings.map((sentence) => (
-        <p key={sentence} className={styles.warning}>
+        <p key={sentence} className={`warn warn-soft ${styles.warning}`}>
           {sentence}
         </p>
       ))}
       {failed > 0 && (
-        <p className={styles.warning}>
+        <p className={`warn warn-soft ${styles.warning}`}>
           The <a href={linkTo({ screen: "system" })}>self-test</a> of this graphics adapter failed in {failed}{" "}
           {failed === 1 ? "check" : "checks"}; what a run computes on it may be wrong
         </p>
@@ -61,7 +61,7 @@ function Trainable(props: { readonly plan: RunPlan }): ReactNode {
   const { trainable, trainableParameters, frozenParameters } = props.plan;
   const all = trainableParameters + frozenParameters;
   return (
-    <section className={styles.tree} aria-label="Trainable parts" data-testid="trainable">
+    <section className={`mt-4 ${styles.tree}`} aria-label="Trainable parts" data-testid="trainable">
       <h3>
         {formatCount(trainableParameters)} trainable parameters
         {all > 0 && <span className="muted"> · {formatShare(trainableParameters / all)} of all</span>}

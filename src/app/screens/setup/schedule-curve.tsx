@@ -26,7 +26,7 @@ export function ScheduleCurve(props: { readonly config: LabConfig }): ReactNode 
     .join(" ");
   const end = rates.at(-1)?.rate ?? 0;
   return (
-    <figure className={styles.figure}>
+    <figure className={`mb-3 ${styles.figure}`}>
       <svg
         viewBox={`0 -2 ${WIDTH} ${HEIGHT + 4}`}
         preserveAspectRatio="none"

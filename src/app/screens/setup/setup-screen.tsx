@@ -11,7 +11,7 @@ import { StartBar } from "./start-bar.tsx";
 export function SetupScreen(): ReactNode {
   const active = useRun((run) => isActive(run.state));
   return (
-    <div className={`grid gap-4 align-start ${styles.screen}`}>
+    <div className={`grid gap-4 align-start p-4 ${styles.screen}`}>
       <h1 className="visually-hidden">Setup</h1>
       <div className="column-flex gap-4 min-0">
         {active && (

@@ -13,12 +13,12 @@ export function StoredModels(): ReactNode {
   const busy = useSession((session) => session.modelProgress !== null);
   if (models.length === 0) return null;
   return (
-    <div className={styles.stored} data-testid="stored-models">
+    <div className={`mt-3 ${styles.stored}`} data-testid="stored-models">
       <h3>Stored conversions</h3>
       <ul>
         {models.map(({ id, name, choice, bytes, finished }) => (
           <li key={id}>
-            <span className={`min-0 ${styles.name}`}>
+            <span className={`min-0 grow anywhere ${styles.name}`}>
               {name}
               <small>
                 {storageText(choice)}, {formatBytes(bytes)}

@@ -137,7 +137,7 @@ function PhaseLines(props: {
         <th scope="row" className={styles.name}>
           <button
             type="button"
-            className={`inline-flex align-centre round-s pointer ${styles.phase}`}
+            className={`inline-flex align-centre round-s pointer clear ${styles.phase}`}
             data-now={props.now}
             aria-expanded={open}
             aria-controls={words}

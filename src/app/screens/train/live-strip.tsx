@@ -63,7 +63,7 @@ function StripGroup(props: { readonly group: GroupRecord; readonly runId: string
   const rollouts = useMemo(() => sortRollouts(group.rollouts, "reward"), [group]);
   const scale = advantageScale(group);
   return (
-    <article className={`min-0 ${styles.stripGroup}`}>
+    <article className={`min-0 framed round-l surface ${styles.stripGroup}`}>
       <GroupTitle group={group} withStep />
       <div className={`grid gap-3 align-start ${styles.cards}`} style={{ "--n": rollouts.length } as CSSProperties}>
         {rollouts.map((rollout) => (

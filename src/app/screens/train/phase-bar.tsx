@@ -19,7 +19,7 @@ export function PhaseBar(): ReactNode {
   const total = shares.reduce((sum, part) => sum + part.seconds, 0);
   return (
     <section className={`grid gap-3 align-centre ${styles.phases}`} aria-label="Time of the last step">
-      <p className={`flex between muted small ${styles.now}`}>
+      <p className={`flex between muted small nowrap ${styles.now}`}>
         {active && phase !== null ? (
           <span>
             <b>{PHASE_NAMES[phase]}</b>
@@ -36,9 +36,11 @@ export function PhaseBar(): ReactNode {
         <span>{left ?? (shares.length === 0 ? "" : formatSeconds(total))}</span>
       </p>
       {shares.length === 0 ? (
-        <p className={`muted tiny ${styles.compiled}`}>{programs > 0 ? `${programs} GPU programs compiled` : ""}</p>
+        <p className={`muted tiny round-s surface-2 ${styles.compiled}`}>
+          {programs > 0 ? `${programs} GPU programs compiled` : ""}
+        </p>
       ) : (
-        <ol className={`flex m-0 ${styles.bar}`}>
+        <ol className={`flex m-0 p-0 clip round-s surface-2 no-bullets ${styles.bar}`}>
           {shares.map((part, at) => (
             <li
               key={part.phase}

@@ -56,7 +56,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
       {run.live && <PhaseBar />}
       <Alarms run={run} />
       {starting && (
-        <p className={`muted ${styles.waiting}`} role="status">
+        <p className={`muted round-m ${styles.waiting}`} role="status">
           The first step is running. Curves and rollouts appear here as they arrive
         </p>
       )}

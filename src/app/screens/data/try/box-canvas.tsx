@@ -42,7 +42,7 @@ export function BoxCanvas(props: {
       />
       {onBox !== null && (
         <div
-          className={styles.drawing}
+          className={`absolute ${styles.drawing}`}
           data-testid="try-draw"
           onPointerDown={(event) => {
             event.currentTarget.setPointerCapture(event.pointerId);

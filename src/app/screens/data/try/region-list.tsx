@@ -17,7 +17,7 @@ export function RegionList(props: {
   const change = (id: string, next: (region: Region) => Region): void =>
     onChange(regions.map((region) => (region.id === id ? next(region) : region)));
   return (
-    <fieldset className={`m-0 p-0 ${styles.regions}`}>
+    <fieldset className={`m-0 p-0 borderless ${styles.regions}`}>
       <legend>Regions</legend>
       <ul>
         {regions.map((region) => (

@@ -61,7 +61,7 @@ export function SuiteRows(): ReactNode {
         <Segmented label="Order" options={orders} value={order} onChange={setOrder} />
         <OverlayControls />
       </header>
-      <ol className={`grid gap-3 m-0 ${evalStyles.grid}`} data-testid="suite-cards">
+      <ol className={`grid gap-3 m-0 p-0 no-bullets ${evalStyles.grid}`} data-testid="suite-cards">
         {sorted.slice(0, shown).map((row) => (
           <Card key={row.index} shown={row} suite={suite} />
         ))}
@@ -88,7 +88,7 @@ function Card(props: { readonly shown: Shown; readonly suite: Suite }): ReactNod
   const { index, rows } = props.shown;
   const { item } = (rows[0] as Shown["rows"][number]).row;
   return (
-    <li className={`grid gap-2 min-0 ${evalStyles.rowCard}`}>
+    <li className={`grid gap-2 min-0 p-3 framed round-l surface ${evalStyles.rowCard}`}>
       <p className={`flex gap-2 between ${evalStyles.truth}`}>
         <span className={styles.asked}>{item.text}</span>
         {rows.length > 1 && <b>{signed(change(props.shown), 3)}</b>}

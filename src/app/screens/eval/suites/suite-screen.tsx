@@ -81,7 +81,7 @@ function Choice(): ReactNode {
           />
         </div>
       </div>
-      <dl className={`grid small mt-3 ${styles.facts}`}>
+      <dl className={`grid small mt-3 align-baseline ${styles.facts}`}>
         <dt>Data</dt>
         <dd>
           {data ?? "none open"}{" "}
