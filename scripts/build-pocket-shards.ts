@@ -1,7 +1,9 @@
 /**
  * Writes the demo shards: drawn scenes with masks and captions in the layout `datasets` saves, made from a seed.
  *
- *   npx tsx scripts/build-pocket-shards.ts [--seed N] [--scenes N] [--out public/pocket/shards]
+ *   npx tsx scripts/build-pocket-shards.ts [--seed N] [--scenes N] [--frames N] [--out DIR]
+ *
+ * With several frames the scenes move, each row is a clip with the masklet of one thing, and captions name its motion.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,17 +17,34 @@ import {
   writeRegionShard,
 } from "../src/engine/data/write-shard.ts";
 import { describe, drawDiscriminating, drawVague } from "../tools/pocket/world/describe.ts";
-import { sceneDice } from "../tools/pocket/world/dice.ts";
-import { renderScene } from "../tools/pocket/world/draw.ts";
-import { drawScene, kindOf, type Thing } from "../tools/pocket/world/scene.ts";
+import { type Dice, sceneDice } from "../tools/pocket/world/dice.ts";
+import { type DrawnScene, renderScene } from "../tools/pocket/world/draw.ts";
+import { describeMotion, drawClip, sceneAt } from "../tools/pocket/world/motion.ts";
+import { drawScene, kindOf, type Scene, type Thing } from "../tools/pocket/world/scene.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
 import { writeFileList } from "./lib/file-list.ts";
 
-const SIDE = 256;
-const SHARDS = 2;
 const REGIONS_PER_SCENE = 2;
-const JPEG_QUALITY = 82;
+/** What is drawn with one frame and with several. */
+const PICTURES = {
+  side: 256,
+  quality: 82,
+  shards: 2,
+  seed: 11,
+  scenes: 160,
+  folder: "shards",
+  what: "region captions from vague to discriminating",
+};
+const CLIPS = {
+  side: 96,
+  quality: 75,
+  shards: 1,
+  seed: 21,
+  scenes: 32,
+  folder: "clips",
+  what: "moving drawings, a masklet and a caption of its motion a row",
+};
 
 /**
  * Share of captions that tell their region apart. The others only name it, as people do; the answer that a policy should
@@ -33,56 +52,91 @@ const JPEG_QUALITY = 82;
  */
 const DISCRIMINATING = 0.85;
 
-/** Two described things; doubles first, since they are what a caption has to tell apart. */
-function sceneRows(seed: number, index: number): ShardRow[] {
+/** The rows of a scene: two described things of a picture, or one of a clip. */
+function sceneRows(seed: number, index: number, frames: number): ShardRow[] {
   const dice = sceneDice(seed, index);
   const scene = drawScene(dice);
-  const { rgb, masks } = renderScene(scene, SIDE);
-  const rgba = new Uint8Array(SIDE * SIDE * 4).fill(255);
-  for (let pixel = 0; pixel < SIDE * SIDE; pixel++) rgba.set(rgb.data.subarray(pixel * 3, pixel * 3 + 3), pixel * 4);
-  const bytes = new Uint8Array(jpeg.encode({ data: rgba, width: SIDE, height: SIDE }, JPEG_QUALITY).data);
-  const doubles = (thing: Thing): number => scene.things.filter((other) => other.kind === thing.kind).length;
-  const order = scene.things
-    .map((_, at) => at)
-    .sort((a, b) => doubles(scene.things[b] as Thing) - doubles(scene.things[a] as Thing));
-  return order.slice(0, REGIONS_PER_SCENE).map((at) => {
-    const thing = scene.things[at] as Thing;
-    const what = dice() < DISCRIMINATING ? drawDiscriminating(thing, scene, dice) : drawVague(thing, scene, dice);
-    return {
-      image: { bytes, path: `scene-${String(index).padStart(4, "0")}.jpg` },
-      mask: encodeRle(masks[at] as Uint8Array, SIDE, SIDE),
-      conversations: [
-        { from: "human", value: "<image>\nPlease describe the marked region." },
-        { from: "gpt", value: describe(what, dice) },
-      ],
-      category: [kindOf(thing).words[0] as string],
-    };
-  });
+  return frames === 1 ? pictureRows(scene, index, dice) : [clipRow(scene, index, dice, frames)];
+}
+
+function pictureRows(scene: Scene, index: number, dice: Dice): ShardRow[] {
+  const { side, quality } = PICTURES;
+  const { rgb, masks } = renderScene(scene, side);
+  const image = { bytes: jpegOf(rgb, quality), path: `scene-${String(index).padStart(4, "0")}.jpg` };
+  return doublesFirst(scene)
+    .slice(0, REGIONS_PER_SCENE)
+    .map((at) => {
+      const thing = scene.things[at] as Thing;
+      const what = dice() < DISCRIMINATING ? drawDiscriminating(thing, scene, dice) : drawVague(thing, scene, dice);
+      const mask = encodeRle(masks[at] as Uint8Array, side, side);
+      return { image, mask, ...saidOf("Please describe the marked region.", describe(what, dice), thing) };
+    });
+}
+
+function clipRow(scene: Scene, index: number, dice: Dice, frames: number): ShardRow {
+  const { side, quality } = CLIPS;
+  const clip = drawClip(scene, dice);
+  const [at] = doublesFirst(scene) as [number];
+  const drawn = Array.from({ length: frames }, (_, frame) => renderScene(sceneAt(clip, frame / (frames - 1)), side));
+  const name = (frame: number) => `clip-${String(index).padStart(4, "0")}-${String(frame).padStart(2, "0")}.jpg`;
+  return {
+    image: null,
+    frames: drawn.map(({ rgb }, frame) => ({ bytes: jpegOf(rgb, quality), path: name(frame) })),
+    mask: drawn.map(({ masks }) => encodeRle(masks[at] as Uint8Array, side, side)),
+    ...saidOf(
+      "Please describe the marked region in the video.",
+      describeMotion(clip, at, dice),
+      scene.things[at] as Thing,
+    ),
+  };
+}
+
+/** Doubles first, since they are what a caption has to tell apart. */
+function doublesFirst({ things }: Scene): number[] {
+  const doubles = (at: number): number => things.filter((other) => other.kind === things[at]?.kind).length;
+  return things.map((_, at) => at).sort((a, b) => doubles(b) - doubles(a));
+}
+
+function saidOf(question: string, caption: string, thing: Thing): Pick<ShardRow, "conversations" | "category"> {
+  return {
+    conversations: [
+      { from: "human", value: `<image>\n${question}` },
+      { from: "gpt", value: caption },
+    ],
+    category: [kindOf(thing).words[0] as string],
+  };
+}
+
+function jpegOf({ width, height, data: rgb }: DrawnScene["rgb"], quality: number): Uint8Array {
+  const data = new Uint8Array(width * height * 4).fill(255);
+  for (let pixel = 0; pixel < width * height; pixel++) data.set(rgb.subarray(pixel * 3, pixel * 3 + 3), pixel * 4);
+  return new Uint8Array(jpeg.encode({ data, width, height }, quality).data);
 }
 
 await runTool(async () => {
-  const parsed = parseArguments(process.argv.slice(2), { seed: { takes: 1 }, scenes: { takes: 1 }, out: { takes: 1 } });
-  const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, 11);
-  const scenes = whole(parsed, "scenes", 1, 1_000_000, 160);
-  const out = one(parsed, "out") ?? join(root, "public", "pocket", "shards");
+  const number = { takes: 1 } as const;
+  const parsed = parseArguments(process.argv.slice(2), { seed: number, scenes: number, frames: number, out: number });
+  const frames = whole(parsed, "frames", 1, 64, 1);
+  const kind = frames === 1 ? PICTURES : CLIPS;
+  const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, kind.seed);
+  const scenes = whole(parsed, "scenes", 1, 1_000_000, kind.scenes);
+  const out = one(parsed, "out") ?? join(root, "public", "pocket", kind.folder);
   mkdirSync(out, { recursive: true });
 
-  const rows = Array.from({ length: scenes }, (_, index) => sceneRows(seed, index)).flat();
-  const perShard = Math.ceil(rows.length / SHARDS);
-  const names = Array.from({ length: SHARDS }, (_, shard) => shardName(shard, SHARDS));
+  const layout = frames === 1 ? "fine-grained" : "clip";
+  const rows = Array.from({ length: scenes }, (_, index) => sceneRows(seed, index, frames)).flat();
+  const perShard = Math.ceil(rows.length / kind.shards);
+  const names = Array.from({ length: kind.shards }, (_, shard) => shardName(shard, kind.shards));
   names.forEach((name, shard) => {
     const own = rows.slice(shard * perShard, (shard + 1) * perShard);
-    writeFileSync(join(out, name), writeRegionShard(own, { batchRows: 32 }));
+    writeFileSync(join(out, name), writeRegionShard(own, { layout, batchRows: 32 }));
   });
   const fingerprint = seed.toString(16).padStart(8, "0") + scenes.toString(16).padStart(8, "0");
   writeFileSync(join(out, "state.json"), `${stateJson(names, fingerprint)}\n`);
-  const description =
-    "Scenes of drawings with region captions from vague to discriminating. Drawings: Fluent Emoji Flat, Microsoft, MIT";
-  writeFileSync(
-    join(out, "dataset_info.json"),
-    `${datasetInfoJson({ description, license: "MIT (drawings), CC0-1.0 (scenes and captions)" })}\n`,
-  );
+  const description = `Scenes of drawings with ${kind.what}. Drawings: Fluent Emoji Flat, Microsoft, MIT`;
+  const license = "MIT (drawings), CC0-1.0 (scenes and captions)";
+  writeFileSync(join(out, "dataset_info.json"), `${datasetInfoJson({ layout, description, license })}\n`);
   writeFileList(out);
-  process.stdout.write(`${rows.length} regions of ${scenes} scenes, written to ${out}\n`);
+  process.stdout.write(`${rows.length} rows of ${scenes} scenes, written to ${out}\n`);
   return 0;
 });

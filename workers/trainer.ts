@@ -90,9 +90,9 @@ async function started(): Promise<Place> {
 const onClosed = (): void => tell({ type: "model-closed" });
 
 /** The plan, with a warning when the checkpoints would not fit into this browser's storage. */
-async function plan(config: LabConfig): Promise<Plan> {
+async function plan(config: LabConfig, clips: boolean): Promise<Plan> {
   const { lab, store } = await started();
-  const plan = await lab.plan(config);
+  const plan = await lab.plan(config, clips);
   // Trying room out could take it from a checkpoint that is being written.
   if ((await heldRuns()).size > 0) return plan;
   const wanted = checkpointsAtOnce(config) * plan.checkpointBytes;

@@ -1,6 +1,7 @@
 /** Shards on disk as the rows a session trains on, and the files under public/ that every tool starts from. */
 import { basename, join } from "node:path";
 import type { ByteSource } from "../../src/engine/bytes/source.ts";
+import { decodeSample } from "../../src/engine/data/clips/film-strip.ts";
 import { decodeRle } from "../../src/engine/data/mask/rle.ts";
 import { otherCaptions } from "../../src/engine/data/other-captions.ts";
 import { openRegionSet, type RegionSet } from "../../src/engine/data/region-set.ts";
@@ -39,7 +40,7 @@ export async function openNodeRows(shards: readonly string[] = [POCKET_SHARDS], 
       if (summary === undefined) throw new LabError("internal", `There is no row ${index}`);
       return {
         summary,
-        rgb: await decodeImage(sample.image),
+        rgb: await decodeSample(sample, decodeImage),
         mask: decodeRle(sample.mask),
         others: otherCaptions(set.summaries, index),
       };

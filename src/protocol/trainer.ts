@@ -25,7 +25,8 @@ export interface TrainerCalls {
   /** @returns those that are left */
   removeStored(id: string): Promise<readonly CachedModel[]>;
   /** Sizes of the trainable set for a configuration, without starting. */
-  plan(config: LabConfig): Promise<RunPlan>;
+  /** @param clips whether the open rows are clips */
+  plan(config: LabConfig, clips: boolean): Promise<RunPlan>;
   /** What is held on the device now, and what it was measured to do; answered in the middle of a step too. */
   system(): Promise<SystemReport>;
   /** Small problems with known answers. @throws LabError when the device is in use */

@@ -141,7 +141,7 @@ describe("the forecast", () => {
             },
           ],
           [
-            maskBytes(model.config, shape, options),
+            maskBytes(model.config, { ...shape, frames: 1 }, options),
             () => segmentPhraseLogits(model, weights, features, ["a red square"]).masks.square().mean(),
           ],
         ] as const) {

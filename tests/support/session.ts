@@ -53,8 +53,8 @@ interface Pocket {
 
 let pocket: Promise<Pocket> | undefined;
 
-async function readPocket(): Promise<Pocket> {
-  const { rows, list } = await openNodeRows();
+async function readPocket(shards?: readonly string[]): Promise<Pocket> {
+  const { rows, list } = await openNodeRows(shards);
   return { rows, list, wordnet: await nodeWordnet() };
 }
 
@@ -77,16 +77,17 @@ export interface TestLab {
 
 let created = 0;
 
-/** A fresh session with the pocket model freshly loaded. @param store where runs go; an own one in memory when absent @param user runs user-written rewards @param features where frozen features are kept @param choice how the frozen matrices are held */
+/** A fresh session with the pocket model freshly loaded. @param store where runs go; an own one in memory when absent @param user runs user-written rewards @param features where frozen features are kept @param choice how the frozen matrices are held @param shards rows in place of the pocket shards */
 export async function openTestLab(
   store: RunStore = memoryStore(),
   user?: UserRewards,
   features?: FeatureFiles,
   choice?: StorageChoice,
+  shards?: readonly string[],
 ): Promise<TestLab> {
   const device = await openGpu();
   pocket ??= readPocket();
-  const { rows, list, wordnet } = await pocket;
+  const { rows, list, wordnet } = await (shards === undefined ? pocket : readPocket(shards));
   const scorer = rewardScorer(user === undefined ? { wordnet } : { wordnet, user });
   const events: TrainerEvent[] = [];
   const session = new Session({

@@ -1,5 +1,6 @@
 /** What the page opens: rows, models, and the plan of the present settings. */
 import type { DataMapping } from "../../engine/data/mapping.ts";
+import type { RegionSummary } from "../../engine/data/sample.ts";
 import { LabError } from "../../engine/errors.ts";
 import { storageChoice } from "../../engine/loading/storage-settings.ts";
 import type { FolderRef } from "../../protocol/common.ts";
@@ -95,6 +96,8 @@ export async function openData(
       onRows();
     }
     sessionStore.setState({ dataInfo, ...(!begun && { rows: [] }) });
+    // Clips need more than pictures.
+    if (isClips(before.rows) !== isClips(sessionStore.getState().rows)) report(refreshPlan());
   } catch (thrown) {
     // A half-read set cannot be trained on: it is left out as a whole.
     if (isNewest()) {
@@ -190,14 +193,18 @@ export async function removeStoredModel(id: string): Promise<void> {
   sessionStore.setState({ storedModels: await lab().trainer.removeStored(id) });
 }
 
+function isClips(rows: readonly RegionSummary[]): boolean {
+  return rows.some(({ frames }) => frames !== undefined);
+}
+
 let planAsked = 0;
 
 /** Asks for the plan of the present settings; only the newest answer counts. Once a model is loaded, it is asked for anyway. */
 export async function refreshPlan(): Promise<void> {
-  const { model, config } = sessionStore.getState();
+  const { model, config, rows } = sessionStore.getState();
   if (model === null || loads.pending) return;
   const asked = ++planAsked;
-  const plan = await lab().trainer.plan(config);
+  const plan = await lab().trainer.plan(config, isClips(rows));
   if (asked === planAsked) sessionStore.setState({ plan });
 }
 

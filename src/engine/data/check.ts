@@ -1,4 +1,5 @@
 import { LabError, toLabError } from "../errors.ts";
+import { decodeSample } from "./clips/film-strip.ts";
 import { identify } from "./identify.ts";
 import { decodeRle, encodeRle, rleArea } from "./mask/rle.ts";
 import type { RegionSet } from "./region-set.ts";
@@ -123,7 +124,7 @@ async function checkPictures(set: RegionSet, decode: ImageDecoder): Promise<stri
 /** Size of the decoded picture as text; an unsupported format of this decoder is not a fault of the data. */
 async function tryDecode(sample: RegionSample, decode: ImageDecoder): Promise<string> {
   try {
-    const { width, height } = await decode(sample.image);
+    const { width, height } = await decodeSample(sample, decode);
     return `${width} x ${height}`;
   } catch (thrown) {
     if (!(thrown instanceof LabError) || thrown.code !== "unsupported") throw thrown;

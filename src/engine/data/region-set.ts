@@ -12,7 +12,7 @@ import { openTable } from "./open-table.ts";
 import { passMeter } from "./read-meter.ts";
 import { adaptRow, picturesIn } from "./row.ts";
 import { rowParts } from "./row-parts.ts";
-import type { RegionSample, RegionSummary, SkippedRow } from "./sample.ts";
+import type { EncodedImage, RegionSample, RegionSummary, SkippedRow } from "./sample.ts";
 import { type Adapter, chooseAdapter, partNames, schemaText, type WantedColumns } from "./schema.ts";
 import { listShards, nothingFound, readDescription, type ShardPath } from "./shards.ts";
 import { type FindFile, siblingsOf } from "./siblings.ts";
@@ -181,7 +181,7 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
       const adapted = read.value;
       for (const { column, reason } of adapted.skipped) skipped.push({ file: name, row, column, reason });
       for (const region of adapted.regions) {
-        const { mask, caption, questions, category, picture, pictureIndex } = region;
+        const { mask, caption, questions, category, picture, pictureIndex, frames } = region;
         const { width, height, imageId } = picture;
         const summary: RegionSummary = {
           index: summaries.length,
@@ -191,6 +191,7 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
           region: region.region,
           width,
           height,
+          ...(frames === undefined ? {} : { frames }),
           caption,
           ...(questions === undefined ? {} : { questions }),
           category,
@@ -269,12 +270,20 @@ function leftOut(
 async function readSample(summary: RegionSummary, { opened, picture, pictureIndex }: Place): Promise<RegionSample> {
   const { table, adapter, find } = opened;
   const cells = picturesIn(await rowParts(table, summary.row)(adapter.image), adapter.image);
-  const bytes = pictureBytes(cells[pictureIndex], find);
   const { mime, width, height, orientation } = picture;
-  const whole = (await bytes.read(0, bytes.length)) as Uint8Array<ArrayBuffer>;
+  const { frames: total = 1 } = summary;
+  const read = async (cell: unknown): Promise<EncodedImage> => {
+    const bytes = pictureBytes(cell, find);
+    const whole = (await bytes.read(0, bytes.length)) as Uint8Array<ArrayBuffer>;
+    return { bytes: whole, mime, width, height: height / total, orientation };
+  };
+  const image = await read(cells[pictureIndex]);
+  const frames: EncodedImage[] = [image];
+  for (const cell of cells.slice(1, total)) frames.push(await read(cell));
   return {
     id: summary.id,
-    image: { bytes: whole, mime, width, height, orientation },
+    image,
+    ...(summary.frames === undefined ? {} : { frames }),
     mask: summary.mask,
     caption: summary.caption,
     category: summary.category,

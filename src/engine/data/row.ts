@@ -1,4 +1,5 @@
 import { LabError, toLabError } from "../errors.ts";
+import { clipRegion } from "./clips/clip-row.ts";
 import { type PictureProbe, pictureProbes } from "./image/picture.ts";
 import { isNumbers, type PictureSize, splitMasks } from "./mask/mask-items.ts";
 import { type MaskContext, readMask } from "./mask/mask-read.ts";
@@ -29,6 +30,8 @@ export interface RowRegion {
   readonly picture: PictureProbe;
   /** Index of the picture among those of the row. */
   readonly pictureIndex: number;
+  /** Frames of a clip, of which the picture is the strip; absent for a picture. */
+  readonly frames?: number;
 }
 
 /** Result for a row: its regions, and one sentence per thing that was skipped. */
@@ -87,10 +90,14 @@ export async function adaptRow(
   const pictures = await step(adapter.image, async () => probeAll(await part(adapter.image), adapter.image, probe));
   const first = pictures?.find((picture) => !(picture instanceof LabError));
   if (pictures === undefined || first === undefined) return nothing;
-  const items = itemsOf(maskCell.cell, adapter.mask, first as PictureProbe) ?? [];
-  const masks = items.length;
-  if (masks > MAX_MASKS) {
-    skip(adapter.mask, `the row has ${masks} masks, more than the ${MAX_MASKS} allowed`);
+  const { cell } = maskCell;
+  const items =
+    adapter.clip && Array.isArray(cell)
+      ? (cell as unknown[])
+      : (itemsOf(cell, adapter.mask, first as PictureProbe) ?? []);
+  const masks = adapter.clip ? 1 : items.length;
+  if (items.length > MAX_MASKS) {
+    skip(adapter.mask, `the row has ${items.length} masks, more than the ${MAX_MASKS} allowed`);
     return nothing;
   }
   const texts = await step(adapter.text, async () => rowCaptions(await part(adapter.text), adapter, masks));
@@ -102,6 +109,17 @@ export async function adaptRow(
   const labelsIn = async (cell: unknown): Promise<readonly string[]> =>
     category === undefined ? [] : ((await step(category, async () => readLabels(cell))) ?? []);
   const labels = each ? [] : await labelsIn(labelCell);
+
+  if (adapter.clip) {
+    const caption = texts.captions[0]?.trim() ?? "";
+    const found = await step(adapter.mask, () => clipRegion(items, pictures, { find, meter: pass }));
+    if (found === undefined) return { ...nothing, masks };
+    if (caption === "") {
+      skip(adapter.text, "the caption is empty");
+      return { ...nothing, masks };
+    }
+    return { regions: [{ region: 0, caption, category: labels, pictureIndex: 0, ...found }], skipped, masks };
+  }
 
   const regions: RowRegion[] = [];
   const pairs = pictures.length === masks && masks > 1;

@@ -5,7 +5,9 @@ export interface RegionSample {
   /** Stable id: `<shard>#<row>` or `<shard>#<row>/<region>` when a row holds several regions. */
   readonly id: string;
   readonly image: EncodedImage;
-  /** Mask at image size, COCO compressed RLE; never empty in a usable sample. */
+  /** All frames of a clip, of which `image` is the first; absent for a picture. */
+  readonly frames?: readonly EncodedImage[];
+  /** Mask at image size, COCO compressed RLE; never empty in a usable sample. Of a clip that of its strip of frames. */
   readonly mask: Rle;
   readonly caption: string;
   /** Labels of the row (`catagory`, `category` or `categories`), possibly none. */
@@ -41,7 +43,10 @@ export interface RegionSummary {
   readonly row: number;
   readonly region: number;
   readonly width: number;
+  /** Of all frames of a clip together: they lie below each other. */
   readonly height: number;
+  /** Frames of a clip; absent for a picture. */
+  readonly frames?: number;
   readonly caption: string;
   /** Questions about the region with their answers; absent where the row has none. */
   readonly questions?: readonly QuestionAnswer[];

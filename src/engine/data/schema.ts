@@ -21,11 +21,15 @@ export interface Adapter {
   readonly mask: Role;
   readonly text: Role;
   readonly category: Role | undefined;
+  /** Whether the pictures of a row are the frames of a clip, and its masks one masklet. */
+  readonly clip: boolean;
 }
 
 const IMAGE_NAMES = "image jpg jpeg png webp img picture images pictures image_bytes image_path img_path pixel_values";
+/** Names of a list of pictures that are the frames of a clip. */
+const FRAME_NAMES = "frames video_frames clip video";
 const MASK_NAMES =
-  "mask_rle mask masks rle rles mask_rles segmentation segmentations segment segments mask_png mask_image bitmap polygon polygons";
+  "mask_rle mask masks rle rles mask_rles segmentation segmentations segment segments masklet mask_png mask_image bitmap polygon polygons";
 /** Column names that mean a mask if the column holds pictures. */
 const MASK_PICTURE_NAMES = "annotation annotations label";
 /** Other names that end like one: `gt_mask`, `object_masks`. */
@@ -71,6 +75,7 @@ export function chooseAdapter(columns: readonly Column[], wanted: WantedColumns 
   const others = parts.filter(({ role }) => mask === undefined || !inside(role, mask.role));
   const image =
     named(wanted.image) ??
+    find(others, FRAME_NAMES, isFrames) ??
     find(others, IMAGE_NAMES, isPictures) ??
     others.find(({ type }) => fieldNames(itemType(type)).includes("bytes"));
   // A text in the same struct as the mask is about it; one at the top may not be.
@@ -93,9 +98,10 @@ export function chooseAdapter(columns: readonly Column[], wanted: WantedColumns 
   const free = others.filter(({ role }) => !taken.some((other) => inside(role, other)));
   const category = find(free, CATEGORY_NAMES, (type) => isText(itemType(type)));
   const several = mask.role.each || isRle(itemOf(mask.type)?.type) || isPictureStruct(itemOf(mask.type)?.type);
+  const clip = several && FRAME_NAMES.split(" ").includes(image.name) && isFrames(image.type);
   const kind = isTurns(text.type) ? "conversations" : "captions";
-  const name = `${kind}, ${several ? "several masks" : "one mask"} a row`;
-  return { name, image: image.role, mask: mask.role, text: text.role, category: category?.role };
+  const name = `${kind}, ${clip ? "one masklet" : several ? "several masks" : "one mask"} a row`;
+  return { name, image: image.role, mask: mask.role, text: text.role, category: category?.role, clip };
 }
 
 /** Columns and their parts by the names that `chooseAdapter` takes. */
@@ -207,6 +213,12 @@ function isPicture(type: ColumnType): boolean {
 function isPictures(type: ColumnType): boolean {
   const item = itemOf(type)?.type;
   return isPicture(type) || (item !== undefined && isPicture(item));
+}
+
+/** A list of pictures, not one picture as a list of numbers. */
+function isFrames(type: ColumnType): boolean {
+  const item = itemOf(type)?.type;
+  return item !== undefined && isPicture(item) && !isPicture(type);
 }
 
 function valueTypeOfItems(type: ColumnType): ColumnType | undefined {

@@ -1,3 +1,4 @@
+import type { FrameView } from "./clips/film-strip.ts";
 import type { RegionSummary, RgbImage } from "./sample.ts";
 
 /** A row with its decoded picture and mask, for the trainer. */
@@ -8,6 +9,8 @@ export interface TrainingRow {
   readonly mask: Uint8Array;
   /** Captions of the other regions of the picture, without the row's own; absent where they are not known. */
   readonly others?: readonly string[];
+  /** The frames of a clip that a step works on; absent for a picture. */
+  readonly view?: FrameView;
 }
 
 /** Fetches a row by its index in the data set. */

@@ -15,39 +15,50 @@ import type { Rle } from "./mask/rle.ts";
 
 /** A row to write; `null` is a missing value, which readers must handle. */
 export interface ShardRow {
-  readonly image: { readonly bytes: Uint8Array | null; readonly path: string | null } | null;
-  /** One mask, or with `layout: "relation"` a list of them. */
-  readonly mask: Rle | readonly Rle[] | null;
+  readonly image: ShardPicture | null;
+  /** With `layout: "clip"`, in place of the picture. */
+  readonly frames?: readonly ShardPicture[];
+  /** One mask, with `layout: "relation"` a list of them, with "clip" one a frame. */
+  readonly mask: Rle | readonly (Rle | null)[] | null;
   readonly conversations: readonly { readonly from: string; readonly value: string }[] | null;
   readonly category?: readonly string[] | null;
 }
 
+export interface ShardPicture {
+  readonly bytes: Uint8Array | null;
+  readonly path: string | null;
+}
+
+type ShardLayout = "fine-grained" | "relation" | "clip";
+
 export interface ShardOptions {
-  /** "fine-grained": one mask per row (struct); "relation": a list of masks. */
-  readonly layout?: "fine-grained" | "relation";
+  /** "fine-grained": one mask per row (struct); "relation": a list of masks; "clip": a list of frames, one mask each. */
+  readonly layout?: ShardLayout;
   /** Rows per record batch; 100 is what current `datasets` releases write for pictures. */
   readonly batchRows?: number;
 }
 
 /**
- * Rows as an Arrow IPC stream of the kind `datasets` writes with save_to_disk: columns image, mask_rle, conversations
+ * Rows as an Arrow IPC stream of the kind `datasets` writes with save_to_disk: columns image (frames of clips), mask_rle, conversations
  * and catagory (spelled as in GAR), `huggingface` schema metadata, no compression.
  */
 export function writeRegionShard(rows: readonly ShardRow[], options: ShardOptions = {}): Uint8Array<ArrayBuffer> {
   const { layout = "fine-grained", batchRows = 100 } = options;
   const text = new Utf8();
-  const image = new Struct([new Field("bytes", new Binary(), true), new Field("path", text, true)]);
+  const picture = new Struct([new Field("bytes", new Binary(), true), new Field("path", text, true)]);
+  const image = layout === "clip" ? new List(new Field("item", picture, true)) : picture;
+  const name = layout === "clip" ? "frames" : "image";
   const one = new Struct([
     new Field("counts", text, true),
     new Field("size", new List(new Field("item", new Int64(), true)), true),
   ]);
-  const mask = layout === "relation" ? new List(new Field("item", one, true)) : one;
+  const mask = layout !== "fine-grained" ? new List(new Field("item", one, true)) : one;
   const turn = new Struct([new Field("from", text, true), new Field("value", text, true)]);
   const turns = new List(new Field("item", turn, true));
   const labels = new List(new Field("item", text, true));
   const metadata = new Map([["huggingface", JSON.stringify({ info: { features: features(layout) } })]]);
   const fields = [
-    new Field("image", image, true),
+    new Field(name, image, true),
     new Field("mask_rle", mask, true),
     new Field("conversations", turns, true),
     new Field("catagory", labels, true),
@@ -59,12 +70,14 @@ export function writeRegionShard(rows: readonly ShardRow[], options: ShardOption
   for (let first = 0; first < rows.length; first += batchRows) {
     const slice = rows.slice(first, first + batchRows);
     const table = new Table({
-      image: vectorFromArray(
-        slice.map((row) => row.image),
-        image,
+      [name]: vectorFromArray(
+        slice.map((row) => (layout === "clip" ? row.frames : row.image)),
+        image as Struct,
       ),
       mask_rle: vectorFromArray(
-        slice.map((row) => (row.mask === null ? null : isList(row.mask) ? row.mask.map(plain) : plain(row.mask))),
+        slice.map((row) =>
+          row.mask === null ? null : isList(row.mask) ? row.mask.map((one) => one && plain(one)) : plain(row.mask),
+        ),
         mask as Struct,
       ),
       conversations: vectorFromArray(
@@ -98,7 +111,7 @@ export function stateJson(shards: readonly string[], fingerprint: string, split 
 
 /** Text of dataset_info.json for the columns of writeRegionShard. */
 export function datasetInfoJson(
-  options: { layout?: "fine-grained" | "relation"; description?: string; license?: string } = {},
+  options: { layout?: ShardLayout; description?: string; license?: string } = {},
 ): string {
   const { layout = "fine-grained", description = "", license = "" } = options;
   return JSON.stringify({ citation: "", description, features: features(layout), homepage: "", license }, null, 2);
@@ -111,18 +124,18 @@ export function shardName(index: number, count: number): string {
 }
 
 /** Feature description in the encoding of releases up to 3.x, which later ones read as well. */
-function features(layout: "fine-grained" | "relation"): Record<string, unknown> {
+function features(layout: ShardLayout): Record<string, unknown> {
   const value = (dtype: string): object => ({ dtype, _type: "Value" });
   const sequence = (dtype: string): object => ({ feature: value(dtype), _type: "Sequence" });
   const mask = { counts: value("string"), size: sequence("int64") };
   return {
-    image: { _type: "Image" },
-    mask_rle: layout === "relation" ? [mask] : mask,
+    ...(layout === "clip" ? { frames: [{ _type: "Image" }] } : { image: { _type: "Image" } }),
+    mask_rle: layout === "fine-grained" ? mask : [mask],
     conversations: [{ from: value("string"), value: value("string") }],
     catagory: sequence("string"),
   };
 }
 
-function isList(mask: Rle | readonly Rle[]): mask is readonly Rle[] {
+function isList(mask: Rle | readonly (Rle | null)[]): mask is readonly (Rle | null)[] {
   return Array.isArray(mask);
 }

@@ -10,7 +10,7 @@ import type { RandomKey } from "../gpu/random.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Weights } from "../model/weights/weights.ts";
 import { disposeFeatures, type FeatureCache, type ImageFeatures } from "../policy/features.ts";
-import { countCells, type RegionCells, regionCells } from "../policy/prompts.ts";
+import { countCells, type RegionCells, rowCells } from "../policy/prompts.ts";
 import type { RewardScorer } from "../rewards/types.ts";
 import { LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
 import { EVAL_SEED, EVAL_STREAM } from "../runs/evaluation-draws.ts";
@@ -81,10 +81,15 @@ export async function evaluateRows(
     try {
       for (const { index, part } of places.slice(from, from + most)) {
         const row = await deps.rows(index);
-        const { height, width } = row.rgb;
-        const cells = regionCells(deps.model, row.mask, height, width, deps.config.smallRegions === "force");
+        const cells = rowCells(deps.model, row, deps.config.smallRegions === "force");
         if (countCells(cells) === 0) continue;
-        asked.push({ index, part, row, cells, features: await deps.features.get(row.summary.imageId, row.rgb) });
+        asked.push({
+          index,
+          part,
+          row,
+          cells,
+          features: await deps.features.get(row.summary.imageId, row.rgb, row.view),
+        });
       }
       if (asked.length > 0) scores.push(...(await scoreTogether(deps, own, asked)));
     } finally {

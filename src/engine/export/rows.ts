@@ -1,6 +1,7 @@
 /** The rows of a run for data exports: training rows, and the ids of held-out rows. */
 import type { RegionSet } from "../data/region-set.ts";
 import type { RegionSample } from "../data/sample.ts";
+import { LabError } from "../errors.ts";
 import type { RunManifest } from "../runs/manifest.ts";
 import { type RunRows, storedRunRows } from "../runs/run-rows.ts";
 
@@ -45,7 +46,11 @@ export async function exportRows(manifest: RunManifest, set: RegionSet, name: st
       report: ids("report"),
     },
     async *train() {
-      for (const index of parts.train) yield await set.sample(index);
+      for (const index of parts.train) {
+        const sample = await set.sample(index);
+        if (sample.frames === undefined) yield sample;
+        else throw new LabError("unsupported", `${sample.id} is a clip; this export writes pictures only`);
+      }
     },
   };
 }

@@ -6,9 +6,11 @@ import type { Span } from "../text/prompt.ts";
 
 /** Positions of the visual tokens in a prompt. */
 export interface VisualPlaces {
-  /** Tokens of all tiles. */
+  /** Tokens of all tiles; of a clip those of the first frame. */
   readonly imageSpan: Span;
-  /** Copies of the last tile's tokens, one run per region. */
+  /** Tokens of each frame of a clip, one tile each; absent for a picture. */
+  readonly frameSpans?: readonly Span[];
+  /** Copies of the last tile's tokens, one run per region; of a clip one run per frame on which its region is seen. */
   readonly regionSpans: readonly Span[];
 }
 
@@ -17,7 +19,7 @@ export interface VisualTokens {
   /** Tokens of all tiles. */
   readonly count: number;
   readonly tokensPerTile: number;
-  /** Per region [tokensPerTile], 1 where a cell belongs to it. */
+  /** Per region [tokensPerTile], of a clip [count]; 1 where a cell belongs to it. */
   readonly regionGrids: readonly Uint8Array[];
 }
 
@@ -36,11 +38,12 @@ export function splicedOrder(
   tokens: VisualTokens,
   { text, visual }: { readonly text: number; readonly visual: number },
 ): number[] {
-  const { count, tokensPerTile } = tokens;
-  const cells = tokens.regionGrids.map((grid, region) => selectedCells(grid, tokensPerTile, region));
-  const spans = [places.imageSpan, ...places.regionSpans];
+  const { count } = tokens;
+  const { frameSpans = [places.imageSpan] } = places;
+  const cells = tokens.regionGrids.flatMap((grid, region) => selectedCells(grid, tokens, region));
+  const spans = [...frameSpans, ...places.regionSpans];
   const wanted = spans.map(({ start, end }) => end - start);
-  const offered = [count, ...cells.map((region) => region.length)];
+  const offered = [...frameSpans.map(() => count / frameSpans.length), ...cells.map((run) => run.length)];
   if (String(wanted) !== String(offered)) {
     throw new LabError(
       "bad-input",
@@ -49,15 +52,10 @@ export function splicedOrder(
     );
   }
   const order = Array.from({ length }, (_, at) => text + at);
-  const last = visual + count - tokensPerTile;
-  const rows = [
-    Array.from({ length: count }, (_, at) => visual + at),
-    ...cells.map((own) => own.map((at) => last + at)),
-  ];
-  spans.forEach(({ start }, span) => {
-    rows[span]?.forEach((row, at) => {
-      order[start + at] = row;
-    });
+  const rows = [Array.from({ length: count }, (_, at) => at), ...cells].flat();
+  const positions = spans.flatMap(({ start, end }) => Array.from({ length: end - start }, (_, at) => start + at));
+  positions.forEach((position, at) => {
+    order[position] = visual + (rows[at] as number);
   });
   return order;
 }
@@ -82,14 +80,21 @@ export function spliceVisual(
   return placedRows(embedded.reshape([length, width]), visual, order).reshape([1, length, width]);
 }
 
-function selectedCells(grid: Uint8Array, tokens: number, region: number): number[] {
+/** Tokens of a region, a run for each tile of its grid that has some: the last tile, or all frames of a clip. */
+function selectedCells(
+  grid: Uint8Array,
+  { count, tokensPerTile }: Omit<VisualTokens, "regionGrids">,
+  region: number,
+): number[][] {
   const cells = Array.from(grid.keys()).filter((cell) => grid[cell] !== 0);
-  if (grid.length !== tokens || cells.length === 0) {
+  if ((grid.length !== tokensPerTile && grid.length !== count) || cells.length === 0) {
     throw new LabError(
       "bad-input",
-      `Region ${region + 1} has ${cells.length} of ${grid.length} cells set, a tile has ${tokens} tokens`,
+      `Region ${region + 1} has ${cells.length} of ${grid.length} cells set, a tile has ${tokensPerTile} tokens`,
       { subject: "region" },
     );
   }
-  return cells;
+  const runs: number[][] = Array.from({ length: grid.length / tokensPerTile }, () => []);
+  for (const cell of cells) runs[Math.floor(cell / tokensPerTile)]?.push(count - grid.length + cell);
+  return runs.filter((run) => run.length > 0);
 }

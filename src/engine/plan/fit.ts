@@ -12,6 +12,8 @@ const F32 = 4;
 const GB = 1e9;
 /** Tokens of template and question, without picture and region. */
 const PROMPT_WORDS = 64;
+/** Tokens around a frame and its region, beside the visual ones. */
+const FRAME_WORDS = 24;
 /** Reserve for drivers and page rendering. */
 const RESERVE = 0.08;
 
@@ -45,18 +47,19 @@ export type ForecastPart =
   | "activations"
   | "spare buffers";
 
-/** @param rate of the device, null when it is not known @param blocks attention keeps no score arrays */
+/** @param rate of the device, null when it is not known @param blocks attention keeps no score arrays @param clips whether rows are clips */
 export function forecast(
   model: Sa2vaConfig,
   config: LabConfig,
   choice: StorageChoice,
   rate: Throughput | null = null,
   blocks = false,
+  clips = false,
 ): Forecast {
   const weights = weightForecast(model, choice);
   const trainable = trainableForecast(model, config.loraRank);
   const trained = F32 * trainable.parameters;
-  const group = groupShape(model, config);
+  const group = groupShape(model, config, clips);
   const [captions, masks] = [samples(config, "text"), samples(config, "mask")];
   const transient = transientForecast(model, group, {
     rank: config.loraRank,
@@ -113,19 +116,23 @@ export function forecast(
   };
 }
 
-/** The largest group the settings allow: all tiles, a region of a quarter of the grid. */
-export function groupShape(model: Sa2vaConfig, config: LabConfig): GroupShape {
+/** The largest group the settings allow: all tiles or frames, a region of a quarter of the grid. @param clips whether rows are clips */
+export function groupShape(model: Sa2vaConfig, config: LabConfig, clips = false): GroupShape {
   const most = model.dynamicImageSize ? Math.min(config.maxTiles, model.maxTiles) : 1;
-  const tiles = most > 1 && model.useThumbnail ? most + 1 : most;
-  const region = Math.ceil(model.tokensPerTile / 4);
+  const frames = clips ? config.clipFrames : 1;
+  const tiles = clips ? frames : most > 1 && model.useThumbnail ? most + 1 : most;
+  // Every frame repeats its region with the sentence around it.
+  const region = frames * Math.ceil(model.tokensPerTile / 4) + (frames - 1) * FRAME_WORDS;
   return {
     tiles,
+    frames,
     promptTokens: tiles * model.tokensPerTile + region + PROMPT_WORDS,
     rollouts: config.groupSize,
     newTokens: config.maxNewTokens,
     groups: groupsPerStep(config),
     described: config.maskPolicy === "candidates" ? 3 : config.groupSize,
-    tailTokens: region + PROMPT_WORDS,
+    // The prompts of masks share what comes before the first region: of a clip one frame.
+    tailTokens: (frames - 1) * model.tokensPerTile + region + PROMPT_WORDS,
     answerTokens: config.partnerMaxTokens,
   };
 }
@@ -155,10 +162,11 @@ export function fittingChanges(
   choice: StorageChoice,
   budget: number,
   blocks = false,
+  clips = false,
 ): readonly FitChange[] {
-  if (forecast(model, config, choice, null, blocks).peak <= budget) return [];
+  if (forecast(model, config, choice, null, blocks, clips).peak <= budget) return [];
   return candidates(config, choice).flatMap(({ label, values, choice: storage }) => {
-    const { peak } = forecast(model, { ...config, ...values }, storage, null, blocks);
+    const { peak } = forecast(model, { ...config, ...values }, storage, null, blocks, clips);
     return peak <= budget ? [{ label, values, choice: storage, peak }] : [];
   });
 }

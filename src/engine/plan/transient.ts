@@ -33,6 +33,8 @@ const TOWER_COPIES = 40;
 export interface GroupShape {
   /** Tiles of the picture, the thumbnail included. */
   readonly tiles: number;
+  /** Frames of a clip, each with maps and masks of its own; 1 for a picture. */
+  readonly frames: number;
   /** Tokens before the first sampled one. */
   readonly promptTokens: number;
   readonly rollouts: number;
@@ -74,11 +76,11 @@ export interface TransientForecast {
   readonly learning: number;
 }
 
-/** Bytes of one picture's frozen features: vision tokens and three maps of SAM2. */
-export function featureBytes(config: Sa2vaConfig, tiles: number): number {
+/** Bytes of frozen features: vision tokens, and three maps of SAM2 for a picture or each frame of a clip. */
+export function featureBytes(config: Sa2vaConfig, tiles: number, frames = 1): number {
   const maps = [4, 8, 16].reduce((sum, stride) => sum + (config.sam2.imageSize / stride) ** 2, 0);
   const vision = tiles * config.tokensPerTile * 4 * config.vision.hiddenSize;
-  return F32 * (vision + maps * config.sam2.hiddenDim);
+  return F32 * (vision + frames * maps * config.sam2.hiddenDim);
 }
 
 /** Bytes of keys and values while groups are decoded: what rows share once a group, the rest once a row. */
@@ -97,7 +99,7 @@ export function transientForecast(
   shape: GroupShape,
   options: TransientOptions,
 ): TransientForecast {
-  const picture = featureBytes(config, shape.tiles);
+  const picture = featureBytes(config, shape.tiles, shape.frames);
   // A loop's pictures are all there while its groups are sampled.
   const features = shape.groups * picture;
   const { groups, promptTokens, tailTokens, described } = shape;
@@ -115,7 +117,7 @@ export function transientForecast(
   const tokens = together * Math.max(promptTokens, options.masks ? described * tailTokens : 0);
   const prompts = F32 * PREFILL_COPIES * tokens * tokenFloats(config, options.rank);
   const found = options.captions ? together * shape.rollouts : options.masks ? together : 0;
-  const decoded = F32 * FOUND_COPIES * found * (config.sam2.imageSize / 4) ** 2 * config.sam2.hiddenDim;
+  const decoded = F32 * FOUND_COPIES * found * shape.frames * (config.sam2.imageSize / 4) ** 2 * config.sam2.hiddenDim;
   const waiting = Math.min(HELD_BYTES, (SUBMIT_DISPATCHES * SUBMIT_COPIES * towers) / TOWER_COPIES);
   const answering = Math.max(towers, cache + prompts, decoded);
   return {
@@ -153,12 +155,12 @@ export function captionBytes(
 /** Backward pass of one phrase: the language model over its prompt, then the mask decoder. */
 export function maskBytes(
   config: Sa2vaConfig,
-  shape: Pick<GroupShape, "promptTokens">,
+  shape: Pick<GroupShape, "promptTokens" | "frames">,
   options: Pick<TransientOptions, "rank" | "recompute" | "blocks">,
 ): number {
   const { language, sam2 } = config;
   const prompt = blockFloats(config, shape.promptTokens, shape.promptTokens, 1, options);
-  const decoder = DECODER_COPIES * (sam2.imageSize / 4) ** 2 * sam2.hiddenDim;
+  const decoder = DECODER_COPIES * shape.frames * (sam2.imageSize / 4) ** 2 * sam2.hiddenDim;
   if (!options.recompute) return F32 * (language.layers * prompt + decoder);
   const width = language.hiddenSize + 2 * language.kvHeads * language.headSize;
   return F32 * (RECOMPUTE_COPIES * prompt + decoder + language.layers * shape.promptTokens * width);

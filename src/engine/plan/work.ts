@@ -30,8 +30,8 @@ export function tokenFlops(config: Sa2vaConfig): number {
   return 2 * matrices.reduce((sum, [, shape]) => sum + elements(shape), 0);
 }
 
-/** Both towers over one picture. */
-export function towerFlops(config: Sa2vaConfig, tiles: number): number {
+/** Both towers over one picture, or the frames of a clip. */
+export function towerFlops(config: Sa2vaConfig, tiles: number, frames = 1): number {
   const patches = (config.tileSize / config.vision.patchSize) ** 2 + 1;
   const { layers, hiddenSize, mlpSize } = config.vision;
   const perToken = 2 * layers * (4 * hiddenSize ** 2 + 2 * hiddenSize * mlpSize) + 4 * layers * patches * hiddenSize;
@@ -42,7 +42,7 @@ export function towerFlops(config: Sa2vaConfig, tiles: number): number {
     const window = sam2.windowSpec[stage] ?? 8;
     return sum + blocks * places * (2 * 12 * width ** 2 + 4 * window ** 2 * width);
   }, 0);
-  return tiles * patches * perToken + 1.1 * trunk;
+  return tiles * patches * perToken + frames * 1.1 * trunk;
 }
 
 /** Operations and, as a count of small dispatches, overhead of one optimiser step. */
@@ -58,12 +58,13 @@ export function stepWork(config: Sa2vaConfig, shape: GroupShape, options: WorkOp
   const backward = 2 + (options.recompute ? 1 : 0) + (options.microBatches ? 1 : 0) + (options.reference ? 1 : 0);
   const caption = prompt + completions(shape.rollouts, shape.newTokens);
   const describe = prompt + completions(shape.described, shape.answerTokens);
-  const decoder = 2 * 0.0019e12 * (config.sam2.imageSize / 1024) ** 2 * (config.sam2.hiddenDim / 256) ** 2;
+  const decoder =
+    shape.frames * 2 * 0.0019e12 * (config.sam2.imageSize / 1024) ** 2 * (config.sam2.hiddenDim / 256) ** 2;
   const loop1 = options.captions
     ? caption + prompt + shape.rollouts * decoder + options.passes * backward * caption
     : 0;
   const loop2 = options.masks ? prompt + decoder + describe + options.passes * backward * (prompt + decoder) : 0;
-  const towers = options.newPictures * options.loops * towerFlops(config, shape.tiles);
+  const towers = options.newPictures * options.loops * towerFlops(config, shape.tiles, shape.frames);
   const flops = shape.groups * (loop1 + loop2 + towers);
   const decodeSteps = (options.captions ? shape.newTokens : 0) + (options.masks ? shape.answerTokens : 0);
   const passes = shape.groups * options.loops * options.passes * (2 + backward);

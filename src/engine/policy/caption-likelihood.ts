@@ -4,6 +4,7 @@
  */
 import { needsLikelihood } from "../config/groups/reward-weights.ts";
 import type { LabConfig } from "../config/table.ts";
+import { rowSize } from "../data/clips/film-strip.ts";
 import type { TrainingRow } from "../data/training-row.ts";
 import { readTogether } from "../gpu/runtime/read-back.ts";
 import { tf } from "../gpu/tf.ts";
@@ -33,12 +34,9 @@ export interface JudgedPicture extends Omit<DescribedPicture, "masks"> {
 }
 
 /** What is asked about masks of a row's picture; null where no mask came out. */
-export function judgedPicture(
-  { rgb: { height, width }, summary: { caption }, others = [] }: TrainingRow,
-  features: ImageFeatures,
-  masks: JudgedPicture["masks"],
-): JudgedPicture {
-  return { features, masks, height, width, caption, others };
+export function judgedPicture(row: TrainingRow, features: ImageFeatures, masks: JudgedPicture["masks"]): JudgedPicture {
+  const { summary, others = [] } = row;
+  return { features, masks, ...rowSize(row), caption: summary.caption, others };
 }
 
 export interface LikelihoodSource {
@@ -88,7 +86,7 @@ export function likelihoodFact(
 export async function captionLikelihoods(
   model: Sa2vaModel,
   weights: Weights,
-  { features, masks, height, width, caption, others }: JudgedPicture,
+  { features, masks, height, width, view, caption, others }: JudgedPicture,
   { logitGuard, keepTiny }: { readonly logitGuard: number; readonly keepTiny: boolean },
 ): Promise<(MaskLikelihood | null)[]> {
   const texts = [...new Set([caption, ...others])];
@@ -101,7 +99,7 @@ export async function captionLikelihoods(
   const places: number[] = [];
   for (const [at, mask] of masks.entries()) {
     if (mask === null) continue;
-    const cells = regionCells(model, mask, height, width, keepTiny);
+    const cells = regionCells(model, mask, height, width, keepTiny, view);
     if (countCells(cells) === 0) continue;
     groups.push({ features, prompt: captionPrompt(model, features.tiles, cells), completions });
     places.push(at);

@@ -4,6 +4,7 @@
  * on the GPU only for the step that needs them.
  * So GPU memory returns to its baseline after every step whatever the number of images seen.
  */
+import { type FrameView, framePixels, ONE_PICTURE } from "../data/clips/film-strip.ts";
 import type { RgbImage } from "../data/sample.ts";
 import { readTogether } from "../gpu/runtime/read-back.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
@@ -19,16 +20,21 @@ import { type FeatureStorage, type HostFeatures, type HostTensor, hostFeatures, 
 
 /** Frozen features of one image on the GPU; owned by the caller of the cache. */
 export interface ImageFeatures {
-  /** Tiles, including the thumbnail. */
+  /** Tiles, including the thumbnail; of a clip one a frame. */
   readonly tiles: number;
+  /** Frames of a clip, of which `sam` has a map each; 1 when absent. */
+  readonly frames?: number;
   /** Pixel-shuffled vision tokens before the trainable projector, [tiles, tokens, 4H]. */
   readonly vision: Tensor;
   readonly sam: SamFeatures;
 }
 
 export interface FeatureCache {
-  /** Features of an image, computed or uploaded; the caller disposes them with `disposeFeatures`. */
-  get(imageId: string, rgb: RgbImage): Promise<ImageFeatures>;
+  /**
+   * Features of an image or of the frames of a clip, computed or uploaded; the caller disposes them with `disposeFeatures`.
+   * Frames are kept one by one, so another choice of frames computes only the new ones.
+   */
+  get(imageId: string, rgb: RgbImage, view?: FrameView): Promise<ImageFeatures>;
   /** Runs a step: the pictures it asks for stay until its end, also beyond the bytes to keep. */
   duringStep<T>(step: () => Promise<T>): Promise<T>;
   /** Largest `error` of the last step's pictures. */
@@ -80,6 +86,38 @@ export function createFeatureCache(
       bytes -= entry.bytes;
     }
   };
+  const one = async (imageId: string, rgb: RgbImage, tiles: number): Promise<ImageFeatures> => {
+    if (pinning) pinned.add(imageId);
+    const known = entries.get(imageId);
+    if (known !== undefined) {
+      hits++;
+      entries.delete(imageId);
+      entries.set(imageId, known);
+      return upload(known);
+    }
+    misses++;
+    opened ??= openDiskCache?.();
+    const diskCache = await opened;
+    const picture = diskCache === undefined ? "" : `${await pictureKey(rgb)}${tiles === maxTiles ? "" : `-${tiles}`}`;
+    const shelved = await diskCache?.read(picture);
+    if (shelved !== undefined) {
+      remember(imageId, shelved);
+      return upload(shelved);
+    }
+    const features = encodeImage(model, rgb, tiles);
+    const host = await download(features, storage);
+    try {
+      await checkDevice();
+    } catch (failure) {
+      disposeFeatures(features);
+      throw failure;
+    }
+    await diskCache?.write(picture, host);
+    remember(imageId, host);
+    if (storage === "f32") return features;
+    disposeFeatures(features);
+    return upload(host);
+  };
   return {
     get hits() {
       return hits;
@@ -108,39 +146,27 @@ export function createFeatureCache(
       entries.clear();
       bytes = 0;
     },
-    async get(imageId, rgb) {
-      if (pinning) pinned.add(imageId);
-      const known = entries.get(imageId);
-      if (known !== undefined) {
-        hits++;
-        entries.delete(imageId);
-        entries.set(imageId, known);
-        return upload(known);
-      }
-      misses++;
-      opened ??= openDiskCache?.();
-      const diskCache = await opened;
-      const picture = diskCache === undefined ? "" : await pictureKey(rgb);
-      const shelved = await diskCache?.read(picture);
-      if (shelved !== undefined) {
-        remember(imageId, shelved);
-        return upload(shelved);
-      }
-      const features = encodeImage(model, rgb, maxTiles);
-      const host = await download(features, storage);
+    async get(imageId, rgb, view = ONE_PICTURE) {
+      if (view.total === 1) return one(imageId, rgb, maxTiles);
+      const parts: ImageFeatures[] = [];
       try {
-        await checkDevice();
-      } catch (failure) {
-        disposeFeatures(features);
-        throw failure;
+        for (const frame of view.frames) {
+          parts.push(await one(`${imageId} frame ${frame}`, framePixels(rgb, view.total, frame), 1));
+        }
+        return clipFeatures(parts);
+      } finally {
+        for (const part of parts) disposeFeatures(part);
       }
-      await diskCache?.write(picture, host);
-      remember(imageId, host);
-      if (storage === "f32") return features;
-      disposeFeatures(features);
-      return upload(host);
     },
   };
+}
+
+/** The features of several frames as those of one clip; the parts stay the caller's. */
+function clipFeatures(parts: readonly ImageFeatures[]): ImageFeatures {
+  const joined = (of: (part: ImageFeatures) => Tensor): Tensor => tf.concat(parts.map(of));
+  const vision = joined((part) => part.vision);
+  const [f16, f8, f4] = [joined(({ sam }) => sam.f16), joined(({ sam }) => sam.f8), joined(({ sam }) => sam.f4)];
+  return { tiles: parts.length, frames: parts.length, vision, sam: { f16, f8, f4 } };
 }
 
 /** Runs both frozen towers on a picture. */

@@ -5,8 +5,8 @@
 import { type RandomKey, STREAM } from "../gpu/random.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
-import { type DecodedMasks, decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
-import { type FoundMask, readMasks } from "../model/sam2/postprocess.ts";
+import { type DecodedMasks, selectMask } from "../model/sam2/mask-decoder.ts";
+import { type FoundMask, type PictureSize, readMasks } from "../model/sam2/postprocess.ts";
 import type { Weights } from "../model/weights/weights.ts";
 import { plainPhrase } from "../text/prompt.ts";
 import { generate } from "./decode/generate.ts";
@@ -14,7 +14,8 @@ import type { PromptBatch } from "./decode/prefill.ts";
 import { FULL_SAMPLING } from "./decode/sampler.ts";
 import { embedTogether, projectImage } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
-import { type AskedPicture, phrasePromptsOf, samTogether } from "./phrase-prompts.ts";
+import { decodeFrames, frameCount } from "./frame-masks.ts";
+import { type AskedPicture, phrasePromptsOf } from "./phrase-prompts.ts";
 import { answerRule, type CaptionPrompt, captionPrompt, countCells, regionCells } from "./prompts.ts";
 
 /** Decoder output for N phrases about one picture; differentiable in every trainable tensor. */
@@ -27,15 +28,10 @@ export function segmentPhraseLogits(
   return segmentPictures(model, weights, [{ features, phrases }]);
 }
 
-/** `segmentPhraseLogits` of several pictures with the same number of phrases each, picture after picture. */
+/** `segmentPhraseLogits` of several pictures or clips with the same number of phrases each, in the order of `decodeFrames`. */
 export function segmentPictures(model: Sa2vaModel, weights: Weights, pictures: readonly AskedPicture[]): DecodedMasks {
-  const [masks, iou, objectScore] = tf.tidy(() => {
-    const language = phrasePromptsOf(model, weights, pictures);
-    const sam = samTogether(pictures.map(({ features }) => features));
-    const decoded = decodeMasks(weights, model.config.sam2, sam, language);
-    return [decoded.masks, decoded.iou, decoded.objectScore];
-  }) as [Tensor, Tensor, Tensor];
-  return { masks, iou, objectScore };
+  const all = pictures.map(({ features }) => features);
+  return tf.tidy(() => ({ ...decodeFrames(model, weights, all, phrasePromptsOf(model, weights, pictures)) }));
 }
 
 /** Masks at image size, 0/1 row-major, for each phrase; null for an empty phrase. */
@@ -44,10 +40,7 @@ export async function segmentPhrases(...args: Parameters<typeof findMasks>): Pro
 }
 
 /** A picture, its phrases and its size. */
-export interface SearchedPicture extends AskedPicture {
-  readonly height: number;
-  readonly width: number;
-}
+export interface SearchedPicture extends AskedPicture, PictureSize {}
 
 /** The mask for each phrase; null for an empty phrase. */
 export async function findMasks(
@@ -89,11 +82,19 @@ export async function findInPictures(
       }),
     );
     const { mask } = selectMask(decoded.masks, decoded.iou);
-    if (asked.length === 1) return [mask];
     const [, side, across] = mask.shape as [number, number, number];
-    return asked.map(({ named }, n) => tf.slice(mask, [n * most, 0, 0], [named.length, side, across]));
+    let from = 0;
+    return asked.map(({ features, named }) => {
+      const frames = frameCount(features);
+      from += frames * most;
+      if (asked.length === 1 && frames === 1) return mask;
+      // Every frame has the masks of all phrases: each phrase gets the strip of its own.
+      const own = tf.slice(mask, [from - frames * most, 0, 0], [frames * most, side, across]);
+      const turned = tf.transpose(own.reshape([frames, most, side * across]), [1, 0, 2]);
+      return tf.slice(turned.reshape([most, frames * side, across]), [0, 0, 0], [named.length, frames * side, across]);
+    });
   });
-  const sized = asked.map(({ height, width }, n) => ({ lowRes: maps[n] as Tensor, height, width }));
+  const sized = asked.map(({ height, width, view }, n) => ({ lowRes: maps[n] as Tensor, height, width, view }));
   const read = await readMasks(sized, model.config.sam2.imageSize).finally(() => tf.dispose(maps));
   asked.forEach(({ at, named }, n) => {
     named.forEach((index, row) => {
@@ -115,12 +116,10 @@ export interface DescribeOptions {
 }
 
 /** Masks of one picture to describe. */
-export interface DescribedPicture {
+export interface DescribedPicture extends PictureSize {
   readonly features: ImageFeatures;
   /** 0/1, row-major, height · width each. */
   readonly masks: readonly Uint8Array[];
-  readonly height: number;
-  readonly width: number;
 }
 
 /** Captions of masks of one picture, the likeliest ones unless they are sampled; null for a mask that covers no visual token. */
@@ -146,9 +145,9 @@ export async function describePictures(
 ): Promise<(string | null)[][]> {
   const { sampling } = options;
   const captions = pictures.map(({ masks }) => masks.map((): string | null => null));
-  const asked = pictures.map(({ features, masks, height, width }) =>
+  const asked = pictures.map(({ features, masks, height, width, view }) =>
     masks.flatMap((mask, index) => {
-      const cells = regionCells(model, mask, height, width, options.keepTiny);
+      const cells = regionCells(model, mask, height, width, options.keepTiny, view);
       return countCells(cells) === 0 ? [] : [{ prompt: captionPrompt(model, features.tiles, cells), index }];
     }),
   );

@@ -1,16 +1,17 @@
 /** Output of the weights for one phrase per picture, computed when it is needed, for several pictures in one batch. */
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
-import { type DecodedMasks, decodeClicks, decodeMasks } from "../model/sam2/mask-decoder.ts";
+import { type DecodedMasks, decodeClicks } from "../model/sam2/mask-decoder.ts";
 import type { Weights } from "../model/weights/weights.ts";
 import type { ImageFeatures } from "./features.ts";
-import { phrasePromptsOf, samTogether } from "./phrase-prompts.ts";
+import { asStrips, decodeFrames, frameCount } from "./frame-masks.ts";
+import { phrasePromptsOf } from "./phrase-prompts.ts";
 
 export interface PhraseOutput {
   /** The [SEG] state as a prompt of the mask decoder, [1, C]. */
   readonly language: Tensor;
   /**
-   * Masks for the phrase. The first call decodes those of all pictures and keeps them; inside a tidy they would be lost
+   * Masks for the phrase, of a clip those of its strip of frames. The first call decodes those of all pictures and keeps them; inside a tidy they would be lost
    * for later calls.
    */
   decoded(): DecodedMasks;
@@ -46,19 +47,24 @@ export function phraseOutputs(model: Sa2vaModel, weights: Weights, about: readon
       about.map(({ features, phrase }) => ({ features, phrases: [phrase] })),
     ),
   );
-  const decode = (features: readonly ImageFeatures[], prompts: Tensor): DecodedMasks =>
-    tf.tidy(() => ({ ...decodeMasks(weights, model.config.sam2, samTogether(features), prompts) }));
-  const languages = about.length === 1 ? [together] : about.map((_, at) => rowOf(together, at));
+  const decode = (features: ImageFeatures, prompts: Tensor): DecodedMasks =>
+    tf.tidy(() => ({ ...asStrips(decodeFrames(model, weights, [features], prompts), frameCount(features)) }));
+  const languages = about.length === 1 ? [together] : about.map((_, at) => rowsOf(together, at, 1));
   let kept: DecodedMasks[] | undefined;
   const decodeAll = (): DecodedMasks[] => {
-    const whole = decode(
-      about.map(({ features }) => features),
-      together,
-    );
-    if (about.length === 1) return [whole];
-    const parts = about.map((_, at): DecodedMasks => {
-      const { masks, iou, objectScore } = whole;
-      return { masks: rowOf(masks, at), iou: rowOf(iou, at), objectScore: rowOf(objectScore, at) };
+    const [first] = about;
+    if (first !== undefined && about.length === 1) return [decode(first.features, together)];
+    const all = about.map(({ features }) => features);
+    const whole = decodeFrames(model, weights, all, together);
+    let from = 0;
+    const parts = all.map((features): DecodedMasks => {
+      const frames = frameCount(features);
+      from += frames;
+      const cut = (x: Tensor): Tensor => rowsOf(x, from - frames, frames);
+      return tf.tidy(() => {
+        const { masks, iou, objectScore } = whole;
+        return { ...asStrips({ masks: cut(masks), iou: cut(iou), objectScore: cut(objectScore) }, frames) };
+      });
     });
     tf.dispose({ ...whole });
     return parts;
@@ -66,8 +72,13 @@ export function phraseOutputs(model: Sa2vaModel, weights: Weights, about: readon
   return {
     all: about.map(({ features, others = [] }, at) => ({
       language: languages[at] as Tensor,
-      decode: (prompts) => decode([features], prompts),
-      click: (points) => tf.tidy(() => ({ ...decodeClicks(weights, model.config.sam2, features.sam, points) })),
+      decode: (prompts) => decode(features, prompts),
+      click: (points) =>
+        tf.tidy(() => {
+          const frames = frameCount(features);
+          const all = frames === 1 ? points : tf.tile(points, [frames, 1]);
+          return { ...asStrips(decodeClicks(weights, model.config.sam2, features.sam, all), frames) };
+        }),
       otherPrompts: () =>
         others.length === 0 ? null : phrasePromptsOf(model, weights, [{ features, phrases: others }]),
       decoded() {
@@ -81,8 +92,8 @@ export function phraseOutputs(model: Sa2vaModel, weights: Weights, about: readon
   };
 }
 
-/** Row `at` of [B, …] as [1, …]. */
-function rowOf(x: Tensor, at: number): Tensor {
+/** Rows [from, from + count) of [B, …]. */
+function rowsOf(x: Tensor, from: number, count: number): Tensor {
   const [, ...rest] = x.shape;
-  return tf.slice(x, [at, ...rest.map(() => 0)], [1, ...rest]);
+  return tf.slice(x, [from, ...rest.map(() => 0)], [count, ...rest]);
 }

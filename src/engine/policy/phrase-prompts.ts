@@ -3,7 +3,6 @@ import { type Tensor, tf } from "../gpu/tf.ts";
 import { languageForward } from "../model/language/language.ts";
 import { rotatedAlike } from "../model/language/rope-scaling.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
-import type { SamFeatures } from "../model/sam2/neck.ts";
 import { languagePrompt } from "../model/seg-prompt.ts";
 import type { Weights } from "../model/weights/weights.ts";
 import { padded } from "./decode/prefill.ts";
@@ -26,7 +25,7 @@ export interface AskedPicture {
  */
 export function phrasePromptsOf(model: Sa2vaModel, weights: Weights, pictures: readonly AskedPicture[]): Tensor {
   const prompts = pictures.map(({ features, phrases }) =>
-    phrases.map((phrase) => segmentPrompt(model, features.tiles, phrase)),
+    phrases.map((phrase) => segmentPrompt(model, features.tiles, phrase, features.frames)),
   );
   const { language } = model.config;
   const longest = prompts.map((own) => Math.max(...own.map(({ forcedIds }) => forcedIds.length)));
@@ -116,12 +115,4 @@ function promptsTogether(
       ),
     );
   });
-}
-
-/** Concatenates SAM2's maps of several pictures; those of a single one are returned without a copy. */
-export function samTogether(pictures: readonly ImageFeatures[]): SamFeatures {
-  const [first] = pictures;
-  if (first !== undefined && pictures.length === 1) return first.sam;
-  const joined = (map: keyof SamFeatures): Tensor => tf.concat(pictures.map(({ sam }) => sam[map]));
-  return { f16: joined("f16"), f8: joined("f8"), f4: joined("f4") };
 }

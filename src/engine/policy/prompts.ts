@@ -1,7 +1,11 @@
 /** Prompts of the two tasks, and how answers are read. */
 
+import { type FrameView, frameOf, ONE_PICTURE, stacked } from "../data/clips/film-strip.ts";
+import type { TrainingRow } from "../data/training-row.ts";
+import { LabError } from "../errors.ts";
 import { regionGrid } from "../model/preprocess/region-grid.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
+import { buildClipPrompt } from "../text/clip-prompt.ts";
 import {
   buildPrompt,
   cleanPhrase,
@@ -14,18 +18,32 @@ import {
 import { type StopRule, stopRule } from "../text/template.ts";
 import { fitCaption } from "./fit-caption.ts";
 
-/** A marked region on the visual-token grid of the thumbnail: 0/1 per cell, row-major. */
+/** A marked region on the visual-token grid of the thumbnail, or of every frame of a clip in turn: 0/1 per cell, row-major. */
 export type RegionCells = Uint8Array;
 
-/** Cells that a mask covers; with `keepTiny` a mask that covers none gets the cell that holds most of it. */
+/**
+ * Cells that a mask covers; with `keepTiny` a mask that covers none gets the cell that holds most of it.
+ * @param height of the mask, of all frames of a clip together
+ * @param view frames of a clip whose cells are wanted
+ */
 export function regionCells(
   model: Sa2vaModel,
   mask: Uint8Array,
   height: number,
   width: number,
   keepTiny: boolean,
+  view: FrameView = ONE_PICTURE,
 ): RegionCells {
-  return regionGrid(mask, height, width, model.config.tokenGridSide, { keepTiny });
+  const { tokenGridSide } = model.config;
+  const grids = view.frames.map((frame) =>
+    regionGrid(frameOf(mask, view.total, frame), height / view.total, width, tokenGridSide, { keepTiny }),
+  );
+  return stacked(grids);
+}
+
+/** Cells of a row's region, on the frames that its view has of a clip. */
+export function rowCells(model: Sa2vaModel, { mask, rgb, view }: TrainingRow, keepTiny: boolean): RegionCells {
+  return regionCells(model, mask, rgb.height, rgb.width, keepTiny, view);
 }
 
 export function countCells(cells: RegionCells): number {
@@ -36,13 +54,26 @@ export interface CaptionPrompt extends Prompt {
   readonly cells: RegionCells;
 }
 
-/** "Describe region 1": the caption task. @throws LabError("bad-input") when no cell is set */
+/**
+ * "Describe region 1": the caption task, in a picture or a clip; its number of frames follows from the cells. A clip's region
+ * is marked on every frame on which it keeps a cell.
+ * @throws LabError("bad-input") when no cell is set
+ */
 export function captionPrompt(model: Sa2vaModel, tiles: number, cells: RegionCells): CaptionPrompt {
-  const prompt = buildPrompt(model.tokenizer, model.config, {
-    text: REGION_CAPTION_WORDING,
-    tiles,
-    regionTokenCounts: [countCells(cells)],
-  });
+  const { tokenizer, config } = model;
+  const text = REGION_CAPTION_WORDING;
+  const each = config.tokenGridSide ** 2;
+  const frames = cells.length / each;
+  const counts = Array.from({ length: frames }, (_, frame) => countCells(frameOf(cells, frames, frame)));
+  if (frames > 1 && countCells(cells) === 0) {
+    throw new LabError("bad-input", "The region covers no visual token of any frame, so it cannot be described", {
+      subject: "region",
+    });
+  }
+  const prompt =
+    frames > 1
+      ? buildClipPrompt(tokenizer, config, { text, frames, regionTokenCounts: counts })
+      : buildPrompt(tokenizer, config, { text, tiles, regionTokenCounts: counts });
   return { ...prompt, cells };
 }
 
@@ -54,14 +85,19 @@ export interface SegmentPrompt extends Prompt {
   readonly cut: boolean;
 }
 
-/** "Segment …": the mask task. The answer is forced, because sampled answers barely vary. */
-export function segmentPrompt(model: Sa2vaModel, tiles: number, phrase: string): SegmentPrompt {
+/** "Segment …": the mask task, worded for clips as in the published training. The answer is forced, because sampled answers barely vary. */
+export function segmentPrompt(model: Sa2vaModel, tiles: number, phrase: string, frames = 1): SegmentPrompt {
   const answer = encodeAnswer(model.tokenizer, model.config.template, SEG_ANSWER);
   const upToSeg = answer.ids.slice(0, (answer.segPositions[0] as number) + 1);
   const { made, cut } = fitCaption(
     model,
     phrase,
-    (text) => buildPrompt(model.tokenizer, model.config, { text: REFERRING_WORDING, phrase: cleanPhrase(text), tiles }),
+    (text) => {
+      const asked = { text: REFERRING_WORDING, phrase: cleanPhrase(text) };
+      return frames > 1
+        ? buildClipPrompt(model.tokenizer, model.config, { ...asked, frames })
+        : buildPrompt(model.tokenizer, model.config, { ...asked, tiles });
+    },
     ({ ids }) => ids.length + upToSeg.length,
   );
   return { ...made, forcedIds: [...made.ids, ...upToSeg], answer: SEG_ANSWER, cut };

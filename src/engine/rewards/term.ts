@@ -13,6 +13,8 @@ export interface RolloutFacts {
   readonly given: Rle | null;
   /** Loop 1: mask′ of the partner. Loop 2: the policy's mask. Null without a mask. */
   readonly predicted: Rle | null;
+  /** Frames of a clip, of which both masks are strips, frame below frame; absent for a picture. */
+  readonly frames?: number;
   /** Mean probability inside the predicted mask, 0..1; null when it was not measured. */
   readonly confidence: number | null;
   /**

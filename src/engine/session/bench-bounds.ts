@@ -1,9 +1,10 @@
 /** Reference masks for the bench, in addition to sampled masks: the greedy one and the row's own. */
+import { clipFact, rowSize } from "../data/clips/film-strip.ts";
 import { decodeRle, type Rle } from "../data/mask/rle.ts";
 import { likelihoodFact, wantedLikelihoods } from "../policy/caption-likelihood.ts";
 import { disposeFeatures } from "../policy/features.ts";
 import { describePictures } from "../policy/partner.ts";
-import { regionCells } from "../policy/prompts.ts";
+import { rowCells } from "../policy/prompts.ts";
 import { rewardPlan } from "../rewards/composer/plan.ts";
 import type { RolloutFacts } from "../rewards/term.ts";
 import { aboutLoop } from "../rl/loops/abouts.ts";
@@ -22,11 +23,11 @@ export async function groupBounds(
   const greedyMask = rollouts[0]?.greedyMask ?? null;
   if (aboutLoop(loop).samples !== "mask" || greedyMask === null) return {};
   const { model, config, scorer, signal } = context;
-  const { height, width } = row.rgb;
+  const size = rowSize(row);
   const keepTiny = config.smallRegions === "force";
   const masks = [decodeRle(greedyMask), row.mask];
-  const features = await context.features.get(row.summary.imageId, row.rgb);
-  const picture = { features, masks, height, width };
+  const features = await context.features.get(row.summary.imageId, row.rgb, row.view);
+  const picture = { features, masks, ...size };
   const said = { caption: row.summary.caption, others: row.others ?? [] };
   const options = { maxNewTokens: config.partnerMaxTokens, logitGuard: config.logitGuard, keepTiny, signal };
   const [captions, likelihoods] = await (async () => {
@@ -41,11 +42,12 @@ export async function groupBounds(
     ...likelihoodFact(likelihoods, n),
     given: row.summary.mask,
     predicted,
+    ...clipFact(row),
     confidence: null,
     truncated: false,
   });
   const asked = [facts(greedyMask, 0), facts(row.summary.mask, 1)];
   const [greedy, truth] = await scorer.scoreGroup(asked, rewardPlan(config), signal);
-  const [own, wanted] = masks.map((mask) => String(regionCells(model, mask, height, width, keepTiny)));
+  const [own, wanted] = masks.map((mask) => String(rowCells(model, { ...row, mask }, keepTiny)));
   return { bounds: { greedy: greedy?.terms ?? [], truth: truth?.terms ?? [], alike: own === wanted } };
 }

@@ -63,6 +63,8 @@ export interface PlanExtras {
   /** The adapter that is open for likelihoods of another checkpoint. */
   readonly captioner?: StartAdapter | undefined;
   readonly rate?: Throughput | undefined;
+  /** Whether the rows are clips. */
+  readonly clips?: boolean | undefined;
 }
 
 /** @throws LabError("bad-config") when the trainable set is not the declared one */
@@ -77,7 +79,7 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
     const own = tensors.filter((tensor) => tensor.block === block);
     return { block, tensors: own.map(({ path, shape }) => ({ path, shape })), parameters: count(own) };
   });
-  const fit = fitReport(model, config, extras.rate, device.report.software);
+  const fit = fitReport(model, config, extras.rate, device.report.software, extras.clips === true);
   return {
     trainable,
     trainableParameters,
@@ -97,10 +99,16 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
   };
 }
 
-function fitReport(model: Sa2vaModel, config: LabConfig, rate: Throughput | undefined, blocks: boolean): FitReport {
-  const said = forecast(model.config, config, model.storage, rate ?? null, blocks);
+function fitReport(
+  model: Sa2vaModel,
+  config: LabConfig,
+  rate: Throughput | undefined,
+  blocks: boolean,
+  clips: boolean,
+): FitReport {
+  const said = forecast(model.config, config, model.storage, rate ?? null, blocks, clips);
   const budget = budgetBytes(config.gpuMemory);
-  const changes = fittingChanges(model.config, config, model.storage, budget, blocks).map(
+  const changes = fittingChanges(model.config, config, model.storage, budget, blocks, clips).map(
     ({ label, values, choice, peak }) => {
       return { label, values, reload: choice !== model.storage, peak };
     },

@@ -16,6 +16,7 @@ import { LOOP_CODE } from "../rl/loops/registry.ts";
 import { disposeState } from "../rl/optim/training-state.ts";
 import { captionerOf, requireCaptioner } from "../rl/run/captioner.ts";
 import { adapterBlocker, startState } from "../rl/run/start-run.ts";
+import { stepRows } from "../rl/step/clip-frames.ts";
 import type { StepContext } from "../rl/step/context.ts";
 import type { Group } from "../rl/step/group.ts";
 import { runWeights } from "../rl/step/run-weights.ts";
@@ -89,7 +90,7 @@ export async function sampleBench(input: BenchInput): Promise<void> {
   };
   for (const index of indices) {
     await stopIfAsked();
-    const row = await rows(index);
+    const row = await stepRows(rows, context.config, index + 1)(index);
     for (const loop of loops) {
       await stopIfAsked();
       if (!LOOP_CODE[loop].usable(context.model, row, context.config)) continue;

@@ -157,8 +157,8 @@ export class Session {
     this.#adapters = { ...this.#adapters, [role]: undefined };
   }
 
-  /** Forecast of a run with this configuration; the device's rate is measured once, while nothing runs. */
-  async plan(config: LabConfig): Promise<Plan> {
+  /** Forecast of a run with this configuration on pictures or clips; the device's rate is measured once, while nothing runs. */
+  async plan(config: LabConfig, clips = false): Promise<Plan> {
     const { model } = this.#loaded();
     if (this.#rate === undefined && this.#uses.idle) {
       this.#rate = measureThroughput(this.#deps.now);
@@ -167,7 +167,7 @@ export class Session {
         this.#rate = undefined;
       });
     }
-    return planRun(model, config, this.#device, { ...this.#adapters, rate: await this.#rate });
+    return planRun(model, config, this.#device, { ...this.#adapters, rate: await this.#rate, clips });
   }
 
   /** Memory by owner, and the measured rate of the device; can be called at any time. */

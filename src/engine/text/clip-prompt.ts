@@ -4,6 +4,7 @@ import {
   contextRuns,
   filled,
   IMAGE_PLACEHOLDER,
+  type Prompt,
   type PromptShape,
   regionSentence,
   type Span,
@@ -16,8 +17,6 @@ import type { Tokenizer } from "./tokenizer.ts";
 export const CLIP_WORDING = "<image>\nPlease segment {phrase}.";
 /** For an expression that asks; the blank is published. */
 export const CLIP_QUESTION_WORDING = "<image>\n {phrase} Please respond with a segmentation mask.";
-export const CLIP_CAPTION_WORDING =
-  "<image>\nPlease give me a short description of the region in the video marked by region1.";
 
 export interface ClipPromptRequest {
   /** The user's text with exactly one "<image>". */
@@ -30,15 +29,6 @@ export interface ClipPromptRequest {
   readonly regionTokenCounts?: readonly number[];
 }
 
-export interface ClipPromptText {
-  readonly ids: readonly number[];
-  /** Places of each frame's tokens. */
-  readonly frameSpans: readonly Span[];
-  /** Places of the region's copies on each frame; undefined where it is not seen. */
-  readonly regionSpans: readonly (Span | undefined)[];
-  readonly full: string;
-}
-
 /**
  * Builds the whole text and encodes it at once, as `buildPrompt` does; with one frame it is that of a picture of one tile.
  * @throws LabError("bad-input") for a text without exactly one "<image>", or no frame
@@ -47,7 +37,7 @@ export function buildClipPrompt(
   tokenizer: Tokenizer,
   shape: PromptShape,
   { text, phrase, frames, regionTokenCounts = [] }: ClipPromptRequest,
-): ClipPromptText {
+): Prompt {
   const parts = text.split(IMAGE_PLACEHOLDER);
   if (parts.length !== 2 || frames < 1) {
     const found = `${parts.length - 1} "<image>" places and ${frames} frames`;
@@ -55,14 +45,15 @@ export function buildClipPrompt(
       subject: "prompt",
     });
   }
-  const context = (count: number): string => "<IMG_CONTEXT>".repeat(count);
   const seen = Array.from({ length: frames }, (_, at) => regionTokenCounts[at] ?? 0);
-  const images = seen.map((count) => {
-    const region = count === 0 ? "" : regionSentence([count], context);
-    return `<img>${context(shape.tokensPerTile)}</img>${region}`;
-  });
-  const template = TEMPLATES[shape.template];
-  const { text: full, literal } = filled(template.wrap(parts.join(joined(images))), phrase);
+  const render = (context: (count: number) => string) => {
+    const images = seen.map((count) => {
+      const region = count === 0 ? "" : regionSentence([count], context);
+      return `<img>${context(shape.tokensPerTile)}</img>${region}`;
+    });
+    return filled(TEMPLATES[shape.template].wrap(parts.join(joined(images))), phrase);
+  };
+  const { text: full, literal } = render((count) => "<IMG_CONTEXT>".repeat(count));
   const ids = [...sequenceBegin(tokenizer, shape.template), ...tokenizer.encode(full, literal)];
   const runs = contextRuns(ids, tokenizer.special.imageContext);
   const wanted = seen.flatMap((count) => (count === 0 ? [shape.tokensPerTile] : [shape.tokensPerTile, count]));
@@ -74,13 +65,14 @@ export function buildClipPrompt(
       { subject: "prompt" },
     );
   }
-  let at = 0;
   const frameSpans: Span[] = [];
-  const regionSpans = seen.map((count) => {
-    frameSpans.push(runs[at++] as Span);
-    return count === 0 ? undefined : runs[at++];
-  });
-  return { ids, frameSpans, regionSpans, full };
+  const regionSpans: Span[] = [];
+  for (const count of seen) {
+    frameSpans.push(runs.shift() as Span);
+    if (count > 0) regionSpans.push(runs.shift() as Span);
+  }
+  const [imageSpan] = frameSpans as [Span];
+  return { ids, imageSpan, frameSpans, regionSpans, full, text: render((count) => `${count}×`).text };
 }
 
 /** Frames line by line; a region's sentence ends its line already. */

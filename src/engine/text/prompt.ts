@@ -45,7 +45,9 @@ export interface Prompt {
   readonly ids: readonly number[];
   /** Positions of the tiles' tokens. */
   readonly imageSpan: Span;
-  /** Positions of each region's copied tokens. */
+  /** Positions of each frame's tokens of a clip, of which `imageSpan` is the first; absent for a picture. */
+  readonly frameSpans?: readonly Span[];
+  /** Positions of each region's copied tokens; of a clip those on each frame that has some. */
   readonly regionSpans: readonly Span[];
   /** The text of the ids. */
   readonly full: string;
@@ -90,9 +92,9 @@ export function buildPrompt(tokenizer: Tokenizer, shape: PromptShape, request: P
   return { ids, imageSpan, regionSpans, full, text: fill(render((count) => `${count}×`)).text };
 }
 
-/** Where `buildPrompt` writes lengths in place of visual tokens: the picture, and the regions after it. */
+/** Where `buildPrompt` writes lengths in place of visual tokens: the picture or frames, and the regions after each. */
 const COLLAPSED =
-  /<img>\d+×<\/img>(?:\nThere are \d+ part regions in the picture: (?:region\d+<vp>\d+×<\/vp>(?:, )?)+\.\n)?/;
+  /(?:<img>\d+×<\/img>(?:\nThere are \d+ part regions in the picture: (?:region\d+<vp>\d+×<\/vp>(?:, )?)+\.)?\n?)+/;
 
 /** `Prompt.full` from `Prompt.text`. A caption comes after the picture, so it cannot be confused with it. */
 export function withVisualTokens(text: string): string {

@@ -184,6 +184,19 @@ describe("the fit", () => {
     expect(groupShape(small, { ...targets, maxTiles: 12 }).tiles).toBe(13);
   });
 
+  it("counts the frames of clips", () => {
+    const of = (clipFrames: number) => forecast(large, { ...targets, clipFrames }, F16, null, false, true);
+    // Three maps of every frame in f32, as in the cost table of docs/spec/video.md#13-cost.
+    const { sam2, tokensPerTile, vision } = large;
+    const maps = (64 ** 2 + 128 ** 2 + 256 ** 2) * sam2.hiddenDim * 4;
+    expect(sam2.imageSize).toBe(1024);
+    const groups = groupShape(large, targets).groups;
+    expect(of(5).transient.features).toBe(groups * 5 * (maps + tokensPerTile * 4 * vision.hiddenSize * 4));
+    expect(of(8).peak).toBeGreaterThan(of(5).peak);
+    expect(of(5).group).toMatchObject({ tiles: 5, frames: 5 });
+    expect(of(5).group.promptTokens).toBeGreaterThan(5 * tokensPerTile);
+  });
+
   it("names the single changes that would be enough", () => {
     const wide = { ...targets, recompute: false };
     const budget = forecast(large, targets, F16).peak + 1e8;

@@ -1,23 +1,25 @@
 /** Clips in front of the language model. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { stacked } from "../../../src/engine/data/clips/film-strip.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { projectVisual } from "../../../src/engine/model/projector.ts";
 import { openSa2va, type Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import { HIERA_L } from "../../../src/engine/model/sam2/config.ts";
+import { selectMask } from "../../../src/engine/model/sam2/mask-decoder.ts";
+import { type FoundMask, readMasks } from "../../../src/engine/model/sam2/postprocess.ts";
 import { weightsView } from "../../../src/engine/model/weights/weights.ts";
 import { bankBytes, mapsRead, trackingWork } from "../../../src/engine/plan/video.ts";
-import {
-  captionClipPrompt,
-  clipVision,
-  embedClip,
-  segmentClipPrompt,
-} from "../../../src/engine/policy/clip/clip-prompt.ts";
+import { clipVision, segmentClipPrompt } from "../../../src/engine/policy/clip/clip-prompt.ts";
 import { chosenFrames, parseFrameChoice } from "../../../src/engine/policy/clip/frames.ts";
 import { embedPrompt } from "../../../src/engine/policy/embedding.ts";
+import { createFeatureCache, type ImageFeatures } from "../../../src/engine/policy/features.ts";
+import { decodeFrames } from "../../../src/engine/policy/frame-masks.ts";
+import { findInPictures } from "../../../src/engine/policy/partner.ts";
+import { phrasePromptsOf } from "../../../src/engine/policy/phrase-prompts.ts";
 import { captionPrompt } from "../../../src/engine/policy/prompts.ts";
 import { buildClipPrompt } from "../../../src/engine/text/clip-prompt.ts";
-import { buildPrompt, REGION_CAPTION_WORDING } from "../../../src/engine/text/prompt.ts";
+import { buildPrompt, REGION_CAPTION_WORDING, withVisualTokens } from "../../../src/engine/text/prompt.ts";
 
 let model: Sa2vaModel;
 beforeAll(async () => {
@@ -44,7 +46,7 @@ it("frames stand line by line, and an expression that asks is worded otherwise",
   const three = segmentClipPrompt(model, "the Left dog", 3);
   const frame = `<img>${"<IMG_CONTEXT>".repeat(16)}</img>`;
   expect(three.full).toContain(`${frame}\n${frame}\n${frame}\nPlease segment the Left dog.`);
-  expect(three.frameSpans.length).toBe(3);
+  expect(three.frameSpans?.length).toBe(3);
   expect(segmentClipPrompt(model, "who runs?", 1).full).toContain(
     `${frame}\n who runs? Please respond with a segmentation mask.`,
   );
@@ -54,33 +56,58 @@ it("frames stand line by line, and an expression that asks is worded otherwise",
 it("a region follows each frame on which it is seen, with that frame's tokens", async () => {
   const cells = (...set: number[]): Uint8Array =>
     Uint8Array.from({ length: 16 }, (_, at) => (set.includes(at) ? 1 : 0));
-  const prompt = captionClipPrompt(model, [cells(2, 5), cells(), cells(7)]);
-  expect(prompt.regionSpans.map((span) => span && span.end - span.start)).toEqual([2, undefined, 1]);
-  expect(() => captionClipPrompt(model, [cells()])).toThrow(/no visual token/);
+  const prompt = captionPrompt(model, 3, Uint8Array.from([...cells(2, 5), ...cells(), ...cells(7)]));
+  expect(prompt.regionSpans.map(({ start, end }) => end - start)).toEqual([2, 1]);
+  expect(() => captionPrompt(model, 2, new Uint8Array(32))).toThrow(/no visual token of any frame/);
+  expect(withVisualTokens(prompt.text)).toBe(prompt.full);
   const weights = weightsView(model.frozen, Object.fromEntries(model.base), 0);
   const picture = (shade: number) => ({ width: 16, height: 16, data: new Uint8Array(768).fill(shade) });
   const before = tf.memory().numTensors;
   const vision = clipVision(model, [picture(20), picture(120), picture(220)]);
-  const embedded = embedClip(model, weights, prompt, prompt.ids, vision);
+  const embedded = tf.tidy(() =>
+    embedPrompt(model, weights, prompt, prompt.ids, projectVisual(weights, vision), prompt.cells),
+  );
   const rows = (await embedded.array()) as number[][][];
   const at = (row: number): number[] => rows[0]?.[row] as number[];
-  const [first, , last] = prompt.frameSpans;
+  const [first, , last] = prompt.frameSpans ?? [];
   expect(at((prompt.regionSpans[0]?.start ?? 0) + 1)).toEqual(at((first?.start ?? 0) + 5));
-  expect(at(prompt.regionSpans[2]?.start ?? 0)).toEqual(at((last?.start ?? 0) + 7));
+  expect(at(prompt.regionSpans[1]?.start ?? 0)).toEqual(at((last?.start ?? 0) + 7));
   expect(at(first?.start ?? 0)).not.toEqual(at(last?.start ?? 0));
   tf.dispose([vision, embedded]);
-
-  // One frame: the embeddings of a picture.
-  const single = clipVision(model, [picture(90)]);
-  const region = { ...captionPrompt(model, 1, cells(4)), cells: cells(4) };
-  const spans = { frameSpans: [region.imageSpan], regionSpans: region.regionSpans, cells: [cells(4)] };
-  const pair = tf.tidy(() => [
-    embedClip(model, weights, { ...spans, ids: region.ids, full: region.full }, region.ids, single),
-    embedPrompt(model, weights, region, region.ids, projectVisual(weights, single), cells(4)),
-  ]);
-  expect(await pair[0]?.array()).toEqual(await pair[1]?.array());
-  tf.dispose([single, ...pair]);
   expect(tf.memory().numTensors).toBe(before);
+});
+
+it("every frame of a clip is decoded as that frame alone, and stored masks are those of its strip", async () => {
+  const side = 20;
+  const data = Uint8Array.from({ length: 3 * side * side * 3 }, (_, at) => (at * at) % 251);
+  const strip = { width: side, height: 3 * side, data };
+  const cache = createFeatureCache(model, 1, 2 ** 30);
+  const weights = weightsView(model.frozen, Object.fromEntries(model.base), 0);
+  const view = { total: 3, frames: [0, 2] };
+  const features = await cache.get("clip", strip, view);
+  const [one, other] = [
+    await cache.get("clip", strip, { total: 3, frames: [0] }),
+    await cache.get("clip", strip, { total: 3, frames: [2] }),
+  ];
+  expect([cache.misses, cache.hits]).toEqual([2, 2]);
+  const phrases = ["a red square", "sky"];
+  const about = { features, phrases };
+  const prompts = phrasePromptsOf(model, weights, [about]);
+  const masks = async (frame: ImageFeatures) => {
+    const decoded = decodeFrames(model, weights, [frame], prompts);
+    const { mask } = tf.tidy(() => ({ ...selectMask(decoded.masks, decoded.iou) }));
+    const [read] = await readMasks([{ lowRes: mask, height: side, width: side }], model.config.sam2.imageSize);
+    return read as FoundMask[];
+  };
+  const [first, last] = [await masks(one), await masks(other)];
+  const found = await findInPictures(model, weights, [
+    { ...about, height: 3 * side, width: side, view },
+    { features: one, phrases: [phrases[1] as string], height: side, width: side },
+  ]);
+  const empty = new Uint8Array(side * side);
+  phrases.forEach((_, n) => {
+    expect(found[0]?.[n]?.mask).toEqual(stacked([first[n]?.mask as Uint8Array, empty, last[n]?.mask as Uint8Array]));
+  });
 });
 
 it("chooses frames as the published programs do", () => {

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
-import { boundaryScore, regionSimilarity } from "../../../src/engine/eval/video/boundary.ts";
+import { boundaryScore, regionSimilarity } from "../../../src/engine/data/mask/boundary.ts";
 import { maskletScore, meanScore, scoreByType } from "../../../src/engine/eval/video/masklet-score.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { clipOrder } from "../../../src/engine/model/sam2/video/clip.ts";

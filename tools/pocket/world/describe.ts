@@ -20,7 +20,14 @@ export interface Description {
   readonly neighbour: { readonly thing: Thing; readonly relation: Relation } | null;
 }
 
-const BARE = { definite: true, family: false, size: false, colour: false, place: false, neighbour: null } as const;
+export const BARE = {
+  definite: true,
+  family: false,
+  size: false,
+  colour: false,
+  place: false,
+  neighbour: null,
+} as const;
 
 /** A share of the range 0..1 for each choice of words, so that usual words stay usual. */
 const SIZE_WORDS = { small: ["small", "small", "little"], large: ["large", "large", "big"] } as const;

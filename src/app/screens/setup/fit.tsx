@@ -61,8 +61,10 @@ export function FitTable(props: { readonly plan: RunPlan }): ReactNode {
         </tbody>
       </table>
       <p className="mt-1 muted tiny">
-        Computed for {fit.group.tiles} {fit.group.tiles === 1 ? "tile" : "tiles"}, a prompt of {fit.group.promptTokens}{" "}
-        tokens and {fit.group.groups} × {fit.group.rollouts} captions of up to {fit.group.newTokens}
+        Computed for {fit.group.tiles}{" "}
+        {fit.group.frames > 1 ? "frames of a clip" : fit.group.tiles === 1 ? "tile" : "tiles"}, a prompt of{" "}
+        {fit.group.promptTokens} tokens and {fit.group.groups} × {fit.group.rollouts} captions of up to{" "}
+        {fit.group.newTokens}
       </p>
       <Changes fit={fit} />
       <Reality fit={fit} />

@@ -25,6 +25,11 @@ export const DATA_SETTINGS = inGroup("data", {
     help: "Groups that policy, partner, reference and backward pass process in one batch; 0 takes all groups of a step. A larger number is faster on small models and needs more memory. Results are equal up to rounding",
     advanced: true,
   }),
+  clipFrames: int("Frames of a clip", 5, [2, 64], {
+    unit: "frames",
+    help: "Frames of a clip that a step works on: drawn for each row and step in training, evenly spread in evaluations. The published training takes 5. Pictures ignore it",
+    advanced: true,
+  }),
   heldOutShare: float("Held-out share", 0.1, [0, 0.5, 0.01], {
     help: "Share of the images that are kept out of training. The split is by image, so no image is on both sides",
   }),

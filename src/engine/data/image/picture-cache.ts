@@ -1,4 +1,5 @@
 import { Lru } from "../../bytes/lru.ts";
+import { decodeSample } from "../clips/film-strip.ts";
 import type { ImageDecoder, RegionSample, RgbImage } from "../sample.ts";
 
 /**
@@ -8,14 +9,17 @@ import type { ImageDecoder, RegionSample, RgbImage } from "../sample.ts";
 export function pictureCache(
   decoder: ImageDecoder,
   maxBytes: number,
-): (sample: Pick<RegionSample, "imageId" | "image">) => Promise<RgbImage> {
+): (sample: Pick<RegionSample, "imageId" | "image" | "frames">) => Promise<RgbImage> {
   const entries = new Lru<string, { readonly picture: Promise<RgbImage>; readonly bytes: number }>(
     maxBytes,
     ({ bytes }) => bytes,
   );
-  return async ({ imageId, image }) => {
+  return async ({ imageId, image, frames = [image] }) => {
     const key = `${imageId} ${image.width}x${image.height} ${image.orientation}`;
-    const entry = entries.get(key, () => ({ picture: decoder(image), bytes: image.width * image.height * 3 }));
+    const entry = entries.get(key, () => ({
+      picture: decodeSample({ image, frames }, decoder),
+      bytes: frames.length * image.width * image.height * 3,
+    }));
     try {
       return await entry.picture;
     } catch (thrown) {

@@ -32,16 +32,21 @@ export async function regionRows(
   if (refs && !set.files.some((file) => file.reason?.startsWith("referring expressions") === true)) {
     throw new LabError("bad-input", "The suite needs a refs file with its instances and pictures; the data have none");
   }
+  const pictures = set.summaries.filter(({ frames }) => frames === undefined);
+  const clips = set.summaries.length - pictures.length;
   return {
-    items: set.summaries.map(({ id, imageId, caption, mask }) => ({
+    items: pictures.map(({ id, imageId, caption, mask }) => ({
       id,
       imageId,
       size: mask.size,
       text: caption,
       masks: [mask],
     })),
-    leftOut: set.skipped.map(({ file, row, reason }) => (row < 0 ? reason : `${file}, row ${row}: ${reason}`)),
-    picture: async (index) => (await set.sample(index)).image,
+    leftOut: [
+      ...set.skipped.map(({ file, row, reason }) => (row < 0 ? reason : `${file}, row ${row}: ${reason}`)),
+      ...(clips === 0 ? [] : [`${clips} rows are clips, which suite vos scores`]),
+    ],
+    picture: async (index) => (await set.sample(pictures[index]?.index ?? -1)).image,
   };
 }
 

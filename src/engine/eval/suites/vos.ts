@@ -1,9 +1,9 @@
 /** Masklets for expressions about clips: MeViS, Ref-DAVIS17, ReVOS and what has their form (docs/spec/video.md#11-scores). */
 import { type Clip, openClips } from "../../data/clips/clip-set.ts";
+import type { FrameMask } from "../../data/mask/boundary.ts";
 import { decodeRle, encodeRle, type Rle } from "../../data/mask/rle.ts";
 import { LabError } from "../../errors.ts";
 import { type ClusterStatistic, type Clusters, meanOf } from "../cluster-bootstrap.ts";
-import type { FrameMask } from "../video/boundary.ts";
 import { type MaskletScore, maskletScore, roundedScore } from "../video/masklet-score.ts";
 import { type AnsweredItem, publishedScores, type Suite, type SuiteItem, type SuiteMetric } from "./suite.ts";
 

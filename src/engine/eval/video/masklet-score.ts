@@ -1,6 +1,7 @@
 /** J and F of whole masklets, and their means as the field's programs take them (docs/spec/video.md#11-scores). */
+
+import { boundaryScore, type FrameMask, regionSimilarity } from "../../data/mask/boundary.ts";
 import { LabError } from "../../errors.ts";
-import { boundaryScore, type FrameMask, regionSimilarity } from "./boundary.ts";
 
 export interface MaskletScore {
   /** Means over frames, 0..1. */

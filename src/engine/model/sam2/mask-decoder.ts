@@ -68,8 +68,8 @@ export function decodeMasks(
 }
 
 /**
- * Masks of one click each on one picture, without language: whatever SAM2 finds there.
- * @param features batch 1
+ * Masks of one click each, without language: whatever SAM2 finds there.
+ * @param features batch 1, or n frames with the same number of clicks each
  * @param points [N, 2], (x, y) in 0..1 of the picture
  */
 export function decodeClicks(w: Weights, config: Sam2Config, features: SamFeatures, points: Tensor): DecodedMasks {

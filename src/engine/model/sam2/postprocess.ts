@@ -1,4 +1,5 @@
 /** Low-resolution mask logits to masks at image size (docs/spec/sa2va.md#15-mask-decoder). */
+import { type FrameView, ONE_PICTURE, stacked, unviewed } from "../../data/clips/film-strip.ts";
 import { maskBits, pixelsOf } from "../../gpu/kernels/mask-bits.ts";
 import { resizeBilinear } from "../../gpu/kernels/resize.ts";
 import { readTogether } from "../../gpu/runtime/read-back.ts";
@@ -35,32 +36,52 @@ export interface FoundMask {
   readonly confidence: number | null;
 }
 
-/** Masks to read back, with the size of their picture. */
-export interface SizedLogits {
-  /** Low-resolution logits [G, h, w]; not disposed. */
-  readonly lowRes: Tensor;
+/** Size of a picture or of a clip's strip of frames. */
+export interface PictureSize {
   readonly height: number;
   readonly width: number;
+  /** The frames of a clip that have masks; absent for a picture. */
+  readonly view?: FrameView | undefined;
+}
+
+/** Masks to read back, with the size of their picture. */
+export interface SizedLogits extends PictureSize {
+  /** Low-resolution logits [G, h, w], of a clip [G, frames · h, w]; not disposed. */
+  readonly lowRes: Tensor;
 }
 
 /**
- * Masks at the sizes of several pictures, in one read-back of their bits; one list per entry.
+ * Masks at the sizes of several pictures, in one read-back of their bits; one list per entry. Of a clip a mask is that of the
+ * whole strip, empty on the frames outside the view.
  * @param samSize SAM2's input size
  */
 export async function readMasks(entries: readonly SizedLogits[], samSize: number): Promise<FoundMask[][]> {
   const tensors = tf.tidy(() =>
-    entries.flatMap(({ lowRes, height, width }) => {
-      const { words, sums } = maskBits(imageLogits(lowRes, samSize, height, width));
+    entries.flatMap(({ lowRes, height, width, view = ONE_PICTURE }) => {
+      const [count, rows, across] = lowRes.shape as [number, number, number];
+      const { total, frames } = view;
+      // Frames of a strip are contiguous: each is enlarged alone.
+      const alone = lowRes.reshape([count * frames.length, rows / frames.length, across]);
+      const { words, sums } = maskBits(imageLogits(alone, samSize, height / total, width));
       return [words, sums];
     }),
   );
   const arrays = await readTogether(tensors).finally(() => tf.dispose(tensors));
-  return entries.map(({ lowRes, height, width }, at) => {
+  return entries.map(({ lowRes, height, width, view = ONE_PICTURE }, at) => {
     const [words, sums] = arrays.slice(2 * at) as [Float32Array, Float32Array];
-    const each = words.length / (lowRes.shape[0] as number);
+    const { length } = view.frames;
+    const masks = length * (lowRes.shape[0] as number);
+    const each = words.length / masks;
+    const pixels = (height * width) / view.total;
     return Array.from({ length: lowRes.shape[0] as number }, (_, n): FoundMask => {
-      const [inside, sure] = sums.subarray(2 * n) as unknown as [number, number];
-      const mask = pixelsOf(words.subarray(n * each, (n + 1) * each), height * width);
+      const parts: Uint8Array[] = [];
+      let [inside, sure] = [0, 0];
+      for (let part = n * length; part < (n + 1) * length; part++) {
+        inside += sums[2 * part] as number;
+        sure += sums[2 * part + 1] as number;
+        parts.push(pixelsOf(words.subarray(part * each, (part + 1) * each), pixels));
+      }
+      const mask = parts.length === 1 && view.total === 1 ? (parts[0] as Uint8Array) : unviewed(stacked(parts), view);
       return { mask, confidence: inside === 0 ? null : sure / inside };
     });
   });

@@ -26,12 +26,12 @@ export function wantsAnchor(config: LabConfig): boolean {
 
 /**
  * @param start output of the run's starting weights for the same phrase; read, not kept
- * @param truth share of each decoder pixel that the region covers, row-major h·w
+ * @param truth share of each decoder pixel that the region covers, row-major; its sides are those of the decoded masks
  */
 export async function maskAnchor(
   config: LabConfig,
   start: PhraseOutput,
-  truth: (side: number) => Float32Array,
+  truth: (height: number, width: number) => Float32Array,
 ): Promise<MaskAnchor> {
   return config.maskAnchor === "start" ? startAnchor(start) : await truthAnchor(start, truth);
 }
@@ -46,12 +46,15 @@ function startAnchor(start: PhraseOutput): MaskAnchor {
 }
 
 /** Cross-entropy and Dice to the region's mask, of the candidate that the start would choose. */
-async function truthAnchor(start: PhraseOutput, truth: (side: number) => Float32Array): Promise<MaskAnchor> {
+async function truthAnchor(
+  start: PhraseOutput,
+  truth: (height: number, width: number) => Float32Array,
+): Promise<MaskAnchor> {
   const scores = tf.tidy(() => start.decoded().iou.slice([0, 1], [1, 3]).reshape([3]));
   const index = argMax(await scores.data());
   scores.dispose();
-  const side = start.decoded().masks.shape[2] as number;
-  const target = tf.tensor3d(truth(side), [1, side, side]);
+  const [, , height, width] = start.decoded().masks.shape as [number, number, number, number];
+  const target = tf.tensor3d(truth(height, width), [1, height, width]);
   return {
     loss: (output) =>
       tf.tidy(() => {

@@ -4,6 +4,7 @@ import { BOX } from "./box.ts";
 import { CENTRE } from "./centre.ts";
 import { CONFIDENCE } from "./confidence.ts";
 import { CONTRAST } from "./contrast.ts";
+import { F, J } from "./frames.ts";
 import { IOU } from "./iou.ts";
 import { JUDGE } from "./judge.ts";
 import { LEAK } from "./leak.ts";
@@ -16,6 +17,8 @@ import { USER } from "./user.ts";
 
 export const REWARD_TERMS = [
   IOU,
+  J,
+  F,
   METEOR,
   JUDGE,
   LIKELIHOOD,

@@ -3,7 +3,7 @@ import type { LabConfig } from "../../config/table.ts";
 import type { TrainingRow } from "../../data/training-row.ts";
 import type { EvaluateLoop } from "../../eval/held-out.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
-import { countCells, regionCells } from "../../policy/prompts.ts";
+import { countCells, rowCells } from "../../policy/prompts.ts";
 import type { StepContext } from "../step/context.ts";
 import type { Group, LoopRollouts } from "../step/group.ts";
 
@@ -24,8 +24,8 @@ export interface Loop {
 
 /** A loop over regions needs a mask that covers a visual token. */
 export const REGION_ROWS = {
-  usable: (model: Sa2vaModel, { mask, rgb: { height, width } }: TrainingRow, { smallRegions }: LabConfig) =>
-    smallRegions === "force" || countCells(regionCells(model, mask, height, width, false)) > 0,
+  usable: (model: Sa2vaModel, row: TrainingRow, { smallRegions }: LabConfig) =>
+    smallRegions === "force" || countCells(rowCells(model, row, false)) > 0,
   needs: {
     subject: "smallRegions",
     text: "has a mask that covers a visual token of this model; set smallRegions to force",

@@ -8,6 +8,7 @@ import { trimPool } from "../../gpu/runtime/memory.ts";
 import type { EvalReport } from "../../runs/evaluations.ts";
 import { aboutLoop, LOOP_IDS } from "../loops/abouts.ts";
 import { LOOP_CODE } from "../loops/registry.ts";
+import { evaluationRows } from "../step/clip-frames.ts";
 import type { StepContext } from "../step/context.ts";
 import type { TrainerDeps } from "./trainer-deps.ts";
 
@@ -22,9 +23,8 @@ export async function evaluateRun(
   const { step } = context;
   const total = evaluated.report.length + evaluated.selection.length;
   const weights = step === 0 ? { policy: context.start, partner: context.start } : {};
-  const scores = await evaluateRows({ ...context, ...weights, rows, loops: evaluators(config) }, evaluated, (done) =>
-    emit({ type: "eval-rows", done, total }),
-  );
+  const deps = { ...context, ...weights, rows: evaluationRows(rows, config), loops: evaluators(config) };
+  const scores = await evaluateRows(deps, evaluated, (done) => emit({ type: "eval-rows", done, total }));
   await checkDevice();
   trimPool();
   return storeEvaluation(run.store, run.id, step, scores, { ...config, ...runReward(config) });

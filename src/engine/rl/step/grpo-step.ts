@@ -301,7 +301,7 @@ async function withFeatures<T>(
 ): Promise<T> {
   const features: ImageFeatures[] = [];
   try {
-    for (const { row } of groups) features.push(await context.features.get(row.summary.imageId, row.rgb));
+    for (const { row } of groups) features.push(await context.features.get(row.summary.imageId, row.rgb, row.view));
     return await use(features);
   } finally {
     for (const own of features) disposeFeatures(own);

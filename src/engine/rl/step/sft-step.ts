@@ -5,6 +5,7 @@
  */
 import type { LabConfig } from "../../config/table.ts";
 import type { TrainingRow } from "../../data/training-row.ts";
+import { LabError } from "../../errors.ts";
 import { STREAM, uniform } from "../../gpu/random.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import { recomputing } from "../../model/weights/weights.ts";
@@ -40,8 +41,13 @@ export async function sftStep(input: StepInput): Promise<StepOutcome> {
       await context.phase("sample", null);
       const place = promptRow(trainRows.length, (step - 1) * count + at, 1, config.seed);
       const row = await input.rows(trainRows[place] as number);
+      if (row.view !== undefined) {
+        throw new LabError("bad-input", `Row ${row.summary.id} is a clip; supervised training reads pictures`, {
+          subject: row.summary.id,
+        });
+      }
       await context.phase("features", null);
-      const features = await context.features.get(row.summary.imageId, row.rgb);
+      const features = await context.features.get(row.summary.imageId, row.rgb, row.view);
       try {
         await context.phase("loss", null);
         const result = await rowGradients(input, row, features, at, 1 / count);

@@ -2,6 +2,7 @@
  * Loop 2 on held-out rows: the mask without sampling and those that the run's mask policy samples, described by the
  * partner; beside METEOR, the IoU of the mask without sampling.
  */
+import { rowSize } from "../../../data/clips/film-strip.ts";
 import { maskIou } from "../../../data/mask/rle-compare.ts";
 import { encodeRle } from "../../../data/mask/rle-mask.ts";
 import { type EvalRow, type EvaluateLoop, evalKey } from "../../../eval/held-out.ts";
@@ -12,7 +13,7 @@ import type { MaskDraws } from "../../../policy/mask/mask-policy.ts";
 import { describePictures } from "../../../policy/partner.ts";
 import type { RolloutFacts } from "../../../rewards/term.ts";
 import { EVAL_DRAWS } from "../../../runs/evaluation-draws.ts";
-import { factsOf, sampleMasks, sizeOf } from "./sample-masks.ts";
+import { factsOf, sampleMasks } from "./sample-masks.ts";
 
 export const evaluate: EvaluateLoop = async (deps, rows) => {
   const { model, config, partner, scorer, signal } = deps;
@@ -23,7 +24,7 @@ export const evaluate: EvaluateLoop = async (deps, rows) => {
   const captions = await describePictures(
     model,
     partner,
-    rows.map(({ row, features }, at) => ({ features, masks: pixels[at] ?? [], ...sizeOf(row) })),
+    rows.map(({ row, features }, at) => ({ features, masks: pixels[at] ?? [], ...rowSize(row) })),
     {
       maxNewTokens: config.partnerMaxTokens,
       logitGuard: config.logitGuard,
@@ -36,7 +37,7 @@ export const evaluate: EvaluateLoop = async (deps, rows) => {
   return Promise.all(
     sampledMasks.map(async ({ actions: { weights }, greedy: { mask } }, at) => {
       const { row } = rows[at] as EvalRow;
-      const { height, width } = sizeOf(row);
+      const { height, width } = rowSize(row);
       const texts = captions[at] as (string | null)[];
       const pairs = texts.map((text) => ({ reference: row.summary.caption, hypothesis: text ?? "" }));
       const scores = (await scorer.score(pairs)).map(({ reward }) => reward ?? 0);

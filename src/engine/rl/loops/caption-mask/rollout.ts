@@ -3,6 +3,7 @@
  * judge 0.25 METEOR and 0.75 its verdict.
  */
 import { needsReference } from "../../../config/derived.ts";
+import { ONE_PICTURE, rowSize, viewed } from "../../../data/clips/film-strip.ts";
 import type { Rle } from "../../../data/mask/rle.ts";
 import { encodeRle } from "../../../data/mask/rle-mask.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
@@ -30,7 +31,7 @@ import { dataCaptionObservations, maskMetrics, pairMetrics } from "../../step/ro
 import { type Loop, REGION_ROWS } from "../loop.ts";
 import { evaluate } from "./evaluate.ts";
 import { partnerCaptions } from "./partner-captions.ts";
-import { type ActedMasks, asked, factsOf, type Pictured, sampleMasks, sizeOf } from "./sample-masks.ts";
+import { type ActedMasks, asked, factsOf, type Pictured, sampleMasks } from "./sample-masks.ts";
 
 export const captionMask: Loop = {
   ...REGION_ROWS,
@@ -55,7 +56,7 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
   const starts: StartAnswer[] = [];
   try {
     await context.phase("features", 2);
-    for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb));
+    for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb, row.view));
     const pictures = rows.map((row, group) => ({ row, group, features: features[group] as ImageFeatures }));
     await context.phase("generate", 2);
     for (const some of inBatches(pictures, config.groupsAtOnce)) {
@@ -66,7 +67,7 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
     await context.phase("partner", 2);
     const captions = await partnerCaptions(
       context,
-      sampledMasks.map((item) => ({ features: item.features, masks: pixelsOf(item), ...sizeOf(item.row) })),
+      sampledMasks.map((item) => ({ features: item.features, masks: pixelsOf(item), ...rowSize(item.row) })),
     );
     const pictured = sampledMasks.map((item) => judgedPicture(item.row, item.features, pixelsOf(item)));
     const likelihoods = await wantedLikelihoods(context, 2, pictured);
@@ -114,7 +115,7 @@ async function score(
   likelihoods: readonly (MaskLikelihood | null)[] | undefined,
 ): Promise<Scores> {
   const { row, masks } = item;
-  const { height, width } = sizeOf(row);
+  const { height, width } = rowSize(row);
   const predicted = pixelsOf(item).map((mask) => encodeRle(mask, height, width));
   const draws = captions.map((own) => {
     const facts = masks.map((found, n) =>
@@ -134,10 +135,10 @@ function groupOf(
 ): Group {
   const { model } = context;
   const { row, group, features, actions: sampledMasks, greedy } = item;
-  const { height, width } = sizeOf(row);
+  const { height, width } = rowSize(row);
   const masks = pixelsOf(item);
   const caption = row.summary.caption;
-  const prompt = segmentPrompt(model, features.tiles, caption);
+  const prompt = segmentPrompt(model, features.tiles, caption, features.frames);
   const { weights } = sampledMasks;
   const trained = trainedRollouts({ rollouts: scored, weights, loop: 2, group }, context.config, context.step);
   const rewards = trained.map(({ reward }) => reward);
@@ -245,8 +246,10 @@ async function askStart(context: StepContext, items: readonly SampledMasks[], an
       ? await readLogProbs(() => items.map(({ actions }, at) => actions.logProbs(outputs.all[at] as PhraseOutput)))
       : [];
     for (const [at, { row }] of items.entries()) {
-      const { height, width } = sizeOf(row);
-      const target = (side: number) => Float32Array.from(nearestMask(row.mask, height, width, side, side));
+      const { height, width, view = ONE_PICTURE } = rowSize(row);
+      const part = viewed(row.mask, view);
+      const target = (rows: number, side: number) =>
+        Float32Array.from(nearestMask(part, (height / view.total) * view.frames.length, width, rows, side));
       const anchor = anchored ? await maskAnchor(config, outputs.all[at] as PhraseOutput, target) : null;
       answers.push({ anchor, startLogps: startLogps[at] ?? null });
     }

@@ -1,5 +1,6 @@
 /** Masks that the mask policy samples for captions of rows, as training and evaluations use them. */
 import type { LabConfig } from "../../../config/table.ts";
+import { clipFact, rowSize } from "../../../data/clips/film-strip.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
@@ -27,8 +28,6 @@ export interface ActedMasks {
   readonly greedy: FoundMask;
 }
 
-export const sizeOf = ({ rgb: { height, width } }: TrainingRow) => ({ height, width });
-
 export function asked({ features, row }: Pictured): PhraseAbout {
   return { features, phrase: row.summary.caption, others: row.others ?? [] };
 }
@@ -50,7 +49,7 @@ export async function sampleMasks(
       maps.push(actions.logits, actions.greedy);
     }
     const sized = pictures.flatMap(({ row }, at) =>
-      maps.slice(2 * at, 2 * at + 2).map((lowRes) => ({ lowRes, ...sizeOf(row) })),
+      maps.slice(2 * at, 2 * at + 2).map((lowRes) => ({ lowRes, ...rowSize(row) })),
     );
     const found = await readMasks(sized, model.config.sam2.imageSize);
     return fresh.map((actions, at) => {
@@ -68,18 +67,20 @@ export async function sampleMasks(
 
 /** @param text the partner's caption of the mask; null where it covers no visual token */
 export function factsOf(
-  { summary }: TrainingRow,
+  row: TrainingRow,
   predicted: RolloutFacts["predicted"],
   { confidence }: Pick<FoundMask, "confidence">,
   text: string | null,
   likelihood: { readonly likelihood?: MaskLikelihood | null },
 ): RolloutFacts {
+  const { summary } = row;
   return {
     loop: 2,
     reference: summary.caption,
     caption: text,
     given: summary.mask,
     predicted,
+    ...clipFact(row),
     // An empty mask has no pixels inside, so its confidence is 0.
     confidence: confidence ?? 0,
     ...likelihood,

@@ -1,6 +1,7 @@
 /**
  * Loop 1: mask → caption (policy) → mask′ (partner); reward IoU(mask, mask′).
  */
+import { clipFact, rowSize } from "../../../data/clips/film-strip.ts";
 import { maskIou } from "../../../data/mask/rle-compare.ts";
 import { encodeRle } from "../../../data/mask/rle-mask.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
@@ -15,7 +16,7 @@ import {
 import { disposeFeatures, type ImageFeatures } from "../../../policy/features.ts";
 import { inBatches } from "../../../policy/in-batches.ts";
 import { findInPictures } from "../../../policy/partner.ts";
-import { captionPrompt, regionCells } from "../../../policy/prompts.ts";
+import { captionPrompt, rowCells } from "../../../policy/prompts.ts";
 import { rewardPlan } from "../../../rewards/composer/plan.ts";
 import type { RolloutFacts } from "../../../rewards/term.ts";
 import type { StepContext } from "../../step/context.ts";
@@ -40,10 +41,10 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
   await context.phase("features", 1);
   const features: ImageFeatures[] = [];
   try {
-    for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb));
+    for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb, row.view));
     await context.phase("generate", 1);
-    const prompts = rows.map(({ mask, rgb: { height, width } }, group) => {
-      const cells = regionCells(model, mask, height, width, config.smallRegions === "force");
+    const prompts = rows.map((row, group) => {
+      const cells = rowCells(model, row, config.smallRegions === "force");
       return captionPrompt(model, (features[group] as ImageFeatures).tiles, cells);
     });
     const sampled = await sampleTexts(context, 1, rows, prompts, features);
@@ -73,8 +74,7 @@ async function findAll(
   features: readonly ImageFeatures[],
 ): Promise<(FoundMask | null)[][]> {
   const pictures = sampled.map(({ row, texts }, group) => {
-    const { height, width } = row.rgb;
-    return { features: features[group] as ImageFeatures, phrases: texts, height, width };
+    return { features: features[group] as ImageFeatures, phrases: texts, ...rowSize(row) };
   });
   const found: (FoundMask | null)[][] = [];
   for (const some of inBatches(pictures, config.groupsAtOnce)) {
@@ -105,16 +105,18 @@ type Likelihoods = readonly (MaskLikelihood | null)[] | undefined;
 const masksOf = (found: readonly (FoundMask | null)[]): (Uint8Array | null)[] => found.map((one) => one?.mask ?? null);
 
 function factsOf(
-  { summary, rgb: { height, width } }: TrainingRow,
+  row: TrainingRow,
   text: HeldOutText,
   found: FoundMask | null,
   likelihood: ReturnType<typeof likelihoodFact>,
 ): RolloutFacts {
+  const { summary, rgb } = row;
   return {
     loop: 1,
     reference: summary.caption,
     given: summary.mask,
-    predicted: found === null ? null : encodeRle(found.mask, height, width),
+    predicted: found === null ? null : encodeRle(found.mask, rgb.height, rgb.width),
+    ...clipFact(row),
     // An empty mask has no pixels inside, so its confidence is 0.
     confidence: found?.confidence ?? 0,
     ...text,
@@ -130,9 +132,9 @@ async function evaluate(...[deps, rows]: Parameters<EvaluateLoop>): ReturnType<E
   const grounded = await findInPictures(
     model,
     partner,
-    rows.map(({ features, row: { rgb } }, at) => {
+    rows.map(({ features, row }, at) => {
       const phrases = (texts[at] as HeldOutText[]).map(({ caption }) => caption);
-      return { features, phrases, height: rgb.height, width: rgb.width };
+      return { features, phrases, ...rowSize(row) };
     }),
   );
   const pictures = rows.map(({ row, features }, at) => judgedPicture(row, features, masksOf(grounded[at] ?? [])));

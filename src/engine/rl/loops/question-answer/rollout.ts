@@ -9,7 +9,7 @@ import type { EvaluateLoop } from "../../../eval/held-out.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
 import { disposeFeatures, type ImageFeatures } from "../../../policy/features.ts";
 import { questionPrompt } from "../../../policy/free-answer.ts";
-import { type CaptionPrompt, type RegionCells, regionCells } from "../../../policy/prompts.ts";
+import { type CaptionPrompt, type RegionCells, rowCells } from "../../../policy/prompts.ts";
 import { rewardPlan } from "../../../rewards/composer/plan.ts";
 import type { RolloutFacts } from "../../../rewards/term.ts";
 import type { StepContext } from "../../step/context.ts";
@@ -58,11 +58,10 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
   await context.phase("features", LOOP);
   const features: ImageFeatures[] = [];
   try {
-    for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb));
+    for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb, row.view));
     await context.phase("generate", LOOP);
     const prompts = rows.map((row, group) => {
-      const { height, width } = row.rgb;
-      const cells = regionCells(model, row.mask, height, width, config.smallRegions === "force");
+      const cells = rowCells(model, row, config.smallRegions === "force");
       return promptOf(model, questionAt(row, step).question, features[group] as ImageFeatures, cells);
     });
     const sampled = await sampleTexts(context, LOOP, rows, prompts, features);

@@ -1,0 +1,63 @@
+/** A row with a list of frames and a list of masks, one masklet with one caption. */
+import { toHex } from "../../bytes/hash.ts";
+import { LabError } from "../../errors.ts";
+import type { PictureProbe } from "../image/picture.ts";
+import { type MaskContext, readMask } from "../mask/mask-read.ts";
+import { decodeRle, encodeRle, type Rle, rleArea } from "../mask/rle.ts";
+import { checkFrames, stacked } from "./film-strip.ts";
+
+/** The masklet of a row as the mask of its strip. */
+export interface ClipRegion {
+  readonly mask: Rle;
+  /** Pixels of all frames together. */
+  readonly area: number;
+  /** The strip: the first frame's header with the height of all frames. */
+  readonly picture: PictureProbe;
+  readonly frames: number;
+}
+
+/**
+ * @param items one mask a frame; null where the object is not seen
+ * @throws LabError("bad-input") for no frame, other masks than frames, several sizes, or a masklet without a pixel
+ */
+export async function clipRegion(
+  items: readonly unknown[],
+  probes: readonly (PictureProbe | LabError)[],
+  context: Pick<MaskContext, "find" | "meter">,
+): Promise<ClipRegion> {
+  if (items.length !== probes.length) {
+    throw new LabError("bad-input", `the clip has ${probes.length} frames and ${items.length} masks`);
+  }
+  const frames = probes.map((probe, frame) => {
+    if (probe instanceof LabError) throw new LabError("bad-input", `frame ${frame}: ${probe.message}`);
+    return probe;
+  });
+  checkFrames(frames);
+  const [first] = frames as [PictureProbe];
+  const { height, width } = first;
+  const parts: Uint8Array[] = [];
+  for (const [frame, item] of items.entries()) {
+    if (item === null || item === undefined) {
+      parts.push(new Uint8Array(height * width));
+      continue;
+    }
+    const mask = await readMask(item, { height, width, ...context });
+    const [tall, wide] = mask.size;
+    if (tall !== height || wide !== width) {
+      const is = `${wide} x ${tall} pixels, the frame ${width} x ${height}`;
+      throw new LabError("bad-input", `the mask of frame ${frame} is ${is} (width x height)`);
+    }
+    parts.push(decodeRle(mask));
+  }
+  const mask = encodeRle(stacked(parts), height * frames.length, width);
+  const area = rleArea(mask);
+  if (area === 0) throw new LabError("bad-input", `the masklet is empty on all ${frames.length} frames`);
+  const picture = { ...first, orientation: 1, height: height * frames.length, imageId: await idOf(frames) };
+  return { mask, area, picture, frames: frames.length };
+}
+
+/** One id for a list of pictures, as long as that of a picture. */
+async function idOf(frames: readonly PictureProbe[]): Promise<string> {
+  const text = new TextEncoder().encode(frames.map(({ imageId }) => imageId).join(" "));
+  return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", text)).subarray(0, 8));
+}

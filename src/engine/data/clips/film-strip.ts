@@ -1,0 +1,125 @@
+/**
+ * A clip as one picture: its frames below each other, and its masklet as one mask of that size. Rows are contiguous, so a
+ * frame is a slice, and what compares or stores masks needs no second form for clips.
+ */
+import { LabError } from "../../errors.ts";
+import { encodeRle } from "../mask/rle.ts";
+import type { EncodedImage, ImageDecoder, RegionSample, RgbImage } from "../sample.ts";
+import type { TrainingRow } from "../training-row.ts";
+
+/** The frames of a row that a step works on, ascending, of `total`. */
+export interface FrameView {
+  readonly total: number;
+  readonly frames: readonly number[];
+}
+
+/** The view of a row that is one picture. */
+export const ONE_PICTURE: FrameView = { total: 1, frames: [0] };
+
+/** Most pixels of a strip: it is decoded as a whole. */
+export const MAX_STRIP = 2 ** 26;
+
+/** The part of a strip that holds frame `frame` of `total`; shares its memory. */
+export function frameOf<T extends Uint8Array>(strip: T, total: number, frame: number): T {
+  const each = strip.length / total;
+  return strip.subarray(frame * each, (frame + 1) * each) as T;
+}
+
+/** One frame of a strip as a picture; shares its memory. */
+export function framePixels({ width, height, data }: RgbImage, total: number, frame: number): RgbImage {
+  return { width, height: height / total, data: frameOf(data, total, frame) };
+}
+
+/** The frames of a view, one after the other. */
+export function viewed(strip: Uint8Array, { total, frames }: FrameView): Uint8Array {
+  if (frames.length === total) return strip;
+  return stacked(frames.map((frame) => frameOf(strip, total, frame)));
+}
+
+/** The opposite of `viewed`: a strip of all frames, empty where the view has none. */
+export function unviewed(part: Uint8Array, { total, frames }: FrameView): Uint8Array {
+  if (frames.length === total) return part;
+  const each = part.length / frames.length;
+  const strip = new Uint8Array(each * total);
+  frames.forEach((frame, at) => {
+    strip.set(part.subarray(at * each, (at + 1) * each), frame * each);
+  });
+  return strip;
+}
+
+/** A clip's row with the masks of the other frames removed: they are neither shown nor scored. */
+export function withFrames(row: TrainingRow, frames: readonly number[]): TrainingRow {
+  const { height, width } = row.rgb;
+  const view = { total: row.summary.frames ?? 1, frames };
+  const mask = unviewed(viewed(row.mask, view), view);
+  return { ...row, mask, summary: { ...row.summary, mask: encodeRle(mask, height, width) }, view };
+}
+
+/** Size of a row's picture, with the frames of a clip that have masks. */
+export function rowSize({ rgb: { height, width }, view }: TrainingRow): {
+  readonly height: number;
+  readonly width: number;
+  readonly view: FrameView | undefined;
+} {
+  return { height, width, view };
+}
+
+/** The number of frames that masks of a rollout are strips of; nothing for a picture. */
+export function clipFact({ view }: Pick<TrainingRow, "view">): { readonly frames?: number } {
+  return view === undefined ? {} : { frames: view.total };
+}
+
+/** Numbers of the frames on which a masklet is not empty. */
+export function visibleFrames(mask: Uint8Array, total: number): number[] {
+  return Array.from({ length: total }, (_, frame) => frame).filter((frame) => frameOf(mask, total, frame).includes(1));
+}
+
+/**
+ * The pixels of a sample, frames below each other.
+ * @throws LabError("bad-input") for frames of different sizes
+ */
+export async function decodeSample(
+  { image, frames = [image] }: Pick<RegionSample, "image" | "frames">,
+  decode: ImageDecoder,
+): Promise<RgbImage> {
+  const pictures: RgbImage[] = [];
+  for (const frame of frames) pictures.push(await decode(frame));
+  const [first] = pictures as [RgbImage, ...RgbImage[]];
+  if (pictures.length === 1) return first;
+  return {
+    width: first.width,
+    height: first.height * pictures.length,
+    data: stacked(pictures.map(({ data }) => data)),
+  };
+}
+
+/** @throws LabError("bad-input") when there are no frames, more pixels than `MAX_STRIP`, or frames of two sizes */
+export function checkFrames(frames: readonly Pick<EncodedImage, "width" | "height">[]): void {
+  const [first] = frames;
+  if (first === undefined) throw new LabError("bad-input", "the clip has no frames");
+  const { width, height } = first;
+  const other = frames.findIndex((frame) => frame.width !== width || frame.height !== height);
+  if (other >= 0) {
+    const found = frames[other] as typeof first;
+    throw new LabError(
+      "bad-input",
+      `frame ${other} is ${found.width} x ${found.height} pixels, the clip began with ${width} x ${height}`,
+    );
+  }
+  if (frames.length * width * height > MAX_STRIP) {
+    throw new LabError(
+      "bad-input",
+      `the clip has ${frames.length} frames of ${width} x ${height}, more than ${MAX_STRIP} pixels; store every k-th frame`,
+    );
+  }
+}
+
+/** Parts of one length, one after the other. */
+export function stacked(parts: readonly Uint8Array[]): Uint8Array {
+  const each = parts[0]?.length ?? 0;
+  const strip = new Uint8Array(each * parts.length);
+  parts.forEach((part, at) => {
+    strip.set(part, at * each);
+  });
+  return strip;
+}

@@ -1,0 +1,60 @@
+/** Masks of prompts about pictures and clips: a clip's frames are decoded alone with one prompt, as the published training does. */
+import { type Tensor, tf } from "../gpu/tf.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
+import { type DecodedMasks, decodeMasks } from "../model/sam2/mask-decoder.ts";
+import type { SamFeatures } from "../model/sam2/neck.ts";
+import type { Weights } from "../model/weights/weights.ts";
+import type { ImageFeatures } from "./features.ts";
+
+/** Frames of a picture or clip. */
+export function frameCount({ frames = 1 }: Pick<ImageFeatures, "frames">): number {
+  return frames;
+}
+
+/**
+ * Masks of N prompts a picture or clip, picture after picture, frame after frame; differentiable.
+ * @param language [pictures · N, C]
+ * @returns [Σ frames · N, …]; rows of the caller or its tidy
+ */
+export function decodeFrames(
+  model: Sa2vaModel,
+  weights: Weights,
+  pictures: readonly ImageFeatures[],
+  language: Tensor,
+): DecodedMasks {
+  const [masks, iou, objectScore] = tf.tidy(() => {
+    const each = (language.shape[0] as number) / pictures.length;
+    const rows = pictures.flatMap((picture, at) =>
+      Array.from({ length: frameCount(picture) * each }, (_, row) => at * each + (row % each)),
+    );
+    const prompts = rows.length === language.shape[0] ? language : tf.gather(language, tf.tensor1d(rows, "int32"));
+    const decoded = decodeMasks(weights, model.config.sam2, samTogether(pictures), prompts);
+    return [decoded.masks, decoded.iou, decoded.objectScore];
+  }) as [Tensor, Tensor, Tensor];
+  return { masks, iou, objectScore };
+}
+
+/**
+ * The rows of one clip from `decodeFrames` as masks of its strip, and the mean of its scores over frames: one choice among the
+ * candidates then holds for all frames. A picture is unchanged.
+ * @returns [N, …] with masks [N, 4, frames · h, w]; of the caller or its tidy
+ */
+export function asStrips({ masks, iou, objectScore }: DecodedMasks, frames: number): DecodedMasks {
+  if (frames === 1) return { masks, iou, objectScore };
+  const [strips, scores, found] = tf.tidy(() => {
+    const [rows, tokens, height, width] = masks.shape as [number, number, number, number];
+    const count = rows / frames;
+    const mean = (values: Tensor): Tensor => values.reshape([frames, count, -1]).mean(0);
+    const turned = tf.transpose(masks.reshape([frames, count * tokens, height * width]), [1, 0, 2]);
+    return [turned.reshape([count, tokens, frames * height, width]), mean(iou), mean(objectScore)];
+  }) as [Tensor, Tensor, Tensor];
+  return { masks: strips, iou: scores, objectScore: found };
+}
+
+/** Concatenates SAM2's maps of several pictures; those of a single one are returned without a copy. */
+function samTogether(pictures: readonly ImageFeatures[]): SamFeatures {
+  const [first] = pictures;
+  if (first !== undefined && pictures.length === 1) return first.sam;
+  const joined = (map: keyof SamFeatures): Tensor => tf.concat(pictures.map(({ sam }) => sam[map]));
+  return { f16: joined("f16"), f8: joined("f8"), f4: joined("f4") };
+}

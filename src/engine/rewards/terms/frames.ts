@@ -1,0 +1,42 @@
+/** J and F of the frames of a clip (docs/spec/video.md#11-scores); a rollout of a picture has neither. */
+import { frameOf } from "../../data/clips/film-strip.ts";
+import { boundaryScore, regionSimilarity } from "../../data/mask/boundary.ts";
+import { decodeRle } from "../../data/mask/rle.ts";
+import type { RolloutFacts } from "../term.ts";
+import { type Measured, NO_GIVEN, type TermSpec } from "./spec.ts";
+
+type Compare = typeof regionSimilarity;
+
+/** Mean over the frames on which a mask is not empty: elsewhere one stray pixel would decide between 1 and 0. */
+const framesTerm =
+  (compare: Compare) =>
+  ({ frames, given, predicted }: RolloutFacts): Measured | undefined => {
+    if (frames === undefined) return undefined;
+    if (given === null) return NO_GIVEN;
+    if (predicted === null) return { value: 0, note: "no mask" };
+    const [height, width] = given.size;
+    const [truth, found] = [decodeRle(given), decodeRle(predicted)];
+    const scores = Array.from({ length: frames }, (_, frame) => {
+      const [own, other] = [truth, found].map((strip) => frameOf(strip, frames, frame)) as [Uint8Array, Uint8Array];
+      if (!own.includes(1) && !other.includes(1)) return [];
+      const size = { height: height / frames, width };
+      return [compare({ data: own, ...size }, { data: other, ...size })];
+    }).flat();
+    if (scores.length === 0) return { value: 1, note: "both masks empty" };
+    const value = scores.reduce((sum, score) => sum + score, 0) / scores.length;
+    return { value, note: `${scores.length} frames` };
+  };
+
+export const J = {
+  name: "j",
+  label: "J",
+  help: "Mean overlap of given and predicted mask over the frames of a clip that show either; 0.5 J and 0.5 F are J&F",
+  measure: framesTerm(regionSimilarity),
+} as const satisfies TermSpec;
+
+export const F = {
+  name: "f",
+  label: "F",
+  help: "Mean boundary accuracy over the frames of a clip that show either mask, at the frames' own size",
+  measure: framesTerm((truth, found) => boundaryScore(truth, found).f),
+} as const satisfies TermSpec;

@@ -1,0 +1,88 @@
+/** Arrow rows with a list of frames and a list of masks: one masklet with one caption a row. */
+import { expect, test } from "vitest";
+import { decodeImage } from "../../../scripts/lib/node-images.ts";
+import { openNodeRows } from "../../../scripts/lib/node-rows.ts";
+import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import {
+  checkFrames,
+  decodeSample,
+  frameOf,
+  framePixels,
+  unviewed,
+  viewed,
+  visibleFrames,
+  withFrames,
+} from "../../../src/engine/data/clips/film-strip.ts";
+import { decodeRle, type Rle, rleArea } from "../../../src/engine/data/mask/rle.ts";
+import { openRegionSet } from "../../../src/engine/data/region-set.ts";
+import { type ShardRow, writeRegionShard } from "../../../src/engine/data/write-shard.ts";
+import { boxMask, png, row } from "./make.ts";
+
+const NAME = "data-00000-of-00001.arrow";
+const frame = (tint: number, width = 32, height = 24) => ({ bytes: png(width, height, tint), path: `${tint}.png` });
+const mask = (x: number): Rle => boxMask(24, 32, x, 3, 10, 8);
+
+function clip(changes: Partial<ShardRow> = {}): ShardRow {
+  return {
+    ...row({ image: null, mask: [mask(1), null, mask(9)] }),
+    frames: [frame(0), frame(90), frame(180)],
+    ...changes,
+  };
+}
+
+async function opened(rows: readonly ShardRow[]) {
+  return await openRegionSet(memoryFolder({ [NAME]: writeRegionShard(rows, { layout: "clip" }) }));
+}
+
+test("a clip is a strip of its frames, with the masklet as one mask", async () => {
+  const set = await opened([clip()]);
+  expect([set.skipped, set.files[0]?.adapter]).toEqual([[], "conversations, one masklet a row"]);
+  const [summary] = set.summaries;
+  expect(summary).toMatchObject({ width: 32, height: 72, frames: 3, caption: "A red box." });
+  const pixels = decodeRle(summary?.mask as Rle);
+  expect(visibleFrames(pixels, 3)).toEqual([0, 2]);
+  expect(frameOf(pixels, 3, 2)).toEqual(decodeRle(mask(9)));
+  const strip = await decodeSample(await set.sample(0), decodeImage);
+  expect([strip.width, strip.height]).toEqual([32, 72]);
+  const alone = await decodeImage({
+    bytes: png(32, 24, 90) as Uint8Array<ArrayBuffer>,
+    mime: "image/png",
+    width: 32,
+    height: 24,
+    orientation: 1,
+  });
+  expect(framePixels(strip, 3, 1)).toEqual(alone);
+});
+
+test("a view keeps its frames and clears the masks of the others", async () => {
+  const { rows } = await openNodeRows([new URL("../../../public/pocket/clips", import.meta.url).pathname]);
+  const whole = await rows(0);
+  const row = withFrames(whole, [1, 4]);
+  expect(row.view).toEqual({ total: 6, frames: [1, 4] });
+  expect(visibleFrames(row.mask, 6)).toEqual([1, 4]);
+  expect(rleArea(row.summary.mask)).toBe(row.mask.reduce((sum, pixel) => sum + pixel, 0));
+  expect(viewed(row.mask, { total: 6, frames: [4] })).toEqual(frameOf(whole.mask, 6, 4));
+  expect(unviewed(Uint8Array.of(1, 2), { total: 3, frames: [0, 2] })).toEqual(Uint8Array.of(1, 0, 2));
+});
+
+test("every broken clip is left out with one sentence, the good one behind it stays", async () => {
+  const cases: [Partial<ShardRow>, string][] = [
+    [{ frames: [] }, "the row has no picture"],
+    [{ mask: [mask(1), mask(2)] }, "the clip has 3 frames and 2 masks"],
+    [{ mask: [null, null, null] }, "the masklet is empty on all 3 frames"],
+    [{ frames: [frame(0), frame(1, 16, 24), frame(2)] }, "frame 1 is 16 x 24 pixels, the clip began with 32 x 24"],
+    [{ frames: [frame(0), { bytes: new Uint8Array(0), path: null }, frame(2)] }, "frame 1: the picture has 0 bytes"],
+    [
+      { mask: [mask(1), boxMask(12, 32, 0, 0, 4, 4), null] },
+      "the mask of frame 1 is 32 x 12 pixels, the frame 32 x 24 (width x height)",
+    ],
+    [{ conversations: [{ from: "gpt", value: " " }] }, "the caption is empty"],
+    [{ mask: [] }, "the row has no mask (its caption describes the whole picture)"],
+  ];
+  const set = await opened([...cases.map(([changes]) => clip(changes)), clip()]);
+  expect(set.skipped.map(({ row, reason }) => [row, reason])).toEqual(cases.map(([, reason], at) => [at, reason]));
+  expect(set.summaries.map(({ row }) => row)).toEqual([cases.length]);
+  expect(() => checkFrames(Array.from({ length: 10_000 }, () => ({ width: 640, height: 360 })))).toThrow(
+    "the clip has 10000 frames of 640 x 360, more than 67108864 pixels; store every k-th frame",
+  );
+});
