@@ -33,7 +33,7 @@ const TOWER_COPIES = 40;
 export interface GroupShape {
   /** Tiles of the picture, the thumbnail included. */
   readonly tiles: number;
-  /** Frames of a clip, each with maps and masks of its own; 1 for a picture. */
+  /** Frames of a clip, each with separate maps and masks; 1 for a picture. */
   readonly frames: number;
   /** Tokens before the first sampled one. */
   readonly promptTokens: number;

@@ -4,7 +4,7 @@
  */
 import { needsLikelihood } from "../config/groups/reward-weights.ts";
 import type { LabConfig } from "../config/table.ts";
-import { rowSize } from "../data/clips/film-strip.ts";
+import { rowSize } from "../data/clips/row-frames.ts";
 import type { TrainingRow } from "../data/training-row.ts";
 import { readTogether } from "../gpu/runtime/read-back.ts";
 import { tf } from "../gpu/tf.ts";

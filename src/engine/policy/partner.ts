@@ -88,7 +88,7 @@ export async function findInPictures(
       const frames = frameCount(features);
       from += frames * most;
       if (asked.length === 1 && frames === 1) return mask;
-      // Every frame has the masks of all phrases: each phrase gets the strip of its own.
+      // Every frame has the masks of all phrases: each phrase gets its strip.
       const own = tf.slice(mask, [from - frames * most, 0, 0], [frames * most, side, across]);
       const turned = tf.transpose(own.reshape([frames, most, side * across]), [1, 0, 2]);
       return tf.slice(turned.reshape([most, frames * side, across]), [0, 0, 0], [named.length, frames * side, across]);

@@ -1,5 +1,5 @@
 /** Reference masks for the bench, in addition to sampled masks: the greedy one and the row's own. */
-import { clipFact, rowSize } from "../data/clips/film-strip.ts";
+import { clipFact, rowSize } from "../data/clips/row-frames.ts";
 import { decodeRle, type Rle } from "../data/mask/rle.ts";
 import { likelihoodFact, wantedLikelihoods } from "../policy/caption-likelihood.ts";
 import { disposeFeatures } from "../policy/features.ts";

@@ -11,8 +11,8 @@ import {
   unviewed,
   viewed,
   visibleFrames,
-  withFrames,
 } from "../../../src/engine/data/clips/film-strip.ts";
+import { withFrames } from "../../../src/engine/data/clips/row-frames.ts";
 import { decodeRle, type Rle, rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { type ShardRow, writeRegionShard } from "../../../src/engine/data/write-shard.ts";

@@ -3,9 +3,7 @@
  * frame is a slice, and what compares or stores masks needs no second form for clips.
  */
 import { LabError } from "../../errors.ts";
-import { encodeRle } from "../mask/rle.ts";
 import type { EncodedImage, ImageDecoder, RegionSample, RgbImage } from "../sample.ts";
-import type { TrainingRow } from "../training-row.ts";
 
 /** The frames of a row that a step works on, ascending, of `total`. */
 export interface FrameView {
@@ -45,28 +43,6 @@ export function unviewed(part: Uint8Array, { total, frames }: FrameView): Uint8A
     strip.set(part.subarray(at * each, (at + 1) * each), frame * each);
   });
   return strip;
-}
-
-/** A clip's row with the masks of the other frames removed: they are neither shown nor scored. */
-export function withFrames(row: TrainingRow, frames: readonly number[]): TrainingRow {
-  const { height, width } = row.rgb;
-  const view = { total: row.summary.frames ?? 1, frames };
-  const mask = unviewed(viewed(row.mask, view), view);
-  return { ...row, mask, summary: { ...row.summary, mask: encodeRle(mask, height, width) }, view };
-}
-
-/** Size of a row's picture, with the frames of a clip that have masks. */
-export function rowSize({ rgb: { height, width }, view }: TrainingRow): {
-  readonly height: number;
-  readonly width: number;
-  readonly view: FrameView | undefined;
-} {
-  return { height, width, view };
-}
-
-/** The number of frames that masks of a rollout are strips of; nothing for a picture. */
-export function clipFact({ view }: Pick<TrainingRow, "view">): { readonly frames?: number } {
-  return view === undefined ? {} : { frames: view.total };
 }
 
 /** Numbers of the frames on which a masklet is not empty. */

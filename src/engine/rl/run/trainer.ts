@@ -16,7 +16,6 @@ import { appendPhases } from "../../runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../../runs/records.ts";
 import { perLoop } from "../loops/abouts.ts";
 import { NonFiniteGradient, stateArrays } from "../optim/training-state.ts";
-import { stepRows } from "../step/clip-frames.ts";
 import type { StepContext } from "../step/context.ts";
 import { grpoStep } from "../step/grpo-step.ts";
 import { runWeights } from "../step/run-weights.ts";
@@ -243,7 +242,7 @@ export class Trainer {
     const input = {
       context: this.#context(step),
       state,
-      rows: stepRows(this.#deps.rows, config, step),
+      rows: this.#deps.rows,
       trainRows: this.#deps.trainRows,
       onScored: (group: GroupRecord) => emit({ type: "scored", group }),
       onGroup: (group: GroupRecord) => {

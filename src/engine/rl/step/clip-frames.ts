@@ -1,6 +1,7 @@
 /** Which frames of a clip a step or an evaluation works on. */
 import type { LabConfig } from "../../config/table.ts";
-import { visibleFrames, withFrames } from "../../data/clips/film-strip.ts";
+import { visibleFrames } from "../../data/clips/film-strip.ts";
+import { withFrames } from "../../data/clips/row-frames.ts";
 import type { RowSource } from "../../data/training-row.ts";
 import { STREAM, uniform } from "../../gpu/random.ts";
 import { chosenFrames } from "../../policy/clip/frames.ts";

@@ -26,6 +26,7 @@ import type { GradientSum } from "../optim/gradient-sum.ts";
 import { joinLoops } from "../optim/step-gradients.ts";
 import { gradientSum, type TrainingState, type UpdateReport, updateState } from "../optim/training-state.ts";
 import { lossGradients, readLogProbs } from "./backward.ts";
+import { stepRows } from "./clip-frames.ts";
 import { dropoutKey, type StepContext } from "./context.ts";
 import { promptRow } from "./data-order.ts";
 import { drawRow } from "./draw-row.ts";
@@ -159,10 +160,11 @@ async function sampleGroups({ context, trainRows, rows }: StepInput, id: LoopId)
   const count = groupsPerStep(config);
   await context.phase("sample", id);
   const drawn: TrainingRow[] = [];
+  const ofClips = stepRows(rows, config, step);
   const usable = (row: TrainingRow): boolean => loop.usable(model, row, config);
   for (let group = 0; group < count; group++) {
     const place = promptRow(trainRows.length, (step - 1) * count + group, id, config.seed);
-    drawn.push(await drawRow(rows, trainRows, place, { usable, needs: loop.needs }));
+    drawn.push(await drawRow(ofClips, trainRows, place, { usable, needs: loop.needs }));
   }
   return { id, loop, ...(await loop.rollout(context, drawn)) };
 }

@@ -41,7 +41,7 @@ export async function sftStep(input: StepInput): Promise<StepOutcome> {
       await context.phase("sample", null);
       const place = promptRow(trainRows.length, (step - 1) * count + at, 1, config.seed);
       const row = await input.rows(trainRows[place] as number);
-      if (row.view !== undefined) {
+      if (row.summary.frames !== undefined) {
         throw new LabError("bad-input", `Row ${row.summary.id} is a clip; supervised training reads pictures`, {
           subject: row.summary.id,
         });

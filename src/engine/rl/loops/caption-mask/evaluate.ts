@@ -2,7 +2,7 @@
  * Loop 2 on held-out rows: the mask without sampling and those that the run's mask policy samples, described by the
  * partner; beside METEOR, the IoU of the mask without sampling.
  */
-import { rowSize } from "../../../data/clips/film-strip.ts";
+import { rowSize } from "../../../data/clips/row-frames.ts";
 import { maskIou } from "../../../data/mask/rle-compare.ts";
 import { encodeRle } from "../../../data/mask/rle-mask.ts";
 import { type EvalRow, type EvaluateLoop, evalKey } from "../../../eval/held-out.ts";

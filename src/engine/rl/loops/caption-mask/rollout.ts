@@ -3,7 +3,8 @@
  * judge 0.25 METEOR and 0.75 its verdict.
  */
 import { needsReference } from "../../../config/derived.ts";
-import { ONE_PICTURE, rowSize, viewed } from "../../../data/clips/film-strip.ts";
+import { ONE_PICTURE, viewed } from "../../../data/clips/film-strip.ts";
+import { rowSize } from "../../../data/clips/row-frames.ts";
 import type { Rle } from "../../../data/mask/rle.ts";
 import { encodeRle } from "../../../data/mask/rle-mask.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";

@@ -1,7 +1,7 @@
 /**
  * Loop 1: mask → caption (policy) → mask′ (partner); reward IoU(mask, mask′).
  */
-import { clipFact, rowSize } from "../../../data/clips/film-strip.ts";
+import { clipFact, rowSize } from "../../../data/clips/row-frames.ts";
 import { maskIou } from "../../../data/mask/rle-compare.ts";
 import { encodeRle } from "../../../data/mask/rle-mask.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";

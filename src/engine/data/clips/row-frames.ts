@@ -1,0 +1,26 @@
+/** The frames of a clip that a step works on, as a part of its row. */
+import { encodeRle } from "../mask/rle.ts";
+import type { TrainingRow } from "../training-row.ts";
+import { type FrameView, unviewed, viewed } from "./film-strip.ts";
+
+/** A clip's row with the masks of the other frames removed: they are neither shown nor scored. */
+export function withFrames(row: TrainingRow, frames: readonly number[]): TrainingRow {
+  const { height, width } = row.rgb;
+  const view = { total: row.summary.frames ?? 1, frames };
+  const mask = unviewed(viewed(row.mask, view), view);
+  return { ...row, mask, summary: { ...row.summary, mask: encodeRle(mask, height, width) }, view };
+}
+
+/** Size of a row's picture, with the frames of a clip that have masks. */
+export function rowSize({ rgb: { height, width }, view }: TrainingRow): {
+  readonly height: number;
+  readonly width: number;
+  readonly view: FrameView | undefined;
+} {
+  return { height, width, view };
+}
+
+/** The number of frames that masks of a rollout are strips of; nothing for a picture. */
+export function clipFact({ view }: Pick<TrainingRow, "view">): { readonly frames?: number } {
+  return view === undefined ? {} : { frames: view.total };
+}
