@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from "vitest";
 import { normal } from "../../../src/engine/gpu/random.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { embeddingPolicy } from "../../../src/engine/policy/mask/embedding-policy.ts";
-import { fieldPolicy } from "../../../src/engine/policy/mask/field-policy.ts";
+import { fieldPolicy, poolCells } from "../../../src/engine/policy/mask/field-policy.ts";
 import type { Noise } from "../../../src/engine/policy/mask/gaussian-actions.ts";
 import type { MaskDraws } from "../../../src/engine/policy/mask/mask-policy.ts";
 import type { PhraseOutput } from "../../../src/engine/policy/phrase-output.ts";
@@ -90,4 +90,35 @@ test("antithetic rollouts are mirrored pairs, the first of each as without pairs
   }
   expect(mirrored[4]).toEqual(apart[4]);
   expect(Array.from(paired.logps.slice(16, 32))).toEqual(Array.from(paired.logps.slice(0, 16)));
+});
+
+test("with a band only uncertain cells get noise and are actions, also where the policy trains", async () => {
+  const band = 0.3;
+  const [from, other] = [output(2), output(2.5)];
+  const acted = await fieldPolicy(4, { sigma: 0.3, unit: "absolute" }, band).act(from, 3, DRAWS);
+  const means = await poolCells(acted.greedy, 4).data();
+  const active = Array.from(means, (mean) => Math.abs(mean) < band);
+  expect(new Set(active)).toEqual(new Set([true, false]));
+  const { logps, entropies } = acted.logProbs(other);
+  const [seen, spread] = [await logps.data(), await entropies.data()];
+  for (let at = 0; at < 48; at++) {
+    const acts = active[at % 16] as boolean;
+    for (const value of [acted.logps[at], acted.entropies[at], seen[at], spread[at]]) {
+      if (acts) expect(value).not.toBe(0);
+      else expect(Math.abs(value as number)).toBe(0);
+    }
+  }
+  const slope = tf.grad((scale: Tensor) => {
+    const { masks, ...rest } = from.decoded();
+    const moved = { ...from, decoded: () => ({ masks: masks.mul(scale), ...rest }) };
+    return acted.logProbs(moved).logps.sum();
+  })(tf.ones([1, 4, 8, 8]));
+  // The third candidate has the largest predicted IoU; a pixel of a certain cell has no slope.
+  const pixels = (await slope.slice([0, 2, 0, 0], [1, 1, 8, 8]).data()) as Float32Array;
+  pixels.forEach((value, at) => {
+    const cell = 4 * Math.floor(at / 16) + Math.floor((at % 8) / 2);
+    if (!active[cell]) expect(Math.abs(value)).toBe(0);
+  });
+  expect(pixels.some((value) => value !== 0)).toBe(true);
+  acted.dispose();
 });

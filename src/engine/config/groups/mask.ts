@@ -42,6 +42,11 @@ export const MASK_SETTINGS = inGroup("mask", {
   fieldSigma: float("Field noise σ", 0.75, [0.01, 20, 0.05], {
     help: "Noise on the cells of the field, in the unit below",
   }),
+  fieldBand: float("Uncertain cells", 0, [0, 1000, 0.5], {
+    unit: "logits",
+    help: "Only cells of the field whose mean logit is nearer to 0 than this get noise; 0 gives noise to all. 1 to 3 leaves clear objects and backgrounds alone",
+    advanced: true,
+  }),
   embeddingSigma: float("Embedding noise σ", 0.5, [0.01, 20, 0.05], {
     help: "Noise on the [SEG] embedding, in the unit below. Proposals need strong noise, about 2 relative",
   }),

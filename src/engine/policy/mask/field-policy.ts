@@ -24,8 +24,10 @@ export function poolCells(logits: Tensor, grid: number): Tensor {
 /**
  * @param grid n, cells per side
  * @param noise relative to the logits' standard deviation over the picture, or in logits
+ * @param band cells whose mean logit is at least this far from 0 get no noise and are no action: their log-probability
+ *   and entropy are 0; 0 gives noise to all
  */
-export function fieldPolicy(grid: number, noise: Noise): MaskPolicy {
+export function fieldPolicy(grid: number, noise: Noise, band = 0): MaskPolicy {
   const cells = grid * grid;
   return {
     name: "field",
@@ -48,6 +50,11 @@ export function fieldPolicy(grid: number, noise: Noise): MaskPolicy {
       scores.dispose();
       const deviation = await deviationOf(noise, greedy, 1e-3);
       const drawn = drawNoise(noise, draws, count, cells, deviation);
+      const active = band === 0 ? null : await uncertainCells(greedy, grid, band);
+      const ofActive = (values: Float32Array): Float32Array =>
+        active === null ? values : values.map((value, at) => value * (active[at % cells] as number));
+      drawn.set(ofActive(drawn));
+      const acting = active === null ? null : tf.tensor2d(active, [1, cells]);
       const [logits, action] = tf.tidy(() => {
         const field = tf.tensor4d(drawn, [count, grid, grid, 1]);
         const enlarged = resizeBilinear(field, height, width).reshape([count, height, width]);
@@ -61,16 +68,29 @@ export function fieldPolicy(grid: number, noise: Noise): MaskPolicy {
         labels: Array.from({ length: count }, () =>
           Array.from({ length: cells }, (_, c) => ({ id: c, label: `cell ${Math.floor(c / grid)},${c % grid}` })),
         ),
-        logps,
-        entropies,
+        logps: ofActive(logps),
+        entropies: ofActive(entropies),
         actions: cells,
         weights: null,
         readsMasks: true,
-        logProbs: (other) => tf.tidy(() => scoresOf(action, poolCells(bestCandidate(other.decoded(), index), grid))),
+        logProbs: (other) =>
+          tf.tidy(() => {
+            const own = scoresOf(action, poolCells(bestCandidate(other.decoded(), index), grid));
+            if (acting === null) return own;
+            return { logps: own.logps.mul(acting), entropies: own.entropies.mul(acting) };
+          }),
         dispose() {
-          action.dispose();
+          tf.dispose(acting === null ? [action] : [action, acting]);
         },
       };
     },
   };
+}
+
+/** 1 for the cells that get noise, 0 for the others, [n·n]. */
+async function uncertainCells(logits: Tensor, grid: number, band: number): Promise<Float32Array> {
+  const pooled = poolCells(logits, grid);
+  const means = (await pooled.data()) as Float32Array;
+  pooled.dispose();
+  return means.map((mean) => Number(Math.abs(mean) < band));
 }

@@ -14,8 +14,9 @@ import { argMax, bestCandidate, candidateLogProbs } from "./mask-policy.ts";
 const BCE_WEIGHT = 2;
 const DICE_WEIGHT = 0.5;
 
-export function imitationPolicy(grid: number, noise: Noise): MaskPolicy {
-  const field = fieldPolicy(grid, noise);
+/** Parameters as `fieldPolicy`. */
+export function imitationPolicy(grid: number, noise: Noise, band = 0): MaskPolicy {
+  const field = fieldPolicy(grid, noise, band);
   return {
     name: "imitation",
     describes: `Masks drawn with noise on a ${grid} × ${grid} grid; the decoder imitates them by their share of the reward`,

@@ -14,7 +14,7 @@ export function maskPolicyOf(config: LabConfig): MaskPolicy {
     case "candidates":
       return candidatePolicy(config.candidateTemperature);
     case "field":
-      return fieldPolicy(config.fieldGrid, { sigma: config.fieldSigma, unit, antithetic });
+      return fieldPolicy(config.fieldGrid, { sigma: config.fieldSigma, unit, antithetic }, config.fieldBand);
     case "embedding":
       return embeddingPolicy({ sigma: config.embeddingSigma, unit, antithetic });
     case "proposals":
@@ -29,6 +29,6 @@ export function maskPolicyOf(config: LabConfig): MaskPolicy {
     case "pixels":
       return pixelPolicy(config.pixelTemperature);
     case "imitation":
-      return imitationPolicy(config.fieldGrid, { sigma: config.fieldSigma, unit, antithetic });
+      return imitationPolicy(config.fieldGrid, { sigma: config.fieldSigma, unit, antithetic }, config.fieldBand);
   }
 }
