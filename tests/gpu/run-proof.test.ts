@@ -15,6 +15,7 @@ const BASE = join(root, "public", "pocket", "model");
 const SHARD = join(root, "public", "pocket", "shards", "data-00000-of-00002.arrow");
 /** Steps whose changes are easily seen: a high rate, and a partner that follows at once. */
 const QUICK = {
+  loop2Weight: 0.1,
   learningRate: 5e-3,
   maskRateFactor: 0.1,
   emaDecay: 0.5,

@@ -4,7 +4,7 @@ import { type BrowserOptions, openBrowser, type WatchedPage } from "../../script
 import { servePage } from "../../scripts/lib/page-server.ts";
 import { WAIT } from "./hang.ts";
 
-/** The cheapest run that samples both loops; a software adapter needs seconds for a step. */
+/** The cheapest run that trains both loops; a software adapter needs seconds for a step. */
 export const CHEAP_RUN = {
   steps: "2",
   groupSize: "2",
@@ -15,6 +15,7 @@ export const CHEAP_RUN = {
   warmupSteps: "0",
   saveSteps: "0",
   evalSteps: "0",
+  loop2Weight: "0.1",
 };
 
 export interface OpenPage extends WatchedPage {

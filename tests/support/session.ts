@@ -27,7 +27,7 @@ import { WAIT } from "./hang.ts";
 /** Folder of the pocket model. */
 export const POCKET = join(root, "public", "pocket", "model");
 
-/** The cheapest settings that still sample both loops with a spread of rewards. */
+/** The cheapest settings that still train both loops with a spread of rewards. */
 export const CHEAP = {
   groupSize: 2,
   promptsPerStep: 1,
@@ -39,6 +39,7 @@ export const CHEAP = {
   evalSteps: 0,
   loraRank: 4,
   loraAlpha: 8,
+  loop2Weight: 0.1,
 } as const satisfies Partial<LabConfig>;
 
 export function cheapConfig(changes: Partial<LabConfig> = {}): LabConfig {

@@ -79,9 +79,10 @@ export const PRESETS: readonly Preset[] = [
   {
     name: "demo",
     title: "Demo",
-    summary: "Both loops on the pocket model, in a minute or two. Loop 1 is rewarded by IoU and half of METEOR",
+    summary:
+      "Both loops on the pocket model, in a minute or two. Loop 1 trains on IoU and half of METEOR; loop 2 is shown and does not train",
     evidence:
-      "Loop 1 gains under every seed that was tried. Loop 2 runs along at weight 0.1 and costs nothing that was measured; it gains nothing here, because these masks are good from the start",
+      "Loop 1 gains under every seed that was tried. Loop 2 is sampled, scored and shown with weight 0, so it changes no weight: with weight 0.1 its reward rose by the same amount, because these masks are good from the start",
     // Three prompts make a step short.
     values: { ...POCKET, ...loopValues("demo"), promptsPerStep: 3 },
   },

@@ -18,6 +18,8 @@ export const CAPTION_MASK = {
   },
   // A low weight and a heavy anchor, which also protects the masks against the drift of the adapters.
   pocket: { loop2Weight: 0.1, maskAnchorWeight: 160 },
+  // Sampled and shown, without an update: with one its reward rises by no more (docs/learning.md).
+  demo: { loop2Weight: 0 },
   alone: {
     summary: "Caption → mask → caption′, reward METEOR",
     evidence:
