@@ -15,7 +15,15 @@ import { python, tool } from "../support/tools.ts";
 
 const MODEL = join(root, "public", "pocket", "model");
 const SHARD = join(root, "public", "pocket", "shards", "data-00000-of-00002.arrow");
-const SMALL = { loop2Weight: 0.1, warmupSteps: 0, schedule: "constant", promptsPerStep: 2, groupSize: 3, saveSteps: 1, evalSteps: 0 };
+const SMALL = {
+  loop2Weight: 0.1,
+  warmupSteps: 0,
+  schedule: "constant",
+  promptsPerStep: 2,
+  groupSize: 3,
+  saveSteps: 1,
+  evalSteps: 0,
+};
 
 process.env.PYTHONPATH = join(root, "python");
 process.env.OMP_NUM_THREADS = "1";
