@@ -12,6 +12,8 @@ from pathlib import Path
 
 import torch
 
+from preprocess import rle_decode
+
 NO_TARGET_PIXELS = 50
 
 
@@ -19,32 +21,10 @@ def lines(path):
     return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
 
 
-def decode(rle):
-    """Column-major pixels of a compressed COCO mask."""
-    height, width = rle["size"]
-    runs, at, text = [], 0, rle["counts"]
-    while at < len(text):
-        value, shift = 0, 0
-        while True:
-            group = ord(text[at]) - 48
-            at += 1
-            value |= (group & 31) << shift
-            shift += 5
-            if not group & 32:
-                if group & 16:
-                    value -= 1 << shift
-                break
-        runs.append(value + (runs[-2] if len(runs) > 2 else 0))
-    colours = torch.arange(len(runs)) % 2
-    pixels = torch.repeat_interleave(colours.bool(), torch.tensor(runs))
-    assert pixels.numel() == height * width, "a mask does not fill its picture"
-    return pixels
-
-
 def union(masks, size):
-    pixels = torch.zeros(size[0] * size[1], dtype=torch.bool)
+    pixels = torch.zeros(size, dtype=torch.bool)
     for mask in masks:
-        pixels |= decode(mask)
+        pixels |= torch.from_numpy(rle_decode(mask)).bool()
     return pixels
 
 

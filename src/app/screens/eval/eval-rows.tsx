@@ -5,13 +5,12 @@ import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import type { MaskLayer } from "../../components/mask/layers.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { useRowsOpen } from "../../components/rollout/use-rows-open.ts";
-import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { useSession } from "../../stores/session.ts";
 import { fixed, signed } from "../../styles/format.ts";
 import styles from "./eval.module.css";
+import { CardAnswer, RowCards } from "./row-cards.tsx";
 
-const PAGE = 12;
 const ORDERS = [
   { value: "gains", label: "Gains first" },
   { value: "losses", label: "Losses first" },
@@ -36,7 +35,6 @@ export function EvalRows(props: {
   const { run, first, last, metric } = props;
   const open = useRowsOpen(run);
   const [order, setOrder] = useState<"gains" | "losses">("gains");
-  const [shown, setShown] = useState(PAGE);
   const pairs = useMemo(() => pairRows(first.rows, last.rows, metric), [first.rows, last.rows, metric]);
   const sorted = useMemo(
     () => [...pairs].sort((a, b) => (order === "gains" ? b.change - a.change : a.change - b.change)),
@@ -57,21 +55,16 @@ export function EvalRows(props: {
           {`The rows of this run${run === null ? "" : ` (${run.data.name})`} are not open, so their pictures and given masks are not shown`}
         </p>
       )}
-      <ol className={`grid gap-3 m-0 p-0 no-bullets ${styles.grid}`}>
-        {sorted.slice(0, shown).map((pair) => (
-          <RowCard key={pair.after.rowId} pair={pair} metric={metric} open={open === true} />
-        ))}
-      </ol>
-      {shown < sorted.length && (
-        <Button kind="quiet" onClick={() => setShown(shown + 4 * PAGE)}>
-          Show {Math.min(4 * PAGE, sorted.length - shown)} more of {sorted.length}
-        </Button>
-      )}
+      <RowCards
+        rows={sorted}
+        keyOf={({ after }) => after.rowId}
+        card={(pair) => <PairCard pair={pair} metric={metric} open={open === true} />}
+      />
     </section>
   );
 }
 
-function RowCard(props: { readonly pair: Pair; readonly metric: ScoreId; readonly open: boolean }): ReactNode {
+function PairCard(props: { readonly pair: Pair; readonly metric: ScoreId; readonly open: boolean }): ReactNode {
   const { pair, metric, open } = props;
   const { before, after, change } = pair;
   // Another data set may have a row of the same id.
@@ -91,7 +84,7 @@ function RowCard(props: { readonly pair: Pair; readonly metric: ScoreId; readonl
   };
   const said = (row: RowScores): string => (second ? row.captionPrime : row.captionGreedy) || "–";
   return (
-    <li className={`grid gap-2 min-0 p-3 framed round-l surface ${styles.rowCard}`}>
+    <>
       <p className={`flex gap-2 between ${styles.truth}`}>
         <span>{after.caption}</span>
         <b data-verdict={change > TIE ? "better" : change < -TIE ? "worse" : "open"}>{signed(change, 3)}</b>
@@ -101,25 +94,26 @@ function RowCard(props: { readonly pair: Pair; readonly metric: ScoreId; readonl
           { row: before, when: "Start" },
           { row: after, when: "Now" },
         ].map(({ row, when }) => (
-          <div key={when}>
-            <MaskFigure
-              rowId={open ? row.rowId : null}
-              width={width}
-              height={height}
-              layers={layers(row)}
-              label={`${when}: ${said(row)}, ${fixed(rowScoreOf(row, metric), 3)}`}
-              sync={`eval ${row.rowId}`}
-            />
-            <p className={`grid ${styles.said}`}>
-              <small>
-                {when} <b>{fixed(rowScoreOf(row, metric), 2)}</b>
-              </small>
-              <span>{said(row)}</span>
-            </p>
-          </div>
+          <CardAnswer
+            key={when}
+            name={when}
+            score={fixed(rowScoreOf(row, metric), 2)}
+            figure={
+              <MaskFigure
+                rowId={open ? row.rowId : null}
+                width={width}
+                height={height}
+                layers={layers(row)}
+                label={`${when}: ${said(row)}, ${fixed(rowScoreOf(row, metric), 3)}`}
+                sync={`eval ${row.rowId}`}
+              />
+            }
+          >
+            <span>{said(row)}</span>
+          </CardAnswer>
         ))}
       </div>
-    </li>
+    </>
   );
 }
 

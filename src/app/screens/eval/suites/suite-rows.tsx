@@ -1,19 +1,18 @@
 import { type ReactNode, useMemo, useState } from "react";
 import { suiteOf } from "../../../../engine/eval/suites/all.ts";
 import { answeredItems, type System } from "../../../../engine/eval/suites/run-suite.ts";
-import type { AnsweredItem, Suite } from "../../../../engine/eval/suites/suite.ts";
+import type { AnsweredItem } from "../../../../engine/eval/suites/suite.ts";
 import { suitePictureId } from "../../../../protocol/data.ts";
 import { answerColour, type MaskLayer } from "../../../components/mask/layers.ts";
 import { MaskFigure } from "../../../components/mask/mask-figure.tsx";
 import { OverlayControls } from "../../../components/rollout/overlay-controls.tsx";
-import { Button } from "../../../components/ui/button.tsx";
 import { Segmented } from "../../../components/ui/controls.tsx";
 import { useSuite } from "../../../stores/suite.ts";
 import { fixed, signed } from "../../../styles/format.ts";
 import evalStyles from "../eval.module.css";
+import { CardAnswer, RowCards } from "../row-cards.tsx";
 import styles from "./suites.module.css";
 
-const PAGE = 12;
 const ORDERS = [
   { value: "worst", label: "Worst first" },
   { value: "best", label: "Best first" },
@@ -34,7 +33,6 @@ interface Shown {
 export function SuiteRows(): ReactNode {
   const { report, items, answers } = useSuite((state) => state);
   const [order, setOrder] = useState<Order>("worst");
-  const [shown, setShown] = useState(PAGE);
   const suite = report === null ? undefined : suiteOf(report.suite);
   const rows = useMemo((): Shown[] => {
     if (report === null || suite === undefined) return [];
@@ -61,16 +59,7 @@ export function SuiteRows(): ReactNode {
         <Segmented label="Order" options={orders} value={order} onChange={setOrder} />
         <OverlayControls />
       </header>
-      <ol className={`grid gap-3 m-0 p-0 no-bullets ${evalStyles.grid}`} data-testid="suite-cards">
-        {sorted.slice(0, shown).map((row) => (
-          <Card key={row.index} shown={row} suite={suite} />
-        ))}
-      </ol>
-      {shown < sorted.length && (
-        <Button kind="quiet" onClick={() => setShown(shown + 4 * PAGE)}>
-          Show {Math.min(4 * PAGE, sorted.length - shown)} more of {sorted.length}
-        </Button>
-      )}
+      <RowCards rows={sorted} keyOf={({ index }) => index} card={(row) => <Card shown={row} />} testId="suite-cards" />
     </section>
   );
 }
@@ -84,29 +73,28 @@ const KEYS: Readonly<Record<Order, (row: Shown) => number>> = {
   gains: (row) => -change(row),
 };
 
-function Card(props: { readonly shown: Shown; readonly suite: Suite }): ReactNode {
-  const { index, rows } = props.shown;
+function Card({ shown }: { readonly shown: Shown }): ReactNode {
+  const { index, rows } = shown;
   const { item } = (rows[0] as Shown["rows"][number]).row;
   return (
-    <li className={`grid gap-2 min-0 p-3 framed round-l surface ${evalStyles.rowCard}`}>
+    <>
       <p className={`flex gap-2 between ${evalStyles.truth}`}>
         <span className={styles.asked}>{item.text}</span>
-        {rows.length > 1 && <b>{signed(change(props.shown), 3)}</b>}
+        {rows.length > 1 && <b>{signed(change(shown), 3)}</b>}
       </p>
       <div className={`grid gap-2 ${rows.length > 1 ? evalStyles.pair : ""}`}>
         {rows.map(({ system, row, score }) => (
-          <div key={system}>
-            <Figure index={index} row={row} name={system} />
-            <p className={`grid ${evalStyles.said}`}>
-              <small>
-                {rows.length > 1 ? system : "Answer"} {score !== null && <b>{fixed(score, 3)}</b>}
-              </small>
-              <Said row={row} />
-            </p>
-          </div>
+          <CardAnswer
+            key={system}
+            name={rows.length > 1 ? system : "Answer"}
+            score={score === null ? null : fixed(score, 3)}
+            figure={<Figure index={index} row={row} name={system} />}
+          >
+            <Said row={row} />
+          </CardAnswer>
         ))}
       </div>
-    </li>
+    </>
   );
 }
 
