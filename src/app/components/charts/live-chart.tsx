@@ -1,4 +1,13 @@
-import { type ReactNode, useEffect, useId, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import {
+  type ComponentProps,
+  type ReactNode,
+  useEffect,
+  useId,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import type uPlot from "uplot";
 import { compact } from "../../styles/format.ts";
 import "uplot/dist/uPlot.min.css";
@@ -127,34 +136,16 @@ export function LiveChart({ spec, source, smoothing, sync, onPick, onRemove }: L
             <span title="All points are kept; the chart draws the minimum and maximum per pixel">thinned</span>
           )}
         </span>
-        <button
-          type="button"
-          className={styles.tool}
-          aria-pressed={logarithmic}
-          title="Logarithmic scale"
-          onClick={() => setLogarithmic(!logarithmic)}
-        >
+        <Tool aria-pressed={logarithmic} title="Logarithmic scale" onClick={() => setLogarithmic(!logarithmic)}>
           log
-        </button>
-        <button
-          type="button"
-          className={styles.tool}
-          aria-pressed={table}
-          title="Values as a table"
-          onClick={() => setTable(!table)}
-        >
+        </Tool>
+        <Tool aria-pressed={table} title="Values as a table" onClick={() => setTable(!table)}>
           table
-        </button>
+        </Tool>
         {onRemove !== undefined && (
-          <button
-            type="button"
-            className={styles.tool}
-            aria-label={`Remove ${spec.picked ?? spec.title}`}
-            title="Remove this chart"
-            onClick={onRemove}
-          >
+          <Tool aria-label={`Remove ${spec.picked ?? spec.title}`} title="Remove this chart" onClick={onRemove}>
             <IconClose size={12} />
-          </button>
+          </Tool>
         )}
       </header>
       <Legend found={found} spec={spec} source={source} cursor={cursor} theme={theme} />
@@ -174,6 +165,11 @@ export function LiveChart({ spec, source, smoothing, sync, onPick, onRemove }: L
       )}
     </section>
   );
+}
+
+/** A small button of the chart's header. */
+function Tool(props: ComponentProps<"button">): ReactNode {
+  return <button type="button" className={styles.tool} {...props} />;
 }
 
 /** Updates a table as often as the charts redraw. */

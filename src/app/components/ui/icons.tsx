@@ -65,8 +65,5 @@ export const IconKeys = path("M1.5 4h13v8h-13zM4 6.5h.1M6.7 6.5h.1M9.3 6.5h.1M12
 export const IconReset = path("M3 8a5 5 0 1 1 1.6 3.7M3 12.5V9.3h3.2");
 export const IconFolder = path("M1.5 4V12.5h13V5.5H8L6.5 3.5h-5z");
 export const IconFile = path("M4 1.5h5l3.5 3.5v9.5H4zM9 1.5V5h3.5");
-export const IconEye = path(
-  "M1.5 8S4 3.5 8 3.5 14.5 8 14.5 8 12 12.5 8 12.5 1.5 8 1.5 8zM8 6a2 2 0 1 0 0 4 2 2 0 0 0 0-4z",
-);
 export const IconChevron = path("M6 4l4 4-4 4");
 export const IconGlobe = path("M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2ZM2 8h12M8 2c4 4 4 8 0 12M8 2c-4 4-4 8 0 12");

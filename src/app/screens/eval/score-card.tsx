@@ -19,7 +19,7 @@ export function ScoreCard(props: {
   return (
     <button
       type="button"
-      className={`grid gap-2px p-2-3 framed round-l surface text-left pointer ${styles.card}`}
+      className="choice grid gap-2px p-2-3 framed round-l surface text-left pointer"
       aria-pressed={chosen}
       title={text.help}
       onClick={onChoose}

@@ -41,13 +41,15 @@ export function BenchTerms(props: {
   );
 }
 
-function Row(props: {
+interface MeasureProps {
   readonly groups: readonly BenchGroup[];
   readonly measure: Measure;
   readonly selection: Selection | null;
   readonly onSelect: (selection: Selection) => void;
-}): ReactNode {
-  const { groups, measure, selection, onSelect } = props;
+}
+
+function Row(props: MeasureProps): ReactNode {
+  const { groups, measure, onSelect } = props;
   const summary = useMemo(() => summarise(groups, measure), [groups, measure]);
   const weight = groups[0]?.rollouts[0]?.terms.find((term) => term.name === measure)?.weight ?? 0;
   return (
@@ -57,45 +59,32 @@ function Row(props: {
         {measure !== "reward" && <span>{weight === 0 ? "watched" : `weight ${fixed(weight, 2)}`}</span>}
       </th>
       <td>
-        <Bars {...{ groups, measure, selection, onSelect }} />
+        <Bars {...props} />
       </td>
       <td>{fixed(summary.mean, 3)}</td>
       <td>{fixed(summary.std, 3)}</td>
       <td>{fixed(summary.withinStd, 3)}</td>
       <td>
-        <button
-          type="button"
-          className={`p-0 pointer clear borderless ${styles.number}`}
-          onClick={() => onSelect({ kind: "flat", measure })}
-        >
-          {percent(summary.flatShare)}
-        </button>
+        <NumberButton onClick={() => onSelect({ kind: "flat", measure })}>{percent(summary.flatShare)}</NumberButton>
       </td>
       <td>
         {summary.missing === 0 ? (
           "0"
         ) : (
-          <button
-            type="button"
-            className={`p-0 pointer clear borderless ${styles.number}`}
-            onClick={() => onSelect({ kind: "missing", measure })}
-          >
-            {summary.missing}
-          </button>
+          <NumberButton onClick={() => onSelect({ kind: "missing", measure })}>{summary.missing}</NumberButton>
         )}
       </td>
     </tr>
   );
 }
 
+/** A number that opens the rollouts behind it. */
+function NumberButton(props: { readonly onClick: () => void; readonly children: ReactNode }): ReactNode {
+  return <button type="button" className={`p-0 pointer clear borderless ${styles.number}`} {...props} />;
+}
+
 /** A histogram whose bars are buttons. */
-function Bars(props: {
-  readonly groups: readonly BenchGroup[];
-  readonly measure: Measure;
-  readonly selection: Selection | null;
-  readonly onSelect: (selection: Selection) => void;
-}): ReactNode {
-  const { groups, measure, selection, onSelect } = props;
+function Bars({ groups, measure, selection, onSelect }: MeasureProps): ReactNode {
   const bins = useMemo(() => histogram(groups, measure, BINS), [groups, measure]);
   const most = Math.max(1, ...bins.map((bin) => bin.count));
   const first = bins[0];

@@ -28,7 +28,7 @@ export function Composer(): ReactNode {
           <button
             key={entry.name}
             type="button"
-            className={`grid p-2-3 text-left pointer surface framed round-m gap-2px ${styles.preset}`}
+            className={`choice grid p-2-3 text-left pointer surface framed round-m gap-2px ${styles.preset}`}
             aria-pressed={isChosen(entry, config)}
             data-testid={`reward-preset-${entry.name}`}
             onClick={() => changeConfig(entry.values)}
@@ -67,7 +67,7 @@ export function Composer(): ReactNode {
         </tbody>
       </table>
       <Formulas config={config} />
-      <details className={`mt-3 ${styles.more}`}>
+      <details className="fold mt-3">
         <summary>How terms are computed</summary>
         <div className={styles.fields}>
           {HOW.map((key) => (

@@ -71,12 +71,12 @@ export function CustomReward(): ReactNode {
           </>
         )}
       </div>
-      <details className={`mt-2 ${styles.more}`}>
+      <details className={`fold mt-2 ${styles.more}`}>
         <summary>Fields of a rollout</summary>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area must be reachable by keyboard */}
         <pre tabIndex={0}>{ROLLOUT_TYPES}</pre>
       </details>
-      <details className={`mt-2 ${styles.more}`}>
+      <details className={`fold mt-2 ${styles.more}`}>
         <summary>Limits</summary>
         <Field name="userRewardMs" value={config.userRewardMs} base={base.userRewardMs} />
         <Field name="userRewardMb" value={config.userRewardMb} base={base.userRewardMb} />

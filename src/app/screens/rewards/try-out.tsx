@@ -163,7 +163,11 @@ function Terms({ loops }: { readonly loops: Readonly<Record<LoopId, ScoredRollou
   const [open, setOpen] = useState(true);
   if (loops === null) return null;
   return (
-    <details className={`mt-3 ${styles.terms}`} open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details
+      className={`fold mt-3 ${styles.terms}`}
+      open={open}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
       <summary>All terms</summary>
       <table>
         <thead>

@@ -16,7 +16,7 @@ export function PresetCards(): ReactNode {
         <button
           key={name}
           type="button"
-          className={`column-flex gap-2px p-3 text-left pointer surface framed round-l ${styles.card}`}
+          className={`choice column-flex gap-2px p-3 text-left pointer surface framed round-l ${styles.card}`}
           aria-pressed={name === chosen}
           data-testid={`preset-${name}`}
           onClick={() => choosePreset(name)}
