@@ -143,7 +143,11 @@ def describe_group(context: Context, group: int) -> Live:
     played = Played(
         1, group, row.id, rewards, terms, None, _padded(counts, longest), _padded([own.logps for own in said], longest),
         True, [[(token, words.decode([token], True)) for token in own.ids] for own in said], ids, None, drafts,
-        metrics | {"sampling/non_finite": sum(own.broken for own in said)},
+        metrics
+        | {
+            "sampling/non_finite": sum(own.broken for own in said),
+            "sampling/guard_clips": sum(own.clips for own in said),
+        },
     )  # fmt: skip
 
     def score() -> tuple[Tensor, Tensor, Auxiliary]:

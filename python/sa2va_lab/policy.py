@@ -28,6 +28,7 @@ class Completion:
     entropies: list[float]
     ended: bool
     broken: bool
+    clips: int
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class Actor:
         ids: list[list[int]] = [[] for _ in tails]
         logps: list[list[float]] = [[] for _ in tails]
         entropies: list[list[float]] = [[] for _ in tails]
-        ended, broken = [False] * rows, [False] * rows
+        ended, broken, clips = [False] * rows, [False] * rows, [0] * rows
         for position in range(most):
             logits = self.model.logits(hidden[:, -1]).double().cpu().numpy()
             for row in range(rows):
@@ -115,6 +116,7 @@ class Actor:
                 ids[row].append(drawn.id)
                 logps[row].append(drawn.logp)
                 entropies[row].append(drawn.entropy)
+                clips[row] += drawn.clips
                 ended[row] = self.words.ended(ids[row])
             if all(ended) or position + 1 == most:
                 break
@@ -123,7 +125,7 @@ class Actor:
             places = places[:, -1:] + 1
             hidden = self.model.states(x, cache, attention_mask=mask, position_ids=places)
         return [
-            Completion(own, logps[row], entropies[row], self.words.ended(own), broken[row])
+            Completion(own, logps[row], entropies[row], self.words.ended(own), broken[row], clips[row])
             for row, own in enumerate(ids)
         ]
 

@@ -27,6 +27,8 @@ class Drawn:
     id: int
     logp: float
     entropy: float
+    clips: int = 0
+    """Logits that the guard changed."""
 
 
 def _softmax(scores: Row) -> Row:
@@ -81,4 +83,5 @@ def draw(logits: Row, sampler: Sampler, u: float | None, seen: list[int]) -> Dra
     weights = np.exp(guarded - top)
     total = weights.sum()
     entropy = np.log(total) - ((guarded - top) * weights).sum() / total
-    return Drawn(token, float(guarded[token] - top - np.log(total)), float(entropy))
+    clips = int((np.abs(logits) > sampler.guard).sum())
+    return Drawn(token, float(guarded[token] - top - np.log(total)), float(entropy), clips)
