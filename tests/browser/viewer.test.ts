@@ -233,6 +233,31 @@ describe("runs of this browser", () => {
   });
 });
 
+describe("demo clips", () => {
+  it("play in the gallery under the pointer, and the row has a slider over its frames", async () => {
+    const { page } = lab;
+    await show(page, { screen: "data" });
+    await page.getByRole("button", { name: "Use demo clips" }).first().click();
+    const tile = page
+      .getByTestId("gallery")
+      .getByRole("img", { name: /of the clip$/ })
+      .first();
+    await tile.waitFor();
+    const pixels = () => tile.evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
+    await expect.poll(async () => (await pixels()).length).toBeGreaterThan(4000);
+    const poster = await pixels();
+    await tile.hover();
+    await expect.poll(pixels).not.toBe(poster);
+    await tile.click();
+    const frames = page.getByTestId("frames");
+    await frames.waitFor();
+    expect(await frames.textContent()).toBe("Frame 1 of 6");
+    await frames.getByRole("slider").focus();
+    await page.keyboard.press("End");
+    await expect.poll(() => frames.textContent()).toBe("Frame 6 of 6");
+  });
+});
+
 it("none of it is a problem", async () => {
   expect((await problems(lab.page)).filter((text) => !/WebGPU/.test(text))).toEqual([]);
   expect(lab.consoleErrors).toEqual([]);

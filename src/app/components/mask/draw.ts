@@ -9,6 +9,8 @@ export interface Drawing {
   /** Size of the picture in pixels. */
   readonly width: number;
   readonly height: number;
+  /** Shows one frame of a strip of frames below each other; absent for the whole picture. */
+  readonly frame?: Frame | undefined;
   readonly layers: readonly MaskLayer[];
   /** Draws hit, missed and extra pixels of the second mask against the first instead of the layers. */
   readonly difference: readonly [Rle, Rle] | null;
@@ -18,6 +20,12 @@ export interface Drawing {
   readonly fit: "contain" | "cover";
   /** Device pixels per CSS pixel. */
   readonly ratio: number;
+}
+
+/** Frame `at` of `of`. */
+export interface Frame {
+  readonly at: number;
+  readonly of: number;
 }
 
 /** Where the picture lies on the canvas: scale in device pixels per picture pixel, and the corner. */
@@ -30,9 +38,20 @@ interface Placement {
 /** Draws picture and masks; all sizes in device pixels. */
 export function drawFigure(context: CanvasRenderingContext2D, drawing: Drawing): void {
   const { canvas } = context;
-  const place = placement(canvas.width, canvas.height, drawing);
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.clearRect(0, 0, canvas.width, canvas.height);
+  const { frame = { at: 0, of: 1 } } = drawing;
+  const shown = placement(canvas.width, canvas.height, { ...drawing, height: drawing.height / frame.of });
+  const side = (drawing.height / frame.of) * shown.scale;
+  context.save();
+  context.beginPath();
+  context.rect(shown.left, shown.top, drawing.width * shown.scale, side);
+  context.clip();
+  drawStrip(context, drawing, { ...shown, top: shown.top - frame.at * side });
+  context.restore();
+}
+
+function drawStrip(context: CanvasRenderingContext2D, drawing: Drawing, place: Placement): void {
   if (drawing.picture !== null) {
     context.imageSmoothingEnabled = place.scale < 4;
     context.imageSmoothingQuality = "high";

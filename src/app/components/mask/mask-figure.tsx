@@ -2,7 +2,7 @@ import { type CSSProperties, type ReactNode, useEffect, useRef, useState } from 
 import type { Rle } from "../../../engine/data/mask/rle.ts";
 import { loadPicture, pictureSide } from "../../stores/picture-cache.ts";
 import { useAsync } from "../use-async.ts";
-import { drawFigure } from "./draw.ts";
+import { drawFigure, type Frame } from "./draw.ts";
 import type { MaskLayer } from "./layers.ts";
 import styles from "./mask-figure.module.css";
 import { useOverlay } from "./overlay-store.ts";
@@ -17,6 +17,8 @@ export interface MaskFigureProps {
   /** Size of the picture in pixels. */
   readonly width: number;
   readonly height: number;
+  /** The frame to show of a clip, whose frames lie below each other in the picture. */
+  readonly frame?: Frame | undefined;
   readonly layers: readonly MaskLayer[];
   /** Shows hit, missed and extra pixels of the second mask against the first instead of the layers. */
   readonly difference?: readonly [Rle, Rle] | null;
@@ -34,7 +36,8 @@ export interface MaskFigureProps {
 /** A picture with masks on one canvas at device resolution; drawn only while visible. */
 export function MaskFigure(props: MaskFigureProps): ReactNode {
   const { rowId, imageId = null, width, height, layers, difference = null, label, fit = "contain" } = props;
-  const { sync, onPress } = props;
+  const { sync, onPress, frame } = props;
+  const [at, of] = [frame?.at ?? 0, frame?.of ?? 1];
   const canvas = useRef<HTMLCanvasElement>(null);
   const pressed = useRef(0);
   const box = useVisibleBox(canvas);
@@ -43,7 +46,7 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
   const view = useViews((state) => (sync === undefined ? WHOLE : (state.views[sync] ?? WHOLE)));
   useGestures(canvas, sync);
 
-  const shown = Math.max(box?.width ?? 0, box?.height ?? 0) * (box?.ratio ?? 1) * view.zoom;
+  const shown = of * Math.max(box?.width ?? 0, box?.height ?? 0) * (box?.ratio ?? 1) * view.zoom;
   const side = box === null ? null : pictureSide(Math.min(shown, Math.max(width, height)));
   const loaded = useAsync(
     rowId === null || side === null ? null : "picture",
@@ -57,16 +60,29 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
     const element = canvas.current;
     const context = element?.getContext("2d");
     if (box === null || !element || !context) return;
-    const frame = requestAnimationFrame(() => {
+    const next = requestAnimationFrame(() => {
       const [w, h] = [Math.max(1, Math.round(box.width * box.ratio)), Math.max(1, Math.round(box.height * box.ratio))];
       if (element.width !== w) element.width = w;
       if (element.height !== h) element.height = h;
-      drawFigure(context, { picture, width, height, layers, difference, mode, opacity, view, fit, ratio: box.ratio });
+      const frame = { at, of };
+      drawFigure(context, {
+        picture,
+        width,
+        height,
+        frame,
+        layers,
+        difference,
+        mode,
+        opacity,
+        view,
+        fit,
+        ratio: box.ratio,
+      });
     });
-    return () => cancelAnimationFrame(frame);
-  }, [box, picture, width, height, layers, difference, mode, opacity, view, fit]);
+    return () => cancelAnimationFrame(next);
+  }, [box, picture, width, height, at, of, layers, difference, mode, opacity, view, fit]);
 
-  const style: CSSProperties = fit === "cover" ? {} : { aspectRatio: `${width} / ${height}` };
+  const style: CSSProperties = fit === "cover" ? {} : { aspectRatio: `${width} / ${height / of}` };
   return (
     <figure className={[styles.figure, props.className].filter(Boolean).join(" ")} style={style}>
       <canvas

@@ -19,6 +19,9 @@ export function OpenButtons(): ReactNode {
       <Button onClick={() => report(openData([{ kind: "built-in", baseUrl: builtIn("pocket/shards/") }]))}>
         Use demo shard
       </Button>
+      <Button onClick={() => report(openData([{ kind: "built-in", baseUrl: builtIn("pocket/clips/") }]))}>
+        Use demo clips
+      </Button>
     </>
   );
 }
