@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { decodeImage } from "../../../scripts/lib/node-images.ts";
 import { openNodeRows } from "../../../scripts/lib/node-rows.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { openClips } from "../../../src/engine/data/clips/clip-set.ts";
 import {
   checkFrames,
   decodeSample,
@@ -16,6 +17,7 @@ import { withFrames } from "../../../src/engine/data/clips/row-frames.ts";
 import { decodeRle, type Rle, rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { type ShardRow, writeRegionShard } from "../../../src/engine/data/write-shard.ts";
+import type { LabError } from "../../../src/engine/errors.ts";
 import { boxMask, png, row } from "./make.ts";
 
 const NAME = "data-00000-of-00001.arrow";
@@ -85,4 +87,18 @@ test("every broken clip is left out with one sentence, the good one behind it st
   expect(() => checkFrames(Array.from({ length: 10_000 }, () => ({ width: 640, height: 360 })))).toThrow(
     "the clip has 10000 frames of 640 x 360, more than 67108864 pixels; store every k-th frame",
   );
+});
+
+test("a clip set whose frames or objects have no names is refused in one sentence", async () => {
+  const odd = { toString: 1, valueOf: 2 };
+  const refused = async (frames: readonly unknown[], obj_id: unknown) => {
+    const videos = { a: { frames, expressions: { "0": { exp: "a thing", obj_id } } } };
+    const meta = new TextEncoder().encode(JSON.stringify({ videos }));
+    return await openClips(memoryFolder({ "JPEGImages/a/0.png": png(16, 12), "meta_expressions.json": meta })).then(
+      () => "",
+      (thrown: unknown) => (thrown as LabError).message,
+    );
+  };
+  expect(await refused([odd], 1)).toContain('Clip "a" has frames whose names are not text; it was left out');
+  expect(await refused(["0"], [odd])).toContain("names objects that are neither text nor numbers");
 });

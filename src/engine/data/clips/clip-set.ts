@@ -109,6 +109,7 @@ function clipOf(id: string, value: unknown, around: Around): Clip {
   if (!isRecord(value) || !Array.isArray(value.frames) || !isRecord(value.expressions)) {
     throw bad("has no frames or no expressions");
   }
+  if (!(value.frames as unknown[]).every(isName)) throw bad("has frames whose names are not text");
   const names = (value.frames as unknown[]).map(String).sort();
   if (names.length === 0) throw bad("has no frames");
   if (names.length > MAX_FRAMES) throw bad(`has ${names.length} frames, more than ${MAX_FRAMES}`);
@@ -129,6 +130,11 @@ function clipOf(id: string, value: unknown, around: Around): Clip {
   return { id, frames, names, expressions };
 }
 
+/** A name of a frame or object; `String` of anything else may throw. */
+function isName(value: unknown): boolean {
+  return typeof value === "string" || typeof value === "number";
+}
+
 function truthOf(
   entry: Readonly<Record<string, unknown>>,
   subject: string,
@@ -136,8 +142,14 @@ function truthOf(
   palettes: FrameDirectory | undefined,
   masks: Records | undefined,
 ): ClipTruth | undefined {
-  const list = (value: unknown): string[] =>
-    value === undefined || value === null ? [] : (Array.isArray(value) ? value : [value]).map(String);
+  const list = (value: unknown): string[] => {
+    const all: unknown[] = value === undefined || value === null ? [] : Array.isArray(value) ? value : [value];
+    if (all.every(isName)) return all.map(String);
+    throw new LabError(
+      "bad-input",
+      `The ${subject} names objects that are neither text nor numbers; its clip was left out`,
+    );
+  };
   if (masks !== undefined && entry.anno_id !== undefined) {
     return dictionaryTruth(masks, list(entry.anno_id), names.length, subject);
   }
