@@ -1,13 +1,13 @@
 /**
  * Takes a stored run to other tools.
  *
- *   npm run export -- --run DIR --format peft|merged|tfevents|csv|trl|sa2va|scale-out --out DIR
+ *   npm run export -- --run DIR --format report|peft|merged|tfevents|csv|trl|sa2va|scale-out --out DIR
  *                     [--step N] [--weights policy|ema] [--model DIR] [--dtype f32|f16|bf16] [--shards DIR…]
  *                     [--fresh] [--json]
  *
  * `merged` needs the base model (--model) and reads the result back before it is handed over; `sa2va` takes the shards the
  * run drew from (--shards) for annotations and pictures of its training rows, and the model of a run of an older version;
- * `csv` and `tfevents` take shards for the pictures under the masks. `scale-out` needs them for the rows' order; `--fresh`
+ * `report`, `csv` and `tfevents` take shards for the pictures under the masks. `scale-out` needs them for the rows' order; `--fresh`
  * exports a run without a checkpoint.
  * Nothing appears under --out before it is complete.
  */
@@ -23,6 +23,7 @@ import { adapterFiles } from "../src/engine/export/adapter.ts";
 import { checkMerged } from "../src/engine/export/check-merged.ts";
 import { below, type ExportFiles } from "../src/engine/export/export-file.ts";
 import { mergedFiles } from "../src/engine/export/merged.ts";
+import { reportFiles } from "../src/engine/export/report/run-report.ts";
 import { type ExportRows, exportRows } from "../src/engine/export/rows.ts";
 import { type ModelFacts, sa2vaFiles } from "../src/engine/export/sa2va.ts";
 import { scaleOutFiles } from "../src/engine/export/scale-out.ts";
@@ -43,7 +44,7 @@ import { openNodeDevice } from "./lib/node-gpu.ts";
 import { nodeWordnetFile, openNodeRows } from "./lib/node-rows.ts";
 import { type OutFolder, writeOut } from "./lib/out-folder.ts";
 
-const FORMATS = ["peft", "merged", "tfevents", "csv", "trl", "sa2va", "scale-out"] as const;
+const FORMATS = ["report", "peft", "merged", "tfevents", "csv", "trl", "sa2va", "scale-out"] as const;
 type Format = (typeof FORMATS)[number];
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
@@ -80,6 +81,7 @@ await runTool(async () => {
 
 async function write(parsed: Parsed, format: Format, run: RunFolder, out: OutFolder): Promise<void> {
   const trained = (): Promise<TrainedTensors> => readTrained(run.store, run.id, stepOf(parsed), sideOf(parsed));
+  if (format === "report") return await out.add(reportFiles(run, await picturesOf(parsed)));
   if (format === "csv") return await out.add(csvFiles(run, await picturesOf(parsed)));
   if (format === "tfevents" && basename(needed(parsed, "out")).includes("tfevents")) {
     say('TensorBoard takes a folder with "tfevents" in its name for an event file; rename it before you open it');

@@ -1,10 +1,11 @@
-/** Exports of a stored run as one zip; browsers keep the pieces of a large Blob on disk. */
+/** Exports of a stored run as one zip, or one page; browsers keep the pieces of a large Blob on disk. */
 import { urlSource } from "../src/engine/data/blob-source.ts";
 import { rowsHash } from "../src/engine/data/open-rows.ts";
 import type { RegionSet } from "../src/engine/data/region-set.ts";
 import { LabError } from "../src/engine/errors.ts";
 import type { RunExport } from "../src/engine/export/export-names.ts";
 import { exportFiles } from "../src/engine/export/formats.ts";
+import { runReport } from "../src/engine/export/report/run-report.ts";
 import { exportRows } from "../src/engine/export/rows.ts";
 import { scaleOutFiles } from "../src/engine/export/scale-out.ts";
 import type { PictureOf } from "../src/engine/runs/rollout-picture.ts";
@@ -49,6 +50,10 @@ export async function exportZip(
   pictureOf: PictureOf,
 ): Promise<{ readonly blob: Blob; readonly fileName: string; readonly note: string | null }> {
   const run = await openRun(store, runId);
+  if (format === "report") {
+    const blob = new Blob([await runReport(run, pictureOf)], { type: "text/html" });
+    return { blob, fileName: `${runId}.html`, note: set === null ? "without pictures: no rows are open" : null };
+  }
   const manifest = run.manifest();
   const open = set?.summaries.map(({ id, imageId }) => [id, imageId] as const) ?? [];
   const same = set !== null && (await rowsHash(open)) === manifest.data.hash;

@@ -148,7 +148,10 @@ const calls: Handlers<TrainerCalls> = {
     const known = first === undefined ? undefined : await storedFirstEvaluation(store, first);
     return watch(await lab.start(config, rows, title, now, known));
   },
-  resumeRun: async (runId, rows, steps) => watch(await (await started()).lab.resume(runId, rows, steps)),
+  resumeRun: async (runId, rows, steps, from) => watch(await (await started()).lab.resume(runId, rows, steps, from)),
+  forkRun: async (runId, rows, fork) => watch(await (await started()).lab.fork(runId, rows, fork)),
+  replay: async (runId, rows, step, onStep, signal) =>
+    (await started()).lab.replay({ id: runId, list: rows, step, onStep, signal }),
   bench: async (config, indices, loops, onGroup, signal) =>
     (await started()).lab.bench(config, indices, loops, onGroup, signal),
   async openAdapter(folder, role) {
@@ -174,6 +177,7 @@ const calls: Handlers<TrainerCalls> = {
   async control(action) {
     const { lab } = await started();
     if (action === "checkpoint") lab.trainer?.askCheckpoint();
+    else if (action === "evaluate") lab.trainer?.askEvaluation();
     else await lab.control(action);
   },
 };

@@ -5,10 +5,12 @@ import type { CachedModel } from "../engine/loading/model-cache.ts";
 import type { StorageChoice } from "../engine/model/weights/storage-choice.ts";
 import type { Alarm, Phase, PhaseTimes, RunState, TrainerEvent } from "../engine/rl/run/events.ts";
 import type { BenchGroup } from "../engine/runs/bench/bench-group.ts";
+import type { Fork } from "../engine/runs/fork.ts";
 import type { LoopId } from "../engine/runs/records.ts";
 import type { SelfCheck } from "../engine/self-test/self-check.ts";
 import type { SystemReport } from "../engine/session/memory-report.ts";
 import type { PlannedBlock, Plan as RunPlan } from "../engine/session/plan.ts";
+import type { ReplayReport } from "../engine/session/replay.ts";
 import type { AdapterRole, RunControl, StartedRun } from "../engine/session/session.ts";
 import type { TryAnswer, TryPhase, TryTask, TryWeights } from "../engine/session/try-out.ts";
 import type { FolderRef } from "./common.ts";
@@ -36,8 +38,21 @@ export interface TrainerCalls {
    * @param first id of a stored run that began alike, whose evaluation of the start is taken over
    */
   startRun(config: LabConfig, rows: RowSelection, title: string, now: string, first?: string): Promise<Started>;
-  /** @param steps the run's length from now on; as it was by default */
-  resumeRun(runId: string, rows: RowSelection, steps?: number): Promise<Started>;
+  /**
+   * @param steps the run's length from now on; as it was by default
+   * @param from step of an earlier checkpoint, whose later steps are dropped
+   */
+  resumeRun(runId: string, rows: RowSelection, steps?: number, from?: number): Promise<Started>;
+  /** Continues a copy of a stored run from one of its checkpoints. */
+  forkRun(runId: string, rows: RowSelection, fork: Omit<Fork, "id">): Promise<Started>;
+  /** Repeats a logged step and compares it with the log. @throws LabError("cancelled") when the signal aborts */
+  replay(
+    runId: string,
+    rows: RowSelection,
+    step: number,
+    onStep: (step: number) => void,
+    signal: AbortSignal,
+  ): Promise<ReplayReport>;
   /** Samples groups of rows for the reward bench. @throws LabError("cancelled") when the signal aborts */
   bench(
     config: LabConfig,
@@ -63,8 +78,8 @@ export interface TrainerCalls {
     target: FileSystemDirectoryHandle,
     onProgress: (done: number, total: number) => void,
   ): Promise<Merged>;
-  /** "step" and "phase" run exactly one, then pause. */
-  control(action: RunControl | "checkpoint"): Promise<void>;
+  /** "step" and "phase" run exactly one, then pause; "checkpoint" and "evaluate" wait for the end of a step unless paused. */
+  control(action: RunControl | "checkpoint" | "evaluate"): Promise<void>;
 }
 
 /** Trainer → page. */
@@ -152,4 +167,4 @@ export interface ModelInfo {
   readonly note: string | null;
 }
 
-export type { CachedModel, PlannedBlock as TrainableBlock, RunPlan, StorageChoice, SystemReport };
+export type { CachedModel, Fork, PlannedBlock as TrainableBlock, ReplayReport, RunPlan, StorageChoice, SystemReport };

@@ -1,4 +1,5 @@
 /** A run that has done its steps, what its held-out rows say of the masks, and more steps for it. */
+import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violations } from "../support/axe.ts";
 import { CHEAP_RUN, type OpenPage, openFollowed, problems, type RunEvent, show, untilEvent } from "../support/page.ts";
@@ -36,6 +37,79 @@ describe("held-out masks", () => {
   });
 });
 
+describe("a held-out row", () => {
+  it("shows the four sampled captions behind its score, and all of them with their words in a dialog", async () => {
+    const { page } = lab;
+    await page.getByRole("button", { name: /^Loop 1 IoU, sampled/ }).click();
+    const card = page.getByTestId("eval-row").first();
+    await expect.poll(() => card.locator("canvas").count()).toBe(8);
+    // The score of a side is the mean of its four.
+    for (const side of [0, 1]) {
+      const numbers = (await card.locator(`div > small + div >> nth=${side}`).locator("b").allTextContents()).map(
+        Number,
+      );
+      const shown = Number(await card.locator("small b").nth(side).textContent());
+      expect(numbers).toHaveLength(4);
+      expect(Math.abs(numbers.reduce((sum, value) => sum + value, 0) / 4 - shown)).toBeLessThan(0.011);
+    }
+    await card.getByRole("button").first().click();
+    const details = page.getByTestId("eval-row-details");
+    await expect.poll(() => details.locator("canvas").count()).toBe(10);
+    expect(await details.getByText(/^Sample \d/).count()).toBe(8);
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await details.waitFor({ state: "detached" });
+  });
+});
+
+describe("the report of a run", () => {
+  it("is one page that opens from a file, offline, with curves, result, rollouts and settings", async () => {
+    const { page, browser } = lab;
+    await show(page, { screen: "runs" });
+    await page.getByTestId("export-format").selectOption("report");
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByTestId("export-run").click()]);
+    expect(download.suggestedFilename()).toMatch(/\.html$/);
+    const path = `${await download.path()}.html`;
+    await download.saveAs(path);
+    const context = await browser.newContext({ offline: true });
+    const report = await context.newPage();
+    const [asked, errors]: [string[], string[]] = [[], []];
+    report.on("request", (request) => asked.push(request.url()));
+    report.on("console", (message) => errors.push(message.text()));
+    report.on("pageerror", (error) => errors.push(error.message));
+    await report.goto(pathToFileURL(path).href);
+    const figures = report.locator("figure");
+    expect(await figures.locator("svg path").count()).toBeGreaterThan(4);
+    const pictures = await figures
+      .locator("img")
+      .evaluateAll((all) => all.map((img) => (img as HTMLImageElement).naturalWidth));
+    expect(pictures.length).toBeGreaterThan(3);
+    expect(Math.min(...pictures)).toBeGreaterThan(100);
+    expect(await report.locator(".headline").first().textContent()).toMatch(
+      /loop 1 reward, sampled on \d held-out rows: \d better, \d worse/,
+    );
+    expect(await report.getByRole("heading").allTextContents()).toEqual(
+      expect.arrayContaining(["Curves", "Best rollouts of loop 1", "Worst rollouts of loop 2", "Settings"]),
+    );
+    await report.locator("summary").click();
+    expect(await report.locator("tr", { hasText: "maxNewTokens" }).locator("b").textContent()).toBe("4");
+    expect(errors).toEqual([]);
+    expect(asked.filter((url) => !url.startsWith("data:"))).toEqual([pathToFileURL(path).href]);
+    await context.close();
+  });
+});
+
+describe("a step in the log", () => {
+  it("is repeated with equal bits", async () => {
+    const { page } = lab;
+    await show(page, { screen: "rollouts", step: "1" });
+    await page.getByRole("tab", { name: "Replay" }).click();
+    await page.getByRole("button", { name: "Replay step 1" }).click();
+    await page.getByText(/Repeated from the start: 4 rollouts and \d+ metrics equal the log bit for bit/).waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+});
+
 describe("a run that has done all its steps", () => {
   it("asks how long it shall be, and takes no length it has reached", async () => {
     const { page } = lab;
@@ -63,6 +137,48 @@ describe("a run that has done all its steps", () => {
     await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
     await show(page, { screen: "runs" });
     await expect.poll(() => page.getByTestId("runs-table").textContent()).toMatch(/2 \/ 2/);
+    expect(await problems(page)).toEqual([]);
+  });
+
+  it("continues as a fork from an earlier checkpoint with the parent's next step; it saves and evaluates while paused", async () => {
+    const { page } = lab;
+    const row = () => page.getByTestId("runs-table").locator("tbody tr");
+    const parent = events.findLast(({ type }) => type === "step");
+    await row().getByRole("button", { name: "Fork…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Continue from a checkpoint" });
+    await dialog.getByText(/^All 2 steps are done/).waitFor();
+    await dialog.getByLabel("Checkpoint").selectOption("1");
+    await dialog.getByLabel("Changed settings").fill("loraRank=8");
+    await dialog.getByText(/^A fork keeps LoRA rank r/).waitFor();
+    await dialog.getByLabel("Changed settings").fill("steps=3");
+    expect(await violations(page)).toEqual([]);
+    const from = events.length;
+    await dialog.getByRole("button", { name: "Fork", exact: true }).click();
+    await untilEvent(events, from, ({ type, state }) => type === "state" && state === "running");
+    await page.getByTestId("pause").click();
+    await untilEvent(events, from, ({ type, state }) => type === "state" && state === "paused");
+    await page.getByTestId("save-now").click();
+    expect((await untilEvent(events, from, ({ type }) => type === "checkpoint")).step).toBe(1);
+    expect(events.slice(from).filter(({ type }) => type === "step")).toEqual([]);
+    await page.getByTestId("single-step").click();
+    const step = await untilEvent(events, from, ({ type }) => type === "step");
+    const repeatable = (metrics: RunEvent["metrics"] = {}) =>
+      Object.fromEntries(Object.entries(metrics).filter(([name]) => !/^(time\/|memory\/|step_time)/.test(name)));
+    expect(repeatable(step.metrics)).toEqual(repeatable(parent?.metrics));
+    // Three steps were asked for: the run holds after its second.
+    const paused = events.length;
+    await untilEvent(events, from, ({ type, state, step }) => type === "state" && state === "paused" && step === 2);
+    await show(page, { screen: "eval" });
+    const evaluate = page.getByTestId("evaluate-now");
+    const evaluations = events.filter(({ type }) => type === "eval").length;
+    await evaluate.click();
+    await expect.poll(() => events.filter(({ type }) => type === "eval").length).toBe(evaluations + 1);
+    await expect.poll(() => evaluate.getAttribute("aria-busy")).toBe("false");
+    expect(events.slice(paused).filter(({ type }) => type === "step")).toEqual([]);
+    await page.getByTestId("stop").click();
+    await untilEvent(events, from, ({ type, state }) => type === "state" && state === "finished");
+    await show(page, { screen: "runs" });
+    await expect.poll(() => page.getByTestId("runs-table").textContent()).toMatch(/Fork of .*, step 1/);
     expect(await problems(page)).toEqual([]);
     expect(lab.consoleErrors).toEqual([]);
   });

@@ -3,7 +3,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { nodeUserRewards } from "../../scripts/lib/node-sandbox.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
-import { type RowScores, readEvaluations, type StoredEvaluation } from "../../src/engine/runs/evaluations.ts";
+import {
+  type Drawn,
+  type RowScores,
+  readEvaluations,
+  type StoredEvaluation,
+} from "../../src/engine/runs/evaluations.ts";
 import { AGREED } from "../support/consent.ts";
 import { openTestLab, type TestLab, untilPaused } from "../support/session.ts";
 
@@ -60,6 +65,11 @@ describe("the run reward of held-out rows", () => {
   it("is the mean of the loops' own scores where these are all that a run is rewarded for", async () => {
     const { rows } = await start({ loop1Meteor: 0, loop1RepetitionCost: 0, loop2Meteor: 1, loop2Judge: 0 });
     for (const row of rows) {
+      const mean = (drawn: readonly Drawn[] = []) =>
+        drawn.reduce((sum, { score, weight }) => sum + (score ?? 0) * weight, 0);
+      expect(row.drawn?.[1]).toHaveLength(4);
+      expect(mean(row.drawn?.[1])).toBeCloseTo(row.loop1_sampled, 10);
+      expect(mean(row.drawn?.[2])).toBeCloseTo(row.loop2_sampled, 10);
       expect(row.rewards?.reward1_sampled).toBeCloseTo(row.loop1_sampled, 10);
       expect(row.rewards?.reward1_greedy).toBeCloseTo(row.loop1_greedy, 10);
       expect(row.rewards?.reward2_sampled).toBeCloseTo(row.loop2_sampled, 10);

@@ -1,5 +1,6 @@
 /** A run that was stopped and resumed is the run that was not. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { LabConfig } from "../../src/engine/config/table.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import { checkpointPath } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
@@ -128,6 +129,54 @@ describe("four steps, and two and two in a fresh session", () => {
       state: "finished",
       lengths: [{ afterStep: CUT, from: CUT, to: STEPS }],
     });
+  });
+
+  it("are repeated step by step with equal bits, from a checkpoint and from the start", async () => {
+    const run = await second.start({ steps: 2, saveSteps: 1, keepCheckpoints: 2, evalSteps: 0 });
+    await run.done;
+    const before = (await store.list(run.manifest.id)).map(({ path, size }) => [path, size]);
+    const { signal } = new AbortController();
+    const replay = (step: number) =>
+      second.session.replay({ id: run.manifest.id, list: second.list, step, onStep: () => undefined, signal });
+    expect(await replay(2)).toMatchObject({ from: 1, rollouts: 4, otherRollouts: [], otherMetrics: [] });
+    const first = await replay(1);
+    expect(first).toMatchObject({ from: 0, rollouts: 4, otherRollouts: [], otherMetrics: [] });
+    expect(first.metrics).toBeGreaterThan(30);
+    expect((await store.list(run.manifest.id)).map(({ path, size }) => [path, size])).toEqual(before);
+    await expect(replay(3)).rejects.toThrow(/no metrics of step 3/);
+    const log = `${run.manifest.id}/metrics.jsonl`;
+    await store.write(log, (await store.readText(log)).replace(/"loop1\/reward":[^,]+/, '"loop1/reward":0.123'));
+    expect((await replay(1)).otherMetrics.map(({ name }) => name)).toEqual(["loop1/reward"]);
+  });
+
+  it("go on as a fork like their parent, with other settings otherwise, and from an earlier checkpoint", async () => {
+    const parent = await second.start({ steps: 2, saveSteps: 1, keepCheckpoints: 2 });
+    await parent.done;
+    const id = parent.manifest.id;
+    const fork = (title: string, changes: Partial<LabConfig> = {}) =>
+      second.session.fork(id, second.list, { step: 1, title, created: "2024-02-01T00:00:00.000Z", changes });
+    const same = await fork("same");
+    expect(same).toMatchObject({ resumedAt: 1, manifest: { forkedFrom: { run: id, step: 1 } } });
+    await same.done;
+    const other = await fork("other", { learningRate: 0.01 });
+    await other.done;
+    const [one, two, three] = [
+      await second.metrics(id),
+      await second.metrics(same.manifest.id),
+      await second.metrics(other.manifest.id),
+    ];
+    expect(two.map(numbers)).toEqual(one.map(numbers));
+    expect(three.map((row) => row.learning_rate)).not.toEqual(one.map((row) => row.learning_rate));
+    expect(three[0]).toEqual(one[0]);
+    await expect(fork("rank", { loraRank: 8 })).rejects.toThrow(/A fork keeps LoRA rank r of its parent/);
+    expect(await store.list("rank-20240201000000")).toEqual([]);
+    const restored = await second.session.resume(id, second.list, undefined, 1);
+    expect(restored.resumedAt).toBe(1);
+    await restored.done;
+    expect((await second.metrics(id)).map(numbers)).toEqual(one.map(numbers));
+    await expect(second.session.resume(id, second.list, undefined, 7)).rejects.toThrow(
+      /no complete checkpoint of step 7/,
+    );
   });
 
   it("drop what a crash left past the newest checkpoint", async () => {

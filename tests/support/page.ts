@@ -77,7 +77,7 @@ export async function followTrainer(page: Page): Promise<RunEvent[]> {
   const events: RunEvent[] = [];
   await page.exposeFunction("keepEvent", (event: RunEvent) => events.push(event));
   await page.addInitScript(`addEventListener("lab:trainer", ({ detail }) => {
-    if (["state", "step", "checkpoint", "failed"].includes(detail.type)) keepEvent(detail);
+    if (["state", "step", "checkpoint", "eval", "failed"].includes(detail.type)) keepEvent(detail);
   })`);
   return events;
 }

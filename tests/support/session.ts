@@ -65,6 +65,7 @@ export type Watcher = (event: TrainerEvent, session: Session) => void;
 export interface TestLab {
   readonly session: Session;
   readonly store: RunStore;
+  readonly list: RowList;
   readonly events: TrainerEvent[];
   /** Replaced by a test that acts on events. */
   watch: Watcher;
@@ -108,6 +109,7 @@ export async function openTestLab(
   const lab: TestLab = {
     session,
     store,
+    list,
     events,
     watch: () => undefined,
     start: (changes) => {

@@ -1,11 +1,11 @@
 /** What the run's buttons and keys do, and when they can. */
 import type { RunState } from "../../engine/rl/run/events.ts";
 import { navigate } from "../stores/route.ts";
-import { isActive, noteSaveAsked, runStore } from "../stores/run.ts";
+import { isActive, noteEvaluationAsked, noteSaveAsked, runStore } from "../stores/run.ts";
 import { lab, report } from "./lab.ts";
 import { startRun } from "./start-run.ts";
 
-export type RunAction = "start" | "pause" | "play" | "step" | "phase" | "checkpoint" | "stop";
+export type RunAction = "start" | "pause" | "play" | "step" | "phase" | "checkpoint" | "evaluate" | "stop";
 
 /** Why an action cannot be done in a state, or null; starting has further conditions (see startBlocker). */
 export function actionBlocker(action: RunAction, state: RunState): string | null {
@@ -14,7 +14,15 @@ export function actionBlocker(action: RunAction, state: RunState): string | null
   if (state === "starting" || state === "stopping") return `The run is ${state}`;
   if (action === "pause") return state === "running" ? null : "The run is paused";
   if (action === "stop" || action === "checkpoint") return null;
+  if (action === "evaluate") return evaluationBlocker();
   return state === "paused" ? null : "Pause the run first";
+}
+
+function evaluationBlocker(): string | null {
+  const { heldOutRows, step, evaluationAsked } = runStore.getState();
+  if (heldOutRows === 0) return "The run holds out no rows";
+  if (step === 0) return "The first step is not finished";
+  return evaluationAsked ? "Held-out rows are evaluated after this step" : null;
 }
 
 /** Does an action when the state allows it. */
@@ -26,6 +34,7 @@ export function act(action: RunAction): void {
     return;
   }
   if (action === "checkpoint") noteSaveAsked();
+  if (action === "evaluate") noteEvaluationAsked();
   report(lab().trainer.control(action));
 }
 

@@ -2,13 +2,15 @@
 import type { LabConfig } from "../../engine/config/table.ts";
 import { LabError, quote } from "../../engine/errors.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
-import type { Started } from "../../protocol/trainer.ts";
+import type { ReplayReport, Started } from "../../protocol/trainer.ts";
 import { beginRun, isActive, runStore } from "../stores/run.ts";
 import { runTitle } from "../stores/run-title.ts";
 import { sessionStore } from "../stores/session.ts";
 import { requireAgreed } from "./agreed.ts";
 import { startBlocker } from "./blockers.ts";
 import { lab } from "./lab.ts";
+
+type StoredRun = Pick<RunManifest, "id" | "title" | "config">;
 
 /** Rows of the open data set in the form the trainer draws from. */
 function selection() {
@@ -46,11 +48,33 @@ export async function startRunWith(config: LabConfig, title: string, first?: str
 /**
  * Continues a stored run from its newest checkpoint, with the rows that are open.
  * @param steps its length from now on; as it was by default
+ * @param from step of an earlier checkpoint; the steps after it are dropped
  * @throws LabError when it cannot
  */
-export async function resumeRun(run: Pick<RunManifest, "id" | "title" | "config">, steps?: number): Promise<void> {
+export async function resumeRun(run: StoredRun, steps?: number, from?: number): Promise<void> {
   await requireAgreed(run.config, `Run ${quote(run.title)}`, lab().reward.allow);
-  await begin(() => lab().trainer.resumeRun(run.id, selection(), steps));
+  await begin(() => lab().trainer.resumeRun(run.id, selection(), steps, from));
+}
+
+/**
+ * Continues a copy of a stored run from one of its checkpoints; the run itself stays as it is.
+ * @throws LabError when it cannot, naming a setting that a fork keeps
+ */
+export async function forkRun(run: StoredRun, step: number, changes: Partial<LabConfig>): Promise<void> {
+  await requireAgreed({ ...run.config, ...changes }, `Run ${quote(run.title)}`, lab().reward.allow);
+  const title = `${run.title} from ${step}`;
+  const created = new Date().toISOString();
+  await begin(() => lab().trainer.forkRun(run.id, selection(), { step, title, created, changes }));
+}
+
+/** Repeats a logged step of a stored run with the rows that are open; nothing is stored. */
+export function replayStep(
+  run: StoredRun,
+  step: number,
+  onStep: (step: number) => void,
+  signal: AbortSignal,
+): Promise<ReplayReport> {
+  return lab().trainer.replay(run.id, selection(), step, onStep, signal);
 }
 
 /** Occupies the page from the moment a run is asked for; one that does not come to be leaves it as it was. */

@@ -1,5 +1,6 @@
 /** The buttons that control the run. */
 import { type ReactNode, useEffect, useState } from "react";
+import type { RunState } from "../../engine/rl/run/events.ts";
 import { startBlocker } from "../clients/blockers.ts";
 import { act, actionBlocker } from "../clients/run-actions.ts";
 import { Button } from "../components/ui/button.tsx";
@@ -90,7 +91,7 @@ function PhaseButton(): ReactNode {
   );
 }
 
-/** Saves a checkpoint at the end of the current step. */
+/** Saves a checkpoint, at once while paused, else at the end of the current step. */
 function SaveButton(): ReactNode {
   const state = useRun((run) => run.state);
   const asked = useRun((run) => run.saveAsked);
@@ -105,12 +106,14 @@ function SaveButton(): ReactNode {
       aria-busy={asked}
       data-testid="save-now"
       aria-label="Save now"
-      title={
-        written === null ? "Save a checkpoint at the end of this step (C)" : `Checkpoint of step ${written} written`
-      }
+      title={written === null ? saveTitle(state) : `Checkpoint of step ${written} written`}
       onClick={() => act("checkpoint")}
     />
   );
+}
+
+function saveTitle(state: RunState): string {
+  return state === "paused" ? "Save a checkpoint now (C)" : "Save a checkpoint at the end of this step (C)";
 }
 
 /** Step of a requested checkpoint that has just been written. */

@@ -155,7 +155,8 @@ function CheckpointAge(): ReactNode {
   if (asked) return <Fact name="saves" value={`after step ${step + 1}`} testId="checkpoint" />;
   if (written !== null) return <Fact name="saved" value={`step ${written}, just now`} testId="checkpoint" />;
   // A new checkpoint may be newer than the clock.
-  const age = last === null ? NONE : `step ${last.step}, ${formatAge(Math.max(0, now - last.at) / 1000)} ago`;
+  const ago = last === null || last.at === null ? "" : `, ${formatAge(Math.max(0, now - last.at) / 1000)} ago`;
+  const age = last === null ? NONE : `step ${last.step}${ago}`;
   return <Fact name="saved" value={age} testId="checkpoint" />;
 }
 

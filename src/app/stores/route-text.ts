@@ -36,6 +36,8 @@ export interface Route {
   readonly metrics: readonly string[] | null;
   /** Part of the Eval screen: held-out rows of a run, or evaluation suites. */
   readonly part: "run" | "suites";
+  /** Part of the Rollouts screen: the groups of one step, or all steps together. */
+  readonly view: "step" | "run";
   /** Smoothing of curves, 0..0.999. */
   readonly smooth: number;
   /** Steps that charts are zoomed to, "from-to@charts"; null for all. */
@@ -71,6 +73,11 @@ const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
   part: {
     fallback: "run",
     read: (value) => (value === "run" || value === "suites" ? value : undefined),
+    write: String,
+  },
+  view: {
+    fallback: "step",
+    read: (value) => (value === "step" || value === "run" ? value : undefined),
     write: String,
   },
   smooth: {

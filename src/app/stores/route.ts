@@ -20,12 +20,12 @@ export function useRoute<T>(select: (route: Route) => T): T {
   return useStore(routeStore, select);
 }
 
-/** Navigates: a new screen adds a history entry, other changes replace the current one. */
+/** Navigates: a new screen, or another view of one, adds a history entry; other changes replace the current one. */
 export function navigate(to: Partial<Route>): void {
   const before = routeStore.getState();
   const after = { ...before, ...to };
   routeStore.setState(after);
-  writeHash(after.screen !== before.screen);
+  writeHash(after.screen !== before.screen || after.view !== before.view);
 }
 
 /** Link to a route, for anchors. */

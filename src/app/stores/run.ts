@@ -14,8 +14,8 @@ const MAX_COSTS = 2000;
 
 export interface LastCheckpoint {
   readonly step: number;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
+  /** Milliseconds since the epoch; null for one that an earlier session wrote. */
+  readonly at: number | null;
   readonly bytes: number;
   /** Whether the user requested it, not the interval. */
   readonly asked: boolean;
@@ -40,6 +40,8 @@ export interface RunStoreState {
   readonly lastCheckpoint: LastCheckpoint | null;
   /** Whether a requested checkpoint is not written yet. */
   readonly saveAsked: boolean;
+  /** Whether a requested evaluation has not begun or not ended yet. */
+  readonly evaluationAsked: boolean;
   /** The next phase, while paused. */
   readonly nextPhase: PhasePlace | null;
   readonly eta: Eta;
@@ -68,6 +70,7 @@ const EMPTY: RunStoreState = {
   groups: [],
   lastCheckpoint: null,
   saveAsked: false,
+  evaluationAsked: false,
   nextPhase: null,
   eta: NO_PACE,
   alarms: [],
@@ -110,6 +113,7 @@ export function beginRun(manifest: RunManifest, resumedAt: number, trainRows: nu
     },
     costs: same ? before.costs.filter(({ step }) => step <= resumedAt) : [],
     groups: same ? before.groups.filter((group) => group.step <= resumedAt) : [],
+    lastCheckpoint: resumedAt === 0 ? null : { step: resumedAt, at: null, bytes: 0, asked: false },
     trainRows,
     heldOutRows,
   });
@@ -133,6 +137,7 @@ export function applyEvent(event: TrainerEvent, now: number): void {
         groups: groupsAt(before.groups, event.state, event.step),
         nextPhase: event.next ?? null,
         saveAsked: before.saveAsked && isActive(event.state),
+        evaluationAsked: before.evaluationAsked && isActive(event.state),
       });
       break;
     case "phase":
@@ -167,7 +172,11 @@ export function applyEvent(event: TrainerEvent, now: number): void {
       set({});
       break;
     case "eval":
-      set({ evaluations: before.evaluations + 1 });
+      set({
+        evaluations: before.evaluations + 1,
+        // The start may be evaluated first.
+        evaluationAsked: before.evaluationAsked && event.report.step < before.step,
+      });
       break;
     case "checkpoint":
       set({
@@ -187,7 +196,12 @@ function rolloutRate(groups: readonly GroupRecord[], step: number, times: PhaseT
   return seconds > 0 && rollouts > 0 ? (rollouts * 60) / seconds : null;
 }
 
-/** The user requested a checkpoint; it is written at the end of the current step. */
+/** The user requested an evaluation of held-out rows. */
+export function noteEvaluationAsked(): void {
+  runStore.setState({ evaluationAsked: true });
+}
+
+/** The user requested a checkpoint; it is written at once while paused, else at the end of the current step. */
 export function noteSaveAsked(): void {
   runStore.setState({ saveAsked: true });
 }

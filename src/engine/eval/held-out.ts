@@ -14,7 +14,7 @@ import { countCells, type RegionCells, rowCells } from "../policy/prompts.ts";
 import type { RewardScorer } from "../rewards/types.ts";
 import { LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
 import { EVAL_SEED, EVAL_STREAM } from "../runs/evaluation-draws.ts";
-import type { RowPart, RowScores } from "../runs/evaluations.ts";
+import type { Drawn, RowPart, RowScores } from "../runs/evaluations.ts";
 import type { RunRows } from "../runs/run-rows.ts";
 import { type LoopFacts, type RunReward, rowRewards, runReward, weightedMean } from "./run-reward.ts";
 
@@ -113,7 +113,8 @@ async function scoreTogether(deps: EvalDeps, own: RunReward, asked: readonly Eva
       const { id: rowId, imageId, caption } = summary;
       const parts = answered.map(([loop, answer]) => ({ ...answer.record, ...fixedScores(loop, answer) }));
       const rewards = await rowRewards(deps.scorer, own, Object.fromEntries(answered), deps.signal);
-      return Object.assign({ rowId, imageId, caption, rewards, part }, ...parts) as RowScores;
+      const drawn = Object.fromEntries(answered.map(([loop, answer]) => [loop, drawnOf(answer)]));
+      return Object.assign({ rowId, imageId, caption, rewards, drawn, part }, ...parts) as RowScores;
     }),
   );
 }
@@ -122,6 +123,17 @@ function fixedScores(loop: LoopId, { scores, weights }: LoopAnswers): Readonly<R
   if (scores === undefined) return {};
   const [greedy = 0, ...sampled] = scores;
   return { [`loop${loop}_greedy`]: greedy, [`loop${loop}_sampled`]: weightedMean(sampled, weights) ?? 0 };
+}
+
+/** The sampled rollouts behind the mean of a row. */
+function drawnOf({ sampled, scores, weights }: LoopAnswers): Drawn[] {
+  const total = weights?.reduce((sum, weight) => sum + weight, 0) ?? sampled.length;
+  return sampled.map(({ caption, predicted }, n) => ({
+    caption: caption ?? "",
+    mask: predicted,
+    score: scores?.[n + 1] ?? null,
+    weight: (weights?.[n] ?? 1) / total,
+  }));
 }
 
 /** Address of a row's first draw; a row has the same draws at every evaluation of every run. */

@@ -1,5 +1,6 @@
 /** Display names of the exports that need only the run. */
 export const RUN_EXPORTS = {
+  report: "Report (one HTML file)",
   peft: "Adapter of the policy (PEFT)",
   "peft-ema": "Adapter of the partner (PEFT)",
   csv: "Tables (CSV) and pictures",

@@ -7,6 +7,7 @@ import type { RunFolder } from "../runs/run-folder.ts";
 import { adapterFiles } from "./adapter.ts";
 import type { ExportFiles } from "./export-file.ts";
 import type { RunExport } from "./export-names.ts";
+import { reportFiles } from "./report/run-report.ts";
 import type { ExportRows } from "./rows.ts";
 import { sa2vaFiles } from "./sa2va.ts";
 import { csvFiles, tfeventsFiles } from "./tables.ts";
@@ -29,6 +30,8 @@ export async function exportFiles(
       return adapterFiles(run.manifest(), await trained("policy"));
     case "peft-ema":
       return adapterFiles(run.manifest(), await trained("ema"));
+    case "report":
+      return reportFiles(run, pictureOf);
     case "csv":
       return csvFiles(run, pictureOf);
     case "tfevents":

@@ -39,11 +39,21 @@ const REPORT = z.looseObject({
   baseline: z.optional(count),
 });
 
+const DRAWN = z.array(
+  z.looseObject({
+    caption: z.string(),
+    mask: z.nullable(z.looseObject({ size: z.tuple([count, count]), counts: z.string() })),
+    score: number,
+    weight: number,
+  }),
+);
+
 const ROW = z.extend(of(EVAL_METRICS, number), {
   rowId: z.string(),
   imageId: z.optional(z.string()),
   groundingPixels: z.optional(z.tuple([z.int(), z.int()])),
   part: z.optional(z.enum(["selection", "report"])),
+  drawn: z.optional(z.record(z.string(), DRAWN)),
   rewards: z.optional(of(REWARD_METRICS, z.optional(number))),
 });
 

@@ -7,6 +7,7 @@ import { fits, parseJson } from "../bytes/json.ts";
 import type { LabConfig } from "../config/table.ts";
 import type { Rle } from "../data/mask/rle.ts";
 import { LabError } from "../errors.ts";
+import type { LoopId } from "../rl/loops/abouts.ts";
 import type { RunStore } from "../storage/store.ts";
 import type { EvalMetric, RewardMetric, SegmentationMetric } from "./evaluation-metrics.ts";
 import { EVALUATION } from "./evaluation-schema.ts";
@@ -49,7 +50,20 @@ export type RowScores = Readonly<Record<EvalMetric, number>> & {
   readonly groundingPixels?: readonly [intersection: number, union: number];
   /** caption′: the partner's caption of that mask. */
   readonly captionPrime: string;
+  /** Sampled rollouts of each loop, which its sampled score is the mean of; absent in evaluations of older versions. */
+  readonly drawn?: Readonly<Partial<Record<LoopId, readonly Drawn[]>>>;
 };
+
+/** A sampled rollout of a held-out row. */
+export interface Drawn {
+  /** Generated text that is rewarded. */
+  readonly caption: string;
+  readonly mask: Rle | null;
+  /** Score of the loop for it, 0 to 1; null where the loop has only rewards. */
+  readonly score: number | null;
+  /** Its share in the mean of the row; they sum to 1. */
+  readonly weight: number;
+}
 
 export interface SegmentationScore {
   readonly value: number;

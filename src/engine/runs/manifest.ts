@@ -47,4 +47,6 @@ export interface RunManifest {
   readonly lengths?: readonly { readonly afterStep: number; readonly from: number; readonly to: number }[];
   /** Settings that were made smaller because the GPU ran out of memory, by name; `config` has the current ones. Absent if none were. */
   readonly smaller?: readonly { readonly afterStep: number; readonly settings: readonly string[] }[];
+  /** The run whose checkpoint it continues, for a fork. */
+  readonly forkedFrom?: { readonly run: string; readonly step: number };
 }

@@ -8,6 +8,7 @@ const SENTENCES = {
   "self-test": "The self-test is in progress; it takes seconds",
   model: "A model is loading; wait for it or stop it",
   adapter: "An adapter is being read; it takes seconds",
+  replay: "A step is being replayed; wait for it or stop it",
   merge: "A checkpoint is being merged; wait for it",
 } as const;
 

@@ -14,16 +14,18 @@ import type { Sa2vaModel } from "../model/sa2va.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
 import { disposeState } from "../rl/optim/training-state.ts";
 import type { FirstEvaluation } from "../rl/run/first-evaluation.ts";
-import { type PreparedRun, prepareNew, prepareStored } from "../rl/run/prepare-run.ts";
+import { type PreparedRun, prepareFork, prepareNew, prepareStored } from "../rl/run/prepare-run.ts";
 import type { LoadedModel, SessionDeps, StartedRun } from "../rl/run/session-types.ts";
 import type { Trainer } from "../rl/run/trainer.ts";
 import type { BenchGroup } from "../runs/bench/bench-group.ts";
+import type { Fork } from "../runs/fork.ts";
 import { type RunManifest, VERSION } from "../runs/manifest.ts";
 import type { LoopId } from "../runs/records.ts";
 import type { RowList } from "../runs/run-rows.ts";
 import { launchRun, type RunHost } from "./launch-run.ts";
 import { memoryReport, type SystemReport } from "./memory-report.ts";
 import { type Plan, planRun } from "./plan.ts";
+import { type ReplayAsked, type ReplayReport, replayStep } from "./replay.ts";
 import { type Asked, Question } from "./request.ts";
 import { benchFromStart } from "./reward-bench.ts";
 import { SessionLock, type Use } from "./session-lock.ts";
@@ -212,10 +214,24 @@ export class Session {
   /**
    * Resumes a stored run from its newest checkpoint, on the same data and model.
    * @param steps new total length; unchanged by default
+   * @param from step of an earlier checkpoint, whose later steps are dropped; the newest by default
    * @throws LabError like `start`
    */
-  async resume(id: string, list: RowList, steps?: number): Promise<StartedRun> {
-    return this.#claimRun(() => prepareStored(this.#deps, this.#loaded(), id, list, steps));
+  async resume(id: string, list: RowList, steps?: number, from?: number): Promise<StartedRun> {
+    return this.#claimRun(() => prepareStored(this.#deps, this.#loaded(), id, list, steps, from));
+  }
+
+  /**
+   * Continues a copy of a stored run from one of its checkpoints; the parent stays as it is.
+   * @throws LabError like `start`, or naming a setting that a fork keeps; nothing is left of a fork that cannot start
+   */
+  async fork(parent: string, list: RowList, asked: Omit<Fork, "id">): Promise<StartedRun> {
+    return this.#claimRun(() => prepareFork(this.#deps, this.#loaded(), parent, list, asked));
+  }
+
+  /** Repeats a logged step and compares it with the log, see replay.ts; nothing is stored. @throws LabError like `start` */
+  async replay(asked: ReplayAsked): Promise<ReplayReport> {
+    return this.whileIdle("replay", () => replayStep(this.#deps, this.#loaded(), this.#device, asked));
   }
 
   /** Claims the session synchronously, and keeps it until the run has ended or failed to start. */

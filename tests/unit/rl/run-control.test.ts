@@ -67,6 +67,36 @@ describe("the control of the phase machine", () => {
     expect(await done).toBe("finished");
   });
 
+  it("lets work be done while it holds, and holds on; not while weights are being updated", async () => {
+    const { control, run, log, states } = machine(1);
+    const done = run();
+    expect(control.whileHeld(async () => void log.push("too early"))).toBe(false);
+    control.pause();
+    await settle();
+    expect(control.whileHeld(async () => void log.push("saved"))).toBe(true);
+    await settle();
+    expect([control.state, log]).toEqual(["paused", ["saved"]]);
+    expect(control.whileHeld(async () => undefined, true)).toBe(false);
+    expect(control.whileHeld(async () => control.play())).toBe(true);
+    expect(await done).toBe("finished");
+    expect(states).toEqual(["running", "pausing", "paused", "running"]);
+    const between = machine(2);
+    const both = between.run();
+    between.control.step();
+    await settle();
+    expect(between.control.whileHeld(async () => between.control.play(), true)).toBe(true);
+    expect(await both).toBe("finished");
+    const updating = machine(1);
+    await updating.control.enter("update", null);
+    updating.control.play();
+    updating.control.pause();
+    void updating.control.enter("log", null);
+    await settle();
+    expect(updating.control.state).toBe("paused");
+    expect(updating.control.whileHeld(async () => undefined)).toBe(false);
+    updating.control.play();
+  });
+
   it("holds at the next phase when paused, and single-steps whole steps", async () => {
     const { control, run, log, states } = machine(3);
     const done = run();

@@ -16,6 +16,7 @@ import { cancelRedraw, requestRedraw } from "./chart-clock.ts";
 import { ChartHelp } from "./chart-help.tsx";
 import { type ChartSpec, dashOf, type FoundSeries, findSeries, type MetricSource, showValue } from "./chart-spec.ts";
 import { ChartTable } from "./chart-table.tsx";
+import { CopyPicture } from "./copy-button.tsx";
 import styles from "./live-chart.module.css";
 import { currentTheme, LINE_COLOURS, onThemeChange, type Theme } from "./palette.ts";
 import { createPlot, type Drawn, feedPlot } from "./plot.ts";
@@ -142,6 +143,14 @@ export function LiveChart({ spec, source, smoothing, sync, onPick, onRemove }: L
         <Tool aria-pressed={table} title="Values as a table" onClick={() => setTable(!table)}>
           table
         </Tool>
+        {found.length > 0 && !table && (
+          <CopyPicture
+            title={spec.title}
+            className={styles.tool}
+            lines={() => found.map((own) => `${own.spec.label} ${showValue(own.spec, valueAt(own, source, null))}`)}
+            canvas={() => holder.current?.querySelector("canvas") ?? null}
+          />
+        )}
         {onRemove !== undefined && (
           <Tool aria-label={`Remove ${spec.picked ?? spec.title}`} title="Remove this chart" onClick={onRemove}>
             <IconClose size={12} />

@@ -32,6 +32,11 @@ export class GroupSource {
     return remember(this.#steps, `${runId} ${step}`, () => this.#read(runId, step));
   }
 
+  /** Reads the steps of every run again: some were dropped. */
+  forget(): void {
+    this.#steps.clear();
+  }
+
   /**
    * Reads the groups of steps, newest first, one step at a time, until aborted. A step that cannot be read is counted and
    * yields none.

@@ -104,7 +104,9 @@ function NumberField(props: {
   const [draft, setDraft] = useState<string | null>(null);
   const text = draft ?? numberText(value);
   const parsed = parseSetting(name, text);
-  const problem = draft !== null && "problem" in parsed ? parsed.problem : null;
+  // What was refused stays in words after the field has its old value again.
+  const [refused, setRefused] = useState<string | null>(null);
+  const problem = draft === null ? refused : "problem" in parsed ? parsed.problem : null;
 
   const step = (direction: 1 | -1): void => {
     const fine =
@@ -125,7 +127,7 @@ function NumberField(props: {
           spellCheck={false}
           value={text}
           data-testid={id}
-          aria-invalid={problem !== null}
+          aria-invalid={draft !== null && problem !== null}
           aria-describedby={problem === null ? `${id}-help` : `${id}-problem`}
           onChange={(event) => {
             const typed = event.currentTarget.value;
@@ -133,7 +135,11 @@ function NumberField(props: {
             const result = parseSetting(name, typed);
             if ("value" in result) put(name, result.value as Value);
           }}
-          onBlur={() => setDraft(null)}
+          onFocus={() => setRefused(null)}
+          onBlur={() => {
+            setRefused(draft === null ? null : problem);
+            setDraft(null);
+          }}
           onKeyDown={(event) => {
             if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
             event.preventDefault();

@@ -3,20 +3,24 @@ import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkp
 import { type ScoreId, scoreOf } from "../../../engine/runs/evaluation-scores.ts";
 import type { StoredEvaluation } from "../../../engine/runs/evaluations.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
+import { baselineIn } from "../../../engine/runs/run-result.ts";
+import { act, actionBlocker } from "../../clients/run-actions.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { useViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
+import { useEvaluations } from "../../components/use-evaluations.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
+import { isActive, useRun } from "../../stores/run.ts";
 import styles from "./eval.module.css";
 import { evalTexts } from "./eval-metrics.ts";
 import { EvalRows } from "./eval-rows.tsx";
 import { ScoreCard } from "./score-card.tsx";
 import { SegmentationTable } from "./segmentation-table.tsx";
 import { SelectionLine } from "./selection-line.tsx";
-import { useEvaluations } from "./use-evaluations.ts";
 
 const SuiteScreen = lazy(() =>
   import("./suites/suite-screen.tsx").then(({ SuiteScreen: Shown }) => ({ default: Shown })),
@@ -57,6 +61,7 @@ function HeldOut(): ReactNode {
   const last = list.at(-1);
   return (
     <>
+      {run?.live === true && <EvaluateNow />}
       {run !== null && problem !== null && <p className={styles.problem}>Cannot read the evaluations: {problem}</p>}
       {run === null || last === undefined ? (
         <NoEvaluations loading={run !== null && loading} hasRun={run !== null} />
@@ -64,6 +69,34 @@ function HeldOut(): ReactNode {
         <Evaluated key={run.runId} runId={run.runId} run={run.manifest} list={list} last={last} best={best} />
       )}
     </>
+  );
+}
+
+/** Evaluates the weights of now; while paused at once. */
+function EvaluateNow(): ReactNode {
+  const state = useRun((run) => run.state);
+  const phase = useRun((run) => run.phase);
+  const asked = useRun((run) => run.evaluationAsked);
+  const rows = useRun(({ eta }) => eta.rows);
+  // What blocks it is computed again when one of these changes.
+  useRun((run) => run.step);
+  if (!isActive(state)) return null;
+  return (
+    <p className="row wrap gap-2-3">
+      <Button
+        data-testid="evaluate-now"
+        blocker={actionBlocker("evaluate", state)}
+        aria-busy={asked}
+        onClick={() => act("evaluate")}
+      >
+        Evaluate now
+      </Button>
+      {phase === "eval" && rows !== null && rows.done < rows.total && (
+        <span className="muted" role="status">
+          {rows.done} of {rows.total} rows
+        </span>
+      )}
+    </p>
   );
 }
 
@@ -100,17 +133,9 @@ function Evaluated(props: {
         )}
       </header>
       <SelectionLine report={shown.report} best={best} />
-      <Comparison run={run} list={list} first={baselineOf(list, shown)} last={shown} />
+      <Comparison run={run} list={list} first={baselineIn(list, shown)} last={shown} />
     </>
   );
-}
-
-/** The baseline of an evaluation: itself if it is the first of its kind; older versions always used the first. */
-function baselineOf(list: readonly StoredEvaluation[], shown: StoredEvaluation): StoredEvaluation {
-  const { difference, baseline } = shown.report;
-  if (difference === null) return shown;
-  const found = baseline === undefined ? list[0] : list.find(({ report }) => report.step === baseline);
-  return found ?? shown;
 }
 
 function Comparison(props: {

@@ -22,12 +22,15 @@ import {
   type ViewedRun,
 } from "../../components/rollout/use-viewed-run.ts";
 import { WhatIfPanel } from "../../components/rollout/what-if-panel.tsx";
+import { Segmented } from "../../components/ui/controls.tsx";
 import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
+import { counted } from "../../styles/format.ts";
 import { FilterBar } from "./filter-bar.tsx";
 import { GroupTabs } from "./group-tabs.tsx";
 import { GroupView } from "./group-view.tsx";
+import { ReplayStep } from "./replay-step.tsx";
 import styles from "./rollouts.module.css";
 import { RowHistory } from "./row-history.tsx";
 import { StepList } from "./step-list.tsx";
@@ -37,14 +40,18 @@ const SYNC = "rollouts";
 /** Milliseconds per layer: fewer than two changes a second, safe for photosensitive users. */
 const BLINK_MS = 650;
 
+const AcrossView = lazy(() => import("./across/across-view.tsx"));
 const StepRewards = lazy(() => import("./step-rewards.tsx"));
 
 /** Every rollout of a run, step by step. */
 export function RolloutsScreen(): ReactNode {
   const run = useViewedRun();
+  const view = useRoute((route) => route.view);
   return (
     <div className={styles.screen} data-testid="screen-rollouts">
-      {run === null ? (
+      {run !== null && view === "run" ? (
+        <WholeRun run={run} />
+      ) : run === null ? (
         <Empty
           title="No rollouts yet"
           actions={
@@ -64,6 +71,32 @@ export function RolloutsScreen(): ReactNode {
         <Viewer key={run.runId} run={run} />
       )}
     </div>
+  );
+}
+
+const VIEWS = [
+  { value: "step", label: "One step" },
+  { value: "run", label: "Whole run" },
+] as const;
+
+function ViewSwitch(): ReactNode {
+  const view = useRoute((route) => route.view);
+  return <Segmented label="Rollouts of" options={VIEWS} value={view} onChange={(value) => navigate({ view: value })} />;
+}
+
+function WholeRun({ run }: { readonly run: ViewedRun }): ReactNode {
+  return (
+    <>
+      <header className={styles.head}>
+        <h1 className="grow">{run.manifest?.title ?? run.runId}</h1>
+        <ViewSwitch />
+      </header>
+      <ErrorBoundary>
+        <Suspense fallback={<p className="muted">Reading rollouts…</p>}>
+          <AcrossView key={run.runId} run={run} />
+        </Suspense>
+      </ErrorBoundary>
+    </>
   );
 }
 
@@ -143,6 +176,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
       <header className={styles.head}>
         <h1>{run.manifest?.title ?? run.runId}</h1>
         <span className="grow muted large">{step === null ? "" : `step ${step}`}</span>
+        <ViewSwitch />
         <FilterBar filter={filter} onChange={setFilter} search={search} />
       </header>
       {filtered && (
@@ -215,6 +249,11 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
                             ),
                           },
                         ]),
+                    {
+                      id: "replay",
+                      label: "Replay",
+                      content: <ReplayStep key={group.step} run={run} step={group.step} />,
+                    },
                     { id: "history", label: "History", content: <RowHistory run={run} group={group} /> },
                   ]}
                 />
@@ -230,10 +269,6 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
       </div>
     </>
   );
-}
-
-function counted(count: number, thing: string): string {
-  return `${count} ${thing}${count === 1 ? "" : "s"}`;
 }
 
 function Nothing(props: {

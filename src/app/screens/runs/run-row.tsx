@@ -44,6 +44,7 @@ export interface RunRowProps {
   readonly done: boolean;
   readonly onResume: () => void;
   readonly onTrainOn: () => void;
+  readonly onFork: () => void;
   readonly onExport: (choice: ExportChoice) => void;
   readonly onDelete: () => void;
 }
@@ -70,6 +71,11 @@ export function RunRow(props: RunRowProps): ReactNode {
       <th scope="row">
         <RunTitle title={manifest.title} onRename={props.onRename} />
         <small>{manifest.id}</small>
+        {manifest.forkedFrom !== undefined && (
+          <small className="block muted">
+            Fork of {manifest.forkedFrom.run}, step {manifest.forkedFrom.step}
+          </small>
+        )}
       </th>
       <td data-label="Started">
         <time dateTime={manifest.created}>{startedAt(manifest.created)}</time>
@@ -109,6 +115,9 @@ export function RunRow(props: RunRowProps): ReactNode {
           </a>
           <Button blocker={resumeBlocker} onClick={props.done ? props.onTrainOn : props.onResume}>
             {props.done ? "Train on…" : "Resume"}
+          </Button>
+          <Button blocker={resumeBlocker} onClick={props.onFork}>
+            Fork…
           </Button>
           <Select
             label={`Form of the export of ${manifest.title}`}

@@ -5,7 +5,8 @@ import type { RunDigest } from "../../../engine/runs/run-folder.ts";
 import type { StoredRuns } from "../../../protocol/data.ts";
 import { loadedBlocker } from "../../clients/blockers.ts";
 import { lab, report } from "../../clients/lab.ts";
-import { resumeRun } from "../../clients/start-run.ts";
+import { forkRun, resumeRun } from "../../clients/start-run.ts";
+import { storedGroups } from "../../components/rollout/stored-groups.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
@@ -14,10 +15,11 @@ import { useOtherTabs } from "../../stores/other-tabs.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { isActive, retitleRun, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
-import { formatBytes } from "../../styles/format.ts";
+import { counted, formatBytes } from "../../styles/format.ts";
 import { ComparePanel } from "./compare/compare-panel.tsx";
 import { MOST_RUNS } from "./compare/compare-specs.ts";
 import { type ExportChoice, exportRun } from "./export-run.ts";
+import { ForkRun } from "./fork-run.tsx";
 import { OpenAddress } from "./open-address.tsx";
 import { previousRun, runChanges } from "./run-difference.ts";
 import { OTHER_TAB, RunRow } from "./run-row.tsx";
@@ -50,6 +52,7 @@ export function RunsScreen(): ReactNode {
   const [exported, setExported] = useState<string | null>(null);
   const [deleting, setDeleting] = useState<RunDigest | null>(null);
   const [longer, setLonger] = useState<RunDigest | null>(null);
+  const [forking, setForking] = useState<RunDigest | null>(null);
   const otherTabs = useOtherTabs();
   const read = useCallback(async () => {
     const found = await lab().data.runs();
@@ -71,9 +74,15 @@ export function RunsScreen(): ReactNode {
       setExporting(null);
     }
   };
-  const resume = async ({ manifest }: RunDigest, steps?: number): Promise<void> => {
-    await resumeRun(manifest, steps);
-    navigate({ screen: "train", run: null, step: null, rollout: null });
+  const toTrain = (): void => navigate({ screen: "train", run: null, step: null, rollout: null });
+  const resume = async ({ manifest }: RunDigest, steps?: number, from?: number): Promise<void> => {
+    // Steps that a restored run drops are not drawn again.
+    if (from !== undefined) {
+      forgetMetrics(manifest.id);
+      storedGroups.forget();
+    }
+    await resumeRun(manifest, steps, from);
+    toTrain();
   };
   const rename = async (runId: string, title: string): Promise<void> => {
     await lab().data.renameRun(runId, title);
@@ -170,6 +179,7 @@ export function RunsScreen(): ReactNode {
                     done={isDone(run)}
                     onResume={() => report(resume(run))}
                     onTrainOn={() => setLonger(run)}
+                    onFork={() => setForking(run)}
                     onExport={(choice) => report(startExport(manifest.id, choice))}
                     onDelete={() => setDeleting(run)}
                   />
@@ -188,6 +198,26 @@ export function RunsScreen(): ReactNode {
             onTrain={(steps) => {
               setLonger(null);
               report(resume(longer, steps));
+            }}
+          />
+        )}
+      </Dialog>
+      <Dialog
+        title="Continue from a checkpoint"
+        open={forking !== null}
+        onOpenChange={(open) => !open && setForking(null)}
+      >
+        {forking !== null && (
+          <ForkRun
+            run={forking}
+            onCancel={() => setForking(null)}
+            onFork={(step, changes) => {
+              setForking(null);
+              report(forkRun(forking.manifest, step, changes).then(toTrain));
+            }}
+            onRestore={(step) => {
+              setForking(null);
+              report(resume(forking, undefined, step));
             }}
           />
         )}
@@ -220,8 +250,4 @@ function resumeBlocker({ checkpoints }: RunDigest): string | null {
 
 function isDone({ manifest, steps }: RunDigest): boolean {
   return manifest.state === "finished" && steps >= manifest.config.steps;
-}
-
-function counted(count: number, thing: string): string {
-  return `${count} ${thing}${count === 1 ? "" : "s"}`;
 }

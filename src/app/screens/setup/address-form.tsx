@@ -7,7 +7,7 @@ import { TextInput } from "../../components/ui/controls.tsx";
 import { useAsync } from "../../components/use-async.ts";
 import { allowWritten } from "../../stores/consent.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
-import { formatBytes } from "../../styles/format.ts";
+import { counted, formatBytes } from "../../styles/format.ts";
 import styles from "./address-form.module.css";
 
 /** Opens a checkpoint by address: the first click checks its size, the second downloads it. */
@@ -93,7 +93,7 @@ function Found(props: { readonly asked: AskedModel }): ReactNode {
   return (
     <div className={`grid gap-2 anywhere ${styles.found}`}>
       <p data-testid="address-size">
-        {listing.name}: {listing.files.length} files, {formatBytes(listing.bytes)} from {host}
+        {listing.name}: {counted(listing.files.length, "file")}, {formatBytes(listing.bytes)} from {host}
       </p>
       <p className={`muted small ${styles.help}`}>
         {kept === undefined

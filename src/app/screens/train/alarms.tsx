@@ -1,10 +1,15 @@
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
+import { remediesOf } from "../../../engine/rl/run/remedies.ts";
 import type { Alarm } from "../../../engine/runs/alarms.ts";
+import { loadedBlocker } from "../../clients/blockers.ts";
+import { report } from "../../clients/lab.ts";
+import { takeRemedy } from "../../clients/remedy.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconClose, IconWarning } from "../../components/ui/icons.tsx";
 import { linkTo, type Route } from "../../stores/route.ts";
 import { alarmKey, dismissAlarm } from "../../stores/run.ts";
+import { useSession } from "../../stores/session.ts";
 import styles from "./train.module.css";
 import { useAlarms } from "./use-alarms.ts";
 
@@ -36,6 +41,7 @@ export function Alarms({ run }: { readonly run: ViewedRun }): ReactNode {
             <span>
               {alarm.message}
               <RolloutLinks alarm={alarm} runId={runId} />
+              <Remedies alarm={alarm} run={run} />
             </span>
             {run.live && (
               <Button kind="quiet" aria-label="Dismiss" icon={<IconClose />} onClick={() => dismissAlarm(alarm)} />
@@ -49,6 +55,37 @@ export function Alarms({ run }: { readonly run: ViewedRun }): ReactNode {
         </Button>
       )}
     </section>
+  );
+}
+
+/** The changes that an alarm proposes; each continues a copy of the run from before the alarm. */
+function Remedies({ alarm, run }: { readonly alarm: Alarm; readonly run: ViewedRun }): ReactNode {
+  const { manifest, recorded, followed, imported, otherTabs } = run;
+  const missing = useSession(loadedBlocker);
+  const [taken, setTaken] = useState(false);
+  const remedies = useMemo(
+    () => (manifest === null ? [] : remediesOf(alarm.id, manifest.config)),
+    [alarm.id, manifest],
+  );
+  if (manifest === null || otherTabs || remedies.length === 0) return null;
+  const stored = !recorded && !followed && !imported;
+  return (
+    <span className={`flex wrap gap-1 ${styles.remedies}`}>
+      {remedies.map(({ label, changes }) => (
+        <Button
+          key={label}
+          blocker={stored ? missing : null}
+          disabled={taken}
+          title="Continues a copy of the run from the checkpoint before this step; without one, fills the form of a new run"
+          onClick={() => {
+            setTaken(true);
+            report(takeRemedy(manifest, stored, alarm.step, changes).finally(() => setTaken(false)));
+          }}
+        >
+          {label}
+        </Button>
+      ))}
+    </span>
   );
 }
 
@@ -74,7 +111,7 @@ function RolloutLinks({ alarm, runId }: { readonly alarm: Alarm; readonly runId:
 
 /** The group of a rollout as in the address, and its name, from an id `<step>-<loop>-<group>-<index>`. */
 function rolloutPlace(id: string): { readonly group: NonNullable<Route["group"]>; readonly text: string } | null {
-  const found = /^\d+-([12])-(\d+)-(\d+)$/.exec(id);
+  const found = /^\d+-(\d)-(\d+)-(\d+)$/.exec(id);
   if (found === null) return null;
   const [, loop, group, index] = found;
   return { group: `${loop}-${group}`, text: `loop ${loop}, group ${Number(group) + 1}, #${Number(index) + 1}` };

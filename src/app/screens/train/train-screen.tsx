@@ -21,6 +21,7 @@ import { Alarms } from "./alarms.tsx";
 import { LiveStrip, StoredStrip } from "./live-strip.tsx";
 import { arrangeCharts, measuredCharts, overviewOf } from "./overview.ts";
 import { PhaseBar } from "./phase-bar.tsx";
+import { ResultCard } from "./result-card.tsx";
 import styles from "./train.module.css";
 
 /** Curves and the newest rollouts of a run. */
@@ -38,6 +39,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   const smooth = useRoute((route) => route.smooth);
   const begun = useRun((state) => state.groups.length > 0 || state.step > 0);
   const starting = run.live && !begun;
+  const active = useRun((state) => run.live && isActive(state.state)) || run.otherTabs || run.followed;
   // Another run has other steps, so the zoom is reset.
   const sync = `train ${run.runId}`;
   const supervised = run.manifest?.config.mode === "sft";
@@ -54,6 +56,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
       </header>
       {run.problem !== null && <p className={styles.problem}>Cannot read this run: {run.problem}</p>}
       {run.live && <PhaseBar />}
+      {!active && <ResultCard run={run} />}
       <Alarms run={run} />
       {starting && (
         <p className={`muted round-m ${styles.waiting}`} role="status">

@@ -6,7 +6,9 @@ import { checkStorage } from "../../loading/storage-settings.ts";
 import type { StartAdapter } from "../../model/adapter/start-adapter.ts";
 import { modelFacts } from "../../model/base-mllm.ts";
 import { sealReward } from "../../rewards/user/seal.ts";
+import { checkFiles } from "../../runs/checkpoint/checkpoint.ts";
 import { writeEvaluations } from "../../runs/evaluations.ts";
+import { type Fork, forkRun } from "../../runs/fork.ts";
 import type { RunManifest } from "../../runs/manifest.ts";
 import { createRun, openRun, type RunFolder } from "../../runs/run-folder.ts";
 import { type RowList, type RunRows, runRows } from "../../runs/run-rows.ts";
@@ -16,7 +18,7 @@ import { requireCaptioner } from "./captioner.ts";
 import { type FirstEvaluation, takenOver } from "./first-evaluation.ts";
 import { keepAdapter, keptAdapter } from "./kept-adapters.ts";
 import { raiseAlarm } from "./raise-alarm.ts";
-import { checkSameRun, describeData, holdOrRefuse, newRun, parameterCounts } from "./run-facts.ts";
+import { checkSameRun, describeData, holdOrRefuse, newRun, parameterCounts, runId } from "./run-facts.ts";
 import { recordJudge } from "./run-judge.ts";
 import { failedRun } from "./run-state.ts";
 import type { LoadedModel, SessionDeps } from "./session-types.ts";
@@ -122,6 +124,7 @@ function lengthOf(
 /**
  * Opens a stored run at its newest usable checkpoint and drops data of later steps from its folder.
  * @param steps new total length; unchanged by default
+ * @param from step of an earlier checkpoint to continue from; the newest by default
  * @throws LabError naming the difference or damage; the folder is then unchanged
  */
 export async function prepareStored(
@@ -130,6 +133,7 @@ export async function prepareStored(
   id: string,
   list: RowList,
   steps?: number,
+  from?: number,
 ): Promise<PreparedRun> {
   const { store, scorer, emit } = deps;
   const run = await openRun(store, id);
@@ -141,7 +145,8 @@ export async function prepareStored(
   checkSameRun(manifest, hash, await describeData(list, selected));
   const release = await holdOrRefuse(store, id);
   try {
-    const found = await usableCheckpoint(store, id);
+    if (from !== undefined) await checkFiles(store, id, from);
+    const found = await usableCheckpoint(store, id, from);
     if (found === null) {
       throw new LabError("bad-input", `Run "${manifest.title}" has no complete checkpoint to resume from`, {
         subject: id,
@@ -169,6 +174,27 @@ export async function prepareStored(
     return { run, config, state, captioner, list, selected, doneSteps: step, release };
   } catch (thrown) {
     release();
+    throw thrown;
+  }
+}
+
+/**
+ * Copies a stored run up to a checkpoint and opens the copy.
+ * @throws LabError like `prepareStored`, or naming a setting that a fork keeps; nothing is left of a copy that cannot start
+ */
+export async function prepareFork(
+  deps: SessionDeps,
+  loaded: Loaded,
+  parent: string,
+  list: RowList,
+  asked: Omit<Fork, "id">,
+): Promise<PreparedRun> {
+  const id = runId(asked.title, asked.created);
+  await forkRun(deps.store, parent, { ...asked, id });
+  try {
+    return await prepareStored(deps, loaded, id, list);
+  } catch (thrown) {
+    await deps.store.remove(id);
     throw thrown;
   }
 }

@@ -25,8 +25,10 @@ export class RunControl {
   #eta: Eta = "run";
   #state: RunState = "ready";
   #wake: (() => void) | undefined;
+  #work: (() => Promise<void>) | undefined;
   #current: Phase | undefined;
   #updating = false;
+  #inStep = false;
   #since = 0;
   #counted: GpuCounts;
   #times: Partial<Record<Phase, number>> = {};
@@ -83,8 +85,22 @@ export class RunControl {
     if (this.#state === "stopping") return;
     this.#settle();
     this.#leave();
+    this.#inStep = false;
     this.#updating = false;
     this.#eta = "hold";
+  }
+
+  /**
+   * Runs work while the trainer is held with the weights of its last step; it stays held afterwards.
+   * @param between only between two steps, for work that fails as a step does
+   * @returns false if it is not held, or if the weights are being updated
+   */
+  whileHeld(work: () => Promise<void>, between = false): boolean {
+    if (this.#state !== "paused" || this.#updating || this.#wake === undefined) return false;
+    if (between && this.#inStep) return false;
+    this.#work = work;
+    this.#wake();
+    return true;
   }
 
   stop(): void {
@@ -116,6 +132,7 @@ export class RunControl {
   async beforeStep(next: Phase = "sample"): Promise<void> {
     if (this.#eta === "hold") await this.#hold({ phase: next, loop: null });
     this.#stopIfAsked();
+    this.#inStep = true;
     this.#times = {};
     this.#counts = {};
     this.#leave();
@@ -125,6 +142,7 @@ export class RunControl {
   endStep(): { readonly times: PhaseTimes; readonly counts: PhaseCounts } {
     this.#settle();
     this.#leave();
+    this.#inStep = false;
     this.#updating = false;
     if (this.#eta === "step") this.#eta = "hold";
     return { times: this.#times, counts: this.#counts };
@@ -155,10 +173,15 @@ export class RunControl {
     this.#stopIfAsked();
     if (this.signal.aborted) return;
     this.setState("paused", next);
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-    });
-    this.#wake = undefined;
+    do {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#wake = undefined;
+      const work = this.#work;
+      this.#work = undefined;
+      await work?.();
+    } while (this.#state === "paused");
     this.#since = this.#now();
     this.#counted = this.#meter.counts();
     this.#stopIfAsked();

@@ -43,7 +43,7 @@ export function parameterCounts(model: Sa2vaModel, config: LabConfig) {
 }
 
 /** Folder name of a run: its title in plain letters and its start in seconds. */
-function runId(title: string, created: string): string {
+export function runId(title: string, created: string): string {
   const slug = title
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")

@@ -101,6 +101,12 @@ export function resumeState(
   );
 }
 
+/** What a checkpoint keeps of a state besides its arrays. */
+export function countersOf({ optimiserSteps, skippedSteps, entropy }: TrainingState, config: LabConfig) {
+  const kept = config.adaptiveEntropy ? { entropy: perLoop((loop) => ({ ...entropy[loop] })) } : {};
+  return { optimiserSteps, skippedSteps, ...kept };
+}
+
 function parseCounters(
   trainer: unknown,
   config: LabConfig,

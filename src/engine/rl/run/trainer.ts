@@ -9,12 +9,11 @@ import { OutOfMemory } from "../../gpu/runtime/device.ts";
 import { memorySnapshot, trimPool, trimPoolToSmall } from "../../gpu/runtime/memory.ts";
 import { createFeatureCache, type FeatureCache } from "../../policy/features.ts";
 import { type Alarm, appendAlarm } from "../../runs/alarms.ts";
-import { bestCheckpoint } from "../../runs/checkpoint/best-checkpoint.ts";
-import { pruneCheckpoints, writeCheckpoint } from "../../runs/checkpoint/checkpoint.ts";
+import { pruneRun } from "../../runs/checkpoint/best-checkpoint.ts";
+import { writeCheckpoint } from "../../runs/checkpoint/checkpoint.ts";
 import { readEvaluations } from "../../runs/evaluations.ts";
 import { appendPhases } from "../../runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../../runs/records.ts";
-import { perLoop } from "../loops/abouts.ts";
 import { NonFiniteGradient, stateArrays } from "../optim/training-state.ts";
 import type { StepContext } from "../step/context.ts";
 import { grpoStep } from "../step/grpo-step.ts";
@@ -29,6 +28,7 @@ import { raiseAlarm } from "./raise-alarm.ts";
 import { RunControl } from "./run-control.ts";
 import { evaluateRun } from "./run-evaluation.ts";
 import { failedRun } from "./run-state.ts";
+import { countersOf } from "./start-run.ts";
 import type { TrainerDeps } from "./trainer-deps.ts";
 
 /** Host bytes of frozen features kept between steps, at least those of the last step's pictures. */
@@ -46,6 +46,7 @@ export class Trainer {
   #changed = false;
   #step: number;
   #checkpointAsked = false;
+  #evaluationAsked = false;
   #startEvaluated = false;
   #lastCheckpoint: number;
 
@@ -101,9 +102,16 @@ export class Trainer {
     for (const alarm of this.#reported.splice(0)) await appendAlarm(store, id, alarm);
   }
 
-  /** Writes a checkpoint at the end of the current step. */
+  /** Writes a checkpoint: now while the run is paused, else at the end of the current step. */
   askCheckpoint(): void {
     this.#checkpointAsked = true;
+    if (this.#step > 0) this.control.whileHeld(() => this.#checkpoint());
+  }
+
+  /** Evaluates held-out rows: now while the run is paused between steps, else after the current step. */
+  askEvaluation(): void {
+    this.#evaluationAsked = true;
+    this.control.whileHeld(() => this.#evaluateDue(), true);
   }
 
   /**
@@ -180,17 +188,18 @@ export class Trainer {
     return await this.#orHeld(() => this.#oneStep(), this.#step + 1);
   }
 
-  /**
-   * Evaluates held-out rows at the start, at the interval and at the end. The start waits for the first step, since its
-   * weights are kept: rollouts come first.
-   */
+  /** Evaluates held-out rows at the interval, at the end, when asked, and the start, whose weights are kept, after step 1. */
   async #evaluateDue(): Promise<void> {
     const { evalSteps, steps } = this.#config;
-    if (evalSteps === 0 || this.#deps.evaluated.report.length === 0 || (this.#step === 0 && steps > 0)) return;
-    const due = this.#step % evalSteps === 0 || this.#step === steps;
+    const asked = this.#evaluationAsked;
+    const never = evalSteps === 0 && !asked;
+    if (never || this.#deps.evaluated.report.length === 0 || (this.#step === 0 && steps > 0)) return;
+    this.#evaluationAsked = false;
+    const due = asked || this.#step % evalSteps === 0 || this.#step === steps;
     if (!due && this.#startEvaluated) return;
     const { store, id } = this.#deps.run;
     const done = new Set((await readEvaluations(store, id)).map(({ report }) => report.step));
+    if (asked) done.delete(this.#step);
     for (const step of due ? [0, this.#step] : [0]) if (!done.has(step)) await this.#wholeEvaluation(step);
     this.#startEvaluated = true;
   }
@@ -315,7 +324,7 @@ export class Trainer {
     const report = await evaluateRun({ ...this.#deps, config: this.#config }, this.#context(step));
     this.#deps.emit({ type: "eval", report });
     // The checkpoint of this step may be the new best.
-    await this.#prune();
+    await pruneRun(this.#deps.run, this.#config);
   }
 
   async #checkpoint(): Promise<void> {
@@ -328,23 +337,11 @@ export class Trainer {
       step: this.#step,
       lora,
       config,
-      trainer: {
-        optimiserSteps: state.optimiserSteps,
-        skippedSteps: state.skippedSteps,
-        ...(config.adaptiveEntropy ? { entropy: perLoop((loop) => ({ ...state.entropy[loop] })) } : {}),
-      },
+      trainer: countersOf(state, config),
       baseModel: { name: model.name, hash: run.manifest().model.hash },
     });
     this.#lastCheckpoint = this.#step;
-    await this.#prune();
+    await pruneRun(run, config);
     emit({ type: "checkpoint", step: this.#step, bytes });
-  }
-
-  /** Keeps the last checkpoints and the best one. */
-  async #prune(): Promise<void> {
-    const { run } = this.#deps;
-    const { loops, keepCheckpoints } = this.#config;
-    const best = await bestCheckpoint(run.store, run.id, loops);
-    await pruneCheckpoints(run.store, run.id, keepCheckpoints, best?.step ?? null);
   }
 }

@@ -12,12 +12,17 @@ export interface UsableCheckpoint {
 }
 
 /**
+ * @param before only checkpoints of this step or earlier
  * @returns null for a run without a complete checkpoint
  * @throws LabError with the problem of the newest one if none can be used
  */
-export async function usableCheckpoint(store: RunStore, runId: string): Promise<UsableCheckpoint | null> {
+export async function usableCheckpoint(
+  store: RunStore,
+  runId: string,
+  before = Number.POSITIVE_INFINITY,
+): Promise<UsableCheckpoint | null> {
   let newest: { readonly step: number; readonly error: LabError } | undefined;
-  for (const step of [...(await listCheckpoints(store, runId))].reverse()) {
+  for (const step of [...(await listCheckpoints(store, runId))].filter((at) => at <= before).reverse()) {
     try {
       const checkpoint = await readCheckpoint(store, runId, step);
       requireTrainable(checkpoint);

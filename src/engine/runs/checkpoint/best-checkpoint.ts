@@ -6,7 +6,7 @@
 import type { LabConfig } from "../../config/table.ts";
 import type { RunStore } from "../../storage/store.ts";
 import { type EvalMetric, readEvaluations, type Selection, type StoredEvaluation } from "../evaluations.ts";
-import { listCheckpoints } from "./checkpoint-folder.ts";
+import { listCheckpoints, pruneCheckpoints } from "./checkpoint-folder.ts";
 
 export interface BestCheckpoint {
   readonly step: number;
@@ -66,4 +66,13 @@ export async function bestCheckpoint(
   steps?: readonly number[],
 ): Promise<BestCheckpoint | null> {
   return bestOf(await readEvaluations(store, runId), loops, steps ?? (await listCheckpoints(store, runId)));
+}
+
+/** Keeps the last checkpoints of a run and its best one. */
+export async function pruneRun(
+  { store, id }: { readonly store: RunStore; readonly id: string },
+  { loops, keepCheckpoints }: Pick<LabConfig, "loops" | "keepCheckpoints">,
+): Promise<void> {
+  const best = await bestCheckpoint(store, id, loops);
+  await pruneCheckpoints(store, id, keepCheckpoints, best?.step ?? null);
 }

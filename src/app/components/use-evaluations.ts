@@ -1,8 +1,8 @@
-import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
-import type { StoredEvaluation } from "../../../engine/runs/evaluations.ts";
-import { lab } from "../../clients/lab.ts";
-import { useAsync } from "../../components/use-async.ts";
-import { useRun } from "../../stores/run.ts";
+import type { BestCheckpoint } from "../../engine/runs/checkpoint/best-checkpoint.ts";
+import type { StoredEvaluation } from "../../engine/runs/evaluations.ts";
+import { lab } from "../clients/lab.ts";
+import { useRun } from "../stores/run.ts";
+import { useAsync } from "./use-async.ts";
 
 export interface Evaluations {
   readonly list: readonly StoredEvaluation[];

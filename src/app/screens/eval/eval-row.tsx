@@ -1,0 +1,148 @@
+import type { ReactNode } from "react";
+import type { Rle } from "../../../engine/data/mask/rle.ts";
+import { rowScoreOf, type ScoreId } from "../../../engine/runs/evaluation-scores.ts";
+import type { RowScores } from "../../../engine/runs/evaluations.ts";
+import type { RowPair } from "../../../engine/runs/run-result.ts";
+import type { MaskLayer } from "../../components/mask/layers.ts";
+import { MaskFigure } from "../../components/mask/mask-figure.tsx";
+import { CaptionDiff } from "../../components/rollout/caption-diff.tsx";
+import { useSession } from "../../stores/session.ts";
+import { fixed, signed } from "../../styles/format.ts";
+import styles from "./eval.module.css";
+import { answersOf, greedyAnswer, isSampled, ofMasks, type RowAnswer } from "./row-answers.ts";
+
+interface RowProps {
+  readonly pair: RowPair;
+  readonly metric: ScoreId;
+  /** Whether the rows of the run are open, so that pictures and given masks can be shown. */
+  readonly open: boolean;
+}
+
+const SIDES = ["before", "after"] as const;
+const WHEN = { before: "Start", after: "Now" } as const;
+
+/** The mask of the open row; another data set may have a row of the same id. */
+function useGiven(rowId: string, open: boolean): Rle | undefined {
+  return useSession((session) => (open ? session.rows.find((row) => row.id === rowId)?.mask : undefined));
+}
+
+/** One held-out row: what the start and the newest weights answered, with the change of the score. */
+export function RowCard(props: RowProps & { readonly onOpen: () => void }): ReactNode {
+  const { pair, metric, open, onOpen } = props;
+  const given = useGiven(pair.after.rowId, open);
+  return (
+    <article className="grid gap-2 min-0" data-testid="eval-row">
+      <p className={`flex gap-2 between ${styles.truth}`}>
+        <button type="button" className={`text-left pointer anywhere ${styles.openRow}`} onClick={onOpen}>
+          {pair.after.caption}
+        </button>
+        <Change value={pair.change} />
+      </p>
+      <div className={`grid gap-2 ${styles.pair}`}>
+        {SIDES.map((side) => {
+          const answers = answersOf(pair[side], metric);
+          return (
+            <div key={side} className="grid gap-1 align-start min-0">
+              <small className="muted">
+                {WHEN[side]} <b>{fixed(rowScoreOf(pair[side], metric), 2)}</b>
+              </small>
+              <div className={`grid gap-1 ${answers.length > 1 ? styles.draws : ""}`}>
+                {answers.map((answer, n) => (
+                  <Answer
+                    // biome-ignore lint/suspicious/noArrayIndexKey: draws have no other identity and never move
+                    key={n}
+                    answer={answer}
+                    row={pair[side]}
+                    metric={metric}
+                    open={open}
+                    given={given}
+                    onPress={onOpen}
+                  />
+                ))}
+              </div>
+              {answers.length === 1 && <span className="anywhere">{answers[0]?.caption || "–"}</span>}
+            </div>
+          );
+        })}
+      </div>
+    </article>
+  );
+}
+
+/** All answers of a row, before and after, with their texts. */
+export function RowDetails({ pair, metric, open }: RowProps): ReactNode {
+  const given = useGiven(pair.after.rowId, open);
+  const { after } = pair;
+  const stored = !isSampled(metric) || SIDES.every((side) => pair[side].drawn !== undefined);
+  return (
+    <div className="grid gap-4" data-testid="eval-row-details">
+      <p className="row wrap gap-2-4 large">
+        <b className="anywhere">{after.caption}</b>
+        <Change value={pair.change} />
+        <span className="muted small">{after.rowId}</span>
+      </p>
+      {!stored && (
+        <p className="muted">An older version evaluated this run and kept only the answer without sampling</p>
+      )}
+      {SIDES.map((side) => {
+        const row = pair[side];
+        const answers = answersOf(row, metric);
+        const shown = answers.some(({ greedy }) => greedy) ? answers : [greedyAnswer(row, metric), ...answers];
+        return (
+          <section key={side} className="grid gap-2">
+            <h3>
+              {WHEN[side]} <span className="muted normal">{fixed(rowScoreOf(row, metric), 3)}</span>
+            </h3>
+            <div className={`grid gap-3 ${styles.answers}`}>
+              {shown.map((answer, n) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: draws have no other identity and never move
+                <div key={n} className="grid gap-2 align-start min-0">
+                  <Answer answer={answer} row={row} metric={metric} open={open} given={given} />
+                  <CaptionDiff
+                    name={answer.greedy ? "Without sampling" : `Sample ${n}`}
+                    text={answer.caption}
+                    reference={after.caption}
+                  />
+                </div>
+              ))}
+            </div>
+          </section>
+        );
+      })}
+    </div>
+  );
+}
+
+function Answer(props: {
+  readonly answer: RowAnswer;
+  readonly row: RowScores;
+  readonly metric: ScoreId;
+  readonly open: boolean;
+  readonly given: Rle | undefined;
+  readonly onPress?: () => void;
+}): ReactNode {
+  const { answer, row, metric, open, given, onPress } = props;
+  const { caption, mask, score } = answer;
+  const [height, width] = row.maskGreedy.size;
+  const layers: readonly MaskLayer[] = [
+    ...(given === undefined ? [] : [{ role: "given" as const, mask: given }]),
+    ...(mask === null ? [] : [{ role: ofMasks(metric) ? ("policy" as const) : ("partner" as const), mask }]),
+  ];
+  return (
+    <div className="relative">
+      <MaskFigure
+        rowId={open ? row.rowId : null}
+        width={width}
+        height={height}
+        layers={layers}
+        label={`${caption || "empty"}, ${fixed(score, 3)}`}
+        {...(onPress === undefined ? {} : { onPress })}
+      />
+      <b className={`small round-s surface ${styles.drawScore}`}>{fixed(score, 2)}</b>
+    </div>
+  );
+}
+
+function Change({ value }: { readonly value: number }): ReactNode {
+  return <b data-verdict={value > 0 ? "better" : value < 0 ? "worse" : "open"}>{signed(value, 3)}</b>;
+}

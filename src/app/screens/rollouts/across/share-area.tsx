@@ -1,0 +1,93 @@
+import { type ReactNode, useMemo } from "react";
+import type { StepShares } from "../../../../engine/runs/group-measures.ts";
+import { termName } from "../../../components/rollout/rollout-view.ts";
+import { fixed } from "../../../styles/format.ts";
+import styles from "./across.module.css";
+
+const [WIDTH, HEIGHT] = [400, 160];
+
+interface Layer {
+  readonly name: string;
+  /** [x, from, to] a step, in units of rewards. */
+  readonly band: readonly (readonly [number, number, number])[];
+}
+
+/** Contributions of the terms, stacked over the steps; costs hang below zero. */
+export function ShareArea({
+  shares,
+  marked,
+}: {
+  readonly shares: readonly StepShares[];
+  readonly marked: number | null;
+}): ReactNode {
+  const { layers, low, high } = useMemo(() => stack(shares), [shares]);
+  const [first, last] = [shares[0]?.step ?? 0, shares.at(-1)?.step ?? 0];
+  const x = (step: number): number => ((step - first) / Math.max(1, last - first)) * WIDTH;
+  const y = (value: number): number => ((high - value) / (high - low)) * HEIGHT;
+  return (
+    <div className="grid gap-2">
+      <svg
+        className={styles.area}
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`Contributions of ${layers.map(({ name }) => termName(name)).join(", ")} over ${shares.length} steps`}
+      >
+        {layers.map(({ name, band }, at) => (
+          <path
+            key={name}
+            fill={colour(at)}
+            fillOpacity="0.75"
+            d={`M${[...band.map(([step, , to]) => `${x(step)} ${y(to)}`), ...[...band].reverse().map(([step, from]) => `${x(step)} ${y(from)}`)].join("L")}Z`}
+          />
+        ))}
+        <line x1="0" x2={WIDTH} y1={y(0)} y2={y(0)} className={styles.zero} />
+        {marked !== null && marked >= first && marked <= last && (
+          <line x1={x(marked)} x2={x(marked)} y1="0" y2={HEIGHT} className={styles.marked} />
+        )}
+      </svg>
+      <p className="flex between muted tiny">
+        <span>step {first}</span>
+        <span>{last}</span>
+      </p>
+      <ul className={`flex wrap gap-1-3 m-0 p-0 no-bullets muted small`}>
+        {layers.map(({ name, band }, at) => (
+          <li key={name} className="row gap-1">
+            <i className={styles.swatch} style={{ background: colour(at) }} />
+            {termName(name)} <b>{fixed(lastOf(band), 3)}</b>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function colour(at: number): string {
+  return `var(--run-${(at % 6) + 1})`;
+}
+
+function lastOf(band: Layer["band"]): number {
+  const [, from, to] = band.at(-1) ?? [0, 0, 0];
+  return to - from;
+}
+
+function stack(shares: readonly StepShares[]): {
+  readonly layers: readonly Layer[];
+  readonly low: number;
+  readonly high: number;
+} {
+  const names = [...new Set(shares.flatMap(({ terms }) => [...terms.keys()]))];
+  const tops = shares.map(() => 0);
+  const floors = shares.map(() => 0);
+  const layers = names.map((name): Layer => {
+    const band = shares.map(({ step, terms }, at) => {
+      const value = terms.get(name) ?? 0;
+      const side = value < 0 ? floors : tops;
+      const from = side[at] as number;
+      side[at] = from + value;
+      return [step, from, from + value] as const;
+    });
+    return { name, band };
+  });
+  return { layers, low: Math.min(0, ...floors), high: Math.max(0.01, ...tops) };
+}

@@ -1,0 +1,52 @@
+import type { ReactNode } from "react";
+import { pullOf, type Spike } from "../../../../engine/runs/group-measures.ts";
+import type { GroupRecord, RolloutRecord } from "../../../../engine/runs/records.ts";
+import { generatedText } from "../../../../engine/runs/rollout-facts.ts";
+import { navigate } from "../../../stores/route.ts";
+import { compact } from "../../../styles/format.ts";
+import styles from "./across.module.css";
+
+/** Steps with the largest gradients, each with the rollout that pulls most at the weights. */
+export function SpikeList(props: {
+  readonly spikes: readonly Spike[];
+  readonly groups: readonly GroupRecord[];
+  readonly onOpen: (step: number) => void;
+}): ReactNode {
+  const { spikes, groups, onOpen } = props;
+  if (spikes.length === 0) return <p className="muted">No gradient norm is logged</p>;
+  return (
+    <ol className={`grid gap-2 m-0 p-0 no-bullets ${styles.spikes}`} data-testid="spikes">
+      {spikes.map(({ step, norm, times }) => {
+        const rollout = strongest(groups, step);
+        return (
+          <li key={step} className="grid gap-1">
+            <span className="row wrap gap-2-3">
+              <button type="button" className="accent pointer" onClick={() => onOpen(step)}>
+                Step {step}
+              </button>
+              <b>{compact(norm)}</b>
+              <span className="muted">{times.toFixed(1)} × the median</span>
+            </span>
+            {rollout !== null && (
+              <button
+                type="button"
+                className="text-left muted small pointer anywhere"
+                onClick={() => navigate({ view: "step", step, group: null, rollout: rollout.id })}
+              >
+                Loop {rollout.loop}, #{rollout.index + 1} pulls most: {generatedText(rollout.loop, rollout) ?? "–"}
+              </button>
+            )}
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+function strongest(groups: readonly GroupRecord[], step: number): RolloutRecord | null {
+  const own = groups.filter((group) => group.step === step).flatMap(({ rollouts }) => rollouts);
+  return own.reduce<RolloutRecord | null>(
+    (best, rollout) => (best === null || pullOf(rollout) > pullOf(best) ? rollout : best),
+    null,
+  );
+}

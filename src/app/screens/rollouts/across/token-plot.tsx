@@ -1,0 +1,49 @@
+import type { ReactNode } from "react";
+import type { TokenPlace } from "../../../../engine/runs/group-measures.ts";
+import { compact, counted, fixed } from "../../../styles/format.ts";
+import styles from "./across.module.css";
+
+/** Places that are shown; few answers reach the later ones. */
+const SHOWN = 48;
+
+const LINES = [
+  { key: "advantage", label: "|Advantage|", show: (value: number) => fixed(value, 2) },
+  { key: "entropy", label: "Entropy, nats", show: (value: number) => fixed(value, 2) },
+  { key: "kl", label: "KL, nats", show: compact },
+] as const;
+
+/** A strip a quantity, a cell a token: where in an answer the policy is unsure, drifts, and is pushed. */
+export function TokenPlot({ places }: { readonly places: readonly TokenPlace[] }): ReactNode {
+  const shown = places.slice(0, SHOWN);
+  return (
+    <div className="grid gap-3">
+      {LINES.map(({ key, label, show }) => {
+        const values = shown.map((place) => place[key]);
+        const most = Math.max(...values.map((value) => value ?? 0));
+        if (values.every((value) => value === null)) return null;
+        return (
+          <div key={key} className="grid gap-1">
+            <p className="flex between muted small">
+              <span>{label}</span>
+              <span>up to {show(most)}</span>
+            </p>
+            <ol className={`m-0 p-0 no-bullets ${styles.strip}`} aria-label={`${label} by place in the answer`}>
+              {values.map((value, at) => (
+                <li
+                  // biome-ignore lint/suspicious/noArrayIndexKey: a cell is its place
+                  key={at}
+                  title={`Token ${at + 1}: ${value === null ? "–" : show(value)}, ${counted(shown[at]?.actions ?? 0, "rollout")}`}
+                  style={{ opacity: value === null || most === 0 ? 0.06 : 0.06 + 0.94 * (value / most) }}
+                />
+              ))}
+            </ol>
+          </div>
+        );
+      })}
+      <p className="flex between muted tiny">
+        <span>first token</span>
+        <span>{shown.length}</span>
+      </p>
+    </div>
+  );
+}

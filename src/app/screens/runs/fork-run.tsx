@@ -1,0 +1,110 @@
+import { type ReactNode, useId, useState } from "react";
+import { parseConfig } from "../../../engine/config/parse.ts";
+import type { LabConfig } from "../../../engine/config/table.ts";
+import { toLabError } from "../../../engine/errors.ts";
+import { forkConfig } from "../../../engine/runs/fork.ts";
+import type { RunDigest } from "../../../engine/runs/run-folder.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { Segmented, Select, TextInput } from "../../components/ui/controls.tsx";
+
+const KINDS = [
+  { value: "fork", label: "As a new run" },
+  { value: "restore", label: "In this run" },
+] as const;
+
+/** Dialog that continues a run from any of its checkpoints. */
+export function ForkRun(props: {
+  readonly run: RunDigest;
+  readonly onCancel: () => void;
+  readonly onFork: (step: number, changes: Partial<LabConfig>) => void;
+  readonly onRestore: (step: number) => void;
+}): ReactNode {
+  const { manifest, checkpoints, steps, best } = props.run;
+  const id = useId();
+  const [step, setStep] = useState(checkpoints.at(-1) ?? 0);
+  const [kind, setKind] = useState<"fork" | "restore">("fork");
+  const [text, setText] = useState("");
+  const changes = readChanges(text, manifest.config);
+  const atEnd = step >= manifest.config.steps;
+  const unusable =
+    kind === "fork"
+      ? "problem" in changes
+        ? changes.problem
+        : atEnd && (changes.given.steps ?? 0) <= step
+          ? `All ${step} steps are done; add steps=${2 * step} or choose an earlier checkpoint`
+          : null
+      : atEnd
+        ? `All ${step} steps are done; choose an earlier checkpoint`
+        : null;
+  return (
+    <form
+      className="grid gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (unusable !== null) return;
+        if (kind === "restore") props.onRestore(step);
+        else if ("given" in changes) props.onFork(step, changes.given);
+      }}
+    >
+      <div className="row wrap gap-2-3">
+        <label htmlFor={`${id}s`}>Checkpoint</label>
+        <Select
+          id={`${id}s`}
+          options={checkpoints.map((at) => ({
+            value: String(at),
+            label: `Step ${at}${at === best?.step ? " (best)" : ""}`,
+          }))}
+          value={String(step)}
+          onChange={(value) => setStep(Number(value))}
+        />
+        <Segmented label="Continue" options={KINDS} value={kind} onChange={setKind} />
+      </div>
+      {kind === "fork" && (
+        <p className="grid gap-1">
+          <label htmlFor={`${id}c`}>Changed settings</label>
+          <TextInput
+            id={`${id}c`}
+            value={text}
+            placeholder="learningRate=0.0001 beta=0.04"
+            aria-describedby={`${id}n`}
+            onChange={(event) => setText(event.currentTarget.value)}
+          />
+        </p>
+      )}
+      <p id={`${id}n`} className="muted" role={unusable === null ? undefined : "alert"}>
+        {unusable ??
+          (kind === "fork"
+            ? `A copy continues from step ${step}; ${manifest.title} stays as it is. Without changes its next step equals that of the parent`
+            : `The run goes back to step ${step}; ${steps - step} later steps with their rollouts and checkpoints are deleted`)}
+      </p>
+      <div className="flex gap-2 justify-end">
+        <Button onClick={props.onCancel}>Cancel</Button>
+        <Button kind={kind === "fork" ? "primary" : "danger"} type="submit" disabled={unusable !== null}>
+          {kind === "fork" ? "Fork" : `Restore step ${step}`}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** Settings from "name=value" pairs. */
+function readChanges(
+  text: string,
+  parent: LabConfig,
+): { readonly given: Partial<LabConfig> } | { readonly problem: string } {
+  const pairs = text.split(/[\s,]+/).filter(Boolean);
+  const bare = pairs.find((pair) => !/^\w+=\S+$/.test(pair));
+  if (bare !== undefined) return { problem: `Write settings as name=value, not "${bare}"` };
+  const { given, problems, unknown } = parseConfig(
+    Object.fromEntries(pairs.map((pair) => pair.split("=") as [string, string])),
+    parent,
+  );
+  const problem = problems[0] ?? (unknown[0] === undefined ? null : `There is no setting "${unknown[0]}"`);
+  if (problem !== null) return { problem };
+  try {
+    forkConfig(parent, given);
+    return { given };
+  } catch (thrown) {
+    return { problem: toLabError(thrown).message };
+  }
+}

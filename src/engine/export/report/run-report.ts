@@ -1,0 +1,257 @@
+/** A run as one HTML file: result, curves, best and worst rollouts, held-out rows, settings. */
+import { defaultConfig, SETTING_KEYS } from "../../config/parse.ts";
+import { SETTINGS } from "../../config/table.ts";
+import { HELD_OUT_LOOPS, LOOP_IDS, LOOPS } from "../../rl/loops/abouts.ts";
+import { readAlarms } from "../../runs/alarms.ts";
+import { type ScoreId, scoreOf } from "../../runs/evaluation-scores.ts";
+import { readEvaluations, type StoredEvaluation } from "../../runs/evaluations.ts";
+import type { RunManifest } from "../../runs/manifest.ts";
+import type { RolloutRecord, StepMetrics } from "../../runs/records.ts";
+import { maskTiles, type PictureOf } from "../../runs/rollout-picture.ts";
+import type { RunFolder } from "../../runs/run-folder.ts";
+import { type RowPair, type RunResult, rowPairs, runResult, type ScoreResult } from "../../runs/run-result.ts";
+import { type ExportFiles, wholeFile } from "../export-file.ts";
+import { escaped, htmlDocument, htmlTable, pngFigure } from "./document.ts";
+import { type ChartLine, lineChart } from "./line-chart.ts";
+
+/** Newest steps with rollouts that the best and worst are chosen from. */
+const STEPS = 40;
+/** Rollouts of each kind a loop, and held-out rows of each kind. */
+const SHOWN = 3;
+
+/** The score of a loop's answers without sampling. */
+const FIXED_GREEDY = /^loop\d_greedy$/;
+
+/** Metrics of each loop that are drawn, beside those of the whole step. */
+const PER_LOOP = [
+  ["reward", "Reward"],
+  ["reward_over_start", "Gain over start"],
+  ["frac_reward_zero_std", "Groups without signal"],
+  ["kl", "KL to the reference, nats"],
+  ["entropy", "Entropy, nats"],
+] as const;
+const OF_THE_STEP = [
+  ["grad_norm", "Gradient norm"],
+  ["sft/loss", "Supervised loss"],
+] as const;
+
+/** The report as the only file of an export. */
+export async function* reportFiles(run: RunFolder, pictureOf: PictureOf | null): ExportFiles {
+  yield wholeFile("report.html", await runReport(run, pictureOf));
+}
+
+/** @param pictureOf pictures below drawn masks; null draws only the masks */
+export async function runReport(run: RunFolder, pictureOf: PictureOf | null): Promise<string> {
+  const manifest = run.manifest();
+  const metrics = await run.readMetrics();
+  const evaluations = await readEvaluations(run.store, run.id);
+  const alarms = (await readAlarms(run.store, run.id)) ?? [];
+  const result = runResult(evaluations);
+  return htmlDocument(manifest.title, [
+    `<h1>${escaped(manifest.title)}</h1>`,
+    `<p class="quiet">${escaped(aboutText(manifest, metrics.at(-1)?.step ?? 0))}</p>`,
+    ...resultParts(result),
+    "<h2>Curves</h2>",
+    `<div class="grid">${[...curves(metrics), ...evaluationCurves(evaluations)].join("\n")}</div>`,
+    ...(await rolloutParts(run, pictureOf)),
+    ...(result === null ? [] : await rowParts(result, pictureOf)),
+    ...(alarms.length === 0
+      ? []
+      : [
+          "<h2>Alarms</h2>",
+          htmlTable(
+            ["Step", "Message"],
+            alarms.map(({ step, message }) => [String(step), escaped(message)]),
+          ),
+        ]),
+    ...settingParts(manifest),
+  ]);
+}
+
+function aboutText({ model, data, adapter, created, config, version }: RunManifest, done: number): string {
+  return [
+    `${done} of ${config.steps} steps`,
+    `${model.name}, ${model.trainableParameters.toLocaleString("en")} of ${model.parameters.toLocaleString("en")} parameters trained`,
+    `${data.name}: ${data.trainRows} training rows, ${data.heldOutRows} held out`,
+    adapter.description || adapter.vendor,
+    created.slice(0, 16).replace("T", " "),
+    `sa2va-lab ${version}`,
+  ].join(" · ");
+}
+
+/** The sampled rewards of the run first, else the first score. */
+function headline({ scores }: RunResult): readonly ScoreResult[] {
+  const rewards = scores.filter(({ id }) => /^reward\d_sampled$/.test(id));
+  return rewards.length > 0 ? rewards : scores.slice(0, 1);
+}
+
+function resultParts(result: RunResult | null): string[] {
+  if (result === null) return ['<p class="headline">This run was not evaluated on held-out rows</p>'];
+  const { last, first, scores } = result;
+  const lines = headline(result).map(({ id, score, better, worse }) => {
+    const { mean } = score.difference;
+    const tone = mean > 0 ? "better" : mean < 0 ? "worse" : "";
+    return `<p class="headline"><b class="${tone}">${signed(mean)}</b> ${escaped(nameOf(id))} on ${score.n} held-out rows: ${better} better, ${worse} worse</p>`;
+  });
+  const head = [
+    "Score",
+    `Step ${first.report.step}`,
+    `Step ${last.report.step}`,
+    "Difference",
+    "95 % interval",
+    "Rows",
+  ];
+  const rows = scores.map(({ id, score }) => [
+    escaped(nameOf(id)),
+    scoreOf(first.report, id)?.mean.toFixed(3) ?? "–",
+    score.mean.toFixed(3),
+    signed(score.difference.mean),
+    `${signed(score.difference.low)} to ${signed(score.difference.high)}`,
+    String(score.n),
+  ]);
+  return [...lines, htmlTable(head, rows)];
+}
+
+function nameOf(id: ScoreId): string {
+  const found = /^(reward|loop)(\d)_(sampled|greedy)$/.exec(id);
+  if (found === null) return id === "grounding_iou" ? "Grounding IoU" : "Caption METEOR";
+  const score = found[1] === "reward" ? "reward" : HELD_OUT_LOOPS.find((loop) => String(loop.id) === found[2])?.score;
+  return `loop ${found[2]} ${score ?? ""}, ${found[3]}`;
+}
+
+function curves(metrics: readonly StepMetrics[]): string[] {
+  const line = (name: string, metric: string): ChartLine => ({
+    name,
+    points: metrics.flatMap((row) => {
+      const value = row[metric];
+      return value === undefined ? [] : [[row.step as number, value] as const];
+    }),
+  });
+  return [
+    ...PER_LOOP.map(([metric, title]) =>
+      lineChart(
+        title,
+        LOOP_IDS.map((loop) => line(`loop ${loop}`, `loop${loop}/${metric}`)),
+      ),
+    ),
+    ...OF_THE_STEP.map(([metric, title]) => lineChart(title, [line("", metric)])),
+  ].filter((chart) => chart !== null);
+}
+
+function evaluationCurves(list: readonly StoredEvaluation[]): string[] {
+  if (list.length < 2) return [];
+  const line = (id: ScoreId): ChartLine => {
+    const scores = list.flatMap(({ report }) => {
+      const score = scoreOf(report, id);
+      return score === null ? [] : [{ step: report.step, ...score }];
+    });
+    return {
+      name: `loop ${/\d/.exec(id)?.[0] ?? ""}`,
+      points: scores.map(({ step, mean }) => [step, mean]),
+      intervals: scores.map(({ step, low, high }) => [step, low, high]),
+    };
+  };
+  const chart = lineChart(
+    "Held-out reward, sampled",
+    LOOP_IDS.map((loop) => line(`reward${loop}_sampled`)),
+  );
+  return chart === null ? [] : [chart];
+}
+
+async function rolloutParts(run: RunFolder, pictureOf: PictureOf | null): Promise<string[]> {
+  const best = new Map<number, RolloutRecord[]>();
+  const worst = new Map<number, RolloutRecord[]>();
+  for (const step of (await run.groupSteps()).slice(-STEPS).reverse()) {
+    for (const { loop, rollouts } of await run.readGroups(step)) {
+      const scored = rollouts.filter(({ reward }) => reward !== null && Number.isFinite(reward));
+      best.set(loop, extremes([...(best.get(loop) ?? []), ...scored], 1));
+      worst.set(loop, extremes([...(worst.get(loop) ?? []), ...scored], -1));
+    }
+  }
+  const parts: string[] = [];
+  for (const loop of [...best.keys()].sort((a, b) => a - b)) {
+    for (const [kind, found] of [
+      ["Best", best],
+      ["Worst", worst],
+    ] as const) {
+      const figures: string[] = [];
+      for (const rollout of found.get(loop) ?? []) figures.push(await rolloutFigure(rollout, pictureOf));
+      parts.push(`<h2>${kind} rollouts of loop ${loop}</h2><div class="grid">${figures.join("\n")}</div>`);
+    }
+  }
+  if (parts.length > 0) {
+    parts.unshift(
+      `<p class="quiet">Rollouts are chosen from the last ${STEPS} steps, one a row. Left: given mask; right: mask of the rollout with the outline of the given one.</p>`,
+    );
+  }
+  return parts;
+}
+
+/** The rollouts with the highest (1) or lowest (-1) rewards, one a row. */
+function extremes(rollouts: readonly RolloutRecord[], sign: 1 | -1): RolloutRecord[] {
+  const seen = new Set<string>();
+  return [...rollouts]
+    .sort((a, b) => sign * ((b.reward as number) - (a.reward as number)))
+    .filter(({ rowId }) => !seen.has(rowId) && seen.add(rowId))
+    .slice(0, SHOWN);
+}
+
+async function rolloutFigure(rollout: RolloutRecord, pictureOf: PictureOf | null): Promise<string> {
+  const { rowId, imageId, givenMask, predictedMask, reward, advantage, step, index, terms } = rollout;
+  const { png } = maskTiles(givenMask, [predictedMask], (await pictureOf?.(rowId, imageId)) ?? null);
+  const parts = terms.map(({ name, value }) => `${name} ${value === null ? "–" : value.toFixed(2)}`);
+  return pngFigure(png, `Given mask and mask of rollout ${rollout.id}`, [
+    `reward ${reward?.toFixed(3) ?? "–"}, advantage ${signed(advantage, 2)} · step ${step}, #${index + 1}`,
+    `“${rollout.captionPrime ?? rollout.caption}”`,
+    `data set: “${rollout.referenceCaption}”`,
+    parts.join(" · "),
+  ]);
+}
+
+async function rowParts({ first, last, scores }: RunResult, pictureOf: PictureOf | null): Promise<string[]> {
+  const id = scores.find((score) => FIXED_GREEDY.test(score.id))?.id ?? "grounding_iou";
+  const pairs = rowPairs(first.rows, last.rows, id).sort((a, b) => b.change - a.change);
+  const parts: string[] = [];
+  for (const [title, shown] of [
+    ["Held-out rows that gained most", pairs.slice(0, SHOWN)],
+    ["Held-out rows that lost most", pairs.slice(SHOWN).slice(-SHOWN).reverse()],
+  ] as const) {
+    const figures: string[] = [];
+    for (const pair of shown) figures.push(await rowFigure(pair, id, pictureOf));
+    if (figures.length > 0) parts.push(`<h2>${title}</h2><div class="grid">${figures.join("\n")}</div>`);
+  }
+  return parts;
+}
+
+async function rowFigure(
+  { before, after, change }: RowPair,
+  id: ScoreId,
+  pictureOf: PictureOf | null,
+): Promise<string> {
+  const photo = after.imageId === undefined ? null : ((await pictureOf?.(after.rowId, after.imageId)) ?? null);
+  const text = LOOPS.some((loop) => id === `loop${loop.id}_greedy` && loop.samples === "text");
+  const [then, now] = text ? [before.maskPrime, after.maskPrime] : [before.maskGreedy, after.maskGreedy];
+  const { png } = maskTiles(then, [now], photo);
+  return pngFigure(png, `Mask at the start and now of row ${after.rowId}`, [
+    `${nameOf(id)} ${signed(change)}`,
+    `“${before.captionGreedy}” → “${after.captionGreedy}”`,
+    `data set: “${after.caption}”`,
+  ]);
+}
+
+function settingParts({ config }: RunManifest): string[] {
+  const usual = defaultConfig();
+  const rows = SETTING_KEYS.map((key) => {
+    const value = escaped(String(config[key]));
+    const changed = config[key] !== usual[key];
+    return [escaped(SETTINGS[key].label), `<code>${key}</code>`, changed ? `<b>${value}</b>` : value];
+  });
+  return [
+    "<h2>Settings</h2>",
+    `<details><summary>${SETTING_KEYS.length} settings; those that differ from the default are bold</summary>${htmlTable(["Setting", "Name", "Value"], rows)}</details>`,
+  ];
+}
+
+function signed(value: number, digits = 3): string {
+  return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
+}

@@ -1,0 +1,93 @@
+/** What an alarm proposes, as changed settings. */
+import { weightKey } from "../../config/groups/reward-weights.ts";
+import { parseSetting } from "../../config/parse.ts";
+import type { NumberSetting, Setting } from "../../config/setting.ts";
+import { type LabConfig, SETTINGS, type SettingKey } from "../../config/table.ts";
+import { aboutLoop, LOOP_IDS } from "../loops/abouts.ts";
+
+export interface Remedy {
+  /** The change in words: "Learning rate 0.0001 → 0.00005". */
+  readonly label: string;
+  readonly changes: Partial<LabConfig>;
+}
+
+type Proposal = readonly [key: SettingKey, value: number | boolean];
+
+/** Noise of each mask policy. */
+const MASK_NOISE = {
+  candidates: "candidateTemperature",
+  proposals: "proposalTemperature",
+  field: "fieldSigma",
+  embedding: "embeddingSigma",
+  pixels: "pixelTemperature",
+} as const satisfies Readonly<Record<string, SettingKey>>;
+
+/**
+ * Changes that an alarm's sentence names, one each; empty where only a look at the data helps.
+ * @param id of the alarm
+ */
+export function remediesOf(id: string, config: LabConfig): readonly Remedy[] {
+  return proposals(id, config).flatMap((proposal) => remedyOf(config, proposal) ?? []);
+}
+
+function proposals(id: string, config: LabConfig): readonly Proposal[] {
+  const [, kind = id, digit] = /^(.+)-(\d)$/.exec(id) ?? [];
+  const loop = LOOP_IDS.find((known) => String(known) === digit);
+  const { learningRate, beta, maxGradNorm, groupSize, temperature, maxNewTokens, entropyCoefficient } = config;
+  const calmer: readonly Proposal[] = [["learningRate", learningRate / 2]];
+  const bolder: readonly Proposal[] =
+    loop !== undefined && aboutLoop(loop).samples === "text" ? [["temperature", temperature * 1.25]] : noiseOf(config);
+  switch (kind) {
+    case "zero-spread":
+      return [...bolder, ["groupSize", groupSize * 2]];
+    case "collapse":
+      return [
+        ...bolder,
+        ["entropyCoefficient", entropyCoefficient === 0 ? 0.01 : entropyCoefficient * 2],
+        closer(beta),
+      ];
+    case "sparse":
+      return loop === undefined
+        ? []
+        : [
+            [weightKey(loop, "confidence"), 0.25],
+            [weightKey(loop, "box"), 0.25],
+          ];
+    case "truncated":
+      return [["maxNewTokens", maxNewTokens * 2]];
+    case "kl":
+      return [...calmer, closer(beta)];
+    case "gradient-spike":
+      return [...calmer, ["maxGradNorm", maxGradNorm === 0 ? 1 : maxGradNorm / 2]];
+    case "skipped":
+      return [...calmer, ["haltOnNan", true]];
+    default:
+      return [];
+  }
+}
+
+function closer(beta: number): Proposal {
+  return ["beta", beta === 0 ? 0.04 : beta * 2];
+}
+
+function noiseOf(config: LabConfig): readonly Proposal[] {
+  const key = (MASK_NOISE as Readonly<Record<string, SettingKey>>)[config.maskPolicy];
+  return key === undefined ? [] : [[key, 1.5 * (config[key] as number)]];
+}
+
+/** Null where the value is out of range or what it is already. */
+function remedyOf(config: LabConfig, [key, raw]: Proposal): Remedy | null {
+  const setting: Setting = SETTINGS[key];
+  const parsed = parseSetting(key, typeof raw === "number" ? rounded(raw, setting as NumberSetting) : raw);
+  if ("problem" in parsed || parsed.value === config[key]) return null;
+  const told = (value: unknown): string => (typeof value === "boolean" ? (value ? "on" : "off") : String(value));
+  return {
+    label: `${setting.label} ${told(config[key])} → ${told(parsed.value)}`,
+    changes: { [key]: parsed.value },
+  };
+}
+
+/** Three significant digits, whole where the setting is. */
+function rounded(value: number, { kind }: NumberSetting): number {
+  return kind === "int" ? Math.round(value) : Number(value.toPrecision(3));
+}

@@ -1,0 +1,83 @@
+/** Copies a stored run up to one of its checkpoints, as a separate run. */
+import { requireConfig } from "../config/parse.ts";
+import { type LabConfig, SETTINGS, type SettingKey } from "../config/table.ts";
+import { LabError } from "../errors.ts";
+import type { RunStore } from "../storage/store.ts";
+import { checkFiles } from "./checkpoint/checkpoint.ts";
+import { checkpointPath } from "./checkpoint/checkpoint-folder.ts";
+import type { RunManifest } from "./manifest.ts";
+import { createRun, openRun, type RunFolder } from "./run-folder.ts";
+import { stepFromName } from "./step-name.ts";
+
+export interface Fork {
+  /** Step of the checkpoint that the copy continues from. */
+  readonly step: number;
+  readonly id: string;
+  readonly title: string;
+  /** ISO time. */
+  readonly created: string;
+  /** Settings that differ from the parent's from the next step on. */
+  readonly changes: Partial<LabConfig>;
+}
+
+/** Settings that decide the shape of the weights, how they are held, and the rows: a copy of both cannot change them. */
+const FIXED: readonly SettingKey[] = [
+  "mode",
+  "loraRank",
+  "loraAlpha",
+  "weightStorage",
+  "towerStorage",
+  "heldOutShare",
+  "splitSeed",
+  "selectionShare",
+  "maxRows",
+];
+
+/** @throws LabError("bad-config") naming a setting that a fork cannot change, or a value that does not fit */
+export function forkConfig(parent: LabConfig, changes: Partial<LabConfig>): LabConfig {
+  const fixed = FIXED.find((key) => key in changes && parent[key] !== changes[key]);
+  if (fixed !== undefined) {
+    throw new LabError(
+      "bad-config",
+      `A fork keeps ${SETTINGS[fixed].label} of its parent; start a new run to change it`,
+      {
+        subject: fixed,
+      },
+    );
+  }
+  return requireConfig(changes, parent, "Settings of the fork");
+}
+
+/**
+ * The parent's folder up to the checkpoint, under another id. A failed copy leaves nothing.
+ * @param to store of the copy
+ * @throws LabError naming a damaged checkpoint or setting; the parent stays as it is
+ */
+export async function forkRun(store: RunStore, parent: string, fork: Fork, to: RunStore = store): Promise<RunFolder> {
+  const { step, id, title, created } = fork;
+  const manifest = (await openRun(store, parent)).manifest();
+  const { lengths: _, ...kept } = manifest;
+  const config = forkConfig(manifest.config, fork.changes);
+  await checkFiles(store, parent, step);
+  const own: RunManifest = { ...kept, id, title, created, config, state: "paused", forkedFrom: { run: parent, step } };
+  const run = await createRun(to, own);
+  try {
+    const checkpoint = checkpointPath(parent, step);
+    for (const { path } of await store.list(parent)) {
+      const rest = path.slice(parent.length + 1);
+      if (rest === "run.json" || (rest.startsWith("checkpoints/") && !path.startsWith(`${checkpoint}/`))) continue;
+      if (isLaterRollout(rest, step)) continue;
+      await to.write(`${id}/${rest}`, await store.read(path));
+    }
+    await run.truncateAfter(step);
+    return run;
+  } catch (thrown) {
+    await to.remove(id);
+    throw thrown;
+  }
+}
+
+function isLaterRollout(path: string, step: number): boolean {
+  const name = /^rollouts\/(.+)\.arrow$/.exec(path)?.[1];
+  return name !== undefined && (stepFromName(name) ?? 0) > step;
+}
