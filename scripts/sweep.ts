@@ -1,12 +1,13 @@
 /**
  * Trains a grid or a list of settings over several seeds and says what it did to held-out rows.
  *
- *   npm run sweep -- --config FILE [--out DIR] [--processes N] [--report-only] [--json]
+ *   npm run sweep -- --config FILE [--out DIR] [--processes N] [--commands FILE] [--report-only] [--json]
  *
  * FILE is JSON or YAML, see `experiments/`. Jobs are processes of `npm run train` under DIR/jobs, one at a time unless
  * --processes says otherwise; jobs that begin alike share the evaluation of their start. The same command goes on after an interruption: finished jobs are skipped, a job with a
  * checkpoint is resumed. At the end the table is printed and written to DIR/table.md, and DIR/report.html shows table,
- * curves and rollouts. --report-only trains nothing.
+ * curves and rollouts. --report-only trains nothing. --commands names a file with one command line a place that computes:
+ * each takes one job at a time, instead of processes on this machine (docs/scale-out.md#many-jobs).
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,6 +23,7 @@ import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
 import { openNodeRows } from "./lib/node-rows.ts";
 import { nodeStore } from "./lib/node-store.ts";
+import { readCommands } from "./lib/sweep/commands.ts";
 import { jobFolder, jobRuns, jobState, runBuild, runJob } from "./lib/sweep/jobs.ts";
 import { readSweepFile } from "./lib/sweep/sweep-file.ts";
 
@@ -29,14 +31,25 @@ const OPTIONS = {
   config: { takes: 1 },
   out: { takes: 1 },
   processes: { takes: 1 },
+  commands: { takes: 1 },
   "report-only": { takes: 0 },
   json: { takes: 0 },
 } as const;
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
-/** Trains what is not done. @returns names of the jobs that failed */
-async function train(plan: SweepPlan, out: string, atOnce: number, signal: AbortSignal): Promise<string[]> {
+/**
+ * Trains what is not done.
+ * @param places command lines; null is a process of this machine
+ * @returns names of the jobs that failed
+ */
+async function train(
+  plan: SweepPlan,
+  out: string,
+  places: readonly (string | null)[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  const free = [...places].reverse();
   const codes = new Map<string, number | null>();
   return await runJobs(
     plan.jobs,
@@ -44,7 +57,12 @@ async function train(plan: SweepPlan, out: string, atOnce: number, signal: Abort
       state: (job) => jobState(out, plan, job),
       async run(job, state, first) {
         const alike = first === undefined ? undefined : join(jobRuns(out, first.job), first.run);
-        codes.set(job.name, await runJob(out, plan, job, state, alike, signal));
+        const place = free.pop() ?? null;
+        try {
+          codes.set(job.name, await runJob(out, plan, job, state, { first: alike, place }, signal));
+        } finally {
+          free.push(place);
+        }
       },
       tell(job, event, run) {
         if (event === "done") say(`${job.name} is done`);
@@ -55,7 +73,7 @@ async function train(plan: SweepPlan, out: string, atOnce: number, signal: Abort
         }
       },
     },
-    { atOnce, signal },
+    { atOnce: places.length, signal },
   );
 }
 
@@ -77,12 +95,14 @@ await runTool(async () => {
   const plan = readSweepFile(file, say);
   const out = one(parsed, "out") ?? join(root, "out", plan.name);
   const processes = whole(parsed, "processes", 1, 64, 1);
+  const commands = one(parsed, "commands");
+  const places = commands === undefined ? Array.from({ length: processes }, () => null) : readCommands(commands);
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());
   let failed: string[] = [];
   if (!parsed.has("report-only")) {
     for (const build of plan.build) if (await runBuild(build, stop.signal)) say(`${build.script} wrote ${build.out}`);
-    failed = await train(plan, out, processes, stop.signal);
+    failed = await train(plan, out, places, stop.signal);
   }
   const results = variantResults(await doneJobs(plan, out), plan.metrics);
   if (results.length > 0) {

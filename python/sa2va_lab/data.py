@@ -35,6 +35,10 @@ class Row:
     mask: Mask
     rgb: Rgb
     """[height, width, 3]."""
+    others: tuple[str, ...] = ()
+    """Captions of the picture's other regions, without the row's own."""
+    questions: tuple[tuple[str, str], ...] = ()
+    """Questions about the region with their answers."""
 
 
 def image_id(data: bytes) -> str:
@@ -65,6 +69,9 @@ class RunData:
         text = json.dumps(ids, ensure_ascii=False, separators=(",", ":"))
         if hashlib.sha256(text.encode()).hexdigest() != about["hash"]:
             raise LabError("scale/rows.jsonl is not the list of rows that run.json names; export the run again")
+        self._captions: dict[str, dict[str, None]] = {}
+        for row in self._rows:
+            self._captions.setdefault(row["imageId"], {})[row["caption"]] = None
         self._folders = shards
         self._files = {shard["name"]: self._find(shard) for shard in about["shards"]}
         self._tables: dict[str, pa.Table] = {}
@@ -99,7 +106,10 @@ class RunData:
             if len(self._pictures) >= 256:
                 self._pictures.pop(next(iter(self._pictures)))
             self._pictures[key] = self._picture(about)
-        return Row(about["id"], key, about["caption"], rle, decode_rle(rle), self._pictures[key])
+        others = tuple(caption for caption in self._captions[key] if caption != about["caption"])
+        questions = tuple((asked["question"], asked["answer"]) for asked in about.get("questions") or [])
+        mask = decode_rle(rle)
+        return Row(about["id"], key, about["caption"], rle, mask, self._pictures[key], others, questions)
 
     def _picture(self, about: dict[str, Any]) -> Rgb:
         path = self._files[about["file"]]

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -13,13 +14,14 @@ from .folder import RunFolder
 from .mask_policy import Output, act
 from .masks import encode_rle, iou, overlap, region_cells
 from .philox import Address, uniform, uniforms
-from .play import Context
+from .play import Context, answer_facts, likelihoods_of, question_at
+from .policy import Asked, Completion, Likelihood
 from .rewards import Facts, Reward, score_group
-from .settings import Settings
+from .settings import LOOPS, Settings
 from .team import Team
 
 METRICS = ("loop1_sampled", "loop1_greedy", "loop2_sampled", "loop2_greedy", "grounding_iou", "caption_meteor")
-REWARDS = ("reward1_sampled", "reward1_greedy", "reward2_sampled", "reward2_greedy")
+REWARDS = tuple(f"reward{loop}_{kind}" for loop in LOOPS for kind in ("sampled", "greedy"))
 _RESAMPLES, _BOOTSTRAP = 2000, 64
 Interval = dict[str, float]
 Scores = dict[str, Any]
@@ -50,20 +52,37 @@ def score_row(context: Context, index: int) -> Scores | None:
         fixed = context.contract.evaluation
         return Address(fixed["seed"], 0, loop, index, fixed["stream"])
 
-    said = actor.captions(features, cells, 1, None)
-    said += actor.captions(features, cells, draws, lambda n, t: uniform(address(1).at(n, t)))
-    captions = [actor.words.answer(own.ids) for own in said]
-    drawn = act(Output(actor, features, row.caption), s, draws, address(2))
+    said, captions = _texts_of(context, actor.caption_of(features, cells), address(1))
+    output = Output(actor, features, row.caption, row.others)
+    drawn = act(output, s, draws, address(2))
     masks = actor.sized(torch.cat([drawn.greedy, drawn.logits]), height, width)
     with context.model.values(context.state.ema):
         found = actor.find(features, captions, height, width)
         told = actor.describe(features, [own.mask for own in masks])
+    known = {
+        1: likelihoods_of(context, 1, row, features, [own.mask if own else None for own in found]),
+        2: likelihoods_of(context, 2, row, features, [own.mask for own in masks]),
+    }
+
+    def likelihood(loop: int, n: int) -> Likelihood | bool | None:
+        own = known[loop]
+        return False if own is None else own[n]
+
     first = [
-        Facts(row.caption, c, row.mask, f.mask if f else None, (f and f.confidence) or 0.0)
-        for c, f in zip(captions, found, strict=True)
+        Facts(row.caption, captions[n], row.mask, own.mask if own else None, (own and own.confidence) or 0.0,
+              likelihood(1, n), not said[n].ended)
+        for n, own in enumerate(found)
+    ]  # fmt: skip
+    second = [
+        Facts(row.caption, told[n], row.mask, own.mask, own.confidence or 0.0, likelihood(2, n))
+        for n, own in enumerate(masks)
     ]
-    second = [Facts(row.caption, t, row.mask, m.mask, m.confidence or 0.0) for t, m in zip(told, masks, strict=True)]
-    meteors = [context.meteor.score(row.caption, text or "").score for text in [captions[0], *told]]
+    facts = {1: first, 2: second}
+    if 3 in s.active_loops and row.questions:
+        question, answer = question_at(row, 0)
+        answered, texts = _texts_of(context, actor.question_of(features, cells, question), address(3))
+        facts[3] = [answer_facts(row, answer, text, not own.ended) for text, own in zip(texts, answered, strict=True)]
+    meteors = [context.scorer.meteor.score(row.caption, text or "").score for text in [captions[0], *told]]
     ious = [0.0 if own is None else iou(own.mask, row.mask) for own in found]
     truth = masks[0].mask
     return {
@@ -77,8 +96,15 @@ def score_row(context: Context, index: int) -> Scores | None:
         "loop2_sampled": _weighted(meteors[2:], drawn.weights),
         "grounding_iou": iou(truth, row.mask),
         "caption_meteor": meteors[0],
-        "rewards": _own_rewards(context, {1: first, 2: second}, drawn.weights),
+        "rewards": _own_rewards(context, facts, drawn.weights),
     }
+
+
+def _texts_of(context: Context, asked: Asked, address: Address) -> tuple[list[Completion], list[str]]:
+    """The greedy answer of the policy to a prompt, then sampled ones, with their texts."""
+    actor, draws = context.actor, context.contract.evaluation["draws"]
+    said = actor.texts(asked, 1, None) + actor.texts(asked, draws, lambda n, t: uniform(address.at(n, t)))
+    return said, [actor.words.answer(own.ids) for own in said]
 
 
 def _texts(row: Row, greedy: str, prime: str) -> Scores:
@@ -98,13 +124,25 @@ def _rle(mask: Any) -> Scores:
 
 def _own_rewards(context: Context, facts: dict[int, list[Facts]], weights: list[float] | None) -> dict[str, Reward]:
     """The run's own reward of the greedy and the sampled rollouts of both loops."""
-    out: dict[str, Reward] = dict.fromkeys(REWARDS)
-    for loop in context.settings.active_loops:
-        greedy, _ = score_group(facts[loop][:1], loop, context.settings, context.meteor)
-        sampled, _ = score_group(facts[loop][1:], loop, context.settings, context.meteor)
+    s, scorer = context.settings, context.scorer
+    if not s.evalJudge:
+        scorer = replace(scorer, judge=None)
+    # METEOR in place of a verdict would be another score.
+    own = replace(s, missingVerdict="pause" if s.missingVerdict == "pause" else "drop")
+    out: dict[str, Reward] = {name: None for name in REWARDS if int(name[6]) in facts}
+    for loop in (loop for loop in s.active_loops if loop in facts):
+        greedy, _ = score_group(facts[loop][:1], loop, own, scorer)
+        sampled, _ = score_group(facts[loop][1:], loop, own, scorer)
         out[f"reward{loop}_greedy"] = greedy[0]
         out[f"reward{loop}_sampled"] = _weighted(sampled, weights if loop == 2 else None)
     return out
+
+
+def judge_use(settings: Settings) -> str:
+    """Whether the run's reward of held-out rows has verdicts of the judge."""
+    if settings.judge == "off" or all(settings.weights[loop]["judge"] == 0 for loop in settings.active_loops):
+        return "none"
+    return "asked" if settings.evalJudge else "left-out"
 
 
 @lru_cache(maxsize=8)
@@ -194,20 +232,26 @@ def report_of(step: int, rows: list[Scores], settings: Settings, earlier: list[S
         "ci": {metric: [own["low"], own["high"]] for metric, own in intervals.items()},
         "difference": None if first is None else {metric: gains(metric, first) for metric in METRICS},
         "segmentation": _segmentation(scores, first, images),
-        "reward": {"judge": "none", "scores": {metric: _reward(metric, scores, first) for metric in REWARDS}},
+        "reward": _rewards(scores, judge_use(settings), baseline, first),
         "selection": _selection(_part(rows, "selection"), settings),
         "maskPolicy": settings.maskPolicy,
     }
     return found if baseline is None else found | {"baseline": baseline["report"]["step"]}
 
 
+def _rewards(rows: list[Scores], judge: str, baseline: Scores | None, first: list[Scores] | None) -> Scores:
+    """The run's reward; rewards with and without verdicts are not compared."""
+    same = baseline is not None and baseline["report"].get("reward", {}).get("judge") == judge
+    return {"judge": judge, "scores": {metric: _reward(metric, rows, first if same else None) for metric in REWARDS}}
+
+
 def _reward(metric: str, rows: list[Scores], before: list[Scores] | None) -> Scores | None:
-    own = [(row["imageId"], row["rewards"][metric]) for row in rows if row["rewards"][metric] is not None]
+    own = [(row["imageId"], row["rewards"][metric]) for row in rows if row["rewards"].get(metric) is not None]
     if not own:
         return None
     gains = []
     for row, then in zip(rows, before or [], strict=False):
-        a, b = row["rewards"][metric], then.get("rewards", {}).get(metric)
+        a, b = row["rewards"].get(metric), then.get("rewards", {}).get(metric)
         if a is not None and b is not None:
             gains.append((row["imageId"], a - b))
     interval = _mean([value for _, value in own], [image for image, _ in own])
@@ -219,13 +263,21 @@ def _selection(rows: list[Scores], s: Settings) -> Scores | None:
     """What chooses the best checkpoint: the mean of a score over the selection rows."""
     if not rows:
         return None
-    names = [s.bestMetric]
-    if s.bestMetric in ("reward", "reward_greedy"):
-        kind = "sampled" if s.bestMetric == "reward" else "greedy"
-        names = [f"reward{loop}_{kind}" for loop in s.active_loops]
-    values = [row["rewards"][name] if name in REWARDS else row[name] for row in rows for name in names]
-    whole = None if any(value is None for value in values) else sum(values) / len(values)
-    return {"metric": s.bestMetric, "n": len(rows), "value": whole}
+    values = [_row_value(row, s) for row in rows]
+    known = [value for value in values if value is not None]
+    whole = sum(known) / len(known) if len(known) == len(rows) else None
+    return {"metric": s.bestMetric, "n": len(known), "value": whole}
+
+
+def _row_value(row: Scores, s: Settings) -> Reward:
+    if s.bestMetric not in ("reward", "reward_greedy"):
+        score: float = row[s.bestMetric]
+        return score
+    kind = "sampled" if s.bestMetric == "reward" else "greedy"
+    # A row that a loop cannot sample has no entry for it.
+    found = [row["rewards"].get(f"reward{loop}_{kind}", False) for loop in s.active_loops]
+    values = [value for value in found if value is not False]
+    return None if not values or None in values else sum(values) / len(values)
 
 
 def evaluate(context: Context, folder: RunFolder, team: Team, step: int) -> None:
@@ -240,6 +292,7 @@ def evaluate(context: Context, folder: RunFolder, team: Team, step: int) -> None
         scores = score_row(context, index)
         if scores is not None:
             mine.append((at, scores | {"part": part}))
+    context.model.settle()
     rows = [scores for _, scores in sorted(team.all_of(mine), key=lambda item: item[0])]
     if not team.first:
         return

@@ -17,7 +17,7 @@ from .errors import LabError
 from .model import Sa2va, Values
 from .records import exact_json, number
 from .settings import read_json
-from .state import State
+from .state import EntropyBonus, State
 
 _MARKER = "complete.json"
 _PIECE = 32 * 2**20
@@ -189,6 +189,8 @@ class RunFolder:
         about = read_json(self.path / "checkpoints" / step_name(step) / "trainer_state.json")["sa2va_lab"]
         state.optimiser_steps = about["trainer"]["optimiserSteps"]
         state.skipped_steps = about["trainer"]["skippedSteps"]
+        for loop, kept in about["trainer"].get("entropy", {}).items():
+            state.entropy[int(loop)] = EntropyBonus(kept["coefficient"], kept["lastEntropy"])
 
     def write_checkpoint(self, step: int, model: Sa2va, state: State) -> None:
         """All files, then the marker that makes the checkpoint count."""
@@ -262,7 +264,14 @@ def _trainer_state(step: int, model: Sa2va, state: State, manifest: dict[str, An
         "format": "sa2va-lab-trainer/1",
         "optimiserStep": state.optimiser_steps,
         "config": config,
-        "trainer": {"optimiserSteps": state.optimiser_steps, "skippedSteps": state.skipped_steps},
+        "trainer": {
+            "optimiserSteps": state.optimiser_steps,
+            "skippedSteps": state.skipped_steps,
+            "entropy": {
+                str(loop): {"coefficient": own.coefficient, "lastEntropy": own.last}
+                for loop, own in state.entropy.items()
+            },
+        },
         "lora": lora | {"targets": _targets(model.names)},
         "order": model.names,
         "baseModel": {"name": manifest["model"]["name"], "hash": manifest["model"]["hash"]},

@@ -36,6 +36,8 @@ class LossSettings:
     """Counted actions of all of them."""
     longest: int
     """Most actions that a rollout can have."""
+    entropy: float = 0.0
+    """Weight of the entropy bonus."""
 
     @property
     def notes(self) -> bool:
@@ -179,8 +181,8 @@ def policy_loss(inputs: LossInputs, settings: LossSettings) -> LossParts:
         kl = kl_term(logps - torch.where(seen, inputs.reference, 0.0), settings)
         penalty = s.beta * (weights * (kl * ratio if s.biasCorrectedKl else kl)).sum()
     loss = policy + penalty
-    if s.entropyCoefficient != 0:
-        share = kept / kept.sum().clamp_min(1) * (s.entropyCoefficient / settings.groups)
+    if settings.entropy != 0:
+        share = kept / kept.sum().clamp_min(1) * (settings.entropy / settings.groups)
         loss = loss - (share * torch.where(seen, inputs.entropies, 0.0)).sum()
     return LossParts(loss, policy, penalty)
 

@@ -25,9 +25,9 @@ Scores = tuple[Tensor, Tensor]
 class Output:
     """What weights make of one phrase about a picture; masks are decoded when they are asked for."""
 
-    def __init__(self, actor: Actor, features: Features, phrase: str) -> None:
-        """The model's weights must stay those of the call."""
-        self.actor, self.features = actor, features
+    def __init__(self, actor: Actor, features: Features, phrase: str, others: tuple[str, ...] = ()) -> None:
+        """The model's weights must stay those of the call; `others` are the picture's other phrases."""
+        self.actor, self.features, self.others = actor, features, others
         self.language = actor.phrase_prompts(features, [phrase])
         self._decoded: Decoded | None = None
 
@@ -199,12 +199,15 @@ def _embedding(output: Output, settings: Settings, count: int, address: Address)
 
 
 def _proposals(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
-    """Distinct masks of the phrase and of noisy [SEG] states; all are played with their probability."""
+    """Distinct masks of the phrase, noisy [SEG] states and, if set, other phrases, played with their probability."""
     language, index, tries = output.language, output.best(), 2 * count
     deviation = _deviation(settings.embeddingSigma, settings.noiseUnit, language, 1e-4)
     noise, _ = _noise(address, tries, language.shape[1], deviation, language, settings.antitheticNoise)
-    greedy, noisy = output.candidates()[index : index + 1], output.decode(language + noise)
-    pool = torch.cat([greedy, output.candidates(), noisy.masks[:, 1:].flatten(0, 1)])
+    prompts = language + noise
+    if settings.proposalPhrases and output.others:
+        prompts = torch.cat([output.actor.phrase_prompts(output.features, list(output.others)), prompts])
+    greedy, tried = output.candidates()[index : index + 1], output.decode(prompts)
+    pool = torch.cat([greedy, output.candidates(), tried.masks[:, 1:].flatten(0, 1)])
     logits = pool[_distinct(pool > 0, settings.proposalOverlap, count)]
     bits = (logits > 0).to(logits.dtype).flatten(1)
     area = (bits.sum() / len(bits)).clamp_min(1)

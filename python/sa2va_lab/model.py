@@ -1,15 +1,15 @@
 """A Sa2VA checkpoint: own towers and decoder, the language model of transformers, the adapter of PEFT."""
 
 import json
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-import transformers
 from peft import LoraConfig, inject_adapter_in_model
 from safetensors import safe_open
 from torch import Tensor, nn
@@ -17,13 +17,16 @@ from transformers import DynamicCache
 
 from .data import Rgb
 from .errors import LabError
+from .language import Slots, language_model, visibility, window_of
 from .pictures import bicubic, normalise, tiles_of
 from .sam2 import Levels, Sam2Model
 from .settings import read_json
 from .vision import RmsNorm, VisionTower, pixel_shuffle
 
+if TYPE_CHECKING:
+    from .shard import Lockstep
+
 LANGUAGE = "language_model."
-FAMILIES = ("Qwen2ForCausalLM", "Qwen3ForCausalLM", "LlamaForCausalLM", "Phi3ForCausalLM")
 _PREFIXES = {
     "projector": "mlp1.",
     "lora": LANGUAGE,
@@ -31,7 +34,8 @@ _PREFIXES = {
     "mask-decoder": "grounding_encoder.sam2_model.sam_mask_decoder.",
     "prompt-encoder": "grounding_encoder.sam2_model.sam_prompt_encoder.",
 }
-_LINEARS = ("q_proj", "k_proj", "v_proj", "qkv_proj", "o_proj", "gate_proj", "up_proj", "gate_up_proj", "down_proj")
+_LINEARS = ("q_proj", "k_proj", "v_proj", "qkv_proj", "o_proj", "gate_proj", "up_proj", "gate_up_proj", "down_proj",
+            "wqkv", "wo", "w1", "w3", "w2")  # fmt: skip
 
 Values = list[Tensor]
 """Values of the trainable tensors in their order."""
@@ -51,22 +55,25 @@ class Features:
         return len(self.vision)
 
 
+def halved(features: Features) -> Features:
+    """
+    Features rounded to half precision.
+
+    Values beyond its range are divided by a power of two first, which costs no bit.
+    """
+
+    def rounded(values: Tensor) -> Tensor:
+        largest = float(values.abs().max())
+        unit = 2.0 ** (math.ceil(math.log2(largest)) - 15) if 2**15 < largest < math.inf else 1.0
+        return (values / unit).half().to(values.dtype) * unit
+
+    return Features(rounded(features.vision), [rounded(level) for level in features.levels])
+
+
 class _Grounding(nn.Module):
     def __init__(self, config: dict[str, Any]) -> None:
         super().__init__()
         self.sam2_model = Sam2Model(config)
-
-
-def _language(config: dict[str, Any]) -> nn.Module:
-    family = config["architectures"][0]
-    if family not in FAMILIES:
-        raise LabError(f"config.json has the language model {family}; this package runs {', '.join(FAMILIES)}")
-    shown = {name: value for name, value in config.items() if name not in ("architectures", "auto_map", "torch_dtype")}
-    made = getattr(transformers, family.replace("ForCausalLM", "Config"))(**shown)
-    # One attention for sampling and training, or the ratio would not be 1.
-    made._attn_implementation = "sdpa"
-    model: nn.Module = getattr(transformers, family)._from_config(made, attn_implementation="sdpa")
-    return model
 
 
 class Sa2va(nn.Module):
@@ -78,7 +85,8 @@ class Sa2va(nn.Module):
         self.config = config
         vision, language, sam2 = config["vision_config"], config["llm_config"], config["sam2_config"]
         self.vision_model: Any = VisionTower(vision, config["select_layer"])
-        self.language_model: Any = _language(language)
+        self.language_model: Any = language_model(language)
+        self.window = window_of(language)
         width, wide = language["hidden_size"], 4 * vision["hidden_size"]
         self.mlp1: Any = nn.Sequential(
             nn.LayerNorm(wide, 1e-5), nn.Linear(wide, width), nn.GELU(), nn.Linear(width, width)
@@ -90,6 +98,8 @@ class Sa2va(nn.Module):
         self.names: list[str] = []
         """Trainable tensors in the lab's order."""
         self._trained: list[nn.Parameter] = []
+        self.lockstep: Lockstep | None = None
+        """Of a language model that is split over processes."""
 
     @property
     def side(self) -> int:
@@ -137,7 +147,7 @@ class Sa2va(nn.Module):
 
     def _linears(self) -> Iterator[tuple[str, nn.Linear]]:
         for name, module in self.language_model.named_modules():
-            if isinstance(module, nn.Linear) and name != "lm_head":
+            if isinstance(module, nn.Linear) and name.startswith("model.layers."):
                 yield name, module
 
     def _adapter_names(self, named: dict[str, nn.Parameter]) -> list[str]:
@@ -190,13 +200,32 @@ class Sa2va(nn.Module):
     def states(self, x: Tensor, cache: DynamicCache | None = None, **more: Tensor) -> Tensor:
         """Normed hidden states [n, T, D] of embeddings, behind what the cache holds."""
         table = self.language_model.get_input_embeddings()
+        if self.lockstep is not None:
+            self.lockstep.enter()
         extra: dict[str, Any] = {"past_key_values": cache, "use_cache": cache is not None, **more}
         out: Tensor = self.language_model.model(inputs_embeds=x.to(table.weight.dtype), **extra).last_hidden_state
         return out
 
+    def settle(self) -> None:
+        """Ends a part of the step that processes pass through with different numbers of passes."""
+        if self.lockstep is not None:
+            self.lockstep.settle()
+
+    def decoding_states(self, x: Tensor, cache: Slots, places: Tensor, keys: Tensor, real: Tensor) -> Tensor:
+        """
+        Hidden states [n, T, D] of embeddings at `places` [n, T], behind what the cache holds.
+
+        `keys` [n, K] are the positions of the cache's slots, `real` [n, K] which of them hold something.
+        """
+        table = self.language_model.get_input_embeddings()
+        mask = visibility(places, keys, real, self.window, table.weight)
+        out = self.states(x, cache, attention_mask=mask, position_ids=places)
+        cache.at += x.shape[1]
+        return out
+
     def logits(self, hidden: Tensor) -> Tensor:
         """Next-token scores, f32 or wider."""
-        out: Tensor = self.language_model.lm_head(hidden)
+        out: Tensor = self.language_model.get_output_embeddings()(hidden)
         return out if out.dtype == torch.float64 else out.float()
 
     def seg_prompt(self, hidden: Tensor) -> Tensor:
@@ -223,7 +252,8 @@ def load_model(folder: Path, frozen: torch.dtype = torch.float32, trained: torch
         )
     model = Sa2va(config)
     wanted = dict(model.named_parameters()) | dict(model.named_buffers())
-    tied = "language_model.lm_head.weight"
+    head = model.language_model.get_output_embeddings()
+    tied = next(name for name, parameter in wanted.items() if parameter is head.weight)
     found = set()
     for path in _weight_files(folder):
         with safe_open(path, "pt") as file:
@@ -238,7 +268,7 @@ def load_model(folder: Path, frozen: torch.dtype = torch.float32, trained: torch
                 target.data = value.reshape(target.shape)
                 found.add(name)
     if tied not in found:
-        model.language_model.lm_head.weight = model.language_model.get_input_embeddings().weight
+        head.weight = model.language_model.get_input_embeddings().weight
         found.add(tied)
     kept = {name for name in wanted if name.startswith(LANGUAGE) and name not in dict(model.named_parameters())}
     missing = sorted(wanted.keys() - found - kept)

@@ -15,14 +15,13 @@ from .errors import LabError
 from .loss import as_array
 from .mask_policy import MaskActions, Output, act, bernoulli_kl, mask_loss
 from .masks import Mask, Rle, encode_rle, nearest, region_cells
-from .meteor import Meteor
-from .model import Features, Sa2va
+from .model import Features, Sa2va, halved
 from .philox import Address, uniform, uniforms_of_rows
-from .policy import Actor
-from .rewards import Facts, Reward, score_group
+from .policy import Actor, Asked, Completion, Likelihood
+from .rewards import Facts, Reward, Scorer, mean_scores, score_group, wants_likelihood
 from .settings import Contract, Settings
 from .state import State
-from .step_metrics import Grid, Played, caption_metrics, mask_metrics, pair_metrics
+from .step_metrics import Grid, Metrics, Played, caption_metrics, mask_metrics, pair_metrics
 
 Auxiliary = dict[str, tuple[float, Tensor]]
 """Losses beside the policy's by name: weight and value."""
@@ -46,7 +45,7 @@ class Context:
     contract: Contract
     data: RunData
     state: State
-    meteor: Meteor
+    scorer: Scorer
     step: int
     features: dict[str, Features] = field(default_factory=dict)
 
@@ -60,7 +59,10 @@ class Context:
         if row.image_id not in self.features:
             if len(self.features) >= 64:
                 self.features.pop(next(iter(self.features)))
-            self.features[row.image_id] = self.model.look(row.rgb, self.settings.maxTiles)
+            features = self.model.look(row.rgb, self.settings.maxTiles)
+            if self.settings.featureStorage == "f16":
+                features = halved(features)
+            self.features[row.image_id] = features
         return self.features[row.image_id]
 
     def address(self, loop: int, group: int, stream: str) -> Address:
@@ -91,8 +93,11 @@ def draw_row(context: Context, loop: int, group: int) -> Row:
     place = prompt_row(len(data.train), n, loop, s.seed, context.contract.streams["data"])
     for tried in range(len(data.train)):
         row = data.row(data.train[(place + tried) % len(data.train)])
-        if s.smallRegions == "force" or region_cells(row.mask, side, False).any():
+        seen = s.smallRegions == "force" or region_cells(row.mask, side, False).any()
+        if seen and (loop != 3 or row.questions):
             return row
+    if loop == 3:
+        raise LabError("No training row has a question with an answer; set loop3Weight to 0 in the lab")
     raise LabError("No training row has a mask that covers a visual token; set smallRegions to force in the lab")
 
 
@@ -112,49 +117,112 @@ def _rle(mask: Mask | None) -> Rle | None:
     return None if mask is None else encode_rle(mask)
 
 
-def describe_group(context: Context, group: int) -> Live:
-    """Loop 1: captions of a row's mask by the policy, masks of the captions by the partner."""
+@dataclass(frozen=True)
+class Scored:
+    """What texts have earned."""
+
+    rewards: list[Reward]
+    terms: list[list[dict[str, Any]]]
+    masks: list[Mask | None]
+    reference: str
+    metrics: Metrics = field(default_factory=dict)
+
+
+def _text_group(
+    context: Context, loop: int, group: int, row: Row, asked: Asked, scored: Callable[[list[Completion]], Scored]
+) -> Live:
+    """A group whose actions are the tokens of texts that the policy says to one prompt."""
     s, actor, words = context.settings, context.actor, context.actor.words
-    row = draw_row(context, 1, group)
-    features = context.look(row)
-    cells = region_cells(row.mask, context.model.side, s.smallRegions == "force")
-    address = context.address(1, group, "token")
-    said = actor.captions(features, cells, s.groupSize, lambda n, t: uniform(address.at(n, t)))
-    captions = [words.answer(own.ids) for own in said]
-    height, width = row.mask.shape
-    with context.model.values(context.state.ema):
-        found = actor.find(features, captions, height, width)
-    facts = [
-        Facts(row.caption, caption, row.mask, mask.mask if mask else None, (mask and mask.confidence) or 0.0)
-        for caption, mask in zip(captions, found, strict=True)
-    ]
-    rewards, terms = score_group(facts, 1, s, context.meteor)
-    ids, prompt = actor.caption_ids(features, cells)
+    address = context.address(loop, group, "token")
+    said = actor.texts(asked, s.groupSize, lambda n, t: uniform(address.at(n, t)))
+    found = scored(said)
     longest = max(1, *(len(own.ids) for own in said))
     counts = [[1.0 if own.ended or not s.maskTruncated else 0.0] * len(own.ids) for own in said]
     drafts = [
         _draft(
-            row, prompt, rewards[n], terms[n], completion=words.decode(own.ids, True), caption=captions[n],
-            predicted_mask=_rle(facts[n].predicted), truncated=not own.ended,
+            row, asked.prompt.text, found.rewards[n], found.terms[n], completion=words.decode(own.ids, True),
+            caption=words.answer(own.ids), predicted_mask=_rle(found.masks[n]), truncated=not own.ended,
+            reference_caption=found.reference,
         )
         for n, own in enumerate(said)
     ]  # fmt: skip
-    metrics = caption_metrics(captions, said) | mask_metrics([own.predicted for own in facts], row.mask)
+    captions = [str(draft["caption"]) for draft in drafts]
+    metrics = caption_metrics(captions, said) | found.metrics
     played = Played(
-        1, group, row.id, rewards, terms, None, _padded(counts, longest), _padded([own.logps for own in said], longest),
-        True, [[(token, words.decode([token], True)) for token in own.ids] for own in said], ids, None, drafts,
-        metrics
-        | {
+        loop, group, row.id, found.rewards, found.terms, None, _padded(counts, longest),
+        _padded([own.logps for own in said], longest), True,
+        [[(token, words.decode([token], True)) for token in own.ids] for own in said], asked.prompt.ids, None, drafts,
+        metrics | {
             "sampling/non_finite": sum(own.broken for own in said),
             "sampling/guard_clips": sum(own.clips for own in said),
         },
     )  # fmt: skip
 
     def score() -> tuple[Tensor, Tensor, Auxiliary]:
-        logps, entropies = actor.caption_scores(features, cells, [own.ids for own in said], longest)
-        return logps, entropies, {}
+        return (*actor.text_scores(asked, [own.ids for own in said], longest, s.temperature), {})
 
     return Live(played, score)
+
+
+def likelihoods_of(
+    context: Context, loop: int, row: Row, features: Features, masks: list[Mask | None]
+) -> list[Likelihood | None] | None:
+    """Of the row's caption for masks, by the weights that the settings name; None where no reward needs them."""
+    if not wants_likelihood(context.settings, loop):
+        return None
+    judge = context.state.start if context.settings.likelihoodJudge == "start" else context.state.ema
+    with context.model.values(judge):
+        return context.actor.likelihoods(features, masks, row.caption, row.others)
+
+
+def describe_group(context: Context, group: int) -> Live:
+    """Loop 1: captions of a row's mask by the policy, masks of the captions by the partner."""
+    s, actor = context.settings, context.actor
+    row = draw_row(context, 1, group)
+    features = context.look(row)
+    cells = region_cells(row.mask, context.model.side, s.smallRegions == "force")
+
+    def scored(said: list[Completion]) -> Scored:
+        captions = [actor.words.answer(own.ids) for own in said]
+        with context.model.values(context.state.ema):
+            found = actor.find(features, captions, *row.mask.shape)
+        masks = [own.mask if own else None for own in found]
+        known = likelihoods_of(context, 1, row, features, masks)
+        facts = [
+            Facts(row.caption, captions[n], row.mask, masks[n], (own and own.confidence) or 0.0,
+                  False if known is None else known[n], not said[n].ended)
+            for n, own in enumerate(found)
+        ]  # fmt: skip
+        rewards, terms = score_group(facts, 1, s, context.scorer)
+        return Scored(rewards, terms, masks, row.caption, mask_metrics(masks, row.mask))
+
+    return _text_group(context, 1, group, row, actor.caption_of(features, cells), scored)
+
+
+def question_at(row: Row, step: int) -> tuple[str, str]:
+    """Question and answer of a row in a step; successive steps use successive ones."""
+    return row.questions[step % len(row.questions)]
+
+
+def answer_facts(row: Row, reference: str, answer: str, truncated: bool) -> Facts:
+    """What an answer is rewarded by: loop 3 has no partner."""
+    return Facts(reference, answer, row.mask, None, None, truncated=truncated)
+
+
+def answer_group(context: Context, group: int) -> Live:
+    """Loop 3: answers of the policy to a question about a row's region, against the row's own answer."""
+    s, actor = context.settings, context.actor
+    row = draw_row(context, 3, group)
+    features = context.look(row)
+    cells = region_cells(row.mask, context.model.side, s.smallRegions == "force")
+    question, answer = question_at(row, context.step)
+
+    def scored(said: list[Completion]) -> Scored:
+        facts = [answer_facts(row, answer, actor.words.answer(own.ids), not own.ended) for own in said]
+        rewards, terms = score_group(facts, 3, s, context.scorer)
+        return Scored(rewards, terms, [None] * len(said), answer)
+
+    return _text_group(context, 3, group, row, actor.question_of(features, cells, question), scored)
 
 
 @dataclass(frozen=True)
@@ -175,7 +243,7 @@ def _ask_start(context: Context, row: Row, features: Features, drawn: MaskAction
     if not anchored and not referred:
         return _Anchor(None, None, 0, None)
     with context.model.values(context.state.start):
-        output = Output(context.actor, features, row.caption)
+        output = Output(context.actor, features, row.caption, row.others)
         start = as_array(drawn.scores(output)[0]) if referred else None
         if not anchored:
             return _Anchor(None, None, 0, start)
@@ -193,6 +261,18 @@ def _shares(rewards: list[Reward]) -> list[float]:
     return [score / total if total > 0 else 1 / len(scores) for score in scores]
 
 
+def _partner_captions(context: Context, group: int, features: Features, masks: list[Mask]) -> list[list[str | None]]:
+    """The partner's likeliest captions of the masks, or several sampled ones of each."""
+    s, actor, address = context.settings, context.actor, context.address(2, group, "token")
+    with context.model.values(context.state.ema):
+        if s.partnerTemperature == 0:
+            return [actor.describe(features, masks)]
+        said = actor.describe(
+            features, masks * s.partnerSamples, s.partnerTemperature, lambda n, t: uniform(address.at(n, t))
+        )
+    return [said[draw * len(masks) : (draw + 1) * len(masks)] for draw in range(s.partnerSamples)]
+
+
 def segment_group(context: Context, group: int) -> Live:
     """Loop 2: masks of a row's caption by the policy, captions of the masks by the partner."""
     s, actor, words = context.settings, context.actor, context.actor.words
@@ -200,17 +280,22 @@ def segment_group(context: Context, group: int) -> Live:
     features = context.look(row)
     height, width = row.mask.shape
     with torch.no_grad():
-        drawn = act(Output(actor, features, row.caption), s, s.groupSize, context.address(2, group, "mask"))
+        output = Output(actor, features, row.caption, row.others)
+        drawn = act(output, s, s.groupSize, context.address(2, group, "mask"))
     found = actor.sized(drawn.logits, height, width)
     greedy = actor.sized(drawn.greedy, height, width)[0]
     masks = [own.mask for own in found]
-    with context.model.values(context.state.ema):
-        captions = actor.describe(features, masks)
-    facts = [
-        Facts(row.caption, caption, row.mask, own.mask, own.confidence or 0.0)
-        for caption, own in zip(captions, found, strict=True)
-    ]
-    rewards, terms = score_group(facts, 2, s, context.meteor)
+    texts = _partner_captions(context, group, features, masks)
+    known = likelihoods_of(context, 2, row, features, list(masks))
+    scored = []
+    for said in texts:
+        facts = [
+            Facts(row.caption, said[n], row.mask, own.mask, own.confidence or 0.0, False if known is None else known[n])
+            for n, own in enumerate(found)
+        ]
+        scored.append(score_group(facts, 2, s, context.scorer))
+    rewards, terms = mean_scores(scored, texts)
+    captions = texts[0]
     anchor = _ask_start(context, row, features, drawn)
     prompt, answer, cut = words.segment_prompt(features.tiles, context.model.side**2, row.caption)
     drafts = [
@@ -245,7 +330,7 @@ def segment_group(context: Context, group: int) -> Live:
 
 
 def reward_order(context: Context, loop: int, group: int, count: int) -> list[int]:
-    """Which rollout's reward each action is trained with: its own, or another one where rewards are shuffled as a control."""
+    """Which rollout's reward each action is trained with: its own, or in the control another one."""
     order = list(range(count))
     if context.settings.shuffleRewards:
         address = context.address(loop, group, "shuffle")
@@ -257,4 +342,4 @@ def reward_order(context: Context, loop: int, group: int, count: int) -> list[in
 
 def play(context: Context, loop: int, group: int) -> Live:
     """One group of a loop."""
-    return (describe_group if loop == 1 else segment_group)(context, group)
+    return {1: describe_group, 2: segment_group, 3: answer_group}[loop](context, group)

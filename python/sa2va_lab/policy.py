@@ -1,5 +1,6 @@
 """What weights do: captions of regions, masks of phrases, and the log-probabilities of both."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,14 +10,32 @@ import torch.nn.functional as F
 from torch import Tensor
 from transformers import DynamicCache
 
+from .language import Slots
 from .masks import Mask, region_cells
 from .model import Features, Sa2va
 from .sampler import Sampler, draw
 from .settings import Settings
-from .text import Words, plain_phrase
+from .text import Prompt, Words, plain_phrase
 
 Uniform = Callable[[int, int], float]
 """Uniform of a rollout and position."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A prompt about a picture with one marked region."""
+
+    prompt: Prompt
+    features: Features
+    cells: Mask
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """How likely a caption is where weights look at a mask; `contrast` is None without other captions."""
+
+    likelihood: float
+    contrast: float | None
 
 
 @dataclass(frozen=True)
@@ -29,6 +48,7 @@ class Completion:
     ended: bool
     broken: bool
     clips: int
+    """Logits that the guard clipped."""
 
 
 @dataclass(frozen=True)
@@ -72,34 +92,49 @@ class Actor:
 
     def _behind(self, prefix: Tensor, tails: Tensor) -> Tensor:
         """States [n, T, D] of tails that follow one prefix [P, D], which runs once."""
+        if self.model.lockstep is not None and torch.is_grad_enabled() and len(prefix):
+            # A split layer is gathered for one backward pass: keys that a second pass left behind would miss it.
+            whole = torch.cat([prefix.expand(len(tails), *prefix.shape), tails], 1)
+            return self.model.states(whole)[:, len(prefix) :]
         cache = DynamicCache()
         if len(prefix):
             self.model.states(prefix[None], cache)
             cache.batch_repeat_interleave(len(tails))
         return self.model.states(tails, cache)
 
-    def caption_ids(self, features: Features, cells: Mask) -> tuple[list[int], str]:
-        """Prompt of a region's caption: ids and text."""
+    def caption_of(self, features: Features, cells: Mask) -> Asked:
+        """The question for a region's caption."""
         prompt = self.words.caption_prompt(features.tiles, self.model.side**2, int(cells.sum()))
-        return prompt.ids, prompt.text
+        return Asked(prompt, features, cells)
+
+    def question_of(self, features: Features, cells: Mask, question: str) -> Asked:
+        """A question about a region."""
+        prompt = self.words.question_prompt(features.tiles, self.model.side**2, int(cells.sum()), question)
+        return Asked(prompt, features, cells)
+
+    def _embedded(self, asked: Asked) -> Tensor:
+        return self._spliced(asked.prompt.ids, asked.features, asked.cells)
 
     @torch.no_grad()
     def decode(
         self, prefix: Tensor, tails: list[Tensor], most: int, sampler: Sampler, u: Uniform | None, prompt: list[int]
     ) -> list[Completion]:
         """Completes tails [t, D] behind one prefix [P, D]; without `u` greedily. `prompt` counts for a penalty."""
-        rows, width = len(tails), max(len(tail) for tail in tails)
-        places = torch.tensor([[len(prefix) + at - (width - len(tail)) for at in range(width)] for tail in tails])
-        places = places.clamp_min(0).to(prefix.device)
-        mask = torch.ones(rows, len(prefix) + width, dtype=torch.long, device=prefix.device)
-        for row, tail in enumerate(tails):
-            mask[row, len(prefix) : len(prefix) + width - len(tail)] = 0
-        cache = DynamicCache()
-        if len(prefix):
-            self.model.states(prefix[None], cache)
-            cache.batch_repeat_interleave(rows)
+        rows, width, first = len(tails), max(len(tail) for tail in tails), len(prefix)
+        length, device = first + width + most - 1, prefix.device
+        # Slots of the prefix, of the tails, whose shorter ones are filled up in front, and of what is said.
+        short = torch.tensor([width - len(tail) for tail in tails], device=device)[:, None]
+        slots = torch.arange(length, device=device)[None]
+        keys = torch.where(slots < first, slots, (slots - short).clamp_min(0))
+        there = (slots < first) | (slots >= first + short)
+        cache = Slots(1, max(1, first))
+        if first:
+            every = slots[:, :first]
+            self.model.decoding_states(prefix[None], cache, every, every, torch.ones_like(every, dtype=torch.bool))
+        cache = cache.spread(rows, length)
         x = torch.stack([F.pad(tail, (0, 0, width - len(tail), 0)) for tail in tails])
-        hidden = self.model.states(x, cache, attention_mask=mask, position_ids=places)
+        done = first + width
+        hidden = self.model.decoding_states(x, cache, keys[:, first:done], keys, there & (slots < done))
         ids: list[list[int]] = [[] for _ in tails]
         logps: list[list[float]] = [[] for _ in tails]
         entropies: list[list[float]] = [[] for _ in tails]
@@ -113,6 +148,7 @@ class Actor:
                 if drawn.id < 0:
                     ended[row] = broken[row] = True
                     continue
+                clips[row] += drawn.clips
                 ids[row].append(drawn.id)
                 logps[row].append(drawn.logp)
                 entropies[row].append(drawn.entropy)
@@ -121,66 +157,90 @@ class Actor:
             if all(ended) or position + 1 == most:
                 break
             x = self.model.embed([[own[-1] if own else 0] for own in ids])
-            mask = F.pad(mask, (0, 1), value=1)
-            places = places[:, -1:] + 1
-            hidden = self.model.states(x, cache, attention_mask=mask, position_ids=places)
+            done += 1
+            hidden = self.model.decoding_states(x, cache, keys[:, done - 1 : done], keys, there & (slots < done))
         return [
             Completion(own, logps[row], entropies[row], self.words.ended(own), broken[row], clips[row])
             for row, own in enumerate(ids)
         ]
 
     @torch.no_grad()
-    def captions(self, features: Features, cells: Mask, rollouts: int, u: Uniform | None) -> list[Completion]:
-        """Rollouts of one region's caption, drawn with `u`, or greedy."""
-        ids, _ = self.caption_ids(features, cells)
-        whole = self._spliced(ids, features, cells)
+    def texts(self, asked: Asked, rollouts: int, u: Uniform | None) -> list[Completion]:
+        """Answers to one prompt, drawn with `u`, or greedy."""
+        whole = self._embedded(asked)
         sampler = sampler_of(self.settings) if u is not None else Sampler(guard=self.settings.logitGuard)
-        return self.decode(whole[:-1], [whole[-1:]] * rollouts, self.settings.maxNewTokens, sampler, u, ids)
+        most = self.settings.maxNewTokens
+        return self.decode(whole[:-1], [whole[-1:]] * rollouts, most, sampler, u, asked.prompt.ids)
+
+    def _seen(self, mask: Mask) -> Mask | None:
+        cells = region_cells(mask, self.model.side, self.settings.smallRegions == "force")
+        return cells if cells.any() else None
 
     @torch.no_grad()
-    def describe(self, features: Features, masks: list[Mask]) -> list[str | None]:
-        """Greedy captions of masks; None for one that covers no visual token."""
-        keep = self.settings.smallRegions == "force"
+    def describe(
+        self, features: Features, masks: list[Mask], temperature: float = 1.0, u: Uniform | None = None
+    ) -> list[str | None]:
+        """Captions of masks, drawn with `u` by mask and position, or greedy; None where no visual token is covered."""
         captions: list[str | None] = [None] * len(masks)
-        asked = []
+        places, wholes = [], []
         for at, mask in enumerate(masks):
-            cells = region_cells(mask, self.model.side, keep)
-            if cells.any():
-                asked.append((at, self._spliced(self.caption_ids(features, cells)[0], features, cells)))
-        if not asked:
+            cells = self._seen(mask)
+            if cells is not None:
+                places.append(at)
+                wholes.append(self._embedded(self.caption_of(features, cells)))
+        if not places:
             return captions
         # What they share ends where the picture's own tokens do: region tokens differ in content.
         shared = self._picture_end(features)
-        tails = [whole[shared:] for _, whole in asked]
-        sampler = Sampler(guard=self.settings.logitGuard)
-        said = self.decode(asked[0][1][:shared], tails, self.settings.partnerMaxTokens, sampler, None, [])
-        for (at, _), completion in zip(asked, said, strict=True):
+        tails = [whole[shared:] for whole in wholes]
+        sampler = Sampler(temperature=temperature, guard=self.settings.logitGuard)
+        drawn = None if u is None else lambda row, position: u(places[row], position)
+        said = self.decode(wholes[0][:shared], tails, self.settings.partnerMaxTokens, sampler, drawn, [])
+        for at, completion in zip(places, said, strict=True):
             captions[at] = self.words.answer(completion.ids)
         return captions
+
+    @torch.no_grad()
+    def likelihoods(
+        self, features: Features, masks: list[Mask | None], caption: str, others: tuple[str, ...]
+    ) -> list[Likelihood | None]:
+        """Of a caption for each mask, against `others`; None for a mask that the weights cannot see."""
+        texts = list(dict.fromkeys([caption, *others]))
+        ids = [self.words.caption_tokens(text) for text in texts]
+        width = max(len(own) for own in ids)
+        found: list[Likelihood | None] = [None] * len(masks)
+        for at, mask in enumerate(masks):
+            cells = None if mask is None else self._seen(mask)
+            if cells is None:
+                continue
+            logps, _ = self.text_scores(self.caption_of(features, cells), ids, width, 1.0)
+            sums = [float(row[: len(own)].double().sum()) for row, own in zip(logps, ids, strict=True)]
+            rivals = sum(math.exp(own - sums[0]) for own in sums)
+            contrast = None if len(texts) == 1 else 1 / rivals
+            found[at] = Likelihood(math.exp(sums[0] / len(ids[0])), contrast)
+        return found
 
     def _picture_end(self, features: Features) -> int:
         ids = self.words.caption_prompt(features.tiles, self.model.side**2, 1).ids
         return ids.index(self.words.context) + features.tiles * self.model.side**2
 
-    def caption_scores(
-        self, features: Features, cells: Mask, completions: list[list[int]], width: int
+    def text_scores(
+        self, asked: Asked, completions: list[list[int]], width: int, temperature: float
     ) -> tuple[Tensor, Tensor]:
-        """Log-probabilities and entropies [N, width] of sampled captions; differentiable."""
-        ids, _ = self.caption_ids(features, cells)
-        whole = self._spliced(ids, features, cells)
+        """Log-probabilities and entropies [N, width] of answers to a prompt; differentiable."""
+        whole = self._embedded(asked)
         targets = torch.tensor([(own + [0] * width)[:width] for own in completions], device=whole.device)
         first = whole[-1:].expand(len(completions), 1, -1)
         tails = torch.cat([first, self.model.embed(targets[:, :-1])], 1)
         logits = self.model.logits(self._behind(whole[:-1], tails))
-        guard, temperature = self.settings.logitGuard, self.settings.temperature
+        guard = self.settings.logitGuard
         logs = (logits.clamp(-guard, guard) / temperature).log_softmax(-1)
         return logs.gather(-1, targets[..., None])[..., 0], -(logs.exp() * logs).sum(-1)
 
-    def answer_loss(self, features: Features, cells: Mask, answer: list[int]) -> Tensor:
+    def answer_loss(self, asked: Asked, answer: list[int]) -> Tensor:
         """Mean cross-entropy of a given answer's tokens; differentiable."""
-        ids, _ = self.caption_ids(features, cells)
-        whole = torch.cat([self._spliced(ids, features, cells), self.model.embed(answer[:-1])])
-        logits = self.model.logits(self.model.states(whole[None])[0, len(ids) - 1 :])
+        whole = torch.cat([self._embedded(asked), self.model.embed(answer[:-1])])
+        logits = self.model.logits(self.model.states(whole[None])[0, len(asked.prompt.ids) - 1 :])
         return F.cross_entropy(logits, torch.tensor(answer, device=logits.device))
 
     def phrase_prompts(self, features: Features, phrases: list[str]) -> Tensor:

@@ -53,7 +53,7 @@ def compare_rollouts(stored: dict[str, dict[str, Any]], own: dict[str, dict[str,
             for name in ("logp", "ref_logp", "entropy"):
                 out[name] = max(out[name], abs((a[name] or 0) - (b[name] or 0)))
         terms = [{t["name"]: t["value"] for t in json.loads(row["terms_json"])} for row in (before, now)]
-        gaps = [abs(terms[0][name] - terms[1][name]) for name in ("iou", "meteor")]
+        gaps = [abs((terms[0][name] or 0) - (terms[1][name] or 0)) for name in ("iou", "meteor")]
         out["terms"] = max(out["terms"], *gaps)
     return out
 
@@ -106,7 +106,7 @@ def _compare_metrics(run: OpenRun, outcome: Outcome, step: int) -> float:
     for name, value in outcome.metrics.items():
         before = float(stored.get(name, "nan"))
         # How far training is from sampling is rounding itself, as is the angle to a loop whose gradient vanishes.
-        if not math.isnan(before) and "logp_train" not in name and name != "grad_cosine":
+        if not math.isnan(before) and "logp_train" not in name and name not in ("grad_cosine", "judge/latency_ms"):
             gaps.append(abs(before - value) / max(1.0, abs(before)))
     return max(gaps)
 
@@ -135,10 +135,23 @@ def main() -> int:
     parser.add_argument("--step", type=int, required=True, help="a stored step whose predecessor has a checkpoint")
     parser.add_argument("--dtype", choices=list(DTYPES), default="f32")
     parser.add_argument("--save", type=Path, help="writes the summed gradient there")
+    parser.add_argument("--shard", choices=["fsdp2"], help="splits the frozen language model over the processes")
+    parser.add_argument(
+        "--reward", type=Path, help="Python file with a function reward(rollout) in place of the custom reward"
+    )
     given = parser.parse_args()
     team = Team()
     try:
-        run = open_run(given.run, given.model, given.shards, given.dtype, team.device, given.step - 1)
+        run = open_run(
+            given.run,
+            given.model,
+            given.shards,
+            given.dtype,
+            team,
+            given.step - 1,
+            given.reward,
+            shard=given.shard == "fsdp2",
+        )
         report, outcome = replay(run, given.step, team)
     except LabError as wrong:
         print(wrong, file=sys.stderr)

@@ -28,7 +28,7 @@ class Drawn:
     logp: float
     entropy: float
     clips: int = 0
-    """Logits that the guard changed."""
+    """Logits that the guard clipped."""
 
 
 def _softmax(scores: Row) -> Row:

@@ -7,13 +7,9 @@ from typing import Any
 
 from .errors import LabError
 
-# Settings of the tab that change nothing here: memory, storage and page.
-_OF_THE_TAB = frozenset(
-    (
-        "microRollouts", "groupsAtOnce", "gpuMemory", "recompute", "weightStorage", "towerStorage", "halfProducts",
-        "hub", "featureDisk", "heldOutShare", "splitSeed", "maxRows", "userRewardHash", "userRewardMs", "userRewardMb",
-    )
-)  # fmt: skip
+# Settings of the tab that change nothing here, those that are refused, and the choices that are known.
+_KNOWN: dict[str, Any] = json.loads(Path(__file__).with_name("settings.json").read_text(encoding="utf-8"))
+LOOPS = (1, 2, 3)
 
 
 @dataclass(frozen=True)
@@ -26,19 +22,21 @@ class Settings:
     loops: str
     loop1Weight: float
     loop2Weight: float
+    loop3Weight: float
     saveSteps: int
     keepCheckpoints: int
     evalSteps: int
     bestMetric: str
     evalRows: int
+    evalJudge: bool
     selectionShare: float
     promptsPerStep: int
     accumulation: int
     stepsPerGeneration: int
     loraRank: int
     loraAlpha: float
-    loraDropout: float
     maxTiles: int
+    featureStorage: str
     smallRegions: str
     groupSize: int
     temperature: float
@@ -67,6 +65,10 @@ class Settings:
     maskTruncated: bool
     entropyCoefficient: float
     adaptiveEntropy: bool
+    entropyTarget: float
+    entropyStep: float
+    entropyCoefficientMin: float
+    entropyCoefficientMax: float
     topEntropyQuantile: float
     offPolicyThreshold: float
     biasCorrectedKl: bool
@@ -88,6 +90,7 @@ class Settings:
     antitheticNoise: bool
     proposalOverlap: float
     proposalTemperature: float
+    proposalPhrases: bool
     pixelTemperature: float
     loop2Reach: str
     maskAnchor: str
@@ -97,13 +100,30 @@ class Settings:
     sftPoints: int
     iouShape: str
     emptyPairReward: float
+    likelihoodJudge: str
     shuffleRewards: bool
     missingVerdict: str
     lengthRatio: float
     repetitionGram: int
     leakWords: str
-    userReward: str
     judge: str
+    judgeUrl: str
+    judgeModel: str
+    judgeRange: str
+    judgePositives: int
+    judgeNegatives: int
+    judgeMaxTokens: int
+    judgeParallel: int
+    judgeTimeout: float
+    judgeRetries: int
+    judgeMaxCalls: int
+    judgeMaxCost: float
+    judgePromptPrice: float
+    judgeReplyPrice: float
+    judgeQuestionsPrompt: str
+    judgeAnswersPrompt: str
+    judgeDlcPrompt: str
+    judgeWritten: str
     learningRate: float
     projectorRateFactor: float
     maskRateFactor: float
@@ -118,13 +138,22 @@ class Settings:
     haltOnNan: bool
     emaDecay: float
     emaRamp: bool
+    partnerTemperature: float
+    partnerSamples: int
     weights: dict[int, dict[str, float]]
     """Of the reward terms by loop; costs are negative."""
 
     @property
     def active_loops(self) -> list[int]:
         """Loops that train."""
-        return [1, 2] if self.loops == "both" else [int(self.loops)]
+        if self.loops != "both":
+            return [int(self.loops)]
+        return [1, 2, 3] if self.loop3Weight > 0 else [1, 2]
+
+    @property
+    def loop_weights(self) -> dict[int, float]:
+        """Weights of the loops' losses in the sum."""
+        return {1: self.loop1Weight, 2: self.loop2Weight, 3: self.loop3Weight}
 
     @property
     def windows(self) -> int:
@@ -142,7 +171,7 @@ class Settings:
         return self.beta > 0 or self.objective == "notes"
 
 
-GAINS = ("iou", "meteor", "judge", "confidence", "box", "centre", "user")
+GAINS = ("iou", "meteor", "judge", "likelihood", "contrast", "confidence", "box", "centre", "user")
 COSTS = ("length", "repetition", "leak")
 
 
@@ -150,39 +179,42 @@ def _term_key(loop: int, term: str) -> str:
     return f"loop{loop}{term.capitalize()}{'Cost' if term in COSTS else ''}"
 
 
-def parse_settings(config: dict[str, Any], defaults: dict[str, Any]) -> Settings:
-    """Settings of a run. Raises LabError for a setting that would change the run and is not known here."""
+def parse_settings(config: dict[str, Any], defaults: dict[str, Any], own_reward: bool = False) -> Settings:
+    """
+    Settings of a run; `own_reward` says that the custom reward is given in Python.
+
+    Raises LabError naming the settings that this package cannot run.
+    """
     given = defaults | config
-    terms = {_term_key(loop, term): (loop, term) for loop in (1, 2) for term in (*GAINS, *COSTS)}
-    weights: dict[int, dict[str, float]] = {1: {}, 2: {}}
-    for key, (loop, term) in terms.items():
-        weights[loop][term] = -given[key] if term in COSTS and given[key] != 0 else given[key]
+    terms = {_term_key(loop, term): (loop, term) for loop in LOOPS for term in (*GAINS, *COSTS)}
+    weights: dict[int, dict[str, float]] = {loop: {} for loop in LOOPS}
     names = {field.name for field in fields(Settings)} - {"weights"}
-    known = names | set(terms) | _OF_THE_TAB
-    odd = [name for name, value in given.items() if name not in known and value != defaults.get(name)]
-    odd = [name for name in odd if not (name.startswith(("judge", "evalJudge")) and given["judge"] == "off")]
-    if odd:
-        raise LabError(f"run.json sets {', '.join(sorted(odd))}, which this package does not know; nothing was changed")
-    missing = sorted(names - given.keys())
+    missing = sorted((names | set(terms)) - given.keys())
     if missing:
         raise LabError(f"run.json and scale/contract.json lack {', '.join(missing)}; export the run again")
+    for key, (loop, term) in terms.items():
+        weights[loop][term] = -given[key] if term in COSTS and given[key] != 0 else given[key]
     settings = Settings(**{name: given[name] for name in names}, weights=weights)
-    refuse_unsupported(settings)
+    reasons = _refusals(given, defaults, names | set(terms))
+    if not own_reward and any(weights[loop]["user"] != 0 for loop in settings.active_loops):
+        reasons.append("userReward (the lab runs JavaScript; give the same function in Python by --reward)")
+    if reasons:
+        raise LabError(f"This package does not run {', '.join(reasons)}; nothing was changed")
     return settings
 
 
-def refuse_unsupported(settings: Settings) -> None:
-    """Raises LabError for what only the lab does."""
-    reasons = {
-        "loraDropout": settings.loraDropout > 0,
-        "userReward": any(settings.weights[loop]["user"] != 0 for loop in (1, 2)),
-        "judge": settings.judge != "off",
-        "adaptiveEntropy": settings.adaptiveEntropy,
-        f"loops={settings.loops}": settings.loops not in ("1", "2", "both"),
-    }
-    refused = [name for name, holds in reasons.items() if holds]
-    if refused:
-        raise LabError(f"{', '.join(refused)} is not supported on a cluster; change it in the lab and export again")
+def _refusals(given: dict[str, Any], defaults: dict[str, Any], names: set[str]) -> list[str]:
+    """Settings that would change the run and are not known here, each with its value or reason."""
+    off = given.get("judge") == "off"
+    refused: dict[str, str] = _KNOWN["refused"]
+    found = [f"{name} ({why})" for name, why in refused.items() if given.get(name) != defaults.get(name)]
+    for name, choices in _KNOWN["choices"].items():
+        asked = name not in ("judgeProvider", "judgeRange") or not off
+        if given.get(name) not in choices and asked:
+            found.append(f"{name}={given.get(name)}")
+    known = names | set(_KNOWN["tab"]) | set(refused) | set(_KNOWN["choices"])
+    found += [name for name, value in given.items() if name not in known and value != defaults.get(name)]
+    return sorted(found)
 
 
 @dataclass(frozen=True)
@@ -203,6 +235,8 @@ class Contract:
     templates: dict[str, Template]
     streams: dict[str, int]
     evaluation: dict[str, int]
+    judge: dict[str, str]
+    """The judge's prompts."""
     defaults: dict[str, Any]
 
 
@@ -220,10 +254,12 @@ def read_contract(run: Path) -> Contract:
     if not path.exists():
         raise LabError(f"{path} is missing; export the run with --format scale-out")
     given = read_json(path)
-    if given.get("format") != "sa2va-lab-scale/1":
-        raise LabError(f"{path} is not of the form sa2va-lab-scale/1; export the run again")
+    if given.get("format") != "sa2va-lab-scale/2":
+        raise LabError(f"{path} is not of the form sa2va-lab-scale/2; export the run again")
     templates = {
         name: Template(t["before"], t["after"], tuple(t["stopWords"]), t["bos"])
         for name, t in given["templates"].items()
     }
-    return Contract(given["wordings"], templates, given["streams"], given["evaluation"], given["defaults"])
+    return Contract(
+        given["wordings"], templates, given["streams"], given["evaluation"], given["judge"], given["defaults"]
+    )

@@ -58,8 +58,9 @@ def row_loss(context: Context, row: Row, at: int) -> tuple[Tensor, Metrics]:
     s, actor, words = context.settings, context.actor, context.actor.words
     features = context.look(row)
     cells = region_cells(row.mask, context.model.side, True)
-    answer, cut = words.caption_answer(row.caption, len(actor.caption_ids(features, cells)[0]))
-    token = actor.answer_loss(features, cells, answer)
+    asked = actor.caption_of(features, cells)
+    answer, cut = words.caption_answer(row.caption, len(asked.prompt.ids))
+    token = actor.answer_loss(asked, answer)
     output = Output(actor, features, row.caption)
     best = output.best()
     logits = output.candidates()[best : best + 1]

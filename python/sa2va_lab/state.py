@@ -9,7 +9,7 @@ from torch import Tensor
 from .errors import LabError
 from .model import Sa2va, Values
 from .philox import Address, uniforms
-from .settings import Settings
+from .settings import LOOPS, Settings
 from .team import Team
 
 _LANGUAGE_BLOCKS = ("projector", "lora")
@@ -26,6 +26,33 @@ class State:
     reference: Values | None = None
     optimiser_steps: int = 0
     skipped_steps: int = 0
+    entropy: dict[int, "EntropyBonus"] = field(default_factory=dict)
+    """Of each loop."""
+
+
+@dataclass(frozen=True)
+class EntropyBonus:
+    """Weight of a loop's entropy bonus and the mean entropy of its last update."""
+
+    coefficient: float
+    last: float | None = None
+
+    def applied(self, s: Settings) -> float:
+        """Weight in the coming update: with a target, only while the last entropy was at or below it."""
+        if not s.adaptiveEntropy:
+            return s.entropyCoefficient
+        return self.coefficient if self.last is not None and self.last <= s.entropyTarget else 0.0
+
+    def after(self, entropy: float, s: Settings) -> "EntropyBonus":
+        """After an update of this mean entropy; one that is not finite changes nothing."""
+        if not s.adaptiveEntropy or not math.isfinite(entropy):
+            return self
+        low = entropy <= s.entropyTarget
+        moved = (
+            min(s.entropyCoefficientMax, self.coefficient + s.entropyStep)
+            if low else max(s.entropyCoefficientMin, self.coefficient - s.entropyStep)
+        )  # fmt: skip
+        return EntropyBonus(moved, entropy)
 
 
 @dataclass
@@ -73,15 +100,16 @@ def copies(values: list[Tensor] | list[torch.nn.Parameter]) -> Values:
     return [value.detach().clone() for value in values]
 
 
-def fresh_state(model: Sa2va) -> State:
+def fresh_state(model: Sa2va, settings: Settings) -> State:
     """State of a run's beginning; the model has the weights it starts with."""
     zeros = [torch.zeros_like(parameter.data) for parameter in model.trained]
-    return State(copies(model.trained), copies(model.trained), zeros, copies(zeros))
+    entropy = {loop: EntropyBonus(settings.entropyCoefficient) for loop in LOOPS}
+    return State(copies(model.trained), copies(model.trained), zeros, copies(zeros), entropy=entropy)
 
 
 def reached(model: Sa2va, loop: int, settings: Settings) -> list[bool]:
     """Whether a loop's loss may change each tensor."""
-    whole = loop == 1 or settings.loop2Reach == "all"
+    whole = loop != 2 or settings.loop2Reach == "all"
     return [whole or model.block_of(name) not in _LANGUAGE_BLOCKS for name in model.names]
 
 
@@ -189,12 +217,14 @@ def _loop_metrics(norms: dict[int, float], factors: dict[int, float], whole: flo
     """Norm of the loops' sum before any clip, and how large they are beside each other."""
     if len(norms) < 2:
         return whole, {}
+    own = {f"loop{loop}/grad_norm": n for loop, n in norms.items()}
+    own |= {f"loop{loop}/clip_factor": f for loop, f in factors.items()}
+    if len(norms) > 2:
+        return whole, own
     (a, b), (fa, fb) = norms.values(), factors.values()
     dot = (whole**2 - (a * fa) ** 2 - (b * fb) ** 2) / (2 * fa * fb)
     cosine = min(1.0, max(-1.0, dot / (a * b))) if a * b > 0 else 0.0
     norm = whole if fa == fb == 1 else math.sqrt(max(0.0, a * a + b * b + 2 * cosine * a * b))
-    own = {f"loop{loop}/grad_norm": n for loop, n in norms.items()}
-    own |= {f"loop{loop}/clip_factor": f for loop, f in factors.items()}
     return norm, own | {"grad_cosine": cosine}
 
 

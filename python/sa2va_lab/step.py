@@ -4,14 +4,18 @@ One dual-loop GRPO step over all processes: sample, partner, score, advantage, l
 A group belongs to process g mod world; what crosses processes is one gathering of rewards and one sum of gradients.
 """
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
+from .judge import judge_metrics
 from .loss import GroupScores, LossInputs, LossSettings, RewardGroup, as_array, group_scores, policy_loss
 from .philox import uniform
 from .play import Context, Live, play, reward_order
@@ -72,7 +76,10 @@ def _reward_group(context: Context, played: Played) -> RewardGroup:
 
 def _signed(context: Context, played: Played, scores: GroupScores) -> GroupScores:
     """In the control a coin turns the sign of a group's advantages."""
-    if not context.settings.shuffleRewards or uniform(context.address(played.loop, played.group, "shuffle").at(0)) < 0.5:
+    if (
+        not context.settings.shuffleRewards
+        or uniform(context.address(played.loop, played.group, "shuffle").at(0)) < 0.5
+    ):
         return scores
     return replace(scores, advantages=[-advantage if advantage else 0.0 for advantage in scores.advantages])
 
@@ -107,7 +114,7 @@ def _backward(context: Context, own: Live, settings: LossSettings, old: Grid | N
     loss = parts.loss
     for weight, value in extra.values():
         loss = loss + value * (weight / settings.groups)
-    torch.autograd.backward(loss * (s.loop1Weight if played.loop == 1 else s.loop2Weight))
+    torch.autograd.backward(loss * s.loop_weights[played.loop])
     played.auxiliary = {name: float(value.detach()) for name, (_, value) in extra.items()}
     total, policy, penalty = (float(value.detach()) for value in (loss, parts.policy, parts.kl_penalty))
     return Readback(total, policy, penalty, as_array(logps), as_array(entropies))
@@ -131,12 +138,15 @@ def grpo_step(context: Context, team: Team) -> Outcome:
     for loop in s.active_loops:
         with clock.phase("generate"):
             live[loop] = [play(context, loop, group) for group in team.own(s.groups)]
+            context.model.settle()
     with clock.phase("advantage"):
         sizes = _advantages(context, team, live)
         for own in live.values():
             _references(context, own)
+        context.model.settle()
     first: dict[tuple[int, int], Grid] = {}
     _later_passes(context, live, first)
+    context.model.settle()
     passes: dict[int, list[Metrics]] = {loop: [] for loop in live}
     updates: list[Update] = []
     records: list[Recorded] = []
@@ -154,15 +164,35 @@ def grpo_step(context: Context, team: Team) -> Outcome:
                 records += found
             everyone = [item.played for item in found]
             passes[loop].append(loop_metrics(loop, everyone, [item.readback for item in found], settings, turn == 0))
-            if s.entropyCoefficient != 0:
-                passes[loop][-1][f"loop{loop}/entropy_coef"] = s.entropyCoefficient
+            _follow_entropy(context, loop, found, passes[loop][-1])
             for group, readback in zip(own, seen, strict=True):
                 if turn < s.windows:
                     first[loop, group.played.group] = readback.logps
         with clock.phase("update"):
             updates.append(update(context.model, context.state, gradients, s, team))
     metrics = {name: value for own in passes.values() for name, value in over_passes(own).items()}
+    metrics |= judge_metrics([term for item in records for terms in item.played.terms for term in terms])
     return Outcome(metrics | updates[-1].metrics, records, updates, clock.seconds)
+
+
+def _follow_entropy(context: Context, loop: int, groups: list[Recorded], metrics: Metrics) -> None:
+    """Moves an adaptive entropy bonus by the mean entropy of what kept its policy term, and logs the bonus."""
+    s, state = context.settings, context.state
+    counted = [
+        item.readback.entropies[_kept_actions(item.readback.entropies, item.played.mask > 0.5, s.topEntropyQuantile)]
+        for item in groups
+    ]
+    values = np.concatenate(counted)
+    state.entropy[loop] = state.entropy[loop].after(float(values.mean()) if len(values) else math.nan, s)
+    if s.adaptiveEntropy or s.entropyCoefficient != 0:
+        metrics[f"loop{loop}/entropy_coef"] = state.entropy[loop].coefficient
+
+
+def _kept_actions(entropies: Grid, active: npt.NDArray[np.bool_], share: float) -> npt.NDArray[np.bool_]:
+    if share >= 1 or not active.any():
+        return active
+    threshold = float(np.quantile(entropies[active], 1 - share))
+    return np.asarray(active & (entropies >= threshold - 1e-6 * abs(threshold)))
 
 
 def _advantages(context: Context, team: Team, live: dict[int, list[Live]]) -> dict[int, tuple[float, int]]:
@@ -179,7 +209,7 @@ def _advantages(context: Context, team: Team, live: dict[int, list[Live]]) -> di
         scores = group_scores([item[2] for item in mine], context.settings)
         for own in groups:
             own.played.scores = _signed(context, own.played, scores[own.played.group])
-        longest = context.settings.maxNewTokens if loop == 1 else max([1, *(item[4] for item in mine)])
+        longest = context.settings.maxNewTokens if loop != 2 else max([1, *(item[4] for item in mine)])
         sizes[loop] = (sum(item[3] for item in mine), longest)
     return sizes
 
@@ -209,7 +239,8 @@ def _window_pass(
     """Backward passes of this process's groups of one accumulation window."""
     s, window = context.settings, _window(context, turn)
     own = [group for group in live if group.played.group in window]
-    settings = LossSettings(s, len(window), size[0] / s.windows, size[1])
+    bonus = context.state.entropy[loop].applied(s)
+    settings = LossSettings(s, len(window), size[0] / s.windows, size[1], bonus)
     seen = []
     for group in own:
         known = first.get((loop, group.played.group))

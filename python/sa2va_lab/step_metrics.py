@@ -201,7 +201,7 @@ def _clip_metrics(d: Diagnostics, seen: npt.NDArray[np.bool_], settings: LossSet
 
 
 def _over_start(played: Played) -> Metrics:
-    """Reward over what the starting weights would earn on the same row, from the same rollouts by importance weights."""
+    """Reward over what the starting weights would earn on the row, from the same rollouts by importance weights."""
     if played.reference is None or not played.from_start:
         return {}
     given = [n for n, reward in enumerate(played.rewards) if reward is not None]
@@ -248,7 +248,7 @@ def loop_metrics(
     }
     values: dict[str, list[float]] = {}
     for group in groups:
-        for term in (term for own in group.terms for term in own):
+        for term in (term for own in group.terms for term in own if term["value"] is not None):
             values.setdefault(term["name"], []).append(term["value"])
     for name, found in values.items():
         out |= {f"rewards/{name}/mean": mean(found), f"rewards/{name}/std": deviation(found)}

@@ -1,13 +1,32 @@
 """The processes of a run, by accelerate: who plays which group, and the one sum a step."""
 
+import os
 from typing import Any, TypeVar
 
 import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object
 from torch import Tensor
+from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
 
 T = TypeVar("T")
+
+
+def _join() -> None:
+    """
+    Joins the processes that torchrun has started, under a name of this attempt.
+
+    After a restart the launcher's store may still hold the addresses of the processes that ended.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1 or torch.distributed.is_initialized():
+        return
+    cuda = torch.cuda.is_available()
+    if cuda:
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    store, rank, world = next(iter(rendezvous("env://")))
+    own = PrefixStore(f"attempt-{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
+    torch.distributed.init_process_group("nccl" if cuda else "gloo", store=own, rank=rank, world_size=world)
 
 
 class Team:
@@ -15,6 +34,7 @@ class Team:
 
     def __init__(self) -> None:
         """Joins the group that torchrun or accelerate has started, if any; on a machine without a GPU it is gloo's."""
+        _join()
         # Without the flag a machine without a GPU makes every process a team of its own.
         self._accelerator: Any = Accelerator(cpu=not torch.cuda.is_available())
         self.rank: int = self._accelerator.process_index

@@ -9,6 +9,7 @@ from typing import Any
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from .errors import LabError
+from .pieces import PiecesTokenizer
 from .settings import Contract, Template
 
 # JavaScript's white space: what Python's \s has beside it, or lacks.
@@ -49,9 +50,12 @@ class Words:
             raise LabError(f"config.json names the template {name}, which scale/contract.json lacks")
         self.template: Template = contract.templates[name]
         self.wordings = contract.wordings
-        fast = (folder / "tokenizer.json").exists()
-        kind = PreTrainedTokenizerFast if fast else AutoTokenizer
-        self.tokenizer: Any = kind.from_pretrained(str(folder))
+        if (folder / "tokenizer.json").exists():
+            self.tokenizer: Any = PreTrainedTokenizerFast.from_pretrained(str(folder))
+        elif (folder / "tokenizer.model").exists():
+            self.tokenizer = PiecesTokenizer(folder)
+        else:
+            self.tokenizer = AutoTokenizer.from_pretrained(str(folder))
         self.context = self._id(_CONTEXT)
         self.seg = self._id("[SEG]")
         self.eos = self.tokenizer.eos_token_id
@@ -80,9 +84,7 @@ class Words:
             return self.encode(before + phrase + after)
         head, mark, lead = before.rpartition(">")
         tail, stop, rest = after.partition("<")
-        inner = self.tokenizer(
-            lead + phrase + tail, add_special_tokens=False, split_special_tokens=True
-        ).input_ids  # fmt: skip
+        inner = self.tokenizer.encode(lead + phrase + tail, add_special_tokens=False, split_special_tokens=True)
         return self.encode(head + mark) + list(inner) + self.encode(stop + rest)
 
     def _prompt(self, wording: str, tiles: int, tokens: int, cells: int, phrase: str = "") -> Prompt:
@@ -103,6 +105,13 @@ class Words:
         """The question for a caption of a region of `cells` visual tokens."""
         return self._prompt(self.wordings["caption"], tiles, tokens, cells)
 
+    def question_prompt(self, tiles: int, tokens: int, cells: int, question: str) -> Prompt:
+        """A question about a region of `cells` visual tokens. Raises LabError for one that is too long."""
+        made = self._prompt(self.wordings["question"], tiles, tokens, cells, plain_phrase(question))
+        if len(made.ids) > self.limit:
+            raise LabError(f"The question is longer than the model's context of {self.limit} tokens; nothing was asked")
+        return made
+
     def segment_prompt(self, tiles: int, tokens: int, phrase: str) -> tuple[Prompt, list[int], bool]:
         """The question for a mask, the forced answer up to [SEG], and whether the phrase was cut to the context."""
         answer = self.encode(self.wordings["answer"] + self.template.stop_words[0])
@@ -114,15 +123,14 @@ class Words:
         text = self._fitted(phrase, lambda text: len(made(text).ids) + len(answer))
         return made(text), answer, text != plain_phrase(phrase)
 
+    def caption_tokens(self, caption: str) -> list[int]:
+        """A caption of the data as it is, with the first stop word."""
+        return self._literal("", caption, self.template.stop_words[0])
+
     def caption_answer(self, caption: str, prompt: int) -> tuple[list[int], bool]:
         """A caption of the data with the first stop word, and whether it was cut to fit behind `prompt` tokens."""
-        stop = self.template.stop_words[0]
-
-        def made(text: str) -> list[int]:
-            return self._literal("", text, stop)
-
-        text = self._fitted(caption, lambda text: prompt + len(made(text)))
-        return made(text), text != plain_phrase(caption)
+        text = self._fitted(caption, lambda text: prompt + len(self.caption_tokens(text)))
+        return self.caption_tokens(text), text != plain_phrase(caption)
 
     def _fitted(self, caption: str, length: Callable[[str], int]) -> str:
         """The caption in one line, cut where its sequence is longer than the context."""

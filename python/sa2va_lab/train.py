@@ -61,11 +61,10 @@ def _segment(team: Team, step: int, dtype: str) -> dict[str, object]:
 def _store(run: OpenRun, step: int, outcome: Outcome, seconds: float, trained: int) -> None:
     """Rollouts, then the line of metrics and that of costs."""
     s, metrics = run.settings, dict(outcome.metrics)
-    weights = {1: s.loop1Weight, 2: s.loop2Weight}
     if "sft/loss" in metrics:
         metrics["loss"] = metrics["sft/loss"]
     else:
-        metrics["loss"] = sum(weights[loop] * metrics[f"loop{loop}/loss"] for loop in s.active_loops)
+        metrics["loss"] = sum(s.loop_weights[loop] * metrics[f"loop{loop}/loss"] for loop in s.active_loops)
     groups = s.accumulation * s.promptsPerStep if s.mode == "sft" else s.groups
     metrics["epoch"] = step * groups / trained
     metrics |= {f"time/{phase}": own for phase, own in outcome.seconds.items()} | {"step_time": seconds}
@@ -143,12 +142,17 @@ def main() -> int:
     parser.add_argument("--dtype", choices=list(DTYPES), help="of the frozen model; bf16 on a GPU, f32 elsewhere")
     parser.add_argument("--until", type=int, help="stops after this step with a checkpoint")
     parser.add_argument("--steps", type=int, help="changes the run's number of steps")
+    parser.add_argument("--shard", choices=["fsdp2"], help="splits the frozen language model over the processes")
+    parser.add_argument(
+        "--reward", type=Path, help="Python file with a function reward(rollout) in place of the custom reward"
+    )
     given = parser.parse_args()
+    split = given.shard == "fsdp2"
     team = Team()
     stop = Stop()
     dtype = given.dtype or ("bf16" if team.device.type == "cuda" else "f32")
     try:
-        run = open_run(given.run, given.model, given.shards, dtype, team.device)
+        run = open_run(given.run, given.model, given.shards, dtype, team, reward=given.reward, shard=split)
         if run.settings.groups < team.world:
             raise LabError(f"A step plays {run.settings.groups} groups a loop; {team.world} processes are too many")
         if given.steps is not None:

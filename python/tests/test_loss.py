@@ -8,7 +8,7 @@ import torch
 
 from sa2va_lab.errors import LabError
 from sa2va_lab.loss import LossInputs, LossSettings, RewardGroup, group_scores, policy_loss, spread_of
-from sa2va_lab.settings import COSTS, GAINS, Settings, parse_settings
+from sa2va_lab.settings import COSTS, GAINS, LOOPS, Settings, parse_settings
 
 TEXTS = {
     "mode": "rl", "loops": "both", "bestMetric": "reward", "smallRegions": "force", "objective": "grpo",
@@ -16,7 +16,9 @@ TEXTS = {
     "scaleRewards": "group", "advantageBaseline": "mean", "rewardAggregation": "sum_then_normalize",
     "maskPolicy": "field", "noiseUnit": "relative", "loop2Reach": "all", "maskAnchor": "none", "iouShape": "plain",
     "missingVerdict": "drop", "leakWords": "", "userReward": "", "judge": "off", "schedule": "constant",
-    "clipScope": "loop",
+    "clipScope": "loop", "featureStorage": "f32", "likelihoodJudge": "partner",
+    "judgeUrl": "", "judgeModel": "", "judgeRange": "raw", "judgeQuestionsPrompt": "", "judgeAnswersPrompt": "",
+    "judgeDlcPrompt": "", "judgeWritten": "",
 }  # fmt: skip
 
 
@@ -25,11 +27,18 @@ def defaults() -> dict[str, object]:
     given: dict[str, object] = {
         field.name: TEXTS.get(field.name, 0) for field in fields(Settings) if field.name != "weights"
     }
-    for loop in (1, 2):
+    for loop in LOOPS:
         for term in (*GAINS, *COSTS):
             given[f"loop{loop}{term.capitalize()}{'Cost' if term in COSTS else ''}"] = 0
     sizes = {"steps": 9, "promptsPerStep": 2, "accumulation": 1, "iterations": 1, "topEntropyQuantile": 1}
-    return given | sizes | {"epsilonLow": 0.2, "epsilonHigh": 0.2, "advantageEps": 1e-4, "klClamp": True}
+    texts = {"judgeProvider": "server"}
+    return (
+        given
+        | sizes
+        | texts
+        | {"loraDropout": 0}
+        | {"epsilonLow": 0.2, "epsilonHigh": 0.2, "advantageEps": 1e-4, "klClamp": True}
+    )
 
 
 def settings(**change: object) -> Settings:

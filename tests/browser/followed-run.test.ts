@@ -9,6 +9,7 @@ import { type OpenPage, openPage, show } from "../support/page.ts";
 import { python } from "../support/tools.ts";
 
 const RECORDED = join(root, "public", "pocket", "recorded");
+const LATER = "step-000005.arrow";
 const needed = await python("-c", "import http.server");
 if (needed.code !== 0) console.warn("Skipped: no Python; set PYTHON to one");
 
@@ -26,6 +27,10 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
     const [name] = (await readdir(RECORDED)).filter((entry) => !entry.includes("."));
     run = join(scratch, "run");
     await cp(join(RECORDED, name as string), run, { recursive: true });
+    await cp(join(run, "rollouts", LATER), join(scratch, LATER));
+    for (const name of await readdir(join(run, "rollouts"))) {
+      if (name !== "step-000001.arrow") await rm(join(run, "rollouts", name));
+    }
     // Another id than the recorded run that the page has anyway.
     const manifest = JSON.parse(await readFile(join(run, "run.json"), "utf8")) as object;
     await writeFile(join(run, "run.json"), JSON.stringify({ ...manifest, id: "far-1", title: "Far away" }));
@@ -69,8 +74,30 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
     await open(token);
     const screen = lab.page.getByTestId("screen-train");
     await screen.getByText("computed on another machine, 3 steps so far, read-only here").waitFor();
-    await writeFile(join(run, "metrics.jsonl"), `${lines.join("\n")}\n`);
+    const whole = `${lines.join("\n")}\n`;
+    // Half of the last line: a step more, and no error.
+    await writeFile(join(run, "metrics.jsonl"), whole.slice(0, -40));
+    await screen.getByText("computed on another machine, 4 steps so far").waitFor();
+    await writeFile(join(run, "metrics.jsonl"), whole);
     await screen.getByText("computed on another machine, 5 steps so far").waitFor();
+    expect(await screen.getByText("Cannot read this run").count()).toBe(0);
     expect(lab.page.url()).not.toContain(token);
+  });
+
+  it("shows rollouts that arrive while it is looked at", async () => {
+    await show(lab.page, { screen: "rollouts", run: "far-1" });
+    const head = lab.page.getByTestId("screen-rollouts").locator("header");
+    await head.getByText("step 1", { exact: true }).waitFor();
+    await cp(join(scratch, LATER), join(run, "rollouts", LATER));
+    await head.getByText("step 5", { exact: true }).waitFor();
+  });
+
+  it("keeps what it showed when the server is gone, and says so in one sentence", async () => {
+    await show(lab.page, { screen: "train", run: "far-1" });
+    server.removeAllListeners("exit");
+    server.kill();
+    const screen = lab.page.getByTestId("screen-train");
+    await screen.getByText(/^Cannot read this run: .*did not answer: it is not running/).waitFor();
+    await screen.getByText("computed on another machine, 5 steps so far").waitFor();
   });
 });

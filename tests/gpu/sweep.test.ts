@@ -54,7 +54,10 @@ describe("a sweep", () => {
     scratch = await mkdtemp(join(tmpdir(), "lab-sweep-"));
     await writeFile(join(scratch, "sweep.json"), JSON.stringify(SWEEP));
     first = await interrupted();
-    second = await tool("sweep", words());
+    // Gone on with by a command line of a file, as a job would be sent to another machine.
+    const line = `echo "sent to {folder}" >> "${join(scratch, "sent")}" && "${process.execPath}" --import tsx scripts/train.ts {words}`;
+    await writeFile(join(scratch, "commands"), `# one place\n${line}\n`);
+    second = await tool("sweep", [...words(), "--commands", join(scratch, "commands")]);
   });
 
   afterAll(async () => rm(scratch, { recursive: true, force: true }));
@@ -71,6 +74,8 @@ describe("a sweep", () => {
     expect(second.err).toMatch(/run-s1 resumes loop2-/);
     expect(second.err).toContain("run-s2 starts");
     expect(readdirSync(runsOf("run-s1"))).toHaveLength(1);
+    const sent = readFileSync(join(scratch, "sent"), "utf8").trim().split("\n");
+    expect(sent).toEqual(["run-s1", "run-s2"].map((job) => `sent to ${join(out(), "jobs", job)}`));
   });
 
   it("takes the evaluation of the start over from the first seed, which is what the second would compute", async () => {

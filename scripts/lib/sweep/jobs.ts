@@ -64,7 +64,8 @@ export async function runBuild(build: SweepBuild, signal: AbortSignal): Promise<
 
 /**
  * Trains a job to its end; its output goes to `train.log` in its folder.
- * @param first run folder whose evaluation of the start is taken over; undefined computes it
+ * @param how `first`: run folder whose evaluation of the start is taken over, undefined computes it; `place`: command
+ * line that gets the job, null runs it here
  * @returns the exit code of the process, null when the signal ended it
  */
 export async function runJob(
@@ -72,7 +73,7 @@ export async function runJob(
   plan: SweepPlan,
   job: SweepJob,
   state: Exclude<JobState, { at: "done" }>,
-  first: string | undefined,
+  { first, place }: { readonly first: string | undefined; readonly place: string | null },
   signal: AbortSignal,
 ): Promise<number | null> {
   const folder = jobFolder(out, job);
@@ -92,7 +93,9 @@ export async function runJob(
     "--out",
     jobRuns(out, job),
   ];
-  return await runScript("train", words, join(folder, "train.log"), signal);
+  const log = join(folder, "train.log");
+  if (place === null) return await runScript("train", words, log, signal);
+  return await runLine(place, { folder, runs: jobRuns(out, job), words }, log, signal);
 }
 
 /** @param log file that the output is added to; the terminal where null */
@@ -102,9 +105,32 @@ function runScript(
   log: string | null,
   signal: AbortSignal,
 ): Promise<number | null> {
+  return runProcess(process.execPath, ["--import", "tsx", join(root, "scripts", `${name}.ts`), ...words], log, signal);
+}
+
+/** Gives a job to a command line. */
+function runLine(
+  line: string,
+  job: { readonly folder: string; readonly runs: string; readonly words: readonly string[] },
+  log: string,
+  signal: AbortSignal,
+): Promise<number | null> {
+  // As arguments of the shell, so that no name in a path or setting is read as a command.
+  const text = line.replaceAll("{words}", '"$@"').replaceAll("{folder}", '"$JOB"').replaceAll("{runs}", '"$RUNS"');
+  const env = { JOB: job.folder, RUNS: job.runs };
+  return runProcess("/bin/sh", ["-c", text, "sh", ...job.words], log, signal, env);
+}
+
+function runProcess(
+  command: string,
+  program: readonly string[],
+  log: string | null,
+  signal: AbortSignal,
+  env: Readonly<Record<string, string>> = {},
+): Promise<number | null> {
   return new Promise((done, failed) => {
-    const program = ["--import", "tsx", join(root, "scripts", `${name}.ts`), ...words];
-    const child = spawn(process.execPath, program, {
+    const child = spawn(command, program, {
+      env: { ...process.env, ...env },
       cwd: root,
       // A separate process group: an interrupt from the terminal reaches it once, through the signal.
       detached: true,

@@ -8,13 +8,14 @@ import { SETTINGS } from "../config/table.ts";
 import type { RegionSet } from "../data/region-set.ts";
 import { LabError } from "../errors.ts";
 import { STREAM } from "../gpu/random.ts";
+import { DEFAULT_PROMPTS } from "../rewards/judge/questions/prompts.ts";
 import { completeCheckpoints } from "../runs/checkpoint/checkpoint-folder.ts";
 import { EVAL_DRAWS, EVAL_SEED, EVAL_STREAM } from "../runs/evaluation-draws.ts";
 import { VERSION } from "../runs/manifest.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
 import { storedRunRows } from "../runs/run-rows.ts";
 import { stepName } from "../runs/step-name.ts";
-import { REFERRING_WORDING, REGION_CAPTION_WORDING, SEG_ANSWER } from "../text/prompt.ts";
+import { QUESTION_WORDING, REFERRING_WORDING, REGION_CAPTION_WORDING, SEG_ANSWER } from "../text/prompt.ts";
 import { TEMPLATES } from "../text/template.ts";
 import { type ExportFile, type ExportFiles, wholeFile } from "./export-file.ts";
 import { launchFiles } from "./scale-launch.ts";
@@ -91,12 +92,18 @@ export function contract(): Readonly<Record<string, unknown>> {
     return [name, { before, after, stopWords, bos }];
   });
   return {
-    format: "sa2va-lab-scale/1",
+    format: "sa2va-lab-scale/2",
     version: VERSION,
-    wordings: { caption: REGION_CAPTION_WORDING, segment: REFERRING_WORDING, answer: SEG_ANSWER },
+    wordings: {
+      caption: REGION_CAPTION_WORDING,
+      segment: REFERRING_WORDING,
+      question: QUESTION_WORDING,
+      answer: SEG_ANSWER,
+    },
     templates: Object.fromEntries(templates),
     streams: STREAM,
     evaluation: { seed: EVAL_SEED, stream: EVAL_STREAM, draws: EVAL_DRAWS },
+    judge: DEFAULT_PROMPTS,
     defaults: Object.fromEntries(Object.entries(SETTINGS).map(([name, setting]) => [name, setting.default])),
   };
 }
@@ -104,9 +111,10 @@ export function contract(): Readonly<Record<string, unknown>> {
 /** One line a row, in the order of the data set: all that must be known of it but its picture. */
 function rowLines(set: RegionSet): string {
   const columns = new Map(set.files.map(({ name, roles }) => [name, roles?.image ?? ""]));
-  const lines = set.summaries.map(({ id, imageId, file, row, width, height, caption, mask }) =>
-    JSON.stringify({ id, imageId, file, row, column: columns.get(file), width, height, caption, mask: mask.counts }),
-  );
+  const lines = set.summaries.map(({ id, imageId, file, row, width, height, caption, mask, questions }) => {
+    const place = { id, imageId, file, row, column: columns.get(file), width, height };
+    return JSON.stringify({ ...place, caption, mask: mask.counts, questions });
+  });
   return lines.map((line) => `${line}\n`).join("");
 }
 

@@ -9,6 +9,16 @@ import { LabError } from "../errors.ts";
 import { folderStore } from "./folder-store.ts";
 import { comparePaths, isBelow, missingFile, type RunStore, type StoredFile } from "./store.ts";
 
+/** Bytes before the known end of a growing file that are read again, to notice a file that was rewritten. */
+const OVERLAP = 256;
+
+interface Answer {
+  readonly status: number;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Null where the server gives none. */
+  readonly tag: string | null;
+}
+
 /**
  * @param baseUrl of the server, with a slash at its end
  * @param token sent as a bearer token; "" for none. It is kept here alone
@@ -21,22 +31,42 @@ export async function addressStore(
   fetcher: typeof fetch = fetch,
 ): Promise<{ readonly store: RunStore; readonly runId: string }> {
   const headers: Record<string, string> = token === "" ? {} : { Authorization: `Bearer ${token}` };
-  const get = async (name: string): Promise<Uint8Array<ArrayBuffer>> => {
-    const response = await fetcher(baseUrl + name, { headers, cache: "no-store", redirect: "error" }).catch(
-      (cause: unknown) => {
-        throw new LabError(
-          "network",
-          `${baseUrl} did not answer; is the server running, and does it allow this page?`,
-          {
-            subject: baseUrl,
-            cause,
-          },
-        );
-      },
-    );
-    if (response.status === 401) throw refused(baseUrl, "asks for the token that it printed when it started");
-    if (!response.ok) throw refused(baseUrl, `answered ${response.status} to ${name}`);
-    return new Uint8Array(await response.arrayBuffer());
+  const lost = (what: string, cause: unknown): LabError =>
+    new LabError("network", `${baseUrl} ${what}; what was read before is kept`, { subject: baseUrl, cause });
+  const ask = async (name: string, more: Record<string, string> = {}): Promise<Answer> => {
+    let response: Response;
+    try {
+      const init: RequestInit = { headers: { ...headers, ...more }, cache: "no-store", redirect: "error" };
+      response = await fetcher(baseUrl + name, init);
+    } catch (cause) {
+      throw lost("did not answer: it is not running, or does not allow this page", cause);
+    }
+    const { status } = response;
+    if (status === 401) throw refused(baseUrl, "asks for the token that it printed when it started");
+    if (!response.ok && status !== 304 && status !== 416) throw refused(baseUrl, `answered ${status} to ${name}`);
+    try {
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      return { status, bytes, tag: response.headers.get("etag") };
+    } catch (cause) {
+      throw lost(`closed the connection while it sent ${name}`, cause);
+    }
+  };
+  const get = async (name: string) => (await ask(name)).bytes;
+  const grown = new Map<string, Answer>();
+  /** A file that grows: only what came after the last read is fetched, and the whole file where its end has changed. */
+  const tail = async (name: string): Promise<Uint8Array<ArrayBuffer>> => {
+    const before = grown.get(name);
+    let now: Answer;
+    if (before === undefined || before.tag === null || before.bytes.length === 0) now = await ask(name);
+    else {
+      const from = Math.max(0, before.bytes.length - OVERLAP);
+      const more = await ask(name, { Range: `bytes=${from}-`, "If-None-Match": before.tag });
+      if (more.status === 304) return before.bytes;
+      const fits = more.status === 206 && startsWith(more.bytes, before.bytes.subarray(from));
+      now = fits ? { ...more, bytes: joined(before.bytes.subarray(0, from), more.bytes) } : await ask(name);
+    }
+    grown.set(name, now);
+    return now.bytes;
   };
   const json = async (name: string): Promise<unknown> => {
     try {
@@ -56,13 +86,12 @@ export async function addressStore(
   };
   const read = async (path: string): Promise<Uint8Array<ArrayBuffer>> => {
     if (!path.startsWith(`${runId}/`)) throw missingFile(path);
-    return await get(
-      path
-        .slice(runId.length + 1)
-        .split("/")
-        .map(encodeURIComponent)
-        .join("/"),
-    );
+    const name = path
+      .slice(runId.length + 1)
+      .split("/")
+      .map(encodeURIComponent)
+      .join("/");
+    return await (name.endsWith(".jsonl") ? tail(name) : get(name));
   };
   const { write, append, remove, usage } = folderStore(folderOf(new Map()));
   const store: RunStore = {
@@ -79,10 +108,21 @@ export async function addressStore(
   return { store, runId };
 }
 
+function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {
+  return bytes.length >= start.length && start.every((byte, at) => byte === bytes[at]);
+}
+
+function joined(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(a.length + b.length);
+  whole.set(a);
+  whole.set(b, a.length);
+  return whole;
+}
+
 function isFile(value: unknown): value is StoredFile {
   return isRecord(value) && typeof value.path === "string" && typeof value.size === "number";
 }
 
 function refused(baseUrl: string, what: string): LabError {
-  return new LabError("bad-input", `${baseUrl} ${what}; nothing was opened`, { subject: baseUrl });
+  return new LabError("bad-input", `${baseUrl} ${what}; nothing was changed`, { subject: baseUrl });
 }

@@ -1,17 +1,24 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
 import { openNodeRows, POCKET_SHARDS } from "../../../scripts/lib/node-rows.ts";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
+import { weightKey } from "../../../src/engine/config/groups/reward-weights.ts";
+import { SETTINGS } from "../../../src/engine/config/table.ts";
 import { rowsHash } from "../../../src/engine/data/open-rows.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { contract, scaleOutFiles } from "../../../src/engine/export/scale-out.ts";
+import { TERMS } from "../../../src/engine/rewards/terms/registry.ts";
+import { LOOP_IDS } from "../../../src/engine/rl/loops/abouts.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { python } from "../../support/tools.ts";
 import { manifest } from "../runs/sample-run.ts";
 
+/** Without a judge its other settings have no effect. */
+const JUDGED = { judge: "questions" };
 const text = (bytes: Uint8Array | undefined): string => new TextDecoder().decode(bytes);
 
 async function exportable() {
@@ -51,6 +58,84 @@ test("what cannot be taken on is refused", async () => {
   await expect(made({ step: 4 })).rejects.toThrow(/no checkpoint of step 4/);
   const other = await openRegionSet(memoryFolder({}));
   await expect(made({ set: other })).rejects.toThrow(/has other rows/);
+});
+
+/** What the package says of settings that change nothing there, that it refuses, and which choices it knows. */
+interface Known {
+  readonly tab: readonly string[];
+  readonly refused: Readonly<Record<string, string>>;
+  readonly choices: Readonly<Record<string, readonly string[]>>;
+}
+const PACKAGE = join(root, "python", "sa2va_lab");
+const KNOWN = JSON.parse(readFileSync(join(PACKAGE, "settings.json"), "utf8")) as Known;
+const SOURCES = readdirSync(PACKAGE).filter((name) => name.endsWith(".py"));
+const source = (name: string): string => readFileSync(join(PACKAGE, name), "utf8");
+
+test("the Python package knows every setting of the table", () => {
+  const own = /class Settings:([\s\S]*?)\n {4}weights:/.exec(source("settings.py"))?.[1] ?? "";
+  const runs = [...own.matchAll(/^ {4}(\w+): /gm)].map(([, name]) => name as string);
+  const rest =
+    SOURCES.filter((name) => name !== "settings.py")
+      .map(source)
+      .join("\n") + source("settings.py").replace(own, "");
+  const unread = runs.filter((name) => !new RegExp(`\\.${name}\\b`).test(rest));
+  expect(unread, "fields of class Settings in python/sa2va_lab/settings.py that nothing reads").toEqual([]);
+  const terms = LOOP_IDS.flatMap((loop) => TERMS.map((term): string => weightKey(loop, term)));
+  const known = [...runs, ...terms, ...KNOWN.tab, ...Object.keys({ ...KNOWN.refused, ...KNOWN.choices })];
+  expect(
+    known.filter((name) => !(name in SETTINGS)),
+    "settings that the table no longer has",
+  ).toEqual([]);
+  const unknown = Object.keys(SETTINGS).filter((name) => !known.includes(name));
+  const advice =
+    "settings that python/ does not know: run them (a field of class Settings in python/sa2va_lab/settings.py, and the " +
+    'code that reads it), or add them to "refused" in python/sa2va_lab/settings.json with the reason, or to "tab" there ' +
+    "if they change no number of a run. A new choice of a known setting is refused by itself until it stands under " +
+    '"choices"';
+  expect(unknown, advice).toEqual([]);
+});
+
+const PARSE = `
+import json, sys
+from sa2va_lab.errors import LabError
+from sa2va_lab.settings import parse_settings
+said = {}
+given = json.loads(sys.argv[1])
+for label, change in given["changes"].items():
+    try:
+        parse_settings(change, given["defaults"])
+        said[label] = None
+    except LabError as refused:
+        said[label] = str(refused)
+print(json.dumps(said))
+`;
+const interpreter = await python("-c", "import sys; sys.exit(sys.version_info < (3, 10))");
+test.skipIf(interpreter.code !== 0)("a setting is run, or refused by one sentence that names it", async () => {
+  const changes: Record<string, Record<string, unknown>> = {};
+  for (const [name, setting] of Object.entries(SETTINGS)) {
+    if (setting.kind === "choice") {
+      for (const { value } of setting.choices) changes[`${name}=${value}`] = { ...JUDGED, [name]: value };
+    } else if (setting.kind === "flag") changes[name] = { [name]: !setting.default };
+    else if (setting.kind === "text") changes[name] = { [name]: "something" };
+    else changes[name] = { [name]: setting.default === setting.max ? setting.min : setting.max };
+  }
+  process.env.PYTHONPATH = [join(root, "python"), process.env.PYTHONPATH ?? ""].filter((part) => part !== "").join(":");
+  const done = await python("-c", PARSE, JSON.stringify({ defaults: contract().defaults, changes }));
+  expect(done.code, done.err).toBe(0);
+  const said = JSON.parse(done.out) as Record<string, string | null>;
+  const refused = Object.entries(said).filter((entry): entry is [string, string] => entry[1] !== null);
+  for (const [label, sentence] of refused) expect(sentence).toContain(label.replace(/^loop\dUser$/, "userReward"));
+  const names = refused.map(([label]) => label);
+  expect(names).toEqual(
+    expect.arrayContaining(["loraDropout", "judgeProvider=webllm", "judgeProvider=chrome", "loop1User"]),
+  );
+  const choices = Object.entries(KNOWN.choices).flatMap(([name, own]) => own.map((value) => `${name}=${value}`));
+  expect(
+    choices.filter((label) => said[label] !== null),
+    "choices that are listed and not run, or not there",
+  ).toEqual([]);
+  // What stands in the lists is refused, and not much else.
+  expect(names.length).toBeLessThan(Object.keys(KNOWN.refused).length + 14);
 });
 
 const needed = await python("-c", "import pytest, torch, pyarrow, nltk");

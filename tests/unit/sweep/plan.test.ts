@@ -1,9 +1,31 @@
-import { readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
+import { readCommands } from "../../../scripts/lib/sweep/commands.ts";
 import { readSweepFile } from "../../../scripts/lib/sweep/sweep-file.ts";
 import { sweepPlan } from "../../../src/engine/sweep/plan.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "lab-commands-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe("a file of command lines", () => {
+  const lines = (text: string): string[] => {
+    writeFileSync(join(folder, "commands"), text);
+    return readCommands(join(folder, "commands"));
+  };
+  it("has a place a line, without comments", () => {
+    expect(lines("# here\nssh a run {words}\n\n  sh job.sh {folder}  \n")).toEqual([
+      "ssh a run {words}",
+      "sh job.sh {folder}",
+    ]);
+  });
+  it.each([
+    ["", /has no command line; nothing was started$/],
+    ["{words}\necho\n", /line 2 has neither \{words\} nor \{folder\}/],
+  ])("%j is refused", (text, sentence) => expect(() => lines(text)).toThrow(sentence));
+});
 
 const silent = (): void => undefined;
 const plan = (content: Record<string, unknown>) => sweepPlan({ title: "t", seeds: [1], ...content }, "s.yaml", silent);

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from "react";
+import { toLabError } from "../../../engine/errors.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import type { GroupRecord, LoopId } from "../../../engine/runs/records.ts";
 import { lab, report } from "../../clients/lab.ts";
@@ -39,7 +40,12 @@ const FOLLOW_MS = 3000;
 interface Stored {
   readonly manifest: RunManifest | null;
   readonly steps: readonly number[];
+  /** Why the newest read of a followed run failed; its last state stays in view. */
+  readonly lost?: string;
 }
+
+/** The last state of each followed run. */
+const lastRead = new Map<string, Stored>();
 
 const NO_GROUPS: readonly GroupRecord[] = [];
 
@@ -68,15 +74,23 @@ export function useViewedRun(): ViewedRun | null {
   const stored = useAsync(
     runId,
     async (id, signal): Promise<Stored> => {
-      const { run, metrics, groupSteps } = await lab().data.run(id);
-      if (!signal.aborted) (live ? fillMetrics : replaceMetrics)(id, metrics);
-      return { manifest: run.manifest, steps: groupSteps };
+      try {
+        const { run, metrics, groupSteps } = await lab().data.run(id);
+        if (!signal.aborted) (live ? fillMetrics : replaceMetrics)(id, metrics);
+        const stored = { manifest: run.manifest, steps: groupSteps };
+        if (followed) lastRead.set(id, stored);
+        return stored;
+      } catch (thrown) {
+        const before = lastRead.get(id);
+        if (!followed || before === undefined) throw thrown;
+        return { ...before, lost: toLabError(thrown).message };
+      }
     },
     [live, otherTabs, reads],
   );
   const { value: known, loading } = stored;
   // The folder of a new run may not exist yet; its groups come from the page.
-  const problem = live ? null : stored.problem;
+  const problem = live ? null : (stored.problem ?? known?.lost ?? null);
 
   return useMemo(() => {
     if (runId === null) return null;

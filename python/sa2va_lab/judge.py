@@ -1,0 +1,356 @@
+"""A judge behind an OpenAI-compatible address: verdicts on captions, under the run's limits and with its cache."""
+
+import json
+import os
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from .errors import LabError
+from .questions import (
+    JudgeFailure,
+    Question,
+    answer_schema,
+    choice_text,
+    fill,
+    parse_answer,
+    plain_caption,
+    prepared_questions,
+    question_schema,
+    question_text,
+    read_letters,
+    read_questions,
+    scored,
+)
+from .settings import Settings
+
+T = TypeVar("T")
+KEY = "SA2VA_LAB_JUDGE_KEY"
+_DLC_TOKENS = 300
+_WAIT, _LONGEST_WAIT, _LONGEST_ASKED = 0.5, 30.0, 120.0
+_KINDS = {401: "bad-key", 403: "bad-key", 404: "no-model", 408: "timeout", 429: "rate-limited"}
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+@dataclass
+class _Asked:
+    """Requests of one verdict."""
+
+    calls: int = 0
+    hits: int = 0
+    seconds: float = 0.0
+    cost: float = 0.0
+    raw: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Server:
+    """One model behind an address; what it refuses is left out from then on."""
+
+    url: str
+    model: str
+    timeout: float
+    key: str = ""
+    form: str = "json_schema"
+    limit: str = "max_tokens"
+    steady: bool = True
+
+    @property
+    def base(self) -> str:
+        """Address of the interface, with its query."""
+        parts = urlsplit(self.url.strip())
+        if parts.scheme not in ("http", "https") or parts.username or parts.password:
+            raise LabError(f"judgeUrl {self.url} is no plain web address such as http://localhost:11434/v1")
+        path = parts.path.rstrip("/").removesuffix("/chat/completions").rstrip("/") or "/v1"
+        return f"{parts.scheme}://{parts.netloc}{path}"
+
+    def _send(self, end: str, body: dict[str, Any] | None) -> Any:
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
+        query = urlsplit(self.url.strip()).query
+        data = None if body is None else _compact(body).encode()
+        asked = urllib.request.Request(f"{self.base}{end}{'?' + query if query else ''}", data, headers)
+        try:
+            with urllib.request.urlopen(asked, timeout=self.timeout) as answer:
+                return json.loads(answer.read(2**22))
+        except urllib.error.HTTPError as cause:
+            text = cause.read(4096).decode(errors="replace").replace(self.key or "\0", "[key]")
+            kind = "server" if cause.code >= 500 else _KINDS.get(cause.code, "bad-request")
+            wait = cause.headers.get("Retry-After", "")
+            seconds = float(wait) if wait.replace(".", "", 1).isdigit() else None
+            raise JudgeFailure(kind, f"The judge answered with status {cause.code}", text, seconds) from cause
+        except TimeoutError as cause:
+            raise JudgeFailure("timeout", f"The judge did not answer within {self.timeout:g} s") from cause
+        except ValueError as cause:
+            raise JudgeFailure("not-json", "The judge's answer is not JSON") from cause
+        except OSError as cause:
+            raise JudgeFailure("unreachable", f"The judge gave no whole answer: {cause}") from cause
+
+    def first_model(self) -> str:
+        """The first model that the server lists; servers without a list accept any name."""
+        try:
+            return str(self._send("/models", None)["data"][0]["id"])
+        except (JudgeFailure, LookupError, TypeError):
+            return "default"
+
+    def complete(
+        self, messages: list[dict[str, str]], schema: dict[str, Any] | None, most: int
+    ) -> tuple[str, bool, Any]:
+        """A reply at temperature 0, whether it was cut, and the tokens counted. Raises JudgeFailure."""
+        while True:
+            used = (self.form, self.limit, self.steady)
+            body: dict[str, Any] = {"model": self.model, "messages": messages, self.limit: most}
+            body |= {"temperature": 0, "top_p": 1, "seed": 0} if self.steady else {}
+            body["stream"] = False
+            if schema is not None and self.form == "json_object":
+                body["response_format"] = {"type": "json_object"}
+            elif schema is not None and self.form == "json_schema":
+                named = {"name": "verdict", "strict": True, "schema": schema}
+                body["response_format"] = {"type": "json_schema", "json_schema": named}
+            try:
+                answer = self._send("/chat/completions", body)
+            except JudgeFailure as failure:
+                if failure.kind != "bad-request" or not self._adapt(used, failure.raw, schema is not None):
+                    raise
+                continue
+            try:
+                first = answer["choices"][0]
+                text = first["message"]["content"]
+            except (LookupError, TypeError) as cause:
+                raise JudgeFailure("wrong-form", "The judge's answer holds no reply", _compact(answer)) from cause
+            if not isinstance(text, str):
+                raise JudgeFailure("wrong-form", "The judge's answer holds no reply", _compact(answer))
+            return text, first.get("finish_reason") in ("length", "content_filter"), answer.get("usage") or {}
+
+    def _adapt(self, used: tuple[str, str, bool], refusal: str, structured: bool) -> bool:
+        """Leaves out what the server refuses; whether a repeat makes sense."""
+        if used != (self.form, self.limit, self.steady):
+            return True
+        if self.limit == "max_tokens" and "max_completion_tokens" in refusal:
+            self.limit = "max_completion_tokens"
+        elif self.steady and any(word in refusal for word in ("temperature", "top_p", "'seed'", '"seed"')):
+            self.steady = False
+        elif structured and self.form != "none":
+            self.form = "json_object" if self.form == "json_schema" else "none"
+        else:
+            return False
+        return True
+
+
+class CaptionJudge:
+    """Terms named judge; without a verdict the value is None, never 0."""
+
+    def __init__(self, settings: Settings, prompts: dict[str, str], replies: Path, share: int = 1) -> None:
+        """`replies` caches for all runs; `share` processes divide the budget. Raises LabError without an address."""
+        s = settings
+        if not s.judgeUrl.strip():
+            raise LabError("judge is on, but judgeUrl is empty; set the address of a server or turn the judge off")
+        own = {"questions": s.judgeQuestionsPrompt, "answers": s.judgeAnswersPrompt, "dlc": s.judgeDlcPrompt}
+        self._prompts = {name: own[name] or prompts[name] for name in own}
+        self._s, self._share, self._path = s, share, replies
+        text = _compact([self._prompts[name] for name in ("questions", "answers", "dlc")])
+        self._version = sha256(text.encode()).hexdigest()[:16]
+        self._server = Server(s.judgeUrl, s.judgeModel.strip(), s.judgeTimeout, os.environ.get(KEY, ""))
+        self._server.model = self._server.model or self._server.first_model()
+        self._written = prepared_questions(s.judgeWritten) if s.judge == "dlc" else None
+        self._pool = ThreadPoolExecutor(s.judgeParallel)
+        self._lock = threading.Lock()
+        self._calls, self._cost, self._cache = 0, 0.0, self._stored()
+
+    def _stored(self) -> dict[str, str]:
+        """Replies of earlier runs; a line that was cut is skipped."""
+        found: dict[str, str] = {}
+        if self._path.exists():
+            for line in self._path.read_text(encoding="utf-8").split("\n"):
+                try:
+                    entry = json.loads(line)
+                    found[entry["key"]] = entry["reply"]
+                except (ValueError, LookupError, TypeError):
+                    continue
+        return found
+
+    def _reserve(self) -> None:
+        s = self._s
+        with self._lock:
+            if s.judgeMaxCalls > 0 and self._calls >= max(1, s.judgeMaxCalls // self._share):
+                raise JudgeFailure(
+                    "budget", f"The judge's budget of {s.judgeMaxCalls} calls is used up; raise it to go on"
+                )
+            if s.judgeMaxCost > 0 and self._cost * self._share >= s.judgeMaxCost:
+                raise JudgeFailure("budget", f"The judge's budget of {s.judgeMaxCost:g} is spent; raise it to go on")
+            self._calls += 1
+
+    def _ask(self, asked: _Asked, messages: list[dict[str, str]], schema: Any, most: int) -> tuple[str, bool]:
+        """A reply, with repeats after failures that may pass."""
+        s = self._s
+        for repeat in range(s.judgeRetries + 1):
+            self._reserve()
+            asked.calls += 1
+            began = time.monotonic()
+            try:
+                text, cut, usage = self._server.complete(messages, schema, most)
+            except JudgeFailure as failure:
+                last = repeat == s.judgeRetries or (failure.kind == "timeout" and repeat >= 1)
+                if last or not failure.passing or (failure.wait or 0) > _LONGEST_ASKED:
+                    raise
+                time.sleep(failure.wait if failure.wait is not None else min(_LONGEST_WAIT, _WAIT * 2**repeat))
+                continue
+            finally:
+                asked.seconds += time.monotonic() - began
+            sent = sum(len(message["content"]) for message in messages)
+            price = usage.get("prompt_tokens", sent / 2) * s.judgePromptPrice
+            cost = (price + usage.get("completion_tokens", len(text) / 2) * s.judgeReplyPrice) / 1e6
+            asked.cost += cost
+            with self._lock:
+                self._cost += cost
+            return text, cut
+        raise AssertionError("unreachable")
+
+    def _reply(self, asked: _Asked, content: str, schema: Any, most: int, read: Callable[[str, bool], T]) -> T:
+        """A reply that `read` accepts, from the cache or the model, which is told once what was wrong."""
+        messages = [{"role": "user", "content": content}]
+        key = sha256(
+            _compact([self._s.judge, self._server.model, self._version, messages, schema, most]).encode()
+        ).hexdigest()
+        known = self._cache.get(key)
+        if known is not None:
+            try:
+                value = read(known, False)
+                asked.hits += 1
+                asked.raw.append(known)
+                return value
+            except JudgeFailure:
+                pass
+        text, cut = self._ask(asked, messages, schema, most)
+        asked.raw.append(text)
+        try:
+            value = read(text, cut)
+        except JudgeFailure as failure:
+            complaint = f"{failure}. Reply again, in exactly the form that was asked for."
+            messages += [{"role": "assistant", "content": text[:2000]}, {"role": "user", "content": complaint}]
+            text, cut = self._ask(asked, messages, schema, most)
+            asked.raw.append(text)
+            value = read(text, cut)
+        with self._lock:
+            self._cache[key] = text
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(_compact({"key": key, "reply": text}) + "\n")
+        return value
+
+    def _examine(self, asked: _Asked, reference: str, caption: str) -> tuple[list[Question], list[str]]:
+        s, prompts = self._s, self._prompts
+        if self._written is not None:
+            prepared = self._written(reference)
+            if prepared is None:
+                raise JudgeFailure("no-questions", "judgeWritten has no questions for this reference caption")
+            return prepared, [self._chosen(asked, caption, own) for own in prepared]
+        described = plain_caption(reference)
+        if not described:
+            raise JudgeFailure("no-questions", "The reference caption is empty: it asks nothing")
+        counts = {"positives": str(s.judgePositives), "negatives": str(s.judgeNegatives)}
+        first = fill(prompts["questions"], reference=described, **counts)
+        questions = self._reply(
+            asked, first, question_schema(s.judgePositives, s.judgeNegatives), s.judgeMaxTokens,
+            lambda text, _: read_questions(text, s.judgePositives, s.judgeNegatives, first),
+        )  # fmt: skip
+        second = fill(prompts["answers"], caption=plain_caption(caption), questions=question_text(questions))
+        schema, most = answer_schema(questions), s.judgeMaxTokens
+        return questions, self._reply(asked, second, schema, most, lambda text, _: read_letters(text, questions))
+
+    def _chosen(self, asked: _Asked, caption: str, own: Question) -> str:
+        def read(text: str, cut: bool) -> str:
+            reply = text.rpartition("</think>")[2]
+            begins = reply.strip().lower()
+            named = begins[:1] in "abcde" and begins[1:2] in ("", ".", "\n")
+            if cut and not named and not any(begins.startswith(choice.strip().lower()) for choice in own.texts):
+                raise JudgeFailure("wrong-form", "The model's reply was cut off before it named a choice", text)
+            parse_answer(reply, own.texts)
+            return reply
+
+        about = {"question": own.question, "choices": choice_text(own.texts)}
+        return self._reply(
+            asked, fill(self._prompts["dlc"], caption=plain_caption(caption), **about), None, _DLC_TOKENS, read
+        )
+
+    def _ranged(self, score: float) -> float:
+        return {"raw": score, "clamp": max(0.0, score), "rescale": (score + 1) / 2}[self._s.judgeRange]
+
+    def _term(self, reference: str, caption: str) -> dict[str, Any]:
+        asked, note, raw = _Asked(), "", ""
+        outcome: dict[str, Any]
+        if not plain_caption(caption):
+            outcome = {
+                "score": 0.0,
+                "positive": 0.0,
+                "negative": 0.0,
+                "recognised": False,
+                "answers": [],
+                "failure": None,
+            }
+            note = "empty caption"
+        else:
+            try:
+                outcome = scored(*self._examine(asked, reference, caption))
+                note = "" if outcome["score"] is not None else "the answers give no verdict"
+            except JudgeFailure as failure:
+                note, raw = str(failure), failure.raw
+                outcome = {"score": None, "positive": None, "negative": None, "recognised": None, "answers": [],
+                           "failure": failure.kind}  # fmt: skip
+        said = asked.raw + ([raw] if raw and raw not in asked.raw else [])
+        detail = {
+            "instrument": self._s.judge, "provider": "server", "model": self._server.model, "version": self._version,
+            **outcome, "raw": [text[:2000] for text in said], "calls": asked.calls,
+            "cached": asked.calls == 0 and asked.hits > 0, "latencyMs": asked.seconds * 1000, "cost": asked.cost,
+        }  # fmt: skip
+        value = None if outcome["score"] is None else self._ranged(outcome["score"])
+        return {"name": "judge", "value": value, "judge": detail} | ({"note": note} if note else {})
+
+    def terms(self, pairs: list[tuple[str, str]]) -> list[dict[str, Any]]:
+        """One term a pair of reference and caption; equal pairs are judged once."""
+        by_reference: dict[str, list[str]] = {}
+        for reference, caption in dict.fromkeys(pairs):
+            by_reference.setdefault(reference, []).append(caption)
+        found: dict[tuple[str, str], dict[str, Any]] = {}
+        for reference, (first, *others) in by_reference.items():
+            # The first one has the questions made that the others share.
+            found[reference, first] = self._term(reference, first)
+            for caption, term in zip(
+                others, self._pool.map(lambda c, r=reference: self._term(r, c), others), strict=True
+            ):
+                found[reference, caption] = term
+        out = []
+        free = {"calls": 0, "cost": 0.0, "latencyMs": 0.0}
+        for pair in pairs:
+            term = found[pair]
+            out.append(term)
+            again = term["judge"] | free | {"cached": term["value"] is not None}
+            found[pair] = term | {"judge": again}
+        return out
+
+
+def judge_metrics(terms: list[dict[str, Any]]) -> dict[str, float]:
+    """Metrics of the judge in one step, over all loops; none without a judge."""
+    own = [term for term in terms if term["name"] == "judge" and "judge" in term]
+    if not own:
+        return {}
+    details = [term["judge"] for term in own]
+    calls = sum(detail["calls"] for detail in details)
+    found = {
+        "judge/verdicts": sum(term["value"] is not None for term in own),
+        "judge/failures": sum(term["value"] is None for term in own),
+        "judge/calls": calls,
+        "judge/cache_hits": sum(detail["cached"] for detail in details),
+        "judge/cost": sum(detail["cost"] for detail in details),
+    }
+    return found | ({"judge/latency_ms": sum(detail["latencyMs"] for detail in details) / calls} if calls else {})

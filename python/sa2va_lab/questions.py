@@ -1,0 +1,253 @@
+"""The judge's questions: what a model is asked about a caption, how its answers are read, and what they score."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from .errors import LabError
+
+Choice = tuple[str, float | str]
+LETTERS = "ABCDE"
+_LONGEST = 6000
+_ASKED = "Which of these is true of the description?"
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
+
+
+class JudgeFailure(Exception):
+    """Why there is no verdict; `passing` failures may go away."""
+
+    def __init__(self, kind: str, message: str, raw: str = "", wait: float | None = None) -> None:
+        """`wait` is what the server asks for, in seconds."""
+        super().__init__(message)
+        self.kind, self.raw, self.wait = kind, raw, wait
+
+    @property
+    def passing(self) -> bool:
+        """Whether a repeat may help."""
+        return self.kind in ("unreachable", "timeout", "rate-limited", "server", "not-json")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A multiple-choice question with the score of each choice."""
+
+    type: str
+    question: str
+    choices: tuple[Choice, ...]
+
+    @property
+    def texts(self) -> list[str]:
+        """Of the choices."""
+        return [text for text, _ in self.choices]
+
+
+def plain_caption(caption: str) -> str:
+    """A caption without control characters, markup and anything that could close its block."""
+    text = re.sub(r"<[^<>]{0,80}>", " ", _UNSEEN.sub(" ", caption))
+    return " ".join(re.sub(r"[*_`#<>~|]+", " ", text).split())[:_LONGEST]
+
+
+def fill(text: str, **values: str) -> str:
+    """Fills placeholders; those inside the values stay."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: values.get(found[1], found[0]), text)
+
+
+def choice_text(choices: list[str]) -> str:
+    """Lettered choices for a prompt."""
+    return "\n".join(f"{LETTERS[at]}. {choice}" for at, choice in enumerate(choices))
+
+
+def question_text(questions: list[Question]) -> str:
+    """Numbered questions for a prompt."""
+    return "\n\n".join(f"q{at + 1}. {own.question}\n{choice_text(own.texts)}" for at, own in enumerate(questions))
+
+
+def question_schema(positives: int, negatives: int) -> dict[str, Any]:
+    """Form of the reply that questions are made of."""
+    text = {"type": "string", "minLength": 1}
+    fact = {
+        "type": "object",
+        "properties": {"part": text, "attribute": text, "value": text},
+        "required": ["part", "attribute", "value"],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {
+            "subject": text,
+            "attributes": {"type": "array", "items": fact, "minItems": 1, "maxItems": positives},
+            "absent": {"type": "array", "items": text, "maxItems": negatives},
+        },
+        "required": ["subject", "attributes", "absent"],
+        "additionalProperties": False,
+    }
+
+
+def answer_schema(questions: list[Question]) -> dict[str, Any]:
+    """Form of the reply that answers: a letter a question."""
+    names = [f"q{at + 1}" for at in range(len(questions))]
+    letters = [{"type": "string", "enum": list(LETTERS[: len(own.choices)])} for own in questions]
+    return {
+        "type": "object",
+        "properties": dict(zip(names, letters, strict=True)),
+        "required": names,
+        "additionalProperties": False,
+    }
+
+
+def _object(reply: str) -> dict[str, Any]:
+    plain = reply.rpartition("</think>")[2].strip()
+    if len(plain) >= 6 and plain.startswith("```") and plain.endswith("```"):
+        plain = plain[3:-3].removeprefix("json").strip()
+    try:
+        value = json.loads(plain)
+    except ValueError as cause:
+        raise JudgeFailure("not-json", "The model's reply is not JSON", reply) from cause
+    if not isinstance(value, dict):
+        raise JudgeFailure("wrong-form", "The model's reply is no JSON object", reply)
+    return value
+
+
+def _text(value: object, name: str, raw: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise JudgeFailure("wrong-form", f'The model\'s reply has no text for "{name}"', raw)
+    return " ".join(value.split())[:200]
+
+
+def _listed(value: dict[str, Any], name: str, most: int, raw: str) -> list[Any]:
+    if not isinstance(value.get(name), list):
+        raise JudgeFailure("wrong-form", f"The model's questions have no list of {name}", raw)
+    return list(value[name][:most])
+
+
+def read_questions(reply: str, positives: int, negatives: int, prompt: str) -> list[Question]:
+    """
+    Questions from a model's reply: recognition first, then what must be there, then what must not.
+
+    Choices are permuted by the hash of the prompt. Raises JudgeFailure for a reply of another form.
+    """
+    value = _object(reply)
+    subject = _text(value.get("subject"), "subject", reply)
+    facts = []
+    for item in _listed(value, "attributes", positives, reply):
+        fact = item if isinstance(item, dict) else {}
+        facts.append(tuple(_text(fact.get(name), name, reply) for name in ("part", "attribute", "value")))
+    absent = [_text(item, "absent", reply) for item in _listed(value, "absent", negatives, reply)]
+    if not facts:
+        raise JudgeFailure("wrong-form", "The model's questions name no attribute", reply)
+    same = f'Is it likely that the description is about "{subject}" or something of a similar kind?'
+    made = [Question("recognition", same, (("Yes", "correct"), ("No", "incorrect")))]
+    for part, attribute, told in facts:
+        choices: tuple[Choice, ...] = (
+            (f'"{part}" is not mentioned', 0),
+            (f'"{part}" is mentioned, but not its {attribute}', 0.5),
+            (f'The {attribute} of "{part}" is mentioned, but it is not "{told}"', -1),
+            (f'The {attribute} of "{part}" is mentioned, and it is "{told}" or means the same', 1),
+        )
+        made.append(Question("positive", _ASKED, choices))
+    for thing in absent:
+        choices = ((f'"{thing}" is not mentioned as being there', 1), (f'"{thing}" is mentioned as being there', -1))
+        made.append(Question("negative", _ASKED, choices))
+    digits = sha256(prompt.encode()).hexdigest()
+    return [Question(own.type, own.question, _shuffled(own.choices, at, digits)) for at, own in enumerate(made)]
+
+
+def _shuffled(choices: tuple[Choice, ...], question: int, digits: str) -> tuple[Choice, ...]:
+    order = list(choices)
+    for last in range(len(order) - 1, 0, -1):
+        at = ((question * 5 + last) * 4) % (len(digits) - 4)
+        other = int(digits[at : at + 4], 16) % (last + 1)
+        order[last], order[other] = order[other], order[last]
+    return tuple(order)
+
+
+def read_letters(reply: str, questions: list[Question]) -> list[str]:
+    """A letter a question. Raises JudgeFailure for one that names no choice."""
+    value, found = _object(reply), []
+    for at, own in enumerate(questions):
+        said = value.get(f"q{at + 1}")
+        letter = re.sub(r"[.)]$", "", said.strip().upper()) if isinstance(said, str) else ""
+        if len(letter) != 1 or letter not in LETTERS[: len(own.choices)]:
+            raise JudgeFailure("wrong-form", f"The model's answer to q{at + 1} names none of its choices", reply)
+        found.append(letter)
+    return found
+
+
+def parse_answer(response: str, choices: list[str]) -> int | None:
+    """Index of the choice that an answer means, None where it fits none. Raises JudgeFailure for no verdict at all."""
+    answer, texts, letters = response.strip().lower(), [c.strip().lower() for c in choices], LETTERS.lower()
+    for at, text in enumerate(texts):
+        if answer in (text, f"{letters[at]}. {text}", letters[at]):
+            return at
+    inside = [(answer.find(text), len(text), -at) for at, text in enumerate(texts) if text in answer]
+    if len(inside) == 1:
+        return -inside[0][2]
+    if not answer:
+        raise JudgeFailure("wrong-form", "the answer is empty", response)
+    named = letters.find(answer[0])
+
+    def lettered() -> int:
+        if named < len(choices):
+            return named
+        raise JudgeFailure("wrong-form", f"the answer {answer} names none of the {len(choices)} choices", response)
+
+    if named >= 0 and (len(answer) == 1 or answer[1] == "."):
+        return lettered()
+    if inside:
+        return -max(inside)[2]
+    around = [(len(text), -at) for at, text in enumerate(texts) if answer in text]
+    if around:
+        return -max(around)[1]
+    return lettered() if named >= 0 and answer[1] == "\n" else None
+
+
+def scored(questions: list[Question], responses: list[str]) -> dict[str, Any]:
+    """
+    Score, parts and answers of a caption; a caption about another thing earns nothing above 0.
+
+    The score is None where the answers give no verdict.
+    """
+    found: dict[str, list[float]] = {"positive": [], "negative": []}
+    answers, recognised, failed = [], None, False
+    for own, response in zip(questions, responses, strict=True):
+        chosen = parse_answer(response, own.texts)
+        text, value = (None, 0.0) if chosen is None else own.choices[chosen]
+        points: float | None = None
+        if own.type == "recognition":
+            failed = failed or isinstance(value, (int, float))
+            recognised = value == "correct"
+        else:
+            failed = failed or recognised is None or isinstance(value, str)
+            points = 0.0 if isinstance(value, str) else value if recognised else min(0.0, value)
+            found[own.type].append(points)
+        answers.append(
+            {"type": own.type, "question": own.question, "choices": own.texts, "choice": text, "points": points}
+        )
+    if failed or recognised is None or not found["positive"]:
+        return {"score": None, "positive": None, "negative": None, "recognised": None, "answers": answers,
+                "failure": "wrong-form"}  # fmt: skip
+    mean: Callable[[list[float]], float | None] = lambda values: sum(values) / len(values) if values else None  # noqa: E731
+    return {
+        "score": mean(found["positive"] + found["negative"]), "positive": mean(found["positive"]),
+        "negative": mean(found["negative"]), "recognised": recognised, "answers": answers, "failure": None,
+    }  # fmt: skip
+
+
+def prepared_questions(text: str) -> Callable[[str], list[Question] | None]:
+    """Finds the questions of a reference in the setting judgeWritten. Raises LabError for a damaged list."""
+    try:
+        value = json.loads(text)
+        sets = value["sets"] if isinstance(value, dict) else value
+        found: dict[str | None, list[Question]] = {}
+        for entry in sets:
+            reference = entry.get("reference")
+            found[None if reference is None else reference.strip()] = [
+                Question(q["type"], q["question"], tuple((c, score) for c, score in q["choices"]))
+                for q in entry["questions"]
+            ]
+    except (ValueError, KeyError, TypeError, AttributeError) as cause:
+        raise LabError(f"judgeWritten holds no list of questions ({cause!r}); nothing was started") from cause
+    return lambda reference: found.get(reference.strip(), found.get(None))

@@ -1,0 +1,61 @@
+"""
+A frozen language model that is split over the processes (FSDP2), for bases that do not fit one card.
+
+Only frozen weights are split: what trains stays whole on every process, so that updates, averages and checkpoints are
+those of an unsplit model. A layer's weights are gathered while it computes, which all processes must do at the same
+time; a process that has nothing to compute takes part with an empty pass.
+"""
+
+import torch
+from torch import Tensor
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+
+from .errors import LabError
+from .model import Sa2va
+from .settings import Settings
+from .team import Team
+
+
+def check_shares(settings: Settings, team: Team) -> None:
+    """Raises LabError where processes would have different numbers of backward passes."""
+    groups = settings.accumulation * settings.promptsPerStep
+    if groups % team.world != 0:
+        raise LabError(f"--shard fsdp2 needs {groups} groups a step to divide among {team.world} processes; change one")
+
+
+class Lockstep:
+    """Keeps the passes of all processes through a split model together."""
+
+    def __init__(self, model: Sa2va, team: Team) -> None:
+        """`model` is split already."""
+        self._model, self._team = model, team
+        self._flag = torch.ones(1, device=team.device)
+
+    def _working(self, own: bool) -> bool:
+        """Whether any process has a pass to compute."""
+        self._flag.fill_(float(own))
+        torch.distributed.all_reduce(self._flag)
+        return bool(self._flag.item() > 0)
+
+    def enter(self) -> None:
+        """Before each pass."""
+        self._working(True)
+
+    @torch.no_grad()
+    def settle(self) -> None:
+        """Takes part in the passes of other processes until all have come here."""
+        table = self._model.language_model.get_input_embeddings().weight
+        nothing: Tensor = table.new_zeros(1, 1, table.shape[1])
+        while self._working(False):
+            self._model.language_model.model(inputs_embeds=nothing, use_cache=False)
+
+
+def split(model: Sa2va, team: Team) -> None:
+    """Splits the frozen weights of every decoder layer over the processes and moves the shares to their device."""
+    mesh = init_device_mesh(team.device.type, (team.world,))
+    trained = set(model.trained)
+    for layer in model.language_model.model.layers:
+        whole = {own for own in layer.parameters() if own in trained}
+        fully_shard(layer, mesh=mesh, reshard_after_forward=True, ignored_params=whole)
+    model.lockstep = Lockstep(model, team)

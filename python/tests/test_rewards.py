@@ -1,0 +1,200 @@
+"""Rewards that ask: the judge behind a server that fails, rewards in Python, and what a missing verdict does."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from test_loss import settings
+
+from sa2va_lab.errors import LabError
+from sa2va_lab.judge import CaptionJudge
+from sa2va_lab.language import Slots, visibility
+from sa2va_lab.meteor import Meteor, Wordnet
+from sa2va_lab.model import Features, halved
+from sa2va_lab.policy import Likelihood
+from sa2va_lab.questions import Question, parse_answer, scored
+from sa2va_lab.rewards import Facts, Scorer, mean_scores, score_group
+from sa2va_lab.run import _own_reward
+from sa2va_lab.state import EntropyBonus
+
+MASK = np.ones((4, 4), np.uint8)
+PROMPTS = {"questions": "Q {{reference}}", "answers": "A {{caption}} {{questions}}", "dlc": "{{question}}"}
+ASKED = {"subject": "ball", "attributes": [{"part": "ball", "attribute": "colour", "value": "red"}], "absent": ["dog"]}
+
+
+class _Server(ThreadingHTTPServer):
+    script: list[tuple[int, Any]]
+    calls: list[dict[str, Any]]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.calls.append(body)
+        status, reply = self.server.script.pop(0)
+        text = json.dumps(reply if status != 200 else {"choices": [{"message": {"content": json.dumps(reply)}}]})
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[_Server]:
+    made = _Server(("127.0.0.1", 0), _Handler)
+    made.script, made.calls = [], []
+    threading.Thread(target=made.serve_forever, daemon=True).start()
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+def judge(server: _Server, folder: Path, **change: object) -> CaptionJudge:
+    given = {"judge": "questions", "judgeUrl": f"http://127.0.0.1:{server.server_address[1]}", "judgeModel": "m",
+             "judgePositives": 2, "judgeNegatives": 1, "judgeMaxTokens": 99, "judgeParallel": 1, "judgeTimeout": 20,
+             "judgeRetries": 0}  # fmt: skip
+    return CaptionJudge(settings(**(given | change)), PROMPTS, folder / "judge" / "replies.jsonl")
+
+
+def test_a_judge_is_asked_once_and_its_replies_are_kept(server: _Server, tmp_path: Path) -> None:
+    # The first server form is refused, then the questions come, then the answers.
+    server.script = [(400, {"error": "no response_format"}), (200, ASKED), (200, {"q1": "A", "q2": "A", "q3": "A"})]
+    terms = judge(server, tmp_path).terms([("a red ball", "the ball"), ("a red ball", "the ball"), ("a red ball", "")])
+    assert [term["judge"]["calls"] for term in terms] == [2, 0, 0]
+    assert terms[0]["value"] == terms[1]["value"] is not None
+    assert (terms[2]["value"], terms[2]["note"]) == (0.0, "empty caption")
+    assert [call["response_format"]["type"] for call in server.calls] == ["json_schema", "json_object", "json_object"]
+    again = judge(server, tmp_path).terms([("a red ball", "the ball")])
+    assert again[0]["judge"]["cached"]
+    assert again[0]["value"] == terms[0]["value"]
+    assert len(server.calls) == 3
+
+
+def test_a_failure_is_no_verdict(server: _Server, tmp_path: Path) -> None:
+    server.script = [(500, {}), (200, ASKED), (200, {"q1": "Z"}), (200, {"q1": "A"})]
+    terms = judge(server, tmp_path, judgeRetries=1).terms([("a red ball", "the ball")])
+    assert terms[0]["value"] is None
+    assert terms[0]["judge"]["failure"] == "wrong-form"
+    assert terms[0]["judge"]["calls"] == 4
+    spent = judge(server, tmp_path / "other", judgeMaxCalls=1)
+    server.script = [(200, ASKED)]
+    assert spent.terms([("a dog", "cat")])[0]["judge"]["failure"] == "budget"
+
+
+@pytest.mark.parametrize(
+    ("answer", "choice"), [("B", 1), ("b. no", 1), ("I say yes", 0), ("maybe", None), ("no yes", 0)]
+)
+def test_answers_are_read_as_in_the_benchmark(answer: str, choice: int | None) -> None:
+    assert parse_answer(answer, ["yes", "no"]) == choice
+
+
+def test_another_thing_earns_nothing() -> None:
+    questions = [Question("recognition", "?", (("Yes", "correct"), ("No", "incorrect"))),
+                 Question("positive", "?", (("a", 1), ("b", -1)))]  # fmt: skip
+    assert scored(questions, ["A", "A"])["score"] == 1
+    assert scored(questions, ["B", "A"])["score"] == 0
+    assert scored(questions, ["perhaps", "A"])["score"] is None
+
+
+class _Fixed:
+    def terms(self, pairs: list[tuple[str, str]]) -> list[dict[str, Any]]:
+        return [{"name": "judge", "value": 0.5 if caption == "ball" else None} for _, caption in pairs]
+
+
+@pytest.fixture(scope="module")
+def meteor() -> Meteor:
+    table = Path(__file__).parents[2] / "public" / "wordnet" / "wordnet30.txt"
+    if not table.exists():
+        pytest.skip("the lab's WordNet table is not beside this package")
+    return Meteor(Wordnet(table))
+
+
+@pytest.mark.parametrize(("policy", "rewards"), [("drop", [0.5, None]), ("group", [None, None]), ("meteor", None)])
+def test_a_missing_verdict(policy: str, rewards: list[float | None] | None, meteor: Meteor) -> None:
+    group = [Facts("ball", caption, MASK, MASK, 1.0) for caption in ("ball", "dog")]
+    own = settings(loop2Judge=1, missingVerdict=policy)
+    found, terms = score_group(group, 2, own, Scorer(meteor, _Fixed()))
+    assert found == (rewards or [next(t["value"] for t in row if t["name"] == "meteor") for row in terms])
+    with pytest.raises(LabError, match="no verdict"):
+        score_group(group, 2, settings(loop2Judge=1, missingVerdict="pause"), Scorer(meteor, _Fixed()))
+
+
+def test_rewards_in_python(tmp_path: Path, meteor: Meteor) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("def reward(rollout):\n    return rollout['predicted'].mean() * 2 - rollout['terms']['iou']\n")
+    own = parse_own(loop1User=2)
+    group = [Facts("ball", "ball", MASK, MASK, 1.0)]
+    assert score_group(group, 1, own, Scorer(meteor, None, _own_reward(path)))[0] == [2.0]
+    with pytest.raises(LabError, match="ZeroDivisionError"):
+        score_group(group, 1, own, Scorer(meteor, None, lambda rollout: 1 / 0))
+    with pytest.raises(LabError, match="not a finite number"):
+        score_group(group, 1, own, Scorer(meteor, None, lambda rollout: "much"))
+    path.write_text("rewards = 3")
+    with pytest.raises(LabError, match="no function reward"):
+        _own_reward(path)
+
+
+def parse_own(**change: object) -> Any:
+    """Settings with a custom reward that is given in Python."""
+    from test_loss import defaults  # noqa: PLC0415
+
+    from sa2va_lab.settings import parse_settings  # noqa: PLC0415
+
+    return parse_settings(change, defaults(), own_reward=True)
+
+
+def test_likelihoods_and_several_texts(meteor: Meteor) -> None:
+    own = settings(loop2Likelihood=1, loop2Contrast=1)
+    group = [
+        Facts("ball", "ball", MASK, MASK, 1.0, known) for known in (Likelihood(0.25, 0.5), Likelihood(0.5, None), None)
+    ]
+    rewards, terms = score_group(group, 2, own, Scorer(meteor))
+    assert rewards == [0.75, None, 0.0]
+    one, two = (
+        score_group(group[:1], 2, settings(loop2Meteor=1), Scorer(meteor)),
+        ([0.0], [[terms[0][1] | {"value": 0.0}]]),
+    )
+    assert mean_scores([one], [["ball"]]) == one
+    means, noted = mean_scores([one, two], [["ball"], ["dog"]])
+    assert means[0] == pytest.approx((one[0][0] or 0) / 2)
+    assert "mean over 2 captions" in next(term["note"] for term in noted[0] if term["name"] == "meteor")
+
+
+def test_an_adaptive_bonus_follows_its_target() -> None:
+    own = settings(adaptiveEntropy=True, entropyTarget=1, entropyStep=0.1, entropyCoefficientMax=0.15)
+    bonus = EntropyBonus(0.1)
+    assert bonus.applied(own) == 0
+    low = bonus.after(0.5, own)
+    assert (low.applied(own), low.after(2, own).applied(own)) == (0.15, 0)
+    assert low.after(float("nan"), own) == low
+
+
+def test_rounded_features_keep_their_range() -> None:
+    values = torch.tensor([[1.0, 1 + 2**-13, 3e5]])
+    found = halved(Features(values, [values / 3e5])).vision
+    assert found[0, 0] == found[0, 1] == 1
+    assert float(found[0, 2]) == pytest.approx(3e5, rel=1e-3)
+
+
+def test_slots_give_what_a_growing_cache_gives() -> None:
+    keys = torch.randn(1, 2, 5, 3)
+    cache = Slots(1, 3)
+    cache.update(keys[:, :, :3], keys[:, :, :3], 0)
+    cache.at = 3
+    wide = cache.spread(2, 5)
+    wide.update(keys[:, :, 3:].repeat(2, 1, 1, 1), keys[:, :, 3:].repeat(2, 1, 1, 1), 0)
+    assert torch.equal(wide.buffers[0][0], keys.repeat(2, 1, 1, 1))
+    places = torch.arange(5)[None]
+    seen = visibility(places, places, torch.tensor([[True, True, False, True, True]]), 2, keys)[0, 0] == 0
+    assert seen.sum(1).tolist() == [1, 2, 1, 1, 2]
