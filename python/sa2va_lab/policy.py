@@ -152,7 +152,6 @@ class Actor:
                 ids[row].append(drawn.id)
                 logps[row].append(drawn.logp)
                 entropies[row].append(drawn.entropy)
-                clips[row] += drawn.clips
                 ended[row] = self.words.ended(ids[row])
             if all(ended) or position + 1 == most:
                 break
