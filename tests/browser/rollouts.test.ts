@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { groupsFromArrow } from "../../src/engine/runs/rollouts-arrow.ts";
-import { type OpenPage, openPage, problems } from "../support/page.ts";
+import { violations } from "../support/axe.ts";
+import { type OpenPage, openPage, problems, show } from "../support/page.ts";
 
 const RUN = join(root, "public/pocket/recorded");
 const [first] = JSON.parse(readFileSync(join(RUN, "files.json"), "utf8")) as readonly { readonly path: string }[];
@@ -25,7 +26,7 @@ let lab: OpenPage;
 /** Files that break off while they are read. */
 const broken: string[] = [];
 beforeAll(async () => {
-  lab = await openPage({ screen: "rollouts" });
+  lab = await openPage({ screen: "rollouts" }, { bypassCSP: true });
   await lab.context.route(/rollouts\/step-\d+\.arrow/, (route) => {
     const name = route.request().url().split("/").pop() ?? "";
     return broken.includes(name) ? route.fulfill({ status: 404, body: "" }) : route.continue();
@@ -59,6 +60,42 @@ describe("a search in rollouts", () => {
     await limits.pressSequentially("-0.05");
     expect(await limits.inputValue()).toBe("-0.05");
     await expect.poll(() => page.locator("main p[role=status]").first().textContent()).toBe(matching(-0.05));
+    expect(await problems(page)).toEqual([]);
+  });
+});
+
+describe("all steps of a run together", () => {
+  it("show every row over the steps, and lead from a gradient spike, a silent row and a cell to its rollouts", async () => {
+    const { page } = lab;
+    await show(page, { screen: "rollouts", view: "run" });
+    const map = page.getByRole("img", { name: /^Mean reward of \d+ rows over steps 1 to/ });
+    await map.waitFor();
+    const rows = new Set(groups.filter(({ loop }) => loop === 1).map(({ rowId }) => rowId)).size;
+    await expect.poll(() => map.getAttribute("aria-label")).toMatch(new RegExp(`of ${rows} rows`));
+    for (const name of [/^Distribution of rewards from/, /^Contributions of IoU/]) {
+      await page.getByRole("img", { name }).first().waitFor();
+    }
+    await expect
+      .poll(() => page.getByTestId("chart-pass-at-g").getByRole("img").first().getAttribute("aria-label"))
+      .toMatch(/^pass@G (rises|falls|stays)/);
+    const silent = await page.getByTestId("silent-rows").locator("p").first().textContent();
+    expect(silent).toMatch(new RegExp(`^\\d+ of ${rows} rows gave no signal in any draw`));
+    expect(await violations(page)).toEqual([]);
+    await page
+      .getByTestId("spikes")
+      .getByRole("button", { name: /pulls most/ })
+      .first()
+      .click();
+    await page.getByTestId("inspector").waitFor();
+    const place = new URLSearchParams(new URL(page.url()).hash.slice(1));
+    expect([place.get("view"), place.get("rollout")?.split("-")[0]]).toEqual([null, place.get("step")]);
+    // The address brings the view back.
+    await page.goBack();
+    await map.waitFor();
+    // At its right end every row has been drawn.
+    const width = await map.evaluate((canvas) => canvas.clientWidth);
+    await map.click({ position: { x: width - 4, y: 4 } });
+    await page.getByTestId("inspector").waitFor();
     expect(await problems(page)).toEqual([]);
   });
 });
