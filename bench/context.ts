@@ -23,6 +23,8 @@ export interface BenchContext {
   readonly deadline: number;
   /** Cases are measured whose name contains one of these parts, separated by "|". */
   readonly only: string;
+  /** Names of cases that are left out, as measured before. */
+  readonly measured?: ReadonlySet<string> | undefined;
   /** Floating-point operations a second of the adapter, measured. */
   readonly rates: Rates;
   readonly jax?: JaxLibrary | undefined;
@@ -43,6 +45,8 @@ export interface BenchOptions {
   /** Seconds for the suite. */
   readonly budget: number;
   readonly only: string;
+  /** Names of cases that were measured before. */
+  readonly measured?: readonly string[];
   readonly jax: boolean;
   readonly ort: boolean;
   /** Measures the programs for graphics cards on a software adapter as well. */

@@ -7,7 +7,7 @@ import { decodeRows } from "./suites/decode.ts";
 import { kernelRows } from "./suites/kernels.ts";
 import { stepRows } from "./suites/step.ts";
 
-export type SuitePlace = Omit<BenchContext, "rounds" | "deadline" | "only" | "rates">;
+export type SuitePlace = Omit<BenchContext, "rounds" | "deadline" | "only" | "measured" | "rates">;
 
 export interface SuiteEnd {
   /** Multiply-adds count as two; 0 where the suite has no use for them. */
@@ -16,15 +16,16 @@ export interface SuiteEnd {
 
 /** @throws LabError("gpu") when the device reported an error: no row after it would be true */
 export async function runSuite(
-  options: Pick<BenchOptions, "suite" | "rounds" | "budget" | "only" | "card">,
+  options: Pick<BenchOptions, "suite" | "rounds" | "budget" | "only" | "measured" | "card">,
   place: SuitePlace,
   onRow: (row: BenchRow) => void | Promise<void>,
 ): Promise<SuiteEnd> {
   const { suite, rounds, budget, only, card } = options;
+  const measured = new Set(options.measured);
   if (card) setAdapterKind(false);
   const deadline = performance.now() + budget * 1000;
   const rates = suite === "kernels" ? await peakRates(place.clock) : { f32: 0, f16: 0 };
-  const context: BenchContext = { ...place, rounds, deadline, only, rates };
+  const context: BenchContext = { ...place, rounds, deadline, only, measured, rates };
   const rows = suite === "kernels" ? kernelRows(context) : suite === "decode" ? decodeRows(context) : stepRows(context);
   for await (const row of rows) {
     context.device.check();

@@ -57,7 +57,7 @@ function planOf(one: Case): Plan {
 
 export async function* kernelRows(context: BenchContext): AsyncGenerator<BenchRow> {
   const { adapter, where, rounds, clock, deadline, rates, leftOut } = context;
-  const wanted = plans().filter(({ name }) => isWanted(name, context.only));
+  const wanted = plans().filter(({ name }) => isWanted(name, context.only) && !context.measured?.has(name));
   for (const [index, plan] of wanted.entries()) {
     const left = deadline - performance.now();
     if (left <= 0) {

@@ -4,6 +4,7 @@ import { runSteps } from "../../bench/suites/grpo.ts";
 import { nodePocket } from "../../bench/tool/node-place.ts";
 import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
 import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { problems } from "../../src/engine/self-test/checks.ts";
 import { passed } from "../../src/engine/self-test/self-check.ts";
 import { selfTest } from "../../src/engine/self-test/self-test.ts";
 
@@ -17,7 +18,7 @@ it.each([true, false])(
     expect([limits.maxStorageBuffersPerShaderStage, limits.maxComputeInvocationsPerWorkgroup]).toEqual([8, 256]);
     expect(features.has("subgroups") || features.has("shader-f16")).toBe(false);
     setAdapterKind(software);
-    for await (const check of selfTest(device, () => performance.now() / 1000)) {
+    for await (const check of selfTest(device, () => performance.now() / 1000, problems())) {
       expect(passed(check), `${check.name}: ${check.problem ?? check.error}`).toBe(true);
     }
     if (!software) return device.close();

@@ -57,10 +57,9 @@ const onGpu = (values: Float32Array, ...shape: number[]): Tensor => tf.tensor(va
 
 const problem = (name: string, solve: Problem["solve"], allowed = SINGLE): Problem => ({ name, allowed, solve });
 
-function products(m: number): Problem[] {
-  const [n, k] = [37, 45];
+function products(m: number, n = 37, k = 45): Problem[] {
   const [x, w] = [drawn(m * k, 1), drawn(n * k, 2)];
-  const rows = m === 1 ? "one row" : `${m} rows`;
+  const rows = `${m === 1 ? "one row" : `${m} rows`}${k === 45 ? "" : `, sums of ${k}`}`;
   const expected = (): Numbers => host.product(exact(x), exact(w), k);
   const other = drawn(m * n, 3);
   return [
@@ -119,12 +118,12 @@ function packed(storage: WeightStorage, m: number, arithmetic: Arithmetic): Prob
   return problem(name, solve, arithmetic === "f16" ? HALF : SINGLE);
 }
 
-function attends(width: number, length: number, causal: boolean): Problem {
-  const [heads, keyHeads] = [4, 2];
+function attends(width: number, length: number, causal: boolean, heads = 4, keyHeads = 2): Problem {
   const size = length * width;
   const [q, k, v] = [drawn(heads * size, 1), drawn(keyHeads * size, 2), drawn(keyHeads * size, 3)];
   const scale = 1 / Math.sqrt(width);
-  return problem(`Attention, heads of ${width}${causal ? ", causal" : ""}`, async () => ({
+  const long = length < 100 ? "" : `, ${length} keys`;
+  return problem(`Attention, heads of ${width}${long}${causal ? ", causal" : ""}`, async () => ({
     found: await read(() => {
       const at = (values: Float32Array, count: number): Tensor => onGpu(values, 1, count, length, width);
       return attention(at(q, heads), at(k, keyHeads), at(v, keyHeads), scale, undefined, causal ? {} : undefined);
@@ -137,8 +136,6 @@ function pointwise(): Problem[] {
   const [rows, width] = [7, 45];
   const [x, weight, bias] = [drawn(rows * width, 1), drawn(width, 2), drawn(width, 3)];
   const up = drawn(rows * width, 4);
-  const ids = Int32Array.from({ length: rows }, (_, row) => (row * 13) % width);
-  const logits = x.map((value) => 8 * value);
   return [
     problem("RMSNorm", async () => ({
       found: await read(() => rmsNorm(onGpu(x, rows, width), onGpu(weight, width), 1e-6)),
@@ -152,21 +149,27 @@ function pointwise(): Problem[] {
       found: await read(() => swiglu(onGpu(x, rows, width), onGpu(up, rows, width))),
       expected: host.swiglu(exact(x), exact(up)),
     })),
-    problem("Token log-probabilities and entropy", async () => {
-      const logs = host.logSoftmax(exact(logits), width);
-      const entropies = Array.from({ length: rows }, (_, row) => {
-        const own = logs.slice(row * width, (row + 1) * width);
-        return -own.reduce((total, log) => total + Math.exp(log) * log, 0);
-      });
-      return {
-        found: await read(() => {
-          const scores = tokenScores(onGpu(logits, rows, width), tf.tensor1d(ids, "int32"), 1, Infinity);
-          return tf.concat([scores.logp, scores.entropy]);
-        }),
-        expected: [...Array.from(ids, (id, row) => logs[row * width + id] as number), ...entropies],
-      };
-    }),
   ];
+}
+
+function scored(rows: number, words: number): Problem {
+  const logits = drawn(rows * words, 1).map((value) => 8 * value);
+  const ids = Int32Array.from({ length: rows }, (_, row) => (row * 13) % words);
+  const of = words < 100 ? "" : ` of ${words} words`;
+  return problem(`Token log-probabilities and entropy${of}`, async () => {
+    const logs = host.logSoftmax(exact(logits), words);
+    const entropies = Array.from({ length: rows }, (_, row) => {
+      const own = logs.slice(row * words, (row + 1) * words);
+      return -own.reduce((total, log) => total + Math.exp(log) * log, 0);
+    });
+    return {
+      found: await read(() => {
+        const scores = tokenScores(onGpu(logits, rows, words), tf.tensor1d(ids, "int32"), 1, Infinity);
+        return tf.concat([scores.logp, scores.entropy]);
+      }),
+      expected: [...Array.from(ids, (id, row) => logs[row * words + id] as number), ...entropies],
+    };
+  });
 }
 
 /** One update of a matrix whose gradient is summed from two groups. */
@@ -274,7 +277,7 @@ function decoding(): Problem {
   );
 }
 
-/** All of them, in the order in which a step meets them. */
+/** All short ones, in the order in which a step meets them. */
 export function problems(): Problem[] {
   const storages = ["f16", "q8", "q4"] as const;
   return [
@@ -287,8 +290,19 @@ export function problems(): Problem[] {
     attends(72, 21, true),
     attends(72, 49, false),
     ...pointwise(),
+    scored(7, 45),
     decoding(),
     gradients(),
     update(),
   ];
+}
+
+/** Lengths of Sa2VA-1B at which other programs run: sums of an MLP, keys of a tile, words. */
+export function lengthProblems(): Problem[] {
+  return [...products(16, 40, 4864), attends(40, 1025, false, 1, 1), scored(3, 151_674)];
+}
+
+/** Attention at the sizes of Sa2VA-1B, for which the host takes minutes: the keys of a tile and of a prompt. */
+export function longProblems(): Problem[] {
+  return [attends(64, 1025, false), attends(64, 3456, true)];
 }

@@ -60,7 +60,7 @@ export function swiglu(gate: Numbers, up: Numbers): Numbers {
 /** Logs of the softmax of each row. */
 export function logSoftmax(logits: Numbers, width: number): Numbers {
   return byRow(logits, width, (row) => {
-    const top = Math.max(...row);
+    const top = row.reduce((most, value) => Math.max(most, value), Number.NEGATIVE_INFINITY);
     const total = Math.log(row.reduce((all, value) => all + Math.exp(value - top), 0)) + top;
     return row.map((value) => value - total);
   });

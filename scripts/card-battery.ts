@@ -1,0 +1,22 @@
+/**
+ * npm run card-battery -- --pack DIR
+ * npm run card-battery -- --run [--out FILE] [--seconds N] [--stages NAME,NAME…]
+ *
+ * Measures a card in one go: adapter, self-test with the lengths of 1B, roofline, kernels against stock and jax-js,
+ * decoding, a step. Writes JSON lines and goes on where an earlier call ended (exit code 3: there is more). --pack makes a
+ * folder that does this on a Linux machine with nothing installed but its driver: `sh DIR/run.sh`.
+ */
+import { one, parseArguments, runTool } from "./lib/arguments.ts";
+
+const words = process.argv.slice(2);
+if (words.includes("--run")) await import("../bench/battery/main.ts");
+else {
+  await runTool(async () => {
+    const directory = one(parseArguments(words, { pack: { takes: 1 } }), "pack");
+    const { LabError } = await import("../src/engine/errors.ts");
+    if (directory === undefined) throw new LabError("bad-input", "Name what to do: --pack DIR or --run");
+    const { packBattery } = await import("./lib/pack-battery.ts");
+    process.stdout.write(`${directory}: ${await packBattery(directory)} bytes\n`);
+    return 0;
+  });
+}

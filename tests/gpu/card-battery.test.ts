@@ -1,0 +1,49 @@
+/** The packed card battery: runs from an empty folder without an environment, is cut off, and goes on where it was. */
+import { spawnSync } from "node:child_process";
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { MOST_BYTES, packBattery } from "../../scripts/lib/pack-battery.ts";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "lab-battery-"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+it("is one small folder that measures with nothing installed, and repeats no finished stage", async () => {
+  const packed = join(folder, "packed");
+  expect(await packBattery(packed)).toBeLessThan(MOST_BYTES);
+  await expect(packBattery(packed)).rejects.toThrow(/not empty/);
+  // The package's other files do not stand in for what was packed.
+  const empty = join(folder, "empty");
+  mkdirSync(empty);
+  const call = (...words: string[]) => {
+    const ended = spawnSync("/usr/bin/env", ["-i", "/bin/sh", join(packed, "run.sh"), ...words], { cwd: empty });
+    return { code: ended.status, out: ended.stdout.toString(), told: ended.stderr.toString() };
+  };
+  const first = call("--stages", "adapter");
+  expect(first, first.told).toMatchObject({ code: 0 });
+  expect(readdirSync(empty)).toEqual(["card-battery.jsonl"]);
+  const [adapter, end] = first.out
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(adapter).toMatchObject({ stage: "adapter", software: true, limits: { maxBufferSize: expect.any(Number) } });
+  expect(end).toEqual({ stage: "adapter", end: true });
+
+  appendFileSync(join(empty, "card-battery.jsonl"), '\n{"stage":"kernels","cas');
+  const second = call("--stages", "adapter,rates");
+  expect(second, second.told).toMatchObject({ code: 0 });
+  const lines = second.out
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(lines.map(({ stage }) => stage)).toEqual(["rates", "rates"]);
+  for (const rate of ["f32", "products", "copy", "dispatch", "readBack"]) expect(lines[0]?.[rate]).toBeGreaterThan(0);
+  expect(readFileSync(join(empty, "card-battery.jsonl"), "utf8").split("\n").at(-1)).toBe(
+    '{"stage":"rates","end":true}',
+  );
+  expect(call("--stages", "rates,speed").told).toMatch(/--stages has "speed"; known are adapter/);
+});
