@@ -34,7 +34,7 @@ export async function runBattery(asked: readonly Stage[], turn: Turn): Promise<b
     try {
       if (!(await RUNS[stage](turn))) return false;
     } catch (thrown) {
-      // What a stage shows is told, and the others are still worth their time.
+      // The record names the failure; the other stages still run.
       const { message, stack } = thrown instanceof Error ? thrown : new LabError("internal", String(thrown));
       record.add({ stage, failed: message, where: thrown instanceof LabError ? undefined : stack });
     }
