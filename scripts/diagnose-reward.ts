@@ -3,8 +3,11 @@
  * and prints how each term follows IoU inside groups and how much true masks earn over greedy ones.
  *
  *   npx tsx scripts/diagnose-reward.ts [--model DIR] [--shards DIR…] [--preset NAME] [--config FILE] [--set NAME=VALUE]…
- *                                      [--loop K] [--rows N] [--json]
+ *                                      [--loop K] [--rows N] [--keep FILE] [--json]
+ *
+ * --keep adds the difficulty of the rows to FILE, for `npm run train -- --difficulty FILE`.
  */
+import { appendFileSync } from "node:fs";
 import { LabError } from "../src/engine/errors.ts";
 import { openAgain } from "../src/engine/gpu/runtime/device.ts";
 import { storageChoice } from "../src/engine/loading/storage-settings.ts";
@@ -12,6 +15,7 @@ import { rewardScorer } from "../src/engine/rewards/scorer.ts";
 import { isLoop, LOOP_IDS } from "../src/engine/rl/loops/abouts.ts";
 import type { BenchGroup } from "../src/engine/runs/bench/bench-group.ts";
 import { diagnose } from "../src/engine/runs/bench/diagnosis.ts";
+import { difficultyText, measuredRows } from "../src/engine/runs/difficulty.ts";
 import { Session } from "../src/engine/session/session.ts";
 import { memoryStore } from "../src/engine/storage/memory-store.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
@@ -26,6 +30,7 @@ const OPTIONS = {
   shards: { takes: "many" },
   loop: { takes: 1 },
   rows: { takes: 1 },
+  keep: { takes: 1 },
   json: { takes: 0 },
 } as const;
 
@@ -59,6 +64,8 @@ await runTool(async () => {
     // Spread over the shards, so that rows of one picture are not all there is.
     const indices = Array.from({ length: count }, (_, at) => Math.floor((at * list.rows.length) / count));
     await session.bench(config, indices, [loop], (group) => groups.push(group), new AbortController().signal);
+    const file = one(parsed, "keep");
+    if (file !== undefined) appendFileSync(file, difficultyText(measuredRows(groups)));
     const found = diagnose(groups);
     if (parsed.has("json")) process.stdout.write(`${JSON.stringify(found)}\n`);
     else {

@@ -1,15 +1,16 @@
 /**
- * npm run eval -- --suite NAME --data DIR… [--model DIR] [--adapter DIR] [--split NAME] [--rows N] [--answers free|forced]
+ * npm run eval -- --suite NAME --data DIR… [--model DIR] [--adapter DIR] [--split NAME] [--part all|selection|report] [--rows N] [--answers free|forced]
  *                 [--max-tokens N] [--judge URL [--judge-model NAME] | --replies FILE] [--similarity FILE] --out DIR [--json]
- * npm run eval -- --ledger DIR…
+ * npm run eval -- --ledger DIR… [--out FILE.csv|FILE.parquet]
  *
  * Scores a model, and with --adapter the model with it on the same rows, as the field's evaluation programs count. The suites
  * are those of src/engine/eval/suites. Answers are greedy: `free` asks the published question and takes the masks of every
  * [SEG] of the answer, `forced` puts the [SEG] itself. A judge reads the captions of dlc and gar: any server of the OpenAI
  * form, or replies stored with the captions they belong to. --similarity names similarities of phrases for gcg. --out keeps
  * every answer, so that an evaluation that was stopped goes on; report.json has the scores with intervals over pictures and
- * the published numbers with their sources. --ledger prints finished evaluations of the same rows as one CSV table, the rows
- * that differ most first. Exit 2: a bad argument or input.
+ * the published numbers with their sources. --part takes the pictures that choose among checkpoints or those that report
+ * the chosen one; the report counts the evaluations of the same rows beside --out. --ledger writes finished evaluations of the same rows, and all held-out
+ * evaluations of run folders, as one table, CSV or Parquet, the rows that differ most first. Exit 2: a bad argument or input.
  */
 
 import { readFileSync } from "node:fs";
@@ -19,8 +20,10 @@ import type { Clip } from "../src/engine/data/clips/clip-set.ts";
 import { rowsHash } from "../src/engine/data/open-rows.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { SUITES, suiteOf } from "../src/engine/eval/suites/all.ts";
+import { looksAt } from "../src/engine/eval/suites/finished.ts";
 import { type EvalFolder, openEvalFolder } from "../src/engine/eval/suites/folder.ts";
-import { type SuiteReport, suiteReport } from "../src/engine/eval/suites/report.ts";
+import { SUITE_PARTS, type SuitePart, suitePart } from "../src/engine/eval/suites/part.ts";
+import { looksText, type SuiteReport, suiteReport } from "../src/engine/eval/suites/report.ts";
 import { answerKey, answerRows, type System } from "../src/engine/eval/suites/run-suite.ts";
 import type {
   AnswerMode,
@@ -41,7 +44,7 @@ import { memoryStore } from "../src/engine/storage/memory-store.ts";
 import { one, type Parsed, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
 import { clipPictures } from "./lib/clip-run.ts";
-import { evalLedger } from "./lib/eval-ledger.ts";
+import { evalLedger, evaluationsBeside } from "./lib/eval-ledger.ts";
 import { nodeFolder, nodeFolders } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 import { decodeImage } from "./lib/node-images.ts";
@@ -56,6 +59,7 @@ const OPTIONS = {
   model: { takes: 1 },
   adapter: { takes: 1 },
   split: { takes: 1 },
+  part: { takes: 1 },
   rows: { takes: 1 },
   answers: { takes: 1 },
   "max-tokens": { takes: 1 },
@@ -73,6 +77,7 @@ interface Options {
   readonly suite: Suite;
   readonly data: readonly string[];
   readonly split: string | undefined;
+  readonly part: SuitePart;
   readonly mode: AnswerMode;
   readonly maxNewTokens: number;
   readonly out: string;
@@ -91,7 +96,14 @@ function readOptions(parsed: Parsed): Options {
     throw new LabError("bad-input", `--answers is "${mode}", it must be free or forced`, { subject: "answers" });
   }
   const split = one(parsed, "split") ?? suite.split;
-  return { suite, data, split, mode, maxNewTokens: whole(parsed, "max-tokens", 1, 4096, MAX_TOKENS), out };
+  const asked = one(parsed, "part") ?? "all";
+  const part = SUITE_PARTS.find((known) => known === asked);
+  if (part === undefined) {
+    throw new LabError("bad-input", `--part is "${asked}", it must be one of ${SUITE_PARTS.join(", ")}`, {
+      subject: "part",
+    });
+  }
+  return { suite, data, split, part, mode, maxNewTokens: whole(parsed, "max-tokens", 1, 4096, MAX_TOKENS), out };
 }
 
 /** METEOR and, from a file `{"name": "…", "values": {"label|phrase": 0.7, …}}`, similarities of phrases. */
@@ -160,13 +172,13 @@ await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const finished = parsed.get("ledger");
   if (finished !== undefined) {
-    process.stdout.write(await evalLedger(finished));
+    process.stdout.write(await evalLedger(finished, one(parsed, "out")));
     return 0;
   }
   const options = readOptions(parsed);
-  const { suite, split, mode } = options;
+  const { suite, split, part, mode } = options;
   const say = (text: string): void => void process.stderr.write(`${text}\n`);
-  const opened = await suite.open(await nodeFolders(options.data), split);
+  const opened = suitePart(await suite.open(await nodeFolders(options.data), split), part);
   const items = opened.items.slice(0, whole(parsed, "rows", 1, 1e9, Math.max(1, opened.items.length)));
   if (items.length === 0) {
     const why = opened.leftOut[0] === undefined ? "" : `: ${opened.leftOut[0]}`;
@@ -199,6 +211,7 @@ await runTool(async () => {
   const facts = {
     suite: suite.name,
     split: split ?? null,
+    ...(part === "all" ? {} : { part }),
     answers: mode,
     model: { name: checkpoint.name, hash },
     adapter: adapter === undefined ? null : { name: adapter.name, hash: adapter.hash },
@@ -228,8 +241,9 @@ await runTool(async () => {
     signal,
   });
   if (judge !== undefined) await judgeRows(judge, folder, items, systems);
+  const looks = looksAt(facts, basename(resolve(options.out)), await evaluationsBeside(options.out));
   const report = suiteReport(
-    { suite, split, mode, items, leftOut: opened.leftOut.length, systems, judge: judge?.name ?? null },
+    { suite, split, part, looks, mode, items, leftOut: opened.leftOut.length, systems, judge: judge?.name ?? null },
     folder.answers,
     tools,
   );
@@ -241,9 +255,10 @@ await runTool(async () => {
   return 0;
 });
 
-function reportText({ systems, difference, published, unjudged }: SuiteReport): string {
+function reportText(report: SuiteReport): string {
+  const { systems, difference, published, unjudged } = report;
   const percent = (value: number): string => (100 * value).toFixed(2);
-  const lines: string[] = [];
+  const lines: string[] = [looksText(report)];
   for (const [name, scores] of [...Object.entries(systems), ["difference", difference ?? []] as const]) {
     for (const { metric, value, low, high } of scores) {
       lines.push(`${name.padEnd(10)} ${metric.padEnd(20)} ${percent(value)}  [${percent(low)}, ${percent(high)}]`);

@@ -3,14 +3,15 @@
  *
  *   npm run train -- [--shards DIR…] [--model DIR | --checkpoint ADDRESS] [--hub URL] [--preset NAME] [--steps N] [--seed S] [--mode rl|sft]
  *                    [--loops both|1|2] [--config FILE] [--set NAME=VALUE]… [--save-steps N] [--eval-steps N] [--eval-rows N] [--adapter DIR] [--captioner DIR]
- *                    [--first-evaluation RUN] [--resume RUN] [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc]
+ *                    [--first-evaluation RUN] [--difficulty FILE] [--resume RUN] [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc]
  *                    [--judge-questions FILE] [--allow-judge ORIGIN] [--allow-custom-reward] [--storage KIND] [--tower-storage KIND] [--cache DIR] --out DIR [--json]
  *
  * --resume goes on with the run's own settings: --steps then is its length in all from now on, any other setting that is
  * named must be the run's own. A judge or custom reward that comes from a file or a resumed run is used only when the
  * command line names it or allows it with --allow-judge ORIGIN or --allow-custom-reward.
  * --first-evaluation takes the evaluation of the start over from a run folder that began alike: it differs at most in its
- * seed and in settings of the update.
+ * seed and in settings of the update. --difficulty takes the difficulty of rows that scripts/diagnose-reward.ts --keep FILE
+ * has measured, for the settings curriculum and zeroSpreadRows.
  * --captioner is an adapter folder or a checkpoint of another run on the same model: with likelihoodJudge adapter, the terms
  * likelihood and contrast are its probabilities.
  * --set gives any setting of docs/settings.md, also under the name of TRL or of the design notes, and wins over flags and
@@ -21,6 +22,7 @@
  * or --set judgeUrl names, and nowhere else. --cache keeps converted checkpoints
  * and, as far as the setting featureDisk allows, frozen features in DIR.
  */
+import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { SETTING_KEYS } from "../src/engine/config/parse.ts";
 import type { LabConfig } from "../src/engine/config/table.ts";
@@ -30,7 +32,9 @@ import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import { storageChoice, storageText } from "../src/engine/loading/storage-settings.ts";
 import { rewardScorer } from "../src/engine/rewards/scorer.ts";
 import { type FirstEvaluation, storedFirstEvaluation } from "../src/engine/rl/run/first-evaluation.ts";
+import { parseDifficulty } from "../src/engine/runs/difficulty.ts";
 import { openRun } from "../src/engine/runs/run-folder.ts";
+import type { RowList } from "../src/engine/runs/run-rows.ts";
 import { Session } from "../src/engine/session/session.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
 import { one, type Parsed, parseArguments, runTool } from "./lib/arguments.ts";
@@ -68,6 +72,7 @@ const OPTIONS = {
   adapter: { takes: 1 },
   captioner: { takes: 1 },
   "first-evaluation": { takes: 1 },
+  difficulty: { takes: 1 },
   "eval-rows": { takes: 1 },
   resume: { takes: 1 },
   out: { takes: 1 },
@@ -136,7 +141,7 @@ async function taskOf(
 
 /** A run that goes on keeps its settings; another value on the command line would be passed over. */
 function refuseOtherSettings(parsed: Parsed, given: Partial<LabConfig>, own: LabConfig): void {
-  for (const option of ["preset", "adapter", "captioner", "first-evaluation"]) {
+  for (const option of ["preset", "adapter", "captioner", "first-evaluation", "difficulty"]) {
     if (!parsed.has(option)) continue;
     throw new LabError("bad-input", `--resume continues with the run's settings; leave --${option} out`, {
       subject: option,
@@ -158,6 +163,12 @@ async function firstEvaluation(parsed: Parsed): Promise<FirstEvaluation | undefi
   const folder = one(parsed, "first-evaluation");
   if (folder === undefined) return undefined;
   return await storedFirstEvaluation(nodeStore(dirname(folder)), basename(folder));
+}
+
+/** Measured difficulty of the rows, where a file is named. @throws LabError naming it */
+function measured(parsed: Parsed): Pick<RowList, "difficulty"> {
+  const file = one(parsed, "difficulty");
+  return file === undefined ? {} : { difficulty: parseDifficulty(readFileSync(file, "utf8"), file) };
 }
 
 /** What the page keeps in the browser's storage: converted checkpoints and frozen features. */
@@ -230,7 +241,13 @@ await runTool(async () => {
     const created = new Date().toISOString();
     const run =
       resume === undefined
-        ? await session.start(config, list, one(parsed, "preset") ?? "demo", created, await firstEvaluation(parsed))
+        ? await session.start(
+            config,
+            { ...list, ...measured(parsed) },
+            one(parsed, "preset") ?? "demo",
+            created,
+            await firstEvaluation(parsed),
+          )
         : await session.resume(resume.id, list, resume.steps);
     say(`run ${run.manifest.id}, ${run.trainRows} training rows, from step ${run.resumedAt}`);
     const stop = (): void => session.trainer?.control.stop();

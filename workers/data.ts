@@ -12,12 +12,21 @@ import type { RegionSummary, RgbImage } from "../src/engine/data/sample.ts";
 import { describeSet } from "../src/engine/data/set-info.ts";
 import { LabError, LONGEST_SENTENCE, shortened, toLabError } from "../src/engine/errors.ts";
 import { suiteOf } from "../src/engine/eval/suites/all.ts";
+import {
+  evaluationColumns,
+  type FinishedEvaluation,
+  finishedEvaluations,
+  looksAt,
+} from "../src/engine/eval/suites/finished.ts";
 import { type EvalFolder, evalId, openEvalFolder } from "../src/engine/eval/suites/folder.ts";
+import { ledgerCsv, ledgerParquet } from "../src/engine/eval/suites/ledger.ts";
+import { suitePart } from "../src/engine/eval/suites/part.ts";
 import type { SuiteRows } from "../src/engine/eval/suites/suite.ts";
 import { inTurn } from "../src/engine/gpu/in-turn.ts";
 import { remoteAddress } from "../src/engine/loading/remote/address.ts";
 import { askRemote } from "../src/engine/loading/remote/listing.ts";
 import { weightForecast } from "../src/engine/plan/weights.ts";
+import { keepDifficulty, keptDifficulty, mergedDifficulty } from "../src/engine/runs/difficulty.ts";
 import { importRollouts } from "../src/engine/runs/import-rollouts.ts";
 import { type RunLibrary, runLibrary } from "../src/engine/runs/library.ts";
 import type { PictureOf } from "../src/engine/runs/rollout-picture.ts";
@@ -25,6 +34,7 @@ import { listRuns } from "../src/engine/runs/run-folder.ts";
 import { addressStore } from "../src/engine/storage/address-store.ts";
 import { folderStore } from "../src/engine/storage/folder-store.ts";
 import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
+import type { RunStore } from "../src/engine/storage/store.ts";
 import type { DataCalls, RowCalls } from "../src/protocol/data.ts";
 import { connect, type Handlers, Moved } from "../src/protocol/rpc.ts";
 import { exportZip, scaleOutZip } from "./exports.ts";
@@ -196,6 +206,17 @@ function evaluation(id: string): EvalFolder {
   return folder;
 }
 
+/** Where the difficulty of the open rows is kept. */
+async function difficultyFile() {
+  const rows = current().set.summaries.map(({ id, imageId }) => [id, imageId] as const);
+  return { store: await openOpfsStore("difficulty"), name: (await rowsHash(rows)).slice(0, 32) };
+}
+
+async function allFinished(store: RunStore): Promise<FinishedEvaluation[]> {
+  const names = new Set((await store.list("")).map(({ path }) => path.split("/")[0] ?? ""));
+  return finishedEvaluations(store, [...names]);
+}
+
 const dataCalls: Handlers<DataCalls> = {
   open,
   async image(rowId, imageId, maxSide) {
@@ -208,20 +229,31 @@ const dataCalls: Handlers<DataCalls> = {
     const bitmap = await displayBitmap(await pixelsOf(current().set, index), maxSide);
     return new Moved(bitmap, bitmap);
   },
-  async openSuite(name, split, signal) {
+  async openSuite(name, split, part, signal) {
     const wanted = suiteOf(name);
     if (wanted === undefined) throw new LabError("internal", `There is no suite ${name}`);
     if (files === null) throw new LabError("bad-input", "No data set is open; open the files of the suite first");
-    suite = await wanted.open(files, split ?? undefined, signal);
+    suite = suitePart(await wanted.open(files, split ?? undefined, signal), part);
     const { items, leftOut } = suite;
     return { items, leftOut, rowsHash: await rowsHash(items.map(({ id, imageId }) => [id, imageId] as const)) };
   },
   async openEvaluation(facts) {
     const id = await evalId(facts);
-    const folder = await openEvalFolder(await openOpfsStore("evaluations"), id, facts);
+    const store = await openOpfsStore("evaluations");
+    const folder = await openEvalFolder(store, id, facts);
     await folder.items(suite?.items.slice(0, facts.rows) ?? []);
     evaluations.set(id, folder);
-    return { id, answers: [...folder.answers.values()] };
+    return { id, answers: [...folder.answers.values()], looks: looksAt(facts, id, await allFinished(store)) };
+  },
+  finishedEvaluations: async () => allFinished(await openOpfsStore("evaluations")),
+  async deleteEvaluation(id) {
+    evaluations.delete(id);
+    await (await openOpfsStore("evaluations")).remove(id);
+  },
+  async ledger(ids, format) {
+    const store = await openOpfsStore("evaluations");
+    const columns = (await Promise.all(ids.map((id) => evaluationColumns(store, id)))).flat();
+    return new Blob([format === "csv" ? ledgerCsv(columns) : ledgerParquet(columns)]);
   },
   keepAnswers: async (id, rows) => evaluation(id).add(rows),
   keepReport: async (id, report) => evaluation(id).report(report),
@@ -288,6 +320,14 @@ const dataCalls: Handlers<DataCalls> = {
   async keptBytes(config, choice) {
     const { frozenBytes, publishedBytes } = weightForecast(config, choice);
     return frozenBytes + publishedBytes;
+  },
+  async keepDifficulty(rows) {
+    const { store, name } = await difficultyFile();
+    await keepDifficulty(store, name, mergedDifficulty(await keptDifficulty(store, name), rows));
+  },
+  async difficulty() {
+    const { store, name } = await difficultyFile();
+    return keptDifficulty(store, name);
   },
   serveRows: (port) => void connect(port, rowCalls),
 };

@@ -1,50 +1,38 @@
-/** `npm run eval -- --ledger DIR…`: finished evaluations of the same rows as one CSV table. */
-import { readFile } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
-import { isRecord, parseJson } from "../../src/engine/bytes/json.ts";
-import { LabError } from "../../src/engine/errors.ts";
-import { suiteOf } from "../../src/engine/eval/suites/all.ts";
-import { type LedgerColumn, ledgerCsv } from "../../src/engine/eval/suites/ledger.ts";
-import { answeredItems, answerKey, parseSuiteRow } from "../../src/engine/eval/suites/run-suite.ts";
-import type { SuiteItem } from "../../src/engine/eval/suites/suite.ts";
+/** `npm run eval -- --ledger DIR…`: finished evaluations of the same rows as one table; finished evaluations beside a folder. */
+import { existsSync, writeFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import {
+  evaluationColumns,
+  type FinishedEvaluation,
+  finishedEvaluations,
+} from "../../src/engine/eval/suites/finished.ts";
+import { type LedgerColumn, ledgerCsv, ledgerParquet, runColumns } from "../../src/engine/eval/suites/ledger.ts";
+import { readEvaluations } from "../../src/engine/runs/evaluations.ts";
+import { nodeStore } from "./node-store.ts";
 
-/** @throws LabError("bad-input") for a folder that holds no finished evaluation, or one of other rows */
-export async function evalLedger(folders: readonly string[]): Promise<string> {
-  return ledgerCsv((await Promise.all(folders.map(columnsOf))).flat());
+/**
+ * The table of evaluations of suites, and of all held-out evaluations of run folders.
+ * @param file Parquet when it ends so, else CSV; undefined returns CSV
+ * @throws LabError("bad-input") for a folder that holds no finished evaluation, or one of other rows
+ */
+export async function evalLedger(folders: readonly string[], file?: string): Promise<string> {
+  const columns = (await Promise.all(folders.map(columnsOf))).flat();
+  if (file === undefined) return ledgerCsv(columns);
+  writeFileSync(file, file.endsWith(".parquet") ? ledgerParquet(columns) : ledgerCsv(columns));
+  return `${file}\n`;
 }
 
 async function columnsOf(folder: string): Promise<LedgerColumn[]> {
-  const [report, items, rows] = await Promise.all(
-    ["report.json", "items.jsonl", "rows.jsonl"].map((name) => text(folder, name)),
-  );
-  const facts = parseJson(report as string, folder);
-  const suite = isRecord(facts) && typeof facts.suite === "string" ? suiteOf(facts.suite) : undefined;
-  if (suite === undefined || !isRecord(facts) || !isRecord(facts.systems)) {
-    throw new LabError("bad-input", `${folder} holds no report of a known suite`, { subject: folder });
-  }
-  const list = lines(items as string).map((line) => parseJson(line, folder) as SuiteItem);
-  const answers = new Map(
-    lines(rows as string).map((line) => {
-      const row = parseSuiteRow(parseJson(line, folder), folder);
-      return [answerKey(row.system, row.rowId), row];
-    }),
-  );
-  return (["base", "adapter"] as const)
-    .filter((system) => system in (facts.systems as object))
-    .map((system) => ({
-      name: `${basename(resolve(folder))} ${system}`,
-      suite,
-      rows: answeredItems(list, answers, system),
-    }));
+  const [store, name] = [nodeStore(dirname(resolve(folder))), basename(resolve(folder))];
+  if (existsSync(join(folder, "run.json"))) return runColumns(name, await readEvaluations(store, name));
+  return evaluationColumns(store, name);
 }
 
-const lines = (content: string): string[] => content.split("\n").filter((line) => line !== "");
-
-async function text(folder: string, name: string): Promise<string> {
-  return readFile(join(folder, name), "utf8").catch((cause: unknown) => {
-    throw new LabError("bad-input", `${folder} holds no finished evaluation (${name} is missing)`, {
-      subject: folder,
-      cause,
-    });
-  });
+/** Finished evaluations in the directory of a folder. */
+export async function evaluationsBeside(folder: string): Promise<FinishedEvaluation[]> {
+  const directory = dirname(resolve(folder));
+  const entries = existsSync(directory) ? await readdir(directory, { withFileTypes: true }) : [];
+  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  return finishedEvaluations(nodeStore(directory), names.sort());
 }

@@ -3,7 +3,9 @@ import type { DataMapping } from "../engine/data/mapping.ts";
 import type { RegionSummary, RgbImage } from "../engine/data/sample.ts";
 import type { SetInfo } from "../engine/data/set-info.ts";
 import type { RowSource } from "../engine/data/training-row.ts";
+import type { FinishedEvaluation } from "../engine/eval/suites/finished.ts";
 import type { EvalFacts } from "../engine/eval/suites/folder.ts";
+import type { SuitePart } from "../engine/eval/suites/part.ts";
 import type { SuiteReport } from "../engine/eval/suites/report.ts";
 import type { SuiteRow } from "../engine/eval/suites/run-suite.ts";
 import type { SuiteItem } from "../engine/eval/suites/suite.ts";
@@ -14,6 +16,7 @@ import type { Sa2vaConfig } from "../engine/model/config.ts";
 import type { StorageChoice } from "../engine/model/weights/storage-choice.ts";
 import type { Alarm } from "../engine/runs/alarms.ts";
 import type { BenchGroup } from "../engine/runs/bench/bench-group.ts";
+import type { RowDifficulty } from "../engine/runs/difficulty.ts";
 import type { StoredEvaluation } from "../engine/runs/evaluations.ts";
 import type { RunLibrary } from "../engine/runs/library.ts";
 import type { GroupRecord } from "../engine/runs/records.ts";
@@ -80,9 +83,16 @@ export interface DataCalls {
    */
   image(rowId: string, imageId: string | null, maxSide: number): Promise<ImageBitmap>;
   /** Rows of an evaluation suite in the open files; their pictures go by `suitePictureId`. */
-  openSuite(suite: string, split: string | null, signal: AbortSignal): Promise<OpenSuite>;
+  openSuite(suite: string, split: string | null, part: SuitePart, signal: AbortSignal): Promise<OpenSuite>;
   /** Opens or continues an evaluation of the open suite; its id and the answers so far. */
-  openEvaluation(facts: EvalFacts): Promise<{ readonly id: string; readonly answers: readonly SuiteRow[] }>;
+  openEvaluation(
+    facts: EvalFacts,
+  ): Promise<{ readonly id: string; readonly answers: readonly SuiteRow[]; readonly looks: number }>;
+  /** Finished evaluations of suites, by name. */
+  finishedEvaluations(): Promise<readonly FinishedEvaluation[]>;
+  deleteEvaluation(id: string): Promise<void>;
+  /** Finished evaluations of the same rows as one table. @throws LabError("bad-input") naming one of other rows */
+  ledger(ids: readonly string[], format: "csv" | "parquet"): Promise<Blob>;
   keepAnswers(id: string, rows: readonly SuiteRow[]): Promise<void>;
   keepReport(id: string, report: SuiteReport): Promise<void>;
   /** The row's record as JSON text, picture bytes left out. */
@@ -133,6 +143,10 @@ export interface DataCalls {
   keptBytes(config: Sa2vaConfig, choice: StorageChoice): Promise<number>;
   /** The trainer's port; `RowCalls` are served on it. */
   serveRows(port: MessagePort): void;
+  /** Keeps measured rows of the open set, beside and in place of earlier ones. */
+  keepDifficulty(rows: readonly RowDifficulty[]): Promise<void>;
+  /** Measured rows of the open set; empty if none were measured. */
+  difficulty(): Promise<readonly RowDifficulty[]>;
 }
 
 export interface RowCalls {

@@ -33,6 +33,16 @@ it("scores rows, goes on after a stop, and shows the worst rows first", async ()
   const scores = await page.getByTestId("suite-cards").locator("small b").allTextContents();
   expect(scores.length).toBe(12);
   expect(scores.map(Number)).toEqual(scores.map(Number).sort((a, b) => a - b));
+  // It is listed from now on, and its table can be saved.
+  const earlier = page.getByTestId("earlier-evaluations").locator("tbody tr");
+  await earlier.waitFor({ timeout: 10_000 });
+  expect(await earlier.getByRole("rowheader").allTextContents()).toEqual(["masks"]);
+  await earlier.getByRole("checkbox").check();
+  const [download] = await Promise.all([
+    page.waitForEvent("download", { timeout: 10_000 }),
+    page.getByRole("button", { name: "Save table as Parquet" }).click(),
+  ]);
+  expect(download.suggestedFilename()).toBe("evaluations.parquet");
   expect(await violations(page)).toEqual([]);
   expect(await problems(page)).toEqual([]);
 });

@@ -16,7 +16,7 @@ const numbers = (row: StepMetrics): StepMetrics =>
   Object.fromEntries(Object.entries(repeatable(row)).filter(([name]) => !name.startsWith("memory/gpu_bytes")));
 
 describe("a state with more parts", () => {
-  it("comes back: synchronised reference, entropy bonus, several updates on one set of rollouts", async () => {
+  it("comes back: synchronised reference, entropy bonus, several updates on one set of rollouts, mix, curriculum, dynamic sampling", async () => {
     const store = memoryStore();
     const lab = await openTestLab(store);
     const parts = {
@@ -31,6 +31,12 @@ describe("a state with more parts", () => {
       entropyTarget: 100,
       entropyStep: 0.01,
       topEntropyQuantile: 0.5,
+      mixSources: "data-00000 = 1.5, * = 0.5",
+      lengthGrouping: true,
+      curriculum: "easy",
+      curriculumSteps: 2,
+      zeroSpreadRows: "skip",
+      resampleRounds: 2,
     } as const;
     const run = await lab.start(parts);
     await run.done;
@@ -41,6 +47,10 @@ describe("a state with more parts", () => {
     expect(rows.map((row) => row["loop1/entropy_coef"])).toEqual(
       [0.025, 0.065, 0.105, 0.145].map((value) => expect.closeTo(value, 12)),
     );
+    const numbered = (name: string): number[] => rows.flatMap((row) => row[`loop1/${name}`] ?? []);
+    expect(numbered("resampled_groups").some((groups) => groups > 0)).toBe(true);
+    const drawn = [...numbered("source_groups/data-00000"), ...numbered("source_groups/*")];
+    expect(drawn.reduce((sum, groups) => sum + groups, 0)).toBe(2 * STEPS);
     lab.watch = (event, session) => {
       if (event.type === "step" && event.step === CUT) session.trainer?.control.stop();
     };

@@ -90,6 +90,10 @@ export async function openTestLab(
   const device = await openGpu();
   pocket ??= readPocket();
   const { rows, list, wordnet } = await (shards === undefined ? pocket : readPocket(shards));
+  // For runs whose settings ask for it; a resumed run has its own copy.
+  const difficulty = list.rows.flatMap(([rowId], at) =>
+    ([1, 2] as const).map((loop) => ({ rowId, loop, reward: ((at * 7) % 10) / 10, zeroSpread: at % 6 === 0 })),
+  );
   const scorer = rewardScorer(user === undefined ? { wordnet } : { wordnet, user });
   const events: TrainerEvent[] = [];
   const session = new Session({
@@ -116,7 +120,7 @@ export async function openTestLab(
       // Ids come from the second a run began.
       created++;
       const time = new Date(Date.UTC(2024, 0, 1, 0, 0, created)).toISOString();
-      return session.start(cheapConfig(changes), list, "test", time);
+      return session.start(cheapConfig(changes), { ...list, difficulty }, "test", time);
     },
     resume: (id, steps) => session.resume(id, list, steps),
     metrics,

@@ -1,5 +1,6 @@
 /** What the Rewards screen starts on the bench, done with the page's workers. */
-import { addBenchGroup } from "../stores/bench.ts";
+import { measuredRows } from "../../engine/runs/difficulty.ts";
+import { addBenchGroup, benchStore } from "../stores/bench.ts";
 import { sessionStore } from "../stores/session.ts";
 import { requireAgreed } from "./agreed.ts";
 import { withOpenRow } from "./bench-rows.ts";
@@ -10,9 +11,13 @@ let sampling = new AbortController();
 
 export const bench = benchWork({
   session: () => sessionStore.getState(),
-  sample: (config, indices, loops) => {
+  sample: async (config, indices, loops) => {
     sampling = new AbortController();
-    return lab().trainer.bench(config, indices, loops, addBenchGroup, sampling.signal);
+    try {
+      await lab().trainer.bench(config, indices, loops, addBenchGroup, sampling.signal);
+    } finally {
+      await lab().data.keepDifficulty(measuredRows(benchStore.getState().groups));
+    }
   },
   stop: () => sampling.abort(),
   rollouts: async (file) => {

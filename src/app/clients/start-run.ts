@@ -1,6 +1,8 @@
 /** Starting and resuming runs. */
 import type { LabConfig } from "../../engine/config/table.ts";
+import { wordCount } from "../../engine/data/word-count.ts";
 import { LabError, quote } from "../../engine/errors.ts";
+import { needsDifficulty } from "../../engine/runs/difficulty.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
 import type { ReplayReport, Started } from "../../protocol/trainer.ts";
 import { beginRun, isActive, runStore } from "../stores/run.ts";
@@ -15,7 +17,11 @@ type StoredRun = Pick<RunManifest, "id" | "title" | "config">;
 /** Rows of the open data set in the form the trainer draws from. */
 function selection() {
   const { dataInfo, rows } = sessionStore.getState();
-  return { dataSet: dataInfo?.name ?? "", rows: rows.map((row) => [row.id, row.imageId] as const) };
+  return {
+    dataSet: dataInfo?.name ?? "",
+    rows: rows.map((row) => [row.id, row.imageId] as const),
+    words: rows.map(({ caption }) => wordCount(caption)),
+  };
 }
 
 function newTitle(): string {
@@ -42,7 +48,11 @@ export async function startRun(): Promise<void> {
  * @returns its id
  */
 export async function startRunWith(config: LabConfig, title: string, first?: string): Promise<string> {
-  return await begin(() => lab().trainer.startRun(config, selection(), title, new Date().toISOString(), first));
+  return await begin(async () => {
+    const difficulty = needsDifficulty(config) ? await lab().data.difficulty() : [];
+    const list = { ...selection(), difficulty };
+    return lab().trainer.startRun(config, list, title, new Date().toISOString(), first);
+  });
 }
 
 /**

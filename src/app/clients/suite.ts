@@ -8,6 +8,7 @@ import { suiteAnswersOf, tryTaskOf } from "../../engine/session/suite-ask.ts";
 import { sessionStore } from "../stores/session.ts";
 import { suiteStore } from "../stores/suite.ts";
 import { tryStore } from "../stores/try-out.ts";
+import { requireAgreed } from "./agreed.ts";
 import { lab } from "./lab.ts";
 
 /** Longest free answer or caption in tokens, as in `npm run eval`. */
@@ -25,7 +26,7 @@ export function stopSuite(): void {
  * @throws LabError("cancelled") after `stopSuite`, "bad-input" naming what is missing
  */
 export async function runSuite(): Promise<void> {
-  const { suite: name, split, mode, rows: most } = suiteStore.getState();
+  const { suite: name, split, part, mode, rows: most } = suiteStore.getState();
   const suite = suiteOf(name);
   const { model } = sessionStore.getState();
   const { adapter } = tryStore.getState();
@@ -35,15 +36,20 @@ export async function runSuite(): Promise<void> {
   const { signal } = stop;
   suiteStore.setState({ phase: "opening", report: null, answers: new Map(), done: 0, kept: 0 });
   try {
-    const opened = await lab().data.openSuite(name, split === "" ? null : split, signal);
+    const opened = await lab().data.openSuite(name, split === "" ? null : split, part, signal);
     const items = most === 0 ? opened.items : opened.items.slice(0, most);
     suiteStore.setState({ items, leftOut: opened.leftOut });
     if (items.length === 0) {
       throw new LabError("bad-input", opened.leftOut[0] ?? "The open files have no row that can be scored");
     }
-    const { id, answers: known } = await lab().data.openEvaluation({
+    const {
+      id,
+      answers: known,
+      looks,
+    } = await lab().data.openEvaluation({
       suite: name,
       split: split === "" ? null : split,
+      ...(part === "all" ? {} : { part }),
       answers: mode,
       model: { name: model.name, hash: model.hash },
       adapter: adapter === null ? null : { name: adapter.name, hash: adapter.hash },
@@ -79,6 +85,8 @@ export async function runSuite(): Promise<void> {
     suiteStore.setState({ phase: "scoring" });
     const evaluated = {
       split: split === "" ? undefined : split,
+      part,
+      looks,
       mode,
       items,
       leftOut: opened.leftOut.length,
@@ -105,6 +113,7 @@ async function judgeSuite(
   const { config } = sessionStore.getState();
   const asked = items.filter(({ questions }) => questions !== undefined);
   if (!suite.judged || config.judge === "off" || asked.length === 0) return null;
+  await requireAgreed(config, "The settings of this page", lab().reward.allow);
   let name: string | null = null;
   for (const system of systems) {
     const rows = asked.flatMap(({ id }) => answers.get(answerKey(system, id)) ?? []);

@@ -1,6 +1,7 @@
 /** The evaluation suite of the page: what is chosen, how far it is, and its report. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
+import type { SuitePart } from "../../engine/eval/suites/part.ts";
 import type { SuiteReport } from "../../engine/eval/suites/report.ts";
 import type { SuiteRow } from "../../engine/eval/suites/run-suite.ts";
 import type { AnswerMode, SuiteItem } from "../../engine/eval/suites/suite.ts";
@@ -9,6 +10,7 @@ export interface SuiteState {
   readonly suite: string;
   /** Empty for data without splits. */
   readonly split: string;
+  readonly part: SuitePart;
   readonly mode: AnswerMode;
   /** Rows that are asked; 0 for all. */
   readonly rows: number;
@@ -27,6 +29,7 @@ const NOTHING = { items: [], leftOut: [], done: 0, kept: 0, answers: new Map(), 
 export const suiteStore = createStore<SuiteState>()(() => ({
   suite: "masks",
   split: "",
+  part: "all",
   mode: "free",
   rows: 50,
   phase: "idle",
@@ -38,7 +41,12 @@ export function useSuite<T>(select: (state: SuiteState) => T): T {
   return useStore(suiteStore, select);
 }
 
+/** Shows the report of an earlier evaluation; its rows are shown once it is opened with its data. */
+export function showReport(report: SuiteReport): void {
+  suiteStore.setState({ ...NOTHING, report });
+}
+
 /** Changes what is evaluated; an earlier report is no longer shown. */
-export function chooseSuite(values: Partial<Pick<SuiteState, "suite" | "split" | "mode" | "rows">>): void {
+export function chooseSuite(values: Partial<Pick<SuiteState, "suite" | "split" | "part" | "mode" | "rows">>): void {
   suiteStore.setState({ ...values, ...NOTHING });
 }

@@ -6,6 +6,7 @@ import { DATA_SETTINGS } from "./groups/data.ts";
 import { JUDGE_SETTINGS } from "./groups/judge.ts";
 import { LOSS_OPTION_SETTINGS } from "./groups/loss-options.ts";
 import { MASK_SETTINGS } from "./groups/mask.ts";
+import { MIX_SETTINGS } from "./groups/mix.ts";
 import { MODEL_SETTINGS } from "./groups/model.ts";
 import { OBJECTIVE_SETTINGS } from "./groups/objective.ts";
 import { OPTIMISER_SETTINGS } from "./groups/optimiser.ts";
@@ -20,6 +21,7 @@ import type { Setting } from "./setting.ts";
 export const SETTINGS = {
   ...RUN_SETTINGS,
   ...DATA_SETTINGS,
+  ...MIX_SETTINGS,
   ...MODEL_SETTINGS,
   ...SAMPLING_SETTINGS,
   ...OBJECTIVE_SETTINGS,

@@ -1,5 +1,6 @@
 /** Row scores as the report that tools print and the run folder keeps. */
 import type { LabConfig } from "../config/table.ts";
+import { parseSources, sourceAt } from "../data/sources.ts";
 import type { LoopId } from "../rl/loops/abouts.ts";
 import {
   EVAL_METRICS,
@@ -28,6 +29,8 @@ export interface EvalTerms {
   readonly bestMetric: SelectionMetric;
   readonly maskPolicy: LabConfig["maskPolicy"];
   readonly judge: JudgeUse;
+  /** Sources of the mix; absent or empty without one. */
+  readonly mixSources?: string;
 }
 
 type Rows = readonly RowScores[];
@@ -47,6 +50,7 @@ export function evalReport(step: number, rows: Rows, terms: EvalTerms, baseline:
   };
   const segmentation = segmentationScores(scores, first, SEED);
   const sameJudge = baseline?.report.reward?.judge === terms.judge;
+  const sources = sourceMeans(scores, terms.mixSources ?? "");
   const rewards = REWARD_METRICS.map((metric) => [metric, rewardScore(metric, scores, sameJudge ? first : null)]);
   return {
     step,
@@ -62,11 +66,25 @@ export function evalReport(step: number, rows: Rows, terms: EvalTerms, baseline:
             Record<EvalMetric, Interval>
           >),
     ...(segmentation === undefined ? {} : { segmentation }),
+    ...(sources === null ? {} : { sources }),
     reward: { judge: terms.judge, scores: Object.fromEntries(rewards) as Record<RewardMetric, RewardScore | null> },
     selection: selectionOf(partOf(rows, "selection"), terms),
     maskPolicy: terms.maskPolicy,
     ...(baseline === null ? {} : { baseline: baseline.report.step }),
   };
+}
+
+/** Scores of the report rows by source of the mix; null without one. */
+function sourceMeans(rows: Rows, mixSources: string): NonNullable<EvalReport["sources"]> | null {
+  const sources = parseSources(mixSources);
+  if (sources.length === 0) return null;
+  const found = sources.flatMap(({ name }, at) => {
+    const own = rows.filter(({ rowId }) => sourceAt(sources, rowId) === at);
+    const mean = (metric: EvalMetric): number => own.reduce((sum, row) => sum + row[metric], 0) / own.length;
+    const means = Object.fromEntries(EVAL_METRICS.map((metric) => [metric, mean(metric)]));
+    return own.length === 0 ? [] : [[name, { n: own.length, means: means as Record<EvalMetric, number> }] as const];
+  });
+  return Object.fromEntries(found);
 }
 
 function partOf(rows: Rows, part: RowPart): RowScores[] {

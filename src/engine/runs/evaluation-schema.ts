@@ -20,6 +20,7 @@ const REPORT = z.looseObject({
   segmentation: z.optional(
     of(SEGMENTATION_METRICS, z.looseObject({ value: number, difference: z.nullable(interval) })),
   ),
+  sources: z.optional(z.record(z.string(), z.looseObject({ n: count, means: of(EVAL_METRICS, number) }))),
   reward: z.optional(
     z.looseObject({
       judge: z.enum(["asked", "left-out", "none"]),

@@ -106,6 +106,10 @@ export interface EvalReport {
   readonly difference: Readonly<Record<EvalMetric, Interval>> | null;
   /** Masks for true captions, counted as in segmentation papers; absent in reports of older versions. */
   readonly segmentation?: Readonly<Record<SegmentationMetric, SegmentationScore>>;
+  /** Report rows and mean scores by source of the mix; absent without one. */
+  readonly sources?: Readonly<
+    Record<string, { readonly n: number; readonly means: Readonly<Record<EvalMetric, number>> }>
+  >;
   /** Absent in reports of older versions; a loop that does not train has null. */
   readonly reward?: {
     readonly judge: JudgeUse;

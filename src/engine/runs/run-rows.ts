@@ -5,8 +5,10 @@
  */
 import type { LabConfig } from "../config/table.ts";
 import { rowsHash } from "../data/open-rows.ts";
+import { parseSources, sourceAt } from "../data/sources.ts";
 import { splitByImage } from "../data/splits.ts";
 import { LabError } from "../errors.ts";
+import type { RowDifficulty } from "./difficulty.ts";
 import type { RunManifest } from "./manifest.ts";
 
 /** The usable rows of the open data set; the index of a row is its position here. */
@@ -14,6 +16,10 @@ export interface RowList {
   readonly dataSet: string;
   /** [row id, image id]. */
   readonly rows: readonly (readonly [string, string])[];
+  /** Words of each row's caption, for length grouping; at least 1. */
+  readonly words?: readonly number[];
+  /** Measured difficulty of any rows, for a curriculum. */
+  readonly difficulty?: readonly RowDifficulty[];
 }
 
 /** Data-set indices, ascending. No image is in two of `train`, `selection` and `report`. */
@@ -68,12 +74,23 @@ export async function storedRunRows(manifest: RunManifest, list: RowList): Promi
 
 /**
  * The held-out rows of an evaluation: evalRows in total, each part by its share, the first of each in the order of the
- * data set.
+ * data set; of a mix, the sources in turn, so that each has rows.
  */
 export function evaluatedRows(
   { selection, report }: Pick<RunRows, "selection" | "report">,
-  { evalRows, selectionShare }: Pick<LabConfig, "evalRows" | "selectionShare">,
+  { evalRows, selectionShare, mixSources }: Pick<LabConfig, "evalRows" | "selectionShare" | "mixSources">,
+  { rows }: Pick<RowList, "rows">,
 ): Pick<RunRows, "selection" | "report"> {
   const chosen = selection.length === 0 ? 0 : Math.max(1, Math.round(evalRows * selectionShare));
-  return { selection: selection.slice(0, chosen), report: report.slice(0, evalRows - chosen) };
+  const sources = parseSources(mixSources);
+  const first = (indices: readonly number[], count: number): number[] => {
+    if (sources.length === 0) return indices.slice(0, count);
+    const lists = sources.map(({ amount }, at) =>
+      amount === 0 ? [] : indices.filter((index) => sourceAt(sources, rows[index]?.[0] ?? "") === at),
+    );
+    const longest = Math.max(...lists.map(({ length }) => length));
+    const turns = Array.from({ length: longest }, (_, turn) => lists.flatMap((list) => list[turn] ?? []));
+    return turns.flat().slice(0, count);
+  };
+  return { selection: first(selection, chosen), report: first(report, evalRows - chosen) };
 }

@@ -31,7 +31,7 @@ export interface RunHost {
 
 /** @param free releases the claim of the run on the session */
 export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void): StartedRun {
-  const { run, state, captioner, list, selected, doneSteps, release } = prepared;
+  const { run, state, captioner, list, selected, order, doneSteps, release } = prepared;
   const { rows, features, scorer, now, emit } = host.deps;
   let mine: Trainer | undefined;
   const attempt = (own: TrainingState, done: number): (() => Promise<RunEnd>) => {
@@ -48,7 +48,8 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
       captioner: other?.weights,
       rows: checkedRows(rows, list),
       trainRows: selected.train,
-      evaluated: evaluatedRows(selected, config),
+      order,
+      evaluated: evaluatedRows(selected, config, list),
       scorer,
       run,
       doneSteps: done,

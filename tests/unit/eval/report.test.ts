@@ -47,6 +47,15 @@ describe("an evaluation", () => {
     expect(selection).toEqual({ metric: bestMetric, n: 2, value: expect.closeTo(value, 12) });
   });
 
+  it("of a mix has the mean scores of every source that has report rows", () => {
+    const rows = [row("a.arrow#0", 0.2), row("a.arrow#1", 0.4), row("b.json#0", 0.9), ...selected(0.1)];
+    const { sources } = evalReport(0, rows, { ...TERMS, mixSources: "b=3, c=1, a=2" }, null);
+    expect(Object.entries(sources ?? {}).map(([name, { n, means }]) => [name, n, means.grounding_iou])).toEqual([
+      ["b", 1, 0.9],
+      ["a", 2, expect.closeTo(0.3, 12)],
+    ]);
+  });
+
   it("chooses nothing where a selection row has no reward, and reports over the rows that have one", () => {
     const missing = { reward1_sampled: null, reward1_greedy: null, reward2_sampled: null, reward2_greedy: null };
     const rows = [...reported(0.5), row("r4", 0, { rewards: missing }), ...selected(0.2)];

@@ -5,19 +5,35 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { encode as encodePng } from "fast-png";
+import { parquetReadObjects } from "hyparquet";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseArguments } from "../../../scripts/lib/arguments.ts";
 import { root } from "../../../scripts/lib/ensure.mjs";
-import { evalLedger } from "../../../scripts/lib/eval-ledger.ts";
+import { evalLedger, evaluationsBeside } from "../../../scripts/lib/eval-ledger.ts";
+import { JUDGE_OPTIONS } from "../../../scripts/lib/node-judge.ts";
 import { nodeStore } from "../../../scripts/lib/node-store.ts";
 import { suiteJudge } from "../../../scripts/lib/suite-judge.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { parseRle, type Rle, rleFromBox } from "../../../src/engine/data/mask/rle.ts";
+import { writeParquet } from "../../../src/engine/data/parquet/write.ts";
 import { SUITES, suiteOf } from "../../../src/engine/eval/suites/all.ts";
+import { looksAt } from "../../../src/engine/eval/suites/finished.ts";
 import { type EvalFacts, openEvalFolder } from "../../../src/engine/eval/suites/folder.ts";
-import { suiteReport } from "../../../src/engine/eval/suites/report.ts";
+import { repliedVerdict } from "../../../src/engine/eval/suites/judged.ts";
+import { ledgerRows, runColumns } from "../../../src/engine/eval/suites/ledger.ts";
+import { SUITE_PARTS, suitePart } from "../../../src/engine/eval/suites/part.ts";
+import { looksText, suiteReport } from "../../../src/engine/eval/suites/report.ts";
 import { answerKey, answerRows, type SuiteRow, suiteScores } from "../../../src/engine/eval/suites/run-suite.ts";
-import type { AnsweredItem, Suite, SuiteItem, SuiteTask, SuiteTools } from "../../../src/engine/eval/suites/suite.ts";
+import type {
+  AnsweredItem,
+  Suite,
+  SuiteItem,
+  SuiteRows,
+  SuiteTask,
+  SuiteTools,
+} from "../../../src/engine/eval/suites/suite.ts";
+import { judgeServer } from "../../support/judge-server.ts";
+import { evaluation } from "../runs/sample-evaluations.ts";
 
 const PYTHON = process.env.PYTHON || "python3";
 const GOLDEN = join(root, "tests/golden/evaluation");
@@ -262,6 +278,72 @@ test("GAR-Bench: the whole answer must be the letter; captions count once a judg
   expect(values("gar", answered)).toEqual({ VQA: 0.5, "VQA relation": 1, "VQA color": 0 });
   const judged = answered.map((row) => ({ ...row, judged: { positive: 1, negative: null } }));
   expect(values("gar", judged)).toMatchObject({ VQA: 0.5, Simple: 1 });
+  // The published judge's reply stands alone.
+  const [, , simple] = items as [SuiteItem, SuiteItem, SuiteItem];
+  expect([repliedVerdict(simple, ["True"]), repliedVerdict(simple, ["true"])]).toEqual([
+    { positive: 1, negative: null },
+    { positive: 0, negative: null },
+  ]);
+});
+
+test("a live judge reads the captions of both benches, one question a call, and nothing without its address", async () => {
+  const server = await judgeServer();
+  try {
+    // The description is of a hat: yes to questions about it and about answering.
+    server.script((_, { body }) => {
+      const question = /Question: (.*)/.exec(body.messages[0]?.content ?? "")?.[1] ?? "";
+      return { reply: /hat|answer/.test(question) ? "Yes" : "No" };
+    });
+    const mask = rleFromBox([0, 0, 5, 5], 20, 30);
+    const rows = [
+      { image: "x.png", mask_rles: [mask], question: "What is <Prompt0>?", answer: "a hat" },
+      { image: "x.png", mask_rles: [mask, mask], subject_name: "umbrella", predicate_name: "over", object_name: "hat" },
+    ];
+    const garItems = (
+      await suite("gar").open(memoryFolder({ "gar.json": JSON.stringify(rows), "x.png": DLC["x.png"] }), undefined)
+    ).items;
+    const dlcItems = (await suite("dlc").open(memoryFolder(DLC), undefined)).items;
+    const items = [...garItems, ...dlcItems];
+    const parsed = parseArguments(["--judge", server.url], { replies: { takes: 1 }, ...JUDGE_OPTIONS });
+    const judge = await suiteJudge(parsed, items, join(place, "judged"), () => undefined);
+    expect(judge?.name).toMatch(/^reader-1, one question a call, prompts /);
+    const verdicts = await judge?.of(
+      "base",
+      items.map((item) => ({ item, caption: "A red hat." })),
+    );
+    // The hat is described; the umbrella is not, so that its relation does not count; it is what DLC-Bench asks for.
+    expect(verdicts?.slice(0, 2)).toEqual([
+      { positive: 1, negative: null },
+      { positive: 0, negative: null },
+    ]);
+    expect(verdicts?.[2]?.negative).toBeLessThan(0);
+    expect(server.calls.length).toBe(7);
+    for (const { text } of server.calls) expect(text).toContain("A red hat.");
+    expect(
+      await suiteJudge(parseArguments([], { replies: { takes: 1 }, ...JUDGE_OPTIONS }), items, place, () => undefined),
+    ).toBeUndefined();
+  } finally {
+    await server.close();
+  }
+});
+
+test("pictures are divided into a part that chooses and one that reports, their rows and pictures with them", async () => {
+  const items = Array.from({ length: 60 }, (_, at): SuiteItem => {
+    return { id: `r${at}`, imageId: `p${at >> 1}`, size: SIZE, text: "", masks: [] };
+  });
+  const rows: SuiteRows = { items, leftOut: [], picture: async (index) => ({ index }) as never };
+  const [all, selection, report] = SUITE_PARTS.map((part) => suitePart(rows, part)) as [
+    SuiteRows,
+    SuiteRows,
+    SuiteRows,
+  ];
+  expect([all, selection, report].map((part) => part.items.length)).toEqual([60, 18, 42]);
+  const images = new Set(selection.items.map(({ imageId }) => imageId));
+  for (const { imageId } of report.items) expect(images.has(imageId)).toBe(false);
+  for (const [at, { id }] of report.items.entries()) {
+    expect(await report.picture(at)).toEqual({ index: Number(id.slice(1)) });
+  }
+  expect(suitePart(rows, "report").items).toEqual(report.items);
 });
 
 test("captions: CIDEr-D with the document frequencies of the whole set, METEOR beside it", () => {
@@ -304,7 +386,11 @@ test("an evaluation asks what is open, picture by picture, and ends in the same 
   });
   const report = (answers: Map<string, SuiteRow>) => {
     const { suite: of, items, mode, systems } = work(answers, [], new AbortController(), 0);
-    return suiteReport({ suite: of, split: undefined, mode, items, leftOut: 0, systems, judge: null }, answers, NONE);
+    return suiteReport(
+      { suite: of, split: undefined, part: "all", looks: 1, mode, items, leftOut: 0, systems, judge: null } as const,
+      answers,
+      NONE,
+    );
   };
   const [whole, all] = [new Map<string, SuiteRow>(), [] as SuiteTask[][]];
   await answerRows(work(whole, all, new AbortController(), 0));
@@ -375,6 +461,8 @@ async function goldenFolder(name: string): Promise<readonly SuiteItem[]> {
   const evaluated = {
     suite: suite("refcoco"),
     split: "val",
+    part: "all",
+    looks: 1,
     mode: "free",
     items,
     leftOut: 0,
@@ -423,11 +511,52 @@ test("evaluations of the same rows are one table, the rows that differ most firs
   expect(spreads).toEqual([...spreads].sort((a, b) => b - a));
   const [, , , base, adapter] = (first as string).split(",").map(Number);
   expect(Math.abs((base as number) - (adapter as number))).toBeCloseTo(spreads[0] as number, 12);
+  // The same table as Parquet.
+  const file = join(place, "table.parquet");
+  expect(await evalLedger([join(place, "one"), join(place, "two")], file)).toBe(`${file}\n`);
+  const bytes = await readFile(file);
+  const read = await parquetReadObjects({ file: new Uint8Array(bytes).buffer });
+  expect(read.map((row) => Object.values(row).join())).toEqual([first, ...rest]);
+  // They are two looks at one set of rows, a third evaluation is the third.
+  const beside = await evaluationsBeside(join(place, "three"));
+  expect(beside.map(({ id }) => id)).toEqual(expect.arrayContaining(["one", "two"]));
+  const facts = beside.find(({ id }) => id === "one")?.facts as EvalFacts;
+  const goldens = beside.filter(({ id }) => id === "one" || id === "two");
+  expect([looksAt(facts, "three", goldens), looksAt(facts, "one", goldens)]).toEqual([3, 2]);
+  expect(looksAt({ ...facts, rowsHash: "other" }, "three", goldens)).toBe(1);
+  expect(looksText({ part: "report", looks: 2 })).toBe(
+    "the report part; evaluation 2 of these rows; each interval stands alone, for all 2 together compare at 97.5 % (Bonferroni)",
+  );
   await writeFile(join(place, "two", "items.jsonl"), `${JSON.stringify(items[0])}\n`);
   await expect(evalLedger([join(place, "one"), join(place, "two")])).rejects.toThrow(
     "two base is of other rows than one base",
   );
   await expect(evalLedger([place])).rejects.toThrow("holds no finished evaluation (report.json is missing)");
+});
+
+const hasPyarrow = spawnSync(PYTHON, ["-c", "import pyarrow"]).status === 0;
+if (!hasPyarrow) console.warn(`skipped: ${PYTHON} cannot import pyarrow`);
+
+test.skipIf(!hasPyarrow)("pyarrow reads a written table: numbers, texts and missing values", async () => {
+  const texts = ["a", null, "Größe, „zwei“", "", ...Array<string>(16).fill("row")];
+  const numbers = [0.1 + 0.2, -1e300, null, 0, ...Array<null>(16).fill(null)];
+  // More than 14 columns have a list header of another form.
+  const more = Array.from({ length: 14 }, (_, at) => ({ name: `c${at}`, kind: "number", values: numbers }) as const);
+  const columns = [{ name: "text", kind: "text", values: texts } as const, ...more];
+  const file = join(place, "written.parquet");
+  await writeFile(file, writeParquet(columns, "test"));
+  const script = "import sys,json,pyarrow.parquet as p; print(json.dumps(p.read_table(sys.argv[1]).to_pydict()))";
+  const { stdout, stderr } = spawnSync(PYTHON, ["-c", script, file], { encoding: "utf8" });
+  expect(stderr).toBe("");
+  expect(JSON.parse(stdout)).toEqual(Object.fromEntries(columns.map(({ name, values }) => [name, values])));
+});
+
+test("the held-out evaluations of a run are columns of the table: report rows, every step and score", async () => {
+  const columns = runColumns("run", [evaluation(0, 0.25), evaluation(2, 0.5)]);
+  expect(columns.slice(0, 2).map(({ name }) => name)).toEqual(["run step 0 loop1_sampled", "run step 2 loop1_sampled"]);
+  const rows = ledgerRows(columns);
+  expect(rows.length).toBe(evaluation(0, 0.25).report.n);
+  expect(rows[0]?.spread).toBeGreaterThan(0);
 });
 
 test("published numbers name their model, metric and source", () => {

@@ -42,7 +42,15 @@ function scores(opened: SuiteRows, answers: readonly (readonly Rle[])[]): Record
     masks: answers[at] ?? [],
   });
   const kept = new Map(items.map(({ id }, at) => [answerKey("base", id), row("base", at)]));
-  const facts = { suite: vos, split: "valid_u", mode: "forced", systems: ["base"], judge: null } as const;
+  const facts = {
+    suite: vos,
+    split: "valid_u",
+    part: "all",
+    looks: 1,
+    mode: "forced",
+    systems: ["base"],
+    judge: null,
+  } as const;
   const report = suiteReport({ ...facts, items, leftOut: leftOut.length }, kept, { meteor: () => 0 });
   expect(report.published[0]).toMatchObject({ model: "Sa2VA-1B", metric: "J&F", value: 53.4 });
   return Object.fromEntries((report.systems.base ?? []).map(({ metric, value }) => [metric, value]));

@@ -1,31 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { groupScores, type Reward } from "../../../src/engine/rl/objective/advantages.ts";
 import { padRows } from "../../../src/engine/rl/step/actions.ts";
-import { promptRow } from "../../../src/engine/rl/step/data-order.ts";
-
-describe("the order of prompts", () => {
-  it("visits every row once per epoch, in an order that depends on seed, loop and epoch", () => {
-    const epoch = (seed: number, loop: 1 | 2, from: number) =>
-      Array.from({ length: 17 }, (_, i) => promptRow(17, from + i, loop, seed));
-    for (const [seed, loop, from] of [
-      [1, 1, 0],
-      [1, 2, 0],
-      [2, 1, 0],
-      [1, 1, 17],
-    ] as const) {
-      expect([...epoch(seed, loop, from)].sort((a, b) => a - b)).toEqual(Array.from({ length: 17 }, (_, i) => i));
-    }
-    const first = epoch(1, 1, 0);
-    expect(epoch(1, 1, 0)).toEqual(first);
-    expect(epoch(1, 1, 17)).not.toEqual(first);
-    expect(epoch(2, 1, 0)).not.toEqual(first);
-    expect(epoch(1, 2, 0)).not.toEqual(first);
-  });
-
-  it("needs no more than one row", () => {
-    expect([0, 1, 2].map((n) => promptRow(1, n, 1, 5))).toEqual([0, 0, 0]);
-  });
-});
 
 function weightedAdvantages(rewards: readonly Reward[], probabilities: readonly number[], eps: number, scale: boolean) {
   const settings = { eps, baseline: "mean", aggregation: "sum_then_normalize" } as const;

@@ -58,7 +58,7 @@ describe("the rows of a run", () => {
   it("scored by an evaluation are evalRows in all, both parts filled", () => {
     const rows = runRows(LIST, config());
     const scored = (evalRows: number, selectionShare = 0.25) => {
-      const { selection, report } = evaluatedRows(rows, { evalRows, selectionShare });
+      const { selection, report } = evaluatedRows(rows, { evalRows, selectionShare, mixSources: "" }, LIST);
       return [selection.length, report.length];
     };
     expect(scored(24)).toEqual([6, 18]);
@@ -66,7 +66,23 @@ describe("the rows of a run", () => {
     expect(scored(2, 0.01)).toEqual([1, 1]);
     expect(scored(10_000)).toEqual([15, 45]);
     const none = { selection: [], report: rows.heldOut };
-    expect(evaluatedRows(none, { evalRows: 24, selectionShare: 0.25 }).report).toEqual(rows.heldOut.slice(0, 24));
+    const settings = { evalRows: 24, selectionShare: 0.25, mixSources: "" };
+    expect(evaluatedRows(none, settings, LIST).report).toEqual(rows.heldOut.slice(0, 24));
+  });
+
+  it("scored of a mix are of every source in turn, of none that is left out", () => {
+    const names = ["a", "b", "c"];
+    const list: RowList = {
+      dataSet: "mix",
+      rows: LIST.rows.map(([, image], at) => [`${names[Math.floor(at / 100)]}.arrow#${at}`, image] as const),
+    };
+    const { heldOut } = runRows(list, config());
+    const settings = { evalRows: 7, selectionShare: 0.25, mixSources: "c = 2, a = 0" };
+    const { report } = evaluatedRows({ selection: [], report: heldOut }, settings, list);
+    expect(report.map((index) => list.rows[index]?.[0][0])).toEqual(["c", "b", "c", "b", "c", "b", "c"]);
+    const first = (name: string, count: number) =>
+      heldOut.filter((index) => list.rows[index]?.[0].startsWith(name)).slice(0, count);
+    expect([...report].sort((x, y) => x - y)).toEqual([...first("b", 3), ...first("c", 4)]);
   });
 });
 

@@ -21,6 +21,7 @@ import { EvalRows } from "./eval-rows.tsx";
 import { ScoreCard } from "./score-card.tsx";
 import { SegmentationTable } from "./segmentation-table.tsx";
 import { SelectionLine } from "./selection-line.tsx";
+import { SourceTable } from "./source-table.tsx";
 
 const SuiteScreen = lazy(() =>
   import("./suites/suite-screen.tsx").then(({ SuiteScreen: Shown }) => ({ default: Shown })),
@@ -172,6 +173,7 @@ function Comparison(props: {
           </Suspense>
         </ErrorBoundary>
       )}
+      <SourceTable first={first.report} last={last.report} />
       {metric === "grounding_iou" && <SegmentationTable first={first.report} last={last.report} />}
       <div className="row wrap gap-2-4 between">
         <p className="muted">{text.help}</p>

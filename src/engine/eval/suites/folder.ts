@@ -13,6 +13,8 @@ import type { SuiteItem } from "./suite.ts";
 export interface EvalFacts {
   readonly suite: string;
   readonly split: string | null;
+  /** Absent for all rows. */
+  readonly part?: "selection" | "report";
   readonly answers: "free" | "forced";
   readonly model: { readonly name: string; readonly hash: string };
   readonly adapter: { readonly name: string; readonly hash: string } | null;

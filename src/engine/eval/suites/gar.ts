@@ -1,6 +1,7 @@
 /** GAR-Bench: multiple-choice questions about several regions, and captions that a judge calls true or false (docs/spec/evaluation.md#23-gar-bench). */
 import { isRecord } from "../../bytes/json.ts";
 import type { Rle } from "../../data/mask/rle.ts";
+import type { JudgeQuestion } from "../../rewards/judge-score.ts";
 import { meanOf } from "../cluster-bootstrap.ts";
 import { findFiles, pictureRows } from "./rows.ts";
 import {
@@ -22,7 +23,7 @@ const triple = (model: string, vqa: number, simple: number, detailed: number): P
 export const gar: Suite = {
   name: "gar",
   what: "GAR-Bench: questions and captions about several regions of a picture",
-  rule: "VQA: the whole answer equals the letter, case ignored; captions: share that a judge calls True, from stored replies",
+  rule: "VQA: the whole answer equals the letter, case ignored; captions: share that a judge calls true; a live judge reads the truth instead of the picture and answers two questions, the published one replies True with the picture (stored replies)",
   split: undefined,
   judged: true,
   published: { "": [...triple("GAR-1B", 47.9, 55.7, 66.4), ...triple("GAR-8B", 57.8, 63.9, 69.2)] },
@@ -81,7 +82,7 @@ function typesOf(rows: readonly AnsweredItem[]): string[] {
 }
 
 /** Question, truth and kind of a row. `<Prompt0>` is the first region, which the lab names region1. */
-function questionOf(row: Readonly<Record<string, unknown>>): Pick<SuiteItem, "text" | "kind" | "answer"> {
+function questionOf(row: Readonly<Record<string, unknown>>): Pick<SuiteItem, "text" | "kind" | "answer" | "questions"> {
   const text = (value: unknown): string =>
     (typeof value === "string" ? value : "").replace(/<Prompt(\d+)>/g, (_, n: string) => `region${Number(n) + 1}`);
   const asked = text(row.question);
@@ -93,7 +94,37 @@ function questionOf(row: Readonly<Record<string, unknown>>): Pick<SuiteItem, "te
   }
   const kind: Kind = "predicate_name" in row ? "detailed" : "simple";
   const detailed = "Describe region1 in detail, including the relationship with region2.";
-  if (kind === "simple") return { text: asked, answer, kind };
-  const truth = [row.subject_name, row.predicate_name, row.object_name].map(text).join(" ");
-  return { text: asked === "" ? detailed : asked, answer: truth, kind };
+  if (kind === "simple") {
+    const questions = verdictOn(`Does it answer the question "${asked}"?`, `Does it mean the same as "${answer}"?`);
+    return { text: asked, answer, kind, questions };
+  }
+  const subject = text(row.subject_name);
+  const truth = [subject, text(row.predicate_name), text(row.object_name)].join(" ");
+  const questions = verdictOn(
+    `Is "${subject}" or something of the same meaning mentioned?`,
+    `Does it convey "${truth}"?`,
+  );
+  return { text: asked === "" ? detailed : asked, answer: truth, kind, questions };
+}
+
+/** A caption is true when both questions are answered with yes. */
+function verdictOn(first: string, second: string): JudgeQuestion[] {
+  return [
+    {
+      type: "recognition",
+      question: first,
+      choices: [
+        ["Yes", "correct"],
+        ["No", "incorrect"],
+      ],
+    },
+    {
+      type: "positive",
+      question: second,
+      choices: [
+        ["Yes", 1],
+        ["No", 0],
+      ],
+    },
+  ];
 }

@@ -20,11 +20,12 @@ export function verdictsOf(terms: readonly RewardTerm[]): (Verdict | undefined)[
 }
 
 /**
- * The verdict of replies in the order of the questions, recognition first. Of a row without questions the one reply must
- * be exactly "True" to count (docs/spec/evaluation.md#23-gar-bench).
+ * The verdict of replies in the order of the questions, recognition first. A single reply is that of GAR-Bench's judge and
+ * must be exactly "True" to count (docs/spec/evaluation.md#23-gar-bench).
  */
 export function repliedVerdict({ questions }: SuiteItem, replies: readonly string[]): Verdict | undefined {
-  if (questions === undefined) return { positive: Number(replies[0] === "True"), negative: null };
+  if (questions === undefined || (replies.length === 1 && questions.length === 2))
+    return { positive: Number(replies[0] === "True"), negative: null };
   const score = scoreAnswers(questions, replies);
   return score.kind === "score" ? { positive: score.positive, negative: score.negative } : undefined;
 }

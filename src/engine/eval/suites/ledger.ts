@@ -1,56 +1,125 @@
 /** Evaluations of the same rows in one table: a line a row, a column an evaluation, the rows that differ most first. */
+import { type WrittenColumn, writeParquet } from "../../data/parquet/write.ts";
 import { LabError } from "../../errors.ts";
-import type { AnsweredItem, Suite, SuiteItem } from "./suite.ts";
+import { EVAL_METRICS, type StoredEvaluation } from "../../runs/evaluations.ts";
+import { imageOf } from "../row-image.ts";
+import type { AnsweredItem, Suite } from "./suite.ts";
+
+/** A row as one evaluation scored it. */
+export interface LedgerCell {
+  readonly id: string;
+  readonly imageId: string;
+  readonly text: string;
+  /** Null where a single row has no score. */
+  readonly score: number | null;
+}
 
 /** One system of one evaluation. */
 export interface LedgerColumn {
   /** Name of the evaluation and the system. */
   readonly name: string;
-  readonly suite: Suite;
-  readonly rows: readonly AnsweredItem[];
+  readonly cells: readonly LedgerCell[];
 }
 
-export interface LedgerRow {
-  readonly item: SuiteItem;
-  /** Score by column; null where the suite has none for a single row. */
+export interface LedgerRow extends Omit<LedgerCell, "score"> {
+  /** Score by column. */
   readonly scores: readonly (number | null)[];
   /** Largest minus smallest score. */
   readonly spread: number;
+}
+
+/** A column of an evaluation suite. */
+export function suiteColumn(name: string, suite: Suite, rows: readonly AnsweredItem[]): LedgerColumn {
+  const cells = rows.map((row) => ({
+    id: row.item.id,
+    imageId: row.item.imageId,
+    text: row.item.text,
+    score: suite.score(row),
+  }));
+  return { name, cells };
+}
+
+/** Columns of the held-out evaluations of a run: the report rows of every step, a column a score. */
+export function runColumns(name: string, evaluations: readonly StoredEvaluation[]): LedgerColumn[] {
+  return EVAL_METRICS.flatMap((metric) =>
+    evaluations.map(({ report, rows }) => ({
+      name: `${name} step ${report.step} ${metric}`,
+      cells: rows.flatMap((row) => {
+        const { rowId: id, caption: text, part } = row;
+        return part === "selection" ? [] : [{ id, imageId: imageOf(row), text, score: row[metric] }];
+      }),
+    })),
+  );
 }
 
 /** @throws LabError("bad-input") naming an evaluation of other rows */
 export function ledgerRows(columns: readonly LedgerColumn[]): LedgerRow[] {
   const [first] = columns;
   if (first === undefined) return [];
-  for (const { name, rows } of columns) {
-    const same = rows.length === first.rows.length && rows.every(({ item }, at) => sameRow(item, first.rows[at]?.item));
+  for (const { name, cells } of columns) {
+    const same = cells.length === first.cells.length && cells.every((cell, at) => sameRow(cell, first.cells[at]));
     if (same) continue;
     throw new LabError("bad-input", `${name} is of other rows than ${first.name}; a table needs the same rows`, {
       subject: name,
     });
   }
-  const table = first.rows.map(({ item }, at): LedgerRow => {
-    const scores = columns.map(({ suite, rows }) => suite.score(rows[at] as AnsweredItem));
+  const table = first.cells.map(({ id, imageId, text }, at): LedgerRow => {
+    const scores = columns.map(({ cells }) => cells[at]?.score ?? null);
     const known = scores.filter((score) => score !== null);
-    return { item, scores, spread: known.length === 0 ? 0 : Math.max(...known) - Math.min(...known) };
+    const spread = known.length === 0 ? 0 : Math.max(...known) - Math.min(...known);
+    return { id, imageId, text, scores, spread };
   });
   return table.sort((a, b) => b.spread - a.spread);
 }
 
-/** The table as CSV: row, picture, text, a score a column, spread. */
-export function ledgerCsv(columns: readonly LedgerColumn[]): string {
-  const head = ["row", "picture", "text", ...columns.map(({ name }) => name), "spread"];
-  const body = ledgerRows(columns).map(({ item, scores, spread }) => [
-    item.id,
-    item.imageId,
-    item.text,
-    ...scores.map((score) => score ?? ""),
-    spread,
-  ]);
-  return [head, ...body].map((line) => `${line.map(cell).join(",")}\n`).join("");
+/** The table as columns: row, picture, text, a score a column, spread. */
+function ledgerTable(columns: readonly LedgerColumn[]): WrittenColumn[] {
+  const rows = ledgerRows(columns);
+  const texts = (name: string, values: readonly string[]): WrittenColumn => ({ name, values, kind: "text" });
+  const numbers = (name: string, values: readonly (number | null)[]): WrittenColumn => ({
+    name,
+    values,
+    kind: "number",
+  });
+  return [
+    texts(
+      "row",
+      rows.map(({ id }) => id),
+    ),
+    texts(
+      "picture",
+      rows.map(({ imageId }) => imageId),
+    ),
+    texts(
+      "text",
+      rows.map(({ text }) => text),
+    ),
+    ...columns.map(({ name }, at) =>
+      numbers(
+        name,
+        rows.map(({ scores }) => scores[at] ?? null),
+      ),
+    ),
+    numbers(
+      "spread",
+      rows.map(({ spread }) => spread),
+    ),
+  ];
 }
 
-function sameRow(a: SuiteItem, b: SuiteItem | undefined): boolean {
+/** The table as CSV. */
+export function ledgerCsv(columns: readonly LedgerColumn[]): string {
+  const table = ledgerTable(columns);
+  const lines = (table[0]?.values ?? []).map((_, at) => table.map(({ values }) => values[at] ?? ""));
+  return [table.map(({ name }) => name), ...lines].map((line) => `${line.map(cell).join(",")}\n`).join("");
+}
+
+/** The table as Parquet. */
+export function ledgerParquet(columns: readonly LedgerColumn[]): Uint8Array<ArrayBuffer> {
+  return writeParquet(ledgerTable(columns), "sa2va-lab");
+}
+
+function sameRow(a: LedgerCell, b: LedgerCell | undefined): boolean {
   return a.id === b?.id && a.imageId === b.imageId;
 }
 

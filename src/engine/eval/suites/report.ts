@@ -1,4 +1,5 @@
 /** The report of an evaluation. */
+import type { SuitePart } from "./part.ts";
 import { answeredItems, publishedFor, type SuiteRow, type SuiteScores, type System, suiteScores } from "./run-suite.ts";
 import type { AnsweredItem, AnswerMode, PublishedScore, Suite, SuiteItem, SuiteTools } from "./suite.ts";
 
@@ -6,6 +7,10 @@ export interface SuiteReport extends SuiteScores {
   readonly suite: string;
   readonly what: string;
   readonly split: string | null;
+  /** Which of the split's pictures: all, or one of the two parts that `part.ts` makes. */
+  readonly part: SuitePart;
+  /** How many evaluations of these rows there are with this one, as far as they are stored together. */
+  readonly looks: number;
   readonly rows: number;
   readonly pictures: number;
   readonly leftOut: number;
@@ -22,6 +27,8 @@ export interface SuiteReport extends SuiteScores {
 export interface Evaluated {
   readonly suite: Suite;
   readonly split: string | undefined;
+  readonly part: SuitePart;
+  readonly looks: number;
   readonly mode: AnswerMode;
   readonly items: readonly SuiteItem[];
   readonly leftOut: number;
@@ -31,7 +38,7 @@ export interface Evaluated {
 
 /** @param answers of every row, by `answerKey` @throws LabError("internal") when one is missing */
 export function suiteReport(
-  { suite, split, mode, items, leftOut, systems, judge }: Evaluated,
+  { suite, split, part, looks, mode, items, leftOut, systems, judge }: Evaluated,
   answers: ReadonlyMap<string, SuiteRow>,
   tools: SuiteTools,
 ): SuiteReport {
@@ -42,6 +49,8 @@ export function suiteReport(
     suite: suite.name,
     what: suite.what,
     split: split ?? null,
+    part,
+    looks,
     rows: items.length,
     pictures: new Set(items.map(({ imageId }) => imageId)).size,
     leftOut,
@@ -53,4 +62,14 @@ export function suiteReport(
     ...suiteScores(suite, rows, tools),
     published: publishedFor(suite, split),
   };
+}
+
+/** What a reader must know of the rows before a number: which part, and how often they were looked at. */
+export function looksText({ part = "all", looks = 1 }: Partial<Pick<SuiteReport, "part" | "looks">>): string {
+  const chosen = { all: "", selection: "the selection part: to choose, not to report; ", report: "the report part; " }[
+    part
+  ];
+  if (looks < 2) return `${chosen}first evaluation of these rows`;
+  const level = (100 - 5 / looks).toFixed(1);
+  return `${chosen}evaluation ${looks} of these rows; each interval stands alone, for all ${looks} together compare at ${level} % (Bonferroni)`;
 }

@@ -11,7 +11,7 @@ import { answerRule, type CaptionPrompt } from "../../policy/prompts.ts";
 import { EVAL_DRAWS } from "../../runs/evaluation-draws.ts";
 import type { Rollout } from "../../runs/records.ts";
 import { captionMask, padRows } from "../step/actions.ts";
-import { type StepContext, tokenKey } from "../step/context.ts";
+import { groupNumber, type StepContext, tokenKey } from "../step/context.ts";
 import type { Group, LoopRollouts } from "../step/group.ts";
 import { captionMetrics } from "../step/rollout-metrics.ts";
 import type { LoopId } from "./abouts.ts";
@@ -82,11 +82,12 @@ export function textFields(
 
 /** The groups of sampled and scored texts. @param scored [G] rollouts and the loop's own metrics of each of `items` */
 export function textRollouts(
-  { model, config }: StepContext,
+  context: StepContext,
   loop: LoopId,
   items: readonly SampledTexts[],
   scored: readonly Pick<Group, "rollouts" | "metrics">[],
 ): LoopRollouts {
+  const { model, config } = context;
   const sampler = samplerSettings(config);
   const groups = items.map((item, group): Group => {
     const { row, prompt, completions, texts, nonFinite, clips } = item;
@@ -94,7 +95,7 @@ export function textRollouts(
     const { rollouts = [], metrics = {} } = scored[group] ?? {};
     return {
       loop,
-      group,
+      group: groupNumber(context, group),
       row,
       actions,
       labels: completions.map(({ ids }) =>

@@ -1,4 +1,5 @@
 /** Prepares a new or stored run for the trainer: folder, lock, rows and state. */
+import { activeLoops } from "../../config/derived.ts";
 import { requireConfig } from "../../config/parse.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
@@ -7,12 +8,14 @@ import type { StartAdapter } from "../../model/adapter/start-adapter.ts";
 import { modelFacts } from "../../model/base-mllm.ts";
 import { sealReward } from "../../rewards/user/seal.ts";
 import { checkFiles } from "../../runs/checkpoint/checkpoint.ts";
+import { keepDifficulty, keptDifficulty, needsDifficulty, type RowDifficulty } from "../../runs/difficulty.ts";
 import { writeEvaluations } from "../../runs/evaluations.ts";
 import { type Fork, forkRun } from "../../runs/fork.ts";
 import type { RunManifest } from "../../runs/manifest.ts";
 import { createRun, openRun, type RunFolder } from "../../runs/run-folder.ts";
 import { type RowList, type RunRows, runRows } from "../../runs/run-rows.ts";
 import { disposeState, type TrainingState } from "../optim/training-state.ts";
+import { type RowOrder, rowOrder } from "../step/data-order.ts";
 import { refuseBlockers } from "./blockers.ts";
 import { requireCaptioner } from "./captioner.ts";
 import { type FirstEvaluation, takenOver } from "./first-evaluation.ts";
@@ -32,6 +35,7 @@ export interface PreparedRun {
   readonly state: TrainingState;
   readonly list: RowList;
   readonly selected: RunRows;
+  readonly order: RowOrder;
   readonly doneSteps: number;
   /** The other checkpoint that likelihoods are asked of; none if absent. */
   readonly captioner?: StartAdapter | undefined;
@@ -59,6 +63,20 @@ export interface NewRun {
 
 type Loaded = Pick<LoadedModel, "model" | "hash">;
 
+/** The order in which a run draws its training rows. @throws LabError("bad-config") when the settings leave no row */
+function runOrder(
+  { rows, words }: RowList,
+  { train }: RunRows,
+  config: LabConfig,
+  difficulty: readonly RowDifficulty[],
+): RowOrder {
+  const known = { train, id: (index: number) => rows[index]?.[0] ?? "", difficulty };
+  const order = rowOrder(words === undefined ? known : { ...known, words: (index) => words[index] ?? 1 }, config);
+  // Settings that leave nothing to draw are refused now, not in the first step.
+  for (const loop of config.mode === "sft" ? ([1] as const) : activeLoops(config)) order.of(loop);
+  return order;
+}
+
 /**
  * Creates the folder of a new run.
  * @throws LabError naming the problem; a folder that exists already is marked as failed
@@ -73,6 +91,8 @@ export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, ask
   refuseBlockers(model, config);
   const captioner = requireCaptioner(config, asked.captioner);
   const selected = runRows(list, config);
+  const difficulty = needsDifficulty(config) ? (list.difficulty ?? []) : [];
+  const order = runOrder(list, selected, config, difficulty);
   const manifest: RunManifest = {
     ...newRun(asked.title, asked.created, asked.version, asked.report),
     config,
@@ -92,8 +112,9 @@ export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, ask
       if (start !== undefined) await keepAdapter(deps.store, manifest.id, "start", start);
       if (captioner !== undefined) await keepAdapter(deps.store, manifest.id, "captioner", captioner);
       if (first.length > 0) await writeEvaluations(deps.store, manifest.id, first);
+      if (difficulty.length > 0) await keepDifficulty(deps.store, manifest.id, difficulty);
       const state = startState(model, config, start);
-      return { run, config, state, captioner, list, selected, doneSteps: 0, release };
+      return { run, config, state, captioner, list, selected, order, doneSteps: 0, release };
     } catch (thrown) {
       throw await failedRun(run, thrown);
     }
@@ -143,6 +164,7 @@ export async function prepareStored(
   checkStorage(manifest.title, config, model.storage);
   const selected = runRows(list, config);
   checkSameRun(manifest, hash, await describeData(list, selected));
+  const order = runOrder(list, selected, config, await keptDifficulty(store, id));
   const release = await holdOrRefuse(store, id);
   try {
     if (from !== undefined) await checkFiles(store, id, from);
@@ -171,7 +193,7 @@ export async function prepareStored(
       disposeState(state);
       throw thrown;
     }
-    return { run, config, state, captioner, list, selected, doneSteps: step, release };
+    return { run, config, state, captioner, list, selected, order, doneSteps: step, release };
   } catch (thrown) {
     release();
     throw thrown;

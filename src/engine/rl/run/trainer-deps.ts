@@ -11,6 +11,7 @@ import type { Alarm } from "../../runs/alarms.ts";
 import type { RunFolder } from "../../runs/run-folder.ts";
 import type { RunRows } from "../../runs/run-rows.ts";
 import type { TrainingState } from "../optim/training-state.ts";
+import type { RowOrder } from "../step/data-order.ts";
 import type { TrainerEvent } from "./events.ts";
 
 export interface TrainerDeps {
@@ -23,6 +24,7 @@ export interface TrainerDeps {
   readonly rows: RowSource;
   /** Data-set indices of the training rows, at least one. */
   readonly trainRows: readonly number[];
+  readonly order: RowOrder;
   /** Held-out rows that evaluations score. */
   readonly evaluated: Pick<RunRows, "selection" | "report">;
   readonly scorer: RewardScorer;

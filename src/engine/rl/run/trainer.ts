@@ -252,7 +252,7 @@ export class Trainer {
       context: this.#context(step),
       state,
       rows: this.#deps.rows,
-      trainRows: this.#deps.trainRows,
+      order: this.#deps.order,
       onScored: (group: GroupRecord) => emit({ type: "scored", group }),
       onGroup: (group: GroupRecord) => {
         groups.push(group);

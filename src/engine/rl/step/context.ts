@@ -23,11 +23,18 @@ export interface StepContext {
   readonly captioner?: Weights | undefined;
   readonly features: FeatureCache;
   readonly scorer: RewardScorer;
+  /** Number of the first group of a sampling, for its draws and records; 0 if absent. */
+  readonly firstGroup?: number;
   /** Measures likelihoods whatever the weights of the terms, for the reward bench. */
   readonly watchLikelihood?: boolean;
   /** Reports the phase and waits while the run is paused; throws LabError("cancelled") when it is stopped. */
   phase(phase: Phase, loop: LoopId | null): Promise<void>;
   readonly signal: AbortSignal;
+}
+
+/** Number of a group in its step. @param group place in its sampling */
+export function groupNumber({ firstGroup = 0 }: StepContext, group: number): number {
+  return firstGroup + group;
 }
 
 /** Key of a group's token draws: one number per (rollout, position). */
@@ -36,7 +43,7 @@ export function tokenKey(context: StepContext, loop: LoopId, group: number, roll
     seed: context.config.seed,
     step: context.step,
     loop,
-    row: group,
+    row: groupNumber(context, group),
     rollout,
     position: 0,
     stream: STREAM.token,
@@ -59,7 +66,7 @@ export function maskDraws(context: StepContext, loop: LoopId, group: number): Ma
     seed,
     step: context.step,
     loop,
-    row: group,
+    row: groupNumber(context, group),
     rollout,
     position,
     stream: STREAM.mask,

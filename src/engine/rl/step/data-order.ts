@@ -1,22 +1,216 @@
-/** Assigns rows to prompts: a pure function of the counters, so a resume needs only the step. */
+/**
+ * Which row a prompt draws: a pure function of the counters, the rows and the settings, so a resume needs only the step.
+ * Without a mix and a curriculum, epochs are independent permutations in sequence. Mixes follow
+ * docs/spec/evaluation.md#53-mixing.
+ */
+import { groupsPerStep } from "../../config/derived.ts";
+import type { LabConfig } from "../../config/table.ts";
+import { parseSources, sourceAt } from "../../data/sources.ts";
+import { LabError } from "../../errors.ts";
 import { STREAM, uniform } from "../../gpu/random.ts";
+import { needsDifficulty, type RowDifficulty } from "../../runs/difficulty.ts";
 import type { LoopId } from "../../runs/records.ts";
 
-/**
- * Row of the n-th prompt of a loop: epochs are independent permutations in sequence.
- * @param rows usable training rows, at least 1
- * @param n earlier prompts of this loop in the whole run
- * @returns position in 0 … rows − 1
- */
-export function promptRow(rows: number, n: number, loop: LoopId, seed: number): number {
-  const epoch = Math.floor(n / rows);
-  const order = Array.from({ length: rows }, (_, i) => i);
-  // Fisher–Yates from the end, as far as this draw needs it.
-  const place = n % rows;
-  for (let i = 0; i <= place; i++) {
-    const u = uniform({ seed, step: epoch, loop, row: i, rollout: 0, position: 0, stream: STREAM.data });
-    const other = i + Math.floor(u * (rows - i));
+/** Settings that the order depends on. */
+export type OrderSettings = Pick<
+  LabConfig,
+  | "seed"
+  | "mixSources"
+  | "mixBy"
+  | "lengthGrouping"
+  | "curriculum"
+  | "curriculumStart"
+  | "curriculumSteps"
+  | "zeroSpreadRows"
+  | "promptsPerStep"
+  | "accumulation"
+  | "stepsPerGeneration"
+>;
+
+/** What is known of the training rows. */
+export interface OrderRows {
+  /** Data-set indices of the training rows, at least one. */
+  readonly train: readonly number[];
+  /** Row id by data-set index. */
+  readonly id: (index: number) => string;
+  /** Words of the caption by data-set index; needed for length grouping. */
+  readonly words?: (index: number) => number;
+  readonly difficulty?: readonly RowDifficulty[];
+}
+
+/** The draws of one loop. */
+export interface LoopOrder {
+  /** Data-set indices of the rows that can be drawn. */
+  readonly rows: readonly number[];
+  /**
+   * Place in `rows` of a prompt.
+   * @param n earlier prompts of this loop in the whole run
+   * @param step from 1
+   * @param round of dynamic sampling; each has its own order
+   */
+  place(n: number, step: number, round?: number): number;
+}
+
+export interface RowOrder {
+  of(loop: LoopId): LoopOrder;
+  /** Name of the source of a row; null without a mix. */
+  source(rowId: string): string | null;
+}
+
+/** @throws LabError("bad-config") when the settings leave no row, or need a difficulty that was not measured */
+export function rowOrder(known: OrderRows, config: OrderSettings): RowOrder {
+  const sources = parseSources(config.mixSources);
+  const orders = new Map<LoopId, LoopOrder>();
+  return {
+    of: (loop) => {
+      const order = orders.get(loop) ?? loopOrder(known, config, loop);
+      orders.set(loop, order);
+      return order;
+    },
+    source: (rowId) => (sources.length === 0 ? null : (sources[sourceAt(sources, rowId)]?.name ?? null)),
+  };
+}
+
+function loopOrder(known: OrderRows, config: OrderSettings, loop: LoopId): LoopOrder {
+  const { seed, curriculum, curriculumStart, curriculumSteps, mixBy } = config;
+  const sources = parseSources(config.mixSources);
+  const measured = new Map(
+    (known.difficulty ?? []).flatMap((row) => (row.loop === loop ? [[row.rowId, row] as const] : [])),
+  );
+  if (needsDifficulty(config) && !known.train.some((index) => measured.has(known.id(index)))) {
+    const setting = curriculum === "off" ? "zeroSpreadRows" : "curriculum";
+    const message = `${setting} needs the difficulty of the training rows in loop ${loop}; sample them on the reward bench first`;
+    throw new LabError("bad-config", message, { subject: setting });
+  }
+  const source = (index: number): number => sourceAt(sources, known.id(index));
+  const rows = known.train.filter((index) => {
+    if (sources.length > 0 && sources[source(index)]?.amount === 0) return false;
+    return config.zeroSpreadRows === "keep" || measured.get(known.id(index))?.zeroSpread !== true;
+  });
+  if (rows.length === 0) {
+    const subject = config.zeroSpreadRows === "skip" ? "zeroSpreadRows" : "mixSources";
+    throw new LabError("bad-config", `${subject} leaves no training row for loop ${loop}`, { subject });
+  }
+  /** Places in `rows` by source; one list without a mix. */
+  const bySource = sources.length === 0 ? [[...rows.keys()]] : sources.map((): number[] => []);
+  if (sources.length > 0) for (const [place, index] of rows.entries()) bySource[source(index)]?.push(place);
+  const amounts = sources.length === 0 ? [1] : sources.map(({ amount }) => amount);
+  const draw = (stream: number, step: number, row: number, position: number, round: number): number =>
+    uniform({ seed, step, loop, row, rollout: round, position, stream });
+
+  /** Places of an epoch before they are permuted: each source as often as it repeats, a fraction chosen at random. */
+  const slots = (epoch: number, round: number): number[] =>
+    bySource.flatMap((places, at) => {
+      const length = Math.floor(places.length * (amounts[at] as number) + 1e-9);
+      const whole = Math.floor(length / Math.max(1, places.length));
+      const rest = length - whole * places.length;
+      const some =
+        rest === 0 ? [] : permuted(places, (i) => draw(STREAM.curriculum, epoch, i, at, round)).slice(0, rest);
+      return [...Array<readonly number[]>(whole).fill(places).flat(), ...some];
+    });
+  const epochLength = slots(0, 0).length;
+  if (epochLength === 0 && mixBy === "repeats") {
+    throw new LabError("bad-config", "mixSources gives an epoch without rows; raise a number", {
+      subject: "mixSources",
+    });
+  }
+  const lengths = config.lengthGrouping ? rows.map((index) => wordsOf(known, index)) : null;
+  /** The last epoch by round. */
+  const epochs = new Map<number, { readonly epoch: number; readonly order: readonly number[] }>();
+  const epochOrder = (epoch: number, round: number): readonly number[] => {
+    const last = epochs.get(round);
+    if (last?.epoch === epoch) return last.order;
+    const shuffled = permuted(slots(epoch, round), (i) => draw(STREAM.data, epoch, i, 0, round));
+    const order = lengths === null ? shuffled : lengthGrouped(shuffled, lengths, groupsPerStep(config));
+    epochs.set(round, { epoch, order });
+    return order;
+  };
+
+  const ranking = curriculum === "off" ? null : ranked(rows, (index) => measured.get(known.id(index))?.reward);
+  if (curriculum === "hard") ranking?.reverse();
+  const weightOf = weights(rows.length, bySource, amounts, mixBy);
+  /** Rows of the last pool with the running sum of their weights. */
+  let pool: { readonly places: readonly number[]; readonly sums: Float64Array } = {
+    places: [],
+    sums: new Float64Array(),
+  };
+  const drawn = (size: number, n: number, round: number): number => {
+    if (pool.places.length !== size) {
+      const places = (ranking ?? [...rows.keys()]).slice(0, size);
+      const sums = new Float64Array(size);
+      for (const [at, place] of places.entries()) sums[at] = (sums[at - 1] ?? 0) + (weightOf[place] as number);
+      pool = { places, sums };
+    }
+    const wanted = draw(STREAM.curriculum, n, 0, bySource.length, round) * (pool.sums.at(-1) ?? 0);
+    return pool.places[
+      Math.max(
+        0,
+        pool.sums.findIndex((sum) => sum > wanted),
+      )
+    ] as number;
+  };
+  return {
+    rows,
+    place(n, step, round = 0) {
+      const grown = curriculumStart + ((1 - curriculumStart) * (step - 1)) / curriculumSteps;
+      const share = ranking === null ? 1 : Math.min(1, grown);
+      if (share < 1) return drawn(Math.max(1, Math.ceil(share * rows.length)), n, round);
+      if (sources.length > 0 && mixBy === "weights") return drawn(rows.length, n, round);
+      return epochOrder(Math.floor(n / epochLength), round)[n % epochLength] as number;
+    },
+  };
+}
+
+function wordsOf({ words }: OrderRows, index: number): number {
+  if (words !== undefined) return words(index);
+  throw new LabError("internal", "Length grouping needs the lengths of the captions");
+}
+
+/** Fisher–Yates from the front. @param draw uniform number of each place */
+function permuted(items: readonly number[], draw: (place: number) => number): number[] {
+  const order = [...items];
+  for (let i = 0; i < order.length; i++) {
+    const other = i + Math.floor(draw(i) * (order.length - i));
     [order[i], order[other]] = [order[other] as number, order[i] as number];
   }
-  return order[place] as number;
+  return order;
+}
+
+/** Places from the highest to the lowest reward; rows without one stand at the median. */
+function ranked(rows: readonly number[], reward: (index: number) => number | undefined): number[] {
+  const known = rows.flatMap((index) => reward(index) ?? []).sort((a, b) => a - b);
+  const median = known[Math.floor(known.length / 2)] ?? 0;
+  return [...rows.keys()].sort((a, b) => {
+    const [one, other] = [a, b].map((place) => reward(rows[place] as number) ?? median) as [number, number];
+    return other - one || a - b;
+  });
+}
+
+/** Weight of each place where rows are drawn with replacement. */
+function weights(count: number, bySource: readonly number[][], amounts: readonly number[], by: LabConfig["mixBy"]) {
+  const found = new Float64Array(count);
+  for (const [at, places] of bySource.entries()) {
+    const amount = amounts[at] as number;
+    for (const place of places) found[place] = by === "weights" ? amount / places.length : amount;
+  }
+  return found;
+}
+
+/**
+ * Groups a permutation by length as xtuner's LengthGroupedSampler does on one process: cut into groups of some batches,
+ * each sorted from the longest, and the longest of all first.
+ * @param lengths by item of `order`, positive
+ */
+export function lengthGrouped(order: readonly number[], lengths: readonly number[], batch: number): number[] {
+  const size = batch * Math.max(1, Math.min(Math.floor(order.length / (4 * batch)), 50));
+  const out: number[] = [];
+  const length = (item: number | undefined): number => (item === undefined ? 0 : (lengths[item] as number));
+  let longest = 0;
+  for (let from = 0; from < order.length; from += size) {
+    const group = order.slice(from, from + size).sort((a, b) => length(b) - length(a));
+    out.push(...group);
+    if (length(out[from]) > length(out[longest])) longest = from;
+  }
+  [out[0], out[longest]] = [out[longest] as number, out[0] as number];
+  return out;
 }

@@ -28,22 +28,23 @@ import { gradientSum, type TrainingState, type UpdateReport, updateState } from 
 import { lossGradients, readLogProbs } from "./backward.ts";
 import { stepRows } from "./clip-frames.ts";
 import { dropoutKey, type StepContext } from "./context.ts";
-import { promptRow } from "./data-order.ts";
+import type { RowOrder } from "./data-order.ts";
 import { drawRow } from "./draw-row.ts";
 import type { Group, LoopRollouts } from "./group.ts";
 import { groupRecord, scoredGroup } from "./group-record.ts";
 import { judgeMetrics } from "./judge-metrics.ts";
 import type { GroupGradients, LossReadback } from "./loss-inputs.ts";
 import { microGradients, splits } from "./micro-batch.ts";
+import { resampled } from "./resample.ts";
 import { runWeights } from "./run-weights.ts";
+import { sourceMetrics } from "./source-metrics.ts";
 import { loopMetrics, overPasses } from "./step-metrics.ts";
 
 export interface StepInput {
   readonly context: StepContext;
   readonly state: TrainingState;
   readonly rows: RowSource;
-  /** Data-set indices of the training rows. */
-  readonly trainRows: readonly number[];
+  readonly order: RowOrder;
   /** Called with each group as soon as it is scored; its actions are still missing. */
   readonly onScored: (group: GroupRecord) => void;
   /** Called with each finished group, as soon as its log-probabilities are known. */
@@ -75,12 +76,18 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
   try {
     for (const id of activeLoops(config)) {
       // sample → partner → score: o₁…o_G ~ π(·|q), R_i = reward(q, o_i)
-      const own = await sampleGroups(input, id);
+      const sampled = await withSpread(input, id, await sampleGroups(input, id, 0, groupsPerStep(config)));
+      const own = { id, loop: LOOP_CODE[id], ...sampled };
       loops.push(own);
 
       // advantage: A_i = (R_i − mean R) / (std R + ε), double precision
       await context.phase("advantage", id);
       const scores = stepScores(own.groups, config, context.step);
+      Object.assign(metrics, sourceMetrics(id, own.groups, scores, input.order));
+      if (config.resampleRounds > 0) {
+        const later = own.groups.filter(({ group }) => group >= groupsPerStep(config));
+        metrics[`loop${id}/resampled_groups`] = later.length;
+      }
       for (const [at, group] of own.groups.entries()) {
         group.scores = scores[at] as GroupScores;
         input.onScored(scoredGroup(context.step, group));
@@ -153,20 +160,34 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
   }
 }
 
-/** Draws the loop's prompts of this step and samples a group for each, all together. */
-async function sampleGroups({ context, trainRows, rows }: StepInput, id: LoopId): Promise<LoopOfStep> {
+/** Draws prompts of a loop in this step and samples a group for each, all together. @param round of dynamic sampling */
+async function sampleGroups(
+  { context, order, rows }: StepInput,
+  id: LoopId,
+  round: number,
+  count: number,
+): Promise<LoopRollouts> {
   const { model, config, step } = context;
   const loop = LOOP_CODE[id];
-  const count = groupsPerStep(config);
+  const own = order.of(id);
+  const perStep = groupsPerStep(config);
   await context.phase("sample", id);
   const drawn: TrainingRow[] = [];
   const ofClips = stepRows(rows, config, step);
   const usable = (row: TrainingRow): boolean => loop.usable(model, row, config);
   for (let group = 0; group < count; group++) {
-    const place = promptRow(trainRows.length, (step - 1) * count + group, id, config.seed);
-    drawn.push(await drawRow(ofClips, trainRows, place, { usable, needs: loop.needs }));
+    const place = own.place((step - 1) * perStep + group, step, round);
+    drawn.push(await drawRow(ofClips, own.rows, place, { usable, needs: loop.needs }));
   }
-  return { id, loop, ...(await loop.rollout(context, drawn)) };
+  return loop.rollout({ ...context, firstGroup: round * perStep }, drawn);
+}
+
+/** Dynamic sampling: groups of other rows in place of those whose rewards are equal. */
+async function withSpread(input: StepInput, id: LoopId, first: LoopRollouts): Promise<LoopRollouts> {
+  const { config, step } = input.context;
+  const spreads = (groups: readonly Group[]) => stepScores(groups, config, step).map(({ zeroSpread }) => !zeroSpread);
+  const again = (round: number, count: number) => sampleGroups(input, id, round, count);
+  return resampled(first, config.resampleRounds, spreads, again);
 }
 
 /** Groups per backward pass. */

@@ -15,7 +15,6 @@ import { PARTS, SFT_DEFAULTS, type SftSettings, selectedMasks, sftLoss } from ".
 import { drawPoints } from "../../sft/points.ts";
 import { gradientSum, updateState } from "../optim/training-state.ts";
 import { dropoutKey } from "./context.ts";
-import { promptRow } from "./data-order.ts";
 import type { StepInput, StepOutcome } from "./grpo-step.ts";
 import { dataCaptionObservations } from "./rollout-metrics.ts";
 import { runWeights } from "./run-weights.ts";
@@ -31,16 +30,17 @@ const SUPERVISED = 3;
  * @throws LabError("cancelled") when stopped, leaving `state` as it was before the step
  */
 export async function sftStep(input: StepInput): Promise<StepOutcome> {
-  const { context, state, trainRows } = input;
+  const { context, state, order } = input;
   const { config, step } = context;
   const count = config.accumulation * config.promptsPerStep;
+  const { rows, place } = order.of(1);
   let gradients = gradientSum(state);
   const sums = new Map<string, number>();
+  const bySource = new Map<string, number[]>();
   try {
     for (let at = 0; at < count; at++) {
       await context.phase("sample", null);
-      const place = promptRow(trainRows.length, (step - 1) * count + at, 1, config.seed);
-      const row = await input.rows(trainRows[place] as number);
+      const row = await input.rows(rows[place((step - 1) * count + at, step)] as number);
       if (row.summary.frames !== undefined) {
         throw new LabError("bad-input", `Row ${row.summary.id} is a clip; supervised training reads pictures`, {
           subject: row.summary.id,
@@ -54,6 +54,9 @@ export async function sftStep(input: StepInput): Promise<StepOutcome> {
         gradients.add(result.gradients);
         for (const [name, value] of Object.entries(result.numbers))
           sums.set(name, (sums.get(name) ?? 0) + value / count);
+        const source = order.source(row.summary.id);
+        if (source !== null)
+          bySource.set(source, [...(bySource.get(source) ?? []), result.numbers["sft/loss"] as number]);
       } finally {
         disposeFeatures(features);
       }
@@ -64,7 +67,10 @@ export async function sftStep(input: StepInput): Promise<StepOutcome> {
     const update = await updateState(state, { sum: consumed, loops: [], dot: 0 }, config, async () =>
       context.phase("ema", null),
     );
-    return { metrics: { ...Object.fromEntries(sums), ...update.metrics }, update };
+    const losses = [...bySource].map(([name, values]) => {
+      return [`sft/source_loss/${name}`, values.reduce((sum, value) => sum + value, 0) / values.length] as const;
+    });
+    return { metrics: { ...Object.fromEntries([...sums, ...losses]), ...update.metrics }, update };
   } finally {
     // What a stop or an error has left.
     gradients.dispose();

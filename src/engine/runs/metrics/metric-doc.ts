@@ -17,7 +17,7 @@ export function metricsPage(): string {
   return `# Metrics
 
 Made from \`src/engine/runs/metrics/metric-table.ts\`; a test compares the two. \`K\` is the loop, ${LOOP_IDS.join(", ")}; a name in angle
-brackets stands for a reward term, a phase or a block of the trainable set. Every step writes one line of
+brackets stands for a reward term, a phase, a source of the mix or a block of the trainable set. Every step writes one line of
 \`metrics.jsonl\`; a metric that does not apply to a step is absent, never 0. ${LOOPS.map(({ id, arrow }) => `Loop ${id} is ${arrow}`).join("; ")}. "Also" gives the name of the design notes, which exports write beside ours.
 
 With several passes over a batch, what a loop's loss, KL, entropy, ratios and clips were is averaged over the passes, but

@@ -198,4 +198,33 @@ export const STEP_ROWS: readonly Metric[] = [
     UP,
   ),
   row("loopK/rewards/<term>/std", "Spread of one reward term", "std of the term, divisor n-1", "", "Above 0", 4),
+
+  // Mix and order of the rows
+  row(
+    "loopK/source_reward/<source>",
+    "Mean reward of the groups whose rows come from one source of the mix",
+    "mean over its groups of the mean r",
+    "",
+    "Rises in every source; a source that falls is forgotten",
+    4,
+    UP,
+  ),
+  row("loopK/source_groups/<source>", "Groups of the step from one source of the mix", "", "groups", "", 0),
+  row(
+    "loopK/source_zero_std/<source>",
+    "Share of a source's groups with equal rewards",
+    "groups with std = 0 / groups",
+    SHARE,
+    "Below 0.5",
+    3,
+    DOWN,
+  ),
+  row(
+    "loopK/resampled_groups",
+    "Groups without spread that dynamic sampling replaced by groups of other rows",
+    "",
+    "groups",
+    "Falls as rewards get spread; when always at the number of prompts, the data are too easy or too hard",
+    0,
+  ),
 ];

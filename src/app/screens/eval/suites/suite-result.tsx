@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { looksText } from "../../../../engine/eval/suites/report.ts";
 import type { SuiteScore } from "../../../../engine/eval/suites/run-suite.ts";
 import { Panel } from "../../../components/ui/panel.tsx";
 import { useSuite } from "../../../stores/suite.ts";
@@ -21,7 +22,7 @@ export function SuiteResult(): ReactNode {
     <Panel title={`${report.suite}${report.split === null ? "" : ` ${report.split}`}`}>
       <p className="small muted mb-3" data-testid="suite-counts">
         {formatCount(rows)} rows of {formatCount(pictures)} pictures, {report.interval}
-        {judge === null ? "" : `; judge: ${judge}`}
+        {judge === null ? "" : `; judge: ${judge}`}; {looksText(report)}
         {unjudged > 0 ? `; ${formatCount(unjudged)} captions wait for a judge (Judge screen)` : ""}
       </p>
       <div className="scroll-x">

@@ -11,6 +11,7 @@ import { useSession } from "../../../stores/session.ts";
 import { chooseSuite, useSuite } from "../../../stores/suite.ts";
 import { useTry } from "../../../stores/try-out.ts";
 import { formatCount } from "../../../styles/format.ts";
+import { EarlierEvaluations } from "./earlier-evaluations.tsx";
 import { SuiteResult } from "./suite-result.tsx";
 import { SuiteRows } from "./suite-rows.tsx";
 import styles from "./suites.module.css";
@@ -18,6 +19,12 @@ import styles from "./suites.module.css";
 const MODES = [
   { value: "free", label: "Free answer" },
   { value: "forced", label: "Forced [SEG]" },
+] as const;
+
+const PARTS = [
+  { value: "all", label: "All" },
+  { value: "selection", label: "Selection part (30 %)" },
+  { value: "report", label: "Report part (70 %)" },
 ] as const;
 
 const PHASES = {
@@ -34,12 +41,13 @@ export function SuiteScreen(): ReactNode {
       <Choice />
       <SuiteResult />
       <SuiteRows />
+      <EarlierEvaluations />
     </>
   );
 }
 
 function Choice(): ReactNode {
-  const { suite: name, split, mode, rows, phase } = useSuite((state) => state);
+  const { suite: name, split, part, mode, rows, phase } = useSuite((state) => state);
   const data = useSession((session) => session.dataInfo?.name ?? null);
   const model = useSession((session) => session.model?.name ?? null);
   const adapter = useTry((state) => state.adapter?.name ?? null);
@@ -70,6 +78,16 @@ function Choice(): ReactNode {
             />
           </div>
         )}
+        <div className="grid gap-1">
+          <span className="small muted">Pictures</span>
+          <Select
+            label="Pictures"
+            value={part}
+            testId="suite-part"
+            options={PARTS}
+            onChange={(chosen) => chooseSuite({ part: chosen })}
+          />
+        </div>
         <RowCount value={rows} />
         <div className="grid gap-1">
           <span className="small muted">Masks from</span>

@@ -26,7 +26,7 @@ import { rewardPlan } from "../../../rewards/composer/plan.ts";
 import type { ScoredRollout } from "../../../rewards/types.ts";
 import { trainedRollouts } from "../../objective/group-advantages.ts";
 import { readLogProbs } from "../../step/backward.ts";
-import { maskDraws, type StepContext } from "../../step/context.ts";
+import { groupNumber, maskDraws, type StepContext } from "../../step/context.ts";
 import type { ActionScores, AuxiliaryLoss, Group, LoopRollouts } from "../../step/group.ts";
 import { dataCaptionObservations, maskMetrics, pairMetrics } from "../../step/rollout-metrics.ts";
 import { type Loop, REGION_ROWS } from "../loop.ts";
@@ -135,7 +135,8 @@ function groupOf(
   start: StartAnswer,
 ): Group {
   const { model } = context;
-  const { row, group, features, actions: sampledMasks, greedy } = item;
+  const { row, features, actions: sampledMasks, greedy } = item;
+  const group = groupNumber(context, item.group);
   const { height, width } = rowSize(row);
   const masks = pixelsOf(item);
   const caption = row.summary.caption;

@@ -1,0 +1,163 @@
+/**
+ * Writes a flat table as Parquet: one row group, one uncompressed page a column, values PLAIN, every column optional.
+ * Format: apache/parquet-format, version 1 of data pages; headers in Thrift's compact protocol.
+ */
+
+/** A column of numbers (DOUBLE) or texts (UTF-8 BYTE_ARRAY), all of one kind; null where there is no value. */
+export interface WrittenColumn {
+  readonly name: string;
+  readonly values: readonly (number | null)[] | readonly (string | null)[];
+  readonly kind: "number" | "text";
+}
+
+const DOUBLE = 5;
+const BYTE_ARRAY = 6;
+const OPTIONAL = 1;
+const UTF8 = 0;
+const RLE = 3;
+const MAGIC = [0x50, 0x41, 0x52, 0x31];
+
+/** The bytes of a Parquet file. @param columns of equal length, at least one */
+export function writeParquet(columns: readonly WrittenColumn[], createdBy: string): Uint8Array<ArrayBuffer> {
+  const rows = columns[0]?.values.length ?? 0;
+  const parts: Uint8Array[] = [Uint8Array.from(MAGIC)];
+  let offset = MAGIC.length;
+  const chunks = columns.map((column) => {
+    const page = pageOf(column);
+    const header = struct([
+      [1, i32(0)],
+      [2, i32(page.length)],
+      [3, i32(page.length)],
+      [
+        5,
+        struct([
+          [1, i32(rows)],
+          [2, i32(0)],
+          [3, i32(RLE)],
+          [4, i32(RLE)],
+        ]),
+      ],
+    ]);
+    const [start, size] = [offset, header.bytes.length + page.length];
+    parts.push(Uint8Array.from(header.bytes), page);
+    offset += size;
+    return struct([
+      [2, i64(start)],
+      [
+        3,
+        struct([
+          [1, i32(typeOf(column))],
+          [2, list([i32(0), i32(RLE)])],
+          [3, list([text(column.name)])],
+          [4, i32(0)],
+          [5, i64(rows)],
+          [6, i64(size)],
+          [7, i64(size)],
+          [9, i64(start)],
+        ]),
+      ],
+    ]);
+  });
+  const schema = [
+    struct([
+      [4, text("table")],
+      [5, i32(columns.length)],
+    ]),
+    ...columns.map((column) =>
+      struct([
+        [1, i32(typeOf(column))],
+        [3, i32(OPTIONAL)],
+        [4, text(column.name)],
+        ...(column.kind === "text" ? [[6, i32(UTF8)] as const] : []),
+      ]),
+    ),
+  ];
+  const group = struct([
+    [1, list(chunks)],
+    [2, i64(offset - MAGIC.length)],
+    [3, i64(rows)],
+  ]);
+  const footer = struct([
+    [1, i32(1)],
+    [2, list(schema)],
+    [3, i64(rows)],
+    [4, list([group])],
+    [6, text(createdBy)],
+  ]).bytes;
+  const size = new Uint8Array(4);
+  new DataView(size.buffer).setUint32(0, footer.length, true);
+  return joined([...parts, Uint8Array.from(footer), size, Uint8Array.from(MAGIC)]);
+}
+
+function typeOf({ kind }: WrittenColumn): number {
+  return kind === "number" ? DOUBLE : BYTE_ARRAY;
+}
+
+/** Definition levels, then the values that are there. */
+function pageOf({ values }: WrittenColumn): Uint8Array {
+  const groups = Math.ceil(values.length / 8);
+  const bits = new Uint8Array(groups);
+  for (const [at, value] of values.entries())
+    if (value !== null) bits[at >> 3] = (bits[at >> 3] as number) | (1 << (at & 7));
+  // One bit-packed run of width 1.
+  const head = varint(groups * 2 + 1);
+  const length = new Uint8Array(4);
+  new DataView(length.buffer).setUint32(0, head.length + groups, true);
+  const encoder = new TextEncoder();
+  const written = values.flatMap((value): Uint8Array[] => {
+    if (value === null) return [];
+    if (typeof value === "number") return [new Uint8Array(new Float64Array([value]).buffer)];
+    const bytes = encoder.encode(value);
+    return [new Uint8Array(new Uint32Array([bytes.length]).buffer), bytes];
+  });
+  return joined([length, Uint8Array.from(head), bits, ...written]);
+}
+
+/** A value of Thrift's compact protocol with its type. */
+interface Thrift {
+  readonly type: number;
+  readonly bytes: readonly number[];
+}
+
+const i32 = (value: number): Thrift => ({ type: 5, bytes: varint(value * 2) });
+const i64 = (value: number): Thrift => ({ type: 6, bytes: varint(value * 2) });
+
+function text(value: string): Thrift {
+  const bytes = [...new TextEncoder().encode(value)];
+  return { type: 8, bytes: [...varint(bytes.length), ...bytes] };
+}
+
+function list(items: readonly Thrift[]): Thrift {
+  const type = items[0]?.type ?? 0;
+  const head = items.length < 15 ? [items.length * 16 + type] : [0xf0 + type, ...varint(items.length)];
+  return { type: 9, bytes: [...head, ...items.flatMap(({ bytes }) => bytes)] };
+}
+
+/** @param fields by ascending id, at most 15 apart */
+function struct(fields: readonly (readonly [id: number, value: Thrift])[]): Thrift {
+  const bytes: number[] = [];
+  let last = 0;
+  for (const [id, { type, bytes: own }] of fields) {
+    bytes.push((id - last) * 16 + type, ...own);
+    last = id;
+  }
+  return { type: 12, bytes: [...bytes, 0] };
+}
+
+/** Seven bits a byte, lowest first. @param value whole, from 0 to 2⁵³ */
+function varint(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128);
+  return [...bytes, rest];
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}

@@ -1,0 +1,72 @@
+/** Sources of a mix: which rows belong to which, by their file paths (setting mixSources). */
+import { LabError, quote } from "../errors.ts";
+
+export interface Source {
+  /** Beginning of a file path or of a folder or file name in it; `*` for files of no other source. */
+  readonly name: string;
+  /** Repeats per epoch or weight per draw. */
+  readonly amount: number;
+}
+
+/** The source of files that no other one names. */
+const OTHERS = "*";
+const MOST = 1000;
+
+/**
+ * The sources of a mix in their order, with `*` at the end if the text does not name it; none for an empty text.
+ * @throws LabError("bad-config") naming the part that is no source
+ */
+export function parseSources(text: string): readonly Source[] {
+  const parts = text.split(/[,\n]/).map((part) => part.trim());
+  const sources = parts.filter((part) => part !== "").map(sourceIn);
+  const names = sources.map(({ name }) => name);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) throw bad(`names ${quote(twice)} twice`);
+  if (sources.length > 0 && sources.every(({ amount }) => amount === 0)) throw bad("leaves out every source it names");
+  return sources.length === 0 || names.includes(OTHERS) ? sources : [...sources, { name: OTHERS, amount: 1 }];
+}
+
+function sourceIn(part: string): Source {
+  const [, name = "", number = ""] = /^(.*?)\s*=\s*([^=]*)$/.exec(part) ?? [];
+  const amount = number === "" ? Number.NaN : Number(number);
+  if (name === "" || !(amount >= 0 && amount <= MOST)) {
+    throw bad(`has ${quote(part)}, which is not a name, = and a number from 0 to ${MOST}`);
+  }
+  return { name, amount };
+}
+
+function bad(what: string): LabError {
+  return new LabError("bad-config", `mixSources ${what}`, { subject: "mixSources" });
+}
+
+/** Place of the source that a row belongs to, by the row's id (`<file>#<row>`). @param sources with `*` */
+export function sourceAt(sources: readonly Source[], rowId: string): number {
+  const file = rowId.slice(0, rowId.lastIndexOf("#"));
+  const begins = (name: string): boolean => file.startsWith(name) || file.includes(`/${name}`);
+  const named = sources.findIndex(({ name }) => name !== OTHERS && begins(name));
+  return named < 0 ? sources.findIndex(({ name }) => name === OTHERS) : named;
+}
+
+/** A source with its rows and its expected share of the prompts. */
+export interface SourceShare extends Source {
+  readonly rows: number;
+  /** 0..1 */
+  readonly share: number;
+}
+
+/** What a mix draws from rows with these ids; empty without a mix. */
+export function sourceShares(text: string, by: "repeats" | "weights", rowIds: readonly string[]): SourceShare[] {
+  const sources = parseSources(text);
+  const rows = sources.map(() => 0);
+  for (const id of rowIds) rows[sourceAt(sources, id)] = (rows[sourceAt(sources, id)] ?? 0) + 1;
+  const parts = sources.map(({ amount }, at) => {
+    const count = rows[at] as number;
+    return by === "weights" ? (count === 0 ? 0 : amount) : Math.floor(count * amount + 1e-9);
+  });
+  const total = parts.reduce((sum, part) => sum + part, 0);
+  return sources.map((source, at) => ({
+    ...source,
+    rows: rows[at] as number,
+    share: total === 0 ? 0 : (parts[at] as number) / total,
+  }));
+}

@@ -1,0 +1,76 @@
+/** Finished evaluations of a store: what they are of, their reports, and their rows as columns of one table. */
+import { isRecord, parseJson } from "../../bytes/json.ts";
+import { LabError } from "../../errors.ts";
+import type { RunStore } from "../../storage/store.ts";
+import { suiteOf } from "./all.ts";
+import type { EvalFacts } from "./folder.ts";
+import { type LedgerColumn, suiteColumn } from "./ledger.ts";
+import type { SuiteReport } from "./report.ts";
+import { answeredItems, answerKey, parseSuiteRow } from "./run-suite.ts";
+import type { SuiteItem } from "./suite.ts";
+
+export interface FinishedEvaluation {
+  /** Name of its folder. */
+  readonly id: string;
+  readonly facts: EvalFacts;
+  readonly report: SuiteReport;
+}
+
+type Reader = Pick<RunStore, "readText" | "size">;
+
+/** The finished ones of these folders, in their order; a folder of anything else is passed over. */
+export async function finishedEvaluations(store: Reader, names: readonly string[]): Promise<FinishedEvaluation[]> {
+  const found: FinishedEvaluation[] = [];
+  for (const id of names) {
+    const [facts, report] = [await record(store, `${id}/eval.json`), await record(store, `${id}/report.json`)];
+    const known = typeof facts?.suite === "string" && suiteOf(facts.suite) !== undefined && isRecord(report?.systems);
+    if (known) found.push({ id, facts: facts as unknown as EvalFacts, report: report as unknown as SuiteReport });
+  }
+  return found;
+}
+
+/** An object of a file; undefined if there is none or it holds something else. */
+async function record(store: Reader, path: string): Promise<Record<string, unknown> | undefined> {
+  if ((await store.size(path)) === null) return undefined;
+  try {
+    const value = parseJson(await store.readText(path), path);
+    return isRecord(value) ? value : undefined;
+  } catch (thrown) {
+    // A folder that something else has damaged is not a finished evaluation.
+    if (thrown instanceof LabError) return undefined;
+    throw thrown;
+  }
+}
+
+/** How often these rows have been looked at: this evaluation and the finished ones of other models, adapters or answers. */
+export function looksAt(facts: EvalFacts, id: string, others: readonly FinishedEvaluation[]): number {
+  const same = others.filter((one) => one.id !== id && one.facts.rowsHash === facts.rowsHash);
+  return 1 + same.filter((one) => one.facts.suite === facts.suite && one.facts.rows === facts.rows).length;
+}
+
+/** A column for each system of a finished evaluation. @throws LabError("bad-input") when the folder holds none */
+export async function evaluationColumns(store: Reader, id: string): Promise<LedgerColumn[]> {
+  const text = async (file: string): Promise<string> => {
+    if ((await store.size(`${id}/${file}`)) !== null) return store.readText(`${id}/${file}`);
+    throw new LabError("bad-input", `${id} holds no finished evaluation (${file} is missing)`, { subject: id });
+  };
+  const [report, items, rows] = [await text("report.json"), await text("items.jsonl"), await text("rows.jsonl")];
+  const facts = parseJson(report, id);
+  const suite = isRecord(facts) && typeof facts.suite === "string" ? suiteOf(facts.suite) : undefined;
+  if (suite === undefined || !isRecord(facts) || !isRecord(facts.systems)) {
+    throw new LabError("bad-input", `${id} holds no report of a known suite`, { subject: id });
+  }
+  const systems = Object.keys(facts.systems);
+  const list = lines(items).map((line) => parseJson(line, id) as SuiteItem);
+  const answers = new Map(
+    lines(rows).map((line) => {
+      const row = parseSuiteRow(parseJson(line, id), id);
+      return [answerKey(row.system, row.rowId), row];
+    }),
+  );
+  return (["base", "adapter"] as const)
+    .filter((system) => systems.includes(system))
+    .map((system) => suiteColumn(`${id} ${system}`, suite, answeredItems(list, answers, system)));
+}
+
+const lines = (content: string): string[] => content.split("\n").filter((line) => line !== "");

@@ -1,0 +1,67 @@
+/** How difficult rows are: the rewards of groups that the reward bench sampled (settings curriculum and zeroSpreadRows). */
+import { isRecord, parseJson } from "../bytes/json.ts";
+import type { LabConfig } from "../config/table.ts";
+import { LabError } from "../errors.ts";
+import { isLoop } from "../rl/loops/abouts.ts";
+import type { RunStore } from "../storage/store.ts";
+import type { BenchGroup } from "./bench/bench-group.ts";
+import type { LoopId } from "./records.ts";
+
+/** A measured row. */
+export interface RowDifficulty {
+  readonly rowId: string;
+  readonly loop: LoopId;
+  /** Mean reward of the group; the higher, the easier. */
+  readonly reward: number;
+  /** Whether all rewards of the group were equal. */
+  readonly zeroSpread: boolean;
+}
+
+/** Whether a run needs measured rows. */
+export function needsDifficulty({ curriculum, zeroSpreadRows }: Pick<LabConfig, "curriculum" | "zeroSpreadRows">) {
+  return curriculum !== "off" || zeroSpreadRows === "skip";
+}
+
+/** The difficulty of the rows of these groups, without groups that have no reward. */
+export function measuredRows(groups: readonly BenchGroup[]): RowDifficulty[] {
+  return groups.flatMap(({ rowId, loop, rewardMean: reward, zeroSpread }) =>
+    Number.isFinite(reward) ? [{ rowId, loop, reward, zeroSpread }] : [],
+  );
+}
+
+/** Measured rows with newer ones in place of those of the same row and loop. */
+export function mergedDifficulty(known: readonly RowDifficulty[], newer: readonly RowDifficulty[]): RowDifficulty[] {
+  return [...new Map([...known, ...newer].map((row) => [`${row.loop} ${row.rowId}`, row])).values()];
+}
+
+/** One line a row. */
+export function difficultyText(rows: readonly RowDifficulty[]): string {
+  return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+}
+
+/** @throws LabError("bad-input") naming the file for a line that is not a measured row */
+export function parseDifficulty(text: string, file: string): RowDifficulty[] {
+  return text.split("\n").flatMap((line) => {
+    if (line === "") return [];
+    const value = parseJson(line, file);
+    if (isRecord(value)) {
+      const { rowId, loop, reward, zeroSpread } = value;
+      const known = typeof rowId === "string" && typeof reward === "number" && typeof zeroSpread === "boolean";
+      if (known && typeof loop === "number" && isLoop(loop)) return [{ rowId, loop, reward, zeroSpread }];
+    }
+    throw new LabError("bad-input", `${file} has a line that is not the difficulty of a row`, { subject: file });
+  });
+}
+
+const fileOf = (folder: string): string => `${folder}/difficulty.jsonl`;
+
+/** Keeps the difficulty that a run was started with. @param folder of the run */
+export async function keepDifficulty(store: RunStore, folder: string, rows: readonly RowDifficulty[]): Promise<void> {
+  await store.write(fileOf(folder), difficultyText(rows));
+}
+
+/** The difficulty that a run was started with; empty if it used none. */
+export async function keptDifficulty(store: RunStore, folder: string): Promise<readonly RowDifficulty[]> {
+  const file = fileOf(folder);
+  return (await store.size(file)) === null ? [] : parseDifficulty(await store.readText(file), file);
+}
