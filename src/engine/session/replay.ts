@@ -5,11 +5,13 @@ import { tf } from "../gpu/tf.ts";
 import { disposeState } from "../rl/optim/training-state.ts";
 import { captionerOf } from "../rl/run/captioner.ts";
 import { keptAdapter } from "../rl/run/kept-adapters.ts";
+import { runOrder } from "../rl/run/prepare-run.ts";
 import { checkedRows, checkSameRun, describeData } from "../rl/run/run-facts.ts";
 import type { LoadedModel, SessionDeps } from "../rl/run/session-types.ts";
 import { loraSettings, resumeState, startState } from "../rl/run/start-run.ts";
 import { Trainer } from "../rl/run/trainer.ts";
 import { usableCheckpoint } from "../rl/run/usable-checkpoint.ts";
+import { keptDifficulty } from "../runs/difficulty.ts";
 import type { GroupRecord, StepMetrics } from "../runs/records.ts";
 import { createRun, openRun } from "../runs/run-folder.ts";
 import { type RowList, runRows } from "../runs/run-rows.ts";
@@ -77,6 +79,7 @@ export async function replayStep(
     captioner: other?.weights,
     rows: checkedRows(deps.rows, list),
     trainRows: selected.train,
+    order: runOrder(list, selected, config, await keptDifficulty(deps.store, id)),
     evaluated: { report: [], selection: [] },
     scorer: deps.scorer,
     run: copy,

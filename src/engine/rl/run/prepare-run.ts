@@ -64,7 +64,7 @@ export interface NewRun {
 type Loaded = Pick<LoadedModel, "model" | "hash">;
 
 /** The order in which a run draws its training rows. @throws LabError("bad-config") when the settings leave no row */
-function runOrder(
+export function runOrder(
   { rows, words }: RowList,
   { train }: RunRows,
   config: LabConfig,
