@@ -35,11 +35,11 @@ it("scores rows, goes on after a stop, and shows the worst rows first", async ()
   expect(scores.map(Number)).toEqual(scores.map(Number).sort((a, b) => a - b));
   // It is listed from now on, and its table can be saved.
   const earlier = page.getByTestId("earlier-evaluations").locator("tbody tr");
-  await earlier.waitFor({ timeout: 10_000 });
+  await earlier.waitFor();
   expect(await earlier.getByRole("rowheader").allTextContents()).toEqual(["masks"]);
   await earlier.getByRole("checkbox").check();
   const [download] = await Promise.all([
-    page.waitForEvent("download", { timeout: 10_000 }),
+    page.waitForEvent("download"),
     page.getByRole("button", { name: "Save table as Parquet" }).click(),
   ]);
   expect(download.suggestedFilename()).toBe("evaluations.parquet");
