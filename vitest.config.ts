@@ -9,7 +9,10 @@ const cores = availableParallelism();
 /** Files with a GPU device at once. A software adapter leaves processors idle between submits; a third file has no room. */
 const DEVICES = Math.min(2, cores);
 
-/** Three kinds of test: plain Node, Node with a Vulkan device, and a real browser. */
+/**
+ * Three kinds of test: plain Node, Node with a Vulkan device, and a real browser. Files of the first two share the modules
+ * of their process, those with a device also the device: what one loaded and compiled is there for the next.
+ */
 export default defineConfig({
   test: {
     projects: [
@@ -21,6 +24,7 @@ export default defineConfig({
           maxWorkers: cores,
           include: ["tests/{unit,policy,golden,fuzz}/**/*.test.ts"],
           environment: "node",
+          isolate: false,
         },
       },
       {
@@ -31,6 +35,8 @@ export default defineConfig({
           environment: "node",
           maxWorkers: DEVICES,
           pool: "forks",
+          isolate: false,
+          setupFiles: ["./tests/support/gpu-file.ts"],
         },
       },
       {
