@@ -134,8 +134,15 @@ test.skipIf(interpreter.code !== 0)("a setting is run, or refused by one sentenc
     choices.filter((label) => said[label] !== null),
     "choices that are listed and not run, or not there",
   ).toEqual([]);
-  // What stands in the lists is refused, and not much else.
-  expect(names.length).toBeLessThan(Object.keys(KNOWN.refused).length + 14);
+  // Terms of clips, and a reward without its file, are refused where weights are read.
+  const isListed = (label: string): boolean => {
+    const [name = "", value = ""] = label.split("=");
+    return name in KNOWN.refused || (name in KNOWN.choices && !KNOWN.choices[name]?.includes(value));
+  };
+  expect(
+    names.filter((label) => !isListed(label) && !/^loop\d(?:User|J|F)$/.test(label)),
+    "refused without a reason in the lists",
+  ).toEqual([]);
 });
 
 const needed = await python("-c", "import pytest, torch, pyarrow, nltk");
