@@ -10,8 +10,8 @@ const cores = availableParallelism();
 const DEVICES = Math.min(2, cores);
 
 /**
- * Three kinds of test: plain Node, Node with a Vulkan device, and a real browser. Files of the first two share the modules
- * of their process, those with a device also the device: what one loaded and compiled is there for the next.
+ * Three kinds of test: plain Node, Node with a Vulkan device, and a real browser. Files of the first kind share the modules of
+ * their process, which takes a third less time; a device keeps what tests did to it, so files of the others do not.
  */
 export default defineConfig({
   test: {
@@ -35,8 +35,6 @@ export default defineConfig({
           environment: "node",
           maxWorkers: DEVICES,
           pool: "forks",
-          isolate: false,
-          setupFiles: ["./tests/support/gpu-file.ts"],
         },
       },
       {

@@ -49,7 +49,7 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
     });
     address = /^http\S+/.exec(said)?.[0] ?? "";
     token = /token (\w+)/.exec(said)?.[1] ?? "";
-  }, 120_000);
+  });
   afterAll(async () => {
     server.removeAllListeners("exit");
     server.kill();

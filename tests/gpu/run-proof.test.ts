@@ -62,7 +62,7 @@ describe.skipIf(needed.code !== 0)("a run's evaluations", () => {
       const exported = await tool("export", [...merged, "--out", join(scratch, weights)]);
       expect(exported.code, exported.err).toBe(0);
     }
-  }, 300_000);
+  });
   afterAll(async () => await rm(scratch, { recursive: true, force: true }));
 
   const prove = async (policy: string, partner: string): Promise<Proof> => {
