@@ -89,7 +89,7 @@ test("every broken clip is left out with one sentence, the good one behind it st
   );
 });
 
-test("a clip set whose frames or objects have no names is refused in one sentence", async () => {
+test("a clip set whose frames or objects have no names, or one name twice, is refused in one sentence", async () => {
   const odd = { toString: 1, valueOf: 2 };
   const refused = async (frames: readonly unknown[], obj_id: unknown) => {
     const videos = { a: { frames, expressions: { "0": { exp: "a thing", obj_id } } } };
@@ -100,5 +100,6 @@ test("a clip set whose frames or objects have no names is refused in one sentenc
     );
   };
   expect(await refused([odd], 1)).toContain('Clip "a" has frames whose names are not text; it was left out');
+  expect(await refused(["0", "0"], 1)).toContain('Clip "a" lists frame "0" twice; it was left out');
   expect(await refused(["0"], [odd])).toContain("names objects that are neither text nor numbers");
 });

@@ -15,7 +15,7 @@ export type ClipTruth = () => Promise<readonly Rle[]>;
 export function dictionaryTruth(masks: Records, ids: readonly string[], frames: number, subject: string): ClipTruth {
   return async () => {
     const lists: (Rle | null)[][] = [];
-    for (const id of ids) {
+    for (const id of new Set(ids)) {
       const place = masks.keys.indexOf(id);
       const value = place < 0 ? undefined : await masks.item(place);
       if (!Array.isArray(value)) throw missing(masks.name, id, subject);
@@ -43,6 +43,7 @@ export function paletteTruth(
   objects: readonly number[],
   subject: string,
 ): ClipTruth {
+  const own = new Set(objects);
   return async () => {
     const found: Rle[] = [];
     for (const name of names) {
@@ -55,7 +56,7 @@ export function paletteTruth(
       const { indices, height, width } = paletteIndices(await file.read(0, file.size), file.name);
       found.push(
         encodeRle(
-          Uint8Array.from(indices, (index) => (objects.includes(index) ? 1 : 0)),
+          Uint8Array.from(indices, (index) => (own.has(index) ? 1 : 0)),
           height,
           width,
         ),

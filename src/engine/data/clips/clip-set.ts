@@ -113,6 +113,8 @@ function clipOf(id: string, value: unknown, around: Around): Clip {
   const names = (value.frames as unknown[]).map(String).sort();
   if (names.length === 0) throw bad("has no frames");
   if (names.length > MAX_FRAMES) throw bad(`has ${names.length} frames, more than ${MAX_FRAMES}`);
+  const twice = names.find((name, at) => name === names[at + 1]);
+  if (twice !== undefined) throw bad(`lists frame ${quote(twice)} twice`);
   const pictures = directoryFor(around.directories, id, around.split, "pictures");
   if (pictures === undefined) throw bad("has no folder of pictures");
   const frames = names.map((name) => {
