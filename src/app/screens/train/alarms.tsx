@@ -13,7 +13,8 @@ import { useSession } from "../../stores/session.ts";
 import styles from "./train.module.css";
 import { useAlarms } from "./use-alarms.ts";
 
-const SHOWN = 3;
+/** Of a finished run only the newest: its result and rollouts come first. */
+const SHOWN = { live: 3, past: 1 };
 /** Maximum rollout links per alarm. */
 const LINKED = 4;
 
@@ -31,10 +32,11 @@ export function Alarms({ run }: { readonly run: ViewedRun }): ReactNode {
     );
   }
   if (list.length === 0) return null;
+  const shown = run.live ? SHOWN.live : SHOWN.past;
   return (
     <section className={styles.alarms} aria-label="Alarms" data-testid="alarms">
       <ul>
-        {list.slice(0, all ? list.length : SHOWN).map((alarm) => (
+        {list.slice(0, all ? list.length : shown).map((alarm) => (
           <li key={alarmKey(alarm)} data-severity={alarm.severity}>
             <IconWarning />
             <a href={linkTo({ screen: "rollouts", run: runId, step: alarm.step })}>Step {alarm.step}</a>
@@ -49,7 +51,7 @@ export function Alarms({ run }: { readonly run: ViewedRun }): ReactNode {
           </li>
         ))}
       </ul>
-      {list.length > SHOWN && (
+      {list.length > shown && (
         <Button kind="quiet" onClick={() => setAll(!all)}>
           {all ? "Show fewer" : `Show all ${list.length}`}
         </Button>
