@@ -9,6 +9,7 @@ import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { nodeStore } from "../../scripts/lib/node-store.ts";
+import { decodeRle, type Rle } from "../../src/engine/data/mask/rle.ts";
 import type { GroupRecord, StepMetrics } from "../../src/engine/runs/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { judgeServer } from "../support/judge-server.ts";
@@ -202,6 +203,8 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     expect(b.manifest.segments).toMatchObject([{ fromStep: 3, engine: "sa2va_lab", world: 2 }]);
     expectNear(b.metrics, a.metrics, 1e-3);
     expect(b.rollouts.flat().map(drawn)).toEqual(a.rollouts.flat().map(drawn));
+    expect(b.rollouts.slice(0, 4).map(masks)).toEqual(a.rollouts.slice(0, 4).map(masks));
+    expectSameMasks(b.rollouts.flatMap(masks), a.rollouts.flatMap(masks));
     expect(b.evaluations.map(({ report: { step, means } }) => [step, means])).toEqual(
       a.evaluations.map(({ report: { step, means } }) => [step, near(means)]),
     );
@@ -282,10 +285,23 @@ async function opened(path: string) {
 
 /** What of a group must be the same on any machine. */
 function drawn({ step, loop, group, rowId, rollouts }: GroupRecord): unknown {
-  const said = rollouts.map(({ completion, captionPrime, actions, predictedMask }) => {
-    return [completion, captionPrime, actions.map(({ id }) => id), predictedMask];
+  const said = rollouts.map(({ completion, captionPrime, actions }) => {
+    return [completion, captionPrime, actions.map(({ id }) => id)];
   });
   return [step, loop, group, rowId, said];
+}
+
+const masks = (groups: readonly GroupRecord[]): (Rle | null)[] =>
+  groups.flatMap(({ rollouts }) => rollouts.map(({ predictedMask }) => predictedMask));
+
+/** Weights that were updated elsewhere differ by rounding, so that a logit near 0 may fall on either side: 1 pixel in 1,000. */
+function expectSameMasks(own: readonly (Rle | null)[], wanted: readonly (Rle | null)[]): void {
+  expect(own.length).toBe(wanted.length);
+  for (const [at, mask] of wanted.entries()) {
+    const [a, b] = [mask, own[at]].map((one) => (one ? decodeRle(one) : new Uint8Array(0))) as [Uint8Array, Uint8Array];
+    expect(b.length, `mask ${at}`).toBe(a.length);
+    expect(b.filter((inside, pixel) => inside !== a[pixel]).length, `mask ${at}`).toBeLessThanOrEqual(a.length / 1000);
+  }
 }
 
 function near(means: Readonly<Record<string, number>>): Record<string, unknown> {
