@@ -206,6 +206,45 @@ describe("the gradients of two loops", () => {
   });
 });
 
+describe("the gradient report", () => {
+  it("finds one term's gradient to be the loop's, two to sum to it, and the penalty once weights have moved", async () => {
+    const ONE = {
+      steps: 2,
+      loops: "1",
+      groupSize: 4,
+      promptsPerStep: 3,
+      gradientReport: 2,
+      clipScope: "sum",
+      learningRate: 0.002,
+      loop1Iou: 1,
+      loop1Meteor: 0,
+      loop1RepetitionCost: 0,
+    } as const;
+    const [first, second] = await train({ ...ONE, beta: 0 });
+    expect(first?.["loop1/grad_snr"]).toBeGreaterThan(0);
+    expect(first?.grad_norm).toBeGreaterThan(0);
+    expect((first?.["loop1/term_grad_norm/iou"] as number) / (first?.grad_norm as number)).toBeCloseTo(1, 4);
+    for (const name of ["grad_snr", "term_grad_norm/meteor", "term_grad_norm/penalty"]) {
+      expect(second, name).not.toHaveProperty(`loop1/${name}`);
+    }
+
+    const rows = await train({ ...ONE, gradientReport: 1, beta: 0.5, loop1Meteor: 1 });
+    const norms = rows.map((row) => {
+      const own = (name: string): number => row[`loop1/term_grad_norm/${name}`] as number;
+      return { iou: own("iou"), meteor: own("meteor"), penalty: own("penalty"), whole: row.grad_norm as number };
+    });
+    // The reference is the start: no penalty before the first update.
+    expect(norms[0]?.penalty).toBeLessThan(1e-4 * (norms[0]?.whole as number));
+    expect(norms[1]?.penalty).toBeGreaterThan(1e-2 * (norms[1]?.whole as number));
+    for (const { iou, meteor, penalty, whole } of norms) {
+      expect(iou).toBeGreaterThan(0);
+      expect(meteor).toBeGreaterThan(0);
+      expect(whole).toBeLessThanOrEqual((iou + meteor + penalty) * 1.0001);
+      expect(whole).toBeGreaterThanOrEqual(Math.abs(iou - meteor) * 0.9999 - penalty);
+    }
+  });
+});
+
 describe("a loss of fixed length", () => {
   // Every cell of a field counts, so the mean over a row is its sum over T: the two losses are one.
   const FIELD = { steps: 1, loops: "2", maskPolicy: "field", groupSize: 3, entropyCoefficient: 0, beta: 0 } as const;

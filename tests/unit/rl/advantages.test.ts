@@ -5,7 +5,7 @@ import {
   type Reward,
   spreadOf,
 } from "../../../src/engine/rl/objective/advantages.ts";
-import { rewardGroup, stepScores, trainedRollouts } from "../../../src/engine/rl/objective/group-advantages.ts";
+import { rewardGroup, stepScores, termAdvantages, trainedRollouts } from "../../../src/engine/rl/objective/group-advantages.ts";
 
 const SCALES = ["group", "batch", "none"] as const;
 const settings = (changes: Partial<AdvantageSettings> = {}): AdvantageSettings => ({
@@ -175,5 +175,47 @@ describe("the control with shuffled rewards", () => {
     expect(Math.abs(turned - 200)).toBeLessThan(40);
     const order = trainedRollouts(group(null), { seed: 7, shuffleRewards: true }, 5);
     expect(order.map(({ reward }) => reward).sort()).toEqual([0, 0, 1]);
+  });
+});
+
+describe("the terms' shares of the advantages", () => {
+  /** Two groups of four; one term is 0 in weight, one reward is missing. */
+  const groups = [0, 1].map((group) => ({
+    loop: 1 as const,
+    group,
+    weights: group === 0 ? null : [0.4, 0.3, 0.2, 0.1],
+    rollouts: [0, 1, 2, 3].map((n) => {
+      const terms = [
+        { name: "iou", value: Math.sin(3 * n + group), weight: 1 },
+        { name: "meteor", value: group + n === 4 ? null : Math.cos(5 * n), weight: 0.5 },
+        { name: "length", value: n % 2, weight: -0.3 },
+        { name: "judge", value: n, weight: 0 },
+      ];
+      const missing = terms.some(({ value, weight }) => value === null && weight !== 0);
+      const reward = missing ? null : terms.reduce((sum, { value, weight }) => sum + (value ?? 0) * weight, 0);
+      return { reward, terms };
+    }),
+  }));
+
+  it.each(
+    SCALES.flatMap((scaleRewards) =>
+      (["sum_then_normalize", "normalize_then_sum"] as const).flatMap((rewardAggregation) =>
+        [false, true].map((shuffleRewards) => ({ scaleRewards, rewardAggregation, shuffleRewards })),
+      ),
+    ),
+  )("add up to them: %j", (changes) => {
+    const config = { advantageEps: 1e-4, advantageBaseline: "leave-one-out", seed: 5, ...changes } as const;
+    // Without the missing reward where terms are normalised one by one: it moves their centres.
+    const own = changes.rewardAggregation === "normalize_then_sum" ? groups.slice(0, 1) : groups;
+    const scores = stepScores(own, config, 3);
+    const shares = termAdvantages(own, scores, config, 3);
+    expect([...shares.keys()]).toEqual(["iou", "meteor", "length"]);
+    for (const [at, { advantages }] of scores.entries()) {
+      expect(Math.max(...advantages.map(Math.abs))).toBeGreaterThan(0.01);
+      for (const [n, advantage] of advantages.entries()) {
+        const sum = [...shares.values()].reduce((total, term) => total + (term[at]?.[n] as number), 0);
+        expect(sum).toBeCloseTo(advantage, 9);
+      }
+    }
   });
 });

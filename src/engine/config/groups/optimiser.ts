@@ -57,6 +57,11 @@ export const OPTIMISER_SETTINGS = inGroup("optimiser", {
     help: "With both loops: clip each loop's gradient before the sum, so that a large gradient cannot outweigh the other loop, or clip the sum once",
     advanced: true,
   }),
+  gradientReport: int("Gradient report every", 0, [0, 100000], {
+    unit: "steps",
+    help: "Logs each loop's signal-to-noise and the gradient norm of each reward term. Such a step takes its groups one by one and one more backward pass a term; 0 is off. 10 is enough to watch a run",
+    advanced: true,
+  }),
   haltOnNan: flag("Stop on NaN", false, {
     help: "Stops the run when a gradient is not finite. When off, that update is skipped",
     advanced: true,

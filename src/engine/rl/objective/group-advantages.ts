@@ -68,9 +68,56 @@ export function stepScores(groups: readonly StepGroup[], config: AdvantageConfig
   const scores = scoreGroups(rewarded, config);
   if (!config.shuffleRewards) return scores;
   return scores.map((own, at): GroupScores => {
-    if (draw(groups[at] as StepGroup, config.seed, step, 0) < 0.5) return own;
+    if (coin(groups[at] as StepGroup, config, step) === 1) return own;
     return { ...own, advantages: own.advantages.map((advantage) => (advantage === 0 ? 0 : -advantage)) };
   });
+}
+
+/** Sign of a group's advantages; always 1 outside the control. */
+export function coin(
+  group: Omit<StepGroup, keyof RewardedGroup>,
+  { seed, shuffleRewards }: Control,
+  step: number,
+): 1 | -1 {
+  return shuffleRewards && draw(group, seed, step, 0) >= 0.5 ? -1 : 1;
+}
+
+/**
+ * What each weighted term adds to the advantages: rewards are sums, so over the terms these add up to the advantages.
+ * @param scores what `stepScores` gave for the groups
+ * @returns by term [group][n]
+ */
+export function termAdvantages(
+  groups: readonly StepGroup[],
+  scores: readonly GroupScores[],
+  config: AdvantageConfig & Control,
+  step: number,
+): ReadonlyMap<string, readonly (readonly number[])[]> {
+  const { advantageEps: eps, rewardAggregation, scaleRewards } = config;
+  const apart = rewardAggregation === "normalize_then_sum";
+  const rewarded = groups.map((own) => ({ ...own, rollouts: trainedRollouts(own, config, step) }));
+  const weighted = rewarded.flatMap(({ rollouts }) => rollouts.flatMap(({ terms }) => terms));
+  const names = new Set(weighted.flatMap(({ name, weight }) => (weight === 0 ? [] : [name])));
+  const ofTerm = (name: string): number[][] => {
+    const alone = rewarded.map((own) => ({
+      ...own,
+      rollouts: own.rollouts.map(({ reward, terms }) => {
+        const term = terms.find((one) => one.name === name);
+        const share = term === undefined ? 0 : term.weight * (term.value ?? 0);
+        return { reward: reward === null ? null : share, terms: term === undefined ? [] : [term] };
+      }),
+    }));
+    // Centred only; then divided by what the sum was divided by.
+    return scoreGroups(alone, { ...config, scaleRewards: "none" }).map((own, at) => {
+      const whole = scores[at] as GroupScores;
+      const silent = whole.advantages.every((advantage) => advantage === 0);
+      const before = apart ? own.stdUsed + eps : 1;
+      const divisor = !apart && scaleRewards === "none" ? 1 : whole.stdUsed + eps;
+      const factor = silent ? 0 : (coin(groups[at] as StepGroup, config, step) * before) / divisor;
+      return own.advantages.map((advantage) => advantage * factor);
+    });
+  };
+  return new Map([...names].map((name) => [name, ofTerm(name)]));
 }
 
 /** The rollouts whose rewards are learnt from, in the order of the actions; permuted (Fisher and Yates) in the control. */
@@ -89,6 +136,11 @@ export function trainedRollouts(
   return shuffled;
 }
 
-function draw({ loop, group }: Pick<StepGroup, "loop" | "group">, seed: number, step: number, rollout: number): number {
+function draw(
+  { loop, group }: Omit<StepGroup, keyof RewardedGroup>,
+  seed: number,
+  step: number,
+  rollout: number,
+): number {
   return uniform({ seed, step, loop, row: group, rollout, position: 0, stream: STREAM.shuffle });
 }

@@ -10,12 +10,9 @@ import { activeLoops, groupsPerStep, needsReference, windowsPerStep } from "../.
 import type { LabConfig } from "../../config/table.ts";
 import type { RowSource, TrainingRow } from "../../data/training-row.ts";
 import { LabError } from "../../errors.ts";
-import { isLanguageBlock } from "../../model/adapter/trainable.ts";
-import { recomputing } from "../../model/weights/weights.ts";
-import { disposeFeatures, type ImageFeatures } from "../../policy/features.ts";
+import type { ImageFeatures } from "../../policy/features.ts";
 import { inBatches } from "../../policy/in-batches.ts";
 import type { GroupRecord, LoopId } from "../../runs/records.ts";
-import type { Loop } from "../loops/loop.ts";
 import { LOOP_CODE } from "../loops/registry.ts";
 import type { GroupScores } from "../objective/advantages.ts";
 import { appliedCoefficient, entropyControl, meanEntropy, nextEntropyState } from "../objective/entropy-control.ts";
@@ -23,18 +20,20 @@ import { stepScores } from "../objective/group-advantages.ts";
 import { lossSettingsOf } from "../objective/loss-config.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
 import type { GradientSum } from "../optim/gradient-sum.ts";
+import { inspectGradients } from "../optim/monitor.ts";
 import { joinLoops } from "../optim/step-gradients.ts";
 import { gradientSum, type TrainingState, type UpdateReport, updateState } from "../optim/training-state.ts";
-import { lossGradients, readLogProbs } from "./backward.ts";
+import { readLogProbs } from "./backward.ts";
 import { stepRows } from "./clip-frames.ts";
 import { dropoutKey, type StepContext } from "./context.ts";
 import type { RowOrder } from "./data-order.ts";
 import { drawRow } from "./draw-row.ts";
+import { gradientReportDue, signalToNoise, termNorms } from "./gradient-report.ts";
 import type { Group, LoopRollouts } from "./group.ts";
 import { groupRecord, scoredGroup } from "./group-record.ts";
 import { judgeMetrics } from "./judge-metrics.ts";
-import type { GroupGradients, LossReadback } from "./loss-inputs.ts";
-import { microGradients, splits } from "./micro-batch.ts";
+import { type LoopOfStep, lossOf, normOfLoss, placesOf, withFeatures } from "./loop-loss.ts";
+import type { LossReadback } from "./loss-inputs.ts";
 import { resampled } from "./resample.ts";
 import { runWeights } from "./run-weights.ts";
 import { sourceMetrics } from "./source-metrics.ts";
@@ -54,12 +53,6 @@ export interface StepInput {
 export interface StepOutcome {
   readonly metrics: Readonly<Record<string, number>>;
   readonly update: UpdateReport;
-}
-
-/** The groups of one loop, with a function that scores several at once. */
-interface LoopOfStep extends LoopRollouts {
-  readonly id: LoopId;
-  readonly loop: Loop;
 }
 
 /**
@@ -123,8 +116,12 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
           loop.longest(own.groups, config),
         );
         const readbacks: LossReadback[] = [];
-        for (const some of inBatches(groups, groupsInBatch(config))) {
+        const reports = turn === 0 && gradientReportDue(config, context.step);
+        const asBefore = groups.map((group) => ({ ...group }));
+        const squares: number[] = [];
+        for (const some of inBatches(groups, reports ? 1 : groupsInBatch(config))) {
           const result = await lossOf(input, own, some, settings);
+          if (reports) squares.push((await inspectGradients(result.gradients, () => "all")).norm ** 2);
           gradients.get(id)?.add(result.gradients);
           readbacks.push(...result.readbacks);
           for (const [at, group] of some.entries()) {
@@ -136,6 +133,15 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
             group.firstLogps = readback.logps;
             input.onGroup(groupRecord(context.step, group, readback, settings));
           }
+        }
+        if (reports) {
+          const sum = gradients.get(id) as GradientSum;
+          const ratio = signalToNoise(squares, (await inspectGradients(sum, () => "all")).norm);
+          if (ratio !== null) metrics[`loop${id}/grad_snr`] = ratio;
+          const pass = { loop: id, groups: asBefore, settings, readbacks, config, step: context.step };
+          const normOf = (changed: readonly Group[], wanted: LossSettings, auxiliary: boolean) =>
+            normOfLoss(input, own, { groups, changed, settings: wanted, auxiliary });
+          Object.assign(metrics, await termNorms(pass, normOf));
         }
         const bonus = followEntropy(state, config, id, groups, readbacks);
         passes.get(id)?.push({
@@ -219,10 +225,6 @@ async function scoreLaterWindows(input: StepInput, own: LoopOfStep, windows: num
   }
 }
 
-function placesOf({ groups }: LoopRollouts, some: readonly Group[]): number[] {
-  return some.map((group) => groups.indexOf(group));
-}
-
 /** Weight of a loop's entropy bonus in the coming update. */
 function entropyCoefficient(state: TrainingState, config: LabConfig, loop: LoopId): number {
   if (!config.adaptiveEntropy) return config.entropyCoefficient;
@@ -285,50 +287,6 @@ function together(updates: readonly UpdateReport[]): UpdateReport {
     metrics: last.metrics,
     nonFinite: [...new Set(updates.flatMap(({ nonFinite }) => nonFinite))],
   };
-}
-
-/** Loss and gradient of a few groups of a loop. */
-async function lossOf(
-  input: StepInput,
-  own: LoopOfStep,
-  groups: readonly Group[],
-  settings: LossSettings,
-): Promise<GroupGradients> {
-  const { context, state } = input;
-  const { config, model } = context;
-  const plain = runWeights(model, state.params, state.loraScale, config, dropoutKey(context, own.id));
-  const weights = config.recompute ? recomputing(plain, state.params) : plain;
-  const everything = own.loop.trainsLanguage?.(config) ?? true;
-  const shared = {
-    weights,
-    parameters: state.params,
-    names: everything ? state.names : state.names.filter((name) => !isLanguageBlock(state.blockOf(name))),
-    settings,
-    loopWeight: config[`loop${own.id}Weight`],
-  };
-  return await withFeatures(input, groups, (features) => {
-    const [group] = groups as readonly [Group];
-    if (splits(group, config.microRollouts)) {
-      const task = { ...shared, group, features: features[0] as ImageFeatures };
-      return microGradients(task, config.microRollouts);
-    }
-    const places = placesOf(own, groups);
-    return lossGradients({ ...shared, groups, score: (view) => own.score(view, places, features) });
-  });
-}
-
-async function withFeatures<T>(
-  { context }: StepInput,
-  groups: readonly Group[],
-  use: (features: readonly ImageFeatures[]) => Promise<T>,
-): Promise<T> {
-  const features: ImageFeatures[] = [];
-  try {
-    for (const { row } of groups) features.push(await context.features.get(row.summary.imageId, row.rgb, row.view));
-    return await use(features);
-  } finally {
-    for (const own of features) disposeFeatures(own);
-  }
 }
 
 function activeActions(groups: readonly Group[]): number {

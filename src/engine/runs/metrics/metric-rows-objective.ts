@@ -1,4 +1,4 @@
-import { DOWN, type Metric, row, SHARE } from "./metric.ts";
+import { DOWN, type Metric, row, SHARE, UP } from "./metric.ts";
 
 /** The objective of a loop. */
 export const OBJECTIVE_ROWS: readonly Metric[] = [
@@ -66,6 +66,23 @@ export const OBJECTIVE_ROWS: readonly Metric[] = [
     "min(1, maxGradNorm / grad_norm)",
     SHARE,
     "1 or not far below; always 1 where the sum is clipped",
+    4,
+  ),
+  row(
+    "loopK/grad_snr",
+    "Signal-to-noise of the loop's gradient over the groups of the step; only in steps of the gradient report",
+    "‖Σ g‖ / √(n·v), v = (Σ ‖g‖² - ‖Σ g‖²/n) / (n-1), over n groups",
+    "",
+    "Above 1; 1 is noise alone, and √n times the signal of one group",
+    3,
+    UP,
+  ),
+  row(
+    "loopK/term_grad_norm/<term>",
+    "Norm of the gradient of one reward term's share of the advantages, times the loop's weight; \"penalty\" is what acts without a reward: KL, entropy bonus and anchor. Only in steps of the gradient report",
+    "‖∇ of the loss with A_term in place of A‖, Σ A_term = A",
+    "",
+    "The terms that should teach are not far below the others; a penalty far above them decides the step",
     4,
   ),
   row("loopK/ratio/min", "Smallest ratio of all passes", "min ρ", "", "Above 1 - ε_low except for a few actions", 5),
