@@ -5,7 +5,12 @@ import {
   type Reward,
   spreadOf,
 } from "../../../src/engine/rl/objective/advantages.ts";
-import { rewardGroup, stepScores, termAdvantages, trainedRollouts } from "../../../src/engine/rl/objective/group-advantages.ts";
+import {
+  rewardGroup,
+  stepScores,
+  termAdvantages,
+  trainedRollouts,
+} from "../../../src/engine/rl/objective/group-advantages.ts";
 
 const SCALES = ["group", "batch", "none"] as const;
 const settings = (changes: Partial<AdvantageSettings> = {}): AdvantageSettings => ({

@@ -41,7 +41,8 @@ describe("signal-to-noise of a gradient", () => {
   });
 
   it("is reported at the first step and every N steps after it", () => {
-    const due = (gradientReport: number) => [1, 2, 3, 4, 5].filter((step) => gradientReportDue({ gradientReport }, step));
+    const due = (gradientReport: number) =>
+      [1, 2, 3, 4, 5].filter((step) => gradientReportDue({ gradientReport }, step));
     expect([due(0), due(1), due(2)]).toEqual([[], [1, 2, 3, 4, 5], [1, 3, 5]]);
   });
 });
