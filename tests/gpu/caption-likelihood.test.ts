@@ -13,6 +13,7 @@ import { generate } from "../../src/engine/policy/decode/generate.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
 import { disposeFeatures, encodeImage, type ImageFeatures } from "../../src/engine/policy/features.ts";
 import { answerRule, captionPrompt, regionCells } from "../../src/engine/policy/prompts.ts";
+import { softCaptionLoss } from "../../src/engine/policy/soft-caption.ts";
 import { checkedGpu } from "../support/gpu.ts";
 import { POCKET } from "../support/session.ts";
 
@@ -72,6 +73,47 @@ describe("the likelihood of a caption", () => {
       expect(both[at]?.contrast).not.toBeCloseTo(1, 6);
     }
     expect(both[0]?.likelihood).not.toBeCloseTo(both[1]?.likelihood as number, 6);
+  });
+
+  it("given a soft mask is that given the mask where cells are certain, and its gradient is that of small changes", async () => {
+    const { height, width } = row.rgb;
+    const caption = "the small dog";
+    const decoder = 32;
+    const inside = (x: number, y: number): boolean => x < 14 && y >= 9;
+    const sharp = Float32Array.from({ length: decoder ** 2 }, (_, at) =>
+      inside(at % decoder, Math.floor(at / decoder)) ? 100 : -100,
+    );
+    const mask = new Uint8Array(height * width).map((_, at) =>
+      Number(inside(((at % width) * decoder) / width, (Math.floor(at / width) * decoder) / height)),
+    );
+    const cells = regionCells(model, mask, height, width, false);
+    const options = { temperature: 1, guard: OPTIONS.logitGuard };
+    const region = { features, caption, height, width, cells };
+    const read = async (values: Float32Array): Promise<number> => {
+      const scalar = tf.tidy(() =>
+        softCaptionLoss(model, weights, region, tf.tensor3d(values, [1, decoder, decoder]), options),
+      );
+      const [value] = await scalar.data();
+      scalar.dispose();
+      return value as number;
+    };
+    const [hard] = await likelihoods([mask], caption);
+    expect(await read(sharp)).toBeCloseTo(-Math.log(hard?.likelihood ?? 0), 4);
+
+    const soft = Float32Array.from(sharp, (value, at) => value / 60 + Math.sin(at));
+    const logits = tf.tensor3d(soft, [1, decoder, decoder]);
+    const gradient = tf.tidy(() =>
+      tf.grad((own: tf.Tensor) => softCaptionLoss(model, weights, region, own, options))(logits),
+    );
+    const slopes = await gradient.data();
+    tf.dispose([logits, gradient]);
+    const steepest = Array.from(slopes.keys()).sort((a, b) => Math.abs(slopes[b] ?? 0) - Math.abs(slopes[a] ?? 0));
+    for (const at of steepest.slice(0, 3)) {
+      const moved = (by: number) => soft.map((value, pixel) => (pixel === at ? value + by : value));
+      const slope = ((await read(moved(0.2))) - (await read(moved(-0.2)))) / 0.4;
+      expect(Math.abs(slope)).toBeGreaterThan(1e-4);
+      expect(slope / (slopes[at] as number)).toBeCloseTo(1, 1);
+    }
   });
 
   it("is missing for a mask that covers no visual token, and leaves no tensor", async () => {

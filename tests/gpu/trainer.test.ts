@@ -176,10 +176,10 @@ describe("one step with", () => {
     // No more proposals than rollouts, fewer where masks are alike.
     if (maskPolicy === "proposals") expect([2, 3]).toContain(group?.rollouts.length);
     else expect(group?.rollouts).toHaveLength(3);
-    if (maskPolicy === "imitation") expect(row["loop2/imitation_loss"]).toBeGreaterThan(0);
+    const supervised = maskPolicy === "imitation" || maskPolicy === "pathwise";
+    if (supervised) expect(row[`loop2/${maskPolicy}_loss`]).toBeGreaterThan(0);
     // The decoder learns wherever it lies before the sampling point and the rewards differ.
-    const behind =
-      maskPolicy === "embedding" || (row["loop2/frac_reward_zero_std"] === 1 && maskPolicy !== "imitation");
+    const behind = maskPolicy === "embedding" || (row["loop2/frac_reward_zero_std"] === 1 && !supervised);
     expect((row["grad_norm/mask-decoder"] ?? 0) > 0).toBe(!behind);
   });
 

@@ -62,7 +62,7 @@ export async function wantedLikelihoods(
   pictures: readonly JudgedPicture[],
 ): Promise<readonly (readonly (MaskLikelihood | null)[])[]> {
   if (!watchLikelihood && !needsLikelihood(config, loop)) return [];
-  const weights = { partner, start, adapter: captioner }[config.likelihoodJudge];
+  const weights = captionerOf({ config, partner, start, captioner });
   // A run asks for its captioner before it starts; what is only watched is then not measured.
   if (weights === undefined) return [];
   const options = { logitGuard: config.logitGuard, keepTiny: config.smallRegions === "force" };
@@ -72,6 +72,16 @@ export async function wantedLikelihoods(
     found.push(await captionLikelihoods(model, weights, picture, options));
   }
   return found;
+}
+
+/** Weights that likelihoods are asked of; undefined where another checkpoint is meant and none is open. */
+export function captionerOf({
+  config,
+  partner,
+  start,
+  captioner,
+}: Pick<LikelihoodSource, "config" | "partner" | "start" | "captioner">): Weights | undefined {
+  return { partner, start, adapter: captioner }[config.likelihoodJudge];
 }
 
 /** The field of a rollout's facts; none where nothing was measured. */

@@ -10,6 +10,7 @@ export const MASK_SETTINGS = inGroup("mask", {
       choice("proposals", "Choice among distinct proposals"),
       choice("pixels", "Independent pixels"),
       choice("imitation", "No policy gradient: imitate masks, weighted by reward"),
+      choice("pathwise", "No policy gradient: likelihood of the caption through the soft mask"),
     ],
     help: "Selects where loop 2 samples. Only the modules before that point receive a policy gradient",
   }),
@@ -63,7 +64,7 @@ export const MASK_SETTINGS = inGroup("mask", {
     advanced: true,
   }),
   pixelTemperature: float("Pixel temperature", 1, [0.01, 10, 0.1], {
-    help: "Divides the logits before each pixel is sampled",
+    help: "Divides the logits before each pixel is sampled, or becomes a soft cell of the pathwise gradient (4 reaches objects that the mask misses)",
     advanced: true,
   }),
   loop2Reach: oneOf("Loop 2 trains", "all", {

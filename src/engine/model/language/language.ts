@@ -53,6 +53,8 @@ export interface ForwardOptions {
   readonly positions?: readonly (readonly number[])[];
   /** Added to the scores on top of causality, broadcastable to [B, 1, T, past + T] (e.g. hidden padding). */
   readonly mask?: Tensor;
+  /** Differentiates in `mask`; blocks must not be recomputed then. */
+  readonly learnsMask?: boolean;
   /** Receives `layer{i}.q_rope`, `layer{i}.k_rope` and the residual stream `hidden.{i}` (0 = x, i = after layer i). */
   readonly probe?: Probe;
   /**
@@ -232,7 +234,8 @@ function causalAttention(
   options: ForwardOptions,
   reach: number | undefined,
 ): Tensor {
-  if (attendsInBlocks(q, k, v, options.mask)) {
+  const { learnsMask = false } = options;
+  if (!learnsMask && attendsInBlocks(q, k, v, options.mask)) {
     return attention(q, k, v, scale, options.mask, reach === undefined ? {} : { reach });
   }
   const [batch, heads, length, width] = q.shape as [number, number, number, number];
@@ -240,7 +243,8 @@ function causalAttention(
   const rowBytes = batch * heads * keyLength * Float32Array.BYTES_PER_ELEMENT;
   const run = Math.max(1, Math.floor((options.scoreBytes ?? SCORE_BYTES) / rowBytes));
   if (run >= length) {
-    return attention(q, k, v, scale, visibility(length, keyLength - length, keyLength, 0, options.mask, reach));
+    const mask = visibility(length, keyLength - length, keyLength, 0, options.mask, reach);
+    return attention(q, k, v, scale, mask, undefined, { learnsMask });
   }
   const parts: Tensor[] = [];
   for (let start = 0; start < length; start += run) {
@@ -250,7 +254,7 @@ function causalAttention(
     const queries = tf.slice(q, [0, 0, start, 0], [batch, heads, count, width]);
     const keys = tf.slice(k, [0, 0, 0, 0], [batch, keyHeads, seen, width]);
     const values = tf.slice(v, [0, 0, 0, 0], [batch, keyHeads, seen, valueWidth]);
-    parts.push(attention(queries, keys, values, scale, mask));
+    parts.push(attention(queries, keys, values, scale, mask, undefined, { learnsMask }));
   }
   return tf.concat(parts, 2);
 }

@@ -53,7 +53,8 @@ export function nearestMask(
   return out;
 }
 
-function nearestSources(inSize: number, outSize: number): number[] {
+/** Pixel along one side that each of `outSize` cells samples. */
+export function nearestSources(inSize: number, outSize: number): number[] {
   const step = Math.fround(inSize / outSize);
   return Array.from({ length: outSize }, (_, i) => Math.min(Math.floor(Math.fround(i * step)), inSize - 1));
 }

@@ -5,6 +5,7 @@ import { embeddingPolicy } from "./embedding-policy.ts";
 import { fieldPolicy } from "./field-policy.ts";
 import { imitationPolicy } from "./imitation-policy.ts";
 import type { MaskPolicy } from "./mask-policy.ts";
+import { pathwisePolicy } from "./pathwise-policy.ts";
 import { pixelPolicy } from "./pixel-policy.ts";
 import { proposalPolicy } from "./proposal-policy.ts";
 
@@ -28,6 +29,8 @@ export function maskPolicyOf(config: LabConfig): MaskPolicy {
       });
     case "pixels":
       return pixelPolicy(config.pixelTemperature);
+    case "pathwise":
+      return pathwisePolicy(config.candidateTemperature);
     case "imitation":
       return imitationPolicy(config.fieldGrid, { sigma: config.fieldSigma, unit, antithetic }, config.fieldBand);
   }

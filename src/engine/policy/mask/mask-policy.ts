@@ -30,6 +30,8 @@ export interface MaskActions {
    * towards the sampled ones, weighted by `shares` [N] (≥ 0, sum 1).
    */
   readonly imitate?: (output: PhraseOutput, shares: readonly number[]) => Tensor;
+  /** For a policy that learns from the likelihood of the caption: logits of the mask that is trained, [1, h, w]. */
+  readonly chosen?: (output: PhraseOutput) => Tensor;
   dispose(): void;
 }
 

@@ -1,5 +1,5 @@
 /** Another checkpoint as the captioner of likelihoods: an adapter of the run's model that training does not change. */
-import { activeLoops } from "../../config/derived.ts";
+import { activeLoops, samples } from "../../config/derived.ts";
 import { needsLikelihood } from "../../config/groups/reward-weights.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
@@ -12,9 +12,13 @@ import { runWeights } from "../step/run-weights.ts";
 export const NO_CAPTIONER =
   "Likelihoods are to come from another checkpoint and none is open. Open its adapter, or choose the partner or the start";
 
-/** Whether a reward of the settings asks the other checkpoint. */
+/** Whether a reward or a mask policy of the settings asks the other checkpoint. */
 export function asksCaptioner(config: LabConfig): boolean {
-  return config.likelihoodJudge === "adapter" && activeLoops(config).some((loop) => needsLikelihood(config, loop));
+  const pathwise = config.maskPolicy === "pathwise" && samples(config, "mask");
+  return (
+    config.likelihoodJudge === "adapter" &&
+    (pathwise || activeLoops(config).some((loop) => needsLikelihood(config, loop)))
+  );
 }
 
 /**

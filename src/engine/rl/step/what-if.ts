@@ -88,7 +88,8 @@ function arraysOf({ rollouts, loop }: GroupRecord, scores: GroupScores, config: 
       mask[i] = truncated && config.maskTruncated && aboutLoop(loop).samples === "text" ? 0 : 1;
     });
   });
-  const imitates = config.maskPolicy === "imitation" && aboutLoop(loop).samples === "mask";
+  const supervised = config.maskPolicy === "imitation" || config.maskPolicy === "pathwise";
+  const imitates = supervised && aboutLoop(loop).samples === "mask";
   return {
     rows: rollouts.length,
     tokens,

@@ -14,6 +14,12 @@ export interface Causality {
   readonly reach?: number;
 }
 
+/** Options of `attention`. */
+export interface MaskUse {
+  /** Differentiates in the mask, in stock operations; otherwise it is a constant. */
+  readonly learnsMask?: boolean;
+}
+
 /** Whether `attention` needs no score array here, so that the caller need not split long sequences. */
 export function attendsInBlocks(q: Tensor, k: Tensor, v: Tensor, mask?: Tensor): boolean {
   const [batch, heads, queries] = q.shape as [number, number, number];
@@ -29,24 +35,40 @@ export function attendsInBlocks(q: Tensor, k: Tensor, v: Tensor, mask?: Tensor):
  * @param v [B, Hkv, Tk, dv]
  * @param mask added to the scores, broadcastable to [B, 1, Tq, Tk]; 0 = visible, HIDDEN_SCORE = not
  * @param causal hides later keys as well; needs Tq ≤ Tk
+ * @param use whether the mask has a gradient
  * @returns [B, Hq, Tq, dv]
  */
-export function attention(q: Tensor, k: Tensor, v: Tensor, scale: number, mask?: Tensor, causal?: Causality): Tensor {
-  if (attendsInBlocks(q, k, v, mask)) {
+export function attention(
+  q: Tensor,
+  k: Tensor,
+  v: Tensor,
+  scale: number,
+  mask?: Tensor,
+  causal?: Causality,
+  use: MaskUse = {},
+): Tensor {
+  if (use.learnsMask !== true && attendsInBlocks(q, k, v, mask)) {
     return tf.tidy(() =>
       attentionInBlocks(q, k, v, { scale, causal: causal !== undefined, reach: causal?.reach ?? 0 }, mask),
     );
   }
-  if (causal === undefined) return attentionByOps(q, k, v, scale, mask);
+  if (causal === undefined) return attentionByOps(q, k, v, scale, mask, use);
   return tf.tidy(() => {
     const [queries, keys] = [q.shape[2] as number, k.shape[2] as number];
     const order = causalMask(queries, keys, keys - queries, causal.reach);
-    return attentionByOps(q, k, v, scale, mask === undefined ? order : order.add(mask));
+    return attentionByOps(q, k, v, scale, mask === undefined ? order : order.add(mask), use);
   });
 }
 
 /** The same with the scores in memory: the oracle, and faster for short sequences where stock products are good. */
-function attentionByOps(q: Tensor, k: Tensor, v: Tensor, scale: number, mask?: Tensor): Tensor {
+function attentionByOps(
+  q: Tensor,
+  k: Tensor,
+  v: Tensor,
+  scale: number,
+  mask: Tensor | undefined,
+  { learnsMask = false }: MaskUse,
+): Tensor {
   return tf.tidy(() => {
     const [batch, queryHeads, queryLength, width] = q.shape as [number, number, number, number];
     const [, keyHeads, keyLength, valueWidth] = v.shape as [number, number, number, number];
@@ -54,7 +76,7 @@ function attentionByOps(q: Tensor, k: Tensor, v: Tensor, scale: number, mask?: T
     const grouped = q.reshape([batch * keyHeads, groups * queryLength, width]);
     const keys = k.reshape([batch * keyHeads, keyLength, width]);
     const values = v.reshape([batch * keyHeads, keyLength, valueWidth]);
-    if (customKernels() && suits(q, k, v, mask)) {
+    if (!learnsMask && customKernels() && suits(q, k, v, mask)) {
       const products = tf.matMul(grouped, keys, false, true);
       const weights = maskedSoftmax(products, queryHeads, queryLength, scale, mask);
       return tf.matMul(weights as tf.Tensor3D, values).reshape([batch, queryHeads, queryLength, valueWidth]);

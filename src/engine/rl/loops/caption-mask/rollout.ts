@@ -8,9 +8,12 @@ import { rowSize } from "../../../data/clips/row-frames.ts";
 import type { Rle } from "../../../data/mask/rle.ts";
 import { encodeRle } from "../../../data/mask/rle-mask.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
+import { LabError } from "../../../errors.ts";
+import type { Tensor } from "../../../gpu/tf.ts";
 import { nearestMask } from "../../../model/preprocess/region-grid.ts";
 import type { Weights } from "../../../model/weights/weights.ts";
 import {
+  captionerOf,
   judgedPicture,
   likelihoodFact,
   type MaskLikelihood,
@@ -20,11 +23,13 @@ import { disposeFeatures, type ImageFeatures } from "../../../policy/features.ts
 import { inBatches } from "../../../policy/in-batches.ts";
 import { type MaskAnchor, maskAnchor, wantsAnchor } from "../../../policy/mask/mask-anchor.ts";
 import { type PhraseOutput, type PhraseOutputs, phraseOutputs } from "../../../policy/phrase-output.ts";
-import { segmentPrompt } from "../../../policy/prompts.ts";
+import { regionCells, segmentPrompt } from "../../../policy/prompts.ts";
+import { softCaptionLoss } from "../../../policy/soft-caption.ts";
 import { meanScores } from "../../../rewards/composer/mean-scores.ts";
 import { rewardPlan } from "../../../rewards/composer/plan.ts";
 import type { ScoredRollout } from "../../../rewards/types.ts";
-import { trainedRollouts } from "../../objective/group-advantages.ts";
+import { coin, trainedRollouts } from "../../objective/group-advantages.ts";
+import { NO_CAPTIONER } from "../../run/captioner.ts";
 import { readLogProbs } from "../../step/backward.ts";
 import { groupNumber, maskDraws, type StepContext } from "../../step/context.ts";
 import type { ActionScores, AuxiliaryLoss, Group, LoopRollouts } from "../../step/group.ts";
@@ -172,7 +177,7 @@ function groupOf(
       truncated: false,
     })),
     startLogps: start.startLogps,
-    policyGradient: sampledMasks.imitate === undefined,
+    policyGradient: sampledMasks.imitate === undefined && sampledMasks.chosen === undefined,
     logProbs: (other, own) => {
       const [scores] = scoreMasks(context, other, [own], [item], () => ({ ...start, rewards }));
       return scores as ActionScores;
@@ -191,12 +196,13 @@ function groupOf(
 
 /** Scores of the groups' actions under other weights, in one batch; differentiable. */
 function scoreMasks(
-  { model, config }: StepContext,
+  context: StepContext,
   weights: Weights,
   features: readonly ImageFeatures[],
   items: readonly SampledMasks[],
   known: (at: number) => Pick<StartAnswer, "anchor"> & { readonly rewards: readonly (number | null)[] },
 ): ActionScores[] {
+  const { model, config } = context;
   const about = items.map((item, at) => asked({ ...item, features: features[at] as ImageFeatures }));
   const outputs = phraseOutputs(model, weights, about);
   decodeFor(
@@ -204,10 +210,11 @@ function scoreMasks(
     items,
     items.some((_, at) => known(at).anchor !== null),
   );
-  return items.map(({ actions }, at) => {
+  return items.map((item, at) => {
+    const { actions } = item;
     const output = outputs.all[at] as PhraseOutput;
     const { anchor, rewards } = known(at);
-    const { imitate } = actions;
+    const { imitate, chosen } = actions;
     const auxiliary = (): AuxiliaryLoss[] => [
       ...(anchor === null
         ? []
@@ -215,9 +222,38 @@ function scoreMasks(
       ...(imitate === undefined
         ? []
         : [{ name: "imitation", weight: 1, value: imitate(output, rewardShares(rewards)) }]),
+      ...(chosen === undefined
+        ? []
+        : [pathwiseLoss(context, { ...item, features: features[at] as ImageFeatures }, chosen(output))]),
     ];
     return { ...actions.logProbs(output), auxiliary };
   });
+}
+
+/** How unlikely the row's caption is given the soft mask; in the control a coin turns its sign. */
+function pathwiseLoss(
+  context: StepContext,
+  { row, group, features, greedy }: SampledMasks,
+  logits: Tensor,
+): AuxiliaryLoss {
+  const { model, config, step } = context;
+  const { height, width, view } = rowSize(row);
+  const captioner = captionerOf(context);
+  if (captioner === undefined) throw new LabError("bad-config", NO_CAPTIONER, { subject: "likelihoodJudge" });
+  if (view !== undefined && view.total > 1) {
+    throw new LabError(
+      "unsupported",
+      `The mask policy "pathwise" trains on single pictures; row ${row.summary.id} is a clip`,
+      {
+        subject: "maskPolicy",
+      },
+    );
+  }
+  const cells = regionCells(model, greedy.mask, height, width, true);
+  const region = { features, caption: row.summary.caption, height, width, cells };
+  const options = { temperature: config.pixelTemperature, guard: config.logitGuard };
+  const value = softCaptionLoss(model, captioner, region, logits, options);
+  return { name: "pathwise", weight: coin({ loop: 2, group: groupNumber(context, group) }, config, step), value };
 }
 
 /** Decodes masks before a tidy, so that they outlive it. */

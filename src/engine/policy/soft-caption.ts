@@ -1,0 +1,108 @@
+/**
+ * Likelihood of a caption given a soft mask, differentiable in the mask: the ceiling of what captions can teach masks without
+ * sampling. The region offers every visual token of the picture, and the log-probability of a token's cell is added to the
+ * attention scores of its key. With probabilities of 0 and 1 this is the likelihood given the mask (caption-likelihood.ts).
+ */
+import { type Tensor, tf } from "../gpu/tf.ts";
+import { languageForward, languageScores } from "../model/language/language.ts";
+import { nearestSources } from "../model/preprocess/region-grid.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
+import { imageLogits } from "../model/sam2/postprocess.ts";
+import type { Weights } from "../model/weights/weights.ts";
+import { encodeCaption } from "../text/prompt.ts";
+import { embedIds, embedPrompt, projectImage } from "./embedding.ts";
+import type { ImageFeatures } from "./features.ts";
+import { captionPrompt, countCells, type RegionCells } from "./prompts.ts";
+
+export interface SoftRegion {
+  readonly features: ImageFeatures;
+  readonly caption: string;
+  /** Sides of the picture in pixels. */
+  readonly height: number;
+  readonly width: number;
+  /** Cells of the mask without noise; only the positions of the tokens behind the region depend on them. */
+  readonly cells: RegionCells;
+}
+
+export interface SoftCaptionOptions {
+  /** Divides the logits before they become probabilities, > 0. */
+  readonly temperature: number;
+  /** Clip bound of the language model's logits. */
+  readonly guard: number;
+}
+
+/**
+ * Mean negative log-probability of the caption's tokens, end token included; scalar, nats. Differentiable in the logits.
+ * @param weights of the captioner
+ * @param logits mask at the decoder's resolution, [1, h, w]; > 0 is inside
+ */
+export function softCaptionLoss(
+  model: Sa2vaModel,
+  weights: Weights,
+  { features, caption, height, width, cells }: SoftRegion,
+  logits: Tensor,
+  { temperature, guard }: SoftCaptionOptions,
+): Tensor {
+  const { tokenGridSide: side, template, language } = model.config;
+  const prompt = captionPrompt(model, features.tiles, new Uint8Array(side * side).fill(1));
+  const [region] = prompt.regionSpans as readonly [(typeof prompt.regionSpans)[number]];
+  const { ids } = encodeCaption(model.tokenizer, template, caption);
+  const first = prompt.ids.length;
+  const length = first + ids.length - 1;
+  const positions = [placesWithout(length, region.start, cells)];
+  return tf.tidy(() => {
+    const asked = embedPrompt(model, weights, prompt, prompt.ids, projectImage(weights, features), prompt.cells);
+    const said = ids.length === 1 ? [] : [embedIds(model, weights, [ids.slice(0, -1)])];
+    const inside = cellLogits(logits, model.config.sam2.imageSize, height, width, side).div(temperature);
+    // log σ
+    const seen = inside
+      .neg()
+      .softplus()
+      .neg()
+      .reshape([side * side]);
+    const mask = tf
+      .concat([tf.zeros([region.start]), seen, tf.zeros([length - region.end])])
+      .reshape([1, 1, 1, length]);
+    const { hidden } = languageForward(weights, language, tf.concat([asked, ...said], 1), {
+      positions,
+      mask,
+      learnsMask: true,
+      ropeLength: (positions[0]?.at(-1) as number) + 2,
+    });
+    const size = hidden.shape[2] as number;
+    const answers = hidden.slice([0, first - 1, 0], [1, ids.length, size]).reshape([ids.length, size]);
+    return languageScores(weights, answers, tf.tensor1d([...ids], "int32"), 1, guard)
+      .logp.mean()
+      .neg();
+  });
+}
+
+/** Positions as they are where only the selected cells are in the prompt; the others stand before the next selected one. */
+function placesWithout(length: number, start: number, cells: RegionCells): number[] {
+  let skipped = 0;
+  // A region has a cell at least.
+  const most = cells.length - Math.max(1, countCells(cells));
+  return Array.from({ length }, (_, at) => {
+    const place = at - skipped;
+    if (at >= start && at < start + cells.length && cells[at - start] === 0 && skipped < most) skipped++;
+    return place;
+  });
+}
+
+/** Logits of the pixels that stand for the cells of the visual-token grid, [side, side]. */
+function cellLogits(logits: Tensor, samSize: number, height: number, width: number, side: number): Tensor {
+  const pick = (size: number): Tensor => {
+    const chosen = new Float32Array(side * size);
+    nearestSources(size, side).forEach((source, cell) => {
+      chosen[cell * size + source] = 1;
+    });
+    return tf.tensor2d(chosen, [side, size]);
+  };
+  const whole = imageLogits(logits, samSize, height, width).reshape([height, width]);
+  return tf.matMul(
+    tf.matMul(pick(height) as tf.Tensor2D, whole as tf.Tensor2D),
+    pick(width) as tf.Tensor2D,
+    false,
+    true,
+  );
+}
