@@ -1,8 +1,9 @@
 /**
  * Writes the demo shards: drawn scenes with masks and captions in the layout `datasets` saves, made from a seed.
  *
- *   npx tsx scripts/build-pocket-shards.ts [--seed N] [--scenes N] [--frames N] [--out DIR]
+ *   npx tsx scripts/build-pocket-shards.ts [--seed N] [--scenes N] [--frames N | --world extent] [--out DIR]
  *
+ * In the world "extent" the two regions of a picture overlap: wholes and halves, touching twins, pairs, two of three.
  * With several frames the scenes move, each row is a clip with the masklet of one thing, and captions name its motion.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -16,9 +17,11 @@ import {
   stateJson,
   writeRegionShard,
 } from "../src/engine/data/write-shard.ts";
+import { LabError } from "../src/engine/errors.ts";
 import { describe, drawDiscriminating, drawVague } from "../tools/pocket/world/describe.ts";
 import { type Dice, sceneDice } from "../tools/pocket/world/dice.ts";
 import { type DrawnScene, renderScene } from "../tools/pocket/world/draw.ts";
+import { extentPicture } from "../tools/pocket/world/extent.ts";
 import { describeMotion, drawClip, sceneAt } from "../tools/pocket/world/motion.ts";
 import { drawScene, kindOf, type Scene, type Thing } from "../tools/pocket/world/scene.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
@@ -36,6 +39,7 @@ const PICTURES = {
   folder: "shards",
   what: "region captions from vague to discriminating",
 };
+const EXTENT = { ...PICTURES, seed: 31, folder: "extent", what: "overlapping regions that differ in extent" };
 const CLIPS = {
   side: 96,
   quality: 75,
@@ -71,6 +75,19 @@ function pictureRows(scene: Scene, index: number, dice: Dice): ShardRow[] {
       const mask = encodeRle(masks[at] as Uint8Array, side, side);
       return { image, mask, ...saidOf("Please describe the marked region.", describe(what, dice), thing) };
     });
+}
+
+function extentRows(seed: number, index: number): ShardRow[] {
+  const { side, quality } = EXTENT;
+  const { rgb, regions } = extentPicture(seed, index, side);
+  const image = { bytes: jpegOf(rgb, quality), path: `extent-${String(index).padStart(4, "0")}.jpg` };
+  return regions.map(({ mask, caption, thing }) => {
+    return {
+      image,
+      mask: encodeRle(mask, side, side),
+      ...saidOf("Please describe the marked region.", caption, thing),
+    };
+  });
 }
 
 function clipRow(scene: Scene, index: number, dice: Dice, frames: number): ShardRow {
@@ -115,16 +132,23 @@ function jpegOf({ width, height, data: rgb }: DrawnScene["rgb"], quality: number
 
 await runTool(async () => {
   const number = { takes: 1 } as const;
-  const parsed = parseArguments(process.argv.slice(2), { seed: number, scenes: number, frames: number, out: number });
+  const options = { seed: number, scenes: number, frames: number, world: number, out: number };
+  const parsed = parseArguments(process.argv.slice(2), options);
   const frames = whole(parsed, "frames", 1, 64, 1);
-  const kind = frames === 1 ? PICTURES : CLIPS;
+  const world = one(parsed, "world");
+  if (world !== undefined && (world !== "extent" || frames > 1)) {
+    throw new LabError("bad-input", '--world is "extent", and without --frames', { subject: "world" });
+  }
+  const kind = world !== undefined ? EXTENT : frames === 1 ? PICTURES : CLIPS;
   const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, kind.seed);
   const scenes = whole(parsed, "scenes", 1, 1_000_000, kind.scenes);
   const out = one(parsed, "out") ?? join(root, "public", "pocket", kind.folder);
   mkdirSync(out, { recursive: true });
 
   const layout = frames === 1 ? "fine-grained" : "clip";
-  const rows = Array.from({ length: scenes }, (_, index) => sceneRows(seed, index, frames)).flat();
+  const rows = Array.from({ length: scenes }, (_, index) =>
+    world === undefined ? sceneRows(seed, index, frames) : extentRows(seed, index),
+  ).flat();
   const perShard = Math.ceil(rows.length / kind.shards);
   const names = Array.from({ length: kind.shards }, (_, shard) => shardName(shard, kind.shards));
   names.forEach((name, shard) => {

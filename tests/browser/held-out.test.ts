@@ -171,7 +171,10 @@ describe("alarms", () => {
     await page.goto("about:blank");
     await page.goto(`${lab.url}#screen=train&run=${runId}`);
     // A finished run shows its newest alarm; the others are one press away.
-    await page.getByTestId("alarms").getByRole("button", { name: /^Show all/ }).click();
+    await page
+      .getByTestId("alarms")
+      .getByRole("button", { name: /^Show all/ })
+      .click();
     await alarms().first().waitFor();
     expect(await page.getByRole("button", { name: "Dismiss" }).count()).toBe(0);
     expect(await violations(page)).toEqual([]);
