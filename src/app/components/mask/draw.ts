@@ -11,6 +11,8 @@ export interface Drawing {
   readonly height: number;
   /** Shows one frame of a strip of frames below each other; absent for the whole picture. */
   readonly frame?: Frame | undefined;
+  /** Draws the outlines of the frames before and after over the frame. */
+  readonly onion?: boolean;
   readonly layers: readonly MaskLayer[];
   /** Draws hit, missed and extra pixels of the second mask against the first instead of the layers. */
   readonly difference: readonly [Rle, Rle] | null;
@@ -48,7 +50,38 @@ export function drawFigure(context: CanvasRenderingContext2D, drawing: Drawing):
   context.rect(shown.left, shown.top, drawing.width * shown.scale, side);
   context.clip();
   drawStrip(context, drawing, { ...shown, top: shown.top - frame.at * side });
+  if (drawing.onion === true && drawing.mode !== "off") {
+    for (const { by, dash } of NEIGHBOURS) {
+      const at = frame.at + by;
+      if (at >= 0 && at < frame.of) drawOutlines(context, drawing, { ...shown, top: shown.top - at * side }, dash);
+    }
+  }
   context.restore();
+}
+
+/** Frames of the onion skin with their dashes in CSS pixels: the one before is dashed, the one after dotted. */
+const NEIGHBOURS = [
+  { by: -1, dash: [6, 3] },
+  { by: 1, dash: [1.5, 3] },
+] as const;
+
+/** Thin lines in the colours of the layers, half transparent. */
+function drawOutlines(
+  context: CanvasRenderingContext2D,
+  drawing: Drawing,
+  place: Placement,
+  dash: readonly number[],
+): void {
+  for (const { role, mask, colour } of drawing.layers) {
+    inImage(context, place, shapeOf(mask), drawing, (unit) => {
+      const width = drawing.ratio * unit;
+      context.globalAlpha = 0.8;
+      context.setLineDash(dash.map((length) => length * width));
+      context.lineWidth = 1.5 * width;
+      context.strokeStyle = colour ?? LAYER_COLOURS[role];
+      context.stroke(shapeOf(mask).path);
+    });
+  }
 }
 
 function drawStrip(context: CanvasRenderingContext2D, drawing: Drawing, place: Placement): void {

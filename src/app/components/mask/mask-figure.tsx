@@ -1,8 +1,10 @@
 import { type CSSProperties, type ReactNode, useEffect, useRef, useState } from "react";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
 import { loadPicture, pictureSide } from "../../stores/picture-cache.ts";
+import { useClips } from "../clip/clip-store.ts";
+import { useClipFrame } from "../clip/use-clip.ts";
 import { useAsync } from "../use-async.ts";
-import { drawFigure, type Frame } from "./draw.ts";
+import { drawFigure } from "./draw.ts";
 import type { MaskLayer } from "./layers.ts";
 import styles from "./mask-figure.module.css";
 import { useOverlay } from "./overlay-store.ts";
@@ -17,8 +19,8 @@ export interface MaskFigureProps {
   /** Size of the picture in pixels. */
   readonly width: number;
   readonly height: number;
-  /** The frame to show of a clip, whose frames lie below each other in the picture. */
-  readonly frame?: Frame | undefined;
+  /** Shows all frames of a clip below each other, for painting; else the frame that its row shows. */
+  readonly strip?: boolean;
   readonly layers: readonly MaskLayer[];
   /** Shows hit, missed and extra pixels of the second mask against the first instead of the layers. */
   readonly difference?: readonly [Rle, Rle] | null;
@@ -33,11 +35,16 @@ export interface MaskFigureProps {
   readonly onPress?: () => void;
 }
 
+/** The frame of a picture. */
+const PICTURE = { at: 0, of: 1 };
+
 /** A picture with masks on one canvas at device resolution; drawn only while visible. */
 export function MaskFigure(props: MaskFigureProps): ReactNode {
   const { rowId, imageId = null, width, height, layers, difference = null, label, fit = "contain" } = props;
-  const { sync, onPress, frame } = props;
-  const [at, of] = [frame?.at ?? 0, frame?.of ?? 1];
+  const { sync, onPress, strip = false } = props;
+  const given = layers.find(({ role }) => role === "given")?.mask;
+  const { at, of } = useClipFrame(strip ? null : rowId, imageId, given) ?? PICTURE;
+  const onion = useClips((state) => state.onion) && of > 1;
   const canvas = useRef<HTMLCanvasElement>(null);
   const pressed = useRef(0);
   const box = useVisibleBox(canvas);
@@ -70,6 +77,7 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
         width,
         height,
         frame,
+        onion,
         layers,
         difference,
         mode,
@@ -80,7 +88,7 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
       });
     });
     return () => cancelAnimationFrame(next);
-  }, [box, picture, width, height, at, of, layers, difference, mode, opacity, view, fit]);
+  }, [box, picture, width, height, at, of, onion, layers, difference, mode, opacity, view, fit]);
 
   const style: CSSProperties = fit === "cover" ? {} : { aspectRatio: `${width} / ${height / of}` };
   return (

@@ -2,6 +2,7 @@ import { type ReactNode, useMemo } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
 import { fixed, signed } from "../../styles/format.ts";
+import { ClipPlayer } from "../clip/clip-player.tsx";
 import { useViews, WHOLE } from "../mask/view-store.ts";
 import { Button } from "../ui/button.tsx";
 import { Tabs } from "../ui/tabs.tsx";
@@ -11,7 +12,7 @@ import styles from "./details.module.css";
 import { LayerToggles } from "./layer-toggles.tsx";
 import { RewardDetails } from "./reward-details.tsx";
 import { RolloutFigure } from "./rollout-figure.tsx";
-import { type LayerKey, textTitle } from "./rollout-view.ts";
+import { groupTracks, type LayerKey, textTitle } from "./rollout-view.ts";
 import { ThumbButtons } from "./thumbs.tsx";
 
 export interface InspectorProps {
@@ -34,6 +35,7 @@ export interface InspectorProps {
 export function Inspector(props: InspectorProps): ReactNode {
   const { rollout, layers, onToggle, blinking, onBlink, sync, advantage, more = [] } = props;
   const zoom = useViews((state) => (state.views[sync] ?? WHOLE).zoom);
+  const tracks = useMemo(() => groupTracks([rollout], rollout), [rollout]);
   const tabs = [
     { id: "captions", label: "Captions", content: <Captions rollout={rollout} /> },
     {
@@ -62,6 +64,7 @@ export function Inspector(props: InspectorProps): ReactNode {
     >
       <div className="min-0">
         <RolloutFigure className={styles.figure ?? ""} rollout={rollout} layers={layers} sync={sync} />
+        <ClipPlayer rowId={rollout.rowId} imageId={rollout.imageId} given={rollout.givenMask} tracks={tracks} />
         <LayerToggles rollout={rollout} layers={layers} onToggle={onToggle} />
         <div className="row wrap gap-2 between mt-2">
           <Button aria-pressed={blinking} onClick={onBlink}>

@@ -4,6 +4,7 @@ import { findTerm } from "../../../engine/rewards/terms/registry.ts";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, LoopId, RolloutRecord } from "../../../engine/runs/records.ts";
 import { fixed, percent } from "../../styles/format.ts";
+import type { Track } from "../clip/clip-player.tsx";
 import type { MaskLayer, MaskRole } from "../mask/layers.ts";
 
 /** Available layers; their positions in the list are their number keys. */
@@ -81,6 +82,15 @@ export function figureLabel(rollout: RolloutRecord): string {
   const share = rleArea(mask) / (mask.size[0] * mask.size[1]);
   const iou = compareMasks(rollout)?.iou ?? null;
   return `rollout ${rollout.index + 1}, IoU ${fixed(iou, 2)}, mask covers ${percent(share)} of the image`;
+}
+
+/** Answers of a group for the overlap over the frames of its clip. @param selected the one that lies on top */
+export function groupTracks(rollouts: readonly RolloutRecord[], selected: RolloutRecord | null): Track[] {
+  return rollouts.map((rollout) => ({
+    name: `rollout ${rollout.index + 1}`,
+    mask: rollout.predictedMask,
+    selected: rollout === selected,
+  }));
 }
 
 /** Label of a term; the name itself for terms that this version does not have. */

@@ -1,8 +1,9 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
+import { hoverClip, leaveClip } from "../../components/clip/clip-store.ts";
+import { useClipFrame } from "../../components/clip/use-clip.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
-import { usePlayed, usePoster } from "../../components/mask/use-frames.ts";
 import { formatShare } from "../../styles/format.ts";
 import styles from "./gallery.module.css";
 import { TILE_SIZES, type TileSize } from "./tile-size.ts";
@@ -103,13 +104,16 @@ function Tile(props: {
   const { row } = props;
   const layers = useLayers(row);
   const share = formatShare(row.maskShare);
-  const [playing, setPlaying] = useState(false);
-  const frame = usePlayed(usePoster(row), playing);
+  const frame = useClipFrame(row.id);
+  const play = (): void => hoverClip(row.id, frame);
+  const stop = (): void => leaveClip(row.id);
   return (
     <button
       type="button"
-      onPointerEnter={() => setPlaying(true)}
-      onPointerLeave={() => setPlaying(false)}
+      onPointerEnter={play}
+      onPointerLeave={stop}
+      onFocus={play}
+      onBlur={stop}
       className={`column-flex min-0 p-0 clip text-left pointer surface framed round-m ${styles.tile}`}
       data-size={props.size}
       aria-pressed={props.pressed}
@@ -121,7 +125,6 @@ function Tile(props: {
         rowId={row.id}
         width={row.width}
         height={row.height}
-        frame={frame}
         layers={layers}
         className={styles.picture ?? ""}
         label={`Row ${row.index + 1}, mask covers ${share} of the ${frame === undefined ? "picture" : "clip"}`}

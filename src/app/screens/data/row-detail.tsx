@@ -1,12 +1,11 @@
 import { type ReactNode, useEffect, useState } from "react";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import { lab, report } from "../../clients/lab.ts";
+import { ClipPlayer, type Track } from "../../components/clip/clip-player.tsx";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
-import { usePoster } from "../../components/mask/use-frames.ts";
 import { isTyping } from "../../components/mask/use-hold-to-hide.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { Slider } from "../../components/ui/controls.tsx";
 import { CopyText } from "../../components/ui/copy-text.tsx";
 import { IconChevron, IconClose } from "../../components/ui/icons.tsx";
 import { Tabs } from "../../components/ui/tabs.tsx";
@@ -17,6 +16,8 @@ import { turnsOf } from "./conversation.ts";
 import { useLayers } from "./gallery.tsx";
 import styles from "./row-detail.module.css";
 import { TryOut } from "./try/try-out.tsx";
+
+const NO_ANSWERS: readonly Track[] = [];
 
 /** One row: picture, caption, raw record, mask text. */
 export function RowDetail(props: {
@@ -48,9 +49,6 @@ export function RowDetail(props: {
   }, [before, after]);
 
   const share = formatShare(row.maskShare);
-  const poster = usePoster(row);
-  const [chosen, setChosen] = useState({ row: row.id, at: poster?.at ?? 0 });
-  const shown = chosen.row === row.id ? chosen.at : (poster?.at ?? 0);
   return (
     <aside
       className={`column-flex gap-3 min-0 scroll surface ${styles.detail}`}
@@ -94,29 +92,12 @@ export function RowDetail(props: {
           width={row.width}
           height={row.height}
           layers={layers}
-          frame={poster && { at: shown, of: poster.of }}
           sync={`row ${row.id}`}
           className={styles.picture ?? ""}
           label={`Row ${row.index + 1}, mask covers ${share} of the picture`}
         />
       )}
-      {tab !== "try" && poster !== undefined && (
-        <div className="row gap-2" data-testid="frames">
-          <span className="muted small nowrap">
-            Frame {shown + 1} of {poster.of}
-          </span>
-          <Slider
-            label="Frame"
-            className="grow"
-            value={shown}
-            min={0}
-            max={poster.of - 1}
-            step={1}
-            valueText={`Frame ${shown + 1} of ${poster.of}`}
-            onChange={(at) => setChosen({ row: row.id, at })}
-          />
-        </div>
-      )}
+      {tab !== "try" && <ClipPlayer rowId={row.id} given={row.mask} tracks={NO_ANSWERS} />}
       <p className="row wrap gap-1-3 muted">
         {row.category.map((name) => (
           <Badge key={name}>{name}</Badge>

@@ -1,8 +1,11 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useMemo } from "react";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
 import { rowScoreOf, type ScoreId } from "../../../engine/runs/evaluation-scores.ts";
 import type { RowScores } from "../../../engine/runs/evaluations.ts";
 import type { RowPair } from "../../../engine/runs/run-result.ts";
+import { ClipPlayer } from "../../components/clip/clip-player.tsx";
+import { hoverClip, leaveClip } from "../../components/clip/clip-store.ts";
+import { useClipFrame } from "../../components/clip/use-clip.ts";
 import type { MaskLayer } from "../../components/mask/layers.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { CaptionDiff } from "../../components/rollout/caption-diff.tsx";
@@ -29,9 +32,18 @@ function useGiven(rowId: string, open: boolean): Rle | undefined {
 /** One held-out row: what the start and the newest weights answered, with the change of the score. */
 export function RowCard(props: RowProps & { readonly onOpen: () => void }): ReactNode {
   const { pair, metric, open, onOpen } = props;
-  const given = useGiven(pair.after.rowId, open);
+  const { rowId } = pair.after;
+  const given = useGiven(rowId, open);
+  const frame = useClipFrame(open ? rowId : null);
   return (
-    <article className="grid gap-2 min-0" data-testid="eval-row">
+    <article
+      className="grid gap-2 min-0"
+      data-testid="eval-row"
+      onPointerEnter={() => hoverClip(rowId, frame)}
+      onPointerLeave={() => leaveClip(rowId)}
+      onFocus={() => hoverClip(rowId, frame)}
+      onBlur={() => leaveClip(rowId)}
+    >
       <p className={`flex gap-2 between ${styles.truth}`}>
         <button type="button" className={`text-left pointer anywhere ${styles.openRow}`} onClick={onOpen}>
           {pair.after.caption}
@@ -73,6 +85,15 @@ export function RowCard(props: RowProps & { readonly onOpen: () => void }): Reac
 export function RowDetails({ pair, metric, open }: RowProps): ReactNode {
   const given = useGiven(pair.after.rowId, open);
   const { after } = pair;
+  const tracks = useMemo(
+    () =>
+      SIDES.map((side) => ({
+        name: WHEN[side],
+        mask: greedyAnswer(pair[side], metric).mask,
+        selected: side === "after",
+      })),
+    [pair, metric],
+  );
   const stored = !isSampled(metric) || SIDES.every((side) => pair[side].drawn !== undefined);
   return (
     <div className="grid gap-4" data-testid="eval-row-details">
@@ -84,6 +105,7 @@ export function RowDetails({ pair, metric, open }: RowProps): ReactNode {
       {!stored && (
         <p className="muted">An older version evaluated this run and kept only the answer without sampling</p>
       )}
+      {given !== undefined && <ClipPlayer rowId={after.rowId} given={given} tracks={tracks} />}
       {SIDES.map((side) => {
         const row = pair[side];
         const answers = answersOf(row, metric);

@@ -62,7 +62,7 @@ export function MaskPainter(props: {
   return (
     <div className="grid gap-2">
       <div className={`relative ${styles.canvas}`}>
-        <MaskFigure rowId={rowId} width={width} height={height} layers={layers} label={label} />
+        <MaskFigure strip rowId={rowId} width={width} height={height} layers={layers} label={label} />
         <div
           className={`absolute ${styles.paper}`}
           data-testid="mask-paper"

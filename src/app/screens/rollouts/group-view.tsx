@@ -1,9 +1,16 @@
 import { type CSSProperties, type ReactNode, useMemo } from "react";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
+import { ClipPlayer } from "../../components/clip/clip-player.tsx";
 import { advantageScale, GroupTitle } from "../../components/rollout/group-title.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { RolloutCard } from "../../components/rollout/rollout-card.tsx";
-import { type LayerKey, passes, type RolloutFilter, type SortBy } from "../../components/rollout/rollout-view.ts";
+import {
+  groupTracks,
+  type LayerKey,
+  passes,
+  type RolloutFilter,
+  type SortBy,
+} from "../../components/rollout/rollout-view.ts";
 import { Segmented } from "../../components/ui/controls.tsx";
 import styles from "./rollouts.module.css";
 
@@ -28,6 +35,7 @@ export function GroupView(props: {
   const { group, rollouts, selected, filter, layers, sort, onSort, sync, onOpen } = props;
   const scale = advantageScale(group);
   const faded = useMemo(() => new Set(rollouts.filter((rollout) => !passes(rollout, filter))), [rollouts, filter]);
+  const tracks = useMemo(() => groupTracks(rollouts, selected), [rollouts, selected]);
   return (
     <section className={`min-0 framed round-l surface ${styles.group}`} aria-label={`Group of step ${group.step}`}>
       <GroupTitle group={group} />
@@ -35,6 +43,7 @@ export function GroupView(props: {
         <OverlayControls />
         <Segmented label="Order" options={SORTS} value={sort} onChange={onSort} />
       </div>
+      <ClipPlayer rowId={selected.rowId} imageId={selected.imageId} given={selected.givenMask} tracks={tracks} />
       <div className={`grid gap-3 scroll-x ${styles.tiles}`} style={{ "--n": rollouts.length } as CSSProperties}>
         {rollouts.map((rollout) => (
           <div key={rollout.id} data-faded={faded.has(rollout)}>

@@ -1,9 +1,10 @@
 import { type CSSProperties, type ReactNode, useMemo } from "react";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord } from "../../../engine/runs/records.ts";
+import { ClipPlayer } from "../../components/clip/clip-player.tsx";
 import { advantageScale, GroupTitle } from "../../components/rollout/group-title.tsx";
 import { RolloutCard } from "../../components/rollout/rollout-card.tsx";
-import { sortRollouts } from "../../components/rollout/rollout-view.ts";
+import { groupTracks, sortRollouts } from "../../components/rollout/rollout-view.ts";
 import { useSettled } from "../../components/rollout/use-settled.ts";
 import { groupKey, useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { navigate } from "../../stores/route.ts";
@@ -62,9 +63,14 @@ function StripGroup(props: { readonly group: GroupRecord; readonly runId: string
   const { group, runId } = props;
   const rollouts = useMemo(() => sortRollouts(group.rollouts, "reward"), [group]);
   const scale = advantageScale(group);
+  const tracks = useMemo(() => groupTracks(rollouts, rollouts[0] ?? null), [rollouts]);
+  const [first] = rollouts;
   return (
     <article className={`min-0 framed round-l surface ${styles.stripGroup}`}>
       <GroupTitle group={group} withStep />
+      {first !== undefined && (
+        <ClipPlayer rowId={first.rowId} imageId={first.imageId} given={first.givenMask} tracks={tracks} />
+      )}
       <div className={`grid gap-3 align-start ${styles.cards}`} style={{ "--n": rollouts.length } as CSSProperties}>
         {rollouts.map((rollout) => (
           <RolloutCard

@@ -1,7 +1,6 @@
 /** J and F of the frames of a clip (docs/spec/video.md#11-scores); a rollout of a picture has neither. */
-import { frameOf } from "../../data/clips/film-strip.ts";
+import { frameScores } from "../../data/clips/frame-scores.ts";
 import { boundaryScore, regionSimilarity } from "../../data/mask/boundary.ts";
-import { decodeRle } from "../../data/mask/rle.ts";
 import type { RolloutFacts } from "../term.ts";
 import { type Measured, NO_GIVEN, type TermSpec } from "./spec.ts";
 
@@ -14,14 +13,7 @@ const framesTerm =
     if (frames === undefined) return undefined;
     if (given === null) return NO_GIVEN;
     if (predicted === null) return { value: 0, note: "no mask" };
-    const [height, width] = given.size;
-    const [truth, found] = [decodeRle(given), decodeRle(predicted)];
-    const scores = Array.from({ length: frames }, (_, frame) => {
-      const [own, other] = [truth, found].map((strip) => frameOf(strip, frames, frame)) as [Uint8Array, Uint8Array];
-      if (!own.includes(1) && !other.includes(1)) return [];
-      const size = { height: height / frames, width };
-      return [compare({ data: own, ...size }, { data: other, ...size })];
-    }).flat();
+    const scores = frameScores(given, predicted, frames, compare).filter((score) => score !== null);
     if (scores.length === 0) return { value: 1, note: "both masks empty" };
     const value = scores.reduce((sum, score) => sum + score, 0) / scores.length;
     return { value, note: `${scores.length} frames` };

@@ -33,6 +33,7 @@ export function BoxCanvas(props: {
   return (
     <div className="relative">
       <MaskFigure
+        strip
         rowId={picture.id}
         width={picture.width}
         height={picture.height}

@@ -1,0 +1,106 @@
+import { type ReactNode, useMemo } from "react";
+import { frameScores } from "../../../engine/data/clips/frame-scores.ts";
+import type { Rle } from "../../../engine/data/mask/rle.ts";
+import { fixed } from "../../styles/format.ts";
+import { Button } from "../ui/button.tsx";
+import { Slider } from "../ui/controls.tsx";
+import { IconPause, IconPlay } from "../ui/icons.tsx";
+import styles from "./clip-player.module.css";
+import { pauseClip, playClip, showFrame, useClips } from "./clip-store.ts";
+import { FrameCurve } from "./frame-curve.tsx";
+import { useClipFrame } from "./use-clip.ts";
+
+/** An answered masklet beside the given one. */
+export interface Track {
+  readonly name: string;
+  readonly mask: Rle | null;
+  /** The one that is looked at; its curve lies on top. */
+  readonly selected?: boolean;
+}
+
+/**
+ * Play, frame slider, onion skin and the overlap of each answer over the frames. All figures of the row follow. Nothing for
+ * a picture.
+ */
+export function ClipPlayer(props: {
+  readonly rowId: string;
+  readonly imageId?: string | null;
+  readonly given: Rle;
+  readonly tracks: readonly Track[];
+  /** Shown behind the controls, such as the export. */
+  readonly children?: ReactNode;
+}): ReactNode {
+  const { rowId, imageId = null, given, tracks } = props;
+  const frame = useClipFrame(rowId, imageId, given);
+  const playing = useClips((state) => state.playing?.rowId === rowId && state.playing.back === null);
+  const onion = useClips((state) => state.onion);
+  const of = frame?.of;
+  const curves = useMemo(
+    () =>
+      of === undefined
+        ? []
+        : tracks.flatMap(({ mask, ...track }) =>
+            mask === null || mask.size.join() !== given.size.join()
+              ? []
+              : [{ ...track, scores: frameScores(given, mask, of) }],
+          ),
+    [tracks, given, of],
+  );
+  if (frame === undefined) return null;
+  const { at } = frame;
+  const told = curves.length === 1 ? curves[0] : curves.find(({ selected }) => selected);
+  const score = told?.scores[at];
+  const text = `Frame ${at + 1} of ${frame.of}`;
+  return (
+    <div className={`grid gap-1 ${styles.player}`} data-testid="clip-player">
+      <div className="row wrap gap-2">
+        <Button
+          kind="quiet"
+          icon={playing ? <IconPause /> : <IconPlay />}
+          aria-label={playing ? "Pause the clip" : "Play the clip"}
+          onClick={() => (playing ? pauseClip() : playClip(rowId, frame))}
+        />
+        <span className="muted small nowrap" data-testid="frame-number">
+          {text}
+        </span>
+        {told !== undefined && (
+          <span className="small nowrap" data-testid="frame-iou">
+            {score === null || score === undefined ? "no mask" : `IoU ${fixed(score, 2)}`}
+          </span>
+        )}
+        <span className="grow" />
+        <Button
+          kind="quiet"
+          aria-pressed={onion}
+          title="Draws the outlines of the frames before and after"
+          onClick={() => useClips.setState({ onion: !onion })}
+        >
+          Onion skin
+        </Button>
+        {props.children}
+      </div>
+      <Slider
+        label="Frame"
+        value={at}
+        min={0}
+        max={frame.of - 1}
+        step={1}
+        valueText={text}
+        onChange={(next) => {
+          pauseClip();
+          showFrame(rowId, next);
+        }}
+      />
+      {curves.length > 0 && (
+        <FrameCurve
+          curves={curves}
+          frame={frame}
+          onPick={(next) => {
+            pauseClip();
+            showFrame(rowId, next);
+          }}
+        />
+      )}
+    </div>
+  );
+}

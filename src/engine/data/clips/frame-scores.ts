@@ -1,0 +1,25 @@
+/** Two masklets compared frame by frame. */
+import { type FrameMask, regionSimilarity } from "../mask/boundary.ts";
+import { decodeRle, type Rle } from "../mask/rle.ts";
+import { frameOf } from "./film-strip.ts";
+
+/**
+ * One score a frame, null where both masks are empty.
+ * @param frames of the clip; both masks are strips of so many
+ * @throws LabError("bad-input") for masks of two sizes
+ */
+export function frameScores(
+  given: Rle,
+  found: Rle,
+  frames: number,
+  compare: (given: FrameMask, found: FrameMask) => number = regionSimilarity,
+): (number | null)[] {
+  const [height, width] = given.size;
+  const [truth, answer] = [decodeRle(given), decodeRle(found)];
+  const size = { height: height / frames, width };
+  return Array.from({ length: frames }, (_, frame) => {
+    const [own, other] = [frameOf(truth, frames, frame), frameOf(answer, frames, frame)];
+    if (!own.includes(1) && !other.includes(1)) return null;
+    return compare({ data: own, ...size }, { data: other, ...size });
+  });
+}
