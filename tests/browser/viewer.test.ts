@@ -1,8 +1,11 @@
 /** What a visitor meets on one page without a GPU: the first screen, and the recorded run in every viewer. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { unzipSync } from "fflate";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
+import { decodePng } from "../../src/engine/data/image/png-decode.ts";
+import { decodeRle, type Rle } from "../../src/engine/data/mask/rle.ts";
 import { type OpenPage, openPage, problems, show } from "../support/page.ts";
 
 let lab: OpenPage;
@@ -234,7 +237,16 @@ describe("runs of this browser", () => {
 });
 
 describe("demo clips", () => {
-  it("play in the gallery under the pointer, and the row has a slider over its frames", async () => {
+  const number = () => lab.page.getByTestId("row-detail").getByTestId("frame-number").textContent();
+  const saved = async (kind: string): Promise<Uint8Array> => {
+    const [file] = await Promise.all([
+      lab.page.waitForEvent("download"),
+      lab.page.getByTestId("row-detail").getByTestId(`export-${kind}`).click(),
+    ]);
+    return new Uint8Array(readFileSync(await file.path()));
+  };
+
+  it("play in the gallery under the pointer, and stand still for people who ask for less motion", async () => {
     const { page } = lab;
     await show(page, { screen: "data" });
     await page.getByRole("button", { name: "Use demo clips" }).first().click();
@@ -248,13 +260,45 @@ describe("demo clips", () => {
     const poster = await pixels();
     await tile.hover();
     await expect.poll(pixels).not.toBe(poster);
+    await page.mouse.move(1, 1);
+    await expect.poll(pixels).toBe(poster);
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    await tile.hover();
     await tile.click();
-    const frames = page.getByTestId("frames");
-    await frames.waitFor();
-    expect(await frames.textContent()).toBe("Frame 1 of 6");
-    await frames.getByRole("slider").focus();
-    await page.keyboard.press("End");
-    await expect.poll(() => frames.textContent()).toBe("Frame 6 of 6");
+    await expect.poll(number).toBe("Frame 1 of 6");
+    await page.getByRole("button", { name: "Play the clip" }).click();
+    // Once through, and then it waits.
+    await expect.poll(number).toBe("Frame 6 of 6");
+    await page.getByRole("button", { name: "Play the clip" }).waitFor();
+    expect(await pixels()).not.toBe(poster);
+    await page.emulateMedia({ reducedMotion: null });
+  });
+
+  it("are gone through by frame, with the outlines of the frames around it", async () => {
+    const { page } = lab;
+    const figure = page.getByTestId("row-detail").getByRole("img").first();
+    const pixels = () => figure.evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
+    await page.getByTestId("row-detail").getByRole("slider", { name: "Frame" }).focus();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("ArrowRight");
+    await expect.poll(number).toBe("Frame 2 of 6");
+    const plain = await pixels();
+    await page.getByRole("button", { name: "Onion skin" }).click();
+    await expect.poll(pixels).not.toBe(plain);
+    await page.getByRole("button", { name: "Onion skin" }).click();
+    await expect.poll(pixels).toBe(plain);
+  });
+
+  it("leave as run lengths and as pictures", async () => {
+    const { objects, size } = JSON.parse(new TextDecoder().decode(await saved("json"))) as {
+      readonly objects: readonly Rle[][];
+      readonly size: readonly number[];
+    };
+    expect([size, objects.map((masks) => masks.length)]).toEqual([[96, 96], [6]]);
+    const files = unzipSync(await saved("png"));
+    expect(Object.keys(files)).toEqual(Array.from({ length: 6 }, (_, at) => `given/0000${at}.png`));
+    const { data } = decodePng(files["given/00003.png"] as Uint8Array, "mask's");
+    expect(Array.from(data, (pixel) => pixel / 255)).toEqual([...decodeRle(objects[0]?.[3] as Rle)]);
   });
 });
 

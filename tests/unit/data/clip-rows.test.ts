@@ -4,17 +4,20 @@ import { decodeImage } from "../../../scripts/lib/node-images.ts";
 import { openNodeRows } from "../../../scripts/lib/node-rows.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { openClips } from "../../../src/engine/data/clips/clip-set.ts";
+import { maskletsJson } from "../../../src/engine/data/clips/export-masklets.ts";
 import {
   checkFrames,
   decodeSample,
   frameOf,
   framePixels,
+  stacked,
   unviewed,
   viewed,
   visibleFrames,
 } from "../../../src/engine/data/clips/film-strip.ts";
+import { frameScores } from "../../../src/engine/data/clips/frame-scores.ts";
 import { withFrames } from "../../../src/engine/data/clips/row-frames.ts";
-import { decodeRle, type Rle, rleArea } from "../../../src/engine/data/mask/rle.ts";
+import { decodeRle, encodeRle, type Rle, rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { type ShardRow, writeRegionShard } from "../../../src/engine/data/write-shard.ts";
 import type { LabError } from "../../../src/engine/errors.ts";
@@ -65,6 +68,19 @@ test("a view keeps its frames and clears the masks of the others", async () => {
   expect(rleArea(row.summary.mask)).toBe(row.mask.reduce((sum, pixel) => sum + pixel, 0));
   expect(viewed(row.mask, { total: 6, frames: [4] })).toEqual(frameOf(whole.mask, 6, 4));
   expect(unviewed(Uint8Array.of(1, 2), { total: 3, frames: [0, 2] })).toEqual(Uint8Array.of(1, 0, 2));
+});
+
+test("masklets are compared frame by frame, and frames that show neither have no score", () => {
+  const strip = (...parts: readonly (Rle | null)[]): Rle =>
+    encodeRle(stacked(parts.map((part) => (part === null ? new Uint8Array(24 * 32) : decodeRle(part)))), 72, 32);
+  const moved = boxMask(24, 32, 6, 3, 10, 8);
+  expect(frameScores(strip(mask(1), null, mask(9)), strip(moved, null, null), 3)).toEqual([40 / 120, null, 0]);
+  expect(JSON.parse(maskletsJson([{ name: "a", mask: strip(mask(1), null, mask(9)) }], 3))).toEqual({
+    size: [24, 32],
+    frames: ["00000", "00001", "00002"],
+    names: ["a"],
+    objects: [[mask(1), encodeRle(new Uint8Array(24 * 32), 24, 32), mask(9)]],
+  });
 });
 
 test("every broken clip is left out with one sentence, the good one behind it stays", async () => {

@@ -1,14 +1,21 @@
 import { type ReactNode, useMemo } from "react";
 import { frameScores } from "../../../engine/data/clips/frame-scores.ts";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
+import { report } from "../../clients/lab.ts";
 import { fixed } from "../../styles/format.ts";
 import { Button } from "../ui/button.tsx";
 import { Slider } from "../ui/controls.tsx";
 import { IconPause, IconPlay } from "../ui/icons.tsx";
 import styles from "./clip-player.module.css";
 import { pauseClip, playClip, showFrame, useClips } from "./clip-store.ts";
+import type { ClipFile, ExportKind } from "./export-clip.ts";
 import { FrameCurve } from "./frame-curve.tsx";
 import { useClipFrame } from "./use-clip.ts";
+
+const EXPORTS = [
+  { kind: "json", label: "JSON", title: "Run-length masks of all masklets" },
+  { kind: "png", label: "PNG", title: "One PNG a frame and masklet, as a zip" },
+] as const satisfies readonly { readonly kind: ExportKind; readonly label: string; readonly title: string }[];
 
 /** An answered masklet beside the given one. */
 export interface Track {
@@ -27,10 +34,10 @@ export function ClipPlayer(props: {
   readonly imageId?: string | null;
   readonly given: Rle;
   readonly tracks: readonly Track[];
-  /** Shown behind the controls, such as the export. */
-  readonly children?: ReactNode;
+  /** Beginning of the names of exported files; nothing can be exported without one. */
+  readonly fileName?: string;
 }): ReactNode {
-  const { rowId, imageId = null, given, tracks } = props;
+  const { rowId, imageId = null, given, tracks, fileName } = props;
   const frame = useClipFrame(rowId, imageId, given);
   const playing = useClips((state) => state.playing?.rowId === rowId && state.playing.back === null);
   const onion = useClips((state) => state.onion);
@@ -42,7 +49,7 @@ export function ClipPlayer(props: {
         : tracks.flatMap(({ mask, ...track }) =>
             mask === null || mask.size.join() !== given.size.join()
               ? []
-              : [{ ...track, scores: frameScores(given, mask, of) }],
+              : [{ ...track, mask, scores: frameScores(given, mask, of) }],
           ),
     [tracks, given, of],
   );
@@ -50,6 +57,11 @@ export function ClipPlayer(props: {
   const { at } = frame;
   const told = curves.length === 1 ? curves[0] : curves.find(({ selected }) => selected);
   const score = told?.scores[at];
+  const save = (kind: ExportKind): void => {
+    const masklets = [{ name: "given", mask: given }, ...curves.map(({ name, mask }) => ({ name, mask }))];
+    const clip: ClipFile = { name: fileName ?? "clip", frames: frame.of, masklets };
+    report(import("./export-clip.ts").then(({ exportClip }) => exportClip(kind, clip)));
+  };
   const text = `Frame ${at + 1} of ${frame.of}`;
   return (
     <div className={`grid gap-1 ${styles.player}`} data-testid="clip-player">
@@ -77,10 +89,20 @@ export function ClipPlayer(props: {
         >
           Onion skin
         </Button>
-        {props.children}
+        {fileName !== undefined && (
+          <fieldset className={`row gap-1 ${styles.files}`} aria-label="Export of masklets">
+            <span className="muted small">Export</span>
+            {EXPORTS.map(({ kind, label, title }) => (
+              <Button key={kind} kind="quiet" title={title} onClick={() => save(kind)} data-testid={`export-${kind}`}>
+                {label}
+              </Button>
+            ))}
+          </fieldset>
+        )}
       </div>
       <Slider
         label="Frame"
+        className={styles.slider ?? ""}
         value={at}
         min={0}
         max={frame.of - 1}

@@ -64,7 +64,13 @@ export function Inspector(props: InspectorProps): ReactNode {
     >
       <div className="min-0">
         <RolloutFigure className={styles.figure ?? ""} rollout={rollout} layers={layers} sync={sync} />
-        <ClipPlayer rowId={rollout.rowId} imageId={rollout.imageId} given={rollout.givenMask} tracks={tracks} />
+        <ClipPlayer
+          rowId={rollout.rowId}
+          imageId={rollout.imageId}
+          given={rollout.givenMask}
+          tracks={tracks}
+          fileName={`rollout-${rollout.id}`}
+        />
         <LayerToggles rollout={rollout} layers={layers} onToggle={onToggle} />
         <div className="row wrap gap-2 between mt-2">
           <Button aria-pressed={blinking} onClick={onBlink}>

@@ -97,7 +97,9 @@ export function RowDetail(props: {
           label={`Row ${row.index + 1}, mask covers ${share} of the picture`}
         />
       )}
-      {tab !== "try" && <ClipPlayer rowId={row.id} given={row.mask} tracks={NO_ANSWERS} />}
+      {tab !== "try" && (
+        <ClipPlayer rowId={row.id} given={row.mask} tracks={NO_ANSWERS} fileName={`row-${row.index + 1}`} />
+      )}
       <p className="row wrap gap-1-3 muted">
         {row.category.map((name) => (
           <Badge key={name}>{name}</Badge>

@@ -105,7 +105,7 @@ export function RowDetails({ pair, metric, open }: RowProps): ReactNode {
       {!stored && (
         <p className="muted">An older version evaluated this run and kept only the answer without sampling</p>
       )}
-      {given !== undefined && <ClipPlayer rowId={after.rowId} given={given} tracks={tracks} />}
+      {given !== undefined && <ClipPlayer rowId={after.rowId} given={given} tracks={tracks} fileName="held-out-row" />}
       {SIDES.map((side) => {
         const row = pair[side];
         const answers = answersOf(row, metric);

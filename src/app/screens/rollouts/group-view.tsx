@@ -43,7 +43,13 @@ export function GroupView(props: {
         <OverlayControls />
         <Segmented label="Order" options={SORTS} value={sort} onChange={onSort} />
       </div>
-      <ClipPlayer rowId={selected.rowId} imageId={selected.imageId} given={selected.givenMask} tracks={tracks} />
+      <ClipPlayer
+        rowId={selected.rowId}
+        imageId={selected.imageId}
+        given={selected.givenMask}
+        tracks={tracks}
+        fileName={`step-${group.step}-loop-${group.loop}-group-${group.group}`}
+      />
       <div className={`grid gap-3 scroll-x ${styles.tiles}`} style={{ "--n": rollouts.length } as CSSProperties}>
         {rollouts.map((rollout) => (
           <div key={rollout.id} data-faded={faded.has(rollout)}>
