@@ -1,5 +1,6 @@
-/** Masklets of a clip as files: run lengths in the form of `npm run masklets`, and PNG of 0 and 255. */
+/** Masklets of a clip as files: run lengths in the form of `npm run masklets`, and a zip of PNG of 0 and 255. */
 import { encode } from "fast-png";
+import { zipSync } from "fflate";
 import { decodeRle, encodeRle, type Rle } from "../mask/rle.ts";
 import { frameOf } from "./film-strip.ts";
 
@@ -33,18 +34,18 @@ export function maskletsJson(masklets: readonly NamedMasklet[], frames: number):
   })}\n`;
 }
 
-/** One grey PNG a frame and masklet, `<name>/<frame>.png`. */
-export function* maskletPngs(
-  masklets: readonly NamedMasklet[],
-  frames: number,
-): Generator<{ readonly path: string; readonly bytes: Uint8Array<ArrayBuffer> }> {
+/** A zip with one grey PNG a frame and masklet, `<name>/<frame>.png`. */
+export function maskletsZip(masklets: readonly NamedMasklet[], frames: number): Uint8Array<ArrayBuffer> {
+  const files: Record<string, Uint8Array> = {};
   for (const { name, mask } of masklets) {
     const [height, width] = mask.size;
     const strip = decodeRle(mask).map((pixel) => 255 * pixel);
     for (let at = 0; at < frames; at++) {
       const data = frameOf(strip, frames, at);
-      const bytes = encode({ width, height: height / frames, data, channels: 1, depth: 8 });
-      yield { path: `${name.replaceAll(" ", "-")}/${frameName(at)}.png`, bytes: Uint8Array.from(bytes) };
+      const path = `${name.replaceAll(" ", "-")}/${frameName(at)}.png`;
+      files[path] = encode({ width, height: height / frames, data, channels: 1, depth: 8 });
     }
   }
+  // PNG is compressed already.
+  return zipSync(files, { level: 0 });
 }
