@@ -5,7 +5,7 @@ import { frameOf } from "./film-strip.ts";
 
 /**
  * One score a frame, null where both masks are empty.
- * @param frames of the clip; both masks are strips of so many
+ * @param frames of the clip; both masks are strips of this number of frames
  * @throws LabError("bad-input") for masks of two sizes
  */
 export function frameScores(
