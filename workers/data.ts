@@ -27,6 +27,7 @@ import { remoteAddress } from "../src/engine/loading/remote/address.ts";
 import { askRemote } from "../src/engine/loading/remote/listing.ts";
 import { weightForecast } from "../src/engine/plan/weights.ts";
 import { keepDifficulty, keptDifficulty, mergedDifficulty } from "../src/engine/runs/difficulty.ts";
+import { directoryRuns } from "../src/engine/runs/directory-runs.ts";
 import { importRollouts } from "../src/engine/runs/import-rollouts.ts";
 import { type RunLibrary, runLibrary } from "../src/engine/runs/library.ts";
 import type { PictureOf } from "../src/engine/runs/rollout-picture.ts";
@@ -274,11 +275,14 @@ const dataCalls: Handlers<DataCalls> = {
     elsewhere.set(found.id, found.library);
     return found.id;
   },
-  async follow(address, token) {
-    const { store, runId } = await addressStore(remoteAddress(address, "").baseUrl, token);
-    await refuseStored(runId);
-    elsewhere.set(runId, runLibrary(store));
-    return runId;
+  async follow(place, token) {
+    const { store, runIds } =
+      typeof place === "string"
+        ? await addressStore(remoteAddress(place, "").baseUrl, token)
+        : await directoryRuns(place);
+    for (const runId of runIds) await refuseStored(runId);
+    for (const runId of runIds) elsewhere.set(runId, runLibrary(store));
+    return runIds;
   },
   runs: async () => ({ ...(await (await runs()).list()), features: await featuresKept() }),
   run: async (runId) => (await holding(runId)).open(runId),

@@ -104,8 +104,11 @@ export interface DataCalls {
    * @throws LabError in one sentence when it is damaged or stored here too
    */
   importRun(folder: FolderRef): Promise<string | null>;
-  /** Makes a run behind an address readable while it grows; its id. @param token of its server, "" for none */
-  follow(address: string, token: string): Promise<string>;
+  /**
+   * Makes runs readable where they are computed, while they grow; their ids.
+   * @param place address of one run's server, or a folder on disk @param token of the server, "" for none
+   */
+  follow(place: string | FileSystemDirectoryHandle, token: string): Promise<readonly string[]>;
   runs(): Promise<StoredRuns>;
   run(runId: string): Promise<StoredRun>;
   runGroups(runId: string, step: number): Promise<readonly GroupRecord[]>;

@@ -73,13 +73,13 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
     await show(lab.page, { screen: "runs" });
     await open(token);
     const screen = lab.page.getByTestId("screen-train");
-    await screen.getByText("computed on another machine, 3 steps so far, read-only here").waitFor();
+    await screen.getByText("computed elsewhere, 3 steps so far, read-only here").waitFor();
     const whole = `${lines.join("\n")}\n`;
     // Half of the last line: a step more, and no error.
     await writeFile(join(run, "metrics.jsonl"), whole.slice(0, -40));
-    await screen.getByText("computed on another machine, 4 steps so far").waitFor();
+    await screen.getByText("computed elsewhere, 4 steps so far").waitFor();
     await writeFile(join(run, "metrics.jsonl"), whole);
-    await screen.getByText("computed on another machine, 5 steps so far").waitFor();
+    await screen.getByText("computed elsewhere, 5 steps so far").waitFor();
     expect(await screen.getByText("Cannot read this run").count()).toBe(0);
     expect(lab.page.url()).not.toContain(token);
   });
@@ -92,12 +92,53 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
     await head.getByText("step 5", { exact: true }).waitFor();
   });
 
+  it("is followed in a folder of several runs too", async () => {
+    const { page } = lab;
+    await show(page, { screen: "runs" });
+    const manifest = JSON.parse(await readFile(join(run, "run.json"), "utf8")) as object;
+    /** Writes runs of so many steps into a folder of the page, which its picker then gives. */
+    const write = async (name: string, steps: number): Promise<void> => {
+      const files = {
+        "run.json": JSON.stringify({ ...manifest, id: name, title: name }),
+        "metrics.jsonl": `${lines.slice(0, steps).join("\n")}\n`,
+      };
+      await page.evaluate(
+        async ([id, texts]) => {
+          const root = await navigator.storage.getDirectory();
+          const folder = await root.getDirectoryHandle("shared-disk", { create: true });
+          Object.assign(window, { showDirectoryPicker: async () => folder });
+          const home = await folder.getDirectoryHandle(id, { create: true });
+          for (const [path, text] of Object.entries(texts)) {
+            const stream = await (await home.getFileHandle(path, { create: true })).createWritable();
+            await stream.write(text);
+            await stream.close();
+          }
+        },
+        [name, files] as const,
+      );
+    };
+    await write("disk-1", 3);
+    await write("disk-2", 2);
+    await page.getByRole("button", { name: "Follow a folder…" }).click();
+    const screen = page.getByTestId("screen-train");
+    await screen.getByText(/^computed elsewhere, [23] steps so far/).waitFor();
+    await show(page, { screen: "runs" });
+    const form = page.getByTestId("open-address");
+    expect(await form.getByRole("link").allTextContents()).toEqual(
+      expect.arrayContaining(["far-1", "disk-1", "disk-2"]),
+    );
+    await form.getByRole("link", { name: "disk-1" }).click();
+    await screen.getByText("computed elsewhere, 3 steps so far").waitFor();
+    await write("disk-1", 5);
+    await screen.getByText("computed elsewhere, 5 steps so far").waitFor();
+  });
+
   it("keeps what it showed when the server is gone, and says so in one sentence", async () => {
     await show(lab.page, { screen: "train", run: "far-1" });
     server.removeAllListeners("exit");
     server.kill();
     const screen = lab.page.getByTestId("screen-train");
     await screen.getByText(/^Cannot read this run: .*did not answer: it is not running/).waitFor();
-    await screen.getByText("computed on another machine, 5 steps so far").waitFor();
+    await screen.getByText("computed elsewhere, 5 steps so far").waitFor();
   });
 });

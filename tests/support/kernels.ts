@@ -20,8 +20,11 @@ async function valuesAndGradients(
   const tensors = tf.tidy(() => {
     const weighted = (...given: Tensor[]): Tensor => {
       const y = f(...given, ...constants);
-      // Every element of the result gets another weight, so that no gradient cancels.
-      const weights = tf.range(0, y.size).mul(0.7).sin().add(0.3).reshape(y.shape);
+      // Every element of the result gets another weight, so that no gradient cancels; a GPU's sine is no exact one.
+      const weights = tf.tensor(
+        Float32Array.from({ length: y.size }, (_, i) => Math.sin(0.7 * i) + 0.3),
+        y.shape,
+      );
       return y.mul(weights).sum();
     };
     return [f(...inputs, ...constants), ...tf.grads(weighted)([...inputs])];

@@ -4,11 +4,15 @@ import { navigate } from "../stores/route.ts";
 import { sessionStore } from "../stores/session.ts";
 import { lab } from "./lab.ts";
 
-/** @returns the run's id @throws LabError when the address shows no run */
-export async function followRun(address: string, token: string): Promise<string> {
-  const runId = await lab().data.follow(address, token);
-  sessionStore.setState(({ followedRuns }) => ({ followedRuns: [...new Set([...followedRuns, runId])] }));
-  return runId;
+/**
+ * Opens runs where they are computed and shows the newest.
+ * @param place address of one run's server, or a folder on disk @param token of the server
+ * @throws LabError when it shows no run
+ */
+export async function followRuns(place: string | FileSystemDirectoryHandle, token = ""): Promise<void> {
+  const runIds = await lab().data.follow(place, token);
+  sessionStore.setState(({ followedRuns }) => ({ followedRuns: [...new Set([...followedRuns, ...runIds])] }));
+  navigate({ screen: "train", run: runIds[0] ?? null, step: null, rollout: null });
 }
 
 /** Opens the run in dropped files. @returns false when they hold none @throws LabError when it is damaged */

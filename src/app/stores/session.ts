@@ -49,7 +49,7 @@ export interface SessionState {
   readonly plan: RunPlan | null;
   /** The recorded run served with the page, shown until another run exists. */
   readonly recordedRun: string | null;
-  /** Runs that another machine computes, opened by address. */
+  /** Runs that are computed elsewhere, opened by address or in a folder. */
   readonly followedRuns: readonly string[];
   /** A run that the last visit left in the middle, until it is resumed or dismissed. */
   readonly interrupted: RunDigest | null;

@@ -29,7 +29,7 @@ export async function addressStore(
   baseUrl: string,
   token: string,
   fetcher: typeof fetch = fetch,
-): Promise<{ readonly store: RunStore; readonly runId: string }> {
+): Promise<{ readonly store: RunStore; readonly runIds: readonly string[] }> {
   const headers: Record<string, string> = token === "" ? {} : { Authorization: `Bearer ${token}` };
   const lost = (what: string, cause: unknown): LabError =>
     new LabError("network", `${baseUrl} ${what}; what was read before is kept`, { subject: baseUrl, cause });
@@ -105,7 +105,7 @@ export async function addressStore(
     size: async (path) => (await listed()).find((file) => file.path === path)?.size ?? null,
     list: async (prefix) => (await listed()).filter(({ path }) => isBelow(path, prefix)).sort(comparePaths),
   };
-  return { store, runId };
+  return { store, runIds: [runId] };
 }
 
 function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {

@@ -1,7 +1,7 @@
 /** Actions of the export menu of a run. */
 
-import { LabError } from "../../../engine/errors.ts";
 import { RUN_EXPORTS, type RunExport } from "../../../engine/export/export-names.ts";
+import { chooseFolder } from "../../clients/choose-folder.ts";
 import { builtIn, lab } from "../../clients/lab.ts";
 import { loadedFolder } from "../../clients/loading.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
@@ -16,8 +16,6 @@ export const EXPORT_CHOICES: readonly { readonly value: ExportChoice; readonly l
   { value: "merged", label: "Merged checkpoint…" },
 ];
 
-type PickDirectory = (options: { readonly mode: "readwrite" }) => Promise<FileSystemDirectoryHandle>;
-
 /** Creates the export and saves it; a merged checkpoint is written into a folder that the user selects. */
 export async function exportRun(runId: string, choice: ExportChoice): Promise<string> {
   if (choice !== "merged") {
@@ -26,19 +24,7 @@ export async function exportRun(runId: string, choice: ExportChoice): Promise<st
     return note === null ? `${fileName} was saved` : `${fileName} was saved ${note}`;
   }
   const base = loadedFolder();
-  const choose = (window as Window & { readonly showDirectoryPicker?: PickDirectory }).showDirectoryPicker;
-  if (choose === undefined) {
-    throw new LabError(
-      "unsupported",
-      "This browser cannot write into a folder; use npm run export for a merged checkpoint",
-    );
-  }
-  const target = await choose.call(window, { mode: "readwrite" }).catch((thrown: unknown) => {
-    if (thrown instanceof DOMException && thrown.name === "AbortError") {
-      throw new LabError("cancelled", "No folder was selected; nothing was written");
-    }
-    throw thrown;
-  });
+  const target = await chooseFolder("readwrite", "use npm run export for a merged checkpoint");
   tryStore.setState({ merging: { done: 0, total: 0 } });
   try {
     const { folder, tokens, masks, missingCode } = await lab().trainer.merge(runId, base, target, (done, total) =>

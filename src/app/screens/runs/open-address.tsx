@@ -1,24 +1,32 @@
 import { type FormEvent, type ReactNode, useState } from "react";
-import { followRun } from "../../clients/follow-run.ts";
+import { chooseFolder } from "../../clients/choose-folder.ts";
+import { followRuns } from "../../clients/follow-run.ts";
 import { report } from "../../clients/lab.ts";
 import { Button } from "../../components/ui/button.tsx";
-import { navigate } from "../../stores/route.ts";
+import { linkTo } from "../../stores/route.ts";
+import { useSession } from "../../stores/session.ts";
 
-/** Opens a run that another machine computes and serves; the token stays in the worker that reads it. */
+const FOLDER_INSTEAD = "drop the run's folder, which then shows what it holds now";
+
+/**
+ * Opens runs where they are computed: behind an address, or in a folder that grows. The token stays in the worker that
+ * reads.
+ */
 export function OpenAddress(): ReactNode {
   const [address, setAddress] = useState("");
   const [token, setToken] = useState("");
   const [opening, setOpening] = useState(false);
+  const followed = useSession((session) => session.followedRuns);
   const open = async (): Promise<void> => {
     setOpening(true);
     try {
-      const runId = await followRun(address, token.trim());
+      await followRuns(address, token.trim());
       setToken("");
-      navigate({ screen: "train", run: runId, step: null, rollout: null });
     } finally {
       setOpening(false);
     }
   };
+  const openFolder = async (): Promise<void> => followRuns(await chooseFolder("read", FOLDER_INSTEAD));
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     report(open());
@@ -43,6 +51,17 @@ export function OpenAddress(): ReactNode {
       <Button type="submit" disabled={opening || address.trim() === ""}>
         Open run from address
       </Button>
+      <Button
+        title="One run, or the folder of several, for example on a shared disk; read again while it grows"
+        onClick={() => report(openFolder())}
+      >
+        Follow a folder…
+      </Button>
+      {followed.map((runId) => (
+        <a key={runId} href={linkTo({ screen: "train", run: runId, step: null })}>
+          {runId}
+        </a>
+      ))}
     </form>
   );
 }

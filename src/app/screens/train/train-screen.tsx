@@ -107,7 +107,7 @@ function drop(metric: string | undefined): void {
 }
 
 function kindOf({ live, otherTabs, recorded, followed, imported, metrics }: ViewedRun): string {
-  if (followed) return `computed on another machine, ${metrics.steps.length} steps so far, read-only here`;
+  if (followed) return `computed elsewhere, ${metrics.steps.length} steps so far, read-only here`;
   if (otherTabs) return "training in another tab, read-only here";
   if (imported) return "imported run, read-only";
   if (live) return "";
