@@ -61,7 +61,7 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
     const form = lab.page.getByTestId("open-address");
     await form.getByLabel("Address of a run").fill(address);
     await form.getByLabel("Token").fill(word);
-    await form.getByRole("button").click();
+    await form.getByRole("button", { name: "Open run from address" }).click();
   };
 
   it("is not shown without its token", async () => {

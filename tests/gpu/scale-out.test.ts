@@ -176,15 +176,23 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     await expectStep(name, settings, { seed, model: await golden(name) });
   });
 
-  it("computes the same gradient in two processes", async () => {
+  it("computes the same gradient in two processes, and with the frozen layers split between them", async () => {
     const run = await only(`${await only(join(scratch, "field"))}-scale`);
-    const [one, two] = [join(scratch, "one.pt"), join(scratch, "two.pt")];
-    const words = ["sa2va_lab.replay", run, ...about(), "--step", "1", "--dtype", "f64", "--save"];
-    for (const done of [await alone(...words, one), await twoOf(...words, two)]) expect(done.code, done.err).toBe(0);
-    const code = `import sys, torch; a, b = map(torch.load, sys.argv[1:]); print(float((a - b).norm() / a.norm()), float(a.norm()))`;
-    const [gap, norm] = (await python("-c", code, one, two)).out.split(" ").map(Number) as [number, number];
+    const words = ["sa2va_lab.replay", run, ...about(), "--step", "1", "--dtype", "f64"];
+    const saved = ["one.pt", "two.pt", "split.pt"].map((name) => join(scratch, name)) as [string, string, string];
+    const done = [
+      await alone(...words, "--save", saved[0]),
+      await twoOf(...words, "--save", saved[1]),
+      await twoOf(...words, "--save", saved[2], "--shard", "fsdp2"),
+    ];
+    // Exit code 0: all that was drawn, said, found and earned is equal.
+    for (const { code, err } of done) expect(code, err).toBe(0);
+    const code =
+      "import sys, torch; a, *b = map(torch.load, sys.argv[1:]); print(*(float((a - x).norm() / a.norm()) for x in b), float(a.norm()))";
+    const [two, split, norm] = (await python("-c", code, ...saved)).out.split(" ").map(Number) as number[];
     expect(norm).toBeGreaterThan(0);
-    expect(gap).toBeLessThan(1e-6);
+    expect(two).toBeLessThan(1e-6);
+    expect(split).toBeLessThan(1e-6);
   });
 
   it("takes a run on and gives it back: 3 + 3 + 3 steps are nine", async () => {
@@ -211,11 +219,12 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
   });
 
   it("goes on after a killed process without losing or doubling a step", async () => {
-    // The same stretch of the same run as above, undisturbed there.
+    // The same stretch of the same run as above, undisturbed there and with all layers on both sides.
     const calm = await only(`${await only(join(scratch, "begun"))}-scale`);
     const disturbed = join(scratch, "disturbed", basename(calm));
     const launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "--max-restarts", "3"];
-    const words = [...launch, "-m", "sa2va_lab.train", disturbed, ...about(), "--steps", "6"];
+    const own = ["--steps", "6", "--shard", "fsdp2"];
+    const words = [...launch, "-m", "sa2va_lab.train", disturbed, ...about(), ...own];
     const ended = await killedAfter(spawn(process.env.PYTHON ?? "python3", words), "step 4");
     expect(ended.code, ended.errors).toBe(0);
     const metrics = async (copy: string) => (await opened(copy)).metrics.slice(0, 6);
