@@ -3,7 +3,7 @@
  *
  *   npm run train -- [--shards DIR…] [--model DIR | --checkpoint ADDRESS] [--hub URL] [--preset NAME] [--steps N] [--seed S] [--mode rl|sft]
  *                    [--loops both|1|2] [--config FILE] [--set NAME=VALUE]… [--save-steps N] [--eval-steps N] [--eval-rows N] [--adapter DIR] [--captioner DIR]
- *                    [--first-evaluation RUN] [--difficulty FILE] [--resume RUN] [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc]
+ *                    [--first-evaluation RUN] [--difficulty FILE] [--tuned FILE] [--resume RUN] [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc]
  *                    [--judge-questions FILE] [--allow-judge ORIGIN] [--allow-custom-reward] [--storage KIND] [--tower-storage KIND] [--cache DIR] --out DIR [--json]
  *
  * --resume goes on with the run's own settings: --steps then is its length in all from now on, any other setting that is
@@ -12,6 +12,8 @@
  * --first-evaluation takes the evaluation of the start over from a run folder that began alike: it differs at most in its
  * seed and in settings of the update. --difficulty takes the difficulty of rows that scripts/diagnose-reward.ts --keep FILE
  * has measured, for the settings curriculum and zeroSpreadRows.
+ * --tuned takes the measured forms of kernels from a file of `npm run tune`; --cache finds those stored for this adapter. A run
+ * keeps its table and resumes with it.
  * --captioner is an adapter folder or a checkpoint of another run on the same model: with likelihoodJudge adapter, the terms
  * likelihood and contrast are its probabilities.
  * --set gives any setting of docs/settings.md, also under the name of TRL or of the design notes, and wins over flags and
@@ -73,6 +75,7 @@ const OPTIONS = {
   captioner: { takes: 1 },
   "first-evaluation": { takes: 1 },
   difficulty: { takes: 1 },
+  tuned: { takes: 1 },
   "eval-rows": { takes: 1 },
   resume: { takes: 1 },
   out: { takes: 1 },
@@ -141,7 +144,7 @@ async function taskOf(
 
 /** A run that goes on keeps its settings; another value on the command line would be passed over. */
 function refuseOtherSettings(parsed: Parsed, given: Partial<LabConfig>, own: LabConfig): void {
-  for (const option of ["preset", "adapter", "captioner", "first-evaluation", "difficulty"]) {
+  for (const option of ["preset", "adapter", "captioner", "first-evaluation", "difficulty", "tuned"]) {
     if (!parsed.has(option)) continue;
     throw new LabError("bad-input", `--resume continues with the run's settings; leave --${option} out`, {
       subject: option,
@@ -173,7 +176,11 @@ function measured(parsed: Parsed): Pick<RowList, "difficulty"> {
 
 /** What the page keeps in the browser's storage: converted checkpoints and frozen features. */
 function kept(path: string) {
-  return { models: new ModelCache(nodeStore(join(path, "models"))), features: nodeStore(join(path, "features")) };
+  return {
+    models: new ModelCache(nodeStore(join(path, "models"))),
+    features: nodeStore(join(path, "features")),
+    tables: nodeStore(join(path, "tables")),
+  };
 }
 
 await runTool(async () => {
@@ -228,6 +235,11 @@ await runTool(async () => {
     });
     say(`weights in ${storageText(model.storage)}${cached === "none" ? "" : `, conversion ${cached}`}`);
     if (note !== undefined) say(note);
+    const tuned = one(parsed, "tuned");
+    if (tuned !== undefined) {
+      const { entries } = await session.forms.take(readFileSync(tuned, "utf8"), tuned);
+      say(`${entries.length} measured forms from ${tuned}`);
+    }
     const adapterPath = one(parsed, "adapter");
     if (adapterPath !== undefined) {
       const { rank, scale, modules } = await session.openAdapter(await nodeFolder(adapterPath), basename(adapterPath));

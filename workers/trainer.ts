@@ -2,6 +2,7 @@
 
 import type { LabConfig } from "../src/engine/config/table.ts";
 import { LabError } from "../src/engine/errors.ts";
+import { seenShapes } from "../src/engine/gpu/forms/active.ts";
 import { type EngineDevice, openAgain, openDevice } from "../src/engine/gpu/runtime/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import { checkpointRoomWarning, checkpointsAtOnce } from "../src/engine/plan/checkpoint-room.ts";
@@ -58,6 +59,7 @@ async function open(data: MessagePort, reward: MessagePort): Promise<Place> {
     store,
     models,
     features: await openOpfsStore("features"),
+    tables: await openOpfsStore("tables"),
     rows: rows.row,
     scorer: connect<ScoreCalls>(reward, {}).call,
     now: seconds,
@@ -142,6 +144,19 @@ const calls: Handlers<TrainerCalls> = {
       }
       return { checks: total, failed };
     });
+  },
+  async tuning() {
+    const { lab } = await started();
+    const table = await lab.forms.table();
+    const known = new Set(table.entries.map(({ bucket }) => bucket));
+    return { table, missing: seenShapes().filter(({ bucket }) => !known.has(bucket)).length };
+  },
+  async tune(again, onBucket, signal) {
+    const { lab } = await started();
+    await lab.forms.tune(again, { onBucket, signal });
+  },
+  async takeTable(json, file) {
+    await (await started()).lab.forms.take(json, file);
   },
   async startRun(config, rows, title, now, first) {
     const { lab, store } = await started();

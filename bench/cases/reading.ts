@@ -1,5 +1,5 @@
 /** What reading costs by itself: the floor under every product that uses each number once, such as those of one row. */
-import { onSoftwareAdapter } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { builtInForms } from "../../src/engine/gpu/forms/active.ts";
 import { toTensor } from "../../src/engine/gpu/runtime/custom-op.ts";
 import type { GpuProgram } from "../../src/engine/gpu/runtime/pipelines.ts";
 import { runProgram } from "../../src/engine/gpu/runtime/program.ts";
@@ -39,9 +39,10 @@ const MANY_THREADS: GpuProgram = {
 };
 
 function read(x: Tensor): Tensor {
-  const [program, sums, groups] = onSoftwareAdapter()
-    ? [FEW_THREADS, SIDE / SOFTWARE.rows, SIDE / SOFTWARE.rows / SOFTWARE.threads]
-    : [MANY_THREADS, SIDE * CARD_THREADS, SIDE];
+  const [program, sums, groups] =
+    builtInForms().rows === "thread"
+      ? [FEW_THREADS, SIDE / SOFTWARE.rows, SIDE / SOFTWARE.rows / SOFTWARE.threads]
+      : [MANY_THREADS, SIDE * CARD_THREADS, SIDE];
   return toTensor(runProgram(program, [x], [{ shape: [sums] }], [GROUPS], [groups, 1, 1])[0]);
 }
 

@@ -13,8 +13,16 @@ import type { PlannedBlock, Plan as RunPlan } from "../engine/session/plan.ts";
 import type { ReplayReport } from "../engine/session/replay.ts";
 import type { AdapterRole, RunControl, StartedRun } from "../engine/session/session.ts";
 import type { TryAnswer, TryPhase, TryTask, TryWeights } from "../engine/session/try-out.ts";
+import type { TuningTable } from "../engine/tuning/table.ts";
 import type { FolderRef } from "./common.ts";
 import type { WireError } from "./rpc.ts";
+
+/** The measured forms of kernels. */
+export interface TuningReport {
+  readonly table: TuningTable;
+  /** Shapes that were computed and have no measurement. */
+  readonly missing: number;
+}
 
 export interface TrainerCalls {
   /** Sent once, first: ports to the data and reward workers. Every other call waits for the device that this opens. */
@@ -31,6 +39,18 @@ export interface TrainerCalls {
   plan(config: LabConfig, clips: boolean): Promise<RunPlan>;
   /** What is held on the device now, and what it was measured to do; answered in the middle of a step too. */
   system(): Promise<SystemReport>;
+  tuning(): Promise<TuningReport>;
+  /**
+   * Measures the forms of the shapes that were computed, those without an entry or all of them.
+   * @throws LabError when the device is in use, LabError("cancelled") when the signal aborts; what was measured is kept
+   */
+  tune(
+    again: boolean,
+    onBucket: (done: number, total: number, bucket: string) => void,
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Takes a tuning table from its JSON. @throws LabError naming the file and what is invalid */
+  takeTable(json: string, file: string): Promise<void>;
   /** Small problems with known answers. @throws LabError when the device is in use */
   selfTest(onCheck: (check: SelfCheck, total: number) => void): Promise<void>;
   /**

@@ -1,4 +1,5 @@
 /** The System screen before, during and after a run, and where WebGPU is missing. */
+import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   CHEAP_RUN,
@@ -125,6 +126,38 @@ describe("with a run", () => {
     expect(report.phases["whole step"]?.dispatches?.last).toBeGreaterThan(100);
     expect(report.memory.tensors).toBeGreaterThan(0);
     expect(JSON.stringify(report)).not.toMatch(/arrow|caption|judge/i);
+  });
+});
+
+describe("kernel forms", () => {
+  it("are measured for the shapes of the run, kept when it is cancelled, exported and imported", async () => {
+    const { page } = lab;
+    const panel = page.getByRole("region", { name: "Kernel forms" });
+    await panel.getByText(/^\d+ shapes run in the built-in form/).waitFor();
+    await page.getByTestId("tune").click();
+    await panel.getByText(/^3 of \d+: (product|attention) /).waitFor();
+    await page.getByTestId("tune-cancel").click();
+    await panel.getByText("Stopped", { exact: true }).waitFor();
+    const rows = page.getByTestId("tuning-entries").locator("tbody tr");
+    const before = await rows.allTextContents();
+    expect(before.length).toBeGreaterThanOrEqual(2);
+    for (const row of before) expect(row).toMatch(/^(product|attention) .*\d\.\d\d(\d+\.\d\d|none)(.*%|not measured)$/);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      panel.getByRole("button", { name: "Export" }).click(),
+    ]);
+    const json = await readFile(await download.path(), "utf8");
+    const table = JSON.parse(json) as { entries: unknown[] };
+    expect(table.entries).toHaveLength(before.length);
+    const file = (name: string, text: string) => ({ name, mimeType: "application/json", buffer: Buffer.from(text) });
+    await page.getByTestId("tuning-file").setInputFiles(file("bad.json", '{"format": 3}'));
+    await page.getByText(/^bad\.json: "format" is/).waitFor();
+    expect(await rows.allTextContents()).toEqual(before);
+    const fewer = JSON.stringify({ ...table, entries: table.entries.slice(0, 1) });
+    await page.getByTestId("tuning-file").setInputFiles(file("one.json", fewer));
+    await expect.poll(() => rows.count()).toBe(1);
+    await page.getByTestId("tuning-file").setInputFiles(file("all.json", json));
+    await expect.poll(() => rows.allTextContents()).toEqual(before);
   });
 });
 

@@ -14,6 +14,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   data: ["bytes"],
   gpu: ["bytes"],
   storage: ["bytes"],
+  tuning: ["bytes", "gpu", "storage"],
   formats: ["bytes"],
   rewards: ["bytes", "loops", "terms", "config", "data"],
   model: ["bytes", "text", "data", "gpu", "formats"],
@@ -40,6 +41,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "loading",
     "storage",
     "formats",
+    "tuning",
   ],
   session: [
     "eval",
@@ -57,6 +59,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "loading",
     "storage",
     "rl",
+    "tuning",
   ],
   export: ["bytes", "loops", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "formats"],
   sweep: ["bytes", "loops", "config", "data", "storage", "runs", "eval", "rl"],
@@ -91,6 +94,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   session: /^zod\/mini$/,
   sweep: /^zod\/mini$/,
   storage: /^zod\/mini$/,
+  tuning: /^zod\/mini$/,
   text: /^(@huggingface\/tokenizers|zod\/mini)$/,
 };
 

@@ -12,7 +12,8 @@ export function randomTensor(shape: readonly number[], seed: number, scale = 1):
   return tf.tidy(() => tf.randomNormal([...shape], 0, 1, "float32", seed).mul(scale));
 }
 
-async function valuesAndGradients(
+/** The value of `f` and the gradients of its inputs, every element of the value with another weight. */
+export async function valuesAndGradients(
   f: (...inputs: Tensor[]) => Tensor,
   inputs: readonly Tensor[],
   constants: readonly Tensor[],

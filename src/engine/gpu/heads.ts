@@ -1,5 +1,6 @@
 /** Cuts attention heads out of projected rows in one pass. */
-import { customKernels, onSoftwareAdapter } from "./runtime/custom-kernels.ts";
+import { builtInForms } from "./forms/active.ts";
+import { customKernels } from "./runtime/custom-kernels.ts";
 import { suits, toTensor } from "./runtime/custom-op.ts";
 import { type Tensor, tf } from "./tf.ts";
 import { stridedCopy } from "./tfjs/strided-copy.ts";
@@ -17,7 +18,7 @@ export function headsOfPart(x: Tensor, heads: number, part = 0, parts = 1): Tens
   const places = x.size / (count * width);
   const depth = width / (parts * heads);
   const shape = [count, heads, places, depth];
-  if (customKernels() && onSoftwareAdapter() && suits(x)) {
+  if (customKernels() && builtInForms().moves && suits(x)) {
     const axes = [
       { size: count, from: places * width, to: heads * places * depth },
       { size: heads, from: depth, to: places * depth },

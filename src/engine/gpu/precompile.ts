@@ -9,8 +9,9 @@ import { withReduction } from "./decode/lanes.ts";
 import { FOLD, GATE, linearProgram } from "./decode/products.ts";
 import { SAMPLE } from "./decode/sample.ts";
 import { slotBlock } from "./decode/slot-block.ts";
+import { builtInForms } from "./forms/active.ts";
 import { usualProducts } from "./matmul/matmul-program.ts";
-import { broadcastLanes, customKernels, onSoftwareAdapter } from "./runtime/custom-kernels.ts";
+import { broadcastLanes, customKernels } from "./runtime/custom-kernels.ts";
 import { compileAhead, type GpuProgram } from "./runtime/pipelines.ts";
 import { backendDevice } from "./runtime/program.ts";
 
@@ -19,7 +20,7 @@ const SLOTS = 8;
 
 /** Programs for decoding f32 weights and, on software adapters, for matrix products; the rest compiles quickly. */
 export function precompiledPrograms(): GpuProgram[] {
-  const software = onSoftwareAdapter();
+  const software = builtInForms().decoding === "thread";
   // Most families have grouped queries.
   const shared = sharedHeads(2, 1, software);
   const decoding = [NORM, linearProgram(slotBlock(SLOTS, software, broadcastLanes())), mixProgram(shared), SAMPLE];

@@ -3,7 +3,8 @@
  * because a barrier switches all threads. On a GPU a workgroup shares the row and sums through workgroup memory in a
  * fixed tree. Both are repeatable bit for bit.
  */
-import { onSoftwareAdapter } from "./runtime/custom-kernels.ts";
+
+import { builtInForms } from "./forms/active.ts";
 import type { GpuProgram } from "./runtime/pipelines.ts";
 import { flatGrid, type OutputInto, type OutputSpec, runProgram } from "./runtime/program.ts";
 import type { tf } from "./tf.ts";
@@ -21,10 +22,10 @@ export interface RowProgram extends Omit<GpuProgram, "workgroup"> {
 const made = new Map<string, GpuProgram>();
 
 function programOf(source: RowProgram): GpuProgram {
-  const name = `${source.name}-${onSoftwareAdapter() ? 1 : GPU_THREADS}`;
+  const name = `${source.name}-${builtInForms().rows === "thread" ? 1 : GPU_THREADS}`;
   const known = made.get(name);
   if (known !== undefined) return known;
-  const program = onSoftwareAdapter() ? oneThread(source, name) : oneWorkgroup(source, name);
+  const program = builtInForms().rows === "thread" ? oneThread(source, name) : oneWorkgroup(source, name);
   made.set(name, program);
   return program;
 }
@@ -82,7 +83,7 @@ export function runRows(
   width: number,
   uniforms: readonly number[] = [],
 ): tf.TensorInfo[] {
-  const groups = onSoftwareAdapter() ? Math.ceil(rows / SOFTWARE_ROWS) : rows;
+  const groups = builtInForms().rows === "thread" ? Math.ceil(rows / SOFTWARE_ROWS) : rows;
   return runProgram(programOf(source), inputs, outputs, [rows, width, ...uniforms], flatGrid(groups));
 }
 

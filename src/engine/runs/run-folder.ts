@@ -1,5 +1,5 @@
 /**
- * A run folder: `run.json`, `metrics.jsonl`, `phases.jsonl`, `alarms.jsonl`, `eval.jsonl`,
+ * A run folder: `run.json`, `forms.json`, `metrics.jsonl`, `phases.jsonl`, `alarms.jsonl`, `eval.jsonl`,
  * `rollouts/step-000123.arrow`, `checkpoints/step-000100/`. All views of a finished run read it.
  */
 

@@ -15,11 +15,13 @@ import { loraSettings } from "../rl/run/start-run.ts";
 import { storedState } from "../rl/run/stored-state.ts";
 import { Trainer } from "../rl/run/trainer.ts";
 import { evaluatedRows } from "../runs/run-rows.ts";
+import type { KernelForms } from "./kernel-forms.ts";
 import type { TryContext } from "./try-out.ts";
 
 /** What a run uses of its session; device and model change when a lost device is opened again. */
 export interface RunHost {
   readonly deps: SessionDeps;
+  readonly forms: KernelForms;
   readonly device: () => EngineDevice;
   readonly model: () => LoadedModel;
   readonly trainer: () => Trainer | undefined;
@@ -33,6 +35,7 @@ export interface RunHost {
 export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void): StartedRun {
   const { run, state, captioner, list, selected, order, doneSteps, release } = prepared;
   const { rows, features, scorer, now, emit } = host.deps;
+  const ownForms = host.forms.activateFor(prepared.table);
   let mine: Trainer | undefined;
   const attempt = (own: TrainingState, done: number): (() => Promise<RunEnd>) => {
     const loaded = host.model();
@@ -91,6 +94,7 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
       freeDecodeBuffers();
       trimPool();
     }
+    ownForms();
     release();
     free();
   });

@@ -1,5 +1,6 @@
 /** Repeats one logged step of a run from its seeds and the checkpoint before it, and compares the result with the log. */
 import { LabError } from "../errors.ts";
+import { withFormTable } from "../gpu/forms/active.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
 import { tf } from "../gpu/tf.ts";
 import { disposeState } from "../rl/optim/training-state.ts";
@@ -16,6 +17,7 @@ import type { GroupRecord, StepMetrics } from "../runs/records.ts";
 import { createRun, openRun } from "../runs/run-folder.ts";
 import { type RowList, runRows } from "../runs/run-rows.ts";
 import { memoryStore } from "../storage/memory-store.ts";
+import { formsOf, keptTable } from "../tuning/table.ts";
 
 export interface ReplayAsked {
   readonly id: string;
@@ -64,6 +66,7 @@ export async function replayStep(
   }
   const selected = runRows(list, config);
   checkSameRun(manifest, hash, await describeData(list, selected));
+  const table = await keptTable(deps.store, id);
   await deps.scorer.begin(config);
   const start = await keptAdapter(deps.store, id, "start", model, startAdapter);
   const kept = await keptAdapter(deps.store, id, "captioner", model, captioner);
@@ -104,7 +107,7 @@ export async function replayStep(
   signal.addEventListener("abort", stop);
   try {
     if (signal.aborted) stop();
-    await trainer.run();
+    await withFormTable(table === undefined ? new Map() : formsOf(table), () => trainer.run());
   } finally {
     signal.removeEventListener("abort", stop);
     disposeState(state);

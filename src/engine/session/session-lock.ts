@@ -6,6 +6,7 @@ const SENTENCES = {
   bench: "The reward bench is sampling; stop it first",
   "try-out": "A try-out is in progress; wait for its answer or stop it",
   "self-test": "The self-test is in progress; it takes seconds",
+  tune: "Kernels are being tuned; wait for it or stop it",
   model: "A model is loading; wait for it or stop it",
   adapter: "An adapter is being read; it takes seconds",
   replay: "A step is being replayed; wait for it or stop it",

@@ -5,9 +5,9 @@
 import type { ByteFolder } from "../bytes/source.ts";
 import type { LabConfig } from "../config/table.ts";
 import { LabError } from "../errors.ts";
+import { holdShapes } from "../gpu/forms/active.ts";
 import { inTurn } from "../gpu/in-turn.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
-import { measureThroughput, type Throughput } from "../gpu/runtime/throughput.ts";
 import { type OpenedModel, type OpenModelOptions, openCachedModel, openModelFolder } from "../loading/open-model.ts";
 import { readStartAdapter, type StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
@@ -22,6 +22,9 @@ import type { Fork } from "../runs/fork.ts";
 import { type RunManifest, VERSION } from "../runs/manifest.ts";
 import type { LoopId } from "../runs/records.ts";
 import type { RowList } from "../runs/run-rows.ts";
+import type { TuningTable } from "../tuning/table.ts";
+import { DeviceRate } from "./device-rate.ts";
+import { KernelForms } from "./kernel-forms.ts";
 import { launchRun, type RunHost } from "./launch-run.ts";
 import { memoryReport, type SystemReport } from "./memory-report.ts";
 import { type Plan, planRun } from "./plan.ts";
@@ -49,13 +52,17 @@ export class Session {
   #live: TryContext["live"];
   readonly #question = new Question();
   readonly #uses = new SessionLock();
-  #rate: Promise<Throughput> | undefined;
+  readonly #rate: DeviceRate;
   #trainer: Trainer | undefined;
+  /** The measured forms of kernels. */
+  readonly forms: KernelForms;
   #selfTest: RunManifest["selfTest"];
 
   constructor(deps: SessionDeps) {
     this.#deps = deps;
     this.#device = deps.device;
+    this.#rate = new DeviceRate(deps.now);
+    this.forms = new KernelForms(deps, this, this.#rate);
   }
 
   get device(): EngineDevice {
@@ -105,6 +112,7 @@ export class Session {
       this.#uses.requireIdle();
       let free = (): void => undefined;
       try {
+        await this.forms.activate();
         const opened = await open(() => {
           // Work that started on the current model meanwhile keeps it; from here on nothing starts.
           free();
@@ -146,9 +154,13 @@ export class Session {
   /** Runs a test of the device with exclusive use; runs record the result. @throws LabError("bad-input") when it is in use */
   async selfTest(work: (device: EngineDevice) => Promise<RunManifest["selfTest"]>): Promise<void> {
     await this.whileIdle("self-test", async () => {
-      // A running measurement would count as work of this; its caller receives a failure.
-      await this.#rate?.catch(() => undefined);
-      this.#selfTest = await work(this.#device);
+      await this.#rate.quiet();
+      const forget = holdShapes();
+      try {
+        this.#selfTest = await work(this.#device);
+      } finally {
+        forget();
+      }
     });
   }
 
@@ -162,20 +174,13 @@ export class Session {
   /** Forecast of a run with this configuration on pictures or clips; the device's rate is measured once, while nothing runs. */
   async plan(config: LabConfig, clips = false): Promise<Plan> {
     const { model } = this.#loaded();
-    if (this.#rate === undefined && this.#uses.idle) {
-      this.#rate = measureThroughput(this.#deps.now);
-      // Measured again next time.
-      this.#rate.catch(() => {
-        this.#rate = undefined;
-      });
-    }
-    return planRun(model, config, this.#device, { ...this.#adapters, rate: await this.#rate, clips });
+    const rate = await this.#rate.measured(this.#uses.idle);
+    return planRun(model, config, this.#device, { ...this.#adapters, rate, clips });
   }
 
   /** Memory by owner, and the measured rate of the device; can be called at any time. */
   async system(): Promise<SystemReport> {
-    // The caller of the plan received the error of a failed measurement.
-    const rate = (await this.#rate?.catch(() => null)) ?? null;
+    const rate = await this.#rate.quiet();
     const { state, captioner } = this.#live ?? {};
     return {
       memory: memoryReport({
@@ -202,10 +207,10 @@ export class Session {
     created: string,
     first?: FirstEvaluation,
   ): Promise<StartedRun> {
-    return this.#claimRun(() => {
+    return this.#claimRun((table) => {
       const { report } = this.#device;
       const { start, captioner } = this.#adapters;
-      const own = { version: VERSION, report, start, captioner, selfTest: this.#selfTest };
+      const own = { version: VERSION, report, start, captioner, selfTest: this.#selfTest, table };
       const asked = { settings, list, title, created, ...own, first };
       return prepareNew(this.#deps, this.#loaded(), asked);
     });
@@ -235,12 +240,11 @@ export class Session {
   }
 
   /** Claims the session synchronously, and keeps it until the run has ended or failed to start. */
-  async #claimRun(prepare: () => Promise<PreparedRun>): Promise<StartedRun> {
+  async #claimRun(prepare: (table: TuningTable) => Promise<PreparedRun>): Promise<StartedRun> {
     const free = this.#uses.claim("run");
     try {
-      // A running measurement would be disturbed and counted as work of the first step; its caller receives a failure.
-      await this.#rate?.catch(() => undefined);
-      return this.#launch(await prepare(), free);
+      await this.#rate.quiet();
+      return this.#launch(await prepare(await this.forms.table()), free);
     } catch (thrown) {
       free();
       throw thrown;
@@ -311,6 +315,7 @@ export class Session {
     }
     const host: RunHost = {
       deps: this.#deps,
+      forms: this.forms,
       device: () => this.#device,
       model: () => this.#loaded(),
       trainer: () => this.#trainer,
@@ -329,7 +334,7 @@ export class Session {
     old.dispose();
     freeDecodeBuffers();
     this.#model = undefined;
-    this.#rate = undefined;
+    this.#rate.forget();
     this.#device.close();
     this.#device = await this.#deps.reopen();
     const { model } = await reload();

@@ -35,9 +35,9 @@ export interface StorageEstimator {
   estimate(): Promise<{ usage?: number; quota?: number }>;
 }
 
-/** The store of this origin's runs, converted models, frozen features, evaluations or measured difficulty. @throws LabError("storage") without a private file system */
+/** The store of this origin's runs, converted models, frozen features, evaluations, measured difficulty or tuning tables. @throws LabError("storage") without a private file system */
 export async function openOpfsStore(
-  folder: "runs" | "models" | "features" | "evaluations" | "difficulty" = "runs",
+  folder: "runs" | "models" | "features" | "evaluations" | "difficulty" | "tables" = "runs",
   storage: StorageManager = navigator.storage,
 ): Promise<RunStore> {
   try {

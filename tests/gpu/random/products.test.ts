@@ -1,6 +1,8 @@
 /** Products, linear layers and packed matrices of any shape. */
 import fc from "fast-check";
 import { afterEach, expect, it } from "vitest";
+import { setFormTable } from "../../../src/engine/gpu/forms/active.ts";
+import { PRODUCT_FORMS, type ProductName } from "../../../src/engine/gpu/forms/records.ts";
 import { conv2d } from "../../../src/engine/gpu/kernels/conv.ts";
 import { linear } from "../../../src/engine/gpu/kernels/linear.ts";
 import { unpacked } from "../../../src/engine/gpu/packed/gather.ts";
@@ -15,6 +17,7 @@ import { expectLikeStock, packedOrPlain, randomTensor } from "../../support/kern
 
 checkedGpu();
 afterEach(() => {
+  setFormTable(new Map());
   setDispatchWork();
 });
 
@@ -31,6 +34,7 @@ const PRODUCT = fc
     right: scale(-6, 0, 6),
     seed: tensorSeed,
     software: fc.boolean(),
+    form: fc.option(fc.constantFrom(...(Object.keys(PRODUCT_FORMS) as ProductName[])), { nil: undefined }),
   })
   .filter(({ batch, m, n, k }) => batch * m * n * k <= 1.5e6);
 
@@ -38,8 +42,9 @@ it("products of any shape in any layout equal double precision", async () => {
   await forAny(
     120,
     PRODUCT,
-    async ({ batch, m, n, k, transposeA, transposeB, shared, left, right, seed, software }) => {
+    async ({ batch, m, n, k, transposeA, transposeB, shared, left, right, seed, software, form }) => {
       setAdapterKind(software);
+      setFormTable({ get: () => form });
       const [aBatch, bBatch] = [shared === "left" ? 1 : batch, shared === "right" ? 1 : batch];
       const a = randomTensor(transposeA ? [aBatch, k, m] : [aBatch, m, k], seed, left);
       const b = randomTensor(transposeB ? [bBatch, n, k] : [bBatch, k, n], seed + 1, right);

@@ -7,6 +7,7 @@ import { PagePanel } from "./page-panel.tsx";
 import { PhasesPanel } from "./phases-panel.tsx";
 import { SelfTestPanel } from "./self-test-panel.tsx";
 import styles from "./system.module.css";
+import { TuningPanel } from "./tuning-panel.tsx";
 import { usePageFacts, useSystemReport } from "./use-system.ts";
 
 /** The adapter, the GPU costs of a step phase by phase, and memory by owner. */
@@ -25,6 +26,7 @@ export default function SystemScreen(): ReactNode {
         <MemoryPanel report={report} />
         <div className={`grid gap-3 min-0 ${styles.column}`}>
           <SelfTestPanel />
+          <TuningPanel />
           <AdapterPanel rate={report?.rate ?? null} />
           <PagePanel facts={page} />
         </div>

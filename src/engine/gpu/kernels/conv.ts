@@ -1,4 +1,5 @@
-import { customKernels, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
+import { builtInForms } from "../forms/active.ts";
+import { customKernels } from "../runtime/custom-kernels.ts";
 import { suits } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { linear } from "./linear.ts";
@@ -15,7 +16,7 @@ const WINDOW_BYTES = 64 * 2 ** 20;
  * @returns [B, h', w', Cout]
  */
 export function conv2d(x: Tensor, weight: Tensor, bias: Tensor | undefined, stride: number, padding: number): Tensor {
-  if (customKernels() && onSoftwareAdapter() && suits(x, weight, bias)) {
+  if (customKernels() && builtInForms().convolutions === "products" && suits(x, weight, bias)) {
     const [batch, height, width, channels] = x.shape as [number, number, number, number];
     const [outSize, , kernelHeight, kernelWidth] = weight.shape as [number, number, number, number];
     const windows = { kernelHeight, kernelWidth, stride, padding };

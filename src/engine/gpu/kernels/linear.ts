@@ -1,5 +1,7 @@
-import { canAddProduct, type ProductShape, runProduct } from "../matmul/matmul-program.ts";
-import { customKernels, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
+import { productForm } from "../forms/active.ts";
+import { canAddProduct, runProduct, sizesOf } from "../matmul/matmul-program.ts";
+import type { ProductShape } from "../matmul/product-spec.ts";
+import { customKernels } from "../runtime/custom-kernels.ts";
 import { defineOp, suits, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { columnSum } from "./column-sum.ts";
@@ -26,7 +28,8 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor, lora?: LowRank)
     const [outSize, inSize] = weight.shape as [number, number];
     const rows = x.reshape([-1, inSize]);
     const shape = [...x.shape.slice(0, -1), outSize];
-    if (customKernels() && onSoftwareAdapter() && suits(x, weight, bias, lora?.a, lora?.b)) {
+    const sizes = linearSizes(rows, weight);
+    if (runsOurs(sizes, lora !== undefined) && suits(x, weight, bias, lora?.a, lora?.b)) {
       const base = { x: rows, weight, ...(bias === undefined ? {} : { bias }) };
       if (lora === undefined) return (customLinear(base, { alpha: 1 })[0] as Tensor).reshape(shape);
       const [down] = customLinear({ x: rows, weight: lora.a }, { alpha: 1 }) as [Tensor];
@@ -49,10 +52,16 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor, lora?: LowRank)
   });
 }
 
+/** Whether a linear layer takes our fused programs; else the products of the backend and additions. */
+function runsOurs(sizes: ProductShape, lowRank: boolean): boolean {
+  return customKernels() && productForm(sizesOf(sizes, lowRank ? "low-rank" : "plain")).kind !== "stock";
+}
+
 /** y + scale · (x Aᵀ) Bᵀ of the low-rank branch, for a given y. @param y [M, out] @param x [M, in] */
 export function addLowRank(y: Tensor, x: Tensor, lora: LowRank): Tensor {
   return tf.tidy(() => {
-    if (customKernels() && onSoftwareAdapter() && suits(x, y, lora.a, lora.b)) {
+    const up = { ...linearSizes(x, lora.b), k: lora.b.shape[1] as number };
+    if (runsOurs(up, false) && suits(x, y, lora.a, lora.b)) {
       const [down] = customLinear({ x, weight: lora.a }, { alpha: 1 }) as [Tensor];
       return customLinear({ x: down, weight: lora.b, add: y }, { alpha: lora.scale })[0] as Tensor;
     }

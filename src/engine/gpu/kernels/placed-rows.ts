@@ -8,8 +8,9 @@
  * gradient.
  */
 
+import { builtInForms } from "../forms/active.ts";
 import { pointProgram, runPoints } from "../rows-program.ts";
-import { customKernels, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
+import { customKernels } from "../runtime/custom-kernels.ts";
 import { suits, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 
@@ -55,7 +56,7 @@ const GATHER = pointProgram({
 
 function uniformsOf(width: number): { pieces: number; uniforms: number[] } {
   const groups = width / 4;
-  const piece = onSoftwareAdapter() ? PIECE : 1;
+  const piece = builtInForms().runs ? PIECE : 1;
   const pieces = Math.ceil(groups / piece);
   return { pieces, uniforms: [pieces, piece, groups] };
 }

@@ -9,8 +9,9 @@
  * centres. The path through stock operations therefore multiplies by the interpolation matrices.
  */
 
+import { builtInForms } from "../forms/active.ts";
 import { pointProgram, runPoints } from "../rows-program.ts";
-import { customKernels, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
+import { customKernels } from "../runtime/custom-kernels.ts";
 import { defineOp, suits, toTensor } from "../runtime/custom-op.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { flatGrid, release, runProgram } from "../runtime/program.ts";
@@ -136,7 +137,7 @@ interface Sizes {
 
 function forward(x: tf.TensorInfo, { height, width, oldHeight, oldWidth }: Sizes): tf.TensorInfo[] {
   const [batch, , , channels] = x.shape as [number, number, number, number];
-  const rows = onSoftwareAdapter() ? ROWS.software : ROWS.gpu;
+  const rows = builtInForms().runs ? ROWS.software : ROWS.gpu;
   const threads = batch * Math.ceil(height / rows) * Math.ceil((width * channels) / 4);
   const sizes = [threads, rows, channels, oldHeight, oldWidth, height, width, oldHeight / height, oldWidth / width];
   const output = { shape: [batch, height, width, channels] };

@@ -1,8 +1,9 @@
 /** Products with packed matrices, block by block. */
 
-import { multiplesOf4 } from "../matmul/matmul-program.ts";
+import { builtInForms } from "../forms/active.ts";
 import { MOST_ROWS, type Tile } from "../matmul/product-form.ts";
-import { broadcastLanes, halfPrograms, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
+import { multiplesOf4 } from "../matmul/register-forms.ts";
+import { broadcastLanes, halfPrograms } from "../runtime/custom-kernels.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import {
   flatGrid,
@@ -97,7 +98,7 @@ function tiledPlan(program: GpuProgram, storage: WeightStorage, type: Arithmetic
 
 function forwardPlan(storage: WeightStorage, type: Arithmetic, m: number, n: number, vectors: boolean): Plan {
   const key = `${storage}-forward`;
-  if (onSoftwareAdapter()) {
+  if (builtInForms().packed === "registers") {
     const make = (tile: Tile): GpuProgram => forwardProgram(storage, tile, vectors);
     return registerPlan(`${key}-${vectors}`, make, m, Math.ceil(n / COLUMNS));
   }
@@ -112,7 +113,7 @@ function forwardPlan(storage: WeightStorage, type: Arithmetic, m: number, n: num
 
 function backwardPlan(storage: WeightStorage, type: Arithmetic, m: number, k: number, adds: boolean): Plan {
   const key = `${storage}-backward-${adds}`;
-  if (onSoftwareAdapter()) {
+  if (builtInForms().packed === "registers") {
     const vectors = multiplesOf4(k);
     const make = (tile: Tile): GpuProgram => backwardProgram(storage, tile, vectors, adds);
     return registerPlan(`${key}-${vectors}`, make, m, Math.ceil(k / UNIT));

@@ -1,17 +1,12 @@
-/** Which programs run: ours or the stock ops, and for which kind of adapter. */
+/** Which programs run: ours or the stock ops, and what the device offers them. */
+import { builtInForms, setAdapterClass } from "../forms/active.ts";
 import { tf } from "../tf.ts";
 
 let enabled = true;
-let software = false;
 
-/** Set by device.ts. */
+/** Takes the built-in forms of software adapters or those of a card, whatever the device: for tests and the bench. */
 export function setAdapterKind(isSoftware: boolean): void {
-  software = isSoftware;
-}
-
-/** True on SwiftShader and llvmpipe, where barriers are expensive and registers are cheap (docs/spec/webgpu.md#61-kernels). */
-export function onSoftwareAdapter(): boolean {
-  return software;
+  setAdapterClass(isSoftware ? "software" : "nvidia");
 }
 
 let lanes = 0;
@@ -38,9 +33,9 @@ export function setHalfPrograms(has: boolean): void {
   half = has;
 }
 
-/** True on cards with `shader-f16`; programs of software adapters compute in f32 only. */
+/** Whether half-precision programs run: the device has `shader-f16`, and its class of adapter gains by it. */
 export function halfPrograms(): boolean {
-  return half && !software;
+  return half && builtInForms().half;
 }
 
 /** Enables or disables all custom kernels. Without them every function uses stock ops, the oracle of the tests. */

@@ -6,6 +6,8 @@
  * every uncaptured error is recorded here, and `check()` throws the first one.
  */
 import { LabError, shortened } from "../../errors.ts";
+import { setAdapterClass } from "../forms/active.ts";
+import { classOf } from "../forms/built-in.ts";
 import { tf } from "../tf.ts";
 import { installConcatenate } from "../tfjs/concatenate.ts";
 import { installDeterministicMatMul } from "../tfjs/determinism.ts";
@@ -14,7 +16,7 @@ import { installFlattened } from "../tfjs/flattened.ts";
 import { installRearrange } from "../tfjs/rearrange.ts";
 import { installReductions } from "../tfjs/reductions.ts";
 import { watchDevice } from "./counters.ts";
-import { setAdapterKind, setHalfPrograms, setSubgroupSize } from "./custom-kernels.ts";
+import { setHalfPrograms, setSubgroupSize } from "./custom-kernels.ts";
 import { installSubmits } from "./submits.ts";
 import { installSmallUploads } from "./uploads.ts";
 
@@ -107,8 +109,9 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   tf.env().set("WEBGPU_CPU_FORWARD", false);
 
   const { vendor, architecture, description } = adapter.info;
-  const software = /swiftshader|llvmpipe|software/i.test(`${vendor} ${architecture} ${description}`);
-  setAdapterKind(software);
+  const adapterClass = classOf({ vendor, architecture, description });
+  setAdapterClass(adapterClass, device.limits);
+  const software = adapterClass === "software";
   const { subgroupMinSize, subgroupMaxSize } = adapter.info;
   const fixed = device.features.has("subgroups") && subgroupMinSize === subgroupMaxSize;
   setSubgroupSize(fixed ? (subgroupMinSize ?? 0) : 0);

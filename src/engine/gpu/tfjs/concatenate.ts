@@ -4,8 +4,9 @@
  * written into the result one after another.
  */
 
+import { builtInForms } from "../forms/active.ts";
 import { pointProgram, runPoints } from "../rows-program.ts";
-import { customKernels, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
+import { customKernels } from "../runtime/custom-kernels.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { unwritten } from "../runtime/program.ts";
 import { tf } from "../tf.ts";
@@ -62,10 +63,10 @@ function run(given: readonly tf.TensorInfo[], axis: number): tf.TensorInfo | und
     at,
   );
   const operands = given.filter((operand) => tf.util.sizeFromShape(operand.shape) > 0);
-  if (operands.length < 2 || (tf.util.sizeFromShape(shape) > SMALL && !onSoftwareAdapter())) return undefined;
+  if (operands.length < 2 || (tf.util.sizeFromShape(shape) > SMALL && !builtInForms().moves)) return undefined;
   const rows = tf.util.sizeFromShape(shape.slice(0, at));
   const total = tf.util.sizeFromShape(shape.slice(at));
-  if (onSoftwareAdapter() && rows * total > COPIED) return copyBeside(operands, shape, rows, total);
+  if (builtInForms().moves && rows * total > COPIED) return copyBeside(operands, shape, rows, total);
   const count = operands.length <= FEW ? FEW : MANY;
   let made: tf.TensorInfo | undefined;
   let from = 0;

@@ -1,14 +1,15 @@
 /**
- * Replaces the backend's BatchMatMul, once per realm. On software adapters our register-blocked product takes every
- * float32 shape; other adapters use the stock programs, whose workgroup memory suits GPUs. In both, no dispatch runs
- * for seconds (gpu/runtime/work-budget.ts).
+ * Replaces the backend's BatchMatMul, once per realm: a float32 product takes the form of its bucket (forms/active.ts),
+ * one of ours or the stock program. In both, no dispatch runs for seconds (gpu/runtime/work-budget.ts).
  *
  * Both are repeatable on one adapter: ours has no atomics, and the stock kernel is prevented from splitting long inner
  * dimensions over workgroups that add with float atomics, whose order varies (docs/spec/webgpu.md#22-recording).
  */
 
-import { MAX_BATCH, type ProductShape, runProduct } from "../matmul/matmul-program.ts";
-import { customKernels, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
+import { productForm } from "../forms/active.ts";
+import { MAX_BATCH, runProduct, sizesOf } from "../matmul/matmul-program.ts";
+import type { ProductShape } from "../matmul/product-spec.ts";
+import { customKernels } from "../runtime/custom-kernels.ts";
 import { tf } from "../tf.ts";
 import { overrideKernel } from "./override.ts";
 import { inRuns } from "./stock-product.ts";
@@ -27,9 +28,9 @@ export function installDeterministicMatMul(): void {
     const a = params.inputs.a as tf.TensorInfo;
     const b = params.inputs.b as tf.TensorInfo;
     const attrs = params.attrs as { transposeA: boolean; transposeB: boolean };
-    if (customKernels() && onSoftwareAdapter()) {
+    if (customKernels()) {
       const sizes = productSizes(a, b, attrs.transposeA, attrs.transposeB);
-      if (sizes !== undefined) {
+      if (sizes !== undefined && productForm(sizesOf(sizes, "plain")).kind !== "stock") {
         const outer = sizes.aBatch >= sizes.bBatch ? a.shape.slice(0, -2) : b.shape.slice(0, -2);
         return runProduct(a, b, sizes, [...outer, sizes.m, sizes.n]);
       }

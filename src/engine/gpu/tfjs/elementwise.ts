@@ -9,7 +9,8 @@
  * use the stock programs.
  */
 
-import { customKernels, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
+import { builtInForms } from "../forms/active.ts";
+import { customKernels } from "../runtime/custom-kernels.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { flatGrid, runProgram } from "../runtime/program.ts";
 import { tf } from "../tf.ts";
@@ -177,7 +178,7 @@ function run(kind: Kind, operation: number, a: tf.TensorInfo, b: tf.TensorInfo):
   const axes = broadcastAxes(a.shape, b.shape);
   if (axes === undefined || axes.length > 4) return undefined;
   const size = axes.reduce((product, axis) => product * axis.size, 1);
-  const large = onSoftwareAdapter() && (axes.length <= 1 || stockShares(a.shape, b.shape));
+  const large = builtInForms().moves && (axes.length <= 1 || stockShares(a.shape, b.shape));
   if (size > SMALL && !large) return undefined;
   const length = Math.max(a.shape.length, b.shape.length);
   const shape = Array.from({ length }, (_, axis) => {

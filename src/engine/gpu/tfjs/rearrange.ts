@@ -7,8 +7,9 @@
  * results keep the stock programs, which read adjacent elements together.
  */
 
+import { builtInForms } from "../forms/active.ts";
 import { pointProgram, runPoints } from "../rows-program.ts";
-import { customKernels, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
+import { customKernels } from "../runtime/custom-kernels.ts";
 import { tf } from "../tf.ts";
 import { overrideKernel } from "./override.ts";
 import { stridedCopy, stridesOf } from "./strided-copy.ts";
@@ -73,7 +74,7 @@ export function joinAxes(axes: readonly MoveAxis[]): MoveAxis[] {
 /** Whether our program applies to a result of that many elements, by type and size. */
 function suits(x: tf.TensorInfo, size: number): boolean {
   if (!customKernels() || x.dtype !== "float32" || size === 0 || tf.util.sizeFromShape(x.shape) === 0) return false;
-  return size <= SMALL || onSoftwareAdapter();
+  return size <= SMALL || builtInForms().moves;
 }
 
 function move(
@@ -85,7 +86,7 @@ function move(
 ): tf.TensorInfo | undefined {
   const size = tf.util.sizeFromShape([...shape]);
   if (!suits(x, size)) return undefined;
-  if (onSoftwareAdapter() && axes.every(isWhole)) {
+  if (builtInForms().moves && axes.every(isWhole)) {
     const to = stridesOf(axes.map((axis) => axis.size));
     const copied = axes.map((axis, at) => ({ size: axis.size, from: axis.stride, to: to[at] as number }));
     const made = stridedCopy(x, { shape }, { axes: copied, fromAt: offset, toAt: 0 });

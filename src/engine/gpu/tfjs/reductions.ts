@@ -4,8 +4,9 @@
  * first when the axes are not the last ones.
  */
 
+import { builtInForms } from "../forms/active.ts";
 import { pointProgram, runPoints } from "../rows-program.ts";
-import { customKernels, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
+import { customKernels } from "../runtime/custom-kernels.ts";
 import { toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { repeated } from "./elementwise.ts";
@@ -45,7 +46,7 @@ function run(
   keepDims: boolean,
   mean: boolean,
 ): tf.TensorInfo | undefined {
-  if (!customKernels() || !onSoftwareAdapter() || x.dtype !== "float32") return undefined;
+  if (!customKernels() || !builtInForms().reductions || x.dtype !== "float32") return undefined;
   const all = x.shape.map((_, at) => at);
   const axes = axis === null || axis === undefined ? all : tf.util.parseAxisParam(axis, x.shape);
   const block = axisBlock(x.shape, axes);
@@ -81,7 +82,7 @@ function spreadGradient(name: "Sum" | "Mean"): void {
     gradFunc(dy, saved, attrs) {
       const [x, given] = [saved[0], Array.isArray(dy) ? dy[0] : dy] as [Tensor, Tensor];
       const thunks = stock.gradFunc(dy, saved, attrs);
-      if (!customKernels() || !onSoftwareAdapter() || x.dtype !== "float32") return thunks;
+      if (!customKernels() || !builtInForms().reductions || x.dtype !== "float32") return thunks;
       const { axis } = attrs as unknown as { axis?: number | number[] | null };
       const axes = tf.util.parseAxisParam(axis ?? x.shape.map((_, at) => at), x.shape);
       const kept = x.shape.map((side, at) => (axes.includes(at) ? 1 : side));

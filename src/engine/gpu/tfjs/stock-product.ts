@@ -17,6 +17,16 @@ function run(name: string, inputs: Readonly<Record<string, tf.TensorInfo>>, attr
   return kernel?.kernelFunc({ inputs, backend: tf.backend(), attrs: attrs as never }) as tf.TensorInfo;
 }
 
+/** The backend's product of whole tensors, [..., M, N]. */
+export function stockProduct(
+  a: tf.TensorInfo,
+  b: tf.TensorInfo,
+  transposeA: boolean,
+  transposeB: boolean,
+): tf.TensorInfo {
+  return run("BatchMatMul", { a, b }, { transposeA, transposeB });
+}
+
 /**
  * The product, split along its rows as the budget requires. Parts are copied out and concatenated, which costs little
  * next to the products.

@@ -4,7 +4,8 @@
  * whose size is not a multiple of four use the same code over single elements, compiled only for them; each element is
  * computed by the same instructions either way.
  */
-import { onSoftwareAdapter } from "../runtime/custom-kernels.ts";
+
+import { builtInForms } from "../forms/active.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { flatGrid, type OutputSpec, runProgram } from "../runtime/program.ts";
 import { tf } from "../tf.ts";
@@ -57,7 +58,7 @@ function programOf(source: VectorProgram, vectors: boolean): GpuProgram {
 
 /** Groups of elements per thread. */
 export function runLength(groups: number): number {
-  if (!onSoftwareAdapter()) return 1;
+  if (!builtInForms().runs) return 1;
   return Math.max(1, Math.min(RUN, Math.ceil(groups / (THREADS * FEWEST_GROUPS))));
 }
 

@@ -235,8 +235,9 @@ function causalAttention(
   reach: number | undefined,
 ): Tensor {
   const { learnsMask = false } = options;
-  if (!learnsMask && attendsInBlocks(q, k, v, options.mask)) {
-    return attention(q, k, v, scale, options.mask, reach === undefined ? {} : { reach });
+  const causal = reach === undefined ? {} : { reach };
+  if (!learnsMask && attendsInBlocks(q, k, v, options.mask, causal)) {
+    return attention(q, k, v, scale, options.mask, causal);
   }
   const [batch, heads, length, width] = q.shape as [number, number, number, number];
   const [, keyHeads, keyLength, valueWidth] = v.shape as [number, number, number, number];

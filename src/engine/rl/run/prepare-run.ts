@@ -14,6 +14,7 @@ import { type Fork, forkRun } from "../../runs/fork.ts";
 import type { RunManifest } from "../../runs/manifest.ts";
 import { createRun, openRun, type RunFolder } from "../../runs/run-folder.ts";
 import { type RowList, type RunRows, runRows } from "../../runs/run-rows.ts";
+import { keepTable, keptTable, type TuningTable } from "../../tuning/table.ts";
 import { disposeState, type TrainingState } from "../optim/training-state.ts";
 import { type RowOrder, rowOrder } from "../step/data-order.ts";
 import { refuseBlockers } from "./blockers.ts";
@@ -39,6 +40,8 @@ export interface PreparedRun {
   readonly doneSteps: number;
   /** The other checkpoint that likelihoods are asked of; none if absent. */
   readonly captioner?: StartAdapter | undefined;
+  /** Measured forms that the run computes with; the built-in ones if absent. */
+  readonly table?: TuningTable | undefined;
   /** Releases the run's lock. */
   readonly release: () => void;
 }
@@ -57,6 +60,8 @@ export interface NewRun {
   readonly start: StartAdapter | undefined;
   /** The adapter that is open for likelihoods of another checkpoint. */
   readonly captioner: StartAdapter | undefined;
+  /** Measured forms that the run computes with. */
+  readonly table: TuningTable;
   /** The evaluation of the start, where another run has computed it; undefined computes it. */
   readonly first: FirstEvaluation | undefined;
 }
@@ -109,12 +114,13 @@ export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, ask
     const run = await createRun(deps.store, manifest);
     try {
       await recordJudge(run, judge, 0);
+      await keepTable(deps.store, manifest.id, asked.table);
       if (start !== undefined) await keepAdapter(deps.store, manifest.id, "start", start);
       if (captioner !== undefined) await keepAdapter(deps.store, manifest.id, "captioner", captioner);
       if (first.length > 0) await writeEvaluations(deps.store, manifest.id, first);
       if (difficulty.length > 0) await keepDifficulty(deps.store, manifest.id, difficulty);
       const state = startState(model, config, start);
-      return { run, config, state, captioner, list, selected, order, doneSteps: 0, release };
+      return { run, config, state, captioner, list, selected, order, doneSteps: 0, table: asked.table, release };
     } catch (thrown) {
       throw await failedRun(run, thrown);
     }
@@ -165,6 +171,7 @@ export async function prepareStored(
   const selected = runRows(list, config);
   checkSameRun(manifest, hash, await describeData(list, selected));
   const order = runOrder(list, selected, config, await keptDifficulty(store, id));
+  const table = await keptTable(store, id);
   const release = await holdOrRefuse(store, id);
   try {
     if (from !== undefined) await checkFiles(store, id, from);
@@ -193,7 +200,7 @@ export async function prepareStored(
       disposeState(state);
       throw thrown;
     }
-    return { run, config, state, captioner, list, selected, order, doneSteps: step, release };
+    return { run, config, state, captioner, list, selected, order, doneSteps: step, table, release };
   } catch (thrown) {
     release();
     throw thrown;

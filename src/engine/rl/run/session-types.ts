@@ -19,6 +19,8 @@ export interface SessionDeps {
   readonly models?: ModelCache | undefined;
   /** Store of frozen features; none if absent. */
   readonly features?: FeatureFiles | undefined;
+  /** Store of tuning tables; measured forms are kept in memory only if absent. */
+  readonly tables?: RunStore | undefined;
   readonly rows: RowSource;
   readonly scorer: RewardScorer;
   /** Seconds, monotonic. */

@@ -7,7 +7,7 @@
  * with their product. A run takes three dispatches forward (q kᵀ, softmax in place, times v) and seven backward, where
  * the weights are recomputed from the stored largest score and sum of each row. Products skip what causality or the
  * window hides. On software adapters this beats an online softmax (docs/spec/webgpu.md#61-kernels), except for narrow
- * heads (attention-narrow.ts).
+ * heads (attention-narrow.ts). Cards have tiles in workgroup memory (attention-tiles.ts). All keep the same statistics.
  * Limits: B·Hq ≤ 65 535. Numerics: f32, sums in fixed order, no atomics. Equals `stockAttention` and its gradient.
  */
 
@@ -15,10 +15,11 @@ import { pointProgram, runPoints, runRows } from "../../rows-program.ts";
 import { defineOp, toTensor } from "../../runtime/custom-op.ts";
 import { release, unwritten } from "../../runtime/program.ts";
 import { type Tensor, tf } from "../../tf.ts";
-import { backwardNarrow, forwardNarrow, slopesFit, suitsNarrow } from "./attention-narrow.ts";
+import { backwardNarrow, forwardNarrow, slopesFit } from "./attention-narrow.ts";
 import { DELTA, SLOPES, SOFTMAX, WHOLE_SOFTMAX } from "./attention-rows.ts";
 import {
   type AttentionForm,
+  formFor,
   gather,
   type Inputs,
   mix,
@@ -29,6 +30,7 @@ import {
   scratchFor,
   sizesOf,
 } from "./attention-runs.ts";
+import { backwardTiled, forwardTiled } from "./attention-tiles.ts";
 import { maskStrides } from "./masked-score.ts";
 
 /** Values of the `SEEN` uniforms and the two after them. */
@@ -71,7 +73,9 @@ function softmax(
 
 function forward({ q, k, v, mask }: Inputs, form: AttentionForm): [out: tf.TensorInfo, stats: tf.TensorInfo] {
   const s = sizesOf(q, v);
-  if (suitsNarrow(s)) return forwardNarrow({ q, k, v, mask }, s, form);
+  const chosen = formFor(s, form.causal);
+  if (chosen.kind === "tiles") return forwardTiled({ q, k, v, mask }, s, form, chosen);
+  if (chosen.kind === "narrow") return forwardNarrow({ q, k, v, mask }, s, form);
   const runs = runsOf(s, form);
   const scratch = scratchFor(s, runs);
   const out = unwritten([...q.shape.slice(0, 3), s.dv]);
@@ -93,7 +97,9 @@ function backward(
   stats: tf.TensorInfo,
 ): [dq: tf.TensorInfo, dk: tf.TensorInfo, dv: tf.TensorInfo] {
   const s = sizesOf(q, v);
-  if (suitsNarrow(s) && slopesFit(s, form)) return backwardNarrow({ q, k, v, mask }, s, form, dy, y, stats);
+  const chosen = formFor(s, form.causal);
+  if (chosen.kind === "tiles") return backwardTiled({ q, k, v, mask }, s, form, dy, y, stats);
+  if (chosen.kind === "narrow" && slopesFit(s, form)) return backwardNarrow({ q, k, v, mask }, s, form, dy, y, stats);
   const perBatch = q.shape[1] as number;
   const runs = runsOf(s, form);
   const [weights, slopes] = [scratchFor(s, runs), scratchFor(s, runs)];

@@ -15,14 +15,11 @@ import { READ_BEYOND } from "../../matmul/product-form.ts";
 import type { GpuProgram } from "../../runtime/pipelines.ts";
 import { MASK_FIELDS, SCORE } from "./masked-score.ts";
 
-/** Widest head. */
-export const NARROW = 32;
 /** Threads per workgroup where there are no subgroups of fixed size. */
 const LANES = 8;
-/** Buffers of the backward program. */
-export const NARROW_BUFFERS = 10;
 
-const SEEN = {
+/** Uniforms that define which keys a query sees. */
+export const SEEN = {
   heads: "u32",
   group: "u32",
   queries: "u32",
@@ -37,7 +34,8 @@ const SEEN = {
 
 export const NARROW_UNIFORMS = Object.keys(SEEN) as readonly (keyof typeof SEEN)[];
 
-const HEADER = `
+/** Which keys a query sees, where its mask is, and the score of a product. */
+export const HEADER = `
   fn seen(query: u32, key: u32) -> bool {
     let end = query + u.before + 1u;
     return (u.causal == 0u) | ((key < end) & ((u.reach == 0u) | (key + u.reach >= end)));
@@ -45,7 +43,7 @@ const HEADER = `
   fn maskOf(head: u32) -> u32 { return (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead; }
   ${SCORE}`;
 
-const each = (count: number, line: (i: number) => string): string =>
+export const each = (count: number, line: (i: number) => string): string =>
   Array.from({ length: count }, (_, i) => line(i)).join("\n");
 
 /** Rows that a subgroup loads at once, one vector per lane. */

@@ -3,9 +3,9 @@ import { LabError } from "../../../errors.ts";
 import { runRows } from "../../rows-program.ts";
 import { broadcastLanes } from "../../runtime/custom-kernels.ts";
 import type { GpuProgram } from "../../runtime/pipelines.ts";
-import { backendDevice, release, runProgram, unwritten } from "../../runtime/program.ts";
+import { release, runProgram, unwritten } from "../../runtime/program.ts";
 import type { tf } from "../../tf.ts";
-import { NARROW, NARROW_BUFFERS, NARROW_UNIFORMS, narrowBackward, narrowForward } from "./attention-narrow-code.ts";
+import { NARROW_UNIFORMS, narrowBackward, narrowForward } from "./attention-narrow-code.ts";
 import { DELTA } from "./attention-rows.ts";
 import { type AttentionForm, type Inputs, mix, runsOf, type Sizes } from "./attention-runs.ts";
 import { maskStrides } from "./masked-score.ts";
@@ -15,18 +15,12 @@ export function slopesFit(s: Sizes, form: AttentionForm): boolean {
   return runsOf(s, { ...form, reach: 0 }).length === 1;
 }
 
-/** Whether the vectors of a head fit registers and the queries fill a subgroup. */
-export function suitsNarrow({ d, dv, queries }: Sizes): boolean {
-  return (
-    d === dv &&
-    d % 4 === 0 &&
-    d <= NARROW &&
-    queries > 4 &&
-    backendDevice().limits.maxStorageBuffersPerShaderStage >= NARROW_BUFFERS
-  );
-}
-
-function narrowUniforms({ heads, keyHeads, queries, keys }: Sizes, { q, mask }: Inputs, form: AttentionForm): number[] {
+/** Values of `NARROW_UNIFORMS`. */
+export function narrowUniforms(
+  { heads, keyHeads, queries, keys }: Sizes,
+  { q, mask }: Inputs,
+  form: AttentionForm,
+): number[] {
   const [maskBatch, maskHead, maskRow, maskKey] = mask === undefined ? [0, 0, 0, 0] : maskStrides(mask);
   const values: Record<(typeof NARROW_UNIFORMS)[number], number> = {
     heads: q.shape[1] as number,

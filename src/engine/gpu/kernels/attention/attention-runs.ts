@@ -1,8 +1,10 @@
 /** Runs of queries whose attention scores fit a scratch array, and the products of a run. */
 
-import { type ProductSpec, recordProduct } from "../../matmul/matmul-program.ts";
-import { RUN_BYTES } from "../../memory-sizes.ts";
-import { onSoftwareAdapter } from "../../runtime/custom-kernels.ts";
+import { attentionForm, builtInForms } from "../../forms/active.ts";
+import type { AttentionForm as KernelForm } from "../../forms/records.ts";
+import { recordProduct } from "../../matmul/matmul-program.ts";
+import type { ProductSpec } from "../../matmul/product-spec.ts";
+
 import { unwritten } from "../../runtime/program.ts";
 import type { tf } from "../../tf.ts";
 
@@ -50,11 +52,16 @@ export function sizesOf(q: tf.TensorInfo, v: tf.TensorInfo): Sizes {
   return { heads: batch * heads, keyHeads: batch * keyHeads, queries, keys, d, dv };
 }
 
+/** The form of an attention of these sizes, by its bucket. */
+export function formFor({ heads, keyHeads, queries, keys, d, dv }: Sizes, causal: boolean): KernelForm {
+  return attentionForm({ heads, group: heads / keyHeads, queries, keys, width: d, valueWidth: dv, causal });
+}
+
 const upToFour = (count: number): number => 4 * Math.ceil(count / 4);
 
 /** Splits the queries into runs whose scores fit the scratch array. A run has at least eight queries. */
 export function runsOf({ heads, queries, keys }: Sizes, { causal, reach }: AttentionForm): Run[] {
-  const bytes = scratchBytes ?? (onSoftwareAdapter() ? RUN_BYTES.software : RUN_BYTES.card);
+  const bytes = scratchBytes ?? builtInForms().runBytes;
   const fitting = Math.floor(bytes / (heads * upToFour(keys) * Float32Array.BYTES_PER_ELEMENT));
   const step = Math.max(8, fitting - (fitting % 8));
   const before = keys - queries;

@@ -1,9 +1,9 @@
 import { MAX_BATCH } from "../../matmul/matmul-program.ts";
-import { KEPT_SCORE_BYTES } from "../../memory-sizes.ts";
-import { customKernels, onSoftwareAdapter } from "../../runtime/custom-kernels.ts";
+import { customKernels } from "../../runtime/custom-kernels.ts";
 import { suits } from "../../runtime/custom-op.ts";
 import { type Tensor, tf } from "../../tf.ts";
 import { attentionInBlocks } from "./attention-blocks.ts";
+import { formFor, sizesOf } from "./attention-runs.ts";
 import { maskedSoftmax } from "./masked-softmax.ts";
 
 /** Added to the score of a hidden key; finite, because WGSL has no infinity. */
@@ -21,11 +21,10 @@ export interface MaskUse {
 }
 
 /** Whether `attention` needs no score array here, so that the caller need not split long sequences. */
-export function attendsInBlocks(q: Tensor, k: Tensor, v: Tensor, mask?: Tensor): boolean {
-  const [batch, heads, queries] = q.shape as [number, number, number];
+export function attendsInBlocks(q: Tensor, k: Tensor, v: Tensor, mask?: Tensor, causal?: Causality): boolean {
+  const [batch, heads] = q.shape as [number, number];
   if (!customKernels() || !suits(q, k, v, mask) || batch * heads > MAX_BATCH) return false;
-  const bytes = Float32Array.BYTES_PER_ELEMENT * batch * heads * queries * (k.shape[2] as number);
-  return onSoftwareAdapter() || bytes > KEPT_SCORE_BYTES;
+  return formFor(sizesOf(q, v), causal !== undefined).kind !== "scores";
 }
 
 /**
@@ -47,7 +46,7 @@ export function attention(
   causal?: Causality,
   use: MaskUse = {},
 ): Tensor {
-  if (use.learnsMask !== true && attendsInBlocks(q, k, v, mask)) {
+  if (use.learnsMask !== true && attendsInBlocks(q, k, v, mask, causal)) {
     return tf.tidy(() =>
       attentionInBlocks(q, k, v, { scale, causal: causal !== undefined, reach: causal?.reach ?? 0 }, mask),
     );

@@ -5,9 +5,9 @@
  * costs none. f32, fixed order. Equals `tokenScores(hidden headᵀ, …)`; `linear` without bias is the product.
  */
 
+import { builtInForms } from "../../forms/active.ts";
 import { recordProduct } from "../../matmul/matmul-program.ts";
-import { RUN_BYTES } from "../../memory-sizes.ts";
-import { customKernels, onSoftwareAdapter } from "../../runtime/custom-kernels.ts";
+import { customKernels } from "../../runtime/custom-kernels.ts";
 import { defineOp, suits, toTensor } from "../../runtime/custom-op.ts";
 import { release, unwritten } from "../../runtime/program.ts";
 import { type Tensor, tf } from "../../tf.ts";
@@ -25,7 +25,7 @@ export function setHeadScratch(bytes?: number): void {
 
 /** Maximum bytes of logits per block. Logits that fit are kept as they are. */
 function blockBytes(): number {
-  return scratchBytes ?? (onSoftwareAdapter() ? RUN_BYTES.software : RUN_BYTES.card);
+  return scratchBytes ?? builtInForms().runBytes;
 }
 
 /**

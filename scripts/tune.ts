@@ -1,0 +1,126 @@
+/**
+ * Measures which form of products and attention is fastest on this machine's adapter, and writes the table.
+ *
+ *   npm run tune -- [--shards DIR…] [--model DIR] [--preset NAME] [--config FILE] [--set NAME=VALUE]… [--start FILE]
+ *                   [--buckets N] [--compare ROUNDS] [--processor-time] --out FILE
+ *
+ * The shapes are those of one step of a run with these settings, which is not stored. --start measures only what that
+ * table lacks; --buckets those with the most arithmetic. --compare then runs that many pairs of steps with the table and
+ * with the built-in forms in turn, and prints the ratio of their medians. --processor-time counts the time of the
+ * processors, for a software adapter on a busy machine. `npm run train -- --tuned FILE` and System → Import take the table.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { peakRates } from "../bench/peak.ts";
+import { nodeClock } from "../bench/tool/node-place.ts";
+import { LabError } from "../src/engine/errors.ts";
+import { formTable, seenShapes, setFormTable } from "../src/engine/gpu/forms/active.ts";
+import { openAgain } from "../src/engine/gpu/runtime/device.ts";
+import { storageChoice } from "../src/engine/loading/storage-settings.ts";
+import { rewardScorer } from "../src/engine/rewards/scorer.ts";
+import { Session } from "../src/engine/session/session.ts";
+import { memoryStore } from "../src/engine/storage/memory-store.ts";
+import { median, ratioOf } from "../src/engine/tuning/choose.ts";
+import { tableText } from "../src/engine/tuning/table.ts";
+import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
+import { localCheckpoint } from "./lib/checkpoint-source.ts";
+import { openNodeDevice } from "./lib/node-gpu.ts";
+import { nodeWordnet, openNodeRows, POCKET_MODEL } from "./lib/node-rows.ts";
+import { chosenSettings, SETTINGS_OPTIONS } from "./lib/settings-flags.ts";
+
+const OPTIONS = {
+  ...SETTINGS_OPTIONS,
+  shards: { takes: "many" },
+  model: { takes: 1 },
+  start: { takes: 1 },
+  buckets: { takes: 1 },
+  compare: { takes: 1 },
+  "processor-time": { takes: 0 },
+  out: { takes: 1 },
+} as const;
+
+await runTool(async () => {
+  const parsed = parseArguments(process.argv.slice(2), OPTIONS);
+  const out = one(parsed, "out");
+  if (out === undefined) throw new LabError("bad-input", "--out FILE is needed", { subject: "out" });
+  const say = (text: string): void => void process.stderr.write(`${text}\n`);
+  const { config: given } = chosenSettings(parsed, [], say);
+  const rounds = whole(parsed, "compare", 0, 10_000, 0);
+  const most = whole(parsed, "buckets", 1, 10_000, 10_000);
+  const clock = nodeClock(parsed.has("processor-time"));
+  const seconds = (): number => (clock() as number) / 1000;
+  const { rows, list } = await openNodeRows(parsed.get("shards"));
+  const device = await openNodeDevice();
+  say(device.report.description || device.report.vendor);
+  let onStep = (_step: number): boolean => false;
+  const session = new Session({
+    device,
+    reopen: () => openAgain(openNodeDevice),
+    store: memoryStore(),
+    rows,
+    scorer: rewardScorer({ wordnet: await nodeWordnet() }),
+    now: () => performance.now() / 1000,
+    emit(event) {
+      if (event.type === "step" && !onStep(event.step)) session.trainer?.control.stop();
+    },
+  });
+  const run = async (steps: number): Promise<void> => {
+    const config = { ...given, steps, saveSteps: 0, evalSteps: 0 };
+    await (await session.start(config, list, "tune", new Date().toISOString())).done;
+  };
+  try {
+    const source = await localCheckpoint(one(parsed, "model") ?? POCKET_MODEL);
+    await session.openModel(source.folder, source.name, { choice: storageChoice(given) });
+    const start = one(parsed, "start");
+    if (start !== undefined) await session.forms.take(readFileSync(start, "utf8"), start);
+    await run(1);
+    say(`${seenShapes().length} buckets`);
+    const peak = async (): Promise<number> => (await peakRates(clock)).f32;
+    const table = await session.forms.tune(false, {
+      peak,
+      now: seconds,
+      stamps: !parsed.has("processor-time"),
+      most,
+      onBucket: (done, total, bucket) => say(`${done + 1} of ${total}: ${bucket}`),
+    });
+    writeFileSync(out, tableText(table));
+    for (const { bucket, form, reference, ratio } of table.entries) {
+      const gain = form === reference ? "" : ` ${ratio.toFixed(2)} of the time of ${reference}`;
+      process.stdout.write(`${bucket}: ${form}${gain}\n`);
+    }
+    if (rounds > 0) {
+      const { tuned, builtIn } = await compare(rounds, run, seconds, (next) => {
+        onStep = next;
+      });
+      const [own, other] = [median(tuned), median(builtIn)];
+      process.stdout.write(
+        `step: ${own.toFixed(3)} s tuned, ${other.toFixed(3)} s built-in, ratio of medians ${(own / other).toFixed(3)}, ` +
+          `median of ratios ${ratioOf(tuned, builtIn).toFixed(3)} over ${tuned.length} pairs\n`,
+      );
+    }
+  } finally {
+    session.dispose();
+    device.close();
+  }
+  return 0;
+});
+
+/** Seconds of steps with the table and with the built-in forms, in turn; the first of each compiles and is not counted. */
+async function compare(
+  rounds: number,
+  run: (steps: number) => Promise<void>,
+  seconds: () => number,
+  watch: (onStep: (step: number) => boolean) => void,
+): Promise<{ readonly tuned: number[]; readonly builtIn: number[] }> {
+  const [tuned, builtIn]: [number[], number[]] = [[], []];
+  const table = formTable();
+  let began = seconds();
+  watch((step) => {
+    const now = seconds();
+    if (step > 2) (step % 2 === 1 ? tuned : builtIn).push(now - began);
+    setFormTable(step % 2 === 1 ? new Map() : table);
+    began = seconds();
+    return true;
+  });
+  await run(2 * (rounds + 1));
+  return { tuned, builtIn };
+}

@@ -1,0 +1,47 @@
+import { tuningStore } from "../stores/tuning.ts";
+import { lab } from "./lab.ts";
+import { saveBlob } from "./save-blob.ts";
+
+let stop = new AbortController();
+
+/** Asks for the table and the shapes that have none. */
+export async function refreshTuning(): Promise<void> {
+  tuningStore.setState({ report: await lab().trainer.tuning() });
+}
+
+/**
+ * Measures the forms of what this page has computed so far.
+ * @param again measures what has been measured as well
+ * @throws LabError("cancelled") after `stopTuning`; what was measured until then is kept
+ */
+export async function tune(again: boolean): Promise<void> {
+  stop = new AbortController();
+  tuningStore.setState({ state: "running", done: 0, total: 0, bucket: "" });
+  const onBucket = (done: number, total: number, bucket: string): void => tuningStore.setState({ done, total, bucket });
+  try {
+    await lab().trainer.tune(again, onBucket, stop.signal);
+    tuningStore.setState({ state: "done" });
+  } catch (thrown) {
+    tuningStore.setState({ state: "stopped" });
+    throw thrown;
+  } finally {
+    await refreshTuning();
+  }
+}
+
+/** Ends the tuning after the present slice. */
+export function stopTuning(): void {
+  stop.abort();
+}
+
+export function exportTable(): void {
+  const table = tuningStore.getState().report?.table;
+  if (table === undefined) return;
+  saveBlob(new Blob([`${JSON.stringify(table, null, 1)}\n`], { type: "application/json" }), "kernel-forms.json");
+}
+
+/** Takes a table from a file in place of the present one. @throws LabError naming the file and what is invalid */
+export async function importTable(file: File): Promise<void> {
+  await lab().trainer.takeTable(await file.text(), file.name);
+  await refreshTuning();
+}

@@ -1,0 +1,116 @@
+import { type ReactNode, useEffect } from "react";
+import type { TuningEntry } from "../../../engine/tuning/table.ts";
+import { report } from "../../clients/lab.ts";
+import { exportTable, importTable, refreshTuning, stopTuning, tune } from "../../clients/tuning.ts";
+import { Badge } from "../../components/ui/badge.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { FileButton } from "../../components/ui/file-button.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { TableHead } from "../../components/ui/table-head.tsx";
+import { isActive, useRun } from "../../stores/run.ts";
+import { useSession } from "../../stores/session.ts";
+import { type TuningState, useTuning } from "../../stores/tuning.ts";
+import { formatShare } from "../../styles/format.ts";
+import styles from "./system.module.css";
+
+/** Which form of products and attention is fastest here, measured on request for the shapes that were computed. */
+export function TuningPanel(): ReactNode {
+  const tuning = useTuning((own) => own);
+  const ready = useSession((session) => session.gpu !== null && session.gpuError === null);
+  const loading = useSession((session) => session.modelProgress !== null);
+  const state = useRun((run) => run.state);
+  const active = isActive(state);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a run or a model brings shapes and a table
+  useEffect(() => {
+    if (ready) report(refreshTuning());
+  }, [ready, loading, state]);
+  const entries = tuning.report?.table.entries ?? [];
+  const missing = tuning.report?.missing ?? 0;
+  const busy = blockerOf({ ready, loading, active });
+  const nothing =
+    missing + entries.length === 0 ? "Train a step or try the model first: its shapes are measured" : null;
+  return (
+    <Panel
+      title="Kernel forms"
+      aside={
+        <span className="inline-flex gap-2 align-centre">
+          {tuning.state === "stopped" && <Badge tone="warn">Stopped</Badge>}
+          {tuning.state === "running" ? (
+            <Button data-testid="tune-cancel" onClick={stopTuning}>
+              Cancel
+            </Button>
+          ) : (
+            <Button data-testid="tune" blocker={busy ?? nothing} onClick={() => report(tune(missing === 0))}>
+              {missing === 0 && entries.length > 0 ? "Tune again" : "Tune"}
+            </Button>
+          )}
+        </span>
+      }
+    >
+      <div className="row wrap gap-2-3 mb-3">
+        <Button blocker={entries.length === 0 ? "Nothing has been measured" : null} onClick={exportTable}>
+          Export
+        </Button>
+        <FileButton
+          label="Tuning table"
+          accept=".json,application/json"
+          testId="tuning-file"
+          onFile={(file) => report(importTable(file))}
+        >
+          Import
+        </FileButton>
+      </div>
+      <p role="status" className="muted">
+        {statusOf(tuning, missing)}
+      </p>
+      {entries.length > 0 && <Entries entries={entries} peak={tuning.report?.table.peak ?? null} />}
+    </Panel>
+  );
+}
+
+function statusOf({ state, done, total, bucket }: TuningState, missing: number): string {
+  if (state === "running") return total === 0 ? "Starting" : `${done + 1} of ${total}: ${bucket}`;
+  if (missing > 0) return `${missing} shapes run in the built-in form of this class of adapter`;
+  return "New runs take the fastest form of each shape and keep this table; forms that are equally fast stay";
+}
+
+function Entries({
+  entries,
+  peak,
+}: {
+  readonly entries: readonly TuningEntry[];
+  readonly peak: number | null;
+}): ReactNode {
+  return (
+    <div className="scroll-x" data-testid="tuning-entries">
+      <table className={`full-width ${styles.table}`}>
+        <TableHead
+          columns={[
+            { label: "Shape", title: "Layout, epilogue, storage, and sizes as powers of two" },
+            "Form",
+            { label: "Built-in", title: "Time as a share of that of the form that runs without a measurement" },
+            { label: "Stock", title: "Time as a share of that of stock TensorFlow.js" },
+            { label: "Of the peak", title: "Arithmetic as a share of the measured rate of multiply-adds" },
+          ]}
+        />
+        <tbody>
+          {entries.map(({ bucket, form, ratio, stock, rate }) => (
+            <tr key={bucket}>
+              <th scope="row">{bucket}</th>
+              <td>{form}</td>
+              <td>{ratio.toFixed(2)}</td>
+              <td>{stock === null ? "none" : stock.toFixed(2)}</td>
+              <td>{peak === null || peak === 0 ? "not measured" : formatShare(rate / peak)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function blockerOf(now: Readonly<Record<"ready" | "loading" | "active", boolean>>): string | null {
+  if (!now.ready) return "There is no GPU device";
+  if (now.active) return "A run is in progress. Stop it first";
+  return now.loading ? "A model is loading" : null;
+}

@@ -1,0 +1,58 @@
+/** Shapes that share a measured form: sizes are rounded up to powers of two. */
+
+/** Which operand is read across its rows: A B, A Bᵀ, Aᵀ B, Aᵀ Bᵀ. */
+export type ProductLayout = "nn" | "nt" | "tn" | "tt";
+/**
+ * plain: whole tensors, at most a bias, an addend or a factor. low-rank: with a second, small product. part: parts of
+ * tensors, bounds, sums into an existing result; stock has no form of these.
+ */
+export type Epilogue = "plain" | "low-rank" | "part";
+
+export interface ProductSizes {
+  readonly layout: ProductLayout;
+  readonly epilogue: Epilogue;
+  readonly batch: number;
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+}
+
+export interface AttentionSizes {
+  /** Batch times query heads. */
+  readonly heads: number;
+  /** Query heads per key head. */
+  readonly group: number;
+  readonly queries: number;
+  readonly keys: number;
+  /** Elements of a key, and of a value. */
+  readonly width: number;
+  readonly valueWidth: number;
+  readonly causal: boolean;
+}
+
+/** ⌈log₂⌉ of a whole number of at least 1. */
+export function power(size: number): number {
+  return 32 - Math.clz32(Math.max(1, size) - 1);
+}
+
+/** Name of a product's bucket, as in tables: `product nt plain f32 m8 n9 k6 b0`. */
+export function productBucket({ layout, epilogue, batch, m, n, k }: ProductSizes): string {
+  return `product ${layout} ${epilogue} f32 m${power(m)} n${power(n)} k${power(k)} b${power(batch)}`;
+}
+
+/** Name of an attention's bucket: `attention causal f32 q10 k10 w6 h4 g1`. Width is that of keys. */
+export function attentionBucket({ heads, group, queries, keys, width, causal }: AttentionSizes): string {
+  const order = causal ? "causal" : "whole";
+  return `attention ${order} f32 q${power(queries)} k${power(keys)} w${power(width)} h${power(heads)} g${power(group)}`;
+}
+
+const PRODUCT = /^product (nn|nt|tn|tt) (plain|low-rank|part) f32 m\d{1,2} n\d{1,2} k\d{1,2} b\d{1,2}$/;
+const ATTENTION = /^attention (causal|whole) f32 q\d{1,2} k\d{1,2} w\d{1,2} h\d{1,2} g\d{1,2}$/;
+
+export type Family = "product" | "attention";
+
+/** The family of a bucket's name; undefined if no bucket has that name. */
+export function familyOf(bucket: string): Family | undefined {
+  if (PRODUCT.test(bucket)) return "product";
+  return ATTENTION.test(bucket) ? "attention" : undefined;
+}

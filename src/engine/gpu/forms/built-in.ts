@@ -1,0 +1,89 @@
+/**
+ * What runs where nothing has been measured, by class of adapter. This is the only place that looks at the kind of an
+ * adapter (tests/policy/forms.test.ts); a measured table replaces the forms (active.ts). The entries of cards are
+ * reasoned, not measured.
+ */
+import { KEPT_SCORE_BYTES, RUN_BYTES } from "../memory-sizes.ts";
+import type { AttentionSizes, ProductSizes } from "./buckets.ts";
+import { type AttentionName, NARROW, type ProductName } from "./records.ts";
+
+export type AdapterClass = "software" | "integrated" | "nvidia" | "amd" | "apple";
+
+export interface BuiltIn {
+  /** A row of a row kernel belongs to one thread, without barriers, or to a workgroup. */
+  readonly rows: "thread" | "workgroup";
+  /** A thread of an element-wise program works through a run of neighbours, or has one group of four. */
+  readonly runs: boolean;
+  /** Our programs move, join and combine large tensors too; elsewhere only small ones. */
+  readonly moves: boolean;
+  /** Our programs reduce over axes. */
+  readonly reductions: boolean;
+  /** Convolutions are gathered windows times a matrix, or the stock program. */
+  readonly convolutions: "products" | "stock";
+  /** Products with packed matrices keep rows in registers or pass through workgroup memory. */
+  readonly packed: "registers" | "tiles";
+  /** Reductions of decoding run in a thread or over a workgroup. */
+  readonly decoding: "thread" | "workgroup";
+  /** Half-precision programs may run where the device has `shader-f16`. */
+  readonly half: boolean;
+  /** Bytes of scores per run of queries, or logits per block. */
+  readonly runBytes: number;
+  readonly product: (sizes: ProductSizes) => ProductName;
+  readonly attention: (sizes: AttentionSizes) => AttentionName;
+}
+
+/** Results from which workgroup tiles are worth their barriers. */
+const TILED = 32;
+
+const SOFTWARE: BuiltIn = {
+  rows: "thread",
+  runs: true,
+  moves: true,
+  reductions: true,
+  convolutions: "products",
+  packed: "registers",
+  decoding: "thread",
+  half: false,
+  runBytes: RUN_BYTES.software,
+  product: () => "registers",
+  attention: ({ width, valueWidth, queries }) =>
+    width === valueWidth && width % 4 === 0 && width <= NARROW && queries > 4 ? "narrow" : "runs",
+};
+
+const CARD: BuiltIn = {
+  rows: "workgroup",
+  runs: false,
+  moves: false,
+  reductions: false,
+  convolutions: "stock",
+  packed: "tiles",
+  decoding: "workgroup",
+  half: true,
+  runBytes: RUN_BYTES.card,
+  product: ({ m, n, epilogue }) => {
+    if (epilogue !== "part") return "stock";
+    return m >= TILED && n >= TILED ? "tiles-64-64-16-4-4" : "registers";
+  },
+  attention: ({ heads, queries, keys }) => {
+    if (Float32Array.BYTES_PER_ELEMENT * heads * queries * keys <= KEPT_SCORE_BYTES) return "scores";
+    return queries >= TILED ? "tiles-32-16" : "runs";
+  },
+};
+
+export const BUILT_IN: Readonly<Record<AdapterClass, BuiltIn>> = {
+  software: SOFTWARE,
+  integrated: CARD,
+  nvidia: CARD,
+  amd: CARD,
+  apple: CARD,
+};
+
+/** The class of an adapter by what it tells; one that tells nothing known is taken for an integrated GPU. */
+export function classOf(adapter: Readonly<Record<"vendor" | "architecture" | "description", string>>): AdapterClass {
+  const told = `${adapter.vendor} ${adapter.architecture} ${adapter.description}`;
+  if (/swiftshader|llvmpipe|software/i.test(told)) return "software";
+  if (/nvidia|geforce/i.test(told)) return "nvidia";
+  if (/\bamd\b|radeon|\brdna/i.test(told)) return "amd";
+  if (/apple|metal/i.test(told)) return "apple";
+  return "integrated";
+}

@@ -1,0 +1,143 @@
+/**
+ * The forms of the kernel families that a tuner chooses from. A form is a small record; its name is its key in tables.
+ * Stock TensorFlow.js is one form of products, attention with the scores in memory one of attention.
+ */
+import type { AttentionSizes, Epilogue } from "./buckets.ts";
+
+/** Register-blocked products (matmul-code.ts). Without sizes they follow from the shape. */
+export interface RegisterForm {
+  readonly kind: "registers";
+  /** Rows per thread. */
+  readonly rows?: 1 | 8 | 16;
+  /** Groups of four columns per thread. */
+  readonly groups?: 1 | 2;
+}
+
+/** Products whose operands pass through workgroup memory (tiled-code.ts): results and steps of a workgroup's tile, results of a thread. */
+export interface TileForm {
+  readonly kind: "tiles";
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  readonly rows: number;
+  /** A multiple of 4. */
+  readonly columns: number;
+}
+
+export type ProductForm = { readonly kind: "stock" } | RegisterForm | TileForm;
+
+const tiles = (m: number, n: number, k: number, rows: number, columns: number): TileForm => ({
+  kind: "tiles",
+  m,
+  n,
+  k,
+  rows,
+  columns,
+});
+
+export const PRODUCT_FORMS = {
+  stock: { kind: "stock" },
+  registers: { kind: "registers" },
+  "registers-8-1": { kind: "registers", rows: 8, groups: 1 },
+  "registers-8-2": { kind: "registers", rows: 8, groups: 2 },
+  "registers-16-1": { kind: "registers", rows: 16, groups: 1 },
+  "tiles-8-64-32-1-4": tiles(8, 64, 32, 1, 4),
+  "tiles-32-32-16-4-4": tiles(32, 32, 16, 4, 4),
+  "tiles-64-64-16-4-4": tiles(64, 64, 16, 4, 4),
+  "tiles-128-64-16-8-4": tiles(128, 64, 16, 8, 4),
+} as const satisfies Readonly<Record<string, ProductForm>>;
+
+export type ProductName = keyof typeof PRODUCT_FORMS;
+
+/** Online softmax on tiles of queries and keys in workgroup memory (attention-tiles-code.ts); both multiples of 8. */
+export interface AttentionTiles {
+  readonly kind: "tiles";
+  readonly queries: number;
+  readonly keys: number;
+}
+
+/** scores: in memory, by products. runs: blocks of queries. narrow: a query's vectors in registers. */
+export type AttentionForm = { readonly kind: "scores" | "runs" | "narrow" } | AttentionTiles;
+
+export const ATTENTION_FORMS = {
+  scores: { kind: "scores" },
+  runs: { kind: "runs" },
+  narrow: { kind: "narrow" },
+  "tiles-16-16": { kind: "tiles", queries: 16, keys: 16 },
+  "tiles-32-16": { kind: "tiles", queries: 32, keys: 16 },
+  "tiles-32-32": { kind: "tiles", queries: 32, keys: 32 },
+} as const satisfies Readonly<Record<string, AttentionForm>>;
+
+export type AttentionName = keyof typeof ATTENTION_FORMS;
+
+/** Limits of a device that forms depend on. */
+export interface FormLimits {
+  readonly maxComputeWorkgroupStorageSize: number;
+  readonly maxComputeInvocationsPerWorkgroup: number;
+  readonly maxStorageBuffersPerShaderStage: number;
+}
+
+const F32 = Float32Array.BYTES_PER_ELEMENT;
+
+/** Bytes of workgroup memory: both tiles, their lines one element apart so that threads meet different banks. */
+export function tileBytes({ m, n, k }: TileForm): number {
+  return F32 * k * (m + 1 + n + 1);
+}
+
+/** Threads of a workgroup. */
+export function tileThreads({ m, n, rows, columns }: TileForm): number {
+  return (m / rows) * (n / columns);
+}
+
+/** Whether a device of these limits can run a form of products, for results of this kind. */
+export function productFits(name: ProductName, epilogue: Epilogue, limits: FormLimits): boolean {
+  const form: ProductForm = PRODUCT_FORMS[name];
+  if (form.kind === "stock") return epilogue !== "part";
+  if (form.kind === "registers") return true;
+  return (
+    tileBytes(form) <= limits.maxComputeWorkgroupStorageSize &&
+    tileThreads(form) <= limits.maxComputeInvocationsPerWorkgroup
+  );
+}
+
+/** Threads of a tiled attention along each side. */
+export const SIDE = 8;
+/** Rows of both sides of the tiles of its gradient. */
+export const BACK_ROWS = 16;
+/** Widest head of tiled attention: its sums fill the registers. */
+export const WIDEST = 128;
+
+/** Bytes of workgroup memory of the forward program and of the gradient's. */
+export function attentionBytes({ queries, keys }: AttentionTiles, width: number): number {
+  const forward = F32 * (queries * width + keys * width + queries * keys + queries * SIDE);
+  const backward = F32 * (4 * BACK_ROWS * width + 2 * BACK_ROWS * BACK_ROWS);
+  return Math.max(forward, backward);
+}
+
+/** Widest head whose vectors stay in registers. */
+export const NARROW = 32;
+/** Storage buffers of narrow attention's gradient. */
+export const NARROW_BUFFERS = 10;
+
+/** Whether a device of these limits can run a form of attention of these sizes, keeping at most `kept` bytes of scores. */
+export function attentionFits(name: AttentionName, sizes: AttentionSizes, limits: FormLimits, kept: number): boolean {
+  const form: AttentionForm = ATTENTION_FORMS[name];
+  const { width, valueWidth, heads, queries, keys } = sizes;
+  const vectors = width === valueWidth && width % 4 === 0;
+  switch (form.kind) {
+    case "scores":
+      return F32 * heads * queries * keys <= kept;
+    case "runs":
+      return true;
+    case "narrow":
+      return vectors && width <= NARROW && queries > 4 && limits.maxStorageBuffersPerShaderStage >= NARROW_BUFFERS;
+    case "tiles":
+      return (
+        vectors &&
+        width <= WIDEST &&
+        attentionBytes(form, width) <= limits.maxComputeWorkgroupStorageSize &&
+        // The gradient by keys reads seven buffers and writes two.
+        limits.maxStorageBuffersPerShaderStage >= 9
+      );
+  }
+}

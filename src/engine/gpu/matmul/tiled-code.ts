@@ -1,0 +1,157 @@
+/**
+ * WGSL of matrix products whose operands pass through workgroup memory, for cards: a workgroup computes a tile of the
+ * result, every element of both operands is loaded once per tile, and a thread keeps rows × columns of the result in
+ * registers, interleaved with those of its neighbours. Operands are read at any stride, in the order of their memory,
+ * so one program serves all layouts of an end. f32; sums run over K in order, without atomics: equal bits in every run.
+ */
+import { type TileForm, tileThreads } from "../forms/records.ts";
+import type { GpuProgram } from "../runtime/pipelines.ts";
+import { type End, grid, lines, PRODUCT_UNIFORMS } from "./product-form.ts";
+
+export interface TiledForm {
+  /** Operands and result are addressed element by element. */
+  readonly layout: "any";
+  readonly vectors: false;
+  readonly tile: TileForm;
+  /** Adds a second product A Bᵀ: the low-rank branch of a linear layer. */
+  readonly twice: boolean;
+  readonly end: End;
+}
+
+/** One product's operands: buffers, and WGSL of addresses and bounds in `row`, `col` and `k`. */
+interface Phase {
+  readonly a: string;
+  readonly aAt: string;
+  /** Whether A is read along K. */
+  readonly aAlong: string;
+  readonly aSeen: string;
+  readonly b: string;
+  readonly bAt: string;
+  readonly bAlong: string;
+  readonly first: string;
+  readonly last: string;
+  readonly size: string;
+  readonly factor: string;
+}
+
+/** Element `i` of a tile of `count` lines and `u.depth` steps: neighbours in memory are neighbours among threads. */
+function loadTile({ k }: TileForm, threads: number, into: string, count: number, along: string, read: string): string {
+  return `
+        for (var i = local.x; i < u.depth * ${count}u; i += ${threads}u) {
+          let inside = select(i % ${count}u, i / ${k}u, ${along});
+          let step = select(i / ${count}u, i % ${k}u, ${along});
+          let k = at + step;
+          var value = 0.0;
+          ${read}
+          ${into}[step * ${count + 1}u + inside] = value;
+        }`;
+}
+
+function phaseCode(tile: TileForm, phase: Phase): string {
+  const { m, n, rows, columns } = tile;
+  const [down, across, threads] = [m / rows, n / columns, tileThreads(tile)];
+  const groups = columns / 4;
+  const read = (buffer: string, place: string, condition: string, factor = ""): string =>
+    `if (${condition}) { value = ${factor}${buffer}[${place}]; }`;
+  return `
+      for (var at = ${phase.first}; at < ${phase.last}; at += ${tile.k}u) {
+        ${loadTile(tile, threads, "left", m, phase.aAlong, `let row = row0 + inside; ${read(phase.a, phase.aAt, `row < u.m && k < ${phase.size}${phase.aSeen}`, phase.factor)}`)}
+        ${loadTile(tile, threads, "right", n, phase.bAlong, `let col = col0 + inside; ${read(phase.b, phase.bAt, `col < u.n && k < ${phase.size}`)}`)}
+        workgroupBarrier();
+        for (var step = 0u; step < u.depth; step++) {
+          let l = step * ${m + 1}u + ty;
+          let r = step * ${n + 1}u + tx;
+          ${lines(groups, (g) => `let b${g} = vec4f(${[0, 1, 2, 3].map((c) => `right[r + ${across * (4 * g + c)}u]`).join(", ")});`)}
+          ${lines(rows, (y) => `{ let s = left[l + ${down * y}u]; ${lines(groups, (g) => `c${y}_${g} += s * b${g};`)} }`)}
+        }
+        workgroupBarrier();
+      }`;
+}
+
+function putCode({ end, twice }: TiledForm): string {
+  const factor = end === "scaled" ? "factors[u.factorOffset + batch * u.factorBatch + row * u.factorRow] * " : "";
+  return `
+      fn put(row: u32, col: u32, batch: u32, sum: f32) {
+        if (row >= u.m || col >= u.n) { return; }
+        let at = batch * u.outBatch + u.outOffset + row * u.outRow + col;
+        var value = ${twice ? "" : "u.alpha * "}${factor}sum;
+        ${end === "extras" ? "if (u.hasBias != 0u) { value += bias[col]; } if (u.hasExtra != 0u) { value += extra[at]; }" : ""}
+        result[at] = ${end === "adding" ? "result[at] + " : ""}value;
+      }`;
+}
+
+/** The program of a tiled form; its last uniform is the depth of a tile, so that no compiler unrolls its loops. */
+export function tiledProgram(form: TiledForm): GpuProgram {
+  const { tile, twice, end } = form;
+  const { m, n, k, rows, columns } = tile;
+  const [down, across, groups] = [m / rows, n / columns, columns / 4];
+  const main: Phase = {
+    a: "a",
+    aAt: "aBase + rep * u.aRepeat + row * u.aRow + k * u.aInner",
+    aAlong: "u.aInner == 1u",
+    aSeen: " && (u.upTo == 0u || k < row + u.reach) && (u.onwards == 0u || k + u.reach >= row)",
+    b: "b",
+    bAt: "bBase + rep * u.bRepeat + k * u.bInner + col * u.bColumn",
+    bAlong: "u.bInner == 1u",
+    first: "first",
+    last: "last",
+    size: "u.k",
+    factor: "",
+  };
+  const second: Phase = {
+    ...main,
+    a: "down",
+    aAt: "row * u.k2 + k",
+    aAlong: "true",
+    aSeen: "",
+    b: "up",
+    bAt: "col * u.k2 + k",
+    bAlong: "true",
+    first: "0u",
+    last: "u.k2",
+    size: "u.k2",
+    factor: "u.alpha2 * ",
+  };
+  return {
+    name: `lab-matmul-tiles-${m}-${n}-${k}-${rows}-${columns}${twice ? "-twice" : ""}${end === "extras" ? "" : `-${end}`}`,
+    inputs: {
+      a: "f32",
+      b: "f32",
+      ...(end === "extras" ? { bias: "f32", extra: "f32" } : {}),
+      ...(end === "scaled" ? { factors: "f32" } : {}),
+      ...(twice ? { down: "f32", up: "f32" } : {}),
+    },
+    outputs: { result: "f32" },
+    uniforms: {
+      ...Object.fromEntries(PRODUCT_UNIFORMS.map((name) => [name, "u32" as const])),
+      alpha: "f32",
+      ...(twice ? { k2: "u32" as const, alpha2: "f32" as const } : {}),
+      ...(end === "scaled"
+        ? { factorRow: "u32" as const, factorBatch: "u32" as const, factorOffset: "u32" as const }
+        : {}),
+      depth: "u32",
+    },
+    workgroup: [tileThreads(tile), 1],
+    header: `
+      var<workgroup> left: array<f32, ${k * (m + 1)}>;
+      var<workgroup> right: array<f32, ${k * (n + 1)}>;
+      ${putCode(form)}`,
+    body: `
+      let tx = local.x % ${across}u;
+      let ty = local.x / ${across}u;
+      let row0 = group.y * ${m}u;
+      let col0 = group.x * ${n}u;
+      if (u.triangle != 0u && col0 > row0 + ${m - 1}u + u.reach) { return; }
+      let batch = group.z;
+      let aBase = u.aOffset + batch * u.aBatch;
+      let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
+      let first = select(0u, max(row0, u.reach) - u.reach, u.onwards != 0u);
+      let last = select(u.k, min(u.k, row0 + ${m - 1}u + u.reach), u.upTo != 0u);
+      ${grid(rows, groups, (r, g) => `var c${r}_${g} = vec4f(0);`)}
+      for (var rep = 0u; rep < u.repeats; rep++) { ${phaseCode(tile, main)} }
+      ${twice ? phaseCode(tile, second) : ""}
+      for (var c = 0u; c < 4u; c++) {
+        ${grid(rows, groups, (r, g) => `put(row0 + ty + ${down * r}u, col0 + tx + ${across}u * (c + ${4 * g}u), batch, c${r}_${g}[c]);`)}
+      }`,
+  };
+}

@@ -1,0 +1,64 @@
+/** Which form of a bucket wins: the fastest right one, unless the one that runs now is as fast within noise. */
+
+/** Measurements of one form. */
+export interface Measured {
+  readonly form: string;
+  /** Whether its result equals the reference's within rounding. */
+  readonly right: boolean;
+  /** Seconds a call, one per round; a form that was left out of later rounds has fewer. */
+  readonly seconds: readonly number[];
+}
+
+export interface Choice {
+  readonly form: string;
+  /** Median seconds a call. */
+  readonly seconds: number;
+  /** Median over rounds of the winner's time as a share of the reference's. */
+  readonly ratio: number;
+}
+
+/** A form replaces the reference only if it saves more than this share of its time: another form is another program to compile. */
+export const LEAST_GAIN = 0.05;
+/** Rounds in which it may be slower than the reference. */
+const MOST_LOST = 1;
+/** Times the best of the first round from which a form is measured no further. */
+export const HOPELESS = 1.6;
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
+}
+
+/** Median of the ratios of neighbouring rounds, which met the same load. */
+export function ratioOf(seconds: readonly number[], reference: readonly number[]): number {
+  return median(seconds.map((value, round) => value / (reference[round] ?? Number.NaN)).filter(Number.isFinite));
+}
+
+/** Forms worth measuring after the first round; the reference always is. */
+export function worthMeasuring(measured: readonly Measured[], reference: string): readonly string[] {
+  const right = measured.filter((one) => one.right);
+  const best = Math.min(...right.map(({ seconds }) => seconds[0] ?? Number.POSITIVE_INFINITY));
+  return right
+    .filter(({ form, seconds }) => form === reference || (seconds[0] as number) <= HOPELESS * best)
+    .map(({ form }) => form);
+}
+
+/**
+ * The winner. Wrong forms never win; of equal ones the first.
+ * @param reference name of the form that runs without a measurement, one of `measured`
+ */
+export function choose(measured: readonly Measured[], reference: string): Choice {
+  const own = measured.find(({ form }) => form === reference) as Measured;
+  let best: Choice = { form: reference, seconds: median(own.seconds), ratio: 1 };
+  for (const { form, right, seconds } of measured) {
+    // Forms that were left out have lost.
+    if (!right || form === reference || seconds.length < own.seconds.length) continue;
+    const ratio = ratioOf(seconds, own.seconds);
+    const lost = seconds.filter((value, round) => value >= (own.seconds[round] as number)).length;
+    if (lost <= MOST_LOST && ratio < Math.min(best.ratio, 1 - LEAST_GAIN))
+      best = { form, seconds: median(seconds), ratio };
+  }
+  return best;
+}

@@ -1,0 +1,27 @@
+/** What measured times depend on: the adapter, the browser and the programs. */
+import { sha256Hex } from "../bytes/hash.ts";
+import { PRODUCT_FORMS, type ProductForm } from "../gpu/forms/records.ts";
+import { attentionPrograms } from "../gpu/kernels/attention/attention-tiles.ts";
+import { usualProducts } from "../gpu/matmul/matmul-program.ts";
+import { tiledProgram } from "../gpu/matmul/tiled-code.ts";
+import type { GpuReport } from "../gpu/runtime/device.ts";
+import { shaderSource } from "../gpu/runtime/pipelines.ts";
+import { tf } from "../gpu/tf.ts";
+import type { TableIdentity } from "./table.ts";
+
+/** Identity of this device in this browser. */
+export async function tableIdentity({ vendor, architecture, description }: GpuReport): Promise<TableIdentity> {
+  const tiles = Object.values<ProductForm>(PRODUCT_FORMS).flatMap((tile) =>
+    tile.kind === "tiles" ? [tiledProgram({ layout: "any", vectors: false, tile, twice: true, end: "extras" })] : [],
+  );
+  const sources = [...usualProducts(), ...tiles, ...attentionPrograms()].map(shaderSource);
+  const kernels = await sha256Hex(new TextEncoder().encode([tf.version["tfjs-core"], ...sources].join("\n")));
+  const cut = (given: string): string => given.slice(0, 200);
+  return {
+    vendor: cut(vendor),
+    architecture: cut(architecture),
+    description: cut(description),
+    browser: cut(globalThis.navigator?.userAgent ?? "node"),
+    kernels: kernels.slice(0, 16),
+  };
+}

@@ -1,0 +1,110 @@
+/** One bucket's work: inputs of its shape, run in any of its forms. */
+import type { SeenShape } from "../gpu/forms/active.ts";
+import { type FormTable, formLimits, formTable, setFormTable } from "../gpu/forms/active.ts";
+import type { AttentionSizes, ProductSizes } from "../gpu/forms/buckets.ts";
+import {
+  ATTENTION_FORMS,
+  type AttentionName,
+  attentionFits,
+  PRODUCT_FORMS,
+  type ProductName,
+  productFits,
+} from "../gpu/forms/records.ts";
+import { attention } from "../gpu/kernels/attention/attention.ts";
+import { linear } from "../gpu/kernels/linear.ts";
+import { recordProduct } from "../gpu/matmul/matmul-program.ts";
+import { KEPT_SCORE_BYTES } from "../gpu/memory-sizes.ts";
+import { toTensor } from "../gpu/runtime/custom-op.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
+
+/** Rank of the low-rank branch that stands for those of a bucket. */
+const RANK = 16;
+
+export interface Work {
+  readonly forms: readonly (ProductName | AttentionName)[];
+  /** The form that TensorFlow.js has; null if none. */
+  readonly stock: ProductName | AttentionName | null;
+  /** Floating-point operations of a call. */
+  readonly flops: number;
+  /** Records a call in a form; the results are the caller's. */
+  readonly run: (form: ProductName | AttentionName) => readonly Tensor[];
+  readonly dispose: () => void;
+}
+
+/** Values in [−1, 1) that are the same in every run. */
+function operand(shape: readonly number[], seed: number): Tensor {
+  return tf.randomUniform([...shape], -1, 1, "float32", seed);
+}
+
+/** The table with one bucket in another form. */
+function withForm(form: ProductName | AttentionName, bucket: string, work: () => readonly Tensor[]): readonly Tensor[] {
+  const before: FormTable = formTable();
+  setFormTable({ get: (asked) => (asked === bucket ? form : before.get(asked)) });
+  try {
+    return work();
+  } finally {
+    setFormTable(before);
+  }
+}
+
+/** What a bucket's forms are measured on. */
+export function workOf(shape: SeenShape): Work {
+  return shape.family === "product" ? productWork(shape.bucket, shape.sizes) : attentionWork(shape.bucket, shape.sizes);
+}
+
+function productWork(bucket: string, sizes: ProductSizes): Work {
+  const { layout, epilogue, batch, m, n, k } = sizes;
+  const [transposeA, transposeB] = [layout[0] === "t", layout[1] === "t"];
+  const lead = batch === 1 ? [] : [batch];
+  const a = operand([...lead, ...(transposeA ? [k, m] : [m, k])], 1);
+  const b = operand([...lead, ...(transposeB ? [n, k] : [k, n])], 2);
+  const factors = epilogue === "low-rank" ? [operand([RANK, k], 3), operand([n, RANK], 4)] : [];
+  const product = (): Tensor => {
+    if (epilogue === "plain") return tf.matMul(a, b, transposeA, transposeB);
+    if (epilogue === "low-rank")
+      return linear(a, b, undefined, { a: factors[0] as Tensor, b: factors[1] as Tensor, scale: 1 });
+    const aPlace = { ...(transposeA ? { line: 1, step: m } : { line: k, step: 1 }), batch: m * k };
+    const bPlace = { ...(transposeB ? { line: k, step: 1 } : { line: 1, step: n }), batch: n * k };
+    const out = { row: n, batch: m * n };
+    return toTensor(recordProduct({ m, n, k, batch, a, aPlace, b, bPlace, out, end: "alone" }, [batch, m, n]));
+  };
+  const names = Object.keys(PRODUCT_FORMS) as ProductName[];
+  return {
+    forms: names.filter((name) => productFits(name, epilogue, formLimits())),
+    stock: epilogue === "part" ? null : "stock",
+    flops: 2 * batch * m * n * k,
+    run: (form) => withForm(form, bucket, () => [tf.tidy(product)]),
+    dispose: () => tf.dispose([a, b, ...factors]),
+  };
+}
+
+function attentionWork(bucket: string, sizes: AttentionSizes): Work {
+  const { heads, group, queries, keys, width, valueWidth, causal } = sizes;
+  const inputs = [
+    operand([1, heads, queries, width], 1),
+    operand([1, heads / group, keys, width], 2),
+    operand([1, heads / group, keys, valueWidth], 3),
+  ];
+  const forward = (...[q, k, v]: Tensor[]): Tensor =>
+    attention(q as Tensor, k as Tensor, v as Tensor, width ** -0.5, undefined, causal ? {} : undefined);
+  const names = Object.keys(ATTENTION_FORMS) as AttentionName[];
+  return {
+    forms: names.filter((name) => attentionFits(name, sizes, formLimits(), KEPT_SCORE_BYTES)),
+    stock: attentionFits("scores", sizes, formLimits(), KEPT_SCORE_BYTES) ? "scores" : null,
+    // Two products forward and five back; causal order hides half.
+    flops: (causal ? 0.5 : 1) * heads * queries * keys * (7 * width + 7 * valueWidth),
+    run: (form) =>
+      withForm(form, bucket, () =>
+        tf.tidy(() => {
+          const { value, grads } = tf.valueAndGrads((...given) =>
+            forward(...given)
+              .square()
+              .sum(),
+          )(inputs);
+          value.dispose();
+          return grads;
+        }),
+      ),
+    dispose: () => tf.dispose(inputs),
+  };
+}

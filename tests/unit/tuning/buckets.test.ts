@@ -1,0 +1,110 @@
+import { describe, expect, it } from "vitest";
+import { attentionBucket, familyOf, power, productBucket } from "../../../src/engine/gpu/forms/buckets.ts";
+import { BUILT_IN, classOf } from "../../../src/engine/gpu/forms/built-in.ts";
+import {
+  ATTENTION_FORMS,
+  type AttentionName,
+  attentionFits,
+  PRODUCT_FORMS,
+  type ProductForm,
+  type ProductName,
+  productFits,
+  tileBytes,
+  tileThreads,
+} from "../../../src/engine/gpu/forms/records.ts";
+
+const PRODUCT = { layout: "nt", epilogue: "plain", batch: 1, m: 200, n: 512, k: 65 } as const;
+const ATTENTION = { heads: 12, group: 2, queries: 1025, keys: 1025, width: 64, valueWidth: 64, causal: true } as const;
+const LEAST = {
+  maxComputeWorkgroupStorageSize: 16_384,
+  maxComputeInvocationsPerWorkgroup: 256,
+  maxStorageBuffersPerShaderStage: 8,
+};
+const USUAL = { ...LEAST, maxComputeWorkgroupStorageSize: 32_768, maxStorageBuffersPerShaderStage: 10 };
+
+describe("buckets", () => {
+  it("round sizes up to powers of two", () => {
+    expect([1, 2, 3, 4, 5, 8, 9, 1024, 1025, 151_674].map(power)).toEqual([0, 1, 2, 2, 3, 3, 4, 10, 11, 18]);
+    expect(productBucket(PRODUCT)).toBe("product nt plain f32 m8 n9 k7 b0");
+    expect(productBucket({ ...PRODUCT, m: 256 })).toBe(productBucket(PRODUCT));
+    expect(productBucket({ ...PRODUCT, m: 257 })).not.toBe(productBucket(PRODUCT));
+    expect(attentionBucket(ATTENTION)).toBe("attention causal f32 q11 k11 w6 h4 g1");
+  });
+
+  it("differ by layout, epilogue, order and group", () => {
+    const names = [
+      productBucket({ ...PRODUCT, layout: "tn" }),
+      productBucket({ ...PRODUCT, epilogue: "low-rank" }),
+      productBucket({ ...PRODUCT, batch: 2 }),
+      attentionBucket({ ...ATTENTION, causal: false }),
+      attentionBucket({ ...ATTENTION, group: 1 }),
+      productBucket(PRODUCT),
+      attentionBucket(ATTENTION),
+    ];
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.map(familyOf)).toEqual(names.map((name) => name.split(" ")[0]));
+    for (const other of ["", "product", "product nt plain f32 m8 n9 k7", "product nt plain f16 m8 n9 k7 b0", "x"]) {
+      expect(familyOf(other)).toBeUndefined();
+    }
+  });
+});
+
+describe("forms", () => {
+  it("of tiles divide their tile evenly, with loads that a shift addresses", () => {
+    for (const form of Object.values<ProductForm>(PRODUCT_FORMS)) {
+      if (form.kind !== "tiles") continue;
+      expect([form.m % form.rows, form.n % form.columns, form.columns % 4]).toEqual([0, 0, 0]);
+      for (const side of [form.m, form.n, form.k]) expect(Math.log2(side) % 1).toBe(0);
+      expect(tileThreads(form)).toBeLessThanOrEqual(256);
+      expect(tileBytes(form)).toBeLessThanOrEqual(16_384);
+    }
+  });
+
+  it("that a device lacks memory or buffers for are no candidates", () => {
+    const small = { ...LEAST, maxComputeWorkgroupStorageSize: 4096 };
+    expect(productFits("tiles-64-64-16-4-4", "plain", LEAST)).toBe(true);
+    expect(productFits("tiles-64-64-16-4-4", "plain", small)).toBe(false);
+    expect(productFits("tiles-64-64-16-4-4", "plain", { ...LEAST, maxComputeInvocationsPerWorkgroup: 128 })).toBe(
+      false,
+    );
+    expect(productFits("stock", "part", LEAST)).toBe(false);
+    expect(attentionFits("tiles-32-16", ATTENTION, USUAL, 0)).toBe(true);
+    expect(attentionFits("tiles-32-16", ATTENTION, LEAST, 0)).toBe(false);
+    expect(attentionFits("tiles-32-16", { ...ATTENTION, width: 63, valueWidth: 63 }, USUAL, 0)).toBe(false);
+    expect(attentionFits("narrow", ATTENTION, USUAL, 0)).toBe(false);
+    expect(attentionFits("scores", ATTENTION, USUAL, 4 * 12 * 1025 * 1025)).toBe(true);
+    expect(attentionFits("scores", ATTENTION, USUAL, 4 * 12 * 1025 * 1025 - 1)).toBe(false);
+  });
+});
+
+describe("the built-in table", () => {
+  it("tells classes of adapters by what they say", () => {
+    const of = (description: string, vendor = ""): string => classOf({ vendor, architecture: "", description });
+    expect(of("llvmpipe (LLVM 15.0.6)")).toBe("software");
+    expect(of("", "google swiftshader")).toBe("software");
+    expect(of("NVIDIA GeForce RTX 4070")).toBe("nvidia");
+    expect(of("", "amd")).toBe("amd");
+    expect(of("", "apple")).toBe("apple");
+    expect(of("Intel Arc", "intel")).toBe("integrated");
+    expect(of("")).toBe("integrated");
+  });
+
+  it("names forms that exist, for every class and a grid of sizes", () => {
+    for (const { product, attention } of Object.values(BUILT_IN)) {
+      for (const size of [1, 7, 64, 5000]) {
+        for (const epilogue of ["plain", "low-rank", "part"] as const) {
+          const name: ProductName = product({ ...PRODUCT, epilogue, m: size, n: size });
+          expect(productFits(name, epilogue, LEAST)).toBe(true);
+        }
+        const name: AttentionName = attention({ ...ATTENTION, queries: size, keys: size });
+        expect(ATTENTION_FORMS[name]).toBeDefined();
+      }
+    }
+  });
+
+  it("gives cards tiles for long attention, and software adapters none", () => {
+    expect(BUILT_IN.nvidia.attention(ATTENTION)).toBe("tiles-32-16");
+    expect(BUILT_IN.nvidia.attention({ ...ATTENTION, queries: 100, keys: 100 })).toBe("scores");
+    expect(BUILT_IN.software.attention(ATTENTION)).toBe("runs");
+  });
+});
