@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { decodePng } from "../../src/engine/data/image/png-decode.ts";
 import { decodeRle, type Rle } from "../../src/engine/data/mask/rle.ts";
-import { type OpenPage, openPage, problems, show } from "../support/page.ts";
+import { layoutShift, type OpenPage, openPage, problems, show } from "../support/page.ts";
 
 let lab: OpenPage;
 beforeAll(async () => {
@@ -24,6 +24,8 @@ describe("the first screen", () => {
     await expect.poll(() => page.getByTestId("train-it-yourself").getAttribute("title")).toMatch(/WebGPU/);
     const first = await page.getByTestId("home-step").textContent();
     await expect.poll(() => page.getByTestId("home-step").textContent()).not.toBe(first);
+    // Nothing that was read has moved meanwhile.
+    expect(await layoutShift(page)).toBeLessThan(0.05);
   });
 
   it("stops moving when told to, and a bar leads to its rollout", async () => {
@@ -36,6 +38,78 @@ describe("the first screen", () => {
     expect(page.url()).toMatch(/rollout=\d+-1-\d+-\d+/);
     await page.getByTestId("nav-home").click();
     await page.locator("main[data-screen=home]").waitFor();
+  });
+});
+
+describe("the guide", () => {
+  it("closes for good, and by keys alone the help brings it back, whose cards lead to their screens", async () => {
+    const { page } = lab;
+    const guide = page.getByTestId("guide");
+    await guide.waitFor();
+    expect(await guide.getByRole("link").count()).toBe(6);
+    await page.getByRole("button", { name: "Close the guide" }).click();
+    await page.reload();
+    await page.getByTestId("home-loop-1").waitFor();
+    expect(await guide.count()).toBe(0);
+    await page.keyboard.press("?");
+    const summary = page.getByText("Guide in six steps");
+    await summary.focus();
+    await page.keyboard.press("Enter");
+    await guide.getByRole("link").nth(4).focus();
+    await page.keyboard.press("Enter");
+    await page.locator("main[data-screen=runs]").waitFor();
+    expect(await page.getByRole("dialog").count()).toBe(0);
+  });
+});
+
+describe("the time line", () => {
+  const slider = () => lab.page.getByRole("slider", { name: "Step" });
+
+  it("moves curves and rollouts of every screen to one step, which is in the address", async () => {
+    const { page } = lab;
+    await show(page, { screen: "train", step: "20" });
+    const strip = page.getByTestId("live-strip");
+    await expect.poll(() => strip.textContent()).toMatch(/step 20/);
+    await slider().focus();
+    await page.keyboard.press("ArrowRight");
+    await expect.poll(() => strip.textContent()).toMatch(/step 25/);
+    expect(page.url()).toMatch(/step=25/);
+    const logged = await page.getByTestId("chart-reward").locator("li b").first().textContent();
+    await page.getByTestId("nav-rollouts").click();
+    await expect.poll(() => page.locator("button[aria-current=step]").textContent()).toBe("25");
+    await slider().focus();
+    await page.keyboard.press("ArrowLeft");
+    await expect.poll(() => page.locator("button[aria-current=step]").textContent()).toBe("20");
+    await page.getByTestId("nav-train").click();
+    await expect.poll(() => strip.textContent()).toMatch(/step 20/);
+    expect(await page.getByTestId("chart-reward").locator("li b").first().textContent()).not.toBe(logged);
+    await page.getByRole("button", { name: "Latest" }).click();
+    await expect.poll(() => strip.textContent()).toMatch(/step 40/);
+    expect(page.url()).not.toMatch(/step=/);
+  });
+
+  it("shows the nearest step with rollouts for one without, and says so", async () => {
+    const { page } = lab;
+    await show(page, { screen: "rollouts", step: "17" });
+    await expect.poll(() => page.locator("button[aria-current=step]").textContent()).toBe("15");
+    expect(await page.locator("main").textContent()).toMatch(/step 15, the nearest with rollouts to step 17/);
+  });
+
+  it("explains the phases of its step with the numbers of a rollout, and leads to it", async () => {
+    const { page } = lab;
+    await show(page, { screen: "train", step: "25" });
+    await page.getByRole("button", { name: "Explain the phases" }).click();
+    const lesson = page.getByTestId("lesson");
+    await expect.poll(() => lesson.getByRole("listitem").count()).toBe(8);
+    await lesson.getByRole("combobox").selectOption({ index: 2 });
+    const advantage = await lesson.locator("[data-phase=advantage] code").textContent();
+    expect(page.url()).toMatch(/explain=1/);
+    await lesson.getByRole("link", { name: "Open this rollout" }).click();
+    await page.getByRole("tab", { name: "Reward" }).click();
+    const formula = page.getByTestId("advantage-formula").locator("p").first();
+    expect(`A = ${await formula.textContent()}`).toBe(advantage);
+    await show(page, { screen: "train", explain: "" });
+    await expect.poll(() => lesson.count()).toBe(0);
   });
 });
 

@@ -58,6 +58,22 @@ export async function show(page: Page, place: Readonly<Record<string, string>>):
   if (place.screen !== undefined) await page.locator(`main[data-screen=${place.screen}]`).waitFor();
 }
 
+/** Sum of the layout shifts since the page was opened that no input caused, as the browser counts them. */
+export function layoutShift(page: Page): Promise<number> {
+  return page.evaluate(
+    () =>
+      new Promise<number>((resolve) => {
+        type Shift = PerformanceEntry & { readonly value: number; readonly hadRecentInput: boolean };
+        new PerformanceObserver((list) => {
+          const shifts = list.getEntries() as Shift[];
+          resolve(shifts.reduce((sum, { value, hadRecentInput }) => sum + (hadRecentInput ? 0 : value), 0));
+        }).observe({ type: "layout-shift", buffered: true });
+        // Without any shift the observer is never called.
+        setTimeout(() => resolve(0), 500);
+      }),
+  );
+}
+
 /** What the page lists as having failed. */
 export async function problems(page: Page): Promise<readonly string[]> {
   return (await page.locator("[data-testid=problems] p").allTextContents()).map((text) => text.trim());

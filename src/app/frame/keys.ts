@@ -3,7 +3,7 @@
 import { act, togglePlay } from "../clients/run-actions.ts";
 import { isTyping } from "../components/mask/use-hold-to-hide.ts";
 import { navigate } from "../stores/route.ts";
-import { remember, remembered } from "../stores/saved.ts";
+import { remember, rememberedFlag } from "../stores/saved.ts";
 import { HOME, SCREEN_LIST } from "./screens.tsx";
 
 export interface KeyHelp {
@@ -56,8 +56,7 @@ export const KEY_HELP: readonly { readonly place: string; readonly keys: readonl
   },
 ];
 
-const isFlag = (value: unknown): value is boolean => typeof value === "boolean";
-let enabled = remembered("letterKeys", true, isFlag);
+let enabled = rememberedFlag("letterKeys", true);
 
 /** Whether single-letter keys are enabled. */
 export function letterKeysEnabled(): boolean {

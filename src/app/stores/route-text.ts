@@ -38,6 +38,8 @@ export interface Route {
   readonly part: "run" | "suites";
   /** Part of the Rollouts screen: the groups of one step, or all steps together. */
   readonly view: "step" | "run";
+  /** Whether the Train screen explains the phases of the step. */
+  readonly explain: boolean;
   /** Smoothing of curves, 0..0.999. */
   readonly smooth: number;
   /** Steps that charts are zoomed to, "from-to@charts"; null for all. */
@@ -80,6 +82,7 @@ const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
     read: (value) => (value === "step" || value === "run" ? value : undefined),
     write: String,
   },
+  explain: { fallback: false, read: (value) => (value === "1" ? true : undefined), write: (on) => (on ? "1" : "") },
   smooth: {
     fallback: 0.6,
     read: (value) => (Number(value) >= 0 && Number(value) <= 0.999 ? Number(value) : undefined),

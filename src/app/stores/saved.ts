@@ -19,6 +19,11 @@ export function remembered<T>(name: string, fallback: T, accepts: (value: unknow
   return accepts(value) ? value : fallback;
 }
 
+/** A stored yes or no. */
+export function rememberedFlag(name: string, fallback: boolean): boolean {
+  return remembered(name, fallback, (value) => typeof value === "boolean");
+}
+
 /** Stores a JSON value; without storage the value lasts until the page closes. */
 export function remember(name: string, value: unknown): void {
   try {

@@ -13,7 +13,7 @@ import type { FolderRef } from "../../protocol/common.ts";
 import type { OpeningProgress } from "../../protocol/data.ts";
 import type { WireError } from "../../protocol/rpc.ts";
 import type { CachedModel, LoadProgress, ModelInfo, RunPlan } from "../../protocol/trainer.ts";
-import { remember, remembered } from "./saved.ts";
+import { remember, remembered, rememberedFlag } from "./saved.ts";
 
 export interface ModelProgress extends LoadProgress {
   /** Bytes per second since the first bytes; 0 while unknown. */
@@ -61,7 +61,6 @@ export interface SessionState {
 }
 
 const isTheme = (value: unknown): value is Theme => value === "system" || value === "light" || value === "dark";
-const isFlag = (value: unknown): value is boolean => typeof value === "boolean";
 
 export const sessionStore = createStore<SessionState>()(() => ({
   gpu: null,
@@ -83,7 +82,7 @@ export const sessionStore = createStore<SessionState>()(() => ({
   importedRuns: [],
   problems: [],
   theme: remembered("theme", "system", isTheme),
-  showAdvanced: remembered("advanced", false, isFlag),
+  showAdvanced: rememberedFlag("advanced", false),
 }));
 
 /** Subscribes to a part of the session. */

@@ -29,6 +29,8 @@ export interface LiveChartProps {
   /** Weight of the smoothed line, 0..0.999. */
   readonly smoothing: number;
   readonly sync: string;
+  /** Step of the time line, marked by a line; null for none. */
+  readonly step?: number | null;
   /** A point was clicked. */
   readonly onPick: (step: number) => void;
   /** Removes the chart; only for charts that the user added. */
@@ -38,7 +40,7 @@ export interface LiveChartProps {
 const HEIGHT = 146;
 
 /** A live curve: reads the metrics store outside React, redraws only while visible. */
-export function LiveChart({ spec, source, smoothing, sync, onPick, onRemove }: LiveChartProps): ReactNode {
+export function LiveChart({ spec, source, smoothing, sync, step = null, onPick, onRemove }: LiveChartProps): ReactNode {
   const holder = useRef<HTMLDivElement>(null);
   const titleId = useId();
   const theme = useTheme();
@@ -49,6 +51,8 @@ export function LiveChart({ spec, source, smoothing, sync, onPick, onRemove }: L
   const [cursor, setCursor] = useState<number | null>(null);
   const pick = useRef(onPick);
   pick.current = onPick;
+  const marked = useRef(step);
+  const redraw = useRef<() => void>(() => {});
   // The plot is rebuilt only for new metrics, not for new values.
   const shape = found.map(({ metric }) => metric).join(" ");
 
@@ -69,7 +73,8 @@ export function LiveChart({ spec, source, smoothing, sync, onPick, onRemove }: L
         width: Math.max(120, element.clientWidth),
         height: HEIGHT,
         sync,
-        onPick: (step) => pick.current(step),
+        mark: () => marked.current,
+        onPick: (at) => pick.current(at),
         onCursor: setCursor,
       });
     const draw = (): void => {
@@ -84,6 +89,7 @@ export function LiveChart({ spec, source, smoothing, sync, onPick, onRemove }: L
       );
     };
     const ask = (): void => requestRedraw(draw);
+    redraw.current = ask;
     const stop = source.subscribe(ask);
     zoom.listeners.add(ask);
     const sight = new IntersectionObserver((entries) => {
@@ -105,6 +111,11 @@ export function LiveChart({ spec, source, smoothing, sync, onPick, onRemove }: L
       plot?.destroy();
     };
   }, [spec, source, smoothing, sync, theme, logarithmic, table, shape]);
+
+  useEffect(() => {
+    marked.current = step;
+    redraw.current();
+  }, [step]);
 
   const summary = useMemo(
     () =>
@@ -137,27 +148,29 @@ export function LiveChart({ spec, source, smoothing, sync, onPick, onRemove }: L
             <span title="All points are kept; the chart draws the minimum and maximum per pixel">thinned</span>
           )}
         </span>
-        <Tool aria-pressed={logarithmic} title="Logarithmic scale" onClick={() => setLogarithmic(!logarithmic)}>
-          log
-        </Tool>
-        <Tool aria-pressed={table} title="Values as a table" onClick={() => setTable(!table)}>
-          table
-        </Tool>
-        {found.length > 0 && !table && (
-          <CopyPicture
-            title={spec.title}
-            className={styles.tool}
-            lines={() => found.map((own) => `${own.spec.label} ${showValue(own.spec, valueAt(own, source, null))}`)}
-            canvas={() => holder.current?.querySelector("canvas") ?? null}
-          />
-        )}
-        {onRemove !== undefined && (
-          <Tool aria-label={`Remove ${spec.picked ?? spec.title}`} title="Remove this chart" onClick={onRemove}>
-            <IconClose size={12} />
+        <span className={`row ${styles.tools}`}>
+          <Tool aria-pressed={logarithmic} title="Logarithmic scale" onClick={() => setLogarithmic(!logarithmic)}>
+            log
           </Tool>
-        )}
+          <Tool aria-pressed={table} title="Values as a table" onClick={() => setTable(!table)}>
+            table
+          </Tool>
+          {found.length > 0 && !table && (
+            <CopyPicture
+              title={spec.title}
+              className={styles.tool}
+              lines={() => found.map((own) => `${own.spec.label} ${showValue(own.spec, valueAt(own, source, null))}`)}
+              canvas={() => holder.current?.querySelector("canvas") ?? null}
+            />
+          )}
+          {onRemove !== undefined && (
+            <Tool aria-label={`Remove ${spec.picked ?? spec.title}`} title="Remove this chart" onClick={onRemove}>
+              <IconClose size={12} />
+            </Tool>
+          )}
+        </span>
       </header>
-      <Legend found={found} spec={spec} source={source} cursor={cursor} theme={theme} />
+      <Legend found={found} spec={spec} source={source} cursor={cursor} step={step} theme={theme} />
       {table ? (
         <ChartTable found={found} steps={source.steps} height={HEIGHT} onPick={onPick} />
       ) : (
@@ -196,18 +209,20 @@ interface LegendProps {
   readonly spec: ChartSpec;
   readonly source: MetricSource;
   readonly cursor: number | null;
+  /** Step of the time line. */
+  readonly step: number | null;
   readonly theme: Theme;
 }
 
-/** Line sample, label, and the value at the cursor or the newest value. */
-function Legend({ found, spec, source, cursor, theme }: LegendProps): ReactNode {
+/** Line sample, label, and the value at the cursor, else at the step of the time line, else the newest one. */
+function Legend({ found, spec, source, cursor, step, theme }: LegendProps): ReactNode {
   return (
     <ul className={`flex wrap small muted relative p-0 no-bullets ${styles.legend}`}>
       {spec.series.map((series) => {
         const own = found.find((candidate) => candidate.spec === series);
         if (own === undefined && found.length > 0) return null;
         const colour = LINE_COLOURS[theme][series.colour % 6] as string;
-        const value = own === undefined ? undefined : valueAt(own, source, cursor);
+        const value = own === undefined ? undefined : valueAt(own, source, cursor ?? step);
         return (
           <li key={`${series.metrics[0]} ${series.label}`}>
             <svg width="18" height="8" aria-hidden="true">

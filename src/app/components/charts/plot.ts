@@ -17,6 +17,8 @@ export interface PlotSettings {
   readonly height: number;
   /** Charts with the same name share cursor and zoom. */
   readonly sync: string;
+  /** Step to mark; null for none. */
+  readonly mark: () => number | null;
   readonly onPick: (step: number) => void;
   /** The step under the pointer; null when the pointer leaves. */
   readonly onCursor: (step: number | null) => void;
@@ -113,6 +115,7 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
       hooks: {
         draw: [
           (drawn) => drawLevels(drawn, settings.levels, ink.axis),
+          (drawn) => drawMark(drawn, settings.mark(), ink.axis),
           (drawn) => drawNonFinite(drawn, found, colours, smoothed),
         ],
         setCursor: [(self) => settings.onCursor(stepAt(self))],
@@ -219,20 +222,33 @@ function limits(least: number | null, most: number | null, settings: PlotSetting
 
 /** Thin horizontal lines at the visible levels. */
 function drawLevels(plot: uPlot, levels: readonly Level[], colour: string): void {
-  const { ctx, bbox } = plot;
+  const { left, top, width, height } = plot.bbox;
   for (const { value } of levels) {
     const y = Math.round(plot.valToPos(value, "y", true));
-    if (!(y >= bbox.top && y <= bbox.top + bbox.height)) continue;
-    ctx.save();
-    ctx.strokeStyle = colour;
-    ctx.lineWidth = uPlot.pxRatio;
-    ctx.setLineDash([]);
-    ctx.beginPath();
-    ctx.moveTo(bbox.left, y);
-    ctx.lineTo(bbox.left + bbox.width, y);
-    ctx.stroke();
-    ctx.restore();
+    if (y >= top && y <= top + height) drawLine(plot, [left, y], [left + width, y], colour);
   }
+}
+
+/** A thin vertical line at a visible step. */
+function drawMark(plot: uPlot, step: number | null, colour: string): void {
+  if (step === null) return;
+  const { left, top, width, height } = plot.bbox;
+  const x = Math.round(plot.valToPos(step, "x", true));
+  if (x >= left && x <= left + width) drawLine(plot, [x, top], [x, top + height], colour);
+}
+
+type Point = readonly [x: number, y: number];
+
+function drawLine({ ctx }: uPlot, from: Point, to: Point, colour: string): void {
+  ctx.save();
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = uPlot.pxRatio;
+  ctx.setLineDash([]);
+  ctx.beginPath();
+  ctx.moveTo(...from);
+  ctx.lineTo(...to);
+  ctx.stroke();
+  ctx.restore();
 }
 
 /** A small triangle at the last finite value before each value that is not a number. */

@@ -41,7 +41,7 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
       />
       <button
         type="button"
-        className={`block grow full-width text-left pointer borderless clear ${styles.open}`}
+        className={`column-flex grow full-width text-left pointer borderless clear ${styles.open}`}
         aria-current={selected}
         onClick={onOpen}
       >

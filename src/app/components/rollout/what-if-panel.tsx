@@ -67,7 +67,7 @@ export function WhatIfPanel(props: {
           </>
         )}
       </p>
-      <table className={styles.table}>
+      <table>
         <thead>
           <tr>
             <th scope="col">Rollout</th>

@@ -1,12 +1,14 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { startBlocker } from "../../clients/blockers.ts";
 import { act } from "../../clients/run-actions.ts";
+import { GuideCards } from "../../components/guide/guide-cards.tsx";
 import { useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPause, IconPlay } from "../../components/ui/icons.tsx";
 import { TRAINS_ELSEWHERE, useOtherTabs } from "../../stores/other-tabs.ts";
 import { linkTo, navigate } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run.ts";
+import { remember, rememberedFlag } from "../../stores/saved.ts";
 import { useSession } from "../../stores/session.ts";
 import { formatCount } from "../../styles/format.ts";
 import styles from "./home.module.css";
@@ -31,7 +33,32 @@ export function HomeScreen(): ReactNode {
         {run !== null && <RewardCurve run={run} step={playback.step} />}
       </section>
       {run !== null && <Playing run={run} playback={playback} />}
+      {(run === null || playback.groups.length > 0) && <Guide />}
     </div>
+  );
+}
+
+/** The guide until it is closed; the list of keys has it, too. */
+function Guide(): ReactNode {
+  const [open, setOpen] = useState(() => rememberedFlag("guide", true));
+  if (!open) return null;
+  return (
+    <section className="grid gap-2" aria-label="Guide">
+      <header className="row between">
+        <h2>From rows to a trained adapter</h2>
+        <Button
+          kind="quiet"
+          title="The list of keys (?) keeps it"
+          onClick={() => {
+            remember("guide", false);
+            setOpen(false);
+          }}
+        >
+          Close the guide
+        </Button>
+      </header>
+      <GuideCards />
+    </section>
   );
 }
 

@@ -14,6 +14,7 @@ import {
   type SortBy,
   sortRollouts,
 } from "../../components/rollout/rollout-view.ts";
+import { StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
 import {
   groupKey,
   useAllGroups,
@@ -85,12 +86,14 @@ function ViewSwitch(): ReactNode {
 }
 
 function WholeRun({ run }: { readonly run: ViewedRun }): ReactNode {
+  const asked = useRoute((route) => route.step);
   return (
     <>
       <header className={styles.head}>
         <h1 className="grow">{run.manifest?.title ?? run.runId}</h1>
         <ViewSwitch />
       </header>
+      <TimeLine steps={run.steps} selected={shownStep(run.steps, asked)} asked={asked} />
       <ErrorBoundary>
         <Suspense fallback={<p className="muted">Reading rollouts…</p>}>
           <AcrossView key={run.runId} run={run} />
@@ -122,8 +125,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
     () => (matching === null ? run.steps : [...new Set(matching.map((group) => group.step))].sort((a, b) => a - b)),
     [matching, run.steps],
   );
-  // The newest step may have no group yet: the newest one with a group is shown.
-  const step = asked !== null && run.steps.includes(asked) ? nearestStep(steps, asked) : (steps.at(-1) ?? null);
+  const step = shownStep(steps, asked);
   const found = useStepGroups(run, step);
   const groups = useMemo(
     () => (filtered ? filterGroups(found.groups, filter) : found.groups),
@@ -175,10 +177,11 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
     <>
       <header className={styles.head}>
         <h1>{run.manifest?.title ?? run.runId}</h1>
-        <span className="grow muted large">{step === null ? "" : `step ${step}`}</span>
+        <StepTitle shown={step} asked={asked} />
         <ViewSwitch />
         <FilterBar filter={filter} onChange={setFilter} search={search} />
       </header>
+      <TimeLine steps={steps} selected={step} asked={asked} />
       {filtered && (
         <p className="row gap-3 muted" role="status">
           {counted(matching?.length ?? 0, "group")} in {counted(steps.length, "step")}{" "}
@@ -193,14 +196,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
       )}
       {run.problem !== null && <p className={styles.problem}>Cannot read this run: {run.problem}</p>}
       <div className={`grid gap-4 align-start ${styles.layout}`}>
-        <StepList
-          steps={steps}
-          selected={step}
-          following={asked === null}
-          metrics={run.metrics}
-          onSelect={toStep}
-          onFollow={() => navigate({ step: null, rollout: null, group: null })}
-        />
+        <StepList steps={steps} selected={step} metrics={run.metrics} onSelect={toStep} />
         <div className="grid gap-3 min-0">
           {groups.length > 0 && (
             <GroupTabs
@@ -283,11 +279,6 @@ function Nothing(props: {
   if (filtered) return <Empty title="No rollout matches the filters" />;
   if (run.manifest?.config.mode === "sft") return <Empty title="A supervised run has no rollouts" />;
   return <Empty title={run.live ? "Waiting for the first rollouts" : "This run has no rollouts"} />;
-}
-
-/** The step itself or, where the filters leave it out, the nearest one before it, else the first; null without steps. */
-function nearestStep(steps: readonly number[], step: number): number | null {
-  return steps.findLast((one) => one <= step) ?? steps[0] ?? null;
 }
 
 /** The selected group, else the group of the selected rollout, else the first. */

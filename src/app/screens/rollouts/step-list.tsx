@@ -3,8 +3,6 @@ import { type CSSProperties, type ReactNode, useEffect, useRef } from "react";
 import type { LoopAbout } from "../../../engine/rl/loops/about.ts";
 import { LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
 import { loopStyle } from "../../components/rollout/loop-colour.ts";
-import { Button } from "../../components/ui/button.tsx";
-import { IconChevron } from "../../components/ui/icons.tsx";
 import type { MetricStore } from "../../stores/metrics.ts";
 import { fixed } from "../../styles/format.ts";
 import styles from "./rollouts.module.css";
@@ -14,15 +12,13 @@ const ROW = 30;
 export interface StepListProps {
   readonly steps: readonly number[];
   readonly selected: number | null;
-  readonly following: boolean;
   readonly metrics: MetricStore;
   readonly onSelect: (step: number) => void;
-  readonly onFollow: () => void;
 }
 
-/** Every logged step with the mean reward of every loop as bars, and a slider over all of them. */
+/** Every logged step with the mean reward of every loop as bars. */
 export function StepList(props: StepListProps): ReactNode {
-  const { steps, selected, following, metrics, onSelect, onFollow } = props;
+  const { steps, selected, metrics, onSelect } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const place = selected === null ? -1 : steps.indexOf(selected);
   const rows = useVirtualizer({
@@ -35,38 +31,8 @@ export function StepList(props: StepListProps): ReactNode {
     if (place >= 0) rows.scrollToIndex(place, { align: "auto" });
   }, [place, rows]);
   const rewards = stepRewards(metrics);
-  const go = (to: number): void => {
-    const step = steps[Math.min(steps.length - 1, Math.max(0, to))];
-    if (step !== undefined) onSelect(step);
-  };
   return (
     <nav className={`clip framed round-l surface ${styles.steps}`} aria-label="Steps">
-      <div className={`grid align-centre gap-2px p-2 ${styles.stepTools}`}>
-        <Button kind="quiet" aria-label="Previous step" disabled={place <= 0} onClick={() => go(place - 1)}>
-          <span className={`grid ${styles.flip}`}>
-            <IconChevron />
-          </span>
-        </Button>
-        <input
-          type="range"
-          aria-label="Step"
-          aria-valuetext={selected === null ? "none" : `step ${selected}`}
-          min={0}
-          max={Math.max(0, steps.length - 1)}
-          value={Math.max(0, place)}
-          onChange={(event) => go(Number(event.currentTarget.value))}
-        />
-        <Button
-          kind="quiet"
-          aria-label="Next step"
-          disabled={place < 0 || place >= steps.length - 1}
-          icon={<IconChevron />}
-          onClick={() => go(place + 1)}
-        />
-        <Button className={styles.latest ?? ""} aria-pressed={following} onClick={onFollow}>
-          Latest
-        </Button>
-      </div>
       <div ref={scroller} className={styles.stepScroll}>
         <ol style={{ height: rows.getTotalSize() }}>
           {rows.getVirtualItems().map((item) => {

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "react";
 import { useOverlay } from "../../components/mask/overlay-store.ts";
 import { isTyping } from "../../components/mask/use-hold-to-hide.ts";
 import { LAYER_KEYS, type LayerKey } from "../../components/rollout/rollout-view.ts";
-import { remembered } from "../../stores/saved.ts";
+import { rememberedFlag } from "../../stores/saved.ts";
 
 export interface RolloutActions {
   /** Moves by a number of rollouts, or to the first or last. */
@@ -14,8 +14,6 @@ export interface RolloutActions {
   readonly back: () => void;
   readonly open: () => void;
 }
-
-const isFlag = (value: unknown): value is boolean => typeof value === "boolean";
 
 /** Keyboard shortcuts of the rollouts screen; letters work only if letter keys are on and no field has the focus. */
 export function useRolloutKeys(actions: RolloutActions): void {
@@ -50,7 +48,7 @@ function actionOf(key: string, actions: RolloutActions): (() => void) | null {
   const known = always.get(key);
   if (known !== undefined) return known;
   if (key === "Enter") return document.activeElement === document.body ? actions.open : null;
-  if (!remembered("letterKeys", true, isFlag)) return null;
+  if (!rememberedFlag("letterKeys", true)) return null;
   const layer = LAYER_KEYS[Number(key) - 1];
   if (layer !== undefined) return () => actions.toggle(layer);
   const letters: Readonly<Record<string, () => void>> = {

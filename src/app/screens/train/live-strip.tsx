@@ -27,10 +27,10 @@ export function LiveStrip(): ReactNode {
   return <Strip groups={groups} runId={null} />;
 }
 
-/** Last groups of a stored run. */
-export function StoredStrip({ run }: { readonly run: ViewedRun }): ReactNode {
-  const { groups } = useStepGroups(run, run.steps.at(-1) ?? null);
-  return <Strip groups={groups} runId={run.recorded ? null : run.runId} />;
+/** Last groups of one step of a run. */
+export function StepStrip({ run, step }: { readonly run: ViewedRun; readonly step: number | null }): ReactNode {
+  const { groups } = useStepGroups(run, step);
+  return <Strip groups={groups} runId={run.recorded || run.live ? null : run.runId} />;
 }
 
 /** The last group of each loop. @param runId the run in the address; null for the default run */
@@ -59,6 +59,11 @@ function Strip({
   );
 }
 
+/** Cards in a row, at most `most`, so that rows are equally long. */
+function perRow(count: number, most: number): number {
+  return Math.max(1, Math.ceil(count / Math.ceil(count / most)));
+}
+
 function StripGroup(props: { readonly group: GroupRecord; readonly runId: string | null }): ReactNode {
   const { group, runId } = props;
   const rollouts = useMemo(() => sortRollouts(group.rollouts, "reward"), [group]);
@@ -71,7 +76,10 @@ function StripGroup(props: { readonly group: GroupRecord; readonly runId: string
       {first !== undefined && (
         <ClipPlayer rowId={first.rowId} imageId={first.imageId} given={first.givenMask} tracks={tracks} />
       )}
-      <div className={`grid gap-3 align-start ${styles.cards}`} style={{ "--n": rollouts.length } as CSSProperties}>
+      <div
+        className={`grid gap-3 align-start ${styles.cards}`}
+        style={{ "--wide": perRow(rollouts.length, 8), "--narrow": perRow(rollouts.length, 4) } as CSSProperties}
+      >
         {rollouts.map((rollout) => (
           <RolloutCard
             key={rollout.id}

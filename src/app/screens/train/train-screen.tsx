@@ -10,6 +10,7 @@ import { MetricPicker } from "../../components/charts/metric-picker.tsx";
 import { SmoothingControl } from "../../components/charts/smoothing-control.tsx";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
+import { StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
 import { useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
@@ -18,9 +19,10 @@ import { linkTo, navigate, routeStore, useRoute } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { Alarms } from "./alarms.tsx";
-import { LiveStrip, StoredStrip } from "./live-strip.tsx";
+import { LiveStrip, StepStrip } from "./live-strip.tsx";
 import { arrangeCharts, measuredCharts, overviewOf } from "./overview.ts";
 import { PhaseBar } from "./phase-bar.tsx";
+import { PhaseLesson } from "./phase-lesson.tsx";
 import { ResultCard } from "./result-card.tsx";
 import styles from "./train.module.css";
 
@@ -37,6 +39,9 @@ export function TrainScreen(): ReactNode {
 
 function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   const smooth = useRoute((route) => route.smooth);
+  const asked = useRoute((route) => route.step);
+  const explain = useRoute((route) => route.explain);
+  const step = shownStep(run.steps, asked);
   const begun = useRun((state) => state.groups.length > 0 || state.step > 0);
   const starting = run.live && !begun;
   const active = useRun((state) => run.live && isActive(state.state)) || run.otherTabs || run.followed;
@@ -49,13 +54,21 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
     <>
       <header className="row wrap gap-2-3">
         <h1>{run.manifest?.title ?? run.runId}</h1>
-        <span className="grow muted">{kindOf(run)}</span>
+        <span className="muted">{kindOf(run)}</span>
+        <StepTitle shown={asked === null ? null : step} asked={asked} />
+        {!supervised && (
+          <Button aria-pressed={explain} onClick={() => navigate({ explain: !explain })}>
+            Explain the phases
+          </Button>
+        )}
         <SmoothingControl />
         <MetricPicker names={others} chosen={chosen} onChange={choose} />
         <AllSteps sync={sync} />
       </header>
       {run.problem !== null && <p className={styles.problem}>Cannot read this run: {run.problem}</p>}
+      {run.steps.length > 1 && <TimeLine steps={run.steps} selected={step} asked={asked} />}
       {run.live && <PhaseBar />}
+      {explain && !supervised && <PhaseLesson run={run} step={step} />}
       {!active && <ResultCard run={run} />}
       <Alarms run={run} />
       {starting && (
@@ -63,19 +76,30 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
           The first step is running. Curves and rollouts appear here as they arrive
         </p>
       )}
-      <Charts specs={above} source={run.metrics} smooth={smooth} sync={sync} onPick={open} key={`${run.runId} a`} />
-      {!run.live && <StoredStrip run={run} />}
-      {run.live && (
-        <>
-          <LiveStrip />
-          {begun && !supervised && (
-            <div className="flex justify-end">
-              <OverlayControls />
-            </div>
-          )}
-        </>
+      <Charts
+        specs={above}
+        source={run.metrics}
+        smooth={smooth}
+        sync={sync}
+        step={asked}
+        onPick={open}
+        key={`${run.runId} a`}
+      />
+      {run.live && asked === null ? <LiveStrip /> : <StepStrip run={run} step={step} />}
+      {run.steps.length > 0 && !supervised && (
+        <div className="flex justify-end">
+          <OverlayControls />
+        </div>
       )}
-      <Charts specs={below} source={run.metrics} smooth={smooth} sync={sync} onPick={open} key={`${run.runId} b`} />
+      <Charts
+        specs={below}
+        source={run.metrics}
+        smooth={smooth}
+        sync={sync}
+        step={asked}
+        onPick={open}
+        key={`${run.runId} b`}
+      />
     </>
   );
 }
@@ -119,6 +143,8 @@ function Charts(props: {
   readonly source: MetricSource;
   readonly smooth: number;
   readonly sync: string;
+  /** Step of the time line; null while the newest is followed. */
+  readonly step: number | null;
   readonly onPick: (step: number) => void;
 }): ReactNode {
   return (
@@ -130,6 +156,7 @@ function Charts(props: {
           source={props.source}
           smoothing={props.smooth}
           sync={props.sync}
+          step={props.step}
           onPick={props.onPick}
           {...(spec.picked === undefined ? {} : { onRemove: () => drop(spec.picked) })}
         />

@@ -105,6 +105,7 @@ function OfLoop(props: {
             source={source}
             smoothing={0.6}
             sync={`across ${run.runId}`}
+            step={marked}
             onPick={openStep}
           />
         ))}

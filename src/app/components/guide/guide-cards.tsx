@@ -1,0 +1,54 @@
+import type { ReactNode } from "react";
+import { linkTo, navigate, type Screen } from "../../stores/route.ts";
+import styles from "./guide-cards.module.css";
+
+interface Card {
+  readonly screen: Screen;
+  readonly title: string;
+  readonly text: string;
+}
+
+/** From rows to a trained adapter, in the order of the work. */
+const CARDS: readonly Card[] = [
+  { screen: "data", title: "Load", text: "Drop a folder with pictures, masks and captions, or use the demo rows" },
+  { screen: "train", title: "Start", text: "Both loops train in this tab. P pauses, S runs one step, F one phase" },
+  {
+    screen: "rollouts",
+    title: "Open a rollout",
+    text: "Masks, caption, reward and tokens. ← → change the rollout, ↑ ↓ the step",
+  },
+  {
+    screen: "rollouts",
+    title: "Compare masks",
+    text: "1 to 4 show layers, D the difference. Hold H to see the picture alone",
+  },
+  { screen: "runs", title: "Export", text: "Save the adapter, merged weights, rollouts or the whole run" },
+  { screen: "runs", title: "Resume", text: "A stopped run continues from its newest checkpoint with equal results" },
+];
+
+/** The guide: six links, each to the screen of one step. */
+export function GuideCards({ onGo }: { readonly onGo?: () => void }): ReactNode {
+  return (
+    <ol className={`grid gap-2 m-0 p-0 no-bullets ${styles.cards}`} data-testid="guide">
+      {CARDS.map(({ screen, title, text }, at) => (
+        <li key={title}>
+          <a
+            className={`choice grid gap-1 p-3 framed round-m surface ${styles.card}`}
+            href={linkTo({ screen })}
+            onClick={(event) => {
+              if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+              event.preventDefault();
+              navigate({ screen });
+              onGo?.();
+            }}
+          >
+            <b>
+              <span className="muted normal">{at + 1}</span> {title}
+            </b>
+            <span className="muted small">{text}</span>
+          </a>
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,84 @@
+import type { ReactNode } from "react";
+import { navigate } from "../../stores/route.ts";
+import { Button } from "../ui/button.tsx";
+import { IconChevron } from "../ui/icons.tsx";
+import styles from "./time-line.module.css";
+
+/**
+ * The step to show for the one in the address: itself or, where it has no rollouts, the nearest one before it, else the
+ * first; the newest where none is asked for; null without steps.
+ * @param steps ascending
+ */
+export function shownStep(steps: readonly number[], asked: number | null): number | null {
+  if (asked === null) return steps.at(-1) ?? null;
+  return steps.findLast((step) => step <= asked) ?? steps[0] ?? null;
+}
+
+/** Slider over the steps of a run; curves and rollouts of every screen show its step, which is part of the address. */
+export function TimeLine(props: {
+  /** With rollouts, ascending. */
+  readonly steps: readonly number[];
+  /** One of `steps`; null without any. */
+  readonly selected: number | null;
+  /** Step in the address; null while the newest step is followed. */
+  readonly asked: number | null;
+}): ReactNode {
+  const { steps, selected, asked } = props;
+  const place = selected === null ? -1 : steps.indexOf(selected);
+  const go = (to: number): void => {
+    const step = steps[Math.min(steps.length - 1, Math.max(0, to))];
+    if (step !== undefined) navigate({ step, rollout: null });
+  };
+  return (
+    <div className={`grid align-centre gap-2px ${styles.line}`} data-testid="time-line">
+      <Button
+        kind="quiet"
+        aria-label="Previous step"
+        disabled={place <= 0}
+        icon={<IconChevron />}
+        className={styles.flip ?? ""}
+        onClick={() => go(place - 1)}
+      />
+      <input
+        type="range"
+        aria-label="Step"
+        aria-valuetext={selected === null ? "none" : `step ${selected}`}
+        min={0}
+        max={Math.max(0, steps.length - 1)}
+        value={Math.max(0, place)}
+        onChange={(event) => go(Number(event.currentTarget.value))}
+      />
+      <Button
+        kind="quiet"
+        aria-label="Next step"
+        disabled={place < 0 || place >= steps.length - 1}
+        icon={<IconChevron />}
+        onClick={() => go(place + 1)}
+      />
+      <Button
+        className={styles.latest ?? ""}
+        aria-pressed={asked === null}
+        onClick={() => navigate({ step: null, rollout: null, group: null })}
+      >
+        Latest
+      </Button>
+    </div>
+  );
+}
+
+/** The step that is shown, and why it is not the one in the address. */
+export function StepTitle({
+  shown,
+  asked,
+}: {
+  readonly shown: number | null;
+  readonly asked: number | null;
+}): ReactNode {
+  if (shown === null) return <span className="grow" />;
+  return (
+    <span className="grow muted large">
+      step {shown}
+      {asked !== null && asked !== shown && <small>, the nearest with rollouts to step {asked}</small>}
+    </span>
+  );
+}

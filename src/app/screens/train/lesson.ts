@@ -1,0 +1,198 @@
+/** What each phase of a finished step made of one rollout, and its formula with the numbers of that rollout. */
+import type { LabConfig } from "../../../engine/config/table.ts";
+import { rleArea } from "../../../engine/data/mask/rle.ts";
+import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
+import { lossSettingsOf } from "../../../engine/rl/objective/loss-config.ts";
+import type { Phase } from "../../../engine/rl/run/events.ts";
+import { whatIf } from "../../../engine/rl/step/what-if.ts";
+import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
+import { advantageText } from "../../components/rollout/advantage-text.ts";
+import { compareMasks, splitTerms, termName } from "../../components/rollout/rollout-view.ts";
+import { compact, counted, fixed, formatShare, NONE, signed } from "../../styles/format.ts";
+
+export interface LessonPart {
+  readonly phase: Phase;
+  /** One phrase; null while the phase has not run. */
+  readonly made: string | null;
+  /** Lines with numbers. */
+  readonly formulas: readonly string[];
+  /** Mask that the phase drew or was given. */
+  readonly picture?: "given" | "answer";
+}
+
+export interface LessonInput {
+  readonly rollout: RolloutRecord;
+  /** All groups of the rollout's loop in its step. */
+  readonly groups: readonly GroupRecord[];
+  readonly config: LabConfig;
+  /** Value of a metric in this step; null before it is logged. */
+  readonly metric: (name: string) => number | null;
+}
+
+/** Rounding leaves this of sums that are 0. */
+const NOTHING = 1e-12;
+const size = (value: number): string => compact(Math.abs(value) < NOTHING ? 0 : value);
+/** Terms of a sum that are written out. */
+const SHOWN = 4;
+
+/** The phases of a step in their order. */
+export function lessonOf(input: LessonInput): readonly LessonPart[] {
+  return [sample(input), act(input), ...partner(input), reward(input), advantage(input), loss(input), ...update(input)];
+}
+
+const area = ({ givenMask, predictedMask }: RolloutRecord, own: "given" | "answer"): string => {
+  const mask = own === "given" ? givenMask : predictedMask;
+  if (mask === null) return "no mask";
+  return `a mask over ${formatShare(rleArea(mask) / (mask.size[0] * mask.size[1]))} of the picture`;
+};
+const quoted = (text: string | null): string => (text === null ? NONE : `“${text.trim()}”`);
+
+function sample({ rollout, config }: LessonInput): LessonPart {
+  const text = aboutLoop(rollout.loop).samples === "text";
+  const given = text ? area(rollout, "given") : quoted(rollout.caption);
+  return {
+    phase: "sample",
+    made: `Given: ${given}`,
+    formulas: [`G = ${config.groupSize} rollouts of this prompt`],
+    ...(text && { picture: "given" as const }),
+  };
+}
+
+function act({ rollout }: LessonInput): LessonPart {
+  const text = aboutLoop(rollout.loop).samples === "text";
+  const { actions } = rollout;
+  const sum = actions.reduce((total, { oldLogp }) => total + oldLogp, 0);
+  const terms = actions.slice(0, SHOWN).map(({ oldLogp }) => fixed(oldLogp, 2));
+  const rest = actions.length > SHOWN ? " …" : "";
+  return {
+    phase: "generate",
+    made: `The policy answers ${text ? quoted(rollout.caption) : area(rollout, "answer")}`,
+    formulas:
+      actions.length === 0
+        ? []
+        : [`log π = Σ log p(${text ? "token" : "cell"}) = ${terms.join(" + ")}${rest} = ${fixed(sum, 2)}`],
+    ...(!text && { picture: "answer" as const }),
+  };
+}
+
+function partner({ rollout }: LessonInput): readonly LessonPart[] {
+  const { mask, samples } = aboutLoop(rollout.loop);
+  if (mask === null) return [];
+  const text = samples === "text";
+  const made = text
+    ? `The partner draws ${area(rollout, "answer")}`
+    : `The partner describes ${quoted(rollout.captionPrime)}`;
+  const pixels = text ? compareMasks(rollout) : null;
+  return [
+    {
+      phase: "partner",
+      made,
+      formulas:
+        pixels === null ? [] : [`IoU = ${pixels.intersection} px ÷ ${pixels.union} px = ${fixed(pixels.iou, 3)}`],
+      ...(text && rollout.predictedMask !== null && { picture: "answer" as const }),
+    },
+  ];
+}
+
+function reward({ rollout }: LessonInput): LessonPart {
+  const { rewarded } = splitTerms(rollout.terms);
+  const parts = rewarded.map(({ value, weight, name }, at) => {
+    const sign = weight < 0 ? "− " : at === 0 ? "" : "+ ";
+    return `${sign}${fixed(Math.abs(weight), 2)} · ${fixed(value, 3)} ${termName(name)}`;
+  });
+  return {
+    phase: "reward",
+    made: rollout.reward === null ? "No reward: excluded from its group" : `Reward ${fixed(rollout.reward, 3)}`,
+    formulas: rollout.reward === null ? [] : [`r = ${parts.join(" ")} = ${fixed(rollout.reward, 3)}`],
+  };
+}
+
+function advantage({ rollout, groups, config }: LessonInput): LessonPart {
+  const own = advantageText(rollout, groups, config);
+  const formulas = own === null || own.zeroSpread ? [] : [`A = ${own.text} = ${signed(rollout.advantage, 3)}`];
+  const compared = rollout.advantage > 0 ? "Better" : "Worse";
+  return {
+    phase: "advantage",
+    made:
+      rollout.advantage === 0
+        ? "No advantage: nothing to learn"
+        : `${compared} than its group: ${signed(rollout.advantage, 2)}`,
+    formulas,
+  };
+}
+
+function loss(input: LessonInput): LessonPart {
+  const { rollout, groups, config } = input;
+  const [first] = rollout.actions;
+  if (first === undefined) return { phase: "loss", made: null, formulas: [] };
+  const whole = lossOf(groups, config);
+  const things = aboutLoop(rollout.loop).samples === "text" ? "token" : "action";
+  const direction = rollout.advantage > 0 ? "Raises" : "Lowers";
+  const effect = `${direction} the probability of its ${counted(rollout.actions.length, things)}`;
+  return {
+    phase: "loss",
+    made: rollout.advantage === 0 ? "Only the KL penalty acts on this rollout" : effect,
+    formulas: [
+      ...tokenLoss(first, rollout.advantage, config),
+      ...(whole === null
+        ? []
+        : [
+            `Loop ${rollout.loop}: GRPO loss = ${size(whole.policy)} + ${size(whole.klPenalty)} (KL) = ${size(whole.loss)}`,
+          ]),
+    ],
+  };
+}
+
+/** Ratio, clipped objective and KL penalty of the first action. */
+function tokenLoss(action: ActionRecord, advantage: number, config: LabConfig): readonly string[] {
+  const { label, logp, oldLogp, ratio, kl } = action;
+  const { beta } = config;
+  const { objective, delta, level, epsLow, epsHigh } = lossSettingsOf(config, 0, 1, 1, 1);
+  const name = label.trim() === "" ? "first token" : label.trim();
+  const own = config.objective !== "notes" && level !== "sequence";
+  const ofLogs = own ? ` = exp(${fixed(logp, 3)} − (${fixed(oldLogp, 3)}))` : "";
+  const lines = [`ρ(${name})${ofLogs} = ${fixed(ratio, 3)}`];
+  // Other objectives weigh tokens in their own way.
+  if (objective === "clip" && delta === null) {
+    const [low, high] = [1 - epsLow, 1 + epsHigh];
+    const value = -Math.min(ratio * advantage, Math.min(high, Math.max(low, ratio)) * advantage);
+    lines.push(`−min(ρ·A, clip(ρ, ${fixed(low, 2)}, ${fixed(high, 2)})·A) = ${signed(value, 3)}`);
+  }
+  if (kl !== null && beta > 0) lines.push(`β · KL = ${compact(beta)} · ${compact(kl)} = ${compact(beta * kl)}`);
+  return lines;
+}
+
+/** Null where the record does not suffice to compute the loss again. */
+function lossOf(groups: readonly GroupRecord[], config: LabConfig) {
+  try {
+    return whatIf(groups, config).loss;
+  } catch {
+    // The What if tab of the rollout says what is missing.
+    return null;
+  }
+}
+
+function update({ rollout, config, metric }: LessonInput): readonly LessonPart[] {
+  const { maxGradNorm, clipScope } = config;
+  const name = clipScope === "loop" ? `loop${rollout.loop}/grad_norm` : "grad_norm";
+  const [norm, rate, decay, distance] = [name, "learning_rate", "ema/decay", "ema/distance"].map(metric);
+  if (norm == null || rate == null) {
+    return (["update", "ema"] as const).map((phase) => ({ phase, made: null, formulas: [] }));
+  }
+  const scaled = ` · min(1, ${compact(maxGradNorm)} ÷ ${compact(norm)}) = g · ${compact(Math.min(1, maxGradNorm / norm))}`;
+  return [
+    {
+      phase: "update",
+      made: `One AdamW step with learning rate ${compact(rate)}`,
+      formulas: [
+        maxGradNorm > 0 && norm > 0 ? `g ← g${scaled}` : `‖g‖ = ${compact(norm)}`,
+        `θ ← θ − ${compact(rate)} · AdamW(g)`,
+      ],
+    },
+    {
+      phase: "ema",
+      made: `The partner follows the policy${distance == null ? "" : `; their distance is ${compact(distance)}`}`,
+      formulas: decay == null ? [] : [`φ ← ${compact(decay)} · φ + ${compact(1 - decay)} · θ`],
+    },
+  ];
+}

@@ -1,0 +1,121 @@
+import { type ReactNode, useMemo } from "react";
+import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
+import { AdvantageBar } from "../../components/rollout/advantage-bar.tsx";
+import { advantageScale } from "../../components/rollout/group-title.tsx";
+import { RolloutFigure } from "../../components/rollout/rollout-figure.tsx";
+import { sortRollouts } from "../../components/rollout/rollout-view.ts";
+import { groupKey, useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { linkTo, navigate, useRoute } from "../../stores/route.ts";
+import { useRun } from "../../stores/run.ts";
+import { fixed } from "../../styles/format.ts";
+import styles from "./lesson.module.css";
+import { type LessonPart, lessonOf } from "./lesson.ts";
+import { PHASE_NAMES } from "./phases.ts";
+
+const LAYERS = { given: new Set(["given"] as const), answer: new Set(["answer"] as const) };
+
+/** One rollout of a step through all phases: what each made, and its formula with the rollout's numbers. */
+export function PhaseLesson({ run, step }: { readonly run: ViewedRun; readonly step: number | null }): ReactNode {
+  const asked = useRoute((route) => route.rollout);
+  const { groups } = useStepGroups(run, step);
+  const group = groups.find(({ rollouts }) => rollouts.some(({ id }) => id === asked)) ?? groups[0];
+  const rollouts = useMemo(() => (group === undefined ? [] : sortRollouts(group.rollouts, "reward")), [group]);
+  const rollout = rollouts.find(({ id }) => id === asked) ?? rollouts[0];
+  if (group === undefined || rollout === undefined || run.manifest === null) {
+    return <p className="muted">The phases are explained on a step with rollouts</p>;
+  }
+  const place = run.recorded || run.live ? null : run.runId;
+  return (
+    <section className="grid gap-3 framed round-l surface p-4" aria-label="Phases of the step" data-testid="lesson">
+      <header className="row wrap gap-2-3">
+        <h2>Step {step}, phase by phase</h2>
+        <select
+          aria-label="Rollout"
+          value={rollout.id}
+          onChange={(event) => navigate({ step, rollout: event.currentTarget.value, group: null })}
+        >
+          {groups.flatMap((one) =>
+            one.rollouts.map(({ id, index, reward }) => (
+              <option key={id} value={id}>
+                Loop {one.loop}, group {one.group + 1}, #{index + 1}: {fixed(reward, 2)}
+              </option>
+            )),
+          )}
+        </select>
+        <a href={linkTo({ screen: "rollouts", run: place, step, group: groupKey(group), rollout: rollout.id })}>
+          Open this rollout
+        </a>
+      </header>
+      <Parts run={run} group={group} groups={groups} rollout={rollout} />
+    </section>
+  );
+}
+
+function Parts(props: {
+  readonly run: ViewedRun;
+  readonly group: GroupRecord;
+  /** Of the step, all loops. */
+  readonly groups: readonly GroupRecord[];
+  readonly rollout: RolloutRecord;
+}): ReactNode {
+  const { run, group, groups, rollout } = props;
+  const next = useRun(({ state, nextPhase }) => (run.live && state === "paused" ? nextPhase : null));
+  const { steps } = run.metrics;
+  const config = run.manifest?.config;
+  // A store keeps its identity while it grows: the number of steps says that a metric may have arrived.
+  const logged = steps.length;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
+  const parts = useMemo(() => {
+    if (config === undefined) return [];
+    const at = run.metrics.steps.indexOf(rollout.step);
+    const metric = (name: string): number | null => {
+      const value = at < 0 ? Number.NaN : run.metrics.column(name)[at];
+      return value === undefined || Number.isNaN(value) ? null : value;
+    };
+    return lessonOf({ rollout, groups: groups.filter(({ loop }) => loop === rollout.loop), config, metric });
+  }, [rollout, groups, config, run.metrics, logged]);
+  return (
+    <ol className={`grid gap-3 m-0 p-0 no-bullets ${styles.parts}`}>
+      {parts.map((part, at) => (
+        <Part
+          key={part.phase}
+          part={part}
+          place={at + 1}
+          rollout={rollout}
+          scale={advantageScale(group)}
+          next={next?.phase === part.phase && (next.loop === null || next.loop === rollout.loop)}
+        />
+      ))}
+    </ol>
+  );
+}
+
+function Part(props: {
+  readonly part: LessonPart;
+  /** From 1. */
+  readonly place: number;
+  readonly rollout: RolloutRecord;
+  readonly scale: number;
+  /** Whether the paused run computes this phase next. */
+  readonly next: boolean;
+}): ReactNode {
+  const { part, place, rollout, scale, next } = props;
+  return (
+    <li className={`grid gap-2 p-3 round-m surface-2 min-0 ${styles.part}`} data-next={next} data-phase={part.phase}>
+      <h3>
+        <span className="muted normal">{place}</span> {PHASE_NAMES[part.phase]}
+        {next && <span className="accent normal"> · next</span>}
+      </h3>
+      {part.picture !== undefined && (
+        <RolloutFigure className={styles.picture ?? ""} rollout={rollout} layers={LAYERS[part.picture]} />
+      )}
+      <p className={part.made === null ? "muted" : ""}>{part.made ?? "Not computed yet"}</p>
+      {part.phase === "advantage" && <AdvantageBar value={rollout.advantage} scale={scale} />}
+      {part.formulas.map((line) => (
+        <code key={line} className="anywhere">
+          {line}
+        </code>
+      ))}
+    </li>
+  );
+}

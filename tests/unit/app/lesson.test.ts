@@ -1,0 +1,117 @@
+/** The phases of a recorded step, with the numbers of one of its rollouts. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { root } from "../../../scripts/lib/ensure.mjs";
+import { shownStep } from "../../../src/app/components/rollout/time-line.tsx";
+import { lessonOf } from "../../../src/app/screens/train/lesson.ts";
+import { parseManifest } from "../../../src/engine/runs/manifest-schema.ts";
+import type { GroupRecord } from "../../../src/engine/runs/records.ts";
+import { groupsFromArrow } from "../../../src/engine/runs/rollouts-arrow.ts";
+
+const RECORDED = join(root, "public/pocket/recorded");
+const folder = join(RECORDED, readdirSync(RECORDED).find((name) => name !== "files.json") ?? "");
+const STEP = 25;
+const read = parseManifest(JSON.parse(readFileSync(join(folder, "run.json"), "utf8")));
+if ("problem" in read) throw new Error(read.problem);
+const { config } = read.manifest;
+const groups = await groupsFromArrow(
+  new Uint8Array(readFileSync(join(folder, "rollouts/step-000025.arrow"))),
+  "step 25",
+);
+const logged = readFileSync(join(folder, "metrics.jsonl"), "utf8")
+  .trim()
+  .split("\n")
+  .map((line) => JSON.parse(line) as Readonly<Record<string, number>>)
+  .find(({ step }) => step === STEP);
+
+const ofLoop = (loop: number): readonly GroupRecord[] => groups.filter((group) => group.loop === loop);
+const metric = (name: string): number | null => logged?.[name] ?? null;
+/** Formulas of the first rollout of a loop with an advantage, by phase. */
+function lesson(loop: number, changed: { readonly actions?: []; readonly metric?: () => null } = {}) {
+  const rollout = ofLoop(loop)
+    .flatMap(({ rollouts }) => rollouts)
+    .find(({ advantage }) => advantage !== 0);
+  if (rollout === undefined) throw new Error("The recorded step has no advantage");
+  const { actions = rollout.actions } = changed;
+  const parts = lessonOf({ rollout: { ...rollout, actions }, groups: ofLoop(loop), config, metric, ...changed });
+  return { rollout, parts, of: (phase: string) => parts.find((part) => part.phase === phase) };
+}
+/** Value of a formula's text, by this test's own arithmetic. */
+const resultOf = (text: string): number =>
+  Number(
+    text
+      .replaceAll("−", "-")
+      .replaceAll("÷", "/")
+      .split(/[+*/=]/)
+      .at(-1),
+  );
+const numbers = (text: string): number[] =>
+  [
+    ...text
+      .replaceAll("−", "-")
+      .replaceAll(/([+-]) (?=\d)/g, "$1")
+      .matchAll(/[+-]?\d+\.\d+/g),
+  ].map(Number);
+
+describe.each([1, 2])("the phases of loop %i", (loop) => {
+  const { rollout, parts, of } = lesson(loop);
+
+  it("come in the order of the step", () => {
+    const order = ["sample", "generate", "partner", "reward", "advantage", "loss", "update", "ema"];
+    expect(parts.map(({ phase }) => phase)).toEqual(order);
+    expect(parts.every(({ made }) => made !== null)).toBe(true);
+  });
+
+  it("add the terms up to the reward", () => {
+    const values = numbers((of("reward")?.formulas[0] ?? "").split(" = ")[1] ?? "");
+    const sum = values.reduce(
+      (total, _, at) => (at % 2 === 0 ? total + (values[at] ?? 0) * (values[at + 1] ?? 0) : total),
+      0,
+    );
+    expect(sum).toBeCloseTo(rollout.reward ?? Number.NaN, 2);
+  });
+
+  it("divide what is above the group's mean by the deviation", () => {
+    const [reward, mean, centred, deviation, advantage] = numbers(
+      (of("advantage")?.formulas[0] ?? "").replace(" − ", " ; "),
+    ) as [number, number, number, number, number];
+    expect(reward).toBeCloseTo(rollout.reward ?? Number.NaN, 3);
+    expect(reward - mean).toBeCloseTo(centred, 2);
+    expect(centred / deviation).toBeCloseTo(advantage, 2);
+    expect(advantage).toBeCloseTo(rollout.advantage, 3);
+  });
+
+  it("have the log-probability of all actions and the logged loss", () => {
+    const total = rollout.actions.reduce((sum, { oldLogp }) => sum + oldLogp, 0);
+    expect(resultOf(of("generate")?.formulas[0] ?? "")).toBeCloseTo(total, 2);
+    const line = of("loss")?.formulas.at(-1) ?? "";
+    const [policy = Number.NaN, penalty = Number.NaN] = [
+      ...line.replaceAll("−", "-").matchAll(/-?\d[\d.e-]*(?= )/g),
+    ].map(([text]) => Number(text));
+    expect(line).toMatch(new RegExp(`^Loop ${loop}: GRPO loss`));
+    expect(policy).toBeCloseTo(metric(`loop${loop}/policy_loss`) ?? Number.NaN, 3);
+    // Loop 2 has losses of its mask decoder besides.
+    if (loop === 1) expect(policy + penalty).toBeCloseTo(metric("loop1/loss") ?? Number.NaN, 3);
+  });
+
+  it("clip the gradient by its norm", () => {
+    const norm = metric(`loop${loop}/grad_norm`) ?? Number.NaN;
+    const factor = Math.min(1, config.maxGradNorm / norm);
+    expect(resultOf((of("update")?.formulas[0] ?? "").replace("= g ·", "="))).toBeCloseTo(factor, 2);
+  });
+
+  it("wait for what is not computed yet", () => {
+    const early = lesson(loop, { actions: [], metric: () => null });
+    const open = early.parts.filter(({ made }) => made === null).map(({ phase }) => phase);
+    expect(open).toEqual(["loss", "update", "ema"]);
+  });
+});
+
+describe("the step that is shown", () => {
+  it("is the newest, or the nearest with rollouts at or before the one asked for", () => {
+    const steps = [5, 10, 15];
+    expect([null, 10, 12, 2, 99].map((asked) => shownStep(steps, asked))).toEqual([15, 10, 10, 5, 15]);
+    expect(shownStep([], 3)).toBeNull();
+  });
+});
