@@ -20,10 +20,10 @@ describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
     await lab.page.locator(`html[data-theme=${theme}]`).waitFor({ state: "attached" });
   });
 
-  it.each(["data", "setup", "rewards", "train", "rollouts", "judge", "eval", "runs", "system"])(
+  it.each(["home", "data", "setup", "rewards", "train", "rollouts", "judge", "eval", "runs", "system"])(
     "the screen %s passes",
     async (screen) => {
-      await show(lab.page, { screen });
+      await show(lab.page, { screen, explain: "1" });
       await lab.page.waitForTimeout(500);
       expect(await violations(lab.page)).toEqual([]);
     },

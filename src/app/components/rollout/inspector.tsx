@@ -12,7 +12,7 @@ import styles from "./details.module.css";
 import { LayerToggles } from "./layer-toggles.tsx";
 import { RewardDetails } from "./reward-details.tsx";
 import { RolloutFigure } from "./rollout-figure.tsx";
-import { groupTracks, type LayerKey, textTitle } from "./rollout-view.ts";
+import { compareMasks, groupTracks, type LayerKey, layerName, textTitle } from "./rollout-view.ts";
 import { ThumbButtons } from "./thumbs.tsx";
 
 export interface InspectorProps {
@@ -107,16 +107,22 @@ function Captions({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
     <div className="grid gap-3">
       {aboutLoop(loop).text === "caption" ? (
         <>
-          <CaptionDiff name={textTitle(loop)} text={caption} reference={referenceCaption} />
+          <div className={`grid gap-3 ${styles.answers}`}>
+            <CaptionDiff name={textTitle(loop)} text={caption} reference={referenceCaption} />
+            <AnswerMask rollout={rollout} />
+          </div>
           <Caption name="Reference" text={referenceCaption} />
         </>
       ) : (
         <>
-          {captionPrime === null ? (
-            <Caption name="Caption′ of the partner" text="–" />
-          ) : (
-            <CaptionDiff name="Caption′ of the partner" text={captionPrime} reference={caption} />
-          )}
+          <div className={`grid gap-3 ${styles.answers}`}>
+            <AnswerMask rollout={rollout} />
+            {captionPrime === null ? (
+              <Caption name="Caption′ of the partner" text="–" />
+            ) : (
+              <CaptionDiff name="Caption′ of the partner" text={captionPrime} reference={caption} />
+            )}
+          </div>
           <Caption name="Given caption" text={caption} />
           {referenceCaption !== caption && <Caption name="Reference" text={referenceCaption} />}
         </>
@@ -130,6 +136,27 @@ function Captions({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
         <Caption name="Completion" text={completion} />
       </details>
     </div>
+  );
+}
+
+const ANSWER: ReadonlySet<LayerKey> = new Set(["answer"]);
+
+/** The drawn half of the answer, so that policy and partner are side by side; nothing where the loop has no mask. */
+function AnswerMask({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
+  if (aboutLoop(rollout.loop).mask === null) return null;
+  const iou = compareMasks(rollout)?.iou;
+  return (
+    <figure className="grid gap-1">
+      <figcaption className="muted small">
+        {layerName("answer", rollout.loop)}
+        {iou !== undefined && `, IoU ${fixed(iou, 2)} with the given mask`}
+      </figcaption>
+      {rollout.predictedMask === null ? (
+        "–"
+      ) : (
+        <RolloutFigure className={styles.answer ?? ""} rollout={rollout} layers={ANSWER} />
+      )}
+    </figure>
   );
 }
 
