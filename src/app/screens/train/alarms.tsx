@@ -11,7 +11,7 @@ import { linkTo, type Route } from "../../stores/route.ts";
 import { alarmKey, dismissAlarm } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
 import styles from "./train.module.css";
-import { useAlarms } from "./use-alarms.ts";
+import type { RunAlarms } from "./use-alarms.ts";
 
 /** Of a finished run only the newest: its result and rollouts come first. */
 const SHOWN = { live: 3, past: 1 };
@@ -19,8 +19,8 @@ const SHOWN = { live: 3, past: 1 };
 const LINKED = 4;
 
 /** Alarms of a run, newest first, with links to their step and rollouts. */
-export function Alarms({ run }: { readonly run: ViewedRun }): ReactNode {
-  const { list, unknown, problem } = useAlarms(run);
+export function Alarms({ run, alarms }: { readonly run: ViewedRun; readonly alarms: RunAlarms }): ReactNode {
+  const { list, unknown, problem } = alarms;
   const [all, setAll] = useState(false);
   const runId = run.live || run.recorded ? null : run.runId;
   if (problem !== null) return <p className={styles.problem}>Alarms could not be read: {problem}</p>;

@@ -6,7 +6,7 @@ import { advantageScale, GroupTitle } from "../../components/rollout/group-title
 import { RolloutCard } from "../../components/rollout/rollout-card.tsx";
 import { groupTracks, sortRollouts } from "../../components/rollout/rollout-view.ts";
 import { useSettled } from "../../components/rollout/use-settled.ts";
-import { groupKey, useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { groupKey, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { navigate } from "../../stores/route.ts";
 import { useRun } from "../../stores/run.ts";
 import styles from "./train.module.css";
@@ -27,9 +27,9 @@ export function LiveStrip(): ReactNode {
   return <Strip groups={groups} runId={null} />;
 }
 
-/** Last groups of one step of a run. */
-export function StepStrip({ run, step }: { readonly run: ViewedRun; readonly step: number | null }): ReactNode {
-  const { groups } = useStepGroups(run, step);
+/** Last groups of one step of a run. @param groups of the step */
+export function StepStrip(props: { readonly run: ViewedRun; readonly groups: readonly GroupRecord[] }): ReactNode {
+  const { run, groups } = props;
   return <Strip groups={groups} runId={run.recorded || run.live ? null : run.runId} />;
 }
 

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
+import type { StoredEvaluation } from "../../../engine/runs/evaluations.ts";
 import { runResult, type ScoreResult } from "../../../engine/runs/run-result.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
-import { useEvaluations } from "../../components/use-evaluations.ts";
 import { linkTo } from "../../stores/route.ts";
 import { counted, signed } from "../../styles/format.ts";
 import styles from "./train.module.css";
@@ -9,8 +9,11 @@ import styles from "./train.module.css";
 const REWARD = /^reward(\d)_sampled$/;
 
 /** What a run achieved on held-out rows: the change of each loop's reward, and where to look at it. */
-export function ResultCard({ run }: { readonly run: ViewedRun }): ReactNode {
-  const { list } = useEvaluations(run.runId);
+export function ResultCard(props: {
+  readonly run: ViewedRun;
+  readonly evaluations: readonly StoredEvaluation[];
+}): ReactNode {
+  const { run, evaluations: list } = props;
   const result = runResult(list);
   if (result === null) return null;
   const place = run.live || run.recorded ? null : run.runId;

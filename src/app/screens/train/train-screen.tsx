@@ -1,4 +1,4 @@
-import { type ReactNode, useCallback, useMemo, useSyncExternalStore } from "react";
+import { type ReactNode, useCallback, useMemo, useRef, useSyncExternalStore } from "react";
 import { startBlocker } from "../../clients/blockers.ts";
 import { report } from "../../clients/lab.ts";
 import { startRun } from "../../clients/start-run.ts";
@@ -11,10 +11,11 @@ import { SmoothingControl } from "../../components/charts/smoothing-control.tsx"
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
-import { useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { useStepGroups, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
+import { useEvaluations } from "../../components/use-evaluations.ts";
 import { linkTo, navigate, routeStore, useRoute } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
@@ -25,6 +26,7 @@ import { PhaseBar } from "./phase-bar.tsx";
 import { PhaseLesson } from "./phase-lesson.tsx";
 import { ResultCard } from "./result-card.tsx";
 import styles from "./train.module.css";
+import { useAlarms } from "./use-alarms.ts";
 
 /** Curves and the newest rollouts of a run. */
 export function TrainScreen(): ReactNode {
@@ -32,7 +34,7 @@ export function TrainScreen(): ReactNode {
   const run = useViewedRun();
   return (
     <div className={styles.screen} data-testid="screen-train">
-      {run === null ? <NoRun /> : <RunView run={run} />}
+      {run === null ? <NoRun /> : <RunView key={run.runId} run={run} />}
     </div>
   );
 }
@@ -49,6 +51,15 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   const sync = `train ${run.runId}`;
   const supervised = run.manifest?.config.mode === "sft";
   const { others, chosen, above, below, choose } = useCharts(run);
+  const evaluations = useEvaluations(run.live && active ? null : run.runId);
+  const alarms = useAlarms(run);
+  const shown = useStepGroups(run, step);
+  // The last groups stay until those of another step are read.
+  const kept = useRef(shown.groups);
+  if (shown.groups.length > 0) kept.current = shown.groups;
+  // A stored run is drawn when all its parts are read, so that none pushes the others.
+  const read = useRef(false);
+  if (!(run.loading || evaluations.loading || alarms.loading || shown.loading)) read.current = true;
   const open = useCallback((step: number) => navigate({ screen: "rollouts", step, group: null, rollout: null }), []);
   return (
     <>
@@ -66,40 +77,47 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
         <AllSteps sync={sync} />
       </header>
       {run.problem !== null && <p className={styles.problem}>Cannot read this run: {run.problem}</p>}
-      {run.steps.length > 1 && <TimeLine steps={run.steps} selected={step} asked={asked} />}
-      {run.live && <PhaseBar />}
-      {explain && !supervised && <PhaseLesson run={run} step={step} />}
-      {!active && <ResultCard run={run} />}
-      <Alarms run={run} />
-      {starting && (
-        <p className={`muted round-m ${styles.waiting}`} role="status">
-          The first step is running. Curves and rollouts appear here as they arrive
-        </p>
+      {!run.live && !read.current && <p className="muted">Reading the run…</p>}
+      {(run.live || read.current) && (
+        <>
+          {(run.live || run.steps.length > 1) && <TimeLine steps={run.steps} selected={step} asked={asked} />}
+          {run.live && <PhaseBar />}
+          {explain && !supervised && <PhaseLesson run={run} step={step} />}
+          {!active && <ResultCard run={run} evaluations={evaluations.list} />}
+          <Alarms run={run} alarms={alarms} />
+          <Charts
+            specs={above}
+            source={run.metrics}
+            smooth={smooth}
+            sync={sync}
+            step={asked}
+            onPick={open}
+            key={`${run.runId} a`}
+          />
+          {starting && (
+            <p className={`muted round-m ${styles.waiting}`} role="status">
+              The first step is running. Curves and rollouts appear here as they arrive
+            </p>
+          )}
+          {run.live && asked === null ? <LiveStrip /> : <StepStrip run={run} groups={kept.current} />}
+          {run.steps.length > 0 && !supervised && (
+            <div className="flex justify-end">
+              <OverlayControls />
+            </div>
+          )}
+          {!starting && (
+            <Charts
+              specs={below}
+              source={run.metrics}
+              smooth={smooth}
+              sync={sync}
+              step={asked}
+              onPick={open}
+              key={`${run.runId} b`}
+            />
+          )}
+        </>
       )}
-      <Charts
-        specs={above}
-        source={run.metrics}
-        smooth={smooth}
-        sync={sync}
-        step={asked}
-        onPick={open}
-        key={`${run.runId} a`}
-      />
-      {run.live && asked === null ? <LiveStrip /> : <StepStrip run={run} step={step} />}
-      {run.steps.length > 0 && !supervised && (
-        <div className="flex justify-end">
-          <OverlayControls />
-        </div>
-      )}
-      <Charts
-        specs={below}
-        source={run.metrics}
-        smooth={smooth}
-        sync={sync}
-        step={asked}
-        onPick={open}
-        key={`${run.runId} b`}
-      />
     </>
   );
 }

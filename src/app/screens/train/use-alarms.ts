@@ -10,6 +10,7 @@ export interface RunAlarms {
   readonly list: readonly Alarm[];
   /** Whether the run was made by a version that stored no alarms. */
   readonly unknown: boolean;
+  readonly loading: boolean;
   readonly problem: string | null;
 }
 
@@ -20,7 +21,7 @@ export function useAlarms({ runId, live, steps }: ViewedRun): RunAlarms {
   // The live run sends its alarms; a run of another tab is read again after each step.
   const grown = live ? 0 : steps.length;
   const stored = useAsync(runId, (id) => lab().data.alarms(id), [live, grown]);
-  const { value: kept } = stored;
+  const { value: kept, loading } = stored;
   // The folder of a new run may not exist yet.
   const problem = live ? null : stored.problem;
   return useMemo(() => {
@@ -28,6 +29,6 @@ export function useAlarms({ runId, live, steps }: ViewedRun): RunAlarms {
     for (const alarm of [...(kept ?? []), ...(live ? arrived : [])]) all.set(alarmKey(alarm), alarm);
     if (live) for (const key of dismissed) all.delete(key);
     const list = [...all.values()].sort((a, b) => b.step - a.step);
-    return { list, unknown: kept === null, problem };
-  }, [kept, problem, live, arrived, dismissed]);
+    return { list, unknown: kept === null, loading, problem };
+  }, [kept, loading, problem, live, arrived, dismissed]);
 }
