@@ -4,6 +4,7 @@ import { LabError, LONGEST_SENTENCE, shortened, toLabError } from "../errors.ts"
 import { mountArchives } from "./archive/mount.ts";
 import { handOut } from "./hand-out.ts";
 import { type Layout, layoutOf } from "./identify.ts";
+import { readImageHeader } from "./image/image-header.ts";
 import { type PictureProbe, pictureProbes } from "./image/picture.ts";
 import { pictureBytes } from "./image/picture-bytes.ts";
 import { type FoundTable, listTables, type TableList } from "./list-tables.ts";
@@ -270,11 +271,13 @@ function leftOut(
 async function readSample(summary: RegionSummary, { opened, picture, pictureIndex }: Place): Promise<RegionSample> {
   const { table, adapter, find } = opened;
   const cells = picturesIn(await rowParts(table, summary.row)(adapter.image), adapter.image);
-  const { mime, width, height, orientation } = picture;
+  const { width, height, orientation } = picture;
   const { frames: total = 1 } = summary;
   const read = async (cell: unknown): Promise<EncodedImage> => {
     const bytes = pictureBytes(cell, find);
     const whole = (await bytes.read(0, bytes.length)) as Uint8Array<ArrayBuffer>;
+    // Frames of a clip may differ in their format.
+    const { mime } = total === 1 ? picture : await readImageHeader(bytes);
     return { bytes: whole, mime, width, height: height / total, orientation };
   };
   const image = await read(cells[pictureIndex]);

@@ -9,6 +9,7 @@ export const TARGETS = {
   "zip-data": async () => (await import("./forms.ts")).zipData,
   annotations: async () => (await import("./forms.ts")).annotations,
   clips: async () => (await import("./clips.ts")).clips,
+  "clip-rows": async () => (await import("./clip-rows.ts")).clipRows,
   safetensors: async () => (await import("./safetensors.ts")).safetensors,
   rle: async () => (await import("./rle.ts")).rle,
   rollouts: async () => (await import("./rollouts.ts")).rollouts,

@@ -2,7 +2,6 @@
 import { CompressionType, compressionRegistry, RecordBatchStreamWriter, tableFromIPC } from "apache-arrow";
 import fc from "fast-check";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
-import { decodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { openTable } from "../../../src/engine/data/open-table.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { isBinaryCell } from "../../../src/engine/data/table.ts";
@@ -13,6 +12,7 @@ import { ARROW_DAMAGE } from "../arrow-stream.ts";
 import { BYTE_DAMAGE } from "../bytes.ts";
 import { casesOf } from "../cases.ts";
 import { packed } from "../codecs.ts";
+import { checkRegions } from "../regions.ts";
 import { check, checkSentence, type Files, type Target } from "../target.ts";
 import { stored } from "../valid.ts";
 
@@ -79,17 +79,7 @@ async function readShards(files: Files): Promise<void> {
   const bytes = files[BAD] ?? new Uint8Array();
   const set = await openRegionSet(memoryFolder({ [BAD]: bytes, [GOOD]: good }));
   check(set.summaries.filter(({ file }) => file === GOOD).length === goodRows, "rows of the good file were lost");
-  for (const { reason } of [...set.skipped, ...set.ignored]) checkSentence(reason);
-  for (const [at, { mask, width, height, maskShare, caption }] of set.summaries.entries()) {
-    const pixels = decodeRle(mask);
-    const area = pixels.reduce((sum, pixel) => sum + pixel, 0);
-    check(mask.size[0] === height && mask.size[1] === width, `mask of ${mask.size} for ${height} x ${width}`);
-    check(pixels.length === height * width && area > 0, `${area} of ${pixels.length} pixels are set`);
-    check(Math.abs(maskShare * pixels.length - area) < 0.5, `a share of ${maskShare} for ${area} pixels`);
-    check(caption.trim() !== "", "a caption is empty");
-    const sample = await set.sample(at);
-    check(sample.image.bytes.length > 0, "a picture has no bytes");
-  }
+  await checkRegions(set);
   const table = await openTable(memorySource(BAD, bytes));
   for (let column = 0; column < table.columns.length; column++) {
     for (let at = 0; at < Math.min(table.rows, 20); at++) {

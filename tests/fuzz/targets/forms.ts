@@ -1,6 +1,5 @@
 /** Published forms of data sets: a folder with damaged files, indexed and read to the last sample. */
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
-import { decodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import type { RegionSample } from "../../../src/engine/data/sample.ts";
 import { writeRegionShard } from "../../../src/engine/data/write-shard.ts";
@@ -8,7 +7,8 @@ import * as forms from "../../support/data-forms.ts";
 import { boxMask, jpg, row } from "../../unit/data/make.ts";
 import { casesOf } from "../cases.ts";
 import { jsonDamage, LINE_DAMAGE } from "../json.ts";
-import { check, checkSentence, type Files, type Target } from "../target.ts";
+import { checkRegions } from "../regions.ts";
+import { check, type Files, type Target } from "../target.ts";
 
 const shard = writeRegionShard([
   row({ image: { bytes: jpg(32, 24), path: null } }),
@@ -55,19 +55,7 @@ export const annotations: Target = target({
 /** @throws Nonsense when something cannot be */
 async function read(files: Files): Promise<void> {
   const opened = await openRegionSet(memoryFolder(files));
-  for (const { reason } of [...opened.skipped, ...opened.ignored]) checkSentence(reason);
-  for (const [at, { mask, width, height, caption, category, maskShare }] of opened.summaries.entries()) {
-    const pixels = decodeRle(mask);
-    const area = pixels.reduce((sum, pixel) => sum + pixel, 0);
-    check(mask.size[0] === height && mask.size[1] === width, `mask of ${mask.size} for ${height} x ${width}`);
-    check(area > 0 && Math.abs(maskShare * pixels.length - area) < 0.5, `a share of ${maskShare} for ${area} pixels`);
-    check(typeof caption === "string" && caption.trim() !== "", "a caption is empty");
-    check(
-      category.every((label) => typeof label === "string"),
-      "a label is no text",
-    );
-    check((await opened.sample(at)).image.bytes.length > 0, "a picture has no bytes");
-  }
+  await checkRegions(opened);
   // A tar shard may end after any member.
   const told = !Object.keys(files).some((path) => path.endsWith(".tar"));
   if (told && opened.summaries.length < samples.length) {
