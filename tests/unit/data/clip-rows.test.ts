@@ -21,7 +21,7 @@ import { decodeRle, encodeRle, type Rle, rleArea } from "../../../src/engine/dat
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { type ShardRow, writeRegionShard } from "../../../src/engine/data/write-shard.ts";
 import type { LabError } from "../../../src/engine/errors.ts";
-import { boxMask, png, row } from "./make.ts";
+import { boxMask, jpg, png, row } from "./make.ts";
 
 const NAME = "data-00000-of-00001.arrow";
 const frame = (tint: number, width = 32, height = 24) => ({ bytes: png(width, height, tint), path: `${tint}.png` });
@@ -57,6 +57,14 @@ test("a clip is a strip of its frames, with the masklet as one mask", async () =
     orientation: 1,
   });
   expect(framePixels(strip, 3, 1)).toEqual(alone);
+});
+
+test("frames of one clip may be PNG and JPEG", async () => {
+  const frames = [frame(0), { bytes: jpg(32, 24), path: "1.jpg" }, frame(180)];
+  const set = await opened([clip({ frames })]);
+  const sample = await set.sample(0);
+  expect(sample.frames?.map(({ mime }) => mime)).toEqual(["image/png", "image/jpeg", "image/png"]);
+  expect((await decodeSample(sample, decodeImage)).height).toBe(72);
 });
 
 test("a view keeps its frames and clears the masks of the others", async () => {
