@@ -1,7 +1,7 @@
 /**
  * Readers in a thread that can be ended: one that uses more than five seconds of processor time or a gigabyte is a fault.
- * Wall time decides nothing, so a busy machine changes no verdict; a reader that neither works nor answers is given up
- * after minutes.
+ * Wall time decides nothing, so a busy machine changes no verdict; a reader that waits without work for minutes is given
+ * up.
  */
 import { Worker } from "node:worker_threads";
 import type { Order, Verdict } from "./thread-run.ts";
@@ -45,14 +45,16 @@ export function watched(): Watched {
     async judge(order) {
       worker ??= await open();
       const own = worker;
-      const [cpu, memory, before, start] = [cpuSeconds(), process.memoryUsage.rss(), peak(), performance.now()];
+      // A thread that waits for a processor is not idle.
+      const idle = (): number => own.performance.eventLoopUtilization().idle / 1000;
+      const [cpu, memory, before, start] = [cpuSeconds(), process.memoryUsage.rss(), peak(), idle()];
       const verdict = await new Promise<Verdict>((resolve) => {
         const poll = setInterval(() => {
           const used = cpuSeconds() - cpu;
           const held = process.memoryUsage.rss() - memory;
           if (used > CPU_SECONDS) done({ kind: "hang", said: `more than ${CPU_SECONDS} s of processor time` });
           else if (held > BYTES) done({ kind: "memory", said: `${(held / 2 ** 20).toFixed(0)} MiB more than before` });
-          else if (performance.now() - start > 1000 * IDLE_SECONDS) done({ kind: "hang", said: "no answer" });
+          else if (idle() - start > IDLE_SECONDS) done({ kind: "hang", said: "no answer" });
         }, POLL);
         const done = (found: Verdict): void => {
           clearInterval(poll);
