@@ -22,10 +22,10 @@ afterAll(async () => {
 });
 
 /** Runs the tool with the key in its environment. */
-function train(out: string, settings: Readonly<Record<string, unknown>>, steps = 1): Promise<Done> {
+function train(out: string, settings: Readonly<Record<string, unknown>>): Promise<Done> {
   const config = join(folder, "config.json");
   writeFileSync(config, JSON.stringify({ ...CHEAP, evalSteps: 0, loops: "2", judgeTimeout: 20, ...settings }));
-  const words = ["--out", join(folder, out), "--steps", String(steps), "--json", "--config", config];
+  const words = ["--out", join(folder, out), "--steps", "1", "--json", "--config", config];
   return tool("train", [...words, "--judge", server.url], { JUDGE_API_KEY: KEY });
 }
 
@@ -52,11 +52,11 @@ const holdsKey = (text: string): boolean => [KEY, HEX, BASE64].some((form) => te
 describe("a run with a judge", () => {
   let first: Done;
   it("composes 0.25 METEOR + 0.75 judge", async () => {
-    first = await train("good", {}, 2);
+    first = await train("good", {});
     expect(first.err).not.toMatch(/no verdict/);
     expect(first.code).toBe(0);
     const lines = steps(first);
-    expect(lines).toHaveLength(2);
+    expect(lines).toHaveLength(1);
     expect(lines.every((line) => line["judge/failures"] === 0 && (line["judge/verdicts"] as number) > 0)).toBe(true);
     expect(lines.reduce((sum, line) => sum + (line["judge/calls"] as number), 0)).toBe(server.calls.length);
     const id = contents(join(folder, "good"))
@@ -89,7 +89,7 @@ describe("a run with a judge", () => {
 
   it("asks nothing when it is done again", async () => {
     server.forget();
-    const again = await train("good", {}, 2);
+    const again = await train("good", {});
     expect(again.code).toBe(0);
     expect(server.calls).toHaveLength(0);
     const rewards = (ended: Done): unknown[] =>
@@ -124,7 +124,7 @@ describe("held-out rows of a run with a judge", () => {
 
   it("are not judged where the settings say so: their rewards are METEOR and named as without judge", async () => {
     server.forget();
-    const ended = await train("unjudged", { ...EVALUATED, evalJudge: false, loop2Judge: 1, loop2Meteor: 1e-3 }, 1);
+    const ended = await train("unjudged", { ...EVALUATED, evalJudge: false, loop2Judge: 1, loop2Meteor: 1e-3 });
     const [start] = told(ended);
     expect(start?.reward?.judge).toBe("left-out");
     expect(start?.reward?.scores.reward2_sampled?.mean).toBeCloseTo(1.001 * (start?.loop2_sampled as number), 6);
