@@ -11,6 +11,7 @@ import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts"
 import type { RegionSummary, RgbImage } from "../src/engine/data/sample.ts";
 import { describeSet } from "../src/engine/data/set-info.ts";
 import { LabError, LONGEST_SENTENCE, shortened, toLabError } from "../src/engine/errors.ts";
+import { type BoardEntry, BoardReader, boardColumns, leaderboards } from "../src/engine/eval/leaderboard.ts";
 import { suiteOf } from "../src/engine/eval/suites/all.ts";
 import {
   evaluationColumns,
@@ -38,6 +39,7 @@ import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
 import type { DataCalls, RowCalls } from "../src/protocol/data.ts";
 import { connect, type Handlers, Moved } from "../src/protocol/rpc.ts";
+import { addElsewhere, digestsElsewhere, elsewhereCalls, libraryElsewhere } from "./elsewhere.ts";
 import { exportZip, scaleOutZip } from "./exports.ts";
 import { folderName, openFolder, openFolders } from "./folders.ts";
 import { runIn } from "./import-run.ts";
@@ -69,9 +71,6 @@ const evaluations = new Map<string, EvalFolder>();
 let opening = new AbortController();
 const inOrder = inTurn();
 let library: Promise<RunLibrary> | null = null;
-/** Runs that are not stored here, by id: served with the page, or behind an address. */
-const elsewhere = new Map<string, RunLibrary>();
-
 /** The library; a store that could not be opened is tried again at the next request. */
 async function runs(): Promise<RunLibrary> {
   library ??= openOpfsStore().then((store) => runLibrary(store));
@@ -91,13 +90,12 @@ async function featuresKept(): Promise<{ readonly bytes: number; readonly pictur
 
 /** The library that holds a run: what is served, else what is stored here. */
 async function holding(runId: string): Promise<RunLibrary> {
-  return elsewhere.get(runId) ?? (await runs());
+  return libraryElsewhere(runId) ?? (await runs());
 }
 
 /** A run from elsewhere would hide a stored one of the same id. */
 async function refuseStored(runId: string): Promise<void> {
-  const { runs: stored } = await (await runs()).list();
-  if (!stored.some(({ manifest }) => manifest.id === runId)) return;
+  if ((await (await openOpfsStore()).size(`${runId}/run.json`)) === null) return;
   throw new LabError("bad-input", `Run "${runId}" is stored in this browser too; export and delete it here first`, {
     subject: runId,
   });
@@ -184,6 +182,7 @@ async function suitePixels(index: number): Promise<{ readonly id: string; readon
 }
 
 const rowCalls: Handlers<RowCalls> = {
+  ...elsewhereCalls,
   async suitePicture(index) {
     const { id, rgb } = await suitePixels(index);
     const data = new Uint8Array(rgb.data);
@@ -213,9 +212,15 @@ async function difficultyFile() {
   return { store: await openOpfsStore("difficulty"), name: (await rowsHash(rows)).slice(0, 32) };
 }
 
+let boards: BoardReader | null = null;
+
+async function boardEntries(): Promise<BoardEntry[]> {
+  boards ??= new BoardReader(await openOpfsStore());
+  return boards.read((await (await runs()).list()).runs);
+}
+
 async function allFinished(store: RunStore): Promise<FinishedEvaluation[]> {
-  const names = new Set((await store.list("")).map(({ path }) => path.split("/")[0] ?? ""));
-  return finishedEvaluations(store, [...names]);
+  return finishedEvaluations(store, await store.names(""));
 }
 
 const dataCalls: Handlers<DataCalls> = {
@@ -265,14 +270,14 @@ const dataCalls: Handlers<DataCalls> = {
   async recorded(baseUrl) {
     const store = folderStore(await openFolder({ kind: "built-in", baseUrl }));
     const { runs: found } = await listRuns(store);
-    for (const run of found) elsewhere.set(run.id, runLibrary(store));
+    for (const run of found) addElsewhere(run.id, store);
     return found[0]?.id ?? null;
   },
   async importRun(folder) {
     const found = await runIn(folder);
     if (found === null) return null;
     await refuseStored(found.id);
-    elsewhere.set(found.id, found.library);
+    addElsewhere(found.id, found.store);
     return found.id;
   },
   async follow(place, token) {
@@ -281,14 +286,18 @@ const dataCalls: Handlers<DataCalls> = {
         ? await addressStore(remoteAddress(place, "").baseUrl, token)
         : await directoryRuns(place);
     for (const runId of runIds) await refuseStored(runId);
-    for (const runId of runIds) elsewhere.set(runId, runLibrary(store));
+    for (const runId of runIds) addElsewhere(runId, store);
     return runIds;
   },
   runs: async () => ({ ...(await (await runs()).list()), features: await featuresKept() }),
+  runsElsewhere: digestsElsewhere,
   run: async (runId) => (await holding(runId)).open(runId),
   runGroups: async (runId, step) => (await holding(runId)).groups(runId, step),
   evaluations: async (runId) => (await holding(runId)).evaluations(runId),
   alarms: async (runId) => (await holding(runId)).alarms(runId),
+  leaderboards: async (asked) => leaderboards(await boardEntries(), asked),
+  boardRows: async (asked, hash) =>
+    new Blob([ledgerCsv(await boardColumns(await boardEntries(), asked, hash))], { type: "text/csv" }),
   thumbs: async (runId) => (await holding(runId)).thumbs(runId),
   setThumb: async (runId, rollout, thumb) => (await holding(runId)).setThumb(runId, rollout, thumb),
   sweepJob: async (runId) => jobStateOf(await openOpfsStore(), runId),
@@ -301,6 +310,7 @@ const dataCalls: Handlers<DataCalls> = {
     }),
   deleteRun: async (runId) => (await runs()).remove(runId),
   renameRun: async (runId, title) => (await runs()).rename(runId, title),
+  setNotes: async (runId, notes) => (await runs()).setNotes(runId, notes),
   async deleteFeatures() {
     const store = await openOpfsStore("features");
     for (const { path } of await store.list("")) await store.remove(path);

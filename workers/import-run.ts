@@ -4,15 +4,16 @@ import { folderOf } from "../src/engine/bytes/memory.ts";
 import type { ByteSource } from "../src/engine/bytes/source.ts";
 import { mountArchives } from "../src/engine/data/archive/mount.ts";
 import { LabError } from "../src/engine/errors.ts";
-import { type RunLibrary, runLibrary } from "../src/engine/runs/library.ts";
+import { runLibrary } from "../src/engine/runs/library.ts";
 import { folderStore } from "../src/engine/storage/folder-store.ts";
+import type { RunStore } from "../src/engine/storage/store.ts";
 import type { FolderRef } from "../src/protocol/common.ts";
 import { openFolder } from "./folders.ts";
 
 export interface FoundRun {
   readonly id: string;
   /** Read-only. */
-  readonly library: RunLibrary;
+  readonly store: RunStore;
 }
 
 /**
@@ -36,11 +37,12 @@ export async function runIn(ref: FolderRef): Promise<FoundRun | null> {
   for (const path of folder.paths) {
     if (path.startsWith(home)) files.set(`${id}/${path.slice(home.length)}`, folder.get(path) as ByteSource);
   }
-  const library = runLibrary(folderStore(folderOf(files)));
+  const store = folderStore(folderOf(files));
+  const library = runLibrary(store);
   // Everything that the screens read: a damaged run is refused as a whole.
   const { groupSteps } = await library.open(id);
   await library.evaluations(id);
   await library.alarms(id);
   for (const step of groupSteps) await library.groups(id, step);
-  return { id, library };
+  return { id, store };
 }

@@ -23,6 +23,7 @@ import type { Started, TrainerCalls, TrainerHost, TrainerMessage } from "../src/
 import { folderName, openFolder, openModelRef } from "./folders.ts";
 import { mergeInto } from "./merge.ts";
 import { loadModel } from "./models.ts";
+import { storeElsewhere } from "./run-elsewhere.ts";
 import { tryPicture } from "./try-picture.ts";
 
 const tell = (event: TrainerMessage): void => page.tell.event(event);
@@ -164,9 +165,17 @@ const calls: Handlers<TrainerCalls> = {
     return watch(await lab.start(config, rows, title, now, known));
   },
   resumeRun: async (runId, rows, steps, from) => watch(await (await started()).lab.resume(runId, rows, steps, from)),
-  forkRun: async (runId, rows, fork) => watch(await (await started()).lab.fork(runId, rows, fork)),
-  replay: async (runId, rows, step, onStep, signal) =>
-    (await started()).lab.replay({ id: runId, list: rows, step, onStep, signal }),
+  async forkRun(runId, list, fork) {
+    const { lab, rows } = await started();
+    return watch(await lab.fork(runId, list, fork, await storeElsewhere(rows, runId)));
+  },
+  async replay(runId, list, step, onStep, signal) {
+    const { lab, rows } = await started();
+    return lab.replay({ id: runId, list, step, onStep, signal, source: await storeElsewhere(rows, runId) });
+  },
+  async evaluate(runId, list, step, onRows, signal) {
+    await (await started()).lab.evaluate({ id: runId, list, step, onRows, signal });
+  },
   bench: async (config, indices, loops, onGroup, signal) =>
     (await started()).lab.bench(config, indices, loops, onGroup, signal),
   async openAdapter(folder, role) {

@@ -96,6 +96,10 @@ export function nodeStore(directory: string): RunStore {
       return info?.isFile() === true ? info.size : null;
     },
     list,
+    names: async (path) => {
+      const found = await readdir(path === "" ? directory : full(path)).catch(() => []);
+      return found.filter((name) => !name.endsWith(UNFINISHED) && !name.startsWith(LOCK_FILE)).sort();
+    },
     hold: async (runId) => lockRun(full(runId), runId, new Date().toISOString()),
     remove: async (prefix) => rm(full(prefix), { recursive: true, force: true }),
     usage: async () => {

@@ -3,6 +3,7 @@ import type { DataMapping } from "../engine/data/mapping.ts";
 import type { RegionSummary, RgbImage } from "../engine/data/sample.ts";
 import type { SetInfo } from "../engine/data/set-info.ts";
 import type { RowSource } from "../engine/data/training-row.ts";
+import type { Board, BoardAsked } from "../engine/eval/leaderboard.ts";
 import type { FinishedEvaluation } from "../engine/eval/suites/finished.ts";
 import type { EvalFacts } from "../engine/eval/suites/folder.ts";
 import type { SuitePart } from "../engine/eval/suites/part.ts";
@@ -17,10 +18,13 @@ import type { StorageChoice } from "../engine/model/weights/storage-choice.ts";
 import type { Alarm } from "../engine/runs/alarms.ts";
 import type { BenchGroup } from "../engine/runs/bench/bench-group.ts";
 import type { RowDifficulty } from "../engine/runs/difficulty.ts";
+import type { RunDigest } from "../engine/runs/digest.ts";
 import type { StoredEvaluation } from "../engine/runs/evaluations.ts";
 import type { RunLibrary } from "../engine/runs/library.ts";
+import type { RunNotes } from "../engine/runs/notes.ts";
 import type { GroupRecord } from "../engine/runs/records.ts";
 import type { Thumb, Thumbs } from "../engine/runs/thumbs.ts";
+import type { StoredFile } from "../engine/storage/store.ts";
 import type { VariantResult } from "../engine/sweep/results.ts";
 import type { JobState } from "../engine/sweep/run-jobs.ts";
 import type { FolderRef } from "./common.ts";
@@ -110,12 +114,18 @@ export interface DataCalls {
    */
   follow(place: string | FileSystemDirectoryHandle, token: string): Promise<readonly string[]>;
   runs(): Promise<StoredRuns>;
+  /** Runs that lie elsewhere and are read-only here: served with the page, dropped, or behind an address. */
+  runsElsewhere(): Promise<readonly RunDigest[]>;
   run(runId: string): Promise<StoredRun>;
   runGroups(runId: string, step: number): Promise<readonly GroupRecord[]>;
   /** Held-out evaluations of a run, oldest first. */
   evaluations(runId: string): Promise<readonly StoredEvaluation[]>;
   /** Alarms of a run, oldest first; null for a run of a version that kept none. */
   alarms(runId: string): Promise<readonly Alarm[] | null>;
+  /** Stored runs by a held-out score, over the same rows. */
+  leaderboards(asked: BoardAsked): Promise<readonly Board[]>;
+  /** The rows behind a leaderboard as CSV: a column a run. @param hash of its rows */
+  boardRows(asked: BoardAsked, hash: string): Promise<Blob>;
   thumbs(runId: string): Promise<Thumbs>;
   /** @param thumb null takes it back */
   setThumb(runId: string, rollout: string, thumb: Thumb | null): Promise<Thumbs>;
@@ -136,6 +146,8 @@ export interface DataCalls {
   sweepReport(sweep: StoredSweep): Promise<Blob>;
   deleteRun(runId: string): Promise<void>;
   renameRun(runId: string, title: string): Promise<void>;
+  /** Replaces text and tags of a stored run. */
+  setNotes(runId: string, notes: RunNotes): Promise<RunNotes>;
   /** Removes the frozen features that runs have kept. */
   deleteFeatures(): Promise<void>;
   /** Rollouts of a file for the reward bench, not yet scored. */
@@ -153,6 +165,10 @@ export interface DataCalls {
 }
 
 export interface RowCalls {
+  /** Files of a run that lies elsewhere (dropped, served with the page, behind an address); null for one stored here. */
+  filesElsewhere(runId: string): Promise<readonly StoredFile[] | null>;
+  /** Bytes [start, end) of such a file. */
+  bytesElsewhere(runId: string, path: string, start: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
   /** A row of the open set; pixels and mask change hands. */
   row: RowSource;
   /** Picture of an item of the open suite; the pixels change hands. */

@@ -73,6 +73,17 @@ export interface TrainerCalls {
     onStep: (step: number) => void,
     signal: AbortSignal,
   ): Promise<ReplayReport>;
+  /**
+   * Evaluates held-out rows with a checkpoint of a stored run and keeps the result with it.
+   * @throws LabError("cancelled") when the signal aborts
+   */
+  evaluate(
+    runId: string,
+    rows: RowSelection,
+    step: number,
+    onRows: (done: number, total: number) => void,
+    signal: AbortSignal,
+  ): Promise<void>;
   /** Samples groups of rows for the reward bench. @throws LabError("cancelled") when the signal aborts */
   bench(
     config: LabConfig,

@@ -102,6 +102,10 @@ it("an exported run opens as a run, read-only, beside the rows that are open", a
   await expect.poll(() => page.getByTestId("rollout-card").count()).toBe(8);
   // A picture, since the rows that the run was trained on are open.
   await page.getByTestId("rollout-card").first().getByRole("img").waitFor();
+  await show(page, { screen: "runs" });
+  const listed = page.getByTestId("runs-elsewhere").locator("tbody tr");
+  await expect.poll(() => listed.count()).toBe(2);
+  expect(await listed.last().textContent()).toMatch(/40 \/ 40none, so it cannot be forked/);
   await show(page, { screen: "data" });
   await page.getByTestId("data-counts").waitFor();
 });

@@ -10,7 +10,7 @@ let runId: string;
 
 beforeAll(async () => {
   // A length that every caption reaches for five steps rings an alarm.
-  const settings = { ...CHEAP_RUN, steps: "5", maxNewTokens: "1", saveSteps: "5", evalSteps: "5", evalRows: "4" };
+  const settings = { ...CHEAP_RUN, steps: "5", maxNewTokens: "1", saveSteps: "4", evalSteps: "5", evalRows: "4" };
   const followed = await openFollowed({ screen: "train", ...settings, selectionShare: "0.5" }, { bypassCSP: true });
   lab = followed.lab;
   const { events } = followed;
@@ -145,6 +145,29 @@ describe("held-out rows of a run", () => {
     const own = table.locator("tr").filter({ hasText: "best by run reward" });
     runId = (await own.locator("th small").first().textContent()) as string;
     expect(await violations(page)).toEqual([]);
+  });
+
+  it("can be asked for of any checkpoint, and are then those of its step", async () => {
+    const { page } = lab;
+    const cell = page
+      .getByTestId("runs-table")
+      .locator("tr")
+      .filter({ hasText: runId })
+      .locator("td[data-label=Checkpoints] li");
+    await expect.poll(() => cell.allTextContents()).toEqual(["4Evaluate", expect.stringMatching(/^5 \(best\)scores$/)]);
+    await page.getByTestId("evaluate-checkpoint").click();
+    await page.getByText(/^Evaluating step 4 of/).waitFor();
+    await expect.poll(() => cell.first().textContent()).toMatch(/^4.*scores$/);
+    await cell.first().getByRole("link").click();
+    await expect.poll(() => page.getByTestId("eval-where").textContent()).toBe("2 report rows, after 4 steps");
+    const steps = page.getByTestId("eval-step").locator("option");
+    expect((await steps.allTextContents()).map((text) => text.split(",")[0])).toEqual(["Step 5", "Step 4", "Step 0"]);
+    // Against the start, as any other evaluation of the run.
+    await page
+      .getByText(/from \d\.\d{3}/)
+      .first()
+      .waitFor();
+    expect(await problems(page)).toEqual([]);
   });
 });
 

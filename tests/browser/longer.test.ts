@@ -1,5 +1,7 @@
 /** A run that has done its steps, what its held-out rows say of the masks, and more steps for it. */
+import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
+import { strFromU8, strToU8, unzipSync, zipSync } from "fflate";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violations } from "../support/axe.ts";
 import { CHEAP_RUN, type OpenPage, openFollowed, problems, type RunEvent, show, untilEvent } from "../support/page.ts";
@@ -99,17 +101,6 @@ describe("the report of a run", () => {
   });
 });
 
-describe("a step in the log", () => {
-  it("is repeated with equal bits", async () => {
-    const { page } = lab;
-    await show(page, { screen: "rollouts", step: "1" });
-    await page.getByRole("tab", { name: "Replay" }).click();
-    await page.getByRole("button", { name: "Replay step 1" }).click();
-    await page.getByText(/Repeated from the start: 4 rollouts and \d+ metrics equal the log bit for bit/).waitFor();
-    expect(await violations(page)).toEqual([]);
-  });
-});
-
 describe("a run that has done all its steps", () => {
   it("asks how long it shall be, and takes no length it has reached", async () => {
     const { page } = lab;
@@ -140,11 +131,35 @@ describe("a run that has done all its steps", () => {
     expect(await problems(page)).toEqual([]);
   });
 
-  it("continues as a fork from an earlier checkpoint with the parent's next step; it saves and evaluates while paused", async () => {
+  it("is repeated with equal bits where it was exported and dropped again", async () => {
     const { page } = lab;
-    const row = () => page.getByTestId("runs-table").locator("tbody tr");
+    await page.getByTestId("export-format").selectOption("zip");
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByTestId("export-run").click()]);
+    const id = download.suggestedFilename().replace(/\.zip$/, "");
+    const files = Object.entries(unzipSync(new Uint8Array(readFileSync(await download.path()))));
+    const renamed = files.map(([path, bytes]): [string, Uint8Array] => {
+      const name = path.replace(id, "other");
+      return [name, name === "other/run.json" ? strToU8(strFromU8(bytes).replace(id, "other")) : bytes];
+    });
+    const buffer = Buffer.from(zipSync(Object.fromEntries(renamed), { level: 0 }));
+    await show(page, { screen: "data" });
+    await page
+      .getByTestId("pick-shard-files")
+      .setInputFiles({ name: "other.zip", mimeType: "application/zip", buffer });
+    await page.getByText("imported run, read-only").waitFor();
+    await show(page, { screen: "rollouts", run: "other", step: "1" });
+    await page.getByRole("tab", { name: "Replay" }).click();
+    await page.getByRole("button", { name: "Replay step 1" }).click();
+    await page.getByText(/Repeated from the start: 4 rollouts and \d+ metrics equal the log bit for bit/).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await show(page, { screen: "runs" });
+  });
+
+  it("continues as a fork from an earlier checkpoint of the dropped run with the parent's next step; it saves and evaluates while paused", async () => {
+    const { page } = lab;
     const parent = events.findLast(({ type }) => type === "step");
-    await row().getByRole("button", { name: "Fork…" }).click();
+    const dropped = page.getByTestId("runs-elsewhere").locator("tr").filter({ hasText: "2 / 2" });
+    await dropped.getByRole("button", { name: "Fork…" }).click();
     const dialog = page.getByRole("dialog", { name: "Continue from a checkpoint" });
     await dialog.getByText(/^All 2 steps are done/).waitFor();
     await dialog.getByLabel("Checkpoint").selectOption("1");

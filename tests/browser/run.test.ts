@@ -280,6 +280,15 @@ describe("another start", () => {
     await same.waitFor();
     await page.reload();
     await same.waitFor();
+    // Runs of one seed draw the same row in the same step.
+    const sides = page.getByTestId("side-by-side");
+    await expect.poll(() => sides.getByTestId("rollout-card").count()).toBe(4);
+    await expect.poll(() => sides.getByText("step 2", { exact: true }).count()).toBe(2);
+    await sides.getByRole("button", { name: "Earlier" }).first().click();
+    await expect.poll(() => sides.getByText("step 1", { exact: true }).count()).toBe(2);
+    const drawn = await sides.getByTitle("Row in the data set").allTextContents();
+    expect(drawn).toHaveLength(2);
+    expect(drawn[0]).toBe(drawn[1]);
     const titles = await page
       .getByTestId("runs-table")
       .getByRole("checkbox")

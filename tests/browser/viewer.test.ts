@@ -6,11 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { decodePng } from "../../src/engine/data/image/png-decode.ts";
 import { decodeRle, type Rle } from "../../src/engine/data/mask/rle.ts";
+import { violations } from "../support/axe.ts";
 import { layoutShift, type OpenPage, openPage, problems, show } from "../support/page.ts";
 
 let lab: OpenPage;
 beforeAll(async () => {
-  lab = await openPage({}, { webgpu: false, width: 1440, height: 900 });
+  lab = await openPage({}, { webgpu: false, width: 1440, height: 900, bypassCSP: true });
 });
 afterAll(() => lab.close());
 
@@ -215,7 +216,7 @@ describe("the rollouts of a run", () => {
     await page.getByText(/groups? in \d+ steps? match/).waitFor();
     await expect.poll(() => page.getByText("No rollout matches").count()).toBe(0);
     await expect.poll(() => page.getByTestId("rollout-card").count()).toBeGreaterThan(0);
-    expect(await page.locator("button[aria-current=step]").count()).toBe(1);
+    await expect.poll(() => page.locator("button[aria-current=step]").count()).toBe(1);
     await search.fill("");
   });
 
@@ -279,6 +280,47 @@ describe("runs of this browser", () => {
       .evaluateAll((lines) => lines.map((line) => line.getAttribute("stroke-dasharray")));
     expect(new Set(dashes).size).toBe(2);
     await expect.poll(() => page.getByTestId("compare-table").textContent()).toMatch(/different rows.*all have: \d+/);
+  });
+
+  it("have notes and tags, which choose what is listed", async () => {
+    const { page } = lab;
+    await show(page, { screen: "runs", compare: "" });
+    const rows = page.getByTestId("runs-table").locator("tbody tr");
+    const whole = rows.filter({ has: page.locator("th small", { hasText: /^whole$/ }) });
+    await whole.getByTestId("edit-notes").click();
+    const dialog = page.getByRole("dialog", { name: "Notes" });
+    await dialog.getByLabel("Tags").fill("long, baseline, long");
+    await dialog.getByLabel("Notes").last().fill("The run of the page");
+    expect(await violations(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await whole.getByText("The run of the page").waitFor();
+    expect(await page.getByTestId("tag-filter").getByRole("button").allTextContents()).toEqual(["baseline", "long"]);
+    await page.getByTestId("tag-filter").getByRole("button", { name: "long" }).click();
+    await expect.poll(() => rows.count()).toBe(1);
+    expect(page.url()).toContain("tag=long");
+    await page.reload();
+    await expect.poll(() => rows.count()).toBe(1);
+    await page.getByTestId("tag-filter").getByRole("button", { name: "long" }).click();
+    await expect.poll(() => rows.count()).toBe(3);
+  });
+
+  it("stand on a leaderboard with those of the same rows, and lead to the rows behind a score", async () => {
+    const { page } = lab;
+    await page.getByTestId("leaderboard-open").click();
+    const tables = page.getByTestId("leaderboard").getByRole("table");
+    await expect.poll(() => tables.count()).toBe(2);
+    // Whole and left have the same rows and scores; short has others.
+    const lines = tables.first().locator("tbody tr");
+    expect(await lines.count()).toBe(2);
+    expect(await lines.first().textContent()).toMatch(/400\.\d{3}[+−]0\.\d{3} \(.0\.\d{3} to .0\.\d{3}\)\d+, \d+$/);
+    expect(await tables.last().locator("tbody tr").count()).toBe(1);
+    await page.getByTestId("leaderboard-base").selectOption("whole");
+    await expect
+      .poll(() => lines.allTextContents())
+      .toContainEqual(expect.stringMatching(/0\.000 \(0\.000 to 0\.000\)0, 0$/));
+    expect(await violations(page)).toEqual([]);
+    await lines.first().getByRole("link").click();
+    await expect.poll(() => page.getByTestId("eval-where").textContent()).toMatch(/after 40 steps$/);
   });
 
   it("keep their actions in a window of 1024 pixels", async () => {

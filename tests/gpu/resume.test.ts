@@ -1,11 +1,15 @@
 /** A run that was stopped and resumed is the run that was not. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { memoryFolder } from "../../src/engine/bytes/memory.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import { checkpointPath } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";
+import { readEvaluations } from "../../src/engine/runs/evaluations.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
+import { folderStore } from "../../src/engine/storage/folder-store.ts";
 import { memoryStore } from "../../src/engine/storage/memory-store.ts";
+import type { RunStore } from "../../src/engine/storage/store.ts";
 import { checkpointFiles, expectSameFiles, openTestLab, repeatable, type TestLab } from "../support/session.ts";
 
 const STEPS = 3;
@@ -141,14 +145,31 @@ describe("three steps, and two and one in a fresh session", () => {
     });
   });
 
+  const asked = (id: string, step: number) => {
+    const { list } = second;
+    return { id, list, step, onRows: () => undefined, signal: new AbortController().signal };
+  };
+  /** The run's files in a store that refuses to write. */
+  const elsewhere = async (id: string): Promise<RunStore> => {
+    const files = await store.list(id);
+    const read = files.map(async ({ path }) => [path, await store.read(path)] as const);
+    return folderStore(memoryFolder(Object.fromEntries(await Promise.all(read))));
+  };
+
   it("are repeated step by step with equal bits, from a checkpoint and from the start", async () => {
     const run = await second.start({ steps: 2, saveSteps: 1, keepCheckpoints: 2, evalSteps: 0 });
     await run.done;
     const before = (await store.list(run.manifest.id)).map(({ path, size }) => [path, size]);
     const { signal } = new AbortController();
-    const replay = (step: number) =>
-      second.session.replay({ id: run.manifest.id, list: second.list, step, onStep: () => undefined, signal });
-    expect(await replay(2)).toMatchObject({ from: 1, rollouts: 4, otherRollouts: [], otherMetrics: [] });
+    const replay = (step: number, source?: RunStore) =>
+      second.session.replay({ id: run.manifest.id, list: second.list, step, onStep: () => undefined, signal, source });
+    // A run that lies elsewhere is only read.
+    expect(await replay(2, await elsewhere(run.manifest.id))).toMatchObject({
+      from: 1,
+      rollouts: 4,
+      otherRollouts: [],
+      otherMetrics: [],
+    });
     const first = await replay(1);
     expect(first).toMatchObject({ from: 0, rollouts: 4, otherRollouts: [], otherMetrics: [] });
     expect(first.metrics).toBeGreaterThan(30);
@@ -160,12 +181,12 @@ describe("three steps, and two and one in a fresh session", () => {
   });
 
   it("go on as a fork like their parent, with other settings otherwise, and from an earlier checkpoint", async () => {
-    const parent = await second.start({ steps: 2, saveSteps: 1, keepCheckpoints: 2 });
+    const parent = await second.start({ steps: 2, saveSteps: 1, keepCheckpoints: 2, evalRows: 3 });
     await parent.done;
     const id = parent.manifest.id;
-    const fork = (title: string, changes: Partial<LabConfig> = {}) =>
-      second.session.fork(id, second.list, { step: 1, title, created: "2024-02-01T00:00:00.000Z", changes });
-    const same = await fork("same");
+    const fork = (title: string, changes: Partial<LabConfig> = {}, source?: RunStore) =>
+      second.session.fork(id, second.list, { step: 1, title, created: "2024-02-01T00:00:00.000Z", changes }, source);
+    const same = await fork("same", { evalSteps: 2 }, await elsewhere(id));
     expect(same).toMatchObject({ resumedAt: 1, manifest: { forkedFrom: { run: id, step: 1 } } });
     await same.done;
     const other = await fork("other", { learningRate: 0.01 });
@@ -180,6 +201,17 @@ describe("three steps, and two and one in a fresh session", () => {
     expect(three[0]).toEqual(one[0]);
     await expect(fork("rank", { loraRank: 8 })).rejects.toThrow(/A fork keeps LoRA rank r of its parent/);
     expect(await store.list("rank-20240201000000")).toEqual([]);
+    await second.session.evaluate(asked(id, 2));
+    const evaluations = await readEvaluations(store, id);
+    expect(evaluations.map(({ report }) => report.step)).toEqual([0, 2]);
+    // The fork ends with the same weights, and was evaluated as it ran.
+    expect(evaluations).toEqual(await readEvaluations(store, same.manifest.id));
+    await second.session.evaluate(asked(id, 1));
+    const [start, middle, end] = await readEvaluations(store, id);
+    expect([start, end]).toEqual(evaluations);
+    expect(middle?.report).toMatchObject({ step: 1, baseline: 0, n: end?.report.n });
+    expect((await openRun(store, id)).manifest().state).toBe("finished");
+    await expect(second.session.evaluate(asked(id, 7))).rejects.toThrow(/no complete checkpoint of step 7/);
     const restored = await second.session.resume(id, second.list, undefined, 1);
     expect(restored.resumedAt).toBe(1);
     await restored.done;

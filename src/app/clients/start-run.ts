@@ -5,6 +5,7 @@ import { LabError, quote } from "../../engine/errors.ts";
 import { needsDifficulty } from "../../engine/runs/difficulty.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
 import type { ReplayReport, Started } from "../../protocol/trainer.ts";
+import { checkpointEvaluationStore } from "../stores/checkpoint-evaluation.ts";
 import { beginRun, isActive, runStore } from "../stores/run.ts";
 import { runTitle } from "../stores/run-title.ts";
 import { sessionStore } from "../stores/session.ts";
@@ -77,13 +78,34 @@ export async function forkRun(run: StoredRun, step: number, changes: Partial<Lab
   await begin(() => lab().trainer.forkRun(run.id, selection(), { step, title, created, changes }));
 }
 
-/** Repeats a logged step of a stored run with the rows that are open; nothing is stored. */
-export function replayStep(
+/** Evaluates held-out rows with a checkpoint of a stored run, until stopped. @throws LabError when it cannot */
+export async function evaluateCheckpoint(run: StoredRun, step: number): Promise<void> {
+  const { id, title } = run;
+  await requireAgreed(run.config, `Run ${quote(title)}`, lab().reward.allow);
+  const stop = new AbortController();
+  const show = (done: number, total: number): void =>
+    checkpointEvaluationStore.setState({
+      now: { runId: id, title, step, done, total, stop: () => stop.abort() },
+    });
+  show(0, 0);
+  try {
+    await lab().trainer.evaluate(id, selection(), step, show, stop.signal);
+    runStore.setState(({ evaluations }) => ({ evaluations: evaluations + 1 }));
+  } catch (thrown) {
+    if (!stop.signal.aborted) throw thrown;
+  } finally {
+    checkpointEvaluationStore.setState({ now: null });
+  }
+}
+
+/** Repeats a logged step of a run with the rows that are open; nothing is stored. */
+export async function replayStep(
   run: StoredRun,
   step: number,
   onStep: (step: number) => void,
   signal: AbortSignal,
 ): Promise<ReplayReport> {
+  await requireAgreed(run.config, `Run ${quote(run.title)}`, lab().reward.allow);
   return lab().trainer.replay(run.id, selection(), step, onStep, signal);
 }
 

@@ -40,6 +40,8 @@ export interface Route {
   readonly view: "step" | "run";
   /** Whether the Train screen explains the phases of the step. */
   readonly explain: boolean;
+  /** Tag of the listed runs; null lists all. */
+  readonly tag: string | null;
   /** Smoothing of curves, 0..0.999. */
   readonly smooth: number;
   /** Steps that charts are zoomed to, "from-to@charts"; null for all. */
@@ -83,6 +85,7 @@ const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
     write: String,
   },
   explain: { fallback: false, read: (value) => (value === "1" ? true : undefined), write: (on) => (on ? "1" : "") },
+  tag: text,
   smooth: {
     fallback: 0.6,
     read: (value) => (Number(value) >= 0 && Number(value) <= 0.999 ? Number(value) : undefined),

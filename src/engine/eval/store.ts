@@ -4,8 +4,8 @@ import type { RunStore } from "../storage/store.ts";
 import { baselineOf, type EvalTerms, evalReport } from "./report.ts";
 
 /**
- * Reports scores against the run's earliest comparable evaluation and stores both. Evaluations at or past `step` are
- * replaced: a resumed run does not have two of one step.
+ * Reports scores against the run's earliest comparable evaluation before `step` and stores both. One of the same step is
+ * replaced; those of later steps stay, since any checkpoint can be evaluated.
  */
 export async function storeEvaluation(
   store: RunStore,
@@ -14,8 +14,10 @@ export async function storeEvaluation(
   rows: readonly RowScores[],
   terms: EvalTerms,
 ): Promise<EvalReport> {
-  const before = (await readEvaluations(store, runId)).filter((stored) => stored.report.step < step);
+  const stored = await readEvaluations(store, runId);
+  const before = stored.filter((other) => other.report.step < step);
+  const after = stored.filter((other) => other.report.step > step);
   const report = evalReport(step, rows, terms, baselineOf(before, rows, terms.maskPolicy));
-  await writeEvaluations(store, runId, [...before, { report, rows }]);
+  await writeEvaluations(store, runId, [...before, { report, rows }, ...after]);
   return report;
 }

@@ -9,7 +9,7 @@ import type { RegionSet } from "../data/region-set.ts";
 import { LabError } from "../errors.ts";
 import { STREAM } from "../gpu/random.ts";
 import { DEFAULT_PROMPTS } from "../rewards/judge/questions/prompts.ts";
-import { completeCheckpoints } from "../runs/checkpoint/checkpoint-folder.ts";
+import { listCheckpoints } from "../runs/checkpoint/checkpoint-folder.ts";
 import { EVAL_DRAWS, EVAL_SEED, EVAL_STREAM } from "../runs/evaluation-draws.ts";
 import { VERSION } from "../runs/manifest.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
@@ -45,7 +45,7 @@ export async function* scaleOutFiles(run: RunFolder, scale: ScaleOut): ExportFil
   const { id, store } = run;
   const manifest = run.manifest();
   const files = await store.list(id);
-  const known = completeCheckpoints(files, id);
+  const known = await listCheckpoints(store, id);
   checkStep(id, known, scale);
   const kept = scale.step === null ? known : [scale.step];
   const folders = kept.map((step) => `${id}/checkpoints/${stepName(step)}/`);

@@ -52,7 +52,8 @@ function inside(files: RunStore, id: string): RunStore {
     read: async (path) => files.read(at(path)),
     readText: async (path) => files.readText(at(path)),
     open: async (path) => files.open(at(path)),
-    size: async (path) => files.size(at(path)),
+    size: async (path) => (path.startsWith(`${id}/`) ? files.size(at(path)) : null),
+    names: async (folder) => (folder === "" ? [id] : files.names(folder === id ? "" : at(folder))),
     list: async (prefix) => (await files.list(prefix === "" || prefix === id ? "" : at(prefix))).map(named),
   };
 }

@@ -65,7 +65,13 @@ export async function forkRun(store: RunStore, parent: string, fork: Fork, to: R
     const checkpoint = checkpointPath(parent, step);
     for (const { path } of await store.list(parent)) {
       const rest = path.slice(parent.length + 1);
-      if (rest === "run.json" || (rest.startsWith("checkpoints/") && !path.startsWith(`${checkpoint}/`))) continue;
+      // Notes are of the parent.
+      if (
+        rest === "run.json" ||
+        rest === "notes.json" ||
+        (rest.startsWith("checkpoints/") && !path.startsWith(`${checkpoint}/`))
+      )
+        continue;
       if (isLaterRollout(rest, step)) continue;
       await to.write(`${id}/${rest}`, await store.read(path));
     }

@@ -3,10 +3,11 @@ import { LabError } from "../errors.ts";
 import { holdRun, type RunLocks } from "../storage/lock.ts";
 import type { RunStore } from "../storage/store.ts";
 import { type Alarm, readAlarms } from "./alarms.ts";
+import { digestRun, listDigests, type RunDigest } from "./digest.ts";
 import { readEvaluations, type StoredEvaluation } from "./evaluations.ts";
-import type { RunManifest } from "./manifest.ts";
+import { type RunNotes, writeNotes } from "./notes.ts";
 import type { GroupRecord, StepMetrics } from "./records.ts";
-import { digestRun, listRuns, openRun, type RunDigest, readEach, runFolder } from "./run-folder.ts";
+import { openRun } from "./run-folder.ts";
 import { readThumbs, type Thumb, type Thumbs, writeThumb } from "./thumbs.ts";
 import { zipRun } from "./zip.ts";
 
@@ -33,6 +34,8 @@ export interface RunLibrary {
   /** Alarms, oldest first; null for a run of a version that stored none. */
   alarms(id: string): Promise<readonly Alarm[] | null>;
   rename(id: string, title: string): Promise<void>;
+  /** Replaces text and tags, as `writeNotes` does. */
+  setNotes(id: string, notes: RunNotes): Promise<RunNotes>;
   /** @throws LabError("storage") while the run is training */
   remove(id: string): Promise<void>;
   /** The run as one zip; browsers keep the pieces of a large Blob on disk. */
@@ -41,14 +44,7 @@ export interface RunLibrary {
 
 export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary {
   return {
-    list: async () => {
-      const listed = await listRuns(store);
-      const manifests = new Map(listed.runs.map((manifest) => [manifest.id, manifest]));
-      const digests = await readEach(store, [...manifests.keys()], (id) =>
-        digestRun(runFolder(store, manifests.get(id) as RunManifest), listed.files.get(id)),
-      );
-      return { runs: digests.values, damaged: [...listed.damaged, ...digests.damaged], ...(await store.usage()) };
-    },
+    list: async () => ({ ...(await listDigests(store)), ...(await store.usage()) }),
     open: async (id) => {
       const run = await openRun(store, id);
       return { run: await digestRun(run), metrics: await run.readMetrics(), groupSteps: await run.groupSteps() };
@@ -61,6 +57,7 @@ export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary
     rename: async (id, title) => {
       await (await openRun(store, id)).update({ title });
     },
+    setNotes: (id, notes) => writeNotes(store, id, notes),
     remove: async (id) => {
       const release = await holdRun(id, locks);
       if (release === null) {

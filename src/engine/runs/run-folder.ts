@@ -1,17 +1,15 @@
 /**
- * A run folder: `run.json`, `forms.json`, `metrics.jsonl`, `phases.jsonl`, `alarms.jsonl`, `eval.jsonl`,
+ * A run folder: `run.json`, `forms.json`, `metrics.jsonl`, `phases.jsonl`, `alarms.jsonl`, `eval.jsonl`, `notes.json`, `thumbs.json`,
  * `rollouts/step-000123.arrow`, `checkpoints/step-000100/`. All views of a finished run read it.
  */
 
 import { inOrder } from "../bytes/in-order.ts";
 import { isRecord, parseJson } from "../bytes/json.ts";
 import { LabError, quote, thrownText } from "../errors.ts";
-import { LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
 import { oneAtATime } from "../storage/one-at-a-time.ts";
-import type { RunStore, StoredFile } from "../storage/store.ts";
+import type { RunStore } from "../storage/store.ts";
 import { beginAlarms, truncateAlarms } from "./alarms.ts";
-import { type BestCheckpoint, bestCheckpoint } from "./checkpoint/best-checkpoint.ts";
-import { completeCheckpoints, removeCheckpointsAfter } from "./checkpoint/checkpoint-folder.ts";
+import { removeCheckpointsAfter } from "./checkpoint/checkpoint-folder.ts";
 import { truncateEvaluations } from "./evaluations.ts";
 import type { RunManifest } from "./manifest.ts";
 import { parseManifest } from "./manifest-schema.ts";
@@ -23,10 +21,6 @@ import { stepFromName, stepName } from "./step-name.ts";
 
 /** Runs read concurrently: most of their time is waiting for the disk. */
 const AT_ONCE = 16;
-/** Number of steps in the mean reward of a list. */
-const RECENT = 10;
-/** Bytes at the end of metrics.jsonl that hold that many lines in most runs. */
-const TAIL = 2 ** 16;
 const FORMAT = "sa2va-lab-run/1";
 
 export interface RunFolder {
@@ -80,25 +74,15 @@ export async function openRun(store: RunStore, id: string): Promise<RunFolder> {
 export interface RunListing {
   readonly runs: readonly RunManifest[];
   readonly damaged: readonly string[];
-  /** Files of each run by its id. */
-  readonly files: ReadonlyMap<string, readonly StoredFile[]>;
 }
 
 /** Manifests of all runs, newest first; folders whose run.json is missing or damaged are named in `damaged`. */
 export async function listRuns(store: RunStore): Promise<RunListing> {
-  const files = new Map<string, StoredFile[]>();
-  for (const file of await store.list("")) {
-    const id = file.path.split("/")[0] as string;
-    // Shared by all runs, not a run itself.
-    if (id.startsWith(".")) continue;
-    const own = files.get(id) ?? [];
-    own.push(file);
-    files.set(id, own);
-  }
-  const ids = [...files.keys()];
+  // A name with a point first is shared by all runs, not a run itself.
+  const ids = (await store.names("")).filter((name) => !name.startsWith("."));
   const { values: runs, damaged } = await readEach(store, ids, (id) => readManifest(store, id));
   runs.sort((a, b) => (a.created < b.created ? 1 : a.created > b.created ? -1 : a.id < b.id ? -1 : 1));
-  return { runs, damaged, files };
+  return { runs, damaged };
 }
 
 /**
@@ -117,7 +101,7 @@ export async function readEach<T>(
     const id = ids[index++] as string;
     if ("value" in done) values.push(done.value);
     else if (!(done.thrown instanceof LabError)) throw done.thrown;
-    else if ((await store.list(id)).length > 0) damaged.push(id);
+    else if ((await store.names(id)).length > 0) damaged.push(id);
   }
   return { values, damaged };
 }
@@ -149,12 +133,9 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
     });
   };
   const groupSteps = async (): Promise<number[]> =>
-    (await store.list(`${id}/rollouts`)).flatMap(({ path }) => {
-      const step = path.endsWith(".arrow")
-        ? stepFromName(path.slice(`${id}/rollouts/`.length, -".arrow".length))
-        : null;
-      return step === null ? [] : [step];
-    });
+    (await store.names(`${id}/rollouts`))
+      .flatMap((name) => (name.endsWith(".arrow") ? (stepFromName(name.slice(0, -".arrow".length)) ?? []) : []))
+      .sort((a, b) => a - b);
   const readGroups = async (step: number): Promise<readonly GroupRecord[]> =>
     groupsFromArrow(await store.read(rolloutPath(step)), rolloutPath(step));
 
@@ -194,78 +175,6 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
       await truncateAlarms(store, id, step);
     },
   };
-}
-
-/** Mean reward by loop; absent for a loop that did not run. */
-export type LoopRewards = Readonly<Partial<Record<LoopId, number>>>;
-
-/** Summary of a run for lists, without reading its rollouts. */
-export interface RunDigest {
-  readonly manifest: RunManifest;
-  /** Last step with metrics. */
-  readonly steps: number;
-  /** Mean reward of each loop over the last ten steps; absent when the loop did not run. */
-  readonly rewards: LoopRewards;
-  readonly checkpoints: readonly number[];
-  /** The best of them by the selection rows, see best-checkpoint.ts; null if none was evaluated. */
-  readonly best: BestCheckpoint | null;
-  /** Bytes of the folder. */
-  readonly bytes: number;
-}
-
-/**
- * Digest of an open run, from the end of its metrics and from its evaluations.
- * @param files its files, if already known
- */
-export async function digestRun(run: RunFolder, files?: readonly StoredFile[]): Promise<RunDigest> {
-  const stored = files ?? (await run.store.list(run.id));
-  const metrics = await lastMetrics(run, stored);
-  const rewards: Partial<Record<LoopId, number>> = {};
-  for (const loop of LOOP_IDS) {
-    const recent = metrics.slice(-RECENT).flatMap((row) => {
-      const reward = row[`loop${loop}/reward`];
-      return reward === undefined || Number.isNaN(reward) ? [] : [reward];
-    });
-    if (recent.length > 0) rewards[loop] = recent.reduce((sum, reward) => sum + reward, 0) / recent.length;
-  }
-  const checkpoints = completeCheckpoints(stored, run.id);
-  return {
-    manifest: run.manifest(),
-    steps: metrics.at(-1)?.step ?? 0,
-    rewards,
-    checkpoints,
-    best: checkpoints.length === 0 ? null : await bestOrNone(run, checkpoints),
-    bytes: stored.reduce((sum, file) => sum + file.size, 0),
-  };
-}
-
-/** The last lines of metrics.jsonl. @throws LabError("bad-input") naming a line that is damaged */
-async function lastMetrics(run: RunFolder, files: readonly StoredFile[]): Promise<StepMetrics[]> {
-  const path = `${run.id}/metrics.jsonl`;
-  if (!files.some((file) => file.path === path)) return [];
-  const source = await run.store.open(path);
-  for (let length = TAIL; ; length *= 4) {
-    const start = Math.max(0, source.size - length);
-    const lines = new TextDecoder().decode(await source.read(start, source.size)).split("\n");
-    // The text after the last line break is empty, or a line truncated by a crash; the first line may start earlier.
-    lines.pop();
-    if (start > 0) lines.shift();
-    if (start > 0 && lines.length < RECENT) continue;
-    const from = Math.max(0, lines.length - RECENT);
-    return lines
-      .slice(from)
-      .map((line, n) => parseMetricsLine(line, `${path}, line ${lines.length - from - n} from its end,`));
-  }
-}
-
-/** Damaged evaluations are reported in their own view; they do not hide the run. */
-async function bestOrNone(run: RunFolder, steps: readonly number[]): Promise<BestCheckpoint | null> {
-  try {
-    return await bestCheckpoint(run.store, run.id, run.manifest().config.loops, steps);
-  } catch (thrown) {
-    if (thrown instanceof LabError && thrown.code === "bad-input") return null;
-    throw thrown;
-  }
 }
 
 function manifestPath(id: string): string {

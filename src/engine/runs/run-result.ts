@@ -47,7 +47,9 @@ export function rowPairs(first: readonly RowScores[], last: readonly RowScores[]
 }
 
 /** Numbers of rows that became better, became worse, or stayed the same. */
-export function countChanges(pairs: readonly RowPair[]): Pick<ScoreResult, "better" | "worse" | "same"> {
+export function countChanges(
+  pairs: readonly Pick<RowPair, "change">[],
+): Pick<ScoreResult, "better" | "worse" | "same"> {
   const better = pairs.filter(({ change }) => change > TIE).length;
   const worse = pairs.filter(({ change }) => change < -TIE).length;
   return { better, worse, same: pairs.length - better - worse };

@@ -1,23 +1,14 @@
 /** Repeats one logged step of a run from its seeds and the checkpoint before it, and compares the result with the log. */
 import { LabError } from "../errors.ts";
-import { withFormTable } from "../gpu/forms/active.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
-import { tf } from "../gpu/tf.ts";
-import { disposeState } from "../rl/optim/training-state.ts";
-import { captionerOf } from "../rl/run/captioner.ts";
-import { keptAdapter } from "../rl/run/kept-adapters.ts";
-import { runOrder } from "../rl/run/prepare-run.ts";
-import { checkedRows, checkSameRun, describeData } from "../rl/run/run-facts.ts";
+import type { TrainerEvent } from "../rl/run/events.ts";
 import type { LoadedModel, SessionDeps } from "../rl/run/session-types.ts";
-import { loraSettings, resumeState, startState } from "../rl/run/start-run.ts";
-import { Trainer } from "../rl/run/trainer.ts";
-import { usableCheckpoint } from "../rl/run/usable-checkpoint.ts";
-import { keptDifficulty } from "../runs/difficulty.ts";
 import type { GroupRecord, StepMetrics } from "../runs/records.ts";
 import { createRun, openRun } from "../runs/run-folder.ts";
-import { type RowList, runRows } from "../runs/run-rows.ts";
+import type { RowList } from "../runs/run-rows.ts";
 import { memoryStore } from "../storage/memory-store.ts";
-import { formsOf, keptTable } from "../tuning/table.ts";
+import type { RunStore } from "../storage/store.ts";
+import { withStoredTrainer } from "./stored-trainer.ts";
 
 export interface ReplayAsked {
   readonly id: string;
@@ -26,6 +17,8 @@ export interface ReplayAsked {
   readonly step: number;
   readonly onStep: (step: number) => void;
   readonly signal: AbortSignal;
+  /** Where the run lies, if not in the store of the session. */
+  readonly source?: RunStore | undefined;
 }
 
 export interface ReplayReport {
@@ -55,64 +48,30 @@ export async function replayStep(
   device: EngineDevice,
   asked: ReplayAsked,
 ): Promise<ReplayReport> {
-  const { id, list, step, signal } = asked;
-  const { model, hash } = loaded;
-  const run = await openRun(deps.store, id);
+  const { id, list, step, signal, source = deps.store } = asked;
+  const run = await openRun(source, id);
   const manifest = run.manifest();
-  const { config, startAdapter, captioner } = manifest;
   const logged = (await run.readMetrics()).find((row) => row.step === step);
   if (logged === undefined) {
     throw new LabError("bad-input", `Run "${manifest.title}" has no metrics of step ${step}`, { subject: id });
   }
-  const selected = runRows(list, config);
-  checkSameRun(manifest, hash, await describeData(list, selected));
-  const table = await keptTable(deps.store, id);
-  await deps.scorer.begin(config);
-  const start = await keptAdapter(deps.store, id, "start", model, startAdapter);
-  const kept = await keptAdapter(deps.store, id, "captioner", model, captioner);
-  const found = await usableCheckpoint(deps.store, id, step - 1);
-  const state = found === null ? startState(model, config, start) : resumeState(model, config, found.checkpoint, start);
   const copy = await createRun(memoryStore(), manifest);
-  const other = kept === undefined ? undefined : captionerOf(model, kept, config);
   let held: LabError | undefined;
-  const trainer = new Trainer({
-    model,
-    config,
-    state,
-    captioner: other?.weights,
-    rows: checkedRows(deps.rows, list),
-    trainRows: selected.train,
-    order: runOrder(list, selected, config, await keptDifficulty(deps.store, id)),
-    evaluated: { report: [], selection: [] },
-    scorer: deps.scorer,
-    run: copy,
-    doneSteps: found?.step ?? 0,
-    lora: loraSettings(model, config),
-    now: deps.now,
-    emit: (event) => {
-      if (event.type === "held") {
-        // A replay does not wait for an answer: what holds a run ends it.
-        held = new LabError(event.error.code, event.error.message);
-        trainer.control.stop();
-      }
-      if (event.type !== "step") return;
-      asked.onStep(event.step);
-      if (event.step === step) trainer.control.stop();
-    },
-    checkDevice: () => device.checkAll(),
-    whyFull: () => device.whyFull(),
-    whyLost: () => device.whyLost(),
+  const emit = (event: TrainerEvent, stop: () => void): void => {
+    if (event.type === "held") {
+      // A replay does not wait for an answer: what holds a run ends it.
+      held = new LabError(event.error.code, event.error.message);
+      stop();
+    }
+    if (event.type !== "step") return;
+    asked.onStep(event.step);
+    if (event.step === step) stop();
+  };
+  const work = { run, list, upTo: step - 1, evaluates: false, target: copy, emit, signal };
+  const from = await withStoredTrainer(deps, loaded, device, work, async (trainer, began) => {
+    await trainer.run();
+    return began;
   });
-  const stop = (): void => trainer.control.stop();
-  signal.addEventListener("abort", stop);
-  try {
-    if (signal.aborted) stop();
-    await withFormTable(table === undefined ? new Map() : formsOf(table), () => trainer.run());
-  } finally {
-    signal.removeEventListener("abort", stop);
-    disposeState(state);
-    if (other !== undefined) tf.dispose(other.tensors);
-  }
   if (held !== undefined) throw held;
   const repeated = (await copy.readMetrics()).find((row) => row.step === step);
   if (repeated === undefined) throw new LabError("cancelled", `The replay of step ${step} was stopped`);
@@ -120,7 +79,7 @@ export async function replayStep(
     (await of.groupSteps()).includes(step) ? of.readGroups(step) : [];
   return {
     step,
-    from: found?.step ?? 0,
+    from,
     ...compareMetrics(logged, repeated),
     ...compareRollouts(await groups(run), await groups(copy)),
   };

@@ -10,6 +10,7 @@ const SENTENCES = {
   model: "A model is loading; wait for it or stop it",
   adapter: "An adapter is being read; it takes seconds",
   replay: "A step is being replayed; wait for it or stop it",
+  evaluation: "A checkpoint is being evaluated; wait for it or stop it",
   merge: "A checkpoint is being merged; wait for it",
 } as const;
 

@@ -22,8 +22,10 @@ import type { Fork } from "../runs/fork.ts";
 import { type RunManifest, VERSION } from "../runs/manifest.ts";
 import type { LoopId } from "../runs/records.ts";
 import type { RowList } from "../runs/run-rows.ts";
+import type { RunStore } from "../storage/store.ts";
 import type { TuningTable } from "../tuning/table.ts";
 import { DeviceRate } from "./device-rate.ts";
+import { type CheckpointAsked, evaluateCheckpoint } from "./evaluate-checkpoint.ts";
 import { KernelForms } from "./kernel-forms.ts";
 import { launchRun, type RunHost } from "./launch-run.ts";
 import { memoryReport, type SystemReport } from "./memory-report.ts";
@@ -38,6 +40,8 @@ export type { SessionDeps, StartedRun } from "../rl/run/session-types.ts";
 
 /** Commands to the current run. */
 export type RunControl = "pause" | "play" | "step" | "phase" | "stop";
+
+type OpenOptions = Omit<OpenModelOptions, "cache" | "beforeWeights">;
 
 /** What an opened adapter is for. */
 export type AdapterRole = "start" | "captioner";
@@ -87,20 +91,13 @@ export class Session {
    * Loads a model and replaces the current one.
    * @throws LabError; an invalid folder keeps the current model, a file that fails while it is read leaves no model
    */
-  async openModel(
-    folder: ByteFolder,
-    name: string,
-    options: Omit<OpenModelOptions, "cache" | "beforeWeights"> = {},
-  ): Promise<OpenedModel> {
+  async openModel(folder: ByteFolder, name: string, options: OpenOptions = {}): Promise<OpenedModel> {
     const cache = this.#deps.models;
     return this.#replaceModel((beforeWeights) => openModelFolder(folder, name, { ...options, cache, beforeWeights }));
   }
 
   /** Loads a stored conversion and replaces the current model. @param id of `ModelCache.list` */
-  async openStored(
-    id: string,
-    options: Omit<OpenModelOptions, "cache" | "choice" | "beforeWeights"> = {},
-  ): Promise<OpenedModel> {
+  async openStored(id: string, options: Omit<OpenOptions, "choice"> = {}): Promise<OpenedModel> {
     const { models } = this.#deps;
     if (models === undefined) throw new LabError("storage", "Models cannot be stored here");
     return this.#replaceModel((beforeWeights) => openCachedModel(models, id, { ...options, beforeWeights }));
@@ -138,9 +135,8 @@ export class Session {
    */
   async openAdapter(folder: ByteFolder, name: string, role: AdapterRole = "start"): Promise<StartAdapter> {
     return this.whileIdle("adapter", async () => {
-      const { model } = this.#loaded();
-      const target = { language: model.config.language, base: model.base };
-      const adapter = await readStartAdapter(folder, target, name);
+      const { config, base } = this.#loaded().model;
+      const adapter = await readStartAdapter(folder, { language: config.language, base }, name);
       this.#adapters = { ...this.#adapters, [role]: adapter };
       return adapter;
     });
@@ -228,15 +224,21 @@ export class Session {
 
   /**
    * Continues a copy of a stored run from one of its checkpoints; the parent stays as it is.
+   * @param source where the parent lies, if not in the store of the session
    * @throws LabError like `start`, or naming a setting that a fork keeps; nothing is left of a fork that cannot start
    */
-  async fork(parent: string, list: RowList, asked: Omit<Fork, "id">): Promise<StartedRun> {
-    return this.#claimRun(() => prepareFork(this.#deps, this.#loaded(), parent, list, asked));
+  async fork(parent: string, list: RowList, asked: Omit<Fork, "id">, source?: RunStore): Promise<StartedRun> {
+    return this.#claimRun(() => prepareFork(this.#deps, this.#loaded(), parent, list, asked, source));
   }
 
   /** Repeats a logged step and compares it with the log, see replay.ts; nothing is stored. @throws LabError like `start` */
   async replay(asked: ReplayAsked): Promise<ReplayReport> {
     return this.whileIdle("replay", () => replayStep(this.#deps, this.#loaded(), this.#device, asked));
+  }
+
+  /** Evaluates held-out rows with a checkpoint of a stored run, see evaluate-checkpoint.ts. @throws LabError like `start` */
+  async evaluate(asked: CheckpointAsked): Promise<void> {
+    return this.whileIdle("evaluation", () => evaluateCheckpoint(this.#deps, this.#loaded(), this.#device, asked));
   }
 
   /** Claims the session synchronously, and keeps it until the run has ended or failed to start. */
@@ -337,8 +339,7 @@ export class Session {
     this.#rate.forget();
     this.#device.close();
     this.#device = await this.#deps.reopen();
-    const { model } = await reload();
-    this.#model = { model, hash, reload };
+    this.#model = { model: (await reload()).model, hash, reload };
     return this.#model;
   }
 

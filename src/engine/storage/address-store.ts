@@ -7,7 +7,7 @@ import { isRecord } from "../bytes/json.ts";
 import { folderOf, memorySource } from "../bytes/memory.ts";
 import { LabError } from "../errors.ts";
 import { folderStore } from "./folder-store.ts";
-import { comparePaths, isBelow, missingFile, type RunStore, type StoredFile } from "./store.ts";
+import { comparePaths, isBelow, missingFile, namesIn, type RunStore, type StoredFile } from "./store.ts";
 
 /** Bytes before the known end of a growing file that are read again, to notice a file that was rewritten. */
 const OVERLAP = 256;
@@ -79,13 +79,24 @@ export async function addressStore(
   const manifest = await json("run.json");
   const runId = isRecord(manifest) ? manifest.id : undefined;
   if (typeof runId !== "string" || !/^[A-Za-z0-9][A-Za-z0-9-]*$/.test(runId)) throw refused(baseUrl, "shows no run");
-  const listed = async (): Promise<StoredFile[]> => {
+  const list = async (): Promise<StoredFile[]> => {
     const files = await json("files.json");
     if (!Array.isArray(files)) throw refused(baseUrl, "has a files.json that is no list");
     return files.filter(isFile).map(({ path, size }) => ({ path: `${runId}/${path}`, size }));
   };
+  let listing: Promise<StoredFile[]> | null = null;
+  /** Asked again after each read of a file: one look at a run asks for names and sizes of many. */
+  const listed = (): Promise<StoredFile[]> => {
+    const asked = listing ?? list();
+    listing = asked;
+    asked.catch(() => {
+      listing = null;
+    });
+    return asked;
+  };
   const read = async (path: string): Promise<Uint8Array<ArrayBuffer>> => {
     if (!path.startsWith(`${runId}/`)) throw missingFile(path);
+    listing = null;
     const name = path
       .slice(runId.length + 1)
       .split("/")
@@ -104,6 +115,11 @@ export async function addressStore(
     open: async (path) => memorySource(path, await read(path)),
     size: async (path) => (await listed()).find((file) => file.path === path)?.size ?? null,
     list: async (prefix) => (await listed()).filter(({ path }) => isBelow(path, prefix)).sort(comparePaths),
+    names: async (folder) =>
+      namesIn(
+        (await listed()).map(({ path }) => path),
+        folder,
+      ),
   };
   return { store, runIds: [runId] };
 }

@@ -1,7 +1,7 @@
 /** Read-only runs in a folder: the recorded run served with the page, or an exported run. */
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
-import { comparePaths, isBelow, missingFile, type RunStore } from "./store.ts";
+import { comparePaths, isBelow, missingFile, namesIn, type RunStore } from "./store.ts";
 
 /** @param folder paths as in a store: `<run>/run.json`, `<run>/metrics.jsonl`, … */
 export function folderStore(folder: ByteFolder): RunStore {
@@ -30,6 +30,7 @@ export function folderStore(folder: ByteFolder): RunStore {
         .filter((path) => isBelow(path, prefix))
         .map((path) => ({ path, size: source(path).size }))
         .sort(comparePaths),
+    names: async (of) => namesIn(folder.paths, of),
     usage: async () => ({ usage: 0, quota: 0 }),
   };
 }

@@ -4,6 +4,7 @@ import {
   contentBytes,
   isBelow,
   missingFile,
+  namesIn,
   pathParts,
   quotaError,
   type RunStore,
@@ -47,6 +48,7 @@ export function memoryStore(options: { readonly quota?: number } = {}): RunStore
       for (const [path, bytes] of files) if (isBelow(path, prefix)) found.push({ path, size: bytes.length });
       return found.sort(comparePaths);
     },
+    names: async (folder) => namesIn(files.keys(), folder),
     remove: async (prefix) => {
       pathParts(prefix);
       for (const path of [...files.keys()]) if (isBelow(path, prefix)) files.delete(path);

@@ -132,6 +132,11 @@ export function opfsStore(root: FileSystemDirectoryHandle, storage: StorageEstim
       if (start !== null) await collect(start, prefix, found);
       return found.sort(comparePaths);
     },
+    names: async (path) => {
+      const at = await folder(path === "" ? [] : pathParts(path), false);
+      const entries = at === null ? [] : await entriesOf(at);
+      return entries.map(({ part }) => part).sort();
+    },
     remove: async (prefix) => {
       const at = await place(prefix, false);
       if (at === null) return;
@@ -243,25 +248,33 @@ function writeAll(handle: FileSystemSyncAccessHandle, bytes: Uint8Array, at: num
 
 /** Adds the files below a folder; files that another worker removes meanwhile are left out. */
 async function collect(folder: FileSystemDirectoryHandle, prefix: string, found: StoredFile[]): Promise<void> {
-  const entries: [string, FileSystemHandle][] = [];
-  const listed = folder.entries();
-  for (;;) {
-    const next = await optional(listed.next());
-    if (next === null || next.done === true) break;
-    entries.push(next.value);
-  }
-  const add = async ([name, handle]: [string, FileSystemHandle]): Promise<void> => {
-    if (name.endsWith(NEW) || name.endsWith(READY)) return;
-    const part = decodedName(name);
-    // Not a name that this store writes.
-    if (part === null) return;
+  const entries = await entriesOf(folder);
+  const add = async ({ part, handle }: Entry): Promise<void> => {
     const path = prefix === "" ? part : `${prefix}/${part}`;
     if (handle.kind === "directory") return collect(handle as FileSystemDirectoryHandle, path, found);
     const size = await sizeOf(handle as FileSystemFileHandle);
     if (size !== null) found.push({ path, size });
   };
-  for await (const done of inOrder(entries.length, AT_ONCE, (at) => add(entries[at] as [string, FileSystemHandle]))) {
+  for await (const done of inOrder(entries.length, AT_ONCE, (at) => add(entries[at] as Entry))) {
     if ("thrown" in done) throw done.thrown;
+  }
+}
+
+interface Entry {
+  readonly part: string;
+  readonly handle: FileSystemHandle;
+}
+
+/** What is directly in a folder, by names that this store writes; second files of a replacement are left out. */
+async function entriesOf(folder: FileSystemDirectoryHandle): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  const listed = folder.entries();
+  for (;;) {
+    const next = await optional(listed.next());
+    if (next === null || next.done === true) return entries;
+    const [name, handle] = next.value;
+    const part = name.endsWith(NEW) || name.endsWith(READY) ? null : decodedName(name);
+    if (part !== null) entries.push({ part, handle });
   }
 }
 

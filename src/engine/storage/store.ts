@@ -33,6 +33,8 @@ export interface RunStore {
   size(path: string): Promise<number | null>;
   /** The file of that path or all files below that folder ("" for everything), sorted by path. */
   list(prefix: string): Promise<readonly StoredFile[]>;
+  /** Names of the files and folders directly in a folder ("" for the top), sorted; no file is asked for its size. */
+  names(folder: string): Promise<readonly string[]>;
   /** Removes the file, or the folder with its content; does nothing if it does not exist. "" is refused. */
   remove(prefix: string): Promise<void>;
   usage(): Promise<StoreUsage>;
@@ -65,6 +67,16 @@ export function pathParts(path: string): readonly string[] {
 /** Whether `path` is `prefix` itself or lies below it. */
 export function isBelow(path: string, prefix: string): boolean {
   return prefix === "" || path === prefix || path.startsWith(`${prefix}/`);
+}
+
+/** Names directly in a folder among the paths of files, sorted. */
+export function namesIn(paths: Iterable<string>, folder: string): string[] {
+  const names = new Set<string>();
+  for (const path of paths) {
+    if (folder === "") names.add(path.split("/")[0] as string);
+    else if (path.startsWith(`${folder}/`)) names.add(path.slice(folder.length + 1).split("/")[0] as string);
+  }
+  return [...names].sort();
 }
 
 export function comparePaths(a: StoredFile, b: StoredFile): number {

@@ -1,16 +1,18 @@
 /** Several runs as one source of curves, and what differs between them. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { findSeries } from "../../../src/app/components/charts/chart-spec.ts";
 import { otherMetrics } from "../../../src/app/components/charts/chosen-metrics.ts";
 import { joinedName, joinSources } from "../../../src/app/components/charts/joined-source.ts";
 import { chosenChart, compareCharts, shownMetrics } from "../../../src/app/screens/runs/compare/compare-specs.ts";
 import { differenceRows, heldOutRows } from "../../../src/app/screens/runs/compare/difference-rows.ts";
+import { findDraw, searchOrder } from "../../../src/app/screens/runs/compare/find-draw.ts";
 import { MetricStore } from "../../../src/app/stores/metrics.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { EVAL_METRICS, type StoredEvaluation } from "../../../src/engine/runs/evaluations.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 import { evaluation, olderEvaluation } from "../runs/sample-evaluations.ts";
+import { group } from "../runs/sample-run.ts";
 
 function storeOf(rows: readonly (readonly [step: number, metrics: Readonly<Record<string, number>>])[]): MetricStore {
   const store = new MetricStore();
@@ -157,4 +159,26 @@ describe("differences of runs", () => {
     const older = { evaluations: [olderEvaluation(4, 0.25)], best: { step: 4, selection: null } };
     expect(heldOutRows([older, older]).at(-1)?.values[0]).toBe("step 4, by the rows above (older version)");
   });
+});
+
+test("a draw of the same row is looked for from the nearest step, or on one side of a step", async () => {
+  expect(searchOrder([1, 3, 5, 9], 5, "nearest")).toEqual([5, 3, 1, 9]);
+  expect(searchOrder([1, 3, 5, 9], 5, "earlier")).toEqual([3, 1]);
+  expect(searchOrder([1, 3, 5, 9], 5, "later")).toEqual([9]);
+  const read: number[] = [];
+  const find = (order: readonly number[], stop = new AbortController()) =>
+    findDraw(
+      order,
+      { loop: 1, rowId: "a/b.arrow#4" },
+      async (step) => {
+        read.push(step);
+        if (step === 9) stop.abort();
+        return step === 3 ? [group(3, 2, 4), group(3, 1, 2), group(3, 1, 4)] : [];
+      },
+      stop.signal,
+    );
+  expect((await find([5, 3, 1]))?.rollouts[0]?.id).toBe("3-1-4-0");
+  expect(await find([5, 9, 3])).toBeNull();
+  // The third step is not read: the search was stopped meanwhile.
+  expect(read).toEqual([5, 3, 5, 9]);
 });

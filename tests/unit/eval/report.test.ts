@@ -75,7 +75,7 @@ describe("an evaluation", () => {
 });
 
 describe("stored evaluations", () => {
-  it("compare with the first of the run and replace those a resumed run repeats", async () => {
+  it("compare with the first of the run, replace one of the same step and keep those of later steps", async () => {
     const store = memoryStore();
     expect((await storeEvaluation(store, "r", 0, reported(0.1), TERMS)).difference).toBeNull();
     await storeEvaluation(store, "r", 10, reported(0.2), TERMS);
@@ -86,7 +86,7 @@ describe("stored evaluations", () => {
       0,
       expect.closeTo(0.3, 12),
     ]);
-    expect((await readEvaluations(store, "r")).map((stored) => stored.report.step)).toEqual([0, 10]);
+    expect((await readEvaluations(store, "r")).map((stored) => stored.report.step)).toEqual([0, 10, 20]);
   });
 
   it("are not compared with those of an older version, which had other rows and another loop 2", async () => {

@@ -1,9 +1,15 @@
 import { unzipSync } from "fflate";
 import { expect, test } from "vitest";
+import { folderOf, memorySource } from "../../../src/engine/bytes/memory.ts";
+import { runReport } from "../../../src/engine/export/report/run-report.ts";
+import { writeEvaluations } from "../../../src/engine/runs/evaluations.ts";
 import { runLibrary } from "../../../src/engine/runs/library.ts";
+import { NO_NOTES } from "../../../src/engine/runs/notes.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
+import { folderStore } from "../../../src/engine/storage/folder-store.ts";
 import { heldRuns, holdRun, type RunLocks } from "../../../src/engine/storage/lock.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { evaluation } from "./sample-evaluations.ts";
 import { group, manifest } from "./sample-run.ts";
 
 /** Locks of one origin, as LockManager hands them out with ifAvailable. */
@@ -103,18 +109,19 @@ test("a run that is deleted while all are listed is neither listed nor damaged",
   expect(damaged).toEqual([]);
 });
 
-test("a list of many runs reads each manifest once and the end of its metrics, and lists the store once", async () => {
+test("a list reads ends of metrics, and the second one of unchanged runs reads only manifests, whatever the runs hold", async () => {
   const store = memoryStore();
   const line = { "loop1/reward": 0.25, note: 1 };
   for (let n = 0; n < 40; n++) {
-    const run = await createRun(store, manifest(`run-${n}`));
+    await createRun(store, manifest(`run-${n}`));
     const lines = Array.from({ length: 3000 }, (_, at) =>
       JSON.stringify({ step: at + 1, ...line, "loop2/reward": at }),
     );
     await store.append(`run-${n}/metrics.jsonl`, `${lines.join("\n")}\n`);
     await store.write(`run-${n}/checkpoints/step-000100/complete.json`, "{}");
-    expect(run.id).toBe(`run-${n}`);
+    for (let step = 1; step <= 20; step++) await store.write(`run-${n}/rollouts/step-00000${step}.arrow`, "");
   }
+  await writeEvaluations(store, "run-7", [evaluation(100, 0.5)]);
   const asked: string[] = [];
   let [bytes, together, most] = [0, 0, 0];
   const note = async <T>(what: string, read: Promise<T>): Promise<T> => {
@@ -127,8 +134,9 @@ test("a list of many runs reads each manifest once and the end of its metrics, a
   const counted = {
     ...store,
     list: (prefix: string) => note("list", store.list(prefix)),
+    names: (folder: string) => note("names", store.names(folder)),
     size: (path: string) => note("size", store.size(path)),
-    readText: (path: string) => note("text", store.readText(path)),
+    readText: (path: string) => note(path.endsWith("run.json") ? "manifest" : "text", store.readText(path)),
     open: async (path: string) => {
       const source = await note("open", store.open(path));
       const read = (start: number, end: number) => {
@@ -138,13 +146,60 @@ test("a list of many runs reads each manifest once and the end of its metrics, a
       return { ...source, read };
     },
   };
-  const { runs } = await runLibrary(counted).list();
+  const counts = () => {
+    const count = (what: string): number => asked.filter((one) => one === what).length;
+    const found = ["manifest", "text", "open", "list", "names", "size"].map(count);
+    asked.length = 0;
+    return found;
+  };
+  const library = runLibrary(counted);
+  const { runs } = await library.list();
   expect(runs).toHaveLength(40);
   expect(runs[0]).toMatchObject({ steps: 3000, rewards: { 1: 0.25, 2: 2994.5 }, checkpoints: [100] });
-  const times = (what: string): number => asked.filter((one) => one === what).length;
-  expect([times("list"), times("text"), times("open")]).toEqual([1, 40, 40]);
-  // Whether there are evaluations is asked where there is a checkpoint to choose.
-  expect(times("size")).toBeLessThanOrEqual(40);
+  const scored = runs.find((run) => run.manifest.id === "run-7");
+  expect(scored).toMatchObject({ evaluated: [100], best: { step: 100 } });
+  // Each manifest once and the end of its metrics; sizes of what a run holds are asked once.
+  expect(counts()).toEqual([40, 1, 40, 40, 81, 40 + 1 + 40 + 2]);
   expect(bytes).toBe(40 * 2 ** 16);
   expect(most).toBeGreaterThan(8);
+
+  // Again: only whether metrics, evaluations and checkpoints are as they were.
+  expect(await library.list()).toEqual({ ...(await runLibrary(store).list()), runs });
+  expect(counts()).toEqual([40, 1, 0, 0, 81, 40 + 1 + 40 + 1]);
+  await (await openRun(store, "run-3")).appendStep(3001, { "loop1/reward": 1 });
+  await store.remove("run-5");
+  const changed = await library.list();
+  expect(changed.runs.find((run) => run.manifest.id === "run-3")?.steps).toBe(3001);
+  expect(changed.runs).toHaveLength(39);
+  expect(counts().slice(1, 4)).toEqual([1, 1, 1]);
+
+  // What is remembered can be damaged: it is computed again.
+  await store.write(".digests.json", '{"version":1,"runs":{"run-7":{}}}');
+  expect((await library.list()).runs).toEqual(changed.runs);
+  expect(counts().slice(2, 4)).toEqual([39, 39]);
+});
+
+test("notes and tags go with a run through its export, and unknown keys of their file stay", async () => {
+  const store = memoryStore();
+  const library = runLibrary(store);
+  await createRun(store, manifest());
+  const notesOf = async () => (await library.list()).runs[0]?.notes;
+  expect(await notesOf()).toEqual(NO_NOTES);
+  await store.write("brave-otter/notes.json", '{"tags": ["old"], "stars": 4}');
+  expect(await notesOf()).toEqual({ text: "", tags: ["old"] });
+  await library.setNotes("brave-otter", { text: " best so far\n", tags: ["good, masks", " good ", ""] });
+  expect(await notesOf()).toEqual({ text: "best so far", tags: ["good", "masks"] });
+  expect(JSON.parse(await store.readText("brave-otter/notes.json"))).toMatchObject({ stars: 4 });
+  const html = await runReport(await openRun(store, "brave-otter"), null);
+  expect(html).toContain("best so far");
+  expect(html).toContain("good, masks");
+  const zip = unzipSync(new Uint8Array(await (await library.zip("brave-otter")).arrayBuffer()));
+  const folder = folderOf(new Map(Object.entries(zip).map(([path, file]) => [path, memorySource(path, file)])));
+  const imported = runLibrary(folderStore(folder));
+  expect((await imported.open("brave-otter")).run.notes.tags).toEqual(["good", "masks"]);
+  await expect(imported.setNotes("brave-otter", NO_NOTES)).rejects.toThrow(/cannot be changed/);
+  // Damaged notes are named when they are edited; the run stays in the list.
+  await store.write("brave-otter/notes.json", '{"tags": 5}');
+  expect(await notesOf()).toEqual(NO_NOTES);
+  await expect(library.setNotes("brave-otter", NO_NOTES)).rejects.toThrow(/notes\.json.*tags/);
 });

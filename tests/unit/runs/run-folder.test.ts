@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { digestRun } from "../../../src/engine/runs/digest.ts";
 import { appendPhases, readPhases } from "../../../src/engine/runs/phase-lines.ts";
-import { createRun, digestRun, listRuns, openRun } from "../../../src/engine/runs/run-folder.ts";
+import { createRun, listRuns, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { cost, group, manifest } from "./sample-run.ts";
 

@@ -55,6 +55,9 @@ describe.each(STORES)("%s", (_, make) => {
     expect((await store.list("run")).map((file) => file.path)).toEqual(["run/a", "run/x", "run/é b/y~"]);
     expect(await store.list("run/x")).toEqual([{ path: "run/x", size: 5 }]);
     expect(await store.list("nothing")).toEqual([]);
+    expect(await store.names("")).toEqual(["run", "run-2", "run.json"]);
+    expect(await store.names("run")).toEqual(["a", "x", "é b"]);
+    expect(await store.names("nothing")).toEqual([]);
     await store.remove("run");
     await store.remove("run");
     await store.remove("nothing/there");

@@ -9,7 +9,7 @@ import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { useViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
-import { Segmented } from "../../components/ui/controls.tsx";
+import { Segmented, Select } from "../../components/ui/controls.tsx";
 import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
 import { useEvaluations } from "../../components/use-evaluations.ts";
@@ -101,7 +101,7 @@ function EvaluateNow(): ReactNode {
   );
 }
 
-/** The selected evaluation: the newest or that of the best checkpoint. */
+/** The evaluation of the step in the address, else the newest. */
 function Evaluated(props: {
   readonly runId: string;
   readonly run: RunManifest | null;
@@ -110,9 +110,8 @@ function Evaluated(props: {
   readonly best: BestCheckpoint | null;
 }): ReactNode {
   const { runId, run, list, last, best } = props;
-  const [wanted, setWanted] = useState<"newest" | "best">("newest");
-  const ofBest = list.find(({ report }) => report.step === best?.step);
-  const shown = wanted === "best" && ofBest !== undefined ? ofBest : last;
+  const wanted = useRoute((route) => route.step);
+  const shown = list.find(({ report }) => report.step === wanted) ?? last;
   const { step, n } = shown.report;
   return (
     <>
@@ -121,15 +120,16 @@ function Evaluated(props: {
         <span className="muted large" data-testid="eval-where">
           {n} {shown.report.selection === undefined ? "held-out" : "report"} rows, after {step} steps
         </span>
-        {ofBest !== undefined && ofBest !== last && (
-          <Segmented
-            label="Evaluation"
-            options={[
-              { value: "newest", label: `Newest, step ${last.report.step}` },
-              { value: "best", label: `Best checkpoint, step ${ofBest.report.step}` },
-            ]}
-            value={wanted}
-            onChange={setWanted}
+        {list.length > 1 && (
+          <Select
+            label="Evaluated step"
+            testId="eval-step"
+            options={[...list].reverse().map(({ report }) => ({
+              value: String(report.step),
+              label: `Step ${report.step}${report === last.report ? ", newest" : ""}${report.step === best?.step ? ", best checkpoint" : ""}`,
+            }))}
+            value={String(step)}
+            onChange={(value) => navigate({ step: Number(value) })}
           />
         )}
       </header>

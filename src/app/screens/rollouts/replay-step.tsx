@@ -23,13 +23,9 @@ export function ReplayStep({ run, step }: { readonly run: ViewedRun; readonly st
   const [state, setState] = useState<State>({ kind: "idle" });
   const running = useRef<AbortController | null>(null);
   useEffect(() => () => running.current?.abort(), []);
-  const { manifest, recorded, followed, imported, otherTabs } = run;
+  const { manifest, otherTabs } = run;
   if (manifest === null) return null;
-  const blocker = active
-    ? "Stop the run first"
-    : recorded || followed || imported || otherTabs
-      ? "Only runs that are stored in this browser can be replayed"
-      : missing;
+  const blocker = active ? "Stop the run first" : otherTabs ? "It is training in another tab" : missing;
   const start = async (): Promise<void> => {
     const stop = new AbortController();
     running.current = stop;

@@ -2,8 +2,8 @@ import { type ReactNode, useId, useState } from "react";
 import { parseConfig } from "../../../engine/config/parse.ts";
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { toLabError } from "../../../engine/errors.ts";
+import type { RunDigest } from "../../../engine/runs/digest.ts";
 import { forkConfig } from "../../../engine/runs/fork.ts";
-import type { RunDigest } from "../../../engine/runs/run-folder.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Select, TextInput } from "../../components/ui/controls.tsx";
 
@@ -15,6 +15,8 @@ const KINDS = [
 /** Dialog that continues a run from any of its checkpoints. */
 export function ForkRun(props: {
   readonly run: RunDigest;
+  /** Whether the run lies elsewhere, so that only a copy can continue. */
+  readonly readOnly: boolean;
   readonly onCancel: () => void;
   readonly onFork: (step: number, changes: Partial<LabConfig>) => void;
   readonly onRestore: (step: number) => void;
@@ -57,7 +59,7 @@ export function ForkRun(props: {
           value={String(step)}
           onChange={(value) => setStep(Number(value))}
         />
-        <Segmented label="Continue" options={KINDS} value={kind} onChange={setKind} />
+        {!props.readOnly && <Segmented label="Continue" options={KINDS} value={kind} onChange={setKind} />}
       </div>
       {kind === "fork" && (
         <p className="grid gap-1">

@@ -1,8 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
-import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
-import { SELECTION_NAMES } from "../../../engine/runs/evaluation-scores.ts";
-import type { RunDigest } from "../../../engine/runs/run-folder.ts";
+import type { RunDigest } from "../../../engine/runs/digest.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Select } from "../../components/ui/controls.tsx";
@@ -10,7 +8,9 @@ import { linkTo } from "../../stores/route.ts";
 import { useTry } from "../../stores/try-out.ts";
 import { fixed, formatBytes } from "../../styles/format.ts";
 import { EXPORT_CHOICES, type ExportChoice } from "./export-run.ts";
+import { RunCheckpoints } from "./run-checkpoints.tsx";
 import type { Change } from "./run-difference.ts";
+import { NotesOf } from "./run-notes.tsx";
 import { RunTitle } from "./run-title.tsx";
 import styles from "./runs.module.css";
 
@@ -47,12 +47,16 @@ export interface RunRowProps {
   readonly onFork: () => void;
   readonly onExport: (choice: ExportChoice) => void;
   readonly onDelete: () => void;
+  readonly onNotes: () => void;
+  /** Why no checkpoint can be evaluated now, or null. */
+  readonly evaluateBlocker: string | null;
+  readonly onEvaluate: (step: number) => void;
 }
 
 /** One stored run and its actions. */
 export function RunRow(props: RunRowProps): ReactNode {
   const { run, live, active, otherTabs, changes, resumeBlocker, exporting, compared } = props;
-  const { manifest, rewards, checkpoints, best } = run;
+  const { manifest, rewards } = run;
   const [choice, setChoice] = useState<ExportChoice>("zip");
   const merging = useTry((state) => state.merging);
   const interrupted = manifest.state === "running" && !active && !otherTabs;
@@ -76,6 +80,7 @@ export function RunRow(props: RunRowProps): ReactNode {
             Fork of {manifest.forkedFrom.run}, step {manifest.forkedFrom.step}
           </small>
         )}
+        <NotesOf notes={run.notes} onEdit={props.onNotes} />
       </th>
       <td data-label="Started">
         <time dateTime={manifest.created}>{startedAt(manifest.created)}</time>
@@ -100,10 +105,7 @@ export function RunRow(props: RunRowProps): ReactNode {
         {formatBytes(run.bytes)}
       </td>
       <td data-label="Checkpoints" className={styles.number}>
-        {checkpoints.length === 0
-          ? "–"
-          : checkpoints.map((step) => (step === best?.step ? `${step} (best)` : step)).join(", ")}
-        {best !== null && <small className={`block muted ${styles.chosenBy}`}>{bestText(best)}</small>}
+        <RunCheckpoints run={run} blocker={props.evaluateBlocker} onEvaluate={props.onEvaluate} />
       </td>
       <td>
         <div className={`flex wrap ${styles.actions}`}>
@@ -140,12 +142,6 @@ export function RunRow(props: RunRowProps): ReactNode {
       </td>
     </tr>
   );
-}
-
-/** How the best checkpoint was chosen. */
-function bestText({ selection }: BestCheckpoint): string {
-  if (selection === null) return "best by the reported rows (older version)";
-  return `best by ${SELECTION_NAMES[selection.metric]} ${fixed(selection.value, 3)} on ${selection.n} selection rows`;
 }
 
 function Changes({ changes }: { readonly changes: readonly Change[] | null }): ReactNode {

@@ -1,11 +1,11 @@
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import { LabError, quote } from "../../../engine/errors.ts";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
-import type { RunDigest } from "../../../engine/runs/run-folder.ts";
+import type { RunDigest } from "../../../engine/runs/digest.ts";
 import type { StoredRuns } from "../../../protocol/data.ts";
 import { loadedBlocker } from "../../clients/blockers.ts";
 import { lab, report } from "../../clients/lab.ts";
-import { forkRun, resumeRun } from "../../clients/start-run.ts";
+import { evaluateCheckpoint, forkRun, resumeRun } from "../../clients/start-run.ts";
 import { storedGroups } from "../../components/rollout/stored-groups.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
@@ -17,13 +17,18 @@ import { isActive, retitleRun, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { counted, formatBytes } from "../../styles/format.ts";
 import { ComparePanel } from "./compare/compare-panel.tsx";
-import { MOST_RUNS } from "./compare/compare-specs.ts";
+import { MOST_RUNS, type NamedRun } from "./compare/compare-specs.ts";
+import { SideBySide } from "./compare/side-by-side.tsx";
 import { type ExportChoice, exportRun } from "./export-run.ts";
 import { ForkRun } from "./fork-run.tsx";
+import { Leaderboard } from "./leaderboard.tsx";
 import { OpenAddress } from "./open-address.tsx";
+import { EvaluationProgress } from "./run-checkpoints.tsx";
 import { previousRun, runChanges } from "./run-difference.ts";
+import { EditNotes, TagFilter } from "./run-notes.tsx";
 import { OTHER_TAB, RunRow } from "./run-row.tsx";
 import styles from "./runs.module.css";
+import { RunsElsewhere } from "./runs-elsewhere.tsx";
 import { StorageMeter } from "./storage-meter.tsx";
 import { SweepPanel } from "./sweep/sweep-panel.tsx";
 import { TrainOn } from "./train-on.tsx";
@@ -53,16 +58,21 @@ export function RunsScreen(): ReactNode {
   const [deleting, setDeleting] = useState<RunDigest | null>(null);
   const [longer, setLonger] = useState<RunDigest | null>(null);
   const [forking, setForking] = useState<RunDigest | null>(null);
+  const [noting, setNoting] = useState<RunDigest | null>(null);
+  const [elsewhere, setElsewhere] = useState<readonly RunDigest[]>([]);
+  const evaluations = useRun((run) => run.evaluations);
+  const tag = useRoute((route) => route.tag);
   const otherTabs = useOtherTabs();
   const read = useCallback(async () => {
     const found = await lab().data.runs();
     setStored(found);
+    setElsewhere(await lab().data.runsElsewhere());
     if (found.damaged.length === 0) return;
     const names = found.damaged.map((id) => quote(id)).join(", ");
     throw new LabError("storage", `Stored runs ${names} are damaged and not listed; their files are kept`);
   }, []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the list is read again when a run here or in another tab moves on
-  useEffect(() => report(read()), [read, state, checkpoint, otherTabs.join()]);
+  useEffect(() => report(read()), [read, state, checkpoint, evaluations, otherTabs.join()]);
 
   const change = (work: Promise<unknown>): void => report(work.finally(read));
   const startExport = async (runId: string, choice: ExportChoice): Promise<void> => {
@@ -95,6 +105,8 @@ export function RunsScreen(): ReactNode {
   };
 
   const runs = [...(stored?.runs ?? [])].sort((a, b) => b.manifest.created.localeCompare(a.manifest.created));
+  const listed = tag === null ? runs : runs.filter(({ notes }) => notes.tags.includes(tag));
+  const tags = [...new Set(runs.flatMap(({ notes }) => notes.tags))].sort((a, b) => a.localeCompare(b));
   const manifests = runs.map(({ manifest }) => manifest);
   const ticked = useRoute((route) => route.compare);
   // In the order of selection, which keeps a run's colour; deleted runs are left out.
@@ -120,10 +132,15 @@ export function RunsScreen(): ReactNode {
           {exported ?? ""}
         </p>
       </header>
+      <EvaluationProgress />
+      <TagFilter tags={tags} />
       {compared.length === 1 && (
         <p className="muted">Select another run to compare them on the same charts and list the settings that differ</p>
       )}
       {compared.length > 1 && <ComparePanel runs={compared} onClose={() => navigate({ compare: [] })} />}
+      {compared.length > 0 && (
+        <SideBySide key={compared.map(({ manifest }) => manifest.id).join()} runs={compared.map(named)} />
+      )}
       {stored !== null && runs.length === 0 ? (
         <Empty
           title="No stored runs"
@@ -159,7 +176,7 @@ export function RunsScreen(): ReactNode {
               </tr>
             </thead>
             <tbody>
-              {runs.map((run) => {
+              {listed.map((run) => {
                 const { manifest } = run;
                 const before = previousRun(manifest, manifests);
                 return (
@@ -182,6 +199,9 @@ export function RunsScreen(): ReactNode {
                     onFork={() => setForking(run)}
                     onExport={(choice) => report(startExport(manifest.id, choice))}
                     onDelete={() => setDeleting(run)}
+                    onNotes={() => setNoting(run)}
+                    evaluateBlocker={otherTabs.includes(manifest.id) ? OTHER_TAB : (noHeldOut(run) ?? blocker)}
+                    onEvaluate={(step) => report(evaluateCheckpoint(manifest, step))}
                   />
                 );
               })}
@@ -189,6 +209,8 @@ export function RunsScreen(): ReactNode {
           </table>
         </div>
       )}
+      <Leaderboard runs={listed} />
+      <RunsElsewhere runs={elsewhere} blocker={blocker} onFork={setForking} />
       <SweepPanel />
       <Dialog title="Train on" open={longer !== null} onOpenChange={(open) => !open && setLonger(null)}>
         {longer !== null && (
@@ -210,6 +232,7 @@ export function RunsScreen(): ReactNode {
         {forking !== null && (
           <ForkRun
             run={forking}
+            readOnly={elsewhere.some(({ manifest }) => manifest.id === forking.manifest.id)}
             onCancel={() => setForking(null)}
             onFork={(step, changes) => {
               setForking(null);
@@ -218,6 +241,18 @@ export function RunsScreen(): ReactNode {
             onRestore={(step) => {
               setForking(null);
               report(resume(forking, undefined, step));
+            }}
+          />
+        )}
+      </Dialog>
+      <Dialog title="Notes" open={noting !== null} onOpenChange={(open) => !open && setNoting(null)}>
+        {noting !== null && (
+          <EditNotes
+            notes={noting.notes}
+            onCancel={() => setNoting(null)}
+            onSave={(notes) => {
+              setNoting(null);
+              change(lab().data.setNotes(noting.manifest.id, notes));
             }}
           />
         )}
@@ -243,9 +278,16 @@ export function RunsScreen(): ReactNode {
   );
 }
 
+const named = ({ manifest: { id, title } }: RunDigest): NamedRun => ({ id, title });
+
 /** Why a stored run cannot be resumed, or null. */
 function resumeBlocker({ checkpoints }: RunDigest): string | null {
   return checkpoints.length === 0 ? "It has no checkpoint" : null;
+}
+
+/** Why a stored run cannot be evaluated, or null. */
+function noHeldOut({ manifest }: RunDigest): string | null {
+  return manifest.data.heldOutRows === 0 ? "The run holds out no rows" : null;
 }
 
 function isDone({ manifest, steps }: RunDigest): boolean {

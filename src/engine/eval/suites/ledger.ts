@@ -1,7 +1,7 @@
 /** Evaluations of the same rows in one table: a line a row, a column an evaluation, the rows that differ most first. */
 import { type WrittenColumn, writeParquet } from "../../data/parquet/write.ts";
 import { LabError } from "../../errors.ts";
-import { EVAL_METRICS, type StoredEvaluation } from "../../runs/evaluations.ts";
+import { EVAL_METRICS, type EvalMetric, type StoredEvaluation } from "../../runs/evaluations.ts";
 import { imageOf } from "../row-image.ts";
 import type { AnsweredItem, Suite } from "./suite.ts";
 
@@ -41,15 +41,18 @@ export function suiteColumn(name: string, suite: Suite, rows: readonly AnsweredI
 
 /** Columns of the held-out evaluations of a run: the report rows of every step, a column a score. */
 export function runColumns(name: string, evaluations: readonly StoredEvaluation[]): LedgerColumn[] {
-  return EVAL_METRICS.flatMap((metric) =>
-    evaluations.map(({ report, rows }) => ({
-      name: `${name} step ${report.step} ${metric}`,
-      cells: rows.flatMap((row) => {
-        const { rowId: id, caption: text, part } = row;
-        return part === "selection" ? [] : [{ id, imageId: imageOf(row), text, score: row[metric] }];
-      }),
-    })),
-  );
+  return EVAL_METRICS.flatMap((metric) => evaluations.map((evaluation) => runColumn(name, evaluation, metric)));
+}
+
+/** The report rows of one held-out evaluation. */
+export function runColumn(name: string, { report, rows }: StoredEvaluation, metric: EvalMetric): LedgerColumn {
+  return {
+    name: `${name} step ${report.step} ${metric}`,
+    cells: rows.flatMap((row) => {
+      const { rowId: id, caption: text, part } = row;
+      return part === "selection" ? [] : [{ id, imageId: imageOf(row), text, score: row[metric] }];
+    }),
+  };
 }
 
 /** @throws LabError("bad-input") naming an evaluation of other rows */

@@ -6,7 +6,7 @@ const STYLE = `
 body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:0 auto;padding:2rem 1rem 4rem;color:var(--ink);background:var(--ground)}
 h1{font-size:2rem;line-height:1.15;margin:0}h2{font-size:1.25rem;margin:2.5rem 0 .75rem}p{margin:.5rem 0}
 .quiet,figcaption,th{color:var(--quiet)}figcaption,table,svg text{font-size:13px;font-variant-numeric:tabular-nums}
-.headline{font-size:1.5rem;line-height:1.3;margin:1.25rem 0}.better{color:var(--c)}.worse{color:var(--b)}
+.note{white-space:pre-wrap;overflow-wrap:anywhere}.headline{font-size:1.5rem;line-height:1.3;margin:1.25rem 0}.better{color:var(--c)}.worse{color:var(--b)}
 .grid{display:grid;gap:1rem;grid-template-columns:repeat(auto-fill,minmax(min(100%,20rem),1fr))}
 figure{margin:0;padding:.75rem;background:var(--soft);border-radius:8px;min-width:0;overflow-wrap:anywhere}
 figure img,figure svg{display:block;width:100%;height:auto}img{image-rendering:pixelated;border-radius:4px}

@@ -6,6 +6,7 @@ import { readAlarms } from "../../runs/alarms.ts";
 import { type ScoreId, scoreOf } from "../../runs/evaluation-scores.ts";
 import { readEvaluations, type StoredEvaluation } from "../../runs/evaluations.ts";
 import type { RunManifest } from "../../runs/manifest.ts";
+import { type RunNotes, readNotes } from "../../runs/notes.ts";
 import type { RolloutRecord, StepMetrics } from "../../runs/records.ts";
 import { maskTiles, type PictureOf } from "../../runs/rollout-picture.ts";
 import type { RunFolder } from "../../runs/run-folder.ts";
@@ -50,6 +51,7 @@ export async function runReport(run: RunFolder, pictureOf: PictureOf | null): Pr
   return htmlDocument(manifest.title, [
     `<h1>${escaped(manifest.title)}</h1>`,
     `<p class="quiet">${escaped(aboutText(manifest, metrics.at(-1)?.step ?? 0))}</p>`,
+    ...noteParts(await readNotes(run.store, run.id)),
     ...resultParts(result),
     "<h2>Curves</h2>",
     `<div class="grid">${[...curves(metrics), ...evaluationCurves(evaluations)].join("\n")}</div>`,
@@ -77,6 +79,13 @@ function aboutText({ model, data, adapter, created, config, version }: RunManife
     created.slice(0, 16).replace("T", " "),
     `sa2va-lab ${version}`,
   ].join(" · ");
+}
+
+function noteParts({ text, tags }: RunNotes): string[] {
+  return [
+    ...(tags.length === 0 ? [] : [`<p class="quiet">Tags: ${escaped(tags.join(", "))}</p>`]),
+    ...(text === "" ? [] : [`<p class="note">${escaped(text)}</p>`]),
+  ];
 }
 
 /** The sampled rewards of the run first, else the first score. */

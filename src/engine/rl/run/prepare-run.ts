@@ -217,9 +217,10 @@ export async function prepareFork(
   parent: string,
   list: RowList,
   asked: Omit<Fork, "id">,
+  source = deps.store,
 ): Promise<PreparedRun> {
   const id = runId(asked.title, asked.created);
-  await forkRun(deps.store, parent, { ...asked, id });
+  await forkRun(source, parent, { ...asked, id }, deps.store);
   try {
     return await prepareStored(deps, loaded, id, list);
   } catch (thrown) {

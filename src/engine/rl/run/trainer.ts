@@ -206,7 +206,7 @@ export class Trainer {
 
   /** An evaluation, repeated when a reward is not available and the user continues. */
   async #wholeEvaluation(step: number): Promise<void> {
-    while (!(await this.#orHeld(() => this.#evaluate(step), step))) await this.control.beforeStep("eval");
+    while (!(await this.#orHeld(() => this.evaluate(step, true), step))) await this.control.beforeStep("eval");
   }
 
   /** Whether the work was done; false if it has to be repeated, after a hold or with smaller settings. */
@@ -317,14 +317,17 @@ export class Trainer {
     };
   }
 
-  /** Evaluates held-out rows. @throws LabError("cancelled") when stopped */
-  async #evaluate(step: number): Promise<void> {
+  /**
+   * Evaluates held-out rows with the present weights, or at step 0 with those of the start.
+   * @param goesOn whether checkpoints are pruned @throws LabError("cancelled") when stopped, "held" without a reward
+   */
+  async evaluate(step: number, goesOn: boolean): Promise<void> {
     if (this.control.signal.aborted) throw new LabError("cancelled", "The run was stopped");
     this.#tellPhase("eval", step);
     const report = await evaluateRun({ ...this.#deps, config: this.#config }, this.#context(step));
     this.#deps.emit({ type: "eval", report });
     // The checkpoint of this step may be the new best.
-    await pruneRun(this.#deps.run, this.#config);
+    if (goesOn) await pruneRun(this.#deps.run, this.#config);
   }
 
   async #checkpoint(): Promise<void> {

@@ -5,7 +5,7 @@
  */
 import type { LabConfig } from "../../config/table.ts";
 import type { RunStore } from "../../storage/store.ts";
-import { type EvalMetric, readEvaluations, type Selection, type StoredEvaluation } from "../evaluations.ts";
+import { type EvalMetric, type EvalReport, readEvaluations, type Selection } from "../evaluations.ts";
 import { listCheckpoints, pruneCheckpoints } from "./checkpoint-folder.ts";
 
 export interface BestCheckpoint {
@@ -26,7 +26,7 @@ const OLDER: Readonly<Partial<Record<LabConfig["loops"], readonly EvalMetric[]>>
  * @returns the best of them, or null if none was evaluated
  */
 export function bestOf(
-  evaluations: readonly Pick<StoredEvaluation, "report">[],
+  evaluations: readonly { readonly report: Pick<EvalReport, "step" | "means" | "selection"> }[],
   loops: LabConfig["loops"],
   steps: readonly number[],
 ): BestCheckpoint | null {
@@ -54,18 +54,13 @@ function mean(values: readonly (number | null)[]): number | null {
   return sum / values.length;
 }
 
-/**
- * The best checkpoint as stored.
- * @param steps with a checkpoint, when they are known already
- * @throws LabError("bad-input") naming a line of the evaluations that is damaged
- */
+/** The best checkpoint as stored. @throws LabError("bad-input") naming a line of the evaluations that is damaged */
 export async function bestCheckpoint(
   store: RunStore,
   runId: string,
   loops: LabConfig["loops"],
-  steps?: readonly number[],
 ): Promise<BestCheckpoint | null> {
-  return bestOf(await readEvaluations(store, runId), loops, steps ?? (await listCheckpoints(store, runId)));
+  return bestOf(await readEvaluations(store, runId), loops, await listCheckpoints(store, runId));
 }
 
 /** Keeps the last checkpoints of a run and its best one. */

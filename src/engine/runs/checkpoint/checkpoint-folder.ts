@@ -1,6 +1,6 @@
 /** The checkpoints of a run. A folder counts once it has its marker, which is written last. */
 
-import type { RunStore, StoredFile } from "../../storage/store.ts";
+import type { RunStore } from "../../storage/store.ts";
 import { stepFromName, stepName } from "../step-name.ts";
 
 export const MARKER = "complete.json";
@@ -11,12 +11,7 @@ export function checkpointPath(runId: string, step: number): string {
 
 /** Steps with a complete checkpoint, ascending. */
 export async function listCheckpoints(store: RunStore, runId: string): Promise<readonly number[]> {
-  return completeCheckpoints(await store.list(folderPath(runId)), runId);
-}
-
-/** Steps with a complete checkpoint among the files of a run, ascending. */
-export function completeCheckpoints(files: readonly StoredFile[], runId: string): readonly number[] {
-  return [...scan(files, runId)].flatMap(([step, complete]) => (complete ? [step] : []));
+  return [...(await scan(store, runId))].flatMap(([step, complete]) => (complete ? [step] : []));
 }
 
 /** Removes a checkpoint; the marker first, so that a partly removed folder never counts. */
@@ -27,7 +22,7 @@ export async function removeCheckpoint(store: RunStore, runId: string, step: num
 
 /** Removes every checkpoint after a step, complete or not. */
 export async function removeCheckpointsAfter(store: RunStore, runId: string, step: number): Promise<void> {
-  for (const found of scan(await store.list(folderPath(runId)), runId).keys()) {
+  for (const found of (await scan(store, runId)).keys()) {
     if (found > step) await removeCheckpoint(store, runId, found);
   }
 }
@@ -44,7 +39,7 @@ export async function pruneCheckpoints(
   keep: number,
   best: number | null = null,
 ): Promise<readonly number[]> {
-  const found = scan(await store.list(folderPath(runId)), runId);
+  const found = await scan(store, runId);
   const complete = [...found].flatMap(([step, whole]) => (whole ? [step] : []));
   const kept = new Set(complete.slice(Math.max(0, complete.length - Math.max(1, keep))));
   if (best !== null) kept.add(best);
@@ -54,17 +49,16 @@ export async function pruneCheckpoints(
   return removed;
 }
 
-/** Step → whether it is complete, ascending. */
-function scan(files: readonly StoredFile[], runId: string): ReadonlyMap<number, boolean> {
-  const prefix = `${folderPath(runId)}/`;
-  const steps = new Map<number, boolean>();
-  for (const { path } of files) {
-    if (!path.startsWith(prefix)) continue;
-    const [folder, name] = path.slice(prefix.length).split("/");
-    const step = stepFromName(folder ?? "");
-    if (step !== null) steps.set(step, steps.get(step) === true || name === MARKER);
-  }
-  return new Map([...steps].sort(([a], [b]) => a - b));
+/** Step → whether it is complete, ascending; only markers are asked for. */
+async function scan(store: RunStore, runId: string): Promise<ReadonlyMap<number, boolean>> {
+  const steps = (await store.names(folderPath(runId)))
+    .flatMap((name) => stepFromName(name) ?? [])
+    .sort((a, b) => a - b);
+  const marked = steps.map(async (step) => {
+    const size = await store.size(`${checkpointPath(runId, step)}/${MARKER}`);
+    return [step, size !== null] as const;
+  });
+  return new Map(await Promise.all(marked));
 }
 
 function folderPath(runId: string): string {

@@ -1,6 +1,6 @@
 import { Fragment, type ReactNode, useMemo, useState, useSyncExternalStore } from "react";
 import { LOOPS } from "../../../../engine/rl/loops/abouts.ts";
-import type { RunDigest } from "../../../../engine/runs/run-folder.ts";
+import type { RunDigest } from "../../../../engine/runs/digest.ts";
 import { AllSteps } from "../../../components/charts/all-steps.tsx";
 import type { MetricSource } from "../../../components/charts/chart-spec.ts";
 import { loggedText, otherMetrics } from "../../../components/charts/chosen-metrics.ts";

@@ -1,0 +1,161 @@
+import { type ReactNode, useState } from "react";
+import type { GroupRecord } from "../../../../engine/runs/records.ts";
+import { lab } from "../../../clients/lab.ts";
+import { advantageScale, GroupTitle } from "../../../components/rollout/group-title.tsx";
+import { RolloutCard } from "../../../components/rollout/rollout-card.tsx";
+import { sortRollouts } from "../../../components/rollout/rollout-view.ts";
+import { storedGroups } from "../../../components/rollout/stored-groups.ts";
+import { groupKey } from "../../../components/rollout/use-viewed-run.ts";
+import { Button } from "../../../components/ui/button.tsx";
+import { Select } from "../../../components/ui/controls.tsx";
+import { Panel } from "../../../components/ui/panel.tsx";
+import { useAsync } from "../../../components/use-async.ts";
+import { navigate } from "../../../stores/route.ts";
+import styles from "./compare.module.css";
+import type { NamedRun } from "./compare-specs.ts";
+import { findDraw, searchOrder, type Towards } from "./find-draw.ts";
+
+const LAYERS = new Set(["given", "answer"] as const);
+
+interface Asked {
+  /** Step that the search starts from; null for the newest. */
+  readonly around: number | null;
+  readonly towards: Towards;
+}
+
+const NEAREST: Asked = { around: null, towards: "nearest" };
+
+/** The same row's rollouts of compared runs, or of two steps of one. @param runs one or more */
+export function SideBySide({ runs }: { readonly runs: readonly NamedRun[] }): ReactNode {
+  const [first, ...others] = runs as readonly [NamedRun, ...NamedRun[]];
+  const [asked, setAsked] = useState(NEAREST);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const steps = useSteps(first.id);
+  const around = asked.around ?? steps.value?.at(-1) ?? null;
+  const step = around === null ? null : (searchOrder(steps.value ?? [], around, asked.towards)[0] ?? around);
+  const groups = useAsync(step === null ? null : `${first.id} ${step}`, () =>
+    storedGroups.step(first.id, step as number),
+  );
+  const group = groups.value?.find((own) => groupKey(own) === chosen) ?? groups.value?.[0];
+  if (steps.value?.length === 0) return null;
+  return (
+    <Panel
+      title="Rollouts side by side"
+      aside={
+        groups.value !== undefined &&
+        group !== undefined && (
+          <Select
+            label="Row"
+            options={groups.value.map((own) => ({
+              value: groupKey(own),
+              label: `Loop ${own.loop}, row ${own.rowId}`,
+            }))}
+            value={groupKey(group)}
+            onChange={setChosen}
+          />
+        )
+      }
+    >
+      <div className={`grid gap-3 ${styles.sides}`} data-testid="side-by-side">
+        <Side
+          run={first}
+          group={group ?? null}
+          problem={steps.problem ?? groups.problem}
+          onStep={step === null ? null : (towards) => setAsked({ around: step, towards })}
+        />
+        {group !== undefined &&
+          (others.length === 0 ? (
+            <OtherSide key={`${step} ${groupKey(group)}`} run={first} like={group} otherStep />
+          ) : (
+            others.map((run) => <OtherSide key={`${run.id} ${step} ${groupKey(group)}`} run={run} like={group} />)
+          ))}
+      </div>
+    </Panel>
+  );
+}
+
+/** Another draw of the same row. */
+function OtherSide(props: {
+  readonly run: NamedRun;
+  readonly like: GroupRecord;
+  /** Whether it is of the same run, at another step. */
+  readonly otherStep?: boolean;
+}): ReactNode {
+  const { run, like, otherStep = false } = props;
+  const [asked, setAsked] = useState<Asked>({ around: like.step, towards: "nearest" });
+  const steps = useSteps(run.id);
+  const order = searchOrder(steps.value ?? [], asked.around ?? like.step, asked.towards).filter(
+    (step) => !otherStep || step !== like.step,
+  );
+  const key = `${run.id} ${asked.around} ${asked.towards}`;
+  const found = useAsync(steps.value === undefined ? null : key, (_, signal) =>
+    findDraw(order, like, (step) => storedGroups.step(run.id, step), signal),
+  );
+  const { value: group = null } = found;
+  return (
+    <Side
+      run={run}
+      group={group}
+      problem={steps.problem ?? found.problem}
+      onStep={(towards) => setAsked({ around: group?.step ?? asked.around, towards })}
+    >
+      {found.loading
+        ? "Looking for the row"
+        : asked.towards === "nearest"
+          ? "The row was drawn in no other step"
+          : `The row was drawn in no ${asked.towards} step`}
+    </Side>
+  );
+}
+
+function Side(props: {
+  readonly run: NamedRun;
+  readonly group: GroupRecord | null;
+  readonly problem: string | null;
+  /** Moves to another step; null while there is none. */
+  readonly onStep: ((towards: "earlier" | "later") => void) | null;
+  /** What stands in place of a group. */
+  readonly children?: ReactNode;
+}): ReactNode {
+  const { run, group, problem, onStep } = props;
+  return (
+    <section className="column-flex gap-2 min-0" aria-label={run.title}>
+      <header className="row wrap gap-2 between">
+        <h3 className="m-0">{run.title}</h3>
+        <span className="row gap-1">
+          <Button kind="quiet" onClick={() => onStep?.("earlier")} disabled={onStep === null}>
+            Earlier
+          </Button>
+          <Button kind="quiet" onClick={() => onStep?.("later")} disabled={onStep === null}>
+            Later
+          </Button>
+        </span>
+      </header>
+      {problem !== null && <p className={styles.problem}>{problem}</p>}
+      {group === null ? (
+        <p className="muted">{props.children ?? "Reading"}</p>
+      ) : (
+        <>
+          <GroupTitle group={group} withStep />
+          <div className={`grid gap-2 ${styles.tiles}`}>
+            {sortRollouts(group.rollouts, "reward").map((rollout) => (
+              <RolloutCard
+                key={rollout.id}
+                rollout={rollout}
+                layers={LAYERS}
+                scale={advantageScale(group)}
+                onOpen={() =>
+                  navigate({ screen: "rollouts", run: run.id, step: group.step, group: null, rollout: rollout.id })
+                }
+              />
+            ))}
+          </div>
+        </>
+      )}
+    </section>
+  );
+}
+
+function useSteps(runId: string) {
+  return useAsync(runId, async (id) => (await lab().data.run(id)).groupSteps);
+}

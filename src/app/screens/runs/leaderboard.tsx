@@ -1,0 +1,135 @@
+import { type ReactNode, useId, useState } from "react";
+import type { Board, BoardAsked, BoardLine } from "../../../engine/eval/leaderboard.ts";
+import type { RunDigest } from "../../../engine/runs/digest.ts";
+import { EVAL_METRICS, type EvalMetric } from "../../../engine/runs/evaluation-metrics.ts";
+import { lab, report } from "../../clients/lab.ts";
+import { saveBlob } from "../../clients/save-blob.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { Segmented, Select } from "../../components/ui/controls.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { TableHead } from "../../components/ui/table-head.tsx";
+import { useAsync } from "../../components/use-async.ts";
+import { linkTo } from "../../stores/route.ts";
+import { counted, fixed, NONE } from "../../styles/format.ts";
+import { evalTexts } from "../eval/eval-metrics.ts";
+import { differenceText, verdict } from "../eval/score-card.tsx";
+import styles from "./board.module.css";
+
+const SCORES = evalTexts({ maskPolicy: "candidates" }).flatMap(({ id, title }) => {
+  const value = EVAL_METRICS.find((metric) => metric === id);
+  return value === undefined ? [] : [{ value, label: title }];
+});
+const AT = [
+  { value: "newest", label: "Newest" },
+  { value: "best", label: "Best checkpoint" },
+] as const;
+const OWN_START = "";
+
+/** Evaluated runs by a held-out score, over the same rows. @param runs those that are listed */
+export function Leaderboard({ runs }: { readonly runs: readonly RunDigest[] }): ReactNode {
+  const id = useId();
+  const [open, setOpen] = useState(false);
+  const [score, setScore] = useState<EvalMetric>("grounding_iou");
+  const [at, setAt] = useState<BoardAsked["at"]>("newest");
+  const [base, setBase] = useState(OWN_START);
+  const evaluated = runs.filter((run) => run.evaluated.length > 0);
+  const known = evaluated.some(({ manifest }) => manifest.id === base) ? base : OWN_START;
+  const asked: BoardAsked = { score, at, base: known === OWN_START ? null : known };
+  const scored = evaluated.map(({ manifest, evaluated: steps }) => `${manifest.id} ${steps.join(" ")}`).join();
+  const boards = useAsync(open ? `${score} ${at} ${known}` : null, () => lab().data.leaderboards(asked), [scored]);
+  if (evaluated.length === 0) return null;
+  const save = async (board: Board): Promise<void> =>
+    saveBlob(await lab().data.boardRows(asked, board.hash), `leaderboard-${score}.csv`);
+  return (
+    <Panel
+      title="Leaderboard"
+      aside={
+        <Button data-testid="leaderboard-open" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? "Hide" : "Show"}
+        </Button>
+      }
+    >
+      {!open ? (
+        <p className="muted small m-0">Held-out scores of all runs over the same rows, with paired differences</p>
+      ) : (
+        <div className="column-flex gap-3" data-testid="leaderboard">
+          <div className="row wrap gap-2-4">
+            <Select label="Score" options={SCORES} value={score} onChange={setScore} testId="leaderboard-score" />
+            <Segmented label="Evaluation" options={AT} value={at} onChange={setAt} />
+            <span className="row gap-2">
+              <label htmlFor={id}>Compared with</label>
+              <Select
+                id={id}
+                options={[
+                  { value: OWN_START, label: "its own start" },
+                  ...evaluated.map(({ manifest }) => ({ value: manifest.id, label: manifest.title })),
+                ]}
+                value={known}
+                onChange={setBase}
+                testId="leaderboard-base"
+              />
+            </span>
+          </div>
+          {boards.problem !== null && <p className="bad">{boards.problem}</p>}
+          {boards.loading && <p className="muted">Reading evaluations…</p>}
+          {boards.value?.map((board) => {
+            const lines = board.lines.filter(({ run }) => evaluated.some(({ manifest }) => manifest.id === run));
+            return lines.length === 0 ? null : (
+              <BoardTable
+                key={board.hash}
+                board={{ ...board, lines }}
+                base={known}
+                onSave={() => report(save(board))}
+              />
+            );
+          })}
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function BoardTable(props: { readonly board: Board; readonly base: string; readonly onSave: () => void }): ReactNode {
+  const { board, base, onSave } = props;
+  return (
+    <div className="scroll-x">
+      <table className={`small ${styles.table}`}>
+        <caption className="text-left muted small">
+          <span className="row wrap gap-2">
+            {counted(board.rows, "row")} of {counted(board.pictures, "picture")} ({board.hash.slice(0, 8)})
+            <Button kind="quiet" onClick={onSave}>
+              Save rows as CSV
+            </Button>
+          </span>
+        </caption>
+        <TableHead columns={["Run", "Step", "Score", "Difference (95 % interval)", "Rows better, worse"]} />
+        <tbody>
+          {board.lines.map((line) => (
+            <Line key={line.run} line={line} base={line.run === base} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Line({ line, base }: { readonly line: BoardLine; readonly base: boolean }): ReactNode {
+  const { run, title, step, mean, difference, better, worse } = line;
+  return (
+    <tr>
+      <th scope="row">
+        <a href={linkTo({ screen: "eval", run, step })} title="The rows behind it">
+          {title}
+        </a>
+      </th>
+      <td>{step}</td>
+      <td>
+        <b>{fixed(mean, 3)}</b>
+      </td>
+      <td data-verdict={verdict(difference)}>
+        {base ? "compared with" : difference === null ? NONE : differenceText(difference)}
+      </td>
+      <td>{difference === null ? NONE : `${better}, ${worse}`}</td>
+    </tr>
+  );
+}

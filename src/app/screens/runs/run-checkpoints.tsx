@@ -1,0 +1,74 @@
+import type { ReactNode } from "react";
+import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
+import type { RunDigest } from "../../../engine/runs/digest.ts";
+import { SELECTION_NAMES } from "../../../engine/runs/evaluation-scores.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { useCheckpointEvaluation } from "../../stores/checkpoint-evaluation.ts";
+import { linkTo } from "../../stores/route.ts";
+import { fixed } from "../../styles/format.ts";
+import styles from "./runs.module.css";
+
+/** Checkpoints of a run: each leads to its held-out scores, or has them computed. */
+export function RunCheckpoints(props: {
+  readonly run: RunDigest;
+  /** Why none can be evaluated now, or null. */
+  readonly blocker: string | null;
+  readonly onEvaluate: (step: number) => void;
+}): ReactNode {
+  const { run, blocker, onEvaluate } = props;
+  const { manifest, checkpoints, evaluated, best } = run;
+  const now = useCheckpointEvaluation();
+  if (checkpoints.length === 0) return "–";
+  return (
+    <>
+      <ul className="no-bullets m-0 p-0">
+        {checkpoints.map((step) => (
+          <li key={step} className={`row gap-2 ${styles.checkpoint}`}>
+            <span>
+              {step}
+              {step === best?.step && " (best)"}
+            </span>
+            {now?.runId === manifest.id && now.step === step ? (
+              <span className="muted small">{progressText(now)}</span>
+            ) : evaluated.includes(step) ? (
+              <a href={linkTo({ screen: "eval", run: manifest.id, step })}>scores</a>
+            ) : (
+              <Button
+                kind="quiet"
+                data-testid="evaluate-checkpoint"
+                aria-label={`Evaluate step ${step} of ${manifest.title}`}
+                blocker={now === null ? blocker : "Another checkpoint is being evaluated"}
+                onClick={() => onEvaluate(step)}
+              >
+                Evaluate
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {best !== null && <small className={`block muted ${styles.chosenBy}`}>{bestText(best)}</small>}
+    </>
+  );
+}
+
+/** The evaluation in progress, with a button that stops it. */
+export function EvaluationProgress(): ReactNode {
+  const now = useCheckpointEvaluation();
+  if (now === null) return null;
+  return (
+    <p className="row wrap gap-2 m-0" role="status">
+      Evaluating step {now.step} of {now.title}: {progressText(now)}
+      <Button onClick={now.stop}>Stop</Button>
+    </p>
+  );
+}
+
+function progressText({ done, total }: { readonly done: number; readonly total: number }): string {
+  return total === 0 ? "reading the checkpoint" : `${done} of ${total} rows`;
+}
+
+/** How the best checkpoint was chosen. */
+function bestText({ selection }: BestCheckpoint): string {
+  if (selection === null) return "best by the reported rows (older version)";
+  return `best by ${SELECTION_NAMES[selection.metric]} ${fixed(selection.value, 3)} on ${selection.n} selection rows`;
+}

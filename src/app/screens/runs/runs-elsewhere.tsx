@@ -1,0 +1,57 @@
+import type { ReactNode } from "react";
+import type { RunDigest } from "../../../engine/runs/digest.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { TableHead } from "../../components/ui/table-head.tsx";
+import { linkTo } from "../../stores/route.ts";
+import styles from "./board.module.css";
+import { NotesOf } from "./run-notes.tsx";
+
+/** Runs that are read-only here: served with the page, dropped, or behind an address. */
+export function RunsElsewhere(props: {
+  readonly runs: readonly RunDigest[];
+  /** Why none can be forked now, or null. */
+  readonly blocker: string | null;
+  readonly onFork: (run: RunDigest) => void;
+}): ReactNode {
+  const { runs, blocker, onFork } = props;
+  if (runs.length === 0) return null;
+  return (
+    <Panel title="Read-only runs">
+      <p className="muted small">
+        Recorded, dropped or opened by address. A fork is stored in this browser; their steps can be replayed on the
+        Rollouts screen
+      </p>
+      <div className="scroll-x">
+        <table className={`small ${styles.table}`} data-testid="runs-elsewhere">
+          <TableHead columns={["Run", "Steps", "Checkpoints", ""]} />
+          <tbody>
+            {runs.map((run) => {
+              const { manifest, notes, steps, checkpoints } = run;
+              const none = checkpoints.length === 0;
+              return (
+                <tr key={manifest.id}>
+                  <th scope="row">
+                    <a href={linkTo({ screen: "train", run: manifest.id })}>{manifest.title}</a>
+                    <NotesOf notes={notes} onEdit={null} />
+                  </th>
+                  <td>
+                    {steps} / {manifest.config.steps}
+                  </td>
+                  <td>{none ? "none, so it cannot be forked" : checkpoints.join(", ")}</td>
+                  <td>
+                    {!none && (
+                      <Button blocker={blocker} onClick={() => onFork(run)}>
+                        Fork…
+                      </Button>
+                    )}
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+    </Panel>
+  );
+}

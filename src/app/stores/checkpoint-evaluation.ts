@@ -1,0 +1,21 @@
+/** The evaluation of a stored checkpoint that is in progress. */
+import { useStore } from "zustand";
+import { createStore } from "zustand/vanilla";
+
+export interface CheckpointEvaluation {
+  readonly runId: string;
+  readonly title: string;
+  readonly step: number;
+  /** Rows done of all, of the start too where it was not evaluated; 0 of 0 before the first. */
+  readonly done: number;
+  readonly total: number;
+  readonly stop: () => void;
+}
+
+export const checkpointEvaluationStore = createStore<{ readonly now: CheckpointEvaluation | null }>()(() => ({
+  now: null,
+}));
+
+export function useCheckpointEvaluation(): CheckpointEvaluation | null {
+  return useStore(checkpointEvaluationStore, ({ now }) => now);
+}

@@ -1,0 +1,197 @@
+/**
+ * Digests of runs for lists. What takes whole evaluations or the size of every file is remembered for all runs in
+ * `.digests.json` beside them, and computed again for a run whose metrics, evaluations or checkpoints have changed.
+ */
+import * as z from "zod/mini";
+import { fits, parseJson } from "../bytes/json.ts";
+import { LabError } from "../errors.ts";
+import { LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
+import type { RunStore } from "../storage/store.ts";
+import { type BestCheckpoint, bestOf } from "./checkpoint/best-checkpoint.ts";
+import { listCheckpoints } from "./checkpoint/checkpoint-folder.ts";
+import { type EvalReport, readEvaluations } from "./evaluations.ts";
+import type { RunManifest } from "./manifest.ts";
+import { NO_NOTES, type RunNotes, readNotes } from "./notes.ts";
+import { parseMetricsLine } from "./numbers-json.ts";
+import type { StepMetrics } from "./records.ts";
+import { listRuns, type RunFolder, readEach, runFolder } from "./run-folder.ts";
+
+/** Number of steps in the mean reward of a list. */
+const RECENT = 10;
+/** Bytes at the end of metrics.jsonl that hold that many lines in most runs. */
+const TAIL = 2 ** 16;
+const PATH = ".digests.json";
+/** Of the form below; a file of another version is computed again. */
+const VERSION = 1;
+
+/** Mean reward by loop; absent for a loop that did not run. */
+export type LoopRewards = Readonly<Partial<Record<LoopId, number>>>;
+
+/** Summary of a run for lists, without reading its rollouts. */
+export interface RunDigest {
+  readonly manifest: RunManifest;
+  readonly notes: RunNotes;
+  /** Last step with metrics. */
+  readonly steps: number;
+  /** Mean reward of each loop over the last ten steps; absent when the loop did not run. */
+  readonly rewards: LoopRewards;
+  readonly checkpoints: readonly number[];
+  /** Steps with a held-out evaluation, ascending; empty if one of them is damaged. */
+  readonly evaluated: readonly number[];
+  /** The best checkpoint by the selection rows, see best-checkpoint.ts; null if none was evaluated. */
+  readonly best: BestCheckpoint | null;
+  /** Bytes of the folder, without notes and thumbs written since its last step. */
+  readonly bytes: number;
+}
+
+type Scored = Pick<EvalReport, "step" | "means" | "selection">;
+
+/** What is remembered of a run, and the sizes by which a change is noticed. */
+interface Remembered extends Pick<RunDigest, "steps" | "rewards" | "bytes" | "checkpoints"> {
+  /** Bytes of metrics.jsonl and eval.jsonl; null without one. */
+  readonly sizes: readonly [metrics: number | null, evaluations: number | null];
+  readonly scored: readonly Scored[];
+}
+
+type Runs = Readonly<Record<string, Remembered>>;
+
+const REMEMBERED = z.object({
+  version: z.literal(VERSION),
+  runs: z.record(
+    z.string(),
+    z.object({
+      steps: z.number(),
+      rewards: z.record(z.string(), z.number()),
+      bytes: z.number(),
+      checkpoints: z.array(z.number()),
+      sizes: z.tuple([z.nullable(z.number()), z.nullable(z.number())]),
+      scored: z.array(z.looseObject({ step: z.number(), means: z.record(z.string(), z.nullable(z.number())) })),
+    }),
+  ),
+});
+
+/** Digests of all runs, newest first. `damaged` names folders whose run.json or metrics cannot be read; they are kept. */
+export async function listDigests(
+  store: RunStore,
+): Promise<{ readonly runs: readonly RunDigest[]; readonly damaged: readonly string[] }> {
+  const { runs, damaged } = await listRuns(store);
+  const before = await readRemembered(store);
+  const ids = runs.map(({ id }) => id);
+  const digests = await readEach(store, ids, (id, at) =>
+    computed(runFolder(store, runs[at] as RunManifest), before.get(id)),
+  );
+  const now = digests.values.map(({ digest, kept }) => [digest.manifest.id, kept] as const);
+  const same = now.length === before.size && now.every(([id, kept]) => before.get(id) === kept);
+  if (!same) await writeRemembered(store, Object.fromEntries(now));
+  return { runs: digests.values.map(({ digest }) => digest), damaged: [...damaged, ...digests.damaged] };
+}
+
+/** Digest of an open run. */
+export async function digestRun(run: RunFolder): Promise<RunDigest> {
+  return (await computed(run, (await readRemembered(run.store)).get(run.id))).digest;
+}
+
+/** @returns `known` itself where the run is as it was */
+async function computed(
+  run: RunFolder,
+  known: Remembered | undefined,
+): Promise<{ readonly digest: RunDigest; readonly kept: Remembered }> {
+  const { store, id } = run;
+  const names = await store.names(id);
+  const sizeOf = async (name: string): Promise<number | null> =>
+    names.includes(name) ? store.size(`${id}/${name}`) : null;
+  const sizes = [await sizeOf("metrics.jsonl"), await sizeOf("eval.jsonl")] as const;
+  const checkpoints = names.includes("checkpoints") ? await listCheckpoints(store, id) : [];
+  let kept = known;
+  if (kept === undefined || [...kept.sizes, ...kept.checkpoints].join() !== [...sizes, ...checkpoints].join()) {
+    const sameScores = kept !== undefined && kept.sizes[1] === sizes[1];
+    kept = {
+      sizes,
+      checkpoints,
+      ...(await curveEnd(run, sizes[0])),
+      scored: sameScores && kept !== undefined ? kept.scored : sizes[1] === null ? [] : await scoresOf(run),
+      bytes: (await store.list(id)).reduce((sum, { size }) => sum + size, 0),
+    };
+  }
+  const { steps, rewards, bytes, scored } = kept;
+  const manifest = run.manifest();
+  const best = bestOf(
+    scored.map((report) => ({ report })),
+    manifest.config.loops,
+    checkpoints,
+  );
+  const notes = names.includes("notes.json") ? await notesOrNone(run) : NO_NOTES;
+  const evaluated = scored.map(({ step }) => step);
+  return { digest: { manifest, notes, steps, rewards, checkpoints, evaluated, best, bytes }, kept };
+}
+
+/** Last step and mean rewards. @param bytes of metrics.jsonl; null without one */
+async function curveEnd(run: RunFolder, bytes: number | null): Promise<Pick<RunDigest, "steps" | "rewards">> {
+  const metrics = bytes === null ? [] : await lastMetrics(run);
+  const rewards: Partial<Record<LoopId, number>> = {};
+  for (const loop of LOOP_IDS) {
+    const recent = metrics.flatMap((row) => {
+      const reward = row[`loop${loop}/reward`];
+      return reward !== undefined && Number.isFinite(reward) ? [reward] : [];
+    });
+    if (recent.length > 0) rewards[loop] = recent.reduce((sum, reward) => sum + reward, 0) / recent.length;
+  }
+  return { steps: metrics.at(-1)?.step ?? 0, rewards };
+}
+
+/** The last lines of metrics.jsonl. @throws LabError("bad-input") naming a line that is damaged */
+async function lastMetrics(run: RunFolder): Promise<StepMetrics[]> {
+  const path = `${run.id}/metrics.jsonl`;
+  const source = await run.store.open(path);
+  for (let length = TAIL; ; length *= 4) {
+    const start = Math.max(0, source.size - length);
+    const lines = new TextDecoder().decode(await source.read(start, source.size)).split("\n");
+    // The text after the last line break is empty, or a line truncated by a crash; the first line may start earlier.
+    lines.pop();
+    if (start > 0) lines.shift();
+    if (start > 0 && lines.length < RECENT) continue;
+    const from = Math.max(0, lines.length - RECENT);
+    return lines
+      .slice(from)
+      .map((line, n) => parseMetricsLine(line, `${path}, line ${lines.length - from - n} from its end,`));
+  }
+}
+
+/** Damaged evaluations are reported in their own view; they do not hide the run. */
+async function scoresOf(run: RunFolder): Promise<Scored[]> {
+  const evaluations = await orElse(readEvaluations(run.store, run.id), []);
+  return evaluations.map(({ report: { step, means, selection } }) =>
+    selection === undefined ? { step, means } : { step, means, selection },
+  );
+}
+
+/** Damaged notes are reported when they are edited. */
+const notesOrNone = (run: RunFolder): Promise<RunNotes> => orElse(readNotes(run.store, run.id), NO_NOTES);
+
+async function orElse<T>(read: Promise<T>, fallback: T): Promise<T> {
+  try {
+    return await read;
+  } catch (thrown) {
+    if (thrown instanceof LabError && thrown.code === "bad-input") return fallback;
+    throw thrown;
+  }
+}
+
+/** Empty without the file, or when it has another form: everything can be computed again. */
+async function readRemembered(store: RunStore): Promise<ReadonlyMap<string, Remembered>> {
+  if ((await store.size(PATH)) === null) return new Map();
+  const value = await orElse(
+    store.readText(PATH).then((text) => parseJson(text, PATH)),
+    null,
+  );
+  return new Map(fits(value, REMEMBERED) ? Object.entries((value as unknown as { runs: Runs }).runs) : []);
+}
+
+/** A store that is full or read-only keeps its lists, which are computed again each time. */
+async function writeRemembered(store: RunStore, runs: Runs): Promise<void> {
+  try {
+    await store.write(PATH, JSON.stringify({ version: VERSION, runs }));
+  } catch (thrown) {
+    if (!(thrown instanceof LabError && thrown.code === "storage")) throw thrown;
+  }
+}

@@ -1,0 +1,91 @@
+/** A trainer with the weights of a stored run, for work that does not take the run on: replays and evaluations. */
+import { withFormTable } from "../gpu/forms/active.ts";
+import type { EngineDevice } from "../gpu/runtime/device.ts";
+import { tf } from "../gpu/tf.ts";
+import { disposeState } from "../rl/optim/training-state.ts";
+import { captionerOf } from "../rl/run/captioner.ts";
+import type { TrainerEvent } from "../rl/run/events.ts";
+import { keptAdapter } from "../rl/run/kept-adapters.ts";
+import { runOrder } from "../rl/run/prepare-run.ts";
+import { checkedRows, checkSameRun, describeData } from "../rl/run/run-facts.ts";
+import type { LoadedModel, SessionDeps } from "../rl/run/session-types.ts";
+import { loraSettings, resumeState, startState } from "../rl/run/start-run.ts";
+import { Trainer } from "../rl/run/trainer.ts";
+import { usableCheckpoint } from "../rl/run/usable-checkpoint.ts";
+import { keptDifficulty } from "../runs/difficulty.ts";
+import type { RunFolder } from "../runs/run-folder.ts";
+import { evaluatedRows, type RowList, runRows } from "../runs/run-rows.ts";
+import { formsOf, keptTable } from "../tuning/table.ts";
+
+export interface StoredWork {
+  /** The run as it is stored; it is only read. */
+  readonly run: RunFolder;
+  readonly list: RowList;
+  /** The newest checkpoint that may be used; the start is taken where there is none up to it. */
+  readonly upTo: number;
+  /** Whether held-out rows are scored. */
+  readonly evaluates: boolean;
+  /** The folder that the trainer writes to. */
+  readonly target: RunFolder;
+  /** @param stop ends the trainer */
+  readonly emit: (event: TrainerEvent, stop: () => void) => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Builds the trainer, does the work and frees the weights.
+ * @param work receives the step of the checkpoint, 0 for the start
+ * @throws LabError("bad-input") for other rows or weights than the run's
+ */
+export async function withStoredTrainer<T>(
+  deps: SessionDeps,
+  { model, hash }: Pick<LoadedModel, "model" | "hash">,
+  device: EngineDevice,
+  { run, list, upTo, evaluates, target, emit, signal }: StoredWork,
+  work: (trainer: Trainer, from: number) => Promise<T>,
+): Promise<T> {
+  const { store, id } = run;
+  const manifest = run.manifest();
+  const { config, startAdapter } = manifest;
+  const selected = runRows(list, config);
+  checkSameRun(manifest, hash, await describeData(list, selected));
+  await deps.scorer.begin(config);
+  const start = await keptAdapter(store, id, "start", model, startAdapter);
+  const kept = await keptAdapter(store, id, "captioner", model, manifest.captioner);
+  const table = await keptTable(store, id);
+  const found = await usableCheckpoint(store, id, upTo);
+  const order = runOrder(list, selected, config, await keptDifficulty(store, id));
+  const state = found === null ? startState(model, config, start) : resumeState(model, config, found.checkpoint, start);
+  const other = kept === undefined ? undefined : captionerOf(model, kept, config);
+  const from = found?.step ?? 0;
+  const trainer = new Trainer({
+    model,
+    config,
+    state,
+    captioner: other?.weights,
+    rows: checkedRows(deps.rows, list),
+    trainRows: selected.train,
+    order,
+    evaluated: evaluates ? evaluatedRows(selected, config, list) : { report: [], selection: [] },
+    scorer: deps.scorer,
+    run: target,
+    doneSteps: from,
+    lora: loraSettings(model, config),
+    now: deps.now,
+    emit: (event) => emit(event, () => trainer.control.stop()),
+    checkDevice: () => device.checkAll(),
+    whyFull: () => device.whyFull(),
+    whyLost: () => device.whyLost(),
+  });
+  const stop = (): void => trainer.control.stop();
+  signal.addEventListener("abort", stop);
+  try {
+    if (signal.aborted) stop();
+    return await withFormTable(table === undefined ? new Map() : formsOf(table), () => work(trainer, from));
+  } finally {
+    signal.removeEventListener("abort", stop);
+    trainer.features.clear();
+    disposeState(state);
+    if (other !== undefined) tf.dispose(other.tensors);
+  }
+}

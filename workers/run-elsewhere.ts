@@ -1,0 +1,20 @@
+/** A run that the data worker reads where it lies, as the trainer reads it. */
+import { folderOf } from "../src/engine/bytes/memory.ts";
+import type { ByteSource } from "../src/engine/bytes/source.ts";
+import { folderStore } from "../src/engine/storage/folder-store.ts";
+import type { RunStore } from "../src/engine/storage/store.ts";
+import type { RowCalls } from "../src/protocol/data.ts";
+import type { Calls } from "../src/protocol/rpc.ts";
+
+/** @returns a read-only store; undefined for a run that is stored in this browser */
+export async function storeElsewhere(rows: Calls<RowCalls>, runId: string): Promise<RunStore | undefined> {
+  const files = await rows.filesElsewhere(runId);
+  if (files === null) return undefined;
+  const sources = new Map<string, ByteSource>(
+    files.map(({ path, size }) => [
+      path,
+      { name: path, size, read: (start, end) => rows.bytesElsewhere(runId, path, start, end) },
+    ]),
+  );
+  return folderStore(folderOf(sources));
+}
