@@ -1,10 +1,11 @@
 /**
  * Writes the demo shards: drawn scenes with masks and captions in the layout `datasets` saves, made from a seed.
  *
- *   npx tsx scripts/build-pocket-shards.ts [--seed N] [--scenes N] [--frames N | --world extent] [--out DIR]
+ *   npx tsx scripts/build-pocket-shards.ts [--seed N] [--scenes N] [--frames N [--folders] | --world extent] [--out DIR]
  *
  * In the world "extent" the two regions of a picture overlap: wholes and halves, touching twins, pairs, two of three.
  * With several frames the scenes move, each row is a clip with the masklet of one thing, and captions name its motion.
+ * --folders writes clips of up to 1000 frames as `npm run masklets` reads them: pictures, meta_expressions.json, mask_dict.json.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -108,6 +109,26 @@ function clipRow(scene: Scene, index: number, dice: Dice, frames: number): Shard
   };
 }
 
+/** Clips in the layout of MeViS. */
+function writeFolders(out: string, seed: number, scenes: number, frames: number): void {
+  const names = Array.from({ length: frames }, (_, frame) => String(frame).padStart(5, "0"));
+  const videos: Record<string, unknown> = {};
+  const masks: Record<string, unknown> = {};
+  for (let index = 0; index < scenes; index++) {
+    const dice = sceneDice(seed, index);
+    const { frames: pictures, mask, conversations } = clipRow(drawScene(dice), index, dice, frames);
+    const id = `clip-${String(index).padStart(4, "0")}`;
+    mkdirSync(join(out, "JPEGImages", id), { recursive: true });
+    pictures?.forEach(({ bytes }, frame) => {
+      writeFileSync(join(out, "JPEGImages", id, `${names[frame]}.jpg`), bytes as Uint8Array);
+    });
+    videos[id] = { frames: names, expressions: { "0": { exp: conversations?.at(-1)?.value, anno_id: [id] } } };
+    masks[id] = mask;
+  }
+  writeFileSync(join(out, "meta_expressions.json"), `${JSON.stringify({ videos })}\n`);
+  writeFileSync(join(out, "mask_dict.json"), `${JSON.stringify(masks)}\n`);
+}
+
 /** Doubles first, since they are what a caption has to tell apart. */
 function doublesFirst({ things }: Scene): number[] {
   const doubles = (at: number): number => things.filter((other) => other.kind === things[at]?.kind).length;
@@ -132,9 +153,17 @@ function jpegOf({ width, height, data: rgb }: DrawnScene["rgb"], quality: number
 
 await runTool(async () => {
   const number = { takes: 1 } as const;
-  const options = { seed: number, scenes: number, frames: number, world: number, out: number };
+  const options = {
+    seed: number,
+    scenes: number,
+    frames: number,
+    world: number,
+    out: number,
+    folders: { takes: 0 },
+  } as const;
   const parsed = parseArguments(process.argv.slice(2), options);
-  const frames = whole(parsed, "frames", 1, 64, 1);
+  const folders = parsed.has("folders");
+  const frames = folders ? whole(parsed, "frames", 2, 1000, 300) : whole(parsed, "frames", 1, 64, 1);
   const world = one(parsed, "world");
   if (world !== undefined && (world !== "extent" || frames > 1)) {
     throw new LabError("bad-input", '--world is "extent", and without --frames', { subject: "world" });
@@ -144,6 +173,11 @@ await runTool(async () => {
   const scenes = whole(parsed, "scenes", 1, 1_000_000, kind.scenes);
   const out = one(parsed, "out") ?? join(root, "public", "pocket", kind.folder);
   mkdirSync(out, { recursive: true });
+  if (folders) {
+    writeFolders(out, seed, scenes, frames);
+    process.stdout.write(`${scenes} clips of ${frames} frames, written to ${out}\n`);
+    return 0;
+  }
 
   const layout = frames === 1 ? "fine-grained" : "clip";
   const rows = Array.from({ length: scenes }, (_, index) =>

@@ -11,6 +11,7 @@ import { LabError } from "../../src/engine/errors.ts";
 import { maskletScore } from "../../src/engine/eval/video/masklet-score.ts";
 import { openSafetensors } from "../../src/engine/formats/safetensors.ts";
 import { writeSafetensors } from "../../src/engine/formats/safetensors-write.ts";
+import { tf } from "../../src/engine/gpu/tf.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { weightsView } from "../../src/engine/model/weights/weights.ts";
 import {
@@ -58,7 +59,11 @@ export async function runClip(job: ClipJob): Promise<ScoredClip> {
   await mkdir(folder, { recursive: true });
   const pictures = await clipPictures(clip);
   const weights = weightsView(model.frozen, Object.fromEntries(model.base), 0);
-  const keeper = keeperIn(folder, job.keepEvery);
+  const seen = (frames: number, bank: number): void => {
+    if (frames % job.keepEvery !== 0 && frames !== pictures.total) return;
+    say(`${frames} frames: ${bank} bytes remembered, ${tf.memory().numBytes} bytes of tensors`);
+  };
+  const keeper = { ...keeperIn(folder, job.keepEvery), seen };
   const { settings, signal } = job;
   const { answer, frames, masklets } = await followExpression(
     model,

@@ -29,6 +29,8 @@ export interface FollowKeeper {
   /** What was kept of this answer to this question, if anything. @param of question, answer and settings as text */
   find(of: string): Promise<KeptFrames | undefined>;
   keep(of: string, kept: KeptFrames): Promise<void>;
+  /** After every frame. @param done frames so far @param bankBytes what tracking holds then */
+  seen?(done: number, bankBytes: number): void;
 }
 
 export interface Followed {
@@ -71,6 +73,7 @@ export async function followExpression(
     for await (const step of masklets(model, weights, pictures, lang, options)) {
       masks.set(step.frame, step.masks);
       done++;
+      keeper?.seen?.(done, step.bankBytes);
       if (keeper !== undefined && done % keeper.every === 0 && done < total) {
         await keeper.keep(of, { state: await step.save(), masks });
       }
