@@ -17,17 +17,16 @@ const LAYERS = new Set(["given", "answer"] as const);
 const QUIET_MS = 400;
 const LONGEST_MS = 4000;
 
-/** Newest groups of the run of this page; a rollout opens in the inspector while the run continues. */
-export function LiveStrip(): ReactNode {
-  const groups = useSettled(
+/** Groups of the run of this page, not faster than they can be looked at. */
+export function useLiveGroups(): readonly GroupRecord[] {
+  return useSettled(
     useRun((run) => run.groups),
     QUIET_MS,
     LONGEST_MS,
   );
-  return <Strip groups={groups} runId={null} />;
 }
 
-/** Last groups of one step of a run. @param groups of the step */
+/** The last group of each loop; a rollout opens in the inspector while the run continues. @param groups of one step, or the newest */
 export function StepStrip(props: { readonly run: ViewedRun; readonly groups: readonly GroupRecord[] }): ReactNode {
   const { run, groups } = props;
   return <Strip groups={groups} runId={run.recorded || run.live ? null : run.runId} />;

@@ -20,7 +20,7 @@ import { linkTo, navigate, routeStore, useRoute } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { Alarms } from "./alarms.tsx";
-import { LiveStrip, StepStrip } from "./live-strip.tsx";
+import { StepStrip, useLiveGroups } from "./live-strip.tsx";
 import { arrangeCharts, measuredCharts, overviewOf } from "./overview.ts";
 import { PhaseBar } from "./phase-bar.tsx";
 import { PhaseLesson } from "./phase-lesson.tsx";
@@ -46,6 +46,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   const step = shownStep(run.steps, asked);
   const begun = useRun((state) => state.groups.length > 0 || state.step > 0);
   const starting = run.live && !begun;
+  const newest = useLiveGroups();
   const active = useRun((state) => run.live && isActive(state.state)) || run.otherTabs || run.followed;
   // Another run has other steps, so the zoom is reset.
   const sync = `train ${run.runId}`;
@@ -57,6 +58,8 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   // The last groups stay until those of another step are read.
   const kept = useRef(shown.groups);
   if (shown.groups.length > 0) kept.current = shown.groups;
+  // The lower charts wait for the first groups, which would push them.
+  const waiting = run.live && !supervised && newest.length === 0;
   // A stored run is drawn when all its parts are read, so that none pushes the others.
   const read = useRef(false);
   if (!(run.loading || evaluations.loading || alarms.loading || shown.loading)) read.current = true;
@@ -99,13 +102,13 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
               The first step is running. Curves and rollouts appear here as they arrive
             </p>
           )}
-          {run.live && asked === null ? <LiveStrip /> : <StepStrip run={run} groups={kept.current} />}
-          {run.steps.length > 0 && !supervised && (
+          <StepStrip run={run} groups={run.live && asked === null ? newest : kept.current} />
+          {run.steps.length > 0 && !supervised && !waiting && (
             <div className="flex justify-end">
               <OverlayControls />
             </div>
           )}
-          {!starting && (
+          {!waiting && (
             <Charts
               specs={below}
               source={run.metrics}
