@@ -1,11 +1,11 @@
 /** Timing of several baselines in turn, so that all meet the same load of a shared machine. */
+import type { Clock } from "../src/engine/self-test/card/peak.ts";
 import type { Baseline, Times } from "./row.ts";
 
 /** Records that many calls and resolves when the last one's result is there. */
 export type Calls = (calls: number) => Promise<void>;
 
-/** Milliseconds: that passed on the wall, or that processors spent, which a busy machine stretches less. */
-export type Clock = () => number | Promise<number>;
+export type { Clock };
 export const wallClock: Clock = () => performance.now();
 
 const MEASURE = { leastCalls: 1, mostCalls: 20, milliseconds: 60 };

@@ -7,6 +7,7 @@ import { type EngineDevice, openAgain, openDevice } from "../src/engine/gpu/runt
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import { checkpointRoomWarning, checkpointsAtOnce } from "../src/engine/plan/checkpoint-room.ts";
 import { storedFirstEvaluation } from "../src/engine/rl/run/first-evaluation.ts";
+import { countCardLines, measureCard } from "../src/engine/self-test/card/measure.ts";
 import { passed } from "../src/engine/self-test/self-check.ts";
 import { countChecks, selfTest } from "../src/engine/self-test/self-test.ts";
 import type { Plan } from "../src/engine/session/plan.ts";
@@ -158,6 +159,14 @@ const calls: Handlers<TrainerCalls> = {
   },
   async takeTable(json, file) {
     await (await started()).lab.forms.take(json, file);
+  },
+  async measureCard(sizes, onLine, signal) {
+    const { lab } = await started();
+    await lab.measureCard(async (device) => {
+      const total = countCardLines(sizes);
+      for await (const line of measureCard({ device, sizes, now: () => performance.now(), signal }))
+        onLine(line, total);
+    });
   },
   async startRun(config, rows, title, now, first) {
     const { lab, store } = await started();

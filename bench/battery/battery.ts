@@ -1,19 +1,16 @@
 /**
  * Everything that is measured of a card, most wanted first, in calls of limited length: a stage that is complete is not
- * repeated, kernels go on with the next case.
+ * repeated, checks and kernels go on with the next case.
  */
 import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
 import { LabError } from "../../src/engine/errors.ts";
-import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
-import { lengthProblems, longProblems, type Problem, problems } from "../../src/engine/self-test/checks.ts";
-import { passed } from "../../src/engine/self-test/self-check.ts";
-import { selfTest } from "../../src/engine/self-test/self-test.ts";
-import type { Suite } from "../context.ts";
+import { CARD_STAGES, type CardStage } from "../../src/engine/self-test/card/card-line.ts";
+import { cardStage } from "../../src/engine/self-test/card/measure.ts";
+import { SUITES, type Suite } from "../context.ts";
 import { nodePlace } from "../tool/node-place.ts";
-import { roofline } from "./rates.ts";
 import type { BatteryRecord } from "./record.ts";
 
-export const STAGES = ["adapter", "self-test", "long", "rates", "kernels", "decode", "step"] as const;
+export const STAGES = [...CARD_STAGES, ...SUITES] as const;
 export type Stage = (typeof STAGES)[number];
 
 interface Turn {
@@ -32,7 +29,7 @@ export async function runBattery(asked: readonly Stage[], turn: Turn): Promise<b
   for (const stage of STAGES.filter((one) => asked.includes(one) && !record.isDone(one))) {
     if (left() <= 0) return false;
     try {
-      if (!(await RUNS[stage](turn))) return false;
+      if (!(await (isSuite(stage) ? benched(stage, turn) : measured(stage, turn)))) return false;
     } catch (thrown) {
       // The record names the failure; the other stages still run.
       const { message, stack } = thrown instanceof Error ? thrown : new LabError("internal", String(thrown));
@@ -43,49 +40,23 @@ export async function runBattery(asked: readonly Stage[], turn: Turn): Promise<b
   return true;
 }
 
-const RUNS: Readonly<Record<Stage, (turn: Turn) => Promise<boolean>>> = {
-  adapter: ({ record }) =>
-    onDevice(async ({ report }) => {
-      record.add({ stage: "adapter", ...report, node: process.version });
-      return true;
-    }),
-  "self-test": (turn) => onDevice((device) => checked("self-test", device, [...problems(), ...lengthProblems()], turn)),
-  long: (turn) => onDevice((device) => checked("long", device, longProblems(), turn)),
-  rates: ({ record }) =>
-    onDevice(async (device) => {
-      record.add({ stage: "rates", ...(await roofline(device)) });
-      return true;
-    }),
-  kernels: (turn) => benched("kernels", turn),
-  decode: (turn) => benched("decode", turn),
-  step: (turn) => benched("step", turn),
-};
+const isSuite = (stage: Stage): stage is Suite => (SUITES as readonly string[]).includes(stage);
 
-async function onDevice(work: (device: EngineDevice) => Promise<boolean>): Promise<boolean> {
+/** Checks of earlier calls are not repeated. */
+async function measured(stage: CardStage, { record, left }: Turn): Promise<boolean> {
   const device = await openNodeDevice();
   try {
-    return await work(device);
+    const known = new Set(record.cases(stage));
+    const work = { device, sizes: "1B", now: () => performance.now(), known } as const;
+    for await (const line of cardStage(stage, work)) {
+      record.add(stage === "adapter" ? { ...line, node: process.version } : line);
+      // The last check ends the test of memory.
+      if (left() <= 0 && line.case !== "Memory given back") return false;
+    }
+    return true;
   } finally {
     device.close();
   }
-}
-
-/** Checks by name; those of earlier calls are not repeated. */
-async function checked(
-  stage: Stage,
-  device: EngineDevice,
-  all: readonly Problem[],
-  { record, left }: Turn,
-): Promise<boolean> {
-  const known = new Set(record.cases(stage));
-  const rest = all.filter(({ name }) => !known.has(name));
-  let done = 0;
-  for await (const check of selfTest(device, () => performance.now() / 1000, rest)) {
-    record.add({ stage, case: check.name, passed: passed(check), ...check });
-    done++;
-    if (left() <= 0 && done < rest.length) return false;
-  }
-  return true;
 }
 
 async function benched(suite: Suite, { record, left }: Turn): Promise<boolean> {

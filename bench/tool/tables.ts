@@ -1,6 +1,7 @@
 /** Results of the bench as JSON files and as tables of docs/performance/tables.md. */
+
+import type { Rates } from "../../src/engine/self-test/card/peak.ts";
 import type { Suite } from "../context.ts";
-import type { Rates } from "../peak.ts";
 import { type BenchRow, summaryOf } from "../row.ts";
 
 const TITLES: Readonly<Record<Suite, string>> = {

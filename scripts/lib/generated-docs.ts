@@ -46,7 +46,7 @@ async function filesOf(folder: string, name: RegExp): Promise<readonly (readonly
 }
 
 async function benchResults(): Promise<readonly TableFacts[]> {
-  return (await filesOf("docs/performance", /\.json$/)).map(([, text]) => JSON.parse(text) as TableFacts);
+  return (await filesOf("docs/performance", /^(kernels|decode|step)-.*\.json$/)).map(([, text]) => JSON.parse(text) as TableFacts);
 }
 
 /** Decisions by room, rooms in the order of their first decision. */

@@ -7,6 +7,7 @@ import type { Alarm, Phase, PhaseTimes, RunState, TrainerEvent } from "../engine
 import type { BenchGroup } from "../engine/runs/bench/bench-group.ts";
 import type { Fork } from "../engine/runs/fork.ts";
 import type { LoopId } from "../engine/runs/records.ts";
+import type { CardLine, CardSizes } from "../engine/self-test/card/card-line.ts";
 import type { SelfCheck } from "../engine/self-test/self-check.ts";
 import type { SystemReport } from "../engine/session/memory-report.ts";
 import type { PlannedBlock, Plan as RunPlan } from "../engine/session/plan.ts";
@@ -53,6 +54,8 @@ export interface TrainerCalls {
   takeTable(json: string, file: string): Promise<void>;
   /** Small problems with known answers. @throws LabError when the device is in use */
   selfTest(onCheck: (check: SelfCheck, total: number) => void): Promise<void>;
+  /** Measures the adapter. @throws LabError when the device is in use, LabError("cancelled") when the signal aborts */
+  measureCard(sizes: CardSizes, onLine: (line: CardLine, total: number) => void, signal: AbortSignal): Promise<void>;
   /**
    * @param now ISO time that the run folder records
    * @param first id of a stored run that began alike, whose evaluation of the start is taken over

@@ -66,6 +66,36 @@ describe("before a run", () => {
   });
 });
 
+describe("the measurement of the card", () => {
+  it("ends after the present line when it is cancelled, and gives a whole report in small sizes", async () => {
+    const { page } = lab;
+    const panel = page.getByRole("region", { name: "Measure this card" });
+    await panel.getByRole("radio", { name: "Small" }).click();
+    await page.getByTestId("card-measure").click();
+    await page.getByTestId("card-cancel").click();
+    await panel.getByText(/^Stopped after \d+$/).waitFor();
+    await page.getByTestId("card-measure").click();
+    await panel.getByText("Measured", { exact: true }).waitFor();
+    const rows = await page.getByTestId("card-report").locator("tbody tr").allTextContents();
+    expect(rows.filter((text) => /^A token of (1 row|\d+ rows)[\d.]+ \S*s$/.test(text))).toHaveLength(4);
+    for (const name of ["Multiply-adds in f32", "Workgroup memory, read", "Empty dispatch", "Submit"]) {
+      expect(rows.filter((text) => text.startsWith(name) && /\d/.test(text.slice(name.length)))).toHaveLength(1);
+    }
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      panel.getByRole("button", { name: "Download JSON" }).click(),
+    ]);
+    const report = JSON.parse(await readFile(await download.path(), "utf8")) as {
+      readonly state: string;
+      readonly lines: readonly { readonly stage: string; readonly limits?: object }[];
+    };
+    expect(report.state).toBe("done");
+    expect(new Set(report.lines.map(({ stage }) => stage))).toEqual(new Set(["adapter", "rates", "decoding"]));
+    expect(report.lines[0]?.limits).toBeDefined();
+    expect(await problems(page)).toEqual([]);
+  });
+});
+
 describe("with a run", () => {
   it("shows what every phase cost, as the trainer told it, while the run goes on", async () => {
     const { page } = lab;

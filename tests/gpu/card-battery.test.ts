@@ -40,8 +40,10 @@ it("is one small folder that measures with nothing installed, and repeats no fin
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as Record<string, unknown>);
-  expect(lines.map(({ stage }) => stage)).toEqual(["rates", "rates"]);
-  for (const rate of ["f32", "products", "copy", "dispatch", "readBack"]) expect(lines[0]?.[rate]).toBeGreaterThan(0);
+  expect(new Set(lines.map(({ stage }) => stage))).toEqual(new Set(["rates"]));
+  const rates = lines.filter(({ unit }) => unit !== undefined);
+  expect(rates.length).toBeGreaterThan(7);
+  for (const { case: name, value } of rates) expect(value, String(name)).toBeGreaterThan(0);
   expect(readFileSync(join(empty, "card-battery.jsonl"), "utf8").split("\n").at(-1)).toBe(
     '{"stage":"rates","end":true}',
   );

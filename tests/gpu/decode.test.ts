@@ -1,12 +1,20 @@
 /** Decoding on the GPU against the model's own forward pass with the sampler on the CPU. */
 import { describe, expect, it } from "vitest";
+import { STRANGE } from "../../src/engine/gpu/decode/sample.ts";
+import { samplePartWords, samplesWide } from "../../src/engine/gpu/decode/sample-wide.ts";
 import { slotBlock } from "../../src/engine/gpu/decode/slot-block.ts";
+import { SLOT_WORDS, slotWords } from "../../src/engine/gpu/decode/state.ts";
+import { drawAddress } from "../../src/engine/gpu/random.ts";
+import { backendDevice } from "../../src/engine/gpu/runtime/program.ts";
+import { RawBuffers } from "../../src/engine/gpu/runtime/raw-buffers.ts";
+import { Recording } from "../../src/engine/gpu/runtime/recording.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import type { LanguageConfig, LanguageFamily } from "../../src/engine/model/language/config-language.ts";
 import { decodeOnGpu } from "../../src/engine/policy/decode/decode-gpu.ts";
 import { decodeBlocker } from "../../src/engine/policy/decode/decode-weights.ts";
 import { disposePrefilled, type Prefilled, type PromptBatch, prefill } from "../../src/engine/policy/decode/prefill.ts";
-import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
+import { sampleStep } from "../../src/engine/policy/decode/sample-step.ts";
+import { FULL_SAMPLING, type SamplerSettings } from "../../src/engine/policy/decode/sampler.ts";
 import {
   decode,
   expectLikeHost,
@@ -118,10 +126,92 @@ describe("decoding on the GPU gives the rows of the CPU sampler", () => {
     await expectLikeHost(tinyLanguage(tinyConfig("internlm2"), 8), GROUP, { sampler }, [false]);
   });
 
+  it("for a vocabulary that many workgroups share, sampled and greedily, in both forms", async () => {
+    const config = tinyConfig("qwen2", { vocabSize: 8200, layers: 1 });
+    const sampler = { ...FULL_SAMPLING, temperature: 1.3, minP: 0.02, repetitionPenalty: 1.2 };
+    await expectLikeHost(tinyLanguage(config, 0), MIXED, { sampler, maxNewTokens: 3 }, [true, false]);
+    await expectLikeHost(tinyLanguage(config, 0), GROUP, { greedy: true, maxNewTokens: 2 }, [true, false]);
+  });
+
   it("ends rows where they stop, and goes on with the others", async () => {
     const stop = (ids: readonly number[]): boolean => (ids[ids.length - 1] as number) % 4 === 0;
     const rows = await expectLikeHost(tinyLanguage(tinyConfig("qwen2"), 8), MIXED, { stop, maxNewTokens: 13 });
     expect(new Set(rows.map((row) => row.ids.length)).size).toBeGreaterThan(1);
+  });
+});
+
+describe("a draw that many workgroups share", () => {
+  const WIDTH = 5003;
+  const LOGITS = Float32Array.from({ length: 4 * WIDTH }, (_, at) => {
+    const [slot, i] = [Math.floor(at / WIDTH), at % WIDTH];
+    // Equal ones in two chunks above the guard, the last chunk's end, infinities, and one that is no number.
+    if (slot === 0) return i === 4100 || i === 2050 ? 35 : 3 * Math.sin(i * 0.37);
+    if (slot === 1) return i === WIDTH - 1 ? 12 : 2 * Math.cos(i * 0.11);
+    if (slot === 2) return i === 77 ? Number.POSITIVE_INFINITY : i % 501 === 0 ? Number.NEGATIVE_INFINITY : 0;
+    return i === 3000 ? Number.NaN : Math.sin(i);
+  });
+
+  /** Drawn words of four slots at draw `position`. */
+  async function draw(sampler: SamplerSettings, greedy: boolean, software: boolean, wide: boolean, position: number) {
+    const device = backendDevice();
+    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC;
+    const buffers = new RawBuffers(device);
+    const make = (name: string, bytes: number): GPUBuffer => buffers.get(name, bytes, usage);
+    const own = {
+      logits: make("logits", LOGITS.byteLength),
+      state: make("state", 4 * 4 * SLOT_WORDS),
+      seen: make("seen", 4 * 5 * Math.ceil(WIDTH / 32)),
+      parts: make("parts", 4 * samplePartWords(4, WIDTH)),
+      drawn: make("drawn", 5 * 16),
+    };
+    const slots = [0, 1, 2, 3].map((row) => ({
+      row,
+      pastRow: 0,
+      head: 0,
+      tail: 0,
+      count: 0,
+      id: 0,
+      ...drawAddress({ ...keyOf(row, 0), position }),
+    }));
+    device.queue.writeBuffer(own.logits, 0, LOGITS);
+    device.queue.writeBuffer(own.state, 0, slotWords(slots));
+    device.queue.writeBuffer(own.seen, 0, new Uint32Array(5 * Math.ceil(WIDTH / 32)).fill(0x10));
+    const sizes = { vocabSize: WIDTH, slots: 4, rows: 4 };
+    const step = sampleStep(own, sizes, sampler, greedy, software, wide);
+    const recording = new Recording(device, buffers, "uniforms", step);
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    recording.encode(pass, { slots: 4, keys: 1 });
+    pass.end();
+    const staging = buffers.get("read", 64, GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST);
+    encoder.copyBufferToBuffer(own.drawn, 0, staging, 0, 64);
+    device.queue.submit([encoder.finish()]);
+    await staging.mapAsync(GPUMapMode.READ);
+    const words = new Uint32Array(staging.getMappedRange().slice(0));
+    buffers.dispose();
+    return { ids: [0, 1, 2, 3].map((slot) => words[4 * slot]), last: [0, 1, 2, 3].map((slot) => words[4 * slot + 3]) };
+  }
+
+  it.each([true, false])("has the token and the counts of one workgroup (software form: %s)", async (software) => {
+    const plain = { ...FULL_SAMPLING, guard: 30 };
+    const changed = { ...plain, temperature: 1.7, minP: 0.3, repetitionPenalty: 1.4 };
+    const drawn = new Set<number | undefined>();
+    for (const [sampler, greedy] of [
+      [plain, false],
+      [changed, false],
+      [plain, true],
+    ] as const) {
+      for (const position of greedy ? [0] : [0, 1, 2, 3, 4, 5]) {
+        const one = await draw(sampler, greedy, software, false, position);
+        expect(await draw(sampler, greedy, software, true, position)).toEqual(one);
+        if (greedy) expect(one.ids.slice(0, 3)).toEqual([2050, WIDTH - 1, 77]);
+        expect(one.last).toEqual([2, 0, 11, STRANGE]);
+        for (const id of one.ids) drawn.add(id);
+      }
+    }
+    expect(drawn.size).toBeGreaterThan(8);
+    expect([samplesWide(151_674, 0, 1, false), samplesWide(151_674, 20, 1, false)]).toEqual([true, false]);
+    expect([samplesWide(151_674, 20, 0.5, true), samplesWide(4096, 0, 1, true)]).toEqual([true, false]);
   });
 });
 

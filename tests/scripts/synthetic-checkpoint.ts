@@ -70,15 +70,23 @@ const VIDEO: readonly (readonly [name: string, shape: readonly number[]])[] = [
   ),
 ];
 
-/** @param shardBytes a new shard begins beyond this */
-export function writeSynthetic(directory: string, config: Json, shardBytes: number): Written {
+/**
+ * @param shardBytes a new shard begins beyond this
+ * @param sam element type of what is neither language model nor vision tower
+ */
+export function writeSynthetic(
+  directory: string,
+  config: Json,
+  shardBytes: number,
+  sam: "F32" | "BF16" = "F32",
+): Written {
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, "config.json"), JSON.stringify(config));
   const parsed = parseSa2vaConfig(config);
   const tensors = [...expectedShapes(parsed), ...sam2Shapes(parsed.sam2, parsed.decoderSizes), ...VIDEO]
     .map(([name, shape]) => ({ name, shape, count: shape.reduce((product, side) => product * side, 1) }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
-  const width = (name: string): number => (/^(language_model|vision_model)\./.test(name) ? 2 : 4);
+  const width = (name: string): number => (sam === "BF16" || /^(language_model|vision_model)\./.test(name) ? 2 : 4);
   const shards: (typeof tensors)[] = [[]];
   let filled = 0;
   for (const tensor of tensors) {

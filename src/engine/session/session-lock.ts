@@ -7,6 +7,7 @@ const SENTENCES = {
   "try-out": "A try-out is in progress; wait for its answer or stop it",
   "self-test": "The self-test is in progress; it takes seconds",
   tune: "Kernels are being tuned; wait for it or stop it",
+  card: "The card is being measured; wait for it or stop it",
   model: "A model is loading; wait for it or stop it",
   adapter: "An adapter is being read; it takes seconds",
   replay: "A step is being replayed; wait for it or stop it",

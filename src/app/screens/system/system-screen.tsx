@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { AdapterPanel } from "./adapter-panel.tsx";
+import { CardPanel } from "./card-panel.tsx";
 import { CopyReport } from "./copy-report.tsx";
 import { Figures } from "./figures.tsx";
 import { MemoryPanel } from "./memory-panel.tsx";
@@ -27,6 +28,7 @@ export default function SystemScreen(): ReactNode {
         <div className={`grid gap-3 min-0 ${styles.column}`}>
           <SelfTestPanel />
           <TuningPanel />
+          <CardPanel />
           <AdapterPanel rate={report?.rate ?? null} />
           <PagePanel facts={page} />
         </div>

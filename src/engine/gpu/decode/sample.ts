@@ -7,6 +7,7 @@
  * depend on their order, so one thread and many give the same draw. A token can differ from that of the CPU, which uses
  * doubles, only where the draw is within rounding (about 1e-7) of the border between two tokens.
  */
+import type { UniformBlock } from "../runtime/uniforms.ts";
 import type { LaneProgram } from "./lanes.ts";
 import { SLOT_HEADER } from "./state.ts";
 
@@ -73,29 +74,57 @@ const SCORING = `
   /** A probability relative to the largest, in the units of the draw. */
   fn weight(share: f32) -> u32 { return u32(share * 2147483648.0 + 0.5); }`;
 
+/** Functions that draw and store; they need `state` and `drawn`. `finish` moves the slot on to the next token; `top`, `total` and `slope` are those of the full distribution. */
+export const SAMPLE_END = `
+  fn finish(s: u32, row: u32, base: u32, id: u32, top: f32, total: f32, slope: f32, clips: u32, strange: u32) {
+    let position = state[s + COUNT];
+    var entry = vec4u(id, 0u, 0u, clips | select(0u, STRANGE, strange != 0u));
+    if (id != NO_TOKEN) {
+      entry.y = bitcast<u32>(full(logits[base + id]) - top - log(total));
+      entry.z = bitcast<u32>(log(total) - slope / total);
+      if (u.words != 0u) { seen[row * u.words + (id >> 5u)] |= 1u << (id & 31u); }
+    }
+    drawn[position * u.rows + row] = entry;
+    state[s + ID] = min(id, u.width - 1u);
+    state[s + COUNT] = position + 1u;
+  }
+  fn drawWord(s: u32) -> u32 {
+    return philox(
+      vec4u(state[s + DRAW], state[s + DRAW + 1u], state[s + DRAW + 2u], state[s + POSITION] + state[s + COUNT]),
+      vec2u(state[s + KEY], state[s + KEY + 1u]));
+  }
+  /** The place of the draw in a distribution with this mass: the first token whose running sum is above it is drawn. */
+  fn placeIn(all: vec2u, word: u32) -> vec2u { return scaled64(all, ((word >> 9u) << 1u) | 1u, 24u); }`;
+
+/** Functions of all programs that sample. */
+export const SAMPLE_HEADER = `${SLOT_HEADER} const STRANGE = ${STRANGE}u; ${ARITHMETIC}${SCORING}`;
+
+/** Uniforms of all programs that sample. */
+export const SAMPLE_UNIFORMS = {
+  tiles: "u32",
+  width: "u32",
+  rows: "u32",
+  greedy: "u32",
+  temperature: "f32",
+  drawTemperature: "f32",
+  guard: "f32",
+  topK: "u32",
+  /** (1 − top-p) · 2^32. */
+  rest: "u32",
+  minP: "f32",
+  penalty: "f32",
+  /** Words per row in the set of seen ids; 0 without a penalty. */
+  words: "u32",
+  rounds: "u32",
+} as const satisfies UniformBlock["uniforms"];
+
 export const SAMPLE: LaneProgram = {
   name: "lab-decode-sample",
   inputs: { logits: "f32" },
   outputs: { state: "u32", seen: "u32", drawn: "vec4<u32>" },
-  uniforms: {
-    tiles: "u32",
-    width: "u32",
-    rows: "u32",
-    greedy: "u32",
-    temperature: "f32",
-    drawTemperature: "f32",
-    guard: "f32",
-    topK: "u32",
-    /** (1 − top-p) · 2^32. */
-    rest: "u32",
-    minP: "f32",
-    penalty: "f32",
-    /** Words per row in the set of seen ids; 0 without a penalty. */
-    words: "u32",
-    rounds: "u32",
-  },
+  uniforms: SAMPLE_UNIFORMS,
   reductions: ["sum", "largest", "least", "count", "mass", "before"],
-  header: `${SLOT_HEADER} const STRANGE = ${STRANGE}u; ${ARITHMETIC}${SCORING}`,
+  header: `${SAMPLE_HEADER}${SAMPLE_END}`,
   body: `
     let s = tile * SLOT_WORDS;
     let row = state[s + ROW];
@@ -217,10 +246,7 @@ export const SAMPLE: LaneProgram = {
       }
       let all = mass(own, lane);
       var running = before(own, lane);
-      let word = philox(
-        vec4u(state[s + DRAW], state[s + DRAW + 1u], state[s + DRAW + 2u], state[s + POSITION] + state[s + COUNT]),
-        vec2u(state[s + KEY], state[s + KEY + 1u]));
-      let goal = scaled64(all, ((word >> 9u) << 1u) | 1u, 24u);
+      let goal = placeIn(all, drawWord(s));
       if (!below64(goal, running) && below64(goal, add64(running, own))) {
         for (var i = begin; i < end; i++) {
           let x = logits[base + i];
@@ -235,16 +261,5 @@ export const SAMPLE: LaneProgram = {
     }
     id = least(id, lane);
 
-    if (first == 0u) {
-      let position = state[s + COUNT];
-      var entry = vec4u(id, 0u, 0u, clips | select(0u, STRANGE, strange != 0u));
-      if (id != NO_TOKEN) {
-        entry.y = bitcast<u32>(full(logits[base + id]) - top - log(total));
-        entry.z = bitcast<u32>(log(total) - slope / total);
-        if (u.words != 0u) { seen[row * u.words + (id >> 5u)] |= 1u << (id & 31u); }
-      }
-      drawn[position * u.rows + row] = entry;
-      state[s + ID] = min(id, u.width - 1u);
-      state[s + COUNT] = position + 1u;
-    }`,
+    if (first == 0u) { finish(s, row, base, id, top, total, slope, clips, strange); }`,
 };

@@ -8,6 +8,7 @@ import { LabError } from "../../errors.ts";
 import { PLACE_TAILS } from "../../gpu/decode/attend.ts";
 import { POINT_LANES } from "../../gpu/decode/lanes.ts";
 import { STRANGE } from "../../gpu/decode/sample.ts";
+import { samplePartWords } from "../../gpu/decode/sample-wide.ts";
 import { roomFor } from "../../gpu/decode/slot-block.ts";
 import { NO_TOKEN, SLOT_WORDS, type Slot, slotWords } from "../../gpu/decode/state.ts";
 import { builtInForms } from "../../gpu/forms/active.ts";
@@ -20,9 +21,10 @@ import type { LanguageConfig } from "../../model/language/config-language.ts";
 import { ropeFrequencies } from "../../model/language/rope-scaling.ts";
 import type { Weights } from "../../model/weights/weights.ts";
 import type { GenerateOptions, RowAddress, RowResult } from "./completion.ts";
-import { type DecodeBuffers, type DecodeLoad, type DecodeSizes, decodeStep, seenWords } from "./decode-step.ts";
+import { type DecodeBuffers, type DecodeLoad, type DecodeSizes, decodeStep } from "./decode-step.ts";
 import { type BoundModel, bindModel, FOLD_BYTES } from "./decode-weights.ts";
 import type { Prefilled } from "./prefill.ts";
+import { seenWords } from "./sample-step.ts";
 
 /** Tokens per submit; ended rows leave after it. */
 const TOKENS_PER_SUBMIT = 8;
@@ -267,6 +269,7 @@ function rawBuffers(
     gated: make("gated", slots * mlpSize),
     logits: make("logits", slots * vocabSize),
     seen,
+    parts: make("sample parts", samplePartWords(slots, vocabSize)),
     drawn: make("drawn", (rows + 1) * options.maxNewTokens * (DRAWN_BYTES / 4)),
     empty,
     caches: Array.from({ length: layers }, (_, layer) => {

@@ -14,7 +14,6 @@ import {
 import { POINT_LANES, withReduction } from "../../gpu/decode/lanes.ts";
 import { PACKED_STEP, packedEmbedProgram, packedLinearProgram } from "../../gpu/decode/packed-products.ts";
 import { GATE, linearProgram } from "../../gpu/decode/products.ts";
-import { SAMPLE } from "../../gpu/decode/sample.ts";
 import { slotBlock } from "../../gpu/decode/slot-block.ts";
 import { PackedMatrix } from "../../gpu/packed/matrix.ts";
 import { buffersOf } from "../../gpu/packed/product.ts";
@@ -25,6 +24,7 @@ import { DISPATCH_WORK } from "../../gpu/runtime/work-budget.ts";
 import type { LanguageConfig } from "../../model/language/config-language.ts";
 import type { HeadRows } from "../../model/language/decode-layout.ts";
 import type { BoundLayers, BoundModel, BoundProduct } from "./decode-weights.ts";
+import { type SampleBuffers, sampleStep } from "./sample-step.ts";
 import type { SamplerSettings } from "./sampler.ts";
 
 /** Work of one run of the step. */
@@ -49,8 +49,7 @@ export interface DecodeSizes {
 }
 
 /** Activations and state; each buffer is written before it is read. */
-export interface DecodeBuffers {
-  readonly state: GPUBuffer;
+export interface DecodeBuffers extends SampleBuffers {
   /** First embeddings, [rows, D]. */
   readonly given: GPUBuffer;
   /** cos and sin of every position, [positions, 2, d/2]. */
@@ -67,9 +66,6 @@ export interface DecodeBuffers {
   /** Gate and up side by side. */
   readonly pairs: GPUBuffer;
   readonly gated: GPUBuffer;
-  readonly logits: GPUBuffer;
-  readonly seen: GPUBuffer;
-  readonly drawn: GPUBuffer;
   /** Bound in place of absent parts. */
   readonly empty: GPUBuffer;
   /** Per layer: keys and values of the prompts and of new tokens. */
@@ -80,8 +76,6 @@ export interface DecodeBuffers {
     readonly ownValues: GPUBuffer;
   }[];
 }
-
-const PHILOX_ROUNDS = 10;
 
 export function decodeStep(
   config: LanguageConfig,
@@ -268,32 +262,6 @@ export function decodeStep(
     lora: undefined,
   };
   product(buffers.normed, buffers.logits, vocabSize, false, head);
-  const { temperature, guard, topK, topP, minP, repetitionPenalty } = sampler;
-  const sample = withReduction(SAMPLE, software);
-  list.push({
-    program: sample.program,
-    buffers: [buffers.logits, buffers.state, buffers.seen, buffers.drawn],
-    uniforms: [
-      sizes.slots,
-      vocabSize,
-      sizes.rows + 1,
-      Number(greedy),
-      temperature,
-      greedy ? 1 : temperature,
-      Math.min(guard, 3.4e38),
-      topK,
-      Math.floor((1 - topP) * 2 ** 32),
-      minP,
-      repetitionPenalty,
-      seenWords(vocabSize, sampler),
-      PHILOX_ROUNDS,
-    ],
-    grid: ({ slots }) => [sample.groups(slots), 1],
-  });
+  list.push(...sampleStep(buffers, { ...sizes, vocabSize }, sampler, greedy, software));
   return list;
-}
-
-/** Words per row in the set of seen ids; 0 without a repetition penalty. */
-export function seenWords(vocabSize: number, sampler: SamplerSettings): number {
-  return sampler.repetitionPenalty === 1 ? 0 : Math.ceil(vocabSize / 32);
 }

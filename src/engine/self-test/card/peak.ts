@@ -1,11 +1,10 @@
 /** The adapter's multiply-add rates, measured: many independent sums in registers, nothing loaded. */
 
-import type { Arithmetic } from "../src/engine/gpu/packed/half.ts";
-import { halfPrograms } from "../src/engine/gpu/runtime/custom-kernels.ts";
-import { toTensor } from "../src/engine/gpu/runtime/custom-op.ts";
-import type { GpuProgram } from "../src/engine/gpu/runtime/pipelines.ts";
-import { runProgram } from "../src/engine/gpu/runtime/program.ts";
-import type { Clock } from "./turns.ts";
+import type { Arithmetic } from "../../gpu/packed/half.ts";
+import { halfPrograms } from "../../gpu/runtime/custom-kernels.ts";
+import { toTensor } from "../../gpu/runtime/custom-op.ts";
+import type { GpuProgram } from "../../gpu/runtime/pipelines.ts";
+import { runProgram } from "../../gpu/runtime/program.ts";
 
 const THREADS = 64;
 const GROUPS = 64;
@@ -14,7 +13,7 @@ const SUMS = 8;
 const lines = (line: (i: number) => string): string => Array.from({ length: SUMS }, (_, i) => line(i)).join("\n");
 
 const peakProgram = (type: Arithmetic): GpuProgram => ({
-  name: `bench-peak-${type}`,
+  name: `lab-card-peak-${type}`,
   ...(type === "f16" ? { enable: ["f16"] } : {}),
   inputs: {},
   outputs: { result: "f32" },
@@ -27,6 +26,9 @@ const peakProgram = (type: Arithmetic): GpuProgram => ({
     let all = ${Array.from({ length: SUMS }, (_, i) => `s${i}`).join(" + ")};
     result[group.x * ${THREADS}u + local.x] = f32(all.x + all.y + all.z + all.w);`,
 });
+
+/** Milliseconds: that passed on the wall, or that processors spent, which a busy machine stretches less. */
+export type Clock = () => number | Promise<number>;
 
 /** A shared processor has spells of half its speed that last for seconds. */
 const RUNS = 24;

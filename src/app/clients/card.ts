@@ -1,0 +1,23 @@
+import type { CardSizes } from "../../engine/self-test/card/card-line.ts";
+import { addCardLine, cardReportStore } from "../stores/card-report.ts";
+import { lab } from "./lab.ts";
+
+let stop = new AbortController();
+
+/** Measures the graphics card; lines go to the store. @throws LabError("cancelled") after `stopMeasuring` */
+export async function measureCard(sizes: CardSizes): Promise<void> {
+  stop = new AbortController();
+  cardReportStore.setState({ state: "running", sizes, lines: [], total: 0 });
+  try {
+    await lab().trainer.measureCard(sizes, addCardLine, stop.signal);
+    cardReportStore.setState({ state: "done" });
+  } catch (thrown) {
+    cardReportStore.setState({ state: "stopped" });
+    throw thrown;
+  }
+}
+
+/** Ends the measurement after the present line. */
+export function stopMeasuring(): void {
+  stop.abort();
+}

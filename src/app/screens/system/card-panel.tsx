@@ -1,0 +1,143 @@
+import { type ReactNode, useState } from "react";
+import type { CardLine, CardSizes, CardUnit } from "../../../engine/self-test/card/card-line.ts";
+import { measureCard, stopMeasuring } from "../../clients/card.ts";
+import { report } from "../../clients/lab.ts";
+import { saveBlob } from "../../clients/save-blob.ts";
+import { Badge } from "../../components/ui/badge.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Segmented } from "../../components/ui/controls.tsx";
+import { CopyText } from "../../components/ui/copy-text.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { TableHead } from "../../components/ui/table-head.tsx";
+import { type CardReport, cardReportStore, useCardReport } from "../../stores/card-report.ts";
+import { isActive, useRun } from "../../stores/run.ts";
+import { useSession } from "../../stores/session.ts";
+import { compact, formatSeconds } from "../../styles/format.ts";
+import { browserName } from "./page-panel.tsx";
+import styles from "./system.module.css";
+
+const SIZES = [
+  { value: "1B", label: "Sizes of 1B" },
+  { value: "small", label: "Small" },
+] as const satisfies readonly { readonly value: CardSizes; readonly label: string }[];
+
+/** Measures the graphics card: the list of `npm run card-battery` without its peers, as a report to hand on. */
+export function CardPanel(): ReactNode {
+  const { state, lines, total } = useCardReport((own) => own);
+  const [sizes, setSizes] = useState<CardSizes>("1B");
+  const ready = useSession((session) => session.gpu !== null && session.gpuError === null);
+  const loading = useSession((session) => session.modelProgress !== null);
+  const active = useRun((run) => isActive(run.state));
+  const running = state === "running";
+  return (
+    <Panel
+      title="Measure this card"
+      aside={
+        <span className="inline-flex gap-2 align-centre">
+          {state === "stopped" && <Badge tone="warn">{`Stopped after ${lines.length}`}</Badge>}
+          {state === "done" && <Verdict lines={lines} />}
+          {running ? (
+            <Button data-testid="card-cancel" onClick={stopMeasuring}>
+              Cancel
+            </Button>
+          ) : (
+            <Button
+              data-testid="card-measure"
+              blocker={blockerOf({ ready, loading, active })}
+              onClick={() => report(measureCard(sizes))}
+            >
+              {state === "never" ? "Measure" : "Measure again"}
+            </Button>
+          )}
+        </span>
+      }
+    >
+      <div className="row wrap gap-2-3 mb-3">
+        <Segmented label="Sizes" options={SIZES} value={sizes} onChange={setSizes} />
+        {lines.length > 0 && !running && (
+          <>
+            <CopyText kind="quiet" label="Copy as text" text={() => textOf(cardReportStore.getState())} />
+            <Button kind="quiet" onClick={() => saveBlob(fileOf(cardReportStore.getState()), "card-report.json")}>
+              Download JSON
+            </Button>
+          </>
+        )}
+      </div>
+      {state === "never" ? (
+        <p className="muted">
+          Checks at the lengths of a 1B model, arithmetic, memory, dispatches, and tokens of a 1B language model with
+          made-up weights for 1 to 16 rows. Takes minutes and 1.2 GB of GPU memory; small sizes take seconds. The report
+          names adapter and browser, no data
+        </p>
+      ) : (
+        <div data-testid="card-report">
+          <p role="status" className="muted">
+            {running ? `${lines.length} of ${total === 0 ? "…" : total}` : `${lines.length} lines`}
+          </p>
+          <Lines lines={lines} />
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function Verdict({ lines }: { readonly lines: readonly CardLine[] }): ReactNode {
+  const bad = lines.filter(isBad).length;
+  return bad === 0 ? <Badge tone="good">Measured</Badge> : <Badge tone="bad">{`${bad} failed`}</Badge>;
+}
+
+const isBad = ({ passed, failed }: CardLine): boolean => passed === false || failed !== undefined;
+
+/** Rates, and what failed; checks that passed are in the report. */
+function Lines({ lines }: { readonly lines: readonly CardLine[] }): ReactNode {
+  const shown = lines.filter((line) => line.unit !== undefined || isBad(line));
+  return (
+    <div className="scroll-x">
+      <table className={`full-width ${styles.table}`}>
+        <TableHead columns={["Measurement", "Result"]} />
+        <tbody>
+          {shown.map((line) => (
+            <tr key={`${line.stage} ${line.case ?? ""}`}>
+              <th scope="row">
+                <span className={isBad(line) ? styles.failed : undefined}>{line.case ?? line.stage}</span>
+                {line.failed !== undefined && <small>{line.failed}</small>}
+              </th>
+              <td>{resultOf(line)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const UNITS: Readonly<Record<CardUnit, (value: number) => string>> = {
+  "FLOP/s": (value) => `${compact(value / 1e9)} GFLOP/s`,
+  "B/s": (value) => `${compact(value / 1e9)} GB/s`,
+  s: formatSeconds,
+};
+
+function resultOf({ value, unit, passed, failed }: CardLine): string {
+  if (unit !== undefined && value !== undefined) return UNITS[unit](value);
+  return failed !== undefined || passed === false ? "failed" : "passed";
+}
+
+/** One line a measurement, for an issue. */
+function textOf({ lines, sizes, state }: CardReport): string {
+  const head = `sizes ${sizes}, ${state}, ${browserName()}`;
+  const adapter = lines.find(({ stage }) => stage === "adapter");
+  const name = [adapter?.vendor, adapter?.architecture, adapter?.description].filter(Boolean).join(" ");
+  const rest = lines.filter(({ stage }) => stage !== "adapter");
+  return [head, name, ...rest.map((line) => `${line.stage}: ${line.case ?? ""} ${resultOf(line)}`), ""].join("\n");
+}
+
+function fileOf({ lines, sizes, state }: CardReport): Blob {
+  const text = JSON.stringify({ browser: browserName(), sizes, state, lines }, null, 2);
+  return new Blob([`${text}\n`], { type: "application/json" });
+}
+
+function blockerOf(now: Readonly<Record<"ready" | "loading" | "active", boolean>>): string | null {
+  if (!now.ready) return "There is no GPU device";
+  if (now.active) return "A run is in progress. Stop it first";
+  return now.loading ? "A model is loading" : null;
+}

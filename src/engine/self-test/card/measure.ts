@@ -1,0 +1,76 @@
+/**
+ * Everything that is measured of a card without anything to compare it with, most wanted first. The System screen runs
+ * the list in one go; `npm run card-battery` runs it in calls of limited length and adds comparisons with peers.
+ */
+import { LabError } from "../../errors.ts";
+import type { EngineDevice } from "../../gpu/runtime/device.ts";
+import { lengthProblems, longProblems, type Problem, problems } from "../checks.ts";
+import { passed } from "../self-check.ts";
+import { selfTest } from "../self-test.ts";
+import { CARD_STAGES, type CardFacts, type CardLine, type CardSizes, type CardStage } from "./card-line.ts";
+import { DECODED_ROWS, decodeRates } from "./decode-rates.ts";
+import { roofline } from "./roofline.ts";
+
+export interface CardWork {
+  readonly device: EngineDevice;
+  readonly sizes: CardSizes;
+  /** Milliseconds, monotonic. */
+  readonly now: () => number;
+  /** Names of cases that are left out, as measured before. */
+  readonly known?: ReadonlySet<string>;
+  readonly signal?: AbortSignal;
+}
+
+type Lines = AsyncGenerator<CardFacts>;
+
+const RUNS: Readonly<Record<CardStage, (work: CardWork) => Lines>> = {
+  async *adapter({ device }) {
+    yield { ...device.report };
+  },
+  "self-test": (work) => checked(work, [...problems(), ...lengthProblems()]),
+  long: (work) => checked(work, longProblems()),
+  rates: ({ device, now, sizes }) => roofline(device, now, sizes),
+  decoding: ({ now, sizes, signal }) => decodeRates(now, sizes, signal),
+};
+
+async function* checked({ device, now, known }: CardWork, all: readonly Problem[]): Lines {
+  const rest = all.filter(({ name }) => known?.has(name) !== true);
+  for await (const check of selfTest(device, () => now() / 1000, rest)) {
+    yield { case: check.name, passed: passed(check), ...check };
+  }
+}
+
+/** Lines of one stage, each as soon as it is known. @throws LabError of the device, or as the stage fails */
+export async function* cardStage(stage: CardStage, work: CardWork): AsyncGenerator<CardLine> {
+  for await (const line of RUNS[stage](work)) yield { stage, ...line };
+}
+
+/** The stages that a report of these sizes has. The checks of the self-test have one size. */
+function stagesOf(sizes: CardSizes): readonly CardStage[] {
+  return sizes === "1B" ? CARD_STAGES : (["adapter", "rates", "decoding"] as const);
+}
+
+/** Lines that a report has if nothing fails; f16 may be one more or less. */
+export function countCardLines(sizes: CardSizes): number {
+  const stages = stagesOf(sizes);
+  const checks = stages.includes("long") ? problems().length + lengthProblems().length + longProblems().length + 2 : 0;
+  return 1 + checks + 9 + DECODED_ROWS.length;
+}
+
+/**
+ * The whole report. A stage that fails is told and does not end the others.
+ * @throws LabError("cancelled") when the signal aborts
+ */
+export async function* measureCard(work: CardWork): AsyncGenerator<CardLine> {
+  for (const stage of stagesOf(work.sizes)) {
+    try {
+      for await (const line of cardStage(stage, work)) {
+        yield line;
+        if (work.signal?.aborted === true) throw new LabError("cancelled", "The measurement was stopped");
+      }
+    } catch (thrown) {
+      if (thrown instanceof LabError && thrown.code === "cancelled") throw thrown;
+      yield { stage, failed: thrown instanceof Error ? thrown.message : String(thrown) };
+    }
+  }
+}

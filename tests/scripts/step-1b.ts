@@ -1,0 +1,187 @@
+/**
+ * npm run step-1b -- [--out DIR] [--small] [--keep] [--write]
+ *
+ * One step of both loops at the true shapes of Sa2VA-1B with made-up weights: one tile, groups of two, captions of four
+ * tokens, activations recomputed, frozen matrices in f16. Prints one JSON object: losses, gradient norm, costs of every
+ * phase, the peak of allocated bytes beside the plan's forecast, and loss and gradients beside those of the PyTorch
+ * implementation of tests/oracle where PYTHON names an interpreter that has torch. Takes some 12 GB of memory and, on a
+ * software adapter, a quarter of an hour or more. --out (out/step-1b) holds checkpoint and run and is deleted at the end
+ * without --keep; --small takes the golden model's shapes; --write writes docs/performance/1b-step.json and its page.
+ */
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { encode } from "fast-png";
+import { one, parseArguments, runTool } from "../../scripts/lib/arguments.ts";
+import { root } from "../../scripts/lib/ensure.mjs";
+import { writeGeneratedDocs } from "../../scripts/lib/generated-docs.ts";
+import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
+import { nodeWordnet, openNodeRows } from "../../scripts/lib/node-rows.ts";
+import { nodeStore } from "../../scripts/lib/node-store.ts";
+import { requireConfig } from "../../src/engine/config/parse.ts";
+import { presetConfig } from "../../src/engine/config/presets.ts";
+import type { LabConfig } from "../../src/engine/config/table.ts";
+import { encodeRle } from "../../src/engine/data/mask/rle-mask.ts";
+import { writeRegionShard } from "../../src/engine/data/write-shard.ts";
+import { LabError } from "../../src/engine/errors.ts";
+import { storageChoice } from "../../src/engine/loading/storage-settings.ts";
+import { forecast } from "../../src/engine/plan/fit.ts";
+import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
+import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
+import { Session } from "../../src/engine/session/session.ts";
+import { python } from "../support/tools.ts";
+import { TOKENIZER_FILES, trueConfig, writeSynthetic } from "./synthetic-checkpoint.ts";
+
+const GOLDEN = join(root, "tests/golden/sa2va-tiny-qwen2");
+const OPTIONS = { out: { takes: 1 }, small: { takes: 0 }, keep: { takes: 0 }, write: { takes: 0 } } as const;
+const PAGE_DATA = join(root, "docs", "performance", "1b-step.json");
+
+/** The settings that tests/oracle/check_step.py computes. Confidence differs between any two masks, so groups have a spread. */
+const SETTINGS = {
+  groupSize: 2,
+  promptsPerStep: 1,
+  accumulation: 1,
+  maxNewTokens: 4,
+  partnerMaxTokens: 4,
+  maxTiles: 1,
+  steps: 1,
+  saveSteps: 1,
+  evalSteps: 0,
+  warmupSteps: 0,
+  heldOutShare: 0,
+  gpuMemory: 12,
+  featureStorage: "f32",
+  featureDisk: 0,
+  towerStorage: "f16",
+  maskPolicy: "candidates",
+  maskAnchor: "truth",
+  loop1Confidence: 1,
+  loop2Confidence: 1,
+  loop1Weight: 1,
+  loop2Weight: 1,
+} as const satisfies Partial<LabConfig>;
+
+type StepEvent = Extract<TrainerEvent, { type: "step" }>;
+
+await runTool(async () => {
+  const parsed = parseArguments(process.argv.slice(2), OPTIONS);
+  const small = parsed.has("small");
+  const directory = one(parsed, "out") ?? join("out", "step-1b");
+  const [model, shards, runs] = ["model", "shards", "runs"].map((name) => join(directory, name)) as [
+    string,
+    string,
+    string,
+  ];
+  const say = (text: string): void => void process.stderr.write(`${text}\n`);
+  try {
+    for (const path of [model, shards, runs]) mkdirSync(path, { recursive: true });
+    const config = trueConfig(small);
+    const { bytes, parameters } = writeSynthetic(model, config, small ? 200_000 : 500_000_000, "BF16");
+    writeTokenizer(model, (config.llm_config as { vocab_size: number }).vocab_size);
+    writeFileSync(join(shards, "data.arrow"), madeShard(small ? 96 : 448));
+    say(`${parameters} parameters, ${bytes} bytes`);
+    const step = await takeStep(model, shards, runs, say);
+    const oracle = await askOracle(join(runs, step.run), model, join(shards, "data.arrow"), say);
+    const facts = { parameters, settings: SETTINGS, ...step, ...(oracle === null ? {} : { oracle }) };
+    process.stdout.write(`${JSON.stringify(facts)}\n`);
+    if (parsed.has("write")) {
+      writeFileSync(PAGE_DATA, `${JSON.stringify(facts, null, 1)}\n`);
+      await writeGeneratedDocs();
+    }
+    return Number.isFinite(step.gradNorm) && step.gradNorm > 0 ? 0 : 1;
+  } finally {
+    if (!parsed.has("keep")) rmSync(directory, { recursive: true, force: true });
+  }
+});
+
+async function takeStep(model: string, shards: string, runs: string, say: (text: string) => void) {
+  const settings = requireConfig(SETTINGS, presetConfig("both"), "step-1b");
+  const { rows, list } = await openNodeRows([shards]);
+  const device = await openNodeDevice();
+  const steps: StepEvent[] = [];
+  const began = performance.now();
+  const session = new Session({
+    device,
+    reopen: openNodeDevice,
+    store: nodeStore(runs),
+    rows,
+    scorer: rewardScorer({ wordnet: await nodeWordnet() }),
+    now: () => performance.now() / 1000,
+    emit(event) {
+      if (event.type === "step") steps.push(event);
+      const seconds = ((performance.now() - began) / 1000).toFixed(0);
+      if (event.type === "phase") say(`${seconds} s: loop ${event.loop ?? "–"}, ${event.phase}`);
+      if (event.type === "held" || event.type === "alarm") say(JSON.stringify(event));
+      if (event.type === "held") session.trainer?.control.stop();
+    },
+  });
+  try {
+    const opened = await session.openModel(await nodeFolder(model), "made up", { choice: storageChoice(settings) });
+    say(`loaded after ${((performance.now() - began) / 1000).toFixed(0)} s`);
+    const run = await session.start(settings, list, "both", new Date().toISOString());
+    await run.done;
+    const [step] = steps;
+    if (step === undefined) throw new LabError("held", "The step was not taken");
+    const { metrics, costs } = step;
+    const peaks = Object.values(costs).map(({ peakBytes }) => peakBytes ?? 0);
+    const peak = Math.max(...peaks);
+    const said = forecast(opened.model.config, settings, storageChoice(settings), null, device.report.software);
+    return {
+      adapter: device.report.description || device.report.vendor,
+      run: run.manifest.id,
+      loss: { loop1: metrics["loop1/loss"], loop2: metrics["loop2/loss"] },
+      gradNorm: metrics.grad_norm ?? Number.NaN,
+      seconds: metrics.step_time,
+      peak: { allocated: peak, forecast: said.peak, ratio: said.peak / peak },
+      parts: said.parts,
+      costs,
+    };
+  } finally {
+    session.dispose();
+    device.close();
+  }
+}
+
+/** The golden tokenizer with a made-up word for every further row of the embedding, so that any drawn token has a text. */
+function writeTokenizer(directory: string, rows: number): void {
+  for (const file of TOKENIZER_FILES) copyFileSync(join(GOLDEN, file), join(directory, file));
+  const path = join(directory, "tokenizer.json");
+  const tokenizer = JSON.parse(readFileSync(path, "utf8")) as {
+    added_tokens: { id: number }[];
+    model: { vocab: Record<string, number> };
+  };
+  const first = 1 + Math.max(...tokenizer.added_tokens.map(({ id }) => id), ...Object.values(tokenizer.model.vocab));
+  for (let id = first; id < rows; id++) tokenizer.model.vocab[`Ġw${id.toString(26)}`] = id;
+  writeFileSync(path, JSON.stringify(tokenizer));
+}
+
+/** A shard of one row: a disc on a gradient. */
+function madeShard(side: number): Uint8Array {
+  const data = new Uint8Array(side * side * 3);
+  const mask = new Uint8Array(side * side);
+  for (let at = 0; at < side * side; at++) {
+    const [x, y] = [at % side, Math.floor(at / side)];
+    const inside = Math.hypot(x - 0.4 * side, y - 0.55 * side) < 0.25 * side;
+    mask[at] = Number(inside);
+    data.set(inside ? [220, 60 + (x % 16), 40] : [40, (200 * x) / side, (200 * y) / side], 3 * at);
+  }
+  const bytes = encode({ width: side, height: side, data, channels: 3 });
+  const conversations = [
+    { from: "human", value: "<image>\nDescribe the region." },
+    { from: "gpt", value: "a red disc on the left" },
+  ];
+  return writeRegionShard([{ image: { bytes, path: "disc.png" }, mask: encodeRle(mask, side, side), conversations }]);
+}
+
+/** What PyTorch computes for the same step; null without it. */
+async function askOracle(run: string, model: string, shard: string, say: (text: string) => void): Promise<unknown> {
+  const needed = await python("-c", "import torch, numpy, PIL, safetensors, tokenizers, pyarrow");
+  if (needed.code !== 0) {
+    say("Not compared with PyTorch: PYTHON names no interpreter with torch, safetensors, tokenizers and pyarrow");
+    return null;
+  }
+  const words = ["--run", run, "--model", model, "--shard", shard, "--threads", "2"];
+  const done = await python(join(root, "tests", "oracle", "check_step.py"), ...words);
+  if (done.code !== 0) throw new LabError("internal", `check_step.py failed: ${done.err.slice(-2000)}`);
+  return JSON.parse(done.out);
+}
