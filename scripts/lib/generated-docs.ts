@@ -1,6 +1,7 @@
 /** Documents that are generated from tables, files and measurements. */
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { dispatchPage, type StepFacts } from "../../bench/tool/dispatch-page.ts";
 import { type TableFacts, tablesPage } from "../../bench/tool/tables.ts";
 import { settingsPage } from "../../src/engine/config/settings-doc.ts";
 import { LabError } from "../../src/engine/errors.ts";
@@ -22,6 +23,7 @@ export async function generatedDocs(): Promise<readonly GeneratedDoc[]> {
     { path: "docs/settings.md", text: settingsPage() },
     { path: "docs/metrics.md", text: metricsPage() },
     { path: "docs/decisions/README.md", text: decisionsIndex(await filesOf("docs/decisions", /^\d{4}-.*\.md$/)) },
+    { path: "docs/performance/dispatches.md", text: dispatchPage(await stepAt1B()) },
     { path: "docs/performance/tables.md", text: tablesPage(await benchResults()) },
   ];
 }
@@ -46,7 +48,15 @@ async function filesOf(folder: string, name: RegExp): Promise<readonly (readonly
 }
 
 async function benchResults(): Promise<readonly TableFacts[]> {
-  return (await filesOf("docs/performance", /^(kernels|decode|step)-.*\.json$/)).map(([, text]) => JSON.parse(text) as TableFacts);
+  return (await filesOf("docs/performance", /^(kernels|decode|step)-.*\.json$/)).map(
+    ([, text]) => JSON.parse(text) as TableFacts,
+  );
+}
+
+/** What `npm run step-1b -- --write` stored; null before. */
+async function stepAt1B(): Promise<StepFacts | null> {
+  const [found] = await filesOf("docs/performance", /^1b-step\.json$/);
+  return found === undefined ? null : (JSON.parse(found[1]) as StepFacts);
 }
 
 /** Decisions by room, rooms in the order of their first decision. */

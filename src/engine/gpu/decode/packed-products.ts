@@ -8,7 +8,7 @@ import { hasScales, type WeightStorage } from "../packed/storage.ts";
 import { blockInputs, readUnit, UNIT, UNITS_PER_SCALE, unpackHeader } from "../packed/unpack.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { type LaneProgram, POINT_LANES } from "./lanes.ts";
-import { putAll } from "./products.ts";
+import { ADDEND_INPUTS, ADDEND_UNIFORMS, addend, putAll } from "./products.ts";
 import { type SlotBlock, blockInputs as slotInputs } from "./slot-block.ts";
 import { SLOT_HEADER } from "./state.ts";
 
@@ -16,7 +16,7 @@ import { SLOT_HEADER } from "./state.ts";
 export const PACKED_STEP = UNIT;
 
 /**
- * result[slot, resultFirst + first + j] (+)= factor · x[slot] · w[j] (+ bias[first + j]) for the rows j of a block.
+ * result[slot, resultFirst + first + j] (+)= factor · x[slot] · w[j] + the low-rank addend (+ bias[first + j]) for the rows j of a block.
  * The grid's y counts blocks of slots.
  */
 export function packedLinearProgram(storage: WeightStorage, block: SlotBlock): LaneProgram {
@@ -28,7 +28,7 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock): L
   return {
     name: `lab-decode-packed-${storage}-${slots}`,
     ...(subgroup === undefined ? {} : { subgroup }),
-    inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: "f32" },
+    inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: "f32", ...ADDEND_INPUTS },
     outputs: { result: "f32" },
     uniforms: {
       tiles: "u32",
@@ -42,6 +42,8 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock): L
       resultStride: "u32",
       resultFirst: "u32",
       factor: "f32",
+      /** Its upScale is divided by the factor. */
+      ...ADDEND_UNIFORMS,
       hasBias: "u32",
       accumulate: "u32",
     },
@@ -74,6 +76,7 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock): L
           c${r} += ${scaled ? "s * " : ""}vec4f(${four.map((c) => `dot(al, b${c}l) + dot(ah, b${c}h)`).join(", ")}); }`,
         )}
       }
+      ${addend(block, (column) => `u.first + ${column}`)}
 `,
     end: `
       if (first == 0u && inside) {

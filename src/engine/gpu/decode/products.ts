@@ -1,6 +1,6 @@
 /**
  * Linear layers of a decoding step: a few rows (slots) times a long matrix [out, in]. A thread or workgroup computes 1,
- * 4 or 8 slots × 4 outputs, so that each weight is loaded once for all of them. One program serves every layer,
+ * 4, 8 or 16 slots × 4 outputs, so that each weight is loaded once for all of them, and adds the low-rank branch. One program serves every layer,
  * low-rank factor and the head, because compiling another takes a software adapter most of a second. Sums run over the
  * input in a fixed order whatever the batch, so a row's result does not depend on its neighbours. Oracle:
  * gpu/kernels/linear.ts; tests/gpu/decode.test.ts.
@@ -10,28 +10,51 @@ import type { GpuProgram } from "../runtime/pipelines.ts";
 import { type LaneProgram, POINT_LANES } from "./lanes.ts";
 import { blockInputs, type SlotBlock } from "./slot-block.ts";
 
+/** Buffers and uniforms of a low-rank addend: the inner results of the slots, and the second factor. Counts in groups of four. */
+export const ADDEND_INPUTS = { branch: "vec4<f32>", up: "vec4<f32>" } as const;
+export const ADDEND_UNIFORMS = { rank4: "u32", branchStride: "u32", branchFirst: "u32", upScale: "f32" } as const;
+
 /**
- * result[slot, resultFirst + j] (+)= scale · x[slot, xFirst …] · w[j] (+ bias[j]) for the four columns j of a tile,
- * numbered from tile0. Strides and firsts of x are in groups of four. The grid's y counts blocks of slots.
+ * Code that adds upScale · branch[slot, branchFirst …] · up[row] to the four sums of each slot, one row a column.
+ * @param row code for the row of `up`, given the code for a column of the tile
+ */
+export function addend(block: SlotBlock, row: (column: string) => string): string {
+  const { slots } = block;
+  const inner = blockInputs(block, (slot) => `${slot} * u.branchStride + u.branchFirst`, "branch");
+  return `
+      ${lines(4, (i) => `let v${i} = (${row(`min(column + ${i}u, u.n - 1u)`)}) * u.rank4;`)}
+      ${inner.addresses}
+      for (var k = first; k < u.rank4; k += step) {
+        ${lines(4, (i) => `let up${i} = u.upScale * up[v${i} + k];`)}
+        ${inner.load("l", "k")}
+        ${lines(
+          slots,
+          (r) => `{ let l = ${inner.value("l", r)};
+          c${r} += vec4f(dot(l, up0), dot(l, up1), dot(l, up2), dot(l, up3)); }`,
+        )}
+      }`;
+}
+
+/**
+ * result[slot, resultFirst + j] (+)= x[slot] · w[j] + the low-rank addend (+ bias[j]) for the four columns j of a tile,
+ * numbered from tile0. The grid's y counts blocks of slots.
  */
 export function linearProgram(block: SlotBlock): LaneProgram {
   const { slots, subgroup } = block;
-  const inputs = blockInputs(block, (slot) => `${slot} * u.xStride + u.xFirst`);
+  const inputs = blockInputs(block, (slot) => `${slot} * u.k4`);
   return {
     name: `lab-decode-linear-${slots}`,
     ...(subgroup === undefined ? {} : { subgroup }),
-    inputs: { x: "vec4<f32>", w: "vec4<f32>", bias: "f32" },
+    inputs: { x: "vec4<f32>", w: "vec4<f32>", bias: "f32", ...ADDEND_INPUTS },
     outputs: { result: "f32" },
     uniforms: {
       tiles: "u32",
       tile0: "u32",
       k4: "u32",
       n: "u32",
-      xStride: "u32",
-      xFirst: "u32",
       resultStride: "u32",
       resultFirst: "u32",
-      scale: "f32",
+      ...ADDEND_UNIFORMS,
       hasBias: "u32",
       accumulate: "u32",
     },
@@ -41,7 +64,7 @@ export function linearProgram(block: SlotBlock): LaneProgram {
       fn put(slot: u32, column: u32, sums: vec4f) {
         for (var i = 0u; i < min(4u, u.n - column); i++) {
           let at = slot * u.resultStride + u.resultFirst + column + i;
-          var value = u.scale * sums[i];
+          var value = sums[i];
           if (u.hasBias != 0u) { value += bias[column + i]; }
           if (u.accumulate != 0u) { value += result[at]; }
           result[at] = value;
@@ -62,6 +85,7 @@ export function linearProgram(block: SlotBlock): LaneProgram {
           c${r} += vec4f(dot(a, w0), dot(a, w1), dot(a, w2), dot(a, w3)); }`,
         )}
       }
+      ${addend(block, (column) => column)}
 `,
     end: `
       if (first == 0u && inside) {

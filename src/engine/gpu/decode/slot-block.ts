@@ -45,15 +45,22 @@ export interface BlockInputs {
   value(name: string, r: number): string;
 }
 
-/** @param start code for the address of a slot, given the code for its number */
-export function blockInputs({ slots, subgroup }: SlotBlock, start: (slot: string) => string): BlockInputs {
+/**
+ * @param start code for the address of a slot, given the code for its number
+ * @param buffer that is read
+ */
+export function blockInputs(
+  { slots, subgroup }: SlotBlock,
+  start: (slot: string) => string,
+  buffer = "x",
+): BlockInputs {
   const loads = subgroup === undefined ? slots : Math.ceil(slots / subgroup);
   const held = subgroup === undefined ? 1 : Math.min(subgroup, slots);
   const slot = (i: number): string =>
     subgroup === undefined ? `slot0 + ${i}u` : `slot0 + ${i * subgroup}u + local.x % ${held}u`;
   return {
-    addresses: lines(loads, (i) => `let p${i} = ${start(`(${slot(i)})`)};`),
-    load: (name, at) => lines(loads, (i) => `let ${name}${i} = x[p${i} + ${at}];`),
+    addresses: lines(loads, (i) => `let ${buffer}At${i} = ${start(`(${slot(i)})`)};`),
+    load: (name, at) => lines(loads, (i) => `let ${name}${i} = ${buffer}[${buffer}At${i} + ${at}];`),
     value: (name, r) =>
       subgroup === undefined
         ? `${name}${r}`

@@ -105,7 +105,7 @@ export function decodeStep(
   };
   /** One product, in as many dispatches as its size requires. */
   const product = (x: GPUBuffer, result: GPUBuffer, stride: number, add: boolean, given: BoundProduct): void => {
-    const { inSize, outSize, first, weight, bias } = given;
+    const { inSize, outSize, first, weight, bias, lora } = given;
     if (weight instanceof PackedMatrix) {
       packedProduct(x, result, stride, add, given, weight);
       return;
@@ -113,14 +113,13 @@ export function decodeStep(
     const { program, groups } = withReduction(linearProgram(block), software);
     const tiles = Math.ceil(outSize / 4);
     const most = Math.max(1, Math.floor(DISPATCH_WORK / (4 * inSize * sizes.slots)));
-    const scale = given.lora?.scale ?? 1;
     for (let tile0 = 0; tile0 < tiles; tile0 += most) {
       const count = Math.min(most, tiles - tile0);
       const flags = [Number(bias !== undefined), Number(add)];
       list.push({
         program,
-        buffers: [x, weight, bias ?? buffers.empty, result],
-        uniforms: [count, tile0, inSize / 4, outSize, inSize / 4, 0, stride, first, scale, ...flags],
+        buffers: [x, weight, bias ?? buffers.empty, ...addendBuffers(lora), result],
+        uniforms: [count, tile0, inSize / 4, outSize, stride, first, ...addendUniforms(lora, 1), ...flags],
         grid: ({ slots }) => [groups(count), Math.ceil(slots / block.slots)],
       });
     }
@@ -131,7 +130,7 @@ export function decodeStep(
     result: GPUBuffer,
     stride: number,
     add: boolean,
-    { inSize, first, bias }: BoundProduct,
+    { inSize, first, bias, lora }: BoundProduct,
     { storage, blocks }: PackedMatrix,
   ): void => {
     const { program, groups } = withReduction(packedLinearProgram(storage, block), software);
@@ -145,24 +144,27 @@ export function decodeStep(
         const flags = [Number(bias !== undefined), Number(add)];
         list.push({
           program,
-          buffers: [x, ...buffersOf(part), bias ?? buffers.empty, result],
-          uniforms: [count, tile0, ...units, ...place, part.unit, ...flags],
+          buffers: [x, ...buffersOf(part), bias ?? buffers.empty, ...addendBuffers(lora), result],
+          uniforms: [count, tile0, ...units, ...place, part.unit, ...addendUniforms(lora, part.unit), ...flags],
           grid: ({ slots }) => [groups(count), Math.ceil(slots / block.slots)],
         });
       }
     }
   };
-  /** Linear layers with the same input, and their branches; `add` adds to the result. */
+  const addendBuffers = (lora: BoundProduct["lora"]): GPUBuffer[] =>
+    lora === undefined ? [buffers.empty, buffers.empty] : [buffers.branch, lora.b];
+  /** @param factor that the sums are multiplied by */
+  const addendUniforms = (lora: BoundProduct["lora"], factor: number): number[] =>
+    lora === undefined ? [0, 0, 0, 0] : [lora.rank / 4, lora.stride / 4, lora.first / 4, lora.scale / factor];
+  /** Linear layers with the same input; the first factors of their branches are one product. `add` adds to the result. */
   const layers = (x: GPUBuffer, given: BoundLayers, result: GPUBuffer, add: boolean): void => {
-    for (const { lora, ...plain } of given.products) {
-      const stride = given.outSize;
-      product(x, result, stride, add, { ...plain, lora: undefined });
-      if (lora === undefined) continue;
-      const { rank } = lora;
-      const inner = { weight: lora.a, bias: undefined, inSize: plain.inSize, outSize: rank, first: 0, lora: undefined };
-      product(x, buffers.branch, rank, false, inner);
-      product(buffers.branch, result, stride, true, { ...plain, weight: lora.b, bias: undefined, inSize: rank, lora });
+    const { down, products, outSize } = given;
+    if (down !== undefined) {
+      const inSize = (products[0] as BoundProduct).inSize;
+      const inner = { weight: down.a, bias: undefined, inSize, outSize: down.rank, first: 0, lora: undefined };
+      product(x, buffers.branch, down.rank, false, inner);
     }
+    for (const own of products) product(x, result, outSize, add, own);
   };
 
   const table = model.embedding;

@@ -1,7 +1,8 @@
 /**
  * The weights of a decoding step as GPU buffers, and whether the decoding programs support the model. For a small model
  * the low-rank branches are merged into copies of the matrices, and layers with the same input are stacked, which
- * halves the dispatches. For a large model nothing is copied and every branch is two more products.
+ * halves the dispatches. For a large model the first factors of layers with the same input are stacked, one product more,
+ and each layer adds its second factor itself; no matrix is copied.
  */
 import { LabError } from "../../errors.ts";
 import { PACKED_STEP } from "../../gpu/decode/packed-products.ts";
@@ -30,9 +31,15 @@ export interface BoundProduct {
   readonly outSize: number;
   /** First output. */
   readonly first: number;
-  /** Low-rank branch: the first factor, and the second applied to its result. */
+  /** Low-rank branch behind the layers' inner results: the second factor, and its columns [first, first + rank) of `stride`. */
   readonly lora:
-    | { readonly a: GPUBuffer; readonly b: GPUBuffer; readonly rank: number; readonly scale: number }
+    | {
+        readonly b: GPUBuffer;
+        readonly rank: number;
+        readonly first: number;
+        readonly stride: number;
+        readonly scale: number;
+      }
     | undefined;
 }
 
@@ -40,6 +47,8 @@ export interface BoundProduct {
 export interface BoundLayers {
   readonly products: readonly BoundProduct[];
   readonly outSize: number;
+  /** First factors of all branches, stacked; undefined without branches. */
+  readonly down: { readonly a: GPUBuffer; readonly rank: number } | undefined;
 }
 
 export interface BoundBlock {
@@ -58,7 +67,7 @@ export interface BoundModel {
   readonly blocks: readonly BoundBlock[];
   readonly finalNorm: GPUBuffer;
   readonly head: BoundMatrix;
-  /** Rank of the widest branch that is not merged. */
+  /** Most ranks of layers with the same input whose branches are not merged. */
   readonly rank: number;
 }
 
@@ -120,7 +129,7 @@ export function bindModel(
   const layers =
     bytes <= foldBytes && !packed
       ? folding(weights, config, device, buffers, encoder)
-      : { of: referring(weights, config), end() {} };
+      : { of: referring(weights, config, buffers, encoder), end() {} };
   const blocks = Array.from({ length: config.layers }, (_, layer): BoundBlock => {
     const layout = decodeBlock(config, layer);
     return {
@@ -138,15 +147,13 @@ export function bindModel(
   });
   layers.end();
   const family = languageFamily(config);
-  const products = blocks.flatMap((block) =>
-    [block.projections, block.output, block.gated, block.down].flatMap((group) => group.products),
-  );
+  const groups = blocks.flatMap((block) => [block.projections, block.output, block.gated, block.down]);
   return {
     embedding: boundMatrix(weights.matrix(family.embedding)),
     blocks,
     finalNorm: bufferOf(weights.get(family.finalNorm)),
     head: boundMatrix(headMatrix(weights)),
-    rank: Math.max(0, ...products.map(({ lora }) => lora?.rank ?? 0)),
+    rank: Math.max(0, ...groups.map(({ down }) => down?.rank ?? 0)),
   };
 }
 
@@ -167,11 +174,13 @@ function sizesByPath(config: LanguageConfig): (path: string) => { readonly inSiz
   return (path) => known.get(path) ?? { inSize: 0, outSize: 0 };
 }
 
-/** Uses the stored matrices themselves. */
-function referring(weights: Weights, config: LanguageConfig): Layers {
+/** Uses the stored matrices themselves; only first factors of branches are copied, where several have the same input. */
+function referring(weights: Weights, config: LanguageConfig, buffers: RawBuffers, encoder: GPUCommandEncoder): Layers {
   const sizeOf = sizesByPath(config);
-  return (_, paths) => {
-    let first = 0;
+  return (name, paths) => {
+    const factors = paths.flatMap((path) => weights.lora(path)?.a ?? []);
+    const stride = factors.reduce((sum, a) => sum + (a.shape[0] as number), 0);
+    let [first, rankFirst] = [0, 0];
     const products = paths.map((path): BoundProduct => {
       const { inSize, outSize } = sizeOf(path);
       const bias = weights.find(`${path}.bias`);
@@ -185,13 +194,33 @@ function referring(weights: Weights, config: LanguageConfig): Layers {
         lora:
           lora === undefined
             ? undefined
-            : { a: bufferOf(lora.a), b: bufferOf(lora.b), rank: lora.a.shape[0] as number, scale: lora.scale },
+            : { b: bufferOf(lora.b), rank: lora.a.shape[0] as number, first: rankFirst, stride, scale: lora.scale },
       };
       first += outSize;
+      rankFirst += product.lora?.rank ?? 0;
       return product;
     });
-    return { products, outSize: first };
+    const down = factors.length === 0 ? undefined : { a: stacked(name, factors), rank: stride };
+    return { products, outSize: first, down };
   };
+
+  function stacked(name: string, factors: readonly Tensor[]): GPUBuffer {
+    const parts = factors.map(bufferOf);
+    if (parts.length === 1) return parts[0] as GPUBuffer;
+    const bytes = factors.map(({ size }) => 4 * size);
+    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST;
+    const whole = buffers.get(
+      `decode ${name} factors`,
+      bytes.reduce((sum, own) => sum + own),
+      usage,
+    );
+    let at = 0;
+    for (const [n, part] of parts.entries()) {
+      encoder.copyBufferToBuffer(part, 0, whole, at, bytes[n] as number);
+      at += bytes[n] as number;
+    }
+    return whole;
+  }
 }
 
 /** Copies with the branches merged. */
@@ -229,7 +258,7 @@ function folding(
         }
         row0 += rows;
       }
-      return { products: [{ weight, bias, inSize, outSize, first: 0, lora: undefined }], outSize };
+      return { products: [{ weight, bias, inSize, outSize, first: 0, lora: undefined }], outSize, down: undefined };
     },
     end() {
       const recording = new Recording<null>(device, buffers, "decode fold uniforms", folds);

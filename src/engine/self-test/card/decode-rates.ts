@@ -18,7 +18,7 @@ import { drawn } from "../host-math.ts";
 import type { CardRate, CardSizes } from "./card-line.ts";
 
 /** The language model of Sa2VA-1B; its head is the embedding, which halves the memory and is read as a whole either way. */
-const TRUE_DECODER: LanguageConfig = {
+export const TRUE_DECODER: LanguageConfig = {
   ...TINY_DECODER,
   vocabSize: 151_679,
   hiddenSize: 896,

@@ -37,16 +37,16 @@ const RUNS = 24;
 export type Rates = Readonly<Record<Arithmetic, number>>;
 
 /** Both rates, each the best of some runs. */
-export async function peakRates(clock: Clock): Promise<Rates> {
-  const f32 = await peakRate("f32", clock);
-  return { f32, f16: halfPrograms() ? await peakRate("f16", clock) : 0 };
+export async function peakRates(clock: Clock, runs = RUNS): Promise<Rates> {
+  const f32 = await peakRate("f32", clock, runs);
+  return { f32, f16: halfPrograms() ? await peakRate("f16", clock, runs) : 0 };
 }
 
-async function peakRate(type: Arithmetic, clock: Clock): Promise<number> {
+async function peakRate(type: Arithmetic, clock: Clock, runs: number): Promise<number> {
   const program = peakProgram(type);
   let best = 0;
   let turns = 256;
-  for (let run = 0; run < RUNS; run++) {
+  for (let run = 0; run < runs; run++) {
     const start = await clock();
     const y = toTensor(runProgram(program, [], [{ shape: [THREADS * GROUPS] }], [turns, 0.5], [GROUPS, 1, 1])[0]);
     await y.data();
