@@ -77,13 +77,13 @@ describe("the measurement of the card", () => {
     await page.getByTestId("card-measure").click();
     await panel.getByText("Measured", { exact: true }).waitFor();
     const rows = await page.getByTestId("card-report").locator("tbody tr").allTextContents();
-    expect(rows.filter((text) => /^A token of (1 row|\d+ rows)[\d.]+ \S*s$/.test(text))).toHaveLength(4);
+    expect(rows.filter((text) => /^A token of (1 row|\d+ rows)[\d.,]+ \S*s$/.test(text))).toHaveLength(4);
     for (const name of ["Multiply-adds in f32", "Workgroup memory, read", "Empty dispatch", "Submit"]) {
       expect(rows.filter((text) => text.startsWith(name) && /\d/.test(text.slice(name.length)))).toHaveLength(1);
     }
     const [download] = await Promise.all([
       page.waitForEvent("download"),
-      panel.getByRole("button", { name: "Download JSON" }).click(),
+      panel.getByRole("button", { name: "Save JSON" }).click(),
     ]);
     const report = JSON.parse(await readFile(await download.path(), "utf8")) as {
       readonly state: string;

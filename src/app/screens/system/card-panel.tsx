@@ -56,9 +56,9 @@ export function CardPanel(): ReactNode {
         <Segmented label="Sizes" options={SIZES} value={sizes} onChange={setSizes} />
         {lines.length > 0 && !running && (
           <>
-            <CopyText kind="quiet" label="Copy as text" text={() => textOf(cardReportStore.getState())} />
+            <CopyText kind="quiet" label="Copy text" text={() => textOf(cardReportStore.getState())} />
             <Button kind="quiet" onClick={() => saveBlob(fileOf(cardReportStore.getState()), "card-report.json")}>
-              Download JSON
+              Save JSON
             </Button>
           </>
         )}
@@ -114,7 +114,7 @@ function Lines({ lines }: { readonly lines: readonly CardLine[] }): ReactNode {
 const UNITS: Readonly<Record<CardUnit, (value: number) => string>> = {
   "FLOP/s": (value) => `${compact(value / 1e9)} GFLOP/s`,
   "B/s": (value) => `${compact(value / 1e9)} GB/s`,
-  s: formatSeconds,
+  s: (value) => (value < 1e-3 ? `${compact(value * 1e6)} µs` : formatSeconds(value)),
 };
 
 function resultOf({ value, unit, passed, failed }: CardLine): string {
