@@ -1,4 +1,5 @@
 /** A card's roofline: arithmetic, copies, workgroup memory, dispatches, submits, and the way to the host and back. */
+import { halfPrograms } from "../../gpu/runtime/custom-kernels.ts";
 import type { EngineDevice } from "../../gpu/runtime/device.ts";
 import { compile, type GpuProgram } from "../../gpu/runtime/pipelines.ts";
 import { measureThroughput } from "../../gpu/runtime/throughput.ts";
@@ -12,6 +13,11 @@ const FEW_RUNS = 6;
 const COPIES = 8;
 const EMPTY = 256;
 const SUBMITS = 32;
+
+/** How many rates `roofline` gives on this device. */
+export function countRates(): number {
+  return halfPrograms() ? 9 : 8;
+}
 
 /** Rates one by one. @param now milliseconds, monotonic */
 export async function* roofline(
