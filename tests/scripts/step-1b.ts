@@ -1,17 +1,18 @@
 /**
- * npm run step-1b -- [--out DIR] [--small] [--keep] [--write]
+ * npm run step-1b -- [--out DIR] [--layers N] [--small] [--keep] [--write]
  *
  * One step of both loops at the true shapes of Sa2VA-1B with made-up weights: one tile, groups of two, captions of four
  * tokens, activations recomputed, frozen matrices in f16. Prints one JSON object: losses, gradient norm, costs of every
  * phase, the peak of allocated bytes beside the plan's forecast, and loss and gradients beside those of the PyTorch
  * implementation of tests/oracle where PYTHON names an interpreter that has torch. Takes some 12 GB of memory and, on a
  * software adapter, a quarter of an hour or more. --out (out/step-1b) holds checkpoint and run and is deleted at the end
- * without --keep; --small takes the golden model's shapes; --write writes docs/performance/1b-step.json and its page.
+ * without --keep; --layers cuts language model, vision tower and every stage of Hiera to N blocks, which takes minutes;
+ * --small takes the golden model's shapes; --write writes docs/performance/1b-step.json and its page.
  */
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { encode } from "fast-png";
-import { one, parseArguments, runTool } from "../../scripts/lib/arguments.ts";
+import { one, parseArguments, runTool, whole } from "../../scripts/lib/arguments.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { writeGeneratedDocs } from "../../scripts/lib/generated-docs.ts";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
@@ -33,7 +34,13 @@ import { python } from "../support/tools.ts";
 import { TOKENIZER_FILES, trueConfig, writeSynthetic } from "./synthetic-checkpoint.ts";
 
 const GOLDEN = join(root, "tests/golden/sa2va-tiny-qwen2");
-const OPTIONS = { out: { takes: 1 }, small: { takes: 0 }, keep: { takes: 0 }, write: { takes: 0 } } as const;
+const OPTIONS = {
+  out: { takes: 1 },
+  layers: { takes: 1 },
+  small: { takes: 0 },
+  keep: { takes: 0 },
+  write: { takes: 0 },
+} as const;
 const PAGE_DATA = join(root, "docs", "performance", "1b-step.json");
 
 /** The settings that tests/oracle/check_step.py computes. Confidence differs between any two masks, so groups have a spread. */
@@ -61,6 +68,23 @@ const SETTINGS = {
   loop2Weight: 1,
 } as const satisfies Partial<LabConfig>;
 
+/** Hiera-L of SAM2, whose sizes published checkpoints do not state. */
+const HIERA_L = {
+  image_size: 1024,
+  embed_dim: 144,
+  num_heads: 2,
+  stages: [2, 6, 36, 4],
+  global_att_blocks: [23, 33, 43],
+  window_spec: [8, 4, 16, 8],
+  window_pos_embed_bkg_spatial_size: [7, 7],
+  hidden_dim: 256,
+  decoder_depth: 2,
+  decoder_num_heads: 8,
+  decoder_mlp_dim: 2048,
+  iou_head_hidden_dim: 256,
+  mask_in_chans: 16,
+};
+
 type StepEvent = Extract<TrainerEvent, { type: "step" }>;
 
 await runTool(async () => {
@@ -75,14 +99,21 @@ await runTool(async () => {
   const say = (text: string): void => void process.stderr.write(`${text}\n`);
   try {
     for (const path of [model, shards, runs]) mkdirSync(path, { recursive: true });
-    const config = trueConfig(small);
+    const layers = whole(parsed, "layers", 1, 36, 36);
+    const config = small ? trueConfig(true) : cut(trueConfig(false), layers);
     const { bytes, parameters } = writeSynthetic(model, config, small ? 200_000 : 500_000_000, "BF16");
     writeTokenizer(model, (config.llm_config as { vocab_size: number }).vocab_size);
     writeFileSync(join(shards, "data.arrow"), madeShard(small ? 96 : 448));
     say(`${parameters} parameters, ${bytes} bytes`);
     const step = await takeStep(model, shards, runs, say);
     const oracle = await askOracle(join(runs, step.run), model, join(shards, "data.arrow"), say);
-    const facts = { parameters, settings: SETTINGS, ...step, ...(oracle === null ? {} : { oracle }) };
+    const facts = {
+      parameters,
+      layers: small ? "small" : layers,
+      settings: SETTINGS,
+      ...step,
+      ...(oracle === null ? {} : { oracle }),
+    };
     process.stdout.write(`${JSON.stringify(facts)}\n`);
     if (parsed.has("write")) {
       writeFileSync(PAGE_DATA, `${JSON.stringify(facts, null, 1)}\n`);
@@ -93,6 +124,23 @@ await runTool(async () => {
     if (!parsed.has("keep")) rmSync(directory, { recursive: true, force: true });
   }
 });
+
+/** At most so many blocks in the language model, the vision tower and each stage of Hiera, which keeps a block with global attention. */
+function cut(config: Record<string, unknown>, layers: number): Record<string, unknown> {
+  const fewer = (part: unknown): Record<string, unknown> => {
+    const own = part as Record<string, unknown> & { readonly num_hidden_layers: number };
+    return { ...own, num_hidden_layers: Math.min(own.num_hidden_layers, layers) };
+  };
+  const stages = HIERA_L.stages.map((blocks) => Math.min(blocks, layers));
+  const whole = stages.every((blocks, at) => blocks === HIERA_L.stages[at]);
+  const last = stages.slice(0, 3).reduce((sum, blocks) => sum + blocks) - 1;
+  return {
+    ...config,
+    vision_config: fewer(config.vision_config),
+    llm_config: fewer(config.llm_config),
+    sam2_config: { ...HIERA_L, stages, global_att_blocks: whole ? HIERA_L.global_att_blocks : [last] },
+  };
+}
 
 async function takeStep(model: string, shards: string, runs: string, say: (text: string) => void) {
   const settings = requireConfig(SETTINGS, presetConfig("both"), "step-1b");
