@@ -162,10 +162,7 @@ export class Session {
 
   /** Measures the device with exclusive use. @throws LabError("bad-input") when it is in use, and errors of `work` */
   async measureCard(work: (device: EngineDevice) => Promise<void>): Promise<void> {
-    await this.whileIdle("card", async () => {
-      await this.#rate?.catch(() => undefined);
-      await work(this.#device);
-    });
+    await this.whileIdle("card", () => work(this.#device));
   }
 
   /** Runs start from fresh adapters again, or have no other checkpoint to ask. */

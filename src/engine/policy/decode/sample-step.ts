@@ -3,7 +3,6 @@ import { type LaneProgram, withReduction } from "../../gpu/decode/lanes.ts";
 import { SAMPLE } from "../../gpu/decode/sample.ts";
 import { SAMPLE_DRAW, SAMPLE_MASSES, SAMPLE_TOPS, sampleChunks, samplesWide } from "../../gpu/decode/sample-wide.ts";
 import type { Prepared } from "../../gpu/runtime/recording.ts";
-import type { DecodeLoad } from "./decode-step.ts";
 import type { SamplerSettings } from "./sampler.ts";
 
 const PHILOX_ROUNDS = 10;
@@ -15,6 +14,11 @@ export interface SampleBuffers {
   /** Of chunks of a large vocabulary; see `samplePartWords`. */
   readonly parts: GPUBuffer;
   readonly drawn: GPUBuffer;
+}
+
+/** Slots in use. */
+interface SampleLoad {
+  readonly slots: number;
 }
 
 export interface SampleSizes {
@@ -33,9 +37,9 @@ export function sampleStep(
   greedy: boolean,
   software: boolean,
   wide = samplesWide(vocabSize, sampler.topK, sampler.topP, greedy),
-): Prepared<DecodeLoad>[] {
+): Prepared<SampleLoad>[] {
   const { temperature, guard, topK, topP, minP, repetitionPenalty } = sampler;
-  const dispatch = (source: LaneProgram, tiles: number, buffers: readonly GPUBuffer[]): Prepared<DecodeLoad> => {
+  const dispatch = (source: LaneProgram, tiles: number, buffers: readonly GPUBuffer[]): Prepared<SampleLoad> => {
     const { program, groups } = withReduction(source, software);
     return {
       program,

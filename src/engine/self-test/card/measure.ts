@@ -58,7 +58,7 @@ export function countCardLines(sizes: CardSizes): number {
 }
 
 /**
- * The whole report. A stage that fails is told and does not end the others.
+ * The whole report. A stage that fails is reported and does not end the others.
  * @throws LabError("cancelled") when the signal aborts
  */
 export async function* measureCard(work: CardWork): AsyncGenerator<CardLine> {
