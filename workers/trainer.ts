@@ -162,7 +162,8 @@ const calls: Handlers<TrainerCalls> = {
   },
   async measureCard(sizes, onLine, signal) {
     const { lab } = await started();
-    await lab.measureCard(async (device) => {
+    await lab.whileIdle("card", async () => {
+      const { device } = lab;
       const total = countCardLines(sizes);
       for await (const line of measureCard({ device, sizes, now: () => performance.now(), signal }))
         onLine(line, total);

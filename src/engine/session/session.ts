@@ -160,11 +160,6 @@ export class Session {
     });
   }
 
-  /** Measures the device with exclusive use. @throws LabError("bad-input") when it is in use, and errors of `work` */
-  async measureCard(work: (device: EngineDevice) => Promise<void>): Promise<void> {
-    await this.whileIdle("card", () => work(this.#device));
-  }
-
   /** Runs start from fresh adapters again, or have no other checkpoint to ask. */
   closeAdapter(role: AdapterRole = "start"): void {
     this.#uses.requireIdle();

@@ -16,6 +16,7 @@ test("every kind of generated document is among them", () => {
     "docs/settings.md",
     "docs/metrics.md",
     "docs/decisions/README.md",
+    "docs/performance/dispatches.md",
     "docs/performance/tables.md",
   ]);
 });
