@@ -10,13 +10,13 @@
  * processors, for a software adapter on a busy machine. `npm run train -- --tuned FILE` and System → Import take the table.
  */
 import { readFileSync, writeFileSync } from "node:fs";
-import { peakRates } from "../bench/peak.ts";
 import { nodeClock } from "../bench/tool/node-place.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { formTable, seenShapes, setFormTable } from "../src/engine/gpu/forms/active.ts";
 import { openAgain } from "../src/engine/gpu/runtime/device.ts";
 import { storageChoice } from "../src/engine/loading/storage-settings.ts";
 import { rewardScorer } from "../src/engine/rewards/scorer.ts";
+import { peakRates } from "../src/engine/self-test/card/peak.ts";
 import { Session } from "../src/engine/session/session.ts";
 import { memoryStore } from "../src/engine/storage/memory-store.ts";
 import { median, ratioOf } from "../src/engine/tuning/choose.ts";

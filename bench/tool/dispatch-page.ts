@@ -133,7 +133,13 @@ export interface StepFacts {
   >;
 }
 
-const bytes = (value: number): string => `${(value / 1e6).toPrecision(3)} MB`;
+const UNITS = ["B", "kB", "MB", "GB"] as const;
+
+function bytes(value: number): string {
+  const unit = value < 1000 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(value) / 3));
+  return `${unit === 0 ? value : Number((value / 1000 ** unit).toPrecision(3))} ${UNITS[unit]}`;
+}
+
 const row = (cells: readonly (string | number)[]): string => `| ${cells.join(" | ")} |`;
 
 /** The page. @param step null before the script has run */

@@ -181,7 +181,7 @@ describe("a draw that many workgroups share", () => {
     const recording = new Recording(device, buffers, "uniforms", step);
     const encoder = device.createCommandEncoder();
     const pass = encoder.beginComputePass();
-    recording.encode(pass, { slots: 4, keys: 1 });
+    recording.encode(pass, { slots: 4 });
     pass.end();
     const staging = buffers.get("read", 64, GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST);
     encoder.copyBufferToBuffer(own.drawn, 0, staging, 0, 64);
