@@ -1,5 +1,6 @@
 /** Settings from an address and from files, under the names of other trainers, and what the plan says of the browser's storage. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { formatShare } from "../../src/app/styles/format.ts";
 import { CHEAP_RUN, type OpenPage, openPage, problems, untilReady } from "../support/page.ts";
 
 let lab: OpenPage;
@@ -43,6 +44,33 @@ describe("TRL's names", () => {
       .toMatch(/^grpo\.yaml: Names of other trainers were translated: /);
     expect(await settings()).toMatchObject({ groupSize: 5, steps: 9, saveSteps: 3, evalSteps: 0 });
   });
+});
+
+it("a mix shows the rows and shares of its sources; it comes from a file, as addresses carry no texts", async () => {
+  const { page } = lab;
+  await page.goto(`${lab.url}#screen=setup&mixSources=*=2`);
+  await expect
+    .poll(() => problems(page))
+    .toContain(
+      "In the address, mixSources is a text, which addresses do not carry; it was left out, use a settings file",
+    );
+  expect(await page.getByTestId("mix").count()).toBe(0);
+  await pick("mix.json", JSON.stringify({ mixSources: "data-00000 = 2, nowhere = 3" }));
+  const cells = page.getByTestId("mix").locator("tbody tr").locator("th, td");
+  await expect.poll(() => cells.count()).toBe(12);
+  const [first, ...rest] = await cells.allTextContents();
+  const [rows, others] = [Number(rest[0]), Number(rest[8])];
+  const share = formatShare((2 * rows) / (2 * rows + others));
+  expect(rows).toBeGreaterThan(0);
+  expect([first, ...rest]).toEqual([
+    ...["data-00000", `${rows}`, "2", share],
+    ...["nowhere", "0", "3", formatShare(0)],
+    ...["other files", `${others}`, "1", formatShare(others / (2 * rows + others))],
+  ]);
+  await pick("mix.json", JSON.stringify({ mixSources: "data-00000 = x" }));
+  await page.getByText('mixSources has "data-00000 = x", which is not a name').waitFor();
+  expect(await page.getByTestId("mix").count()).toBe(0);
+  await pick("mix.json", JSON.stringify({ mixSources: "" }));
 });
 
 it("the plan warns of checkpoints that the browser's storage has no room for, and the run may start all the same", async () => {

@@ -70,7 +70,8 @@ function readSettings(own: boolean): void {
   const params = new URLSearchParams(location.hash.replace(/^#/, ""));
   const named = params.get("preset") ?? "demo";
   const preset = isPreset(named) ? named : "demo";
-  const settings = [...params].filter(([name]) => (name in SETTINGS || isTrlName(name)) && !isTextSetting(name));
+  const known = [...params].filter(([name]) => name in SETTINGS || isTrlName(name));
+  const settings = known.filter(([name]) => !isTextSetting(name));
   const parsed = parseConfig(Object.fromEntries(settings), { ...presetConfig(preset), ...rememberedTexts() });
   const before = sessionStore.getState().config;
   const [now, then] = [judgeOf(parsed.config), judgeOf(before)];
@@ -83,6 +84,10 @@ function readSettings(own: boolean): void {
       message: `In the address, ${message}; the preset's value is used`,
       subject: "URL",
     });
+  }
+  for (const [name] of known.filter(([key]) => isTextSetting(key))) {
+    const message = `In the address, ${name} is a text, which addresses do not carry; it was left out, use a settings file`;
+    addProblem({ code: "bad-config", message, subject: "URL" });
   }
   if (parsed.translated !== null) {
     addProblem({ code: "bad-config", message: `In the address, ${parsed.translated}`, subject: "URL" });
