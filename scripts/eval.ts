@@ -1,12 +1,13 @@
 /**
  * npm run eval -- --suite NAME --data DIR… [--model DIR] [--adapter DIR] [--split NAME] [--part all|selection|report] [--rows N] [--answers free|forced]
- *                 [--max-tokens N] [--judge URL [--judge-model NAME] | --replies FILE] [--similarity FILE] --out DIR [--json]
+ *                 [--max-tokens N] [--judge URL [--judge-model NAME] [--judge-pictures] | --replies FILE] [--similarity FILE] --out DIR [--json]
  * npm run eval -- --ledger DIR… [--out FILE.csv|FILE.parquet]
  *
  * Scores a model, and with --adapter the model with it on the same rows, as the field's evaluation programs count. The suites
  * are those of src/engine/eval/suites. Answers are greedy: `free` asks the published question and takes the masks of every
  * [SEG] of the answer, `forced` puts the [SEG] itself. A judge reads the captions of dlc and gar: any server of the OpenAI
- * form, or replies stored with the captions they belong to. --similarity names similarities of phrases for gcg. --out keeps
+ * form, or replies stored with the captions they belong to; --judge-pictures sends it the pictures that the published judge
+ * sees: the picture with the mask (dlc), or with crops around each mask (gar). --similarity names similarities of phrases for gcg. --out keeps
  * every answer, so that an evaluation that was stopped goes on; report.json has the scores with intervals over pictures and
  * the published numbers with their sources. --part takes the pictures that choose among checkpoints or those that report
  * the chosen one; the report counts the evaluations of the same rows beside --out. --ledger writes finished evaluations of the same rows, and all held-out
@@ -22,6 +23,8 @@ import { LabError } from "../src/engine/errors.ts";
 import { SUITES, suiteOf } from "../src/engine/eval/suites/all.ts";
 import { looksAt } from "../src/engine/eval/suites/finished.ts";
 import { type EvalFolder, openEvalFolder } from "../src/engine/eval/suites/folder.ts";
+import { judgePictures } from "../src/engine/eval/suites/judge-pictures.ts";
+import { isUnjudged } from "../src/engine/eval/suites/judged.ts";
 import { SUITE_PARTS, type SuitePart, suitePart } from "../src/engine/eval/suites/part.ts";
 import { looksText, type SuiteReport, suiteReport } from "../src/engine/eval/suites/report.ts";
 import { answerKey, answerRows, type System } from "../src/engine/eval/suites/run-suite.ts";
@@ -30,6 +33,7 @@ import type {
   Suite,
   SuiteAnswer,
   SuiteItem,
+  SuiteRows,
   SuiteTask,
   SuiteTools,
 } from "../src/engine/eval/suites/suite.ts";
@@ -68,6 +72,7 @@ const OPTIONS = {
   ledger: { takes: "many" },
   out: { takes: 1 },
   json: { takes: 0 },
+  "judge-pictures": { takes: 0 },
   ...JUDGE_OPTIONS,
 } as const;
 
@@ -134,13 +139,28 @@ async function judgeRows(
   for (const system of systems) {
     const open = items.flatMap((item) => {
       const row = folder.answers.get(answerKey(system, item.id));
-      return row === undefined || row.judged !== undefined ? [] : [{ item, caption: row.text ?? "", row }];
+      return row === undefined || !isUnjudged(row, judge.pictures) ? [] : [{ item, caption: row.text ?? "", row }];
     });
     const verdicts = await judge.of(system, open);
     await folder.add(
       open.flatMap(({ row }, at) => (verdicts[at] === undefined ? [] : [{ ...row, judged: verdicts[at] }])),
     );
   }
+}
+
+/** What a judge is shown of each row. @throws LabError("bad-input") for a suite whose judge reads captions only */
+function shownTo(
+  { name, judgeSees }: Suite,
+  items: readonly SuiteItem[],
+  { picture }: SuiteRows,
+): (item: SuiteItem) => Promise<readonly string[]> {
+  if (judgeSees === undefined) {
+    throw new LabError("bad-input", `--judge-pictures: no judge of suite ${name} sees pictures`, { subject: name });
+  }
+  return async (item) => {
+    const image = await picture(items.indexOf(item));
+    return judgePictures(judgeSees, image, await decodeImage(image), item.masks);
+  };
 }
 
 /** Masklets as Sa2VA is published: its first frames, its decoder. */
@@ -187,7 +207,8 @@ await runTool(async () => {
   }
   say(`${items.length} rows, ${opened.leftOut.length} left out`);
   const tools = await suiteTools(one(parsed, "similarity"));
-  const judge = suite.judged ? await suiteJudge(parsed, items, options.out, say) : undefined;
+  const pictures = parsed.has("judge-pictures") ? shownTo(suite, items, opened) : undefined;
+  const judge = suite.judged ? await suiteJudge(parsed, items, options.out, say, pictures) : undefined;
   const device = await openNodeDevice();
   const checkpoint = await localCheckpoint(one(parsed, "model") ?? POCKET_MODEL);
   const { model, hash } = await openModelFolder(checkpoint.folder, checkpoint.name, {

@@ -20,6 +20,7 @@ import {
   looksAt,
 } from "../src/engine/eval/suites/finished.ts";
 import { type EvalFolder, evalId, openEvalFolder } from "../src/engine/eval/suites/folder.ts";
+import { judgePictures } from "../src/engine/eval/suites/judge-pictures.ts";
 import { ledgerCsv, ledgerParquet } from "../src/engine/eval/suites/ledger.ts";
 import { suitePart } from "../src/engine/eval/suites/part.ts";
 import type { SuiteRows } from "../src/engine/eval/suites/suite.ts";
@@ -242,6 +243,12 @@ const dataCalls: Handlers<DataCalls> = {
     suite = suitePart(await wanted.open(files, split ?? undefined, signal), part);
     const { items, leftOut } = suite;
     return { items, leftOut, rowsHash: await rowsHash(items.map(({ id, imageId }) => [id, imageId] as const)) };
+  },
+  async judgePictures(name, index) {
+    const { masks = [] } = suite?.items[index] ?? {};
+    const { rgb } = await suitePixels(index);
+    const image = await (suite as SuiteRows).picture(index);
+    return judgePictures(suiteOf(name)?.judgeSees ?? "masks", image, rgb, masks);
   },
   async openEvaluation(facts) {
     const id = await evalId(facts);

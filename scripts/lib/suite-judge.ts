@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { isRecord, parseJson } from "../../src/engine/bytes/json.ts";
 import { requireConfig } from "../../src/engine/config/parse.ts";
 import { LabError } from "../../src/engine/errors.ts";
-import { judgeSettings, repliedVerdict, verdictsOf } from "../../src/engine/eval/suites/judged.ts";
+import { judgeName, judgeSettings, liveVerdicts, repliedVerdict } from "../../src/engine/eval/suites/judged.ts";
 import { answerKey, type System } from "../../src/engine/eval/suites/run-suite.ts";
 import type { SuiteItem, Verdict } from "../../src/engine/eval/suites/suite.ts";
 import { openJudge } from "../../src/engine/rewards/judge/setup.ts";
@@ -12,9 +12,14 @@ import { commandLineConsent } from "./node-consent.ts";
 import { judgeFlags, nodeJudgeHost } from "./node-judge.ts";
 import { nodeStore } from "./node-store.ts";
 
+/** Rows whose pictures are in memory together. */
+const AT_ONCE = 8;
+
 /** Verdicts of one system's captions, undefined where there is none; the name of the judge. */
 export interface SuiteJudge {
   readonly name: string;
+  /** Whether it sees pictures. */
+  readonly pictures: boolean;
   of(
     system: System,
     rows: readonly { readonly item: SuiteItem; readonly caption: string }[],
@@ -23,6 +28,7 @@ export interface SuiteJudge {
 
 /**
  * The judge that the options name: `--replies FILE` or `--judge URL`; undefined without either.
+ * @param pictures of a row as data URLs, for a judge that may see them
  * @throws LabError("bad-input" | "bad-config")
  */
 export async function suiteJudge(
@@ -30,6 +36,7 @@ export async function suiteJudge(
   items: readonly SuiteItem[],
   out: string,
   say: (text: string) => void,
+  pictures?: (item: SuiteItem) => Promise<readonly string[]>,
 ): Promise<SuiteJudge | undefined> {
   const file = one(parsed, "replies");
   if (file !== undefined) return storedReplies(file);
@@ -42,13 +49,13 @@ export async function suiteJudge(
   const host = nodeJudgeHost(nodeStore(out), await commandLineConsent(parsed, process.env), say);
   const opened = await openJudge(config, host);
   if (opened === null) throw new LabError("bad-config", "The configuration turns the judge off");
-  const { model, version } = opened.description;
+  const seen = pictures !== undefined;
   return {
-    name: `${model}, one question a call, prompts ${version}`,
+    name: judgeName(opened.description, seen),
+    pictures: seen,
     of: async (_, rows) => {
       const asked = rows.filter(({ item }) => item.questions !== undefined);
-      const pairs = asked.map(({ item, caption }) => ({ reference: item.id, hypothesis: caption }));
-      const verdicts = verdictsOf(await opened.judge.terms(pairs));
+      const verdicts = await liveVerdicts({ terms: opened.judge.terms, pictures, atOnce: AT_ONCE }, asked);
       return rows.map((row) => verdicts[asked.indexOf(row)]);
     },
   };
@@ -71,6 +78,7 @@ async function storedReplies(file: string): Promise<SuiteJudge> {
   }
   return {
     name: `replies of ${file}`,
+    pictures: false,
     of: async (system, rows) =>
       rows.map(({ item, caption }) => {
         const found = known.get(answerKey(system, item.id));

@@ -88,6 +88,8 @@ export interface DataCalls {
   image(rowId: string, imageId: string | null, maxSide: number): Promise<ImageBitmap>;
   /** Rows of an evaluation suite in the open files; their pictures go by `suitePictureId`. */
   openSuite(suite: string, split: string | null, part: SuitePart, signal: AbortSignal): Promise<OpenSuite>;
+  /** What a judge is shown of a row of the open suite, as data URLs. @throws LabError as pictures do */
+  judgePictures(suite: string, index: number): Promise<readonly string[]>;
   /** Opens or continues an evaluation of the open suite; its id and the answers so far. */
   openEvaluation(
     facts: EvalFacts,

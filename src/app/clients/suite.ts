@@ -1,7 +1,8 @@
 /** The evaluation of a suite: opened, answered row by row, judged where a judge is set, scored; it can be stopped and goes on. */
+import type { LabConfig } from "../../engine/config/table.ts";
 import { LabError } from "../../engine/errors.ts";
 import { suiteOf } from "../../engine/eval/suites/all.ts";
-import { judgeSettings, verdictsOf } from "../../engine/eval/suites/judged.ts";
+import { isUnjudged, judgeName, judgeSettings, type LiveJudge, liveVerdicts } from "../../engine/eval/suites/judged.ts";
 import { answerKey, answerRows, type SuiteRow, type System } from "../../engine/eval/suites/run-suite.ts";
 import type { Suite, SuiteItem } from "../../engine/eval/suites/suite.ts";
 import { suiteAnswersOf, tryTaskOf } from "../../engine/session/suite-ask.ts";
@@ -101,6 +102,11 @@ export async function runSuite(): Promise<void> {
   }
 }
 
+/** Whether the judge of these settings can be shown pictures: a server, and a suite whose published judge sees them. */
+export function mayShow(suite: Suite, { judge, judgeProvider }: LabConfig): boolean {
+  return suite.judgeSees !== undefined && judge !== "off" && judgeProvider === "server";
+}
+
 /** Asks the judge of the settings about captions with prepared questions; its name, null without a judge. */
 async function judgeSuite(
   suite: Suite,
@@ -111,20 +117,32 @@ async function judgeSuite(
   signal: AbortSignal,
 ): Promise<string | null> {
   const { config } = sessionStore.getState();
+  const seen = suiteStore.getState().judgePictures && mayShow(suite, config);
   const asked = items.filter(({ questions }) => questions !== undefined);
   if (!suite.judged || config.judge === "off" || asked.length === 0) return null;
   await requireAgreed(config, "The settings of this page", lab().reward.allow);
   let name: string | null = null;
   for (const system of systems) {
     const rows = asked.flatMap(({ id }) => answers.get(answerKey(system, id)) ?? []);
-    const open = rows.filter(({ judged }) => judged === undefined);
+    const open = rows.filter((row) => isUnjudged(row, seen));
     if (open.length === 0) continue;
-    const pairs = open.map(({ rowId, text = "" }) => ({ reference: rowId, hypothesis: text }));
-    const how = { rounds: 1, fresh: false };
-    const { judge, rounds } = await lab().reward.tryJudge({ ...config, ...judgeSettings(asked) }, pairs, how, signal);
-    const verdicts = verdictsOf(rounds[0] ?? []);
+    const pairs = open.flatMap((row) => {
+      const item = asked.find(({ id }) => id === row.rowId);
+      return item === undefined ? [] : [{ item, caption: row.text ?? "" }];
+    });
+    const live: LiveJudge = {
+      // One call, so that the budget of the settings holds for all rows.
+      atOnce: pairs.length,
+      pictures: seen ? (item) => lab().data.judgePictures(suite.name, items.indexOf(item)) : undefined,
+      terms: async (captions) => {
+        const settings = { ...config, ...judgeSettings(asked) };
+        const { judge, rounds } = await lab().reward.tryJudge(settings, captions, { rounds: 1, fresh: false }, signal);
+        name = judgeName(judge, seen);
+        return rounds[0] ?? [];
+      },
+    };
+    const verdicts = await liveVerdicts(live, pairs);
     await keep(open.flatMap((row, at) => (verdicts[at] === undefined ? [] : [{ ...row, judged: verdicts[at] }])));
-    name = `${judge.model}, one question a call, prompts ${judge.version}`;
   }
   return name;
 }

@@ -14,6 +14,8 @@ export interface SuiteState {
   readonly mode: AnswerMode;
   /** Rows that are asked; 0 for all. */
   readonly rows: number;
+  /** Whether the judge is sent pictures, where the suite's published judge sees them. */
+  readonly judgePictures: boolean;
   readonly phase: "idle" | "opening" | "answering" | "judging" | "scoring";
   readonly items: readonly SuiteItem[];
   readonly leftOut: readonly string[];
@@ -32,6 +34,7 @@ export const suiteStore = createStore<SuiteState>()(() => ({
   part: "all",
   mode: "free",
   rows: 50,
+  judgePictures: false,
   phase: "idle",
   ...NOTHING,
 }));
@@ -47,6 +50,8 @@ export function showReport(report: SuiteReport): void {
 }
 
 /** Changes what is evaluated; an earlier report is no longer shown. */
-export function chooseSuite(values: Partial<Pick<SuiteState, "suite" | "split" | "part" | "mode" | "rows">>): void {
+export function chooseSuite(
+  values: Partial<Pick<SuiteState, "suite" | "split" | "part" | "mode" | "rows" | "judgePictures">>,
+): void {
   suiteStore.setState({ ...values, ...NOTHING });
 }

@@ -7,6 +7,8 @@ import type { RewardTerm, RolloutFacts } from "./term.ts";
 export interface CaptionPair {
   readonly reference: string;
   readonly hypothesis: string;
+  /** Data URLs that a judge with prepared questions shows to its model; pairs with one reference show the same. */
+  readonly pictures?: readonly string[];
 }
 
 /** Reward of one rollout with its parts; `reward` is null when a needed part is missing. */

@@ -1,4 +1,5 @@
 /** A sweep as one HTML file without anything outside it: table, curves, and the rollouts behind the numbers. */
+import { base64 } from "../bytes/base64.ts";
 import { activeLoops } from "../config/derived.ts";
 import type { LabConfig } from "../config/table.ts";
 import type { Rle } from "../data/mask/rle.ts";
@@ -152,9 +153,7 @@ async function groupFigures({ job, run }: DoneJob, sources: ReportSources): Prom
 }
 
 function image(png: Uint8Array): string {
-  // Not in one call: its number of arguments is limited.
-  const bytes = Array.from(png, (byte) => String.fromCharCode(byte)).join("");
-  return `<img alt="Masks on the picture" src="data:image/png;base64,${btoa(bytes)}">`;
+  return `<img alt="Masks on the picture" src="data:image/png;base64,${base64(png)}">`;
 }
 
 function bold(text: string): string {

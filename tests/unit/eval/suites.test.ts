@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { encode as encodePng } from "fast-png";
+import { decode as decodePng, encode as encodePng } from "fast-png";
 import { parquetReadObjects } from "hyparquet";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseArguments } from "../../../scripts/lib/arguments.ts";
@@ -14,16 +14,17 @@ import { JUDGE_OPTIONS } from "../../../scripts/lib/node-judge.ts";
 import { nodeStore } from "../../../scripts/lib/node-store.ts";
 import { suiteJudge } from "../../../scripts/lib/suite-judge.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
-import { parseRle, type Rle, rleFromBox } from "../../../src/engine/data/mask/rle.ts";
+import { decodeRle, parseRle, type Rle, rleFromBox } from "../../../src/engine/data/mask/rle.ts";
 import { writeParquet } from "../../../src/engine/data/parquet/write.ts";
 import { SUITES, suiteOf } from "../../../src/engine/eval/suites/all.ts";
 import { looksAt } from "../../../src/engine/eval/suites/finished.ts";
 import { type EvalFacts, openEvalFolder } from "../../../src/engine/eval/suites/folder.ts";
-import { repliedVerdict } from "../../../src/engine/eval/suites/judged.ts";
+import { judgePictures } from "../../../src/engine/eval/suites/judge-pictures.ts";
+import { isUnjudged, repliedVerdict } from "../../../src/engine/eval/suites/judged.ts";
 import { ledgerRows, runColumns } from "../../../src/engine/eval/suites/ledger.ts";
 import { SUITE_PARTS, suitePart } from "../../../src/engine/eval/suites/part.ts";
 import { looksText, suiteReport } from "../../../src/engine/eval/suites/report.ts";
-import { answerKey, answerRows, type SuiteRow, suiteScores } from "../../../src/engine/eval/suites/run-suite.ts";
+import { answerKey, answerRows, parseSuiteRow, type SuiteRow, suiteScores } from "../../../src/engine/eval/suites/run-suite.ts";
 import type {
   AnsweredItem,
   Suite,
@@ -306,7 +307,7 @@ test("a live judge reads the captions of both benches, one question a call, and 
     const items = [...garItems, ...dlcItems];
     const parsed = parseArguments(["--judge", server.url], { replies: { takes: 1 }, ...JUDGE_OPTIONS });
     const judge = await suiteJudge(parsed, items, join(place, "judged"), () => undefined);
-    expect(judge?.name).toMatch(/^reader-1, one question a call, prompts /);
+    expect(judge?.name).toMatch(/^reader-1, one question a call, without pictures, prompts /);
     const verdicts = await judge?.of(
       "base",
       items.map((item) => ({ item, caption: "A red hat." })),
@@ -319,12 +320,67 @@ test("a live judge reads the captions of both benches, one question a call, and 
     expect(verdicts?.[2]?.negative).toBeLessThan(0);
     expect(server.calls.length).toBe(7);
     for (const { text } of server.calls) expect(text).toContain("A red hat.");
+    // The same captions with pictures are asked again, the pictures before the text.
+    server.forget();
+    const [dlcItem] = dlcItems as [SuiteItem];
+    const urls = ["data:image/png;base64,AAAA", "data:image/png;base64,BBBB"];
+    const sees = await suiteJudge(
+      parsed,
+      items,
+      join(place, "judged"),
+      () => undefined,
+      async () => urls,
+    );
+    expect(sees?.name).toMatch(/^reader-1, one question a call, with pictures, prompts /);
+    const [verdict] = (await sees?.of("base", [{ item: dlcItem, caption: "A red hat." }])) ?? [];
+    expect(verdict?.pictures).toBe(true);
+    const row: SuiteRow = { system: "base", rowId: dlcItem.id, ...(verdict === undefined ? {} : { judged: verdict }) };
+    expect([isUnjudged(row, true), isUnjudged(row, false)]).toEqual([false, true]);
+    expect(parseSuiteRow(JSON.parse(JSON.stringify(row)), "rows.jsonl")).toEqual(row);
+    expect(server.calls.length).toBe(3);
+    for (const { body } of server.calls) {
+      expect(body.messages[0]?.content).toEqual([
+        ...urls.map((url) => ({ type: "image_url", image_url: { url } })),
+        { type: "text", text: expect.stringContaining("A red hat.") },
+      ]);
+    }
     expect(
       await suiteJudge(parseArguments([], { replies: { takes: 1 }, ...JUDGE_OPTIONS }), items, place, () => undefined),
     ).toBeUndefined();
   } finally {
     await server.close();
   }
+});
+
+test("a judge is shown the picture as it is, masks in white, and crops of three box sizes within the picture", () => {
+  const [width, height] = [400, 300];
+  const data = Uint8Array.from({ length: 3 * width * height }, (_, at) => (at * 7) % 251);
+  const bytes = png(width, height, 1) as Uint8Array<ArrayBuffer>;
+  const image = { bytes, mime: "image/png", width, height, orientation: 1 } as const;
+  const mask = rleFromBox([100, 100, 20, 80], height, width);
+  const corner = rleFromBox([390, 0, 10, 10], height, width);
+  const decoded = (url: string) => decodePng(Buffer.from(url.replace(/^data:image\/png;base64,/, ""), "base64"));
+  const all = judgePictures("masks", image, { width, height, data }, [mask, corner]).map(decoded);
+  expect(all.map((one) => [one.width, one.height])).toEqual(Array(3).fill([width, height]));
+  expect(Buffer.from(all[0]?.data ?? []).equals(Buffer.from(decodePng(bytes).data))).toBe(true);
+  const white = decodeRle(mask);
+  expect(all[1]?.data.every((value, at) => value === 255 * (white[Math.floor(at / 3)] ?? 0))).toBe(true);
+  const [, near, nearMask, far, farMask] = judgePictures("crops", image, { width, height, data }, [mask, corner]).map(
+    decoded,
+  );
+  // 3 × 56 wide and 3 × 80 high around (110, 140); the other box ends where the picture does.
+  expect([near, nearMask, far, farMask].map((one) => [one?.width, one?.height])).toEqual([
+    [168, 240],
+    [168, 240],
+    [89, 89],
+    [89, 89],
+  ]);
+  const at = (x: number, y: number): number => data[3 * (y * width + x)] as number;
+  expect([near?.data[0], far?.data[0]]).toEqual([at(26, 20), at(311, 0)]);
+  expect(nearMask?.data.filter((value) => value === 255).length).toBe(3 * 20 * 80);
+  // A picture that judges do not read is sent as PNG.
+  const [tiff] = judgePictures("masks", { ...image, mime: "image/tiff" }, { width, height, data }, []).map(decoded);
+  expect(Buffer.from(tiff?.data ?? []).equals(Buffer.from(data))).toBe(true);
 });
 
 test("pictures are divided into a part that chooses and one that reports, their rows and pictures with them", async () => {

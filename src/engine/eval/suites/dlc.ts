@@ -21,6 +21,7 @@ export const dlc: Suite = {
   rule: "Avg = (Pos + Neg) / 2 of means over objects; the recognition question in own words; captions are greedy",
   split: undefined,
   judged: true,
+  judgeSees: "masks",
   published: {
     "": [
       ...triple("DAM-3B", `released results, ${LLAMA}`, 51.0, 83.0, 67.0),

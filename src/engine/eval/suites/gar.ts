@@ -23,9 +23,10 @@ const triple = (model: string, vqa: number, simple: number, detailed: number): P
 export const gar: Suite = {
   name: "gar",
   what: "GAR-Bench: questions and captions about several regions of a picture",
-  rule: "VQA: the whole answer equals the letter, case ignored; captions: share that a judge calls true; a live judge reads the truth instead of the picture and answers two questions, the published one replies True with the picture (stored replies)",
+  rule: "VQA: the whole answer equals the letter, case ignored; captions: share that a judge calls true; a live judge reads the truth and answers two questions, with the picture and crops if it may see them; the published one sees them and replies True (stored replies)",
   split: undefined,
   judged: true,
+  judgeSees: "crops",
   published: { "": [...triple("GAR-1B", 47.9, 55.7, 66.4), ...triple("GAR-8B", 57.8, 63.9, 69.2)] },
   async open(folder, _split, signal) {
     const files = (await findFiles(folder, { "gar-bench": "rows of GAR-Bench" }, signal)).get("gar-bench") ?? [];

@@ -157,8 +157,9 @@ function rleOf(value: unknown): Rle | undefined {
 
 function verdictOf(value: unknown): Verdict | undefined {
   if (!isRecord(value) || typeof value.positive !== "number") return undefined;
-  const { positive, negative } = value;
-  return typeof negative === "number" || negative === null ? { positive, negative } : undefined;
+  const { positive, negative, pictures } = value;
+  if (typeof negative !== "number" && negative !== null) return undefined;
+  return { positive, negative, ...(pictures === true ? { pictures } : {}) };
 }
 
 function fail(error: LabError): never {

@@ -40,7 +40,12 @@ export interface Verdict {
   readonly positive: number;
   /** Null without negative questions. */
   readonly negative: number | null;
+  /** Whether the judge saw pictures. */
+  readonly pictures?: true;
 }
+
+/** Pictures of a row that the published judge sees: all of it with its masks, or with crops around each mask. */
+export type JudgeSees = "masks" | "crops";
 
 /** A row with its answer. */
 export interface AnsweredItem {
@@ -105,6 +110,8 @@ export interface Suite {
   readonly split: string | undefined;
   /** Whether a judge reads some of the answers. */
   readonly judged: boolean;
+  /** Absent where the judge reads captions only. */
+  readonly judgeSees?: JudgeSees;
   /** Published scores by split; "" where there are none. */
   readonly published: Readonly<Record<string, readonly PublishedScore[]>>;
   /** @throws LabError("bad-input") when the folder has no such rows, "cancelled" */

@@ -1,4 +1,5 @@
 /** Parts of a self-contained HTML document: nothing in it refers to anything outside it. */
+import { base64 } from "../../bytes/base64.ts";
 
 const STYLE = `
 :root{color-scheme:light dark;--ink:#16181d;--quiet:#5d6470;--line:#d9dde4;--ground:#fff;--soft:#f4f6f9;--a:#0b5cad;--b:#b8460b;--c:#15803d;--d:#7e22ce}
@@ -42,10 +43,4 @@ export function htmlTable(head: readonly string[], rows: readonly (readonly stri
 export function pngFigure(png: Uint8Array, alt: string, lines: readonly string[]): string {
   const text = lines.map(escaped).join("<br>");
   return `<figure><img alt="${escaped(alt)}" src="data:image/png;base64,${base64(png)}"><figcaption>${text}</figcaption></figure>`;
-}
-
-function base64(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
-  return btoa(text);
 }

@@ -29,6 +29,8 @@ export interface Budget {
 
 /** Characters per token; a low estimate, so that the bound is never too small. */
 const CHARACTERS_PER_TOKEN = 2;
+/** Tokens of a picture; a high estimate. */
+const PICTURE_TOKENS = 1500;
 
 export function budget(limits: BudgetLimits): Budget {
   let calls = 0;
@@ -76,5 +78,7 @@ export function budget(limits: BudgetLimits): Budget {
 
 function tokensOf({ messages, schema }: ChatRequest): number {
   const characters = messages.reduce((sum, message) => sum + message.content.length + 16, 0);
-  return Math.ceil((characters + (schema === null ? 0 : JSON.stringify(schema).length)) / CHARACTERS_PER_TOKEN);
+  const pictures = messages.reduce((sum, message) => sum + (message.pictures?.length ?? 0), 0);
+  const text = Math.ceil((characters + (schema === null ? 0 : JSON.stringify(schema).length)) / CHARACTERS_PER_TOKEN);
+  return text + PICTURE_TOKENS * pictures;
 }

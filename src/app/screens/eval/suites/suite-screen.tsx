@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { PICTURE_SUITES, suiteOf } from "../../../../engine/eval/suites/all.ts";
 import { report } from "../../../clients/lab.ts";
-import { runSuite, stopSuite } from "../../../clients/suite.ts";
+import { mayShow, runSuite, stopSuite } from "../../../clients/suite.ts";
 import { Button } from "../../../components/ui/button.tsx";
 import { Segmented, Select, TextInput } from "../../../components/ui/controls.tsx";
 import { Panel } from "../../../components/ui/panel.tsx";
@@ -27,6 +27,11 @@ const PARTS = [
   { value: "report", label: "Report part (70 %)" },
 ] as const;
 
+const SENT = [
+  { value: "captions", label: "Captions" },
+  { value: "pictures", label: "Captions and pictures" },
+] as const;
+
 const PHASES = {
   opening: "Reading the rows",
   answering: "Answering",
@@ -47,11 +52,12 @@ export function SuiteScreen(): ReactNode {
 }
 
 function Choice(): ReactNode {
-  const { suite: name, split, part, mode, rows, phase } = useSuite((state) => state);
+  const { suite: name, split, part, mode, rows, judgePictures, phase } = useSuite((state) => state);
   const data = useSession((session) => session.dataInfo?.name ?? null);
   const model = useSession((session) => session.model?.name ?? null);
   const adapter = useTry((state) => state.adapter?.name ?? null);
   const suite = suiteOf(name);
+  const shows = useSession(({ config }) => suite !== undefined && mayShow(suite, config));
   const busy = phase !== "idle";
   const blocker = useBlocker();
   return (
@@ -98,6 +104,17 @@ function Choice(): ReactNode {
             onChange={(chosen) => chooseSuite({ mode: chosen })}
           />
         </div>
+        {shows && (
+          <div className="grid gap-1">
+            <span className="small muted">Sent to the judge</span>
+            <Segmented
+              label="Sent to the judge"
+              options={SENT}
+              value={judgePictures ? "pictures" : "captions"}
+              onChange={(chosen) => chooseSuite({ judgePictures: chosen === "pictures" })}
+            />
+          </div>
+        )}
       </div>
       <dl className={`grid small mt-3 align-baseline ${styles.facts}`}>
         <dt>Data</dt>

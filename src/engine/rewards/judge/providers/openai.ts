@@ -5,7 +5,7 @@ import { chatReply } from "./chat-answer.ts";
 import { parseEndpoint, redactor } from "./endpoint.ts";
 import { JudgeFailure } from "./failure.ts";
 import { readBody, retryAfterMs, statusFailure } from "./http-reply.ts";
-import type { ChatReply, ChatRequest, JudgeProvider } from "./provider.ts";
+import type { ChatMessage, ChatReply, ChatRequest, JudgeProvider } from "./provider.ts";
 
 export interface ServerSettings {
   /** As typed; see parseEndpoint. */
@@ -78,7 +78,7 @@ function chatBody(model: string, request: ChatRequest, dialect: Dialect): Record
   const { schema } = request;
   return {
     model,
-    messages: request.messages,
+    messages: request.messages.map(wireMessage),
     [dialect.limit]: request.maxTokens,
     ...(dialect.temperature ? { temperature: 0, top_p: 1, seed: 0 } : {}),
     stream: false,
@@ -91,6 +91,12 @@ function chatBody(model: string, request: ChatRequest, dialect: Dialect): Record
               : { type: "json_schema", json_schema: { name: "verdict", strict: true, schema } },
         }),
   };
+}
+
+function wireMessage({ role, content, pictures = [] }: ChatMessage): Record<string, unknown> {
+  if (pictures.length === 0) return { role, content };
+  const shown = pictures.map((url) => ({ type: "image_url", image_url: { url } }));
+  return { role, content: [...shown, { type: "text", text: content }] };
 }
 
 /** Changes the dialect after a refusal. @returns whether a repeat makes sense */

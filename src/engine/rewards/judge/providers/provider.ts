@@ -2,6 +2,8 @@
 export interface ChatMessage {
   readonly role: "system" | "user" | "assistant";
   readonly content: string;
+  /** Pictures before the text, as data URLs; for servers only. */
+  readonly pictures?: readonly string[];
 }
 
 export type JsonSchema = Readonly<Record<string, unknown>>;

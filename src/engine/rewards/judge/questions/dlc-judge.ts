@@ -8,6 +8,7 @@ import { pythonStrip } from "../../meteor/tokens.ts";
 import { dlcPrompt } from "../asked.ts";
 import type { JudgeKind } from "../judge-kind.ts";
 import { JudgeFailure } from "../providers/failure.ts";
+import type { ChatMessage } from "../providers/provider.ts";
 import { together } from "../providers/together.ts";
 import type { JudgePrompts } from "./prompts.ts";
 import type { WrittenQuestions } from "./question-file.ts";
@@ -19,7 +20,7 @@ export function dlcJudge(settings: { readonly prompts: JudgePrompts; readonly wr
   const { prompts, written } = settings;
   return {
     name: "dlc",
-    async examine({ reference, hypothesis }, session) {
+    async examine({ reference, hypothesis, pictures }, session) {
       const questions = written.find(reference);
       if (questions === null) {
         throw new JudgeFailure("no-questions", `${written.name} has no questions for this reference caption`);
@@ -28,7 +29,8 @@ export function dlcJudge(settings: { readonly prompts: JudgePrompts; readonly wr
         questions.map(({ question, choices }) => {
           const texts = choices.map(([text]) => text);
           const content = dlcPrompt(prompts, hypothesis, { question, choices: texts });
-          const request = { messages: [{ role: "user", content }], schema: null, maxTokens: MAX_TOKENS } as const;
+          const message: ChatMessage = { role: "user", content, ...(pictures === undefined ? {} : { pictures }) };
+          const request = { messages: [message], schema: null, maxTokens: MAX_TOKENS };
           return session.reply(request, (text, cut) => {
             const reply = text.replace(/^[\s\S]*<\/think>/, "");
             if (cut && !beginsWithChoice(reply, texts)) {
