@@ -122,12 +122,16 @@ export function damForm(samples: readonly RegionSample[]): Files {
 
 /** A WebDataset shard: picture, mask and text of one name. */
 export function webdatasetForm(samples: readonly RegionSample[]): Files {
-  const members = samples.flatMap((sample, at): [string, Uint8Array][] => [
+  return { "shards/000000.tar": tar(webdatasetMembers(samples)) };
+}
+
+/** The files of that shard. */
+export function webdatasetMembers(samples: readonly RegionSample[]): readonly (readonly [string, Uint8Array])[] {
+  return samples.flatMap((sample, at): [string, Uint8Array][] => [
     [`${at}.jpg`, sample.image.bytes],
     [`${at}.json`, new TextEncoder().encode(encode({ caption: sample.caption, category: sample.category }))],
     [`${at}.mask.png`, maskPng(sample)],
   ]);
-  return { "shards/000000.tar": tar(members) };
 }
 
 /** GranD-f: the caption of a region as the one phrase of a grounded caption. */

@@ -2,6 +2,7 @@
  * Writes a flat table as Parquet: one row group, one uncompressed page a column, values PLAIN, every column optional.
  * Format: apache/parquet-format, version 1 of data pages; headers in Thrift's compact protocol.
  */
+import { i32, i64, list, struct, text, varint } from "./thrift-write.ts";
 
 /** A column of numbers (DOUBLE) or texts (UTF-8 BYTE_ARRAY), all of one kind; null where there is no value. */
 export interface WrittenColumn {
@@ -111,45 +112,6 @@ function pageOf({ values }: WrittenColumn): Uint8Array {
     return [new Uint8Array(new Uint32Array([bytes.length]).buffer), bytes];
   });
   return joined([length, Uint8Array.from(head), bits, ...written]);
-}
-
-/** A value of Thrift's compact protocol with its type. */
-interface Thrift {
-  readonly type: number;
-  readonly bytes: readonly number[];
-}
-
-const i32 = (value: number): Thrift => ({ type: 5, bytes: varint(value * 2) });
-const i64 = (value: number): Thrift => ({ type: 6, bytes: varint(value * 2) });
-
-function text(value: string): Thrift {
-  const bytes = [...new TextEncoder().encode(value)];
-  return { type: 8, bytes: [...varint(bytes.length), ...bytes] };
-}
-
-function list(items: readonly Thrift[]): Thrift {
-  const type = items[0]?.type ?? 0;
-  const head = items.length < 15 ? [items.length * 16 + type] : [0xf0 + type, ...varint(items.length)];
-  return { type: 9, bytes: [...head, ...items.flatMap(({ bytes }) => bytes)] };
-}
-
-/** @param fields by ascending id, at most 15 apart */
-function struct(fields: readonly (readonly [id: number, value: Thrift])[]): Thrift {
-  const bytes: number[] = [];
-  let last = 0;
-  for (const [id, { type, bytes: own }] of fields) {
-    bytes.push((id - last) * 16 + type, ...own);
-    last = id;
-  }
-  return { type: 12, bytes: [...bytes, 0] };
-}
-
-/** Seven bits a byte, lowest first. @param value whole, from 0 to 2⁵³ */
-function varint(value: number): number[] {
-  const bytes: number[] = [];
-  let rest = value;
-  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128);
-  return [...bytes, rest];
 }
 
 function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
