@@ -30,19 +30,24 @@ beforeAll(async () => {
   samples = await samplesIn(await openRegionSet(await nodeFolder(PHOTOGRAPHS)));
 });
 
-/** What must be the same in every form. */
-function essence({ caption, category, imageId, image, mask }: RegionSample): object {
+/** What must be the same in every form; most forms have one category. */
+function essence({ caption, category: [category], imageId, image, mask }: RegionSample): object {
   return { caption, category, imageId, width: image.width, height: image.height, mime: image.mime, mask };
+}
+
+/** In one order: samples of a shard are in the order of their names. */
+function sorted(all: readonly RegionSample[]): readonly RegionSample[] {
+  return all.toSorted((a, b) => (a.imageId + a.mask.counts < b.imageId + b.mask.counts ? -1 : 1));
 }
 
 async function expectSame(set: RegionSet, kind: RegExp, categories = true): Promise<void> {
   expect(set.skipped).toEqual([]);
   expect(set.files.map(({ reason, adapter }) => reason ?? adapter).join()).toMatch(kind);
-  const found = await samplesIn(set);
-  const wanted = samples.map(essence).map((one) => (categories ? one : { ...one, category: [] }));
+  const [found, all] = [sorted(await samplesIn(set)), sorted(samples)];
+  const wanted = all.map(essence).map((one) => (categories ? one : { ...one, category: undefined }));
   expect(found.map(essence)).toEqual(wanted);
   // Compared as buffers: item by item takes seconds.
-  const same = found.map(({ image }, at) => Buffer.from(image.bytes).equals((samples[at] as RegionSample).image.bytes));
+  const same = found.map(({ image }, at) => Buffer.from(image.bytes).equals((all[at] as RegionSample).image.bytes));
   expect(same).toEqual(samples.map(() => true));
 }
 
@@ -121,7 +126,7 @@ test("pictures of a tar shard are read by range", async () => {
   const folder = counting(memoryFolder(forms.damForm(samples)));
   const total = folder.paths.reduce((sum, path) => sum + (folder.get(path)?.size ?? 0), 0);
   const set = await openRegionSet(folder);
-  expect(set.summaries.length).toBe(3);
+  expect(set.summaries.length).toBe(samples.length);
   // Headers of the shard come in a window; pictures add their heads, middles and ends.
   expect(folder.bytes).toBeLessThan(2 * total);
   const before = folder.bytes;
@@ -133,7 +138,7 @@ test("pictures of a tar shard are read by range", async () => {
 test("instances without refs take their categories for captions and say so", async () => {
   const { "refcoco/refs(unc).p": _, ...files } = forms.refsForm(samples);
   const set = await openRegionSet(memoryFolder(files));
-  expect(set.summaries.map(({ caption }) => caption)).toEqual(["airplane", "bird", "cat"]);
+  expect(set.summaries.map(({ caption }) => caption)).toEqual(samples.map(({ category }) => category[0]));
   expect(set.ignored.map(({ reason }) => reason).join()).toContain("the category names stand for them");
 });
 
@@ -141,7 +146,7 @@ test("refs without instances say what is missing", async () => {
   const { "refcoco/instances.json": _, ...files } = forms.refsForm(samples);
   const set = await openRegionSet(memoryFolder(files));
   expect(set.skipped.map(({ reason }) => reason)).toEqual([
-    "refcoco/refs(unc).p has 3 refs, but their masks are not here: add instances.json",
+    `refcoco/refs(unc).p has ${samples.length} refs, but their masks are not here: add instances.json`,
   ]);
 });
 
