@@ -24,7 +24,13 @@ import { isUnjudged, repliedVerdict } from "../../../src/engine/eval/suites/judg
 import { ledgerRows, runColumns } from "../../../src/engine/eval/suites/ledger.ts";
 import { SUITE_PARTS, suitePart } from "../../../src/engine/eval/suites/part.ts";
 import { looksText, suiteReport } from "../../../src/engine/eval/suites/report.ts";
-import { answerKey, answerRows, parseSuiteRow, type SuiteRow, suiteScores } from "../../../src/engine/eval/suites/run-suite.ts";
+import {
+  answerKey,
+  answerRows,
+  parseSuiteRow,
+  type SuiteRow,
+  suiteScores,
+} from "../../../src/engine/eval/suites/run-suite.ts";
 import type {
   AnsweredItem,
   Suite,
