@@ -1,3 +1,7 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
@@ -6,6 +10,10 @@ import { evaluationFilesParity } from "../../tools/parity/evaluation/evaluation-
 import { evaluationParity } from "../../tools/parity/evaluation/evaluation-metrics.ts";
 import { isEvaluationGolden } from "../../tools/parity/evaluation/golden.ts";
 import type { ParityRow } from "../../tools/parity/row.ts";
+
+const PYTHON = process.env.PYTHON || "python3";
+const found = spawnSync(PYTHON, ["-c", "import numpy, pycocotools"]).status === 0;
+if (!found) console.warn(`Skipped: ${PYTHON} cannot import numpy and pycocotools`);
 
 const FOLDER = fileURLToPath(new URL("./evaluation/", import.meta.url));
 
@@ -22,6 +30,20 @@ test("scores equal those of the evaluation programs of the field", async () => {
   expect(rows.filter((row) => !row.pass)).toEqual([]);
   // 12 pictures and 6 sums of masks, 7 caption sets, 40 texts, 7 cleaned captions, 19 answers, 13 pictures with phrases …
   expect(rows.length).toBe(143);
+});
+
+test.skipIf(!found)("sentences of other sizes are counted as numpy and pycocotools count them", async () => {
+  const place = mkdtempSync(join(tmpdir(), "evaluation-"));
+  try {
+    const script = fileURLToPath(new URL("../oracle/make_evaluation.py", import.meta.url));
+    execFileSync(PYTHON, [script, join(place, "set"), process.env.LAB_SEED ?? "7"]);
+    const rows = await collect(evaluationParity(await nodeFolder(join(place, "set"))));
+    expect(rows.filter((row) => !row.pass)).toEqual([]);
+    // At least 20 pictures; two rules, each as printed, P@x; sentences of gRefCOCO, two declarations, as printed.
+    expect(rows.length).toBeGreaterThanOrEqual(29);
+  } finally {
+    rmSync(place, { recursive: true });
+  }
 });
 
 test("pickles, refs, tar shards and kinds of data sets are read as recorded", async () => {
