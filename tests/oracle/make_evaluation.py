@@ -70,7 +70,8 @@ def referring(draw):
     kept = [image for image in images if any(one["prediction"] for one in image["sentences"])]
     old = totals([one["first"] if one["prediction"] else None for image in kept for one in image["sentences"]])
     merged = [one["merged"] for image in images for one in image["sentences"]]
-    counts = {str(bound): {"ge": sum(share(one) >= bound for one in merged)} for bound in BOUNDS}
+    # A sentence without a pixel in either mask has no overlap to reach a bound.
+    counts = {str(bound): {"ge": sum(one["u"] > 0 and share(one) >= bound for one in merged)} for bound in BOUNDS}
     expected = {
         "sentences": len(merged),
         "sa2vaOld": {"images": [image["image"] for image in kept], **old},
