@@ -1,9 +1,11 @@
-import { zipSync } from "fflate";
+import { gzipSync, zipSync } from "fflate";
 import { expect, test } from "vitest";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
 import { readTar } from "../../../src/engine/data/archive/tar.ts";
 import { readZip } from "../../../src/engine/data/archive/zip.ts";
 import { listTables } from "../../../src/engine/data/list-tables.ts";
+import { openParquet } from "../../../src/engine/data/parquet/table.ts";
+import { i32, i64, list, struct, text as thriftText } from "../../../src/engine/data/parquet/thrift-write.ts";
 import type { ReadMeter } from "../../../src/engine/data/read-meter.ts";
 import { readPickle } from "../../../src/engine/data/records/pickle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
@@ -138,6 +140,57 @@ test("a zip member unpacks to no more than it states", async () => {
   await expect(source?.read(0, 100)).rejects.toThrow(
     "a.json in a.zip cannot be read: it unpacks to more than the 100 bytes it states",
   );
+});
+
+/** A Parquet file of one column of texts in one gzip page, which states what it likes. */
+function gzipParquet(packed: Uint8Array, stated: number, values: number): Uint8Array {
+  const page = [values, 0, 3, 3].map((value, field) => [field + 1, i32(value)] as const);
+  const header = Uint8Array.from(
+    struct([
+      [1, i32(0)],
+      [2, i32(stated)],
+      [3, i32(packed.length)],
+      [5, struct(page)],
+    ]).bytes,
+  );
+  const size = i64(header.length + packed.length);
+  const facts = [i32(6), list([i32(0)]), list([thriftText("a")]), i32(2), i64(values), size, size, i64(4)];
+  const column = struct(facts.map((value, at) => [[1, 2, 3, 4, 5, 6, 7, 9][at] as number, value] as const));
+  const chunk = struct([
+    [2, i64(4)],
+    [3, column],
+  ]);
+  const group = struct([list([chunk]), i64(stated), i64(values)].map((value, at) => [at + 1, value] as const));
+  const root = struct([
+    [4, thriftText("table")],
+    [5, i32(1)],
+  ]);
+  const leaf = struct([
+    [1, i32(6)],
+    [3, i32(0)],
+    [4, thriftText("a")],
+    [6, i32(0)],
+  ]);
+  const footer = struct([i32(1), list([root, leaf]), i64(values), list([group])].map((v, at) => [at + 1, v] as const));
+  const length = new Uint8Array(new Uint32Array([footer.bytes.length]).buffer);
+  return new Uint8Array(
+    Buffer.concat([text("PAR1"), header, packed, Uint8Array.from(footer.bytes), length, text("PAR1")]),
+  );
+}
+
+test("a Parquet page that states or holds more than it may is refused before it takes the memory", async () => {
+  const cell = async (packed: Uint8Array, stated: number, values = 1): Promise<unknown> =>
+    (await openParquet(memorySource("a.parquet", gzipParquet(packed, stated, values)))).cell(0, 0);
+  const plain = Uint8Array.of(3, 0, 0, 0, ...text("abc"));
+  expect(await cell(gzipSync(plain), plain.length)).toBe("abc");
+  const bomb = gzipSync(new Uint8Array(2 ** 24));
+  expect(bomb.length).toBeLessThan(2 ** 15);
+  const damaged = "a.parquet: column a has a damaged page";
+  await expect(cell(bomb, 100)).rejects.toThrow(`${damaged} (it holds more bytes than it states)`);
+  await expect(cell(bomb, 2 ** 30)).rejects.toThrow(
+    `${damaged} (${bomb.length} bytes state 1073741824 bytes of content)`,
+  );
+  await expect(cell(gzipSync(plain), plain.length, 2 ** 28)).rejects.toThrow(/^a\.parquet/);
 });
 
 test("a JSON file that is cut off keeps its whole rows", async () => {
