@@ -20,9 +20,9 @@ import {
   looksAt,
 } from "../src/engine/eval/suites/finished.ts";
 import { type EvalFolder, evalId, openEvalFolder } from "../src/engine/eval/suites/folder.ts";
-import { judgePictures } from "../src/engine/eval/suites/judge-pictures.ts";
 import { ledgerCsv, ledgerParquet } from "../src/engine/eval/suites/ledger.ts";
 import { suitePart } from "../src/engine/eval/suites/part.ts";
+import { rowPictures } from "../src/engine/eval/suites/row-pictures.ts";
 import type { SuiteRows } from "../src/engine/eval/suites/suite.ts";
 import { inTurn } from "../src/engine/gpu/in-turn.ts";
 import { remoteAddress } from "../src/engine/loading/remote/address.ts";
@@ -174,20 +174,19 @@ const pictureOf: PictureOf = async (rowId, imageId) => {
     : await pixelsOf(opened.set, row.index);
 };
 
-/** Pixels of an item of the open suite. */
-async function suitePixels(index: number): Promise<{ readonly id: string; readonly rgb: RgbImage }> {
+async function suitePixels(index: number) {
   const item = suite?.items[index];
   if (suite === null || item === undefined) throw new LabError("bad-input", "The evaluation suite is not open");
-  const rgb = await picture({ imageId: item.imageId, image: await suite.picture(index) });
-  return { id: item.imageId, rgb };
+  const image = await suite.picture(index);
+  return { item, image, rgb: await picture({ imageId: item.imageId, image }) };
 }
 
 const rowCalls: Handlers<RowCalls> = {
   ...elsewhereCalls,
   async suitePicture(index) {
-    const { id, rgb } = await suitePixels(index);
-    const data = new Uint8Array(rgb.data);
-    return new Moved({ id, rgb: { ...rgb, data } }, data.buffer);
+    const { item, rgb } = await suitePixels(index);
+    const own = { ...rgb, data: new Uint8Array(rgb.data) };
+    return new Moved({ id: item.imageId, rgb: own }, own.data.buffer);
   },
   async row(index) {
     const { set } = current();
@@ -244,12 +243,7 @@ const dataCalls: Handlers<DataCalls> = {
     const { items, leftOut } = suite;
     return { items, leftOut, rowsHash: await rowsHash(items.map(({ id, imageId }) => [id, imageId] as const)) };
   },
-  async judgePictures(name, index) {
-    const { masks = [] } = suite?.items[index] ?? {};
-    const { rgb } = await suitePixels(index);
-    const image = await (suite as SuiteRows).picture(index);
-    return judgePictures(suiteOf(name)?.judgeSees ?? "masks", image, rgb, masks);
-  },
+  judgePictures: async (name, index) => rowPictures(name, await suitePixels(index)),
   async openEvaluation(facts) {
     const id = await evalId(facts);
     const store = await openOpfsStore("evaluations");
