@@ -6,7 +6,7 @@ import { adapterFiles } from "../src/engine/export/adapter.ts";
 import { checkMerged, type MergeCheck } from "../src/engine/export/check-merged.ts";
 import { below, type ExportFiles } from "../src/engine/export/export-file.ts";
 import { mergedFiles } from "../src/engine/export/merged.ts";
-import { weightsHash } from "../src/engine/model/weights/weights-hash.ts";
+import { passingHash } from "../src/engine/model/weights/passing-hash.ts";
 import { readTrained } from "../src/engine/runs/checkpoint/trained.ts";
 import { openRun } from "../src/engine/runs/run-folder.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
@@ -24,11 +24,15 @@ export async function mergeInto(
 ): Promise<MergeCheck & { readonly folder: string; readonly missingCode: readonly string[] }> {
   const run = await openRun(store, runId);
   const { model } = run.manifest();
-  if ((await weightsHash(base)) !== model.hash) {
+  const passing = await passingHash(base);
+  const checkBase = async (): Promise<void> => {
+    if ((await passing.hash()) === model.hash) return;
     throw new LabError("bad-input", `Run "${runId}" was trained on ${model.name}; open that model to merge`, {
       subject: runId,
     });
-  }
+  };
+  // A checkpoint on a server is known once its bytes have passed.
+  if (passing.folder === base) await checkBase();
   const trained = await readTrained(store, runId, null, "policy");
   const folder = `${runId}-merged`;
   const out = await target.getDirectoryHandle(folder, { create: true });
@@ -40,7 +44,8 @@ export async function mergeInto(
     const onMissingCode = (files: readonly string[]): void => {
       missingCode = files;
     };
-    await write(out, mergedFiles(base, trained, { dtype: null, onProgress, onMissingCode }));
+    await write(out, mergedFiles(passing.folder, trained, { dtype: null, onProgress, onMissingCode }));
+    if (passing.folder !== base) await checkBase();
     const check = await checkMerged(base, trained, await readBack(out), null);
     await write(out, below("adapter", adapterFiles(run.manifest(), trained)));
     return { ...check, folder, missingCode };

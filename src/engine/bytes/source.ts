@@ -8,6 +8,8 @@ export interface ByteSource {
   readonly size: number;
   /** Identifies the content without reading it, such as a server's entity tag, if available. */
   readonly identity?: string;
+  /** Reading backwards begins a new transfer from the start. */
+  readonly sequential?: true;
   /** Bytes [start, end); throws LabError("bad-input") when the range is outside the source. */
   read(start: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
 }

@@ -31,8 +31,11 @@ const ENTRY = z.object({
   choice: z.object({ language: storage, towers: storage }),
   blockElements: count,
 });
-/** `journal` is absent in entries of older versions. */
-const WHOLE = z.object({ content: z.string(), parts: count, journal: z.optional(z.string()) });
+/** `journal` and `hash` are absent in entries of older versions. */
+const WHOLE = z.object({
+  ...{ content: z.string(), parts: count, journal: z.optional(z.string()) },
+  hash: z.optional(z.string()),
+});
 
 /** A part's record and the hash of the record's text. */
 const JOURNAL_LINE = z.extend(PART, { line: z.optional(z.string()) });
@@ -46,7 +49,7 @@ const PART_BYTES = 32 * 2 ** 20;
 
 /** Source and form of a stored conversion. */
 export interface CacheKey {
-  /** `weightsHash` of the model folder. */
+  /** `weightsHash` of the model folder; on a server it may be of the version that the server names. */
   readonly source: string;
   readonly choice: StorageChoice;
   readonly blockElements: number;
@@ -55,6 +58,8 @@ export interface CacheKey {
 export interface CachedModel extends CacheKey {
   readonly id: string;
   readonly name: string;
+  /** `weightsHash` of the content that was converted; of entries of older versions `source`. */
+  readonly hash: string;
   /** SHA-256 over the hashes of all parts, in order; null while the entry is unfinished. */
   readonly content: string | null;
   /** Bytes of the original weight files, and of the entry. */
@@ -71,8 +76,8 @@ export interface CacheWriter {
   add(piece: WeightPiece): Promise<void>;
   /** Writes the collected pieces, so that a later conversion can continue from here. */
   pause(): Promise<void>;
-  /** Completes the entry. */
-  finish(): Promise<void>;
+  /** Completes the entry. @param hash `weightsHash` of what was converted */
+  finish(hash: string): Promise<void>;
 }
 
 export function pieceKey(piece: { readonly name: string; readonly first?: number }): string {
@@ -197,11 +202,11 @@ export class ModelCache {
         if (bytes >= partBytes) await flush();
       },
       pause: flush,
-      async finish() {
+      async finish(hash) {
         await flush();
         const content = await contentHash(records);
         const journal = await journalHash(records);
-        await store.write(`${id}/${MANIFEST}`, JSON.stringify({ content, parts: records.length, journal }));
+        await store.write(`${id}/${MANIFEST}`, JSON.stringify({ content, parts: records.length, journal, hash }));
       },
     };
   }
@@ -229,6 +234,7 @@ export class ModelCache {
         originalBytes: 0,
       }),
       id,
+      hash: manifest?.hash ?? entry?.source ?? "",
       content: manifest?.content ?? null,
       bytes: 0,
       finished: manifest !== undefined && entry !== undefined,

@@ -9,6 +9,7 @@ import { tf } from "../gpu/tf.ts";
 import { PUBLISHED_MAX_TILES, parseSa2vaConfig } from "../model/config.ts";
 import { assembleSa2va, modelTokenizer, type Sa2vaModel } from "../model/sa2va.ts";
 import { type Checkpoint, type LoadProgress, openCheckpoint } from "../model/weights/checkpoint.ts";
+import { passingHash } from "../model/weights/passing-hash.ts";
 import { ALL_F32, type StorageChoice, weightBytes } from "../model/weights/storage-choice.ts";
 import { convertCheckpoint, stopIf, type WeightPiece } from "../model/weights/weight-pieces.ts";
 import { weightsHash } from "../model/weights/weights-hash.ts";
@@ -35,7 +36,7 @@ export interface OpenModelOptions {
 
 export interface OpenedModel {
   readonly model: Sa2vaModel;
-  /** `weightsHash` of the folder it came from. */
+  /** `weightsHash` of the content of the folder it came from. */
   readonly hash: string;
   /** Whether the weights were read from a stored conversion, stored now, or neither. */
   readonly cached: "read" | "written" | "none";
@@ -74,7 +75,8 @@ async function openFolder(folder: ByteFolder, name: string, options: OpenModelOp
   const beforeWeights = beforeWeightsOf(options);
   if (choice.language !== "f32" || choice.towers !== "f32") requireGpu();
   void compileUsualPrograms();
-  const checkpoint = await openCheckpoint(folder, options.video);
+  const passing = await passingHash(folder);
+  const checkpoint = await openCheckpoint(passing.folder, options.video);
   const { config, bytes } = checkpoint;
   const tokenizer = await modelTokenizer(folder, config);
   const key: CacheKey = { source: await weightsHash(folder), choice, blockElements };
@@ -83,14 +85,18 @@ async function openFolder(folder: ByteFolder, name: string, options: OpenModelOp
   const cache = keep === "none" || options.video === true || (plain && keep === "packed") ? undefined : options.cache;
   const converted = (skip?: (tensor: string, first: number) => boolean): AsyncGenerator<WeightPiece> =>
     convertCheckpoint(checkpoint, { ...options, choice, blockElements, skip });
+  const unkept = async (note?: string): Promise<OpenedModel> => {
+    const model = await assembleSa2va(facts, converted());
+    return { model, hash: await passing.hash(), cached: "none", ...(note === undefined ? {} : { note }) };
+  };
   if (cache === undefined) {
     beforeWeights();
-    return { model: await assembleSa2va(facts, converted()), hash: key.source, cached: "none" };
+    return unkept();
   }
   const entry = await cache.find(key);
   if (entry !== undefined) {
     beforeWeights();
-    return { model: await assembleSa2va(facts, storedPieces(cache, entry, options)), hash: key.source, cached: "read" };
+    return { model: await assembleSa2va(facts, storedPieces(cache, entry, options)), hash: entry.hash, cached: "read" };
   }
   const needed = convertedBytes(checkpoint, choice, blockElements);
   if (!(await cache.fits(needed))) {
@@ -98,21 +104,20 @@ async function openFolder(folder: ByteFolder, name: string, options: OpenModelOp
     beforeWeights();
     const free = room < needed ? `${room} are free` : "the browser grants less";
     const note = `The conversion was not kept: it takes ${needed} bytes and ${free}`;
-    return { model: await assembleSa2va(facts, converted()), hash: key.source, cached: "none", note };
+    return unkept(note);
   }
   const id = await cache.idOf(key);
   // Before the entry is started, so that a refusal leaves no open file.
   beforeWeights();
   const begun = await beginEntry(cache, key, id, name, bytes, folder);
-  if (typeof begun === "string") {
-    return { model: await assembleSa2va(facts, converted()), hash: key.source, cached: "none", note: begun };
-  }
+  if (typeof begun === "string") return unkept(begun);
   const keeper = new Keeper(cache, id, begun);
   try {
     const model = await assembleSa2va(facts, keeper.through(name, converted));
-    const note = await keeper.finish();
-    if (note === undefined) return { model, hash: key.source, cached: "written" };
-    return { model, hash: key.source, cached: "none", note };
+    const hash = await passing.hash();
+    const note = await keeper.finish(hash);
+    if (note === undefined) return { model, hash, cached: "written" };
+    return { model, hash, cached: "none", note };
   } catch (thrown) {
     // A stopped or interrupted conversion can be continued; a wrong one is removed.
     const { code } = toLabError(thrown);
@@ -140,7 +145,7 @@ export async function openCachedModel(
   beforeWeightsOf(options)();
   const facts = { name: entry.name, config, tokenizer, storage: entry.choice, bytes: entry.originalBytes };
   const model = await assembleSa2va(facts, storedPieces(cache, entry, options));
-  return withTilingNote({ model, hash: entry.source, cached: "read" });
+  return withTilingNote({ model, hash: entry.hash, cached: "read" });
 }
 
 /** Notes pictures that get another number of tiles than in the published code. */
@@ -226,8 +231,8 @@ class Keeper {
   }
 
   /** A sentence if the conversion could not be stored. */
-  async finish(): Promise<string | undefined> {
-    await this.#try(() => this.#writer.finish());
+  async finish(hash: string): Promise<string | undefined> {
+    await this.#try(() => this.#writer.finish(hash));
     return this.#note;
   }
 

@@ -28,7 +28,7 @@ const packed = {
   unit: 1,
 };
 await writer.add({ kind: "rows", name: "d.weight", shape: [4, 8], storage: "q8", first: 0, rows: 4, packed });
-await writer.finish();
+await writer.finish("0");
 const files = await storeFiles(whole);
 
 export const modelCache: Target = {

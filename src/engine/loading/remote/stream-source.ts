@@ -58,6 +58,7 @@ export function streamSource(place: RemotePlace, deps: RemoteDeps, open: OpenStr
   return {
     name: path,
     size,
+    sequential: true,
     read: async (start, end) => {
       checkRange(path, size, start, end);
       const out = new Uint8Array(end - start);

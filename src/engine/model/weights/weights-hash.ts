@@ -1,7 +1,7 @@
 /** A fingerprint of a model folder that does not read gigabytes. */
 import { sha256Hex } from "../../bytes/hash.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
-import { openSafetensors } from "../../formats/safetensors.ts";
+import { openSafetensors, type Safetensors } from "../../formats/safetensors.ts";
 
 /** Bytes sampled at three places of every tensor; a smaller tensor is read as a whole. */
 const SAMPLE = 1024;
@@ -25,7 +25,11 @@ export async function weightsHash(folder: ByteFolder): Promise<string> {
 
 async function fileHash(source: ByteSource): Promise<string> {
   if (source.identity !== undefined) return textHash(`${source.size} ${source.identity}`);
-  const file = await openSafetensors(source);
+  return tensorsHash(await openSafetensors(source));
+}
+
+/** Of names, types, shapes and samples of the tensors of one file; it reads the samples in byte order. */
+export async function tensorsHash(file: Safetensors): Promise<string> {
   const pieces: Uint8Array[] = [];
   for (const name of file.names) {
     const { dtype, shape, bytes } = file.info(name);
