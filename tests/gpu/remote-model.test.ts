@@ -21,6 +21,7 @@ import { openRemote } from "../../src/engine/loading/remote/folder.ts";
 import { askRemote } from "../../src/engine/loading/remote/listing.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import type { StorageChoice } from "../../src/engine/model/weights/storage-choice.ts";
+import { weightsHash } from "../../src/engine/model/weights/weights-hash.ts";
 import { type CheckpointServer, checkpointServer } from "../support/checkpoint-server.ts";
 import { useGpu } from "../support/gpu.ts";
 
@@ -86,6 +87,10 @@ describe("a checkpoint on a server", () => {
     const wanted = await expected(choice);
     const before = memorySnapshot();
     const first = await load(cache, choice);
+    // Its fingerprint is that of the checkpoint on disk.
+    const folder = await nodeFolder(GOLDEN);
+    const own = folder.paths.filter((path) => !/golden_|adapter/.test(path));
+    expect(first.hash).toBe(await weightsHash({ get: (path) => folder.get(path), paths: own }));
     expect(first.cached).toBe("written");
     expect(await weightsOf(first.model)).toEqual(wanted);
     first.model.dispose();

@@ -36,7 +36,7 @@ export interface OpenModelOptions {
 
 export interface OpenedModel {
   readonly model: Sa2vaModel;
-  /** `weightsHash` of the content of the folder it came from. */
+  /** `weightsHash` of the content of the folder it came from; after an interrupted download, of the server's version. */
   readonly hash: string;
   /** Whether the weights were read from a stored conversion, stored now, or neither. */
   readonly cached: "read" | "written" | "none";
@@ -85,9 +85,10 @@ async function openFolder(folder: ByteFolder, name: string, options: OpenModelOp
   const cache = keep === "none" || options.video === true || (plain && keep === "packed") ? undefined : options.cache;
   const converted = (skip?: (tensor: string, first: number) => boolean): AsyncGenerator<WeightPiece> =>
     convertCheckpoint(checkpoint, { ...options, choice, blockElements, skip });
+  const contentHash = async (): Promise<string> => (passing.folder === folder ? key.source : passing.hash());
   const unkept = async (note?: string): Promise<OpenedModel> => {
     const model = await assembleSa2va(facts, converted());
-    return { model, hash: await passing.hash(), cached: "none", ...(note === undefined ? {} : { note }) };
+    return { model, hash: await contentHash(), cached: "none", ...(note === undefined ? {} : { note }) };
   };
   if (cache === undefined) {
     beforeWeights();
@@ -114,7 +115,8 @@ async function openFolder(folder: ByteFolder, name: string, options: OpenModelOp
   const keeper = new Keeper(cache, id, begun);
   try {
     const model = await assembleSa2va(facts, keeper.through(name, converted));
-    const hash = await passing.hash();
+    // What an interrupted conversion has read does not pass again; the server's version stands for it.
+    const hash = begun.kept.size > 0 ? key.source : await contentHash();
     const note = await keeper.finish(hash);
     if (note === undefined) return { model, hash, cached: "written" };
     return { model, hash, cached: "none", note };

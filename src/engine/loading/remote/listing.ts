@@ -13,6 +13,8 @@ const SINGLE = "model.safetensors";
 const SIDE_FILES = [
   "config.json",
   "generation_config.json",
+  // Not read; a copy on disk has it, and the fingerprint holds every config.json.
+  "preprocessor_config.json",
   "tokenizer.json",
   "tokenizer_config.json",
   "tokenizer.model",
