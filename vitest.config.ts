@@ -35,8 +35,6 @@ export default defineConfig({
           environment: "node",
           maxWorkers: DEVICES,
           pool: "forks",
-          // llvmpipe compiles a program once and a test runs it a few times: without LLVM's optimiser a third of the time is saved.
-          env: { GALLIVM_PERF: "nopt" },
         },
       },
       {
