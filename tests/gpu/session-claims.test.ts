@@ -16,7 +16,6 @@ beforeAll(async () => {
   lab = await openTestLab();
   const { summary, mask, rgb }: TrainingRow = await (await openNodeRows()).rows(0);
   const { height, width } = rgb;
-  // Far more tokens than are drawn before the run is let go.
   const regions = Array.from({ length: 8 }, () => encodeRle(mask, height, width));
   question = {
     picture: { id: summary.imageId, rgb },
@@ -54,7 +53,8 @@ describe("a question to a paused run", () => {
       moved = lab.session.control(action);
     };
     const onPhase = (phase: string): void => {
-      if (phase === "answer") setTimeout(move, 0);
+      // Before the device has given back a token.
+      if (phase === "answer") queueMicrotask(move);
     };
     await expect(lab.session.tryOut(question, onPhase, never())).rejects.toMatchObject({ code: "cancelled" });
     await moved;
