@@ -3,8 +3,6 @@ import { chooseFolder } from "../../clients/choose-folder.ts";
 import { followRuns } from "../../clients/follow-run.ts";
 import { report } from "../../clients/lab.ts";
 import { Button } from "../../components/ui/button.tsx";
-import { linkTo } from "../../stores/route.ts";
-import { useSession } from "../../stores/session.ts";
 
 const FOLDER_INSTEAD = "drop the run's folder, which then shows what it holds now";
 
@@ -16,7 +14,6 @@ export function OpenAddress(): ReactNode {
   const [address, setAddress] = useState("");
   const [token, setToken] = useState("");
   const [opening, setOpening] = useState(false);
-  const followed = useSession((session) => session.followedRuns);
   const open = async (): Promise<void> => {
     setOpening(true);
     try {
@@ -57,11 +54,6 @@ export function OpenAddress(): ReactNode {
       >
         Follow a folder…
       </Button>
-      {followed.map((runId) => (
-        <a key={runId} href={linkTo({ screen: "train", run: runId, step: null })}>
-          {runId}
-        </a>
-      ))}
     </form>
   );
 }

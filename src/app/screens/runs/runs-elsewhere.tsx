@@ -7,7 +7,7 @@ import { linkTo } from "../../stores/route.ts";
 import styles from "./board.module.css";
 import { NotesOf } from "./run-notes.tsx";
 
-/** Runs that are read-only here: served with the page, dropped, or behind an address. */
+/** Runs that are read-only here: served with the page, dropped, behind an address, or in a folder. */
 export function RunsElsewhere(props: {
   readonly runs: readonly RunDigest[];
   /** Why none can be forked now, or null. */
@@ -19,8 +19,8 @@ export function RunsElsewhere(props: {
   return (
     <Panel title="Read-only runs">
       <p className="muted small">
-        Recorded, dropped or opened by address. A fork is stored in this browser; their steps can be replayed on the
-        Rollouts screen
+        Recorded, dropped, or opened by address or in a folder. A fork is stored in this browser; their steps can be
+        replayed on the Rollouts screen
       </p>
       <div className="scroll-x">
         <table className={`small ${styles.table}`} data-testid="runs-elsewhere">
