@@ -10,7 +10,7 @@ import { TableHead } from "../../components/ui/table-head.tsx";
 import { isActive, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { type TuningState, useTuning } from "../../stores/tuning.ts";
-import { formatShare } from "../../styles/format.ts";
+import { counted, formatShare } from "../../styles/format.ts";
 import styles from "./system.module.css";
 
 /** Which form of products and attention is fastest here, measured on request for the shapes that were computed. */
@@ -70,7 +70,7 @@ export function TuningPanel(): ReactNode {
 
 function statusOf({ state, done, total, bucket }: TuningState, missing: number): string {
   if (state === "running") return total === 0 ? "Starting" : `${done + 1} of ${total}: ${bucket}`;
-  if (missing > 0) return `${missing} shapes run in the built-in form of this class of adapter`;
+  if (missing > 0) return `Built-in form of this class of adapter: ${counted(missing, "shape")}`;
   return "New runs take the fastest form of each shape and keep this table; forms that are equally fast stay";
 }
 
