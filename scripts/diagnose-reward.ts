@@ -9,19 +9,16 @@
  */
 import { appendFileSync } from "node:fs";
 import { LabError } from "../src/engine/errors.ts";
-import { openAgain } from "../src/engine/gpu/runtime/device.ts";
 import { storageChoice } from "../src/engine/loading/storage-settings.ts";
-import { rewardScorer } from "../src/engine/rewards/scorer.ts";
 import { isLoop, LOOP_IDS } from "../src/engine/rl/loops/abouts.ts";
 import type { BenchGroup } from "../src/engine/runs/bench/bench-group.ts";
 import { diagnose } from "../src/engine/runs/bench/diagnosis.ts";
 import { difficultyText, measuredRows } from "../src/engine/runs/difficulty.ts";
-import { Session } from "../src/engine/session/session.ts";
-import { memoryStore } from "../src/engine/storage/memory-store.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
-import { nodeWordnet, openNodeRows, POCKET_MODEL } from "./lib/node-rows.ts";
+import { openNodeRows, POCKET_MODEL } from "./lib/node-rows.ts";
+import { nodeSession } from "./lib/node-session.ts";
 import { chosenSettings, SETTINGS_OPTIONS } from "./lib/settings-flags.ts";
 
 const OPTIONS = {
@@ -48,15 +45,7 @@ await runTool(async () => {
   const { rows, list } = await openNodeRows(parsed.get("shards"));
   const count = Math.min(list.rows.length, whole(parsed, "rows", 2, 100_000, 64));
   const device = await openNodeDevice();
-  const session = new Session({
-    device,
-    reopen: () => openAgain(openNodeDevice),
-    store: memoryStore(),
-    rows,
-    scorer: rewardScorer({ wordnet: await nodeWordnet() }),
-    now: () => performance.now() / 1000,
-    emit: () => undefined,
-  });
+  const session = await nodeSession(device, { rows });
   try {
     const source = await localCheckpoint(one(parsed, "model") ?? POCKET_MODEL);
     await session.openModel(source.folder, source.name, { choice: storageChoice(config), keep: source.keep });

@@ -13,18 +13,15 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { nodeClock } from "../bench/tool/node-place.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { formTable, seenShapes, setFormTable } from "../src/engine/gpu/forms/active.ts";
-import { openAgain } from "../src/engine/gpu/runtime/device.ts";
 import { storageChoice } from "../src/engine/loading/storage-settings.ts";
-import { rewardScorer } from "../src/engine/rewards/scorer.ts";
 import { peakRates } from "../src/engine/self-test/card/peak.ts";
-import { Session } from "../src/engine/session/session.ts";
-import { memoryStore } from "../src/engine/storage/memory-store.ts";
 import { median, ratioOf } from "../src/engine/tuning/choose.ts";
 import { tableText } from "../src/engine/tuning/table.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
-import { nodeWordnet, openNodeRows, POCKET_MODEL } from "./lib/node-rows.ts";
+import { openNodeRows, POCKET_MODEL } from "./lib/node-rows.ts";
+import { nodeSession } from "./lib/node-session.ts";
 import { chosenSettings, SETTINGS_OPTIONS } from "./lib/settings-flags.ts";
 
 const OPTIONS = {
@@ -52,13 +49,8 @@ await runTool(async () => {
   const device = await openNodeDevice();
   say(device.report.description || device.report.vendor);
   let onStep = (_step: number): boolean => false;
-  const session = new Session({
-    device,
-    reopen: () => openAgain(openNodeDevice),
-    store: memoryStore(),
+  const session = await nodeSession(device, {
     rows,
-    scorer: rewardScorer({ wordnet: await nodeWordnet() }),
-    now: () => performance.now() / 1000,
     emit(event) {
       if (event.type === "step" && !onStep(event.step)) session.trainer?.control.stop();
     },

@@ -7,14 +7,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { collectGarbage } from "../../scripts/lib/garbage.ts";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
-import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
-import { nodeWordnet, openNodeRows, POCKET_MODEL } from "../../scripts/lib/node-rows.ts";
+import { openNodeRows, POCKET_MODEL } from "../../scripts/lib/node-rows.ts";
+import { nodeSession } from "../../scripts/lib/node-session.ts";
 import { nodeStore } from "../../scripts/lib/node-store.ts";
 import { requireConfig } from "../../src/engine/config/parse.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
-import { type EngineDevice, openAgain } from "../../src/engine/gpu/runtime/device.ts";
-import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
-import { Session } from "../../src/engine/session/session.ts";
+import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
+import type { Session } from "../../src/engine/session/session.ts";
 
 /** Memory after a step. */
 export interface MemoryRow {
@@ -80,13 +79,9 @@ export async function memoryRows(device: EngineDevice, adapter: string, steps: n
       rss_bytes: rss,
     };
   };
-  const session: Session = new Session({
-    device,
-    reopen: () => openAgain(openNodeDevice),
+  const session: Session = await nodeSession(device, {
     store: nodeStore(folder),
     rows: source,
-    scorer: rewardScorer({ wordnet: await nodeWordnet() }),
-    now: () => performance.now() / 1000,
     emit(event) {
       if (event.type === "step" && event.step % every === 0) rows.push(take(event.step));
     },

@@ -17,7 +17,8 @@ import { root } from "../../scripts/lib/ensure.mjs";
 import { writeGeneratedDocs } from "../../scripts/lib/generated-docs.ts";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
-import { nodeWordnet, openNodeRows } from "../../scripts/lib/node-rows.ts";
+import { openNodeRows } from "../../scripts/lib/node-rows.ts";
+import { nodeSession } from "../../scripts/lib/node-session.ts";
 import { nodeStore } from "../../scripts/lib/node-store.ts";
 import { requireConfig } from "../../src/engine/config/parse.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
@@ -27,9 +28,7 @@ import { writeRegionShard } from "../../src/engine/data/write-shard.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import { storageChoice } from "../../src/engine/loading/storage-settings.ts";
 import { forecast } from "../../src/engine/plan/fit.ts";
-import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
-import { Session } from "../../src/engine/session/session.ts";
 import { python } from "../support/tools.ts";
 import { TOKENIZER_FILES, trueConfig, writeSynthetic } from "./synthetic-checkpoint.ts";
 
@@ -148,13 +147,9 @@ async function takeStep(model: string, shards: string, runs: string, say: (text:
   const device = await openNodeDevice();
   const steps: StepEvent[] = [];
   const began = performance.now();
-  const session = new Session({
-    device,
-    reopen: openNodeDevice,
+  const session = await nodeSession(device, {
     store: nodeStore(runs),
     rows,
-    scorer: rewardScorer({ wordnet: await nodeWordnet() }),
-    now: () => performance.now() / 1000,
     emit(event) {
       if (event.type === "step") steps.push(event);
       const seconds = ((performance.now() - began) / 1000).toFixed(0);

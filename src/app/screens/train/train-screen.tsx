@@ -64,6 +64,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   const read = useRef(false);
   if (!(run.loading || evaluations.loading || alarms.loading || shown.loading)) read.current = true;
   const open = useCallback((step: number) => navigate({ screen: "rollouts", step, group: null, rollout: null }), []);
+  const drawn = { source: run.metrics, smooth, sync, step: asked, onPick: open };
   return (
     <>
       <header className="row wrap gap-2-3">
@@ -88,15 +89,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
           {explain && !supervised && <PhaseLesson run={run} step={step} />}
           {!active && <ResultCard run={run} evaluations={evaluations.list} />}
           <Alarms run={run} alarms={alarms} />
-          <Charts
-            specs={above}
-            source={run.metrics}
-            smooth={smooth}
-            sync={sync}
-            step={asked}
-            onPick={open}
-            key={`${run.runId} a`}
-          />
+          <Charts specs={above} {...drawn} />
           {starting && (
             <p className={`muted round-m ${styles.waiting}`} role="status">
               The first step is running. Curves and rollouts appear here as they arrive
@@ -108,17 +101,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
               <OverlayControls />
             </div>
           )}
-          {!waiting && (
-            <Charts
-              specs={below}
-              source={run.metrics}
-              smooth={smooth}
-              sync={sync}
-              step={asked}
-              onPick={open}
-              key={`${run.runId} b`}
-            />
-          )}
+          {!waiting && <Charts specs={below} {...drawn} />}
         </>
       )}
     </>

@@ -32,6 +32,17 @@ export const SEEN = {
   ...MASK_FIELDS,
 } as const;
 
+/** Inputs of programs for the gradient. */
+export const GRADIENT_INPUTS = {
+  q: "vec4<f32>",
+  k: "vec4<f32>",
+  v: "vec4<f32>",
+  dy: "vec4<f32>",
+  mask: "f32",
+  stats: "f32",
+  delta: "f32",
+} as const;
+
 export const NARROW_UNIFORMS = Object.keys(SEEN) as readonly (keyof typeof SEEN)[];
 
 /** Which keys a query sees, where its mask is, and the score of a product. */
@@ -151,15 +162,7 @@ export function narrowBackward(vectors: number, lanes: number): GpuProgram {
   return {
     name: `lab-attention-narrow-grad-${vectors}-${lanes}`,
     ...extensions(lanes),
-    inputs: {
-      q: "vec4<f32>",
-      k: "vec4<f32>",
-      v: "vec4<f32>",
-      dy: "vec4<f32>",
-      mask: "f32",
-      stats: "f32",
-      delta: "f32",
-    },
+    inputs: GRADIENT_INPUTS,
     outputs: { slopes: "f32", dk: "vec4<f32>", dv: "vec4<f32>" },
     uniforms: SEEN,
     workgroup: [threads, 1],

@@ -9,7 +9,7 @@
  */
 import { type AttentionTiles, BACK_ROWS, SIDE } from "../../forms/records.ts";
 import type { GpuProgram } from "../../runtime/pipelines.ts";
-import { each, HEADER, SEEN } from "./attention-narrow-code.ts";
+import { each, GRADIENT_INPUTS, HEADER, SEEN } from "./attention-narrow-code.ts";
 
 const THREADS = SIDE * SIDE;
 
@@ -208,15 +208,7 @@ export function tiledBackward(by: "queries" | "keys", vectors: number): GpuProgr
       ${write("values", "dv", "group.z * u.keys", "u.keys", part, vectors)}`;
   return {
     name: `lab-attention-tiles-grad-${by}-${vectors}`,
-    inputs: {
-      q: "vec4<f32>",
-      k: "vec4<f32>",
-      v: "vec4<f32>",
-      dy: "vec4<f32>",
-      mask: "f32",
-      stats: "f32",
-      delta: "f32",
-    },
+    inputs: GRADIENT_INPUTS,
     outputs: { result: "vec4<f32>", ...(queries ? {} : { values: "vec4<f32>" as const }) },
     uniforms: { ...UNIFORMS, side: "u32" },
     workgroup: [THREADS, 1],
