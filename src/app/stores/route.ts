@@ -86,7 +86,7 @@ function readSettings(own: boolean): void {
     });
   }
   for (const [name] of known.filter(([key]) => isTextSetting(key))) {
-    const message = `In the address, ${name} is a text, which addresses do not carry; it was left out, use a settings file`;
+    const message = `${name} was left out: an address cannot set a text; use a settings file`;
     addProblem({ code: "bad-config", message, subject: "URL" });
   }
   if (parsed.translated !== null) {

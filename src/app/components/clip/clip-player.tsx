@@ -14,7 +14,7 @@ import { useClipFrame } from "./use-clip.ts";
 
 const EXPORTS = [
   { kind: "json", label: "JSON", title: "Run-length masks of all masklets" },
-  { kind: "png", label: "PNG", title: "One PNG a frame and masklet, as a zip" },
+  { kind: "png", label: "PNG", title: "One PNG per frame and masklet, in a zip" },
 ] as const satisfies readonly { readonly kind: ExportKind; readonly label: string; readonly title: string }[];
 
 /** An answered masklet beside the given one. */

@@ -67,5 +67,5 @@ function spoken({ name, scores }: Curve): string {
   const seen = scores.filter((score) => score !== null);
   if (seen.length === 0) return `${name}: no mask`;
   const mean = seen.reduce((sum, score) => sum + score, 0) / seen.length;
-  return `IoU of ${name}: mean ${fixed(mean, 2)} over ${seen.length} frames, least ${fixed(Math.min(...seen), 2)}`;
+  return `IoU of ${name}: mean ${fixed(mean, 2)} over ${seen.length} frames, lowest ${fixed(Math.min(...seen), 2)}`;
 }

@@ -118,7 +118,7 @@ function Line({ line, base }: { readonly line: BoardLine; readonly base: boolean
   return (
     <tr>
       <th scope="row">
-        <a href={linkTo({ screen: "eval", run, step })} title="The rows behind it">
+        <a href={linkTo({ screen: "eval", run, step })} title="Rows behind this score">
           {title}
         </a>
       </th>

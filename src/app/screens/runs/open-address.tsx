@@ -49,7 +49,7 @@ export function OpenAddress(): ReactNode {
         Open run from address
       </Button>
       <Button
-        title="One run, or the folder of several, for example on a shared disk; read again while it grows"
+        title="Shows one run or a folder of runs, for example on a shared disk, and reads it again while it grows"
         onClick={() => report(openFolder())}
       >
         Follow a folder…

@@ -10,11 +10,10 @@ import { CopyText } from "../../components/ui/copy-text.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { type CardReport, cardReportStore, useCardReport } from "../../stores/card-report.ts";
-import { isActive, useRun } from "../../stores/run.ts";
-import { useSession } from "../../stores/session.ts";
 import { compact, formatSeconds } from "../../styles/format.ts";
 import { browserName } from "./page-panel.tsx";
 import styles from "./system.module.css";
+import { useBusy } from "./use-busy.ts";
 
 const SIZES = [
   { value: "1B", label: "Sizes of 1B" },
@@ -25,9 +24,7 @@ const SIZES = [
 export function CardPanel(): ReactNode {
   const { state, lines, total } = useCardReport((own) => own);
   const [sizes, setSizes] = useState<CardSizes>("1B");
-  const ready = useSession((session) => session.gpu !== null && session.gpuError === null);
-  const loading = useSession((session) => session.modelProgress !== null);
-  const active = useRun((run) => isActive(run.state));
+  const busy = useBusy();
   const running = state === "running";
   return (
     <Panel
@@ -41,11 +38,7 @@ export function CardPanel(): ReactNode {
               Cancel
             </Button>
           ) : (
-            <Button
-              data-testid="card-measure"
-              blocker={blockerOf({ ready, loading, active })}
-              onClick={() => report(measureCard(sizes))}
-            >
+            <Button data-testid="card-measure" blocker={busy} onClick={() => report(measureCard(sizes))}>
               {state === "never" ? "Measure" : "Measure again"}
             </Button>
           )}
@@ -134,10 +127,4 @@ function textOf({ lines, sizes, state }: CardReport): string {
 function fileOf({ lines, sizes, state }: CardReport): Blob {
   const text = JSON.stringify({ browser: browserName(), sizes, state, lines }, null, 2);
   return new Blob([`${text}\n`], { type: "application/json" });
-}
-
-function blockerOf(now: Readonly<Record<"ready" | "loading" | "active", boolean>>): string | null {
-  if (!now.ready) return "There is no GPU device";
-  if (now.active) return "A run is in progress. Stop it first";
-  return now.loading ? "A model is loading" : null;
 }

@@ -5,18 +5,15 @@ import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
-import { isActive, useRun } from "../../stores/run.ts";
 import { addSelfCheck, selfTestStore, useSelfTest } from "../../stores/self-test.ts";
-import { useSession } from "../../stores/session.ts";
 import { compact, formatSeconds } from "../../styles/format.ts";
 import styles from "./system.module.css";
+import { useBusy } from "./use-busy.ts";
 
 /** Checks that the adapter computes correctly: small problems compared with the host, run on request. */
 export function SelfTestPanel(): ReactNode {
   const { state, checks, total } = useSelfTest((test) => test);
-  const ready = useSession((session) => session.gpu !== null && session.gpuError === null);
-  const loading = useSession((session) => session.modelProgress !== null);
-  const active = useRun((run) => isActive(run.state));
+  const busy = useBusy();
   const failures = checks.filter((check) => !passed(check));
   return (
     <Panel
@@ -27,7 +24,7 @@ export function SelfTestPanel(): ReactNode {
           {state === "done" && <Verdict failed={failures.length} />}
           <Button
             data-testid="self-test"
-            blocker={blockerOf({ ready, loading, active, running: state === "running" })}
+            blocker={state === "running" ? "It is running" : busy}
             onClick={() => report(run())}
           >
             {state === "running" ? `${checks.length} of ${total}` : state === "never" ? "Run" : "Run again"}
@@ -91,13 +88,6 @@ function Checks({ checks }: { readonly checks: readonly SelfCheck[] }): ReactNod
       </table>
     </div>
   );
-}
-
-function blockerOf(now: Readonly<Record<"ready" | "loading" | "active" | "running", boolean>>): string | null {
-  if (!now.ready) return "There is no GPU device";
-  if (now.running) return "It is running";
-  if (now.active) return "A run is in progress. Stop it first";
-  return now.loading ? "A model is loading" : null;
 }
 
 async function run(): Promise<void> {

@@ -7,11 +7,12 @@ import { Button } from "../../components/ui/button.tsx";
 import { FileButton } from "../../components/ui/file-button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
-import { isActive, useRun } from "../../stores/run.ts";
+import { useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { type TuningState, useTuning } from "../../stores/tuning.ts";
 import { counted, formatShare } from "../../styles/format.ts";
 import styles from "./system.module.css";
+import { useBusy } from "./use-busy.ts";
 
 /** Which form of products and attention is fastest here, measured on request for the shapes that were computed. */
 export function TuningPanel(): ReactNode {
@@ -19,14 +20,13 @@ export function TuningPanel(): ReactNode {
   const ready = useSession((session) => session.gpu !== null && session.gpuError === null);
   const loading = useSession((session) => session.modelProgress !== null);
   const state = useRun((run) => run.state);
-  const active = isActive(state);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a run or a model brings shapes and a table
   useEffect(() => {
     if (ready) report(refreshTuning());
   }, [ready, loading, state]);
   const entries = tuning.report?.table.entries ?? [];
   const missing = tuning.report?.missing ?? 0;
-  const busy = blockerOf({ ready, loading, active });
+  const busy = useBusy();
   const nothing =
     missing + entries.length === 0 ? "Train a step or try the model first: its shapes are measured" : null;
   return (
@@ -88,9 +88,9 @@ function Entries({
           columns={[
             { label: "Shape", title: "Layout, epilogue, storage, and sizes as powers of two" },
             "Form",
-            { label: "Built-in", title: "Time as a share of that of the form that runs without a measurement" },
-            { label: "Stock", title: "Time as a share of that of stock TensorFlow.js" },
-            { label: "Of the peak", title: "Arithmetic as a share of the measured rate of multiply-adds" },
+            { label: "Built-in", title: "Time relative to the form that runs before tuning" },
+            { label: "Stock", title: "Time relative to stock TensorFlow.js" },
+            { label: "Of the peak", title: "Share of the measured peak rate of multiply-adds" },
           ]}
         />
         <tbody>
@@ -107,10 +107,4 @@ function Entries({
       </table>
     </div>
   );
-}
-
-function blockerOf(now: Readonly<Record<"ready" | "loading" | "active", boolean>>): string | null {
-  if (!now.ready) return "There is no GPU device";
-  if (now.active) return "A run is in progress. Stop it first";
-  return now.loading ? "A model is loading" : null;
 }

@@ -102,8 +102,8 @@ function OtherSide(props: {
       {found.loading
         ? "Looking for the row"
         : asked.towards === "nearest"
-          ? "The row was drawn in no other step"
-          : `The row was drawn in no ${asked.towards} step`}
+          ? "No other step drew this row"
+          : `No ${asked.towards} step drew this row`}
     </Side>
   );
 }
