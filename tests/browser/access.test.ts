@@ -1,18 +1,31 @@
-/** The automatic part of the accessibility check, on every screen in both themes. */
+/** The automatic part of the accessibility check, on every screen in both themes, after a run in a narrow window. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violations } from "../support/axe.ts";
-import { CHEAP_RUN, type OpenPage, openFollowed, show, untilEvent } from "../support/page.ts";
+import { CHEAP_RUN, layoutShift, type OpenPage, openFollowed, show, untilEvent } from "../support/page.ts";
+
+const WIDE = { width: 1280, height: 860 };
+const NARROW = { width: 390, height: 844 };
 
 let lab: OpenPage;
+/** Of the Train screen in a narrow window, from the start of a run to its result. */
+let shift: number;
 beforeAll(async () => {
   // The checker is injected, which the page's own policy rightly forbids.
-  const followed = await openFollowed({ screen: "train", ...CHEAP_RUN, steps: "1" }, { bypassCSP: true });
+  const run = { ...CHEAP_RUN, steps: "1", evalSteps: "1", evalRows: "2" };
+  const followed = await openFollowed({ screen: "train", ...run }, { bypassCSP: true, ...NARROW });
   lab = followed.lab;
   const { events } = followed;
   await lab.page.getByTestId("strip-start").click();
   await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
+  await lab.page.getByTestId("result").waitFor();
+  shift = await layoutShift(lab.page);
+  await lab.page.setViewportSize(WIDE);
 });
 afterAll(() => lab.close());
+
+it("a run in a narrow window has moved nothing that was read", () => {
+  expect(shift).toBeLessThan(0.05);
+});
 
 describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
   beforeAll(async () => {
@@ -47,10 +60,10 @@ describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
   });
 
   it("a narrow window passes", async () => {
-    await lab.page.setViewportSize({ width: 390, height: 844 });
+    await lab.page.setViewportSize(NARROW);
     await show(lab.page, { screen: "rollouts" });
     await lab.page.waitForTimeout(500);
     expect(await violations(lab.page)).toEqual([]);
-    await lab.page.setViewportSize({ width: 1280, height: 860 });
+    await lab.page.setViewportSize(WIDE);
   });
 });

@@ -55,6 +55,16 @@ describe("evaluations of several seeds", () => {
     expect(values(one[0] as StoredEvaluation, "part").sort()).toEqual(["report", "report", "selection", "selection"]);
     // Before the first step the weights are those of the model, whatever the seed.
     expect(other[0]).toEqual(one[0]);
+    // The partner's own answers are then the policy's.
+    for (const [own, partners] of [
+      ["maskGreedy", "partnerMask"],
+      ["grounding_iou", "partnerIou"],
+      ["captionGreedy", "partnerCaption"],
+      ["caption_meteor", "partnerMeteor"],
+    ] as const) {
+      expect(values(one[0] as StoredEvaluation, partners)).toEqual(values(one[0] as StoredEvaluation, own));
+    }
+    expect(one[1]?.report.partner).toMatchObject({ grounding_iou: { difference: expect.anything() } });
     expect(values(other[1] as StoredEvaluation, "rowId")).toEqual(values(one[1] as StoredEvaluation, "rowId"));
     expect(one[1]?.report).toMatchObject({ n: 2, baseline: 0, selection: { metric: "reward", n: 2 } });
     expect(memorySnapshot().tensors).toBe(baseline);

@@ -8,6 +8,7 @@ import {
   type EvalReport,
   type Interval,
   type JudgeUse,
+  PARTNER_SCORES,
   REWARD_METRICS,
   type RewardMetric,
   type RewardScore,
@@ -16,6 +17,7 @@ import {
   type Selection,
   type SelectionMetric,
   type StoredEvaluation,
+  type TruthMetric,
 } from "../runs/evaluations.ts";
 import { bootstrapMean } from "./bootstrap.ts";
 import { imageOf } from "./row-image.ts";
@@ -49,6 +51,7 @@ export function evalReport(step: number, rows: Rows, terms: EvalTerms, baseline:
     return bootstrapMean(values, images, SEED);
   };
   const segmentation = segmentationScores(scores, first, SEED);
+  const partner = partnerScores(scores);
   const sameJudge = baseline?.report.reward?.judge === terms.judge;
   const sources = sourceMeans(scores, terms.mixSources ?? "");
   const rewards = REWARD_METRICS.map((metric) => [metric, rewardScore(metric, scores, sameJudge ? first : null)]);
@@ -66,12 +69,29 @@ export function evalReport(step: number, rows: Rows, terms: EvalTerms, baseline:
             Record<EvalMetric, Interval>
           >),
     ...(segmentation === undefined ? {} : { segmentation }),
+    ...(partner === null ? {} : { partner }),
     ...(sources === null ? {} : { sources }),
     reward: { judge: terms.judge, scores: Object.fromEntries(rewards) as Record<RewardMetric, RewardScore | null> },
     selection: selectionOf(partOf(rows, "selection"), terms),
     maskPolicy: terms.maskPolicy,
     ...(baseline === null ? {} : { baseline: baseline.report.step }),
   };
+}
+
+/** Null if a row lacks the partner's answers. */
+function partnerScores(rows: Rows): NonNullable<EvalReport["partner"]> | null {
+  const images = rows.map(imageOf);
+  const found = Object.entries(PARTNER_SCORES).flatMap(([name, field]) => {
+    const metric = name as TruthMetric;
+    const values = rows.flatMap((row) => row[field] ?? []);
+    if (values.length < rows.length) return [];
+    const gains = values.map((value, at) => value - (rows[at] as RowScores)[metric]);
+    const difference = bootstrapMean(gains, images, SEED);
+    return [[metric, { ...bootstrapMean(values, images, SEED), difference }] as const];
+  });
+  return found.length < Object.keys(PARTNER_SCORES).length
+    ? null
+    : (Object.fromEntries(found) as EvalReport["partner"] & {});
 }
 
 /** Scores of the report rows by source of the mix; null without one. */

@@ -3,7 +3,7 @@
  * null. Fields that older versions did not write are optional.
  */
 import * as z from "zod/mini";
-import { EVAL_METRICS, REWARD_METRICS, SEGMENTATION_METRICS } from "./evaluation-metrics.ts";
+import { EVAL_METRICS, PARTNER_SCORES, REWARD_METRICS, SEGMENTATION_METRICS } from "./evaluation-metrics.ts";
 
 const number = z.nullable(z.number());
 const count = z.number().check(z.gte(0), z.int());
@@ -19,6 +19,9 @@ const REPORT = z.looseObject({
   difference: z.nullable(of(EVAL_METRICS, interval)),
   segmentation: z.optional(
     of(SEGMENTATION_METRICS, z.looseObject({ value: number, difference: z.nullable(interval) })),
+  ),
+  partner: z.optional(
+    of(Object.keys(PARTNER_SCORES), z.looseObject({ mean: number, low: number, high: number, difference: interval })),
   ),
   sources: z.optional(z.record(z.string(), z.looseObject({ n: count, means: of(EVAL_METRICS, number) }))),
   reward: z.optional(
@@ -40,10 +43,11 @@ const REPORT = z.looseObject({
   baseline: z.optional(count),
 });
 
+const MASK = z.looseObject({ size: z.tuple([count, count]), counts: z.string() });
 const DRAWN = z.array(
   z.looseObject({
     caption: z.string(),
-    mask: z.nullable(z.looseObject({ size: z.tuple([count, count]), counts: z.string() })),
+    mask: z.nullable(MASK),
     score: number,
     weight: number,
   }),
@@ -54,6 +58,10 @@ const ROW = z.extend(of(EVAL_METRICS, number), {
   imageId: z.optional(z.string()),
   groundingPixels: z.optional(z.tuple([z.int(), z.int()])),
   part: z.optional(z.enum(["selection", "report"])),
+  partnerMask: z.optional(z.nullable(MASK)),
+  partnerIou: z.optional(number),
+  partnerCaption: z.optional(z.string()),
+  partnerMeteor: z.optional(number),
   drawn: z.optional(z.record(z.string(), DRAWN)),
   rewards: z.optional(of(REWARD_METRICS, z.optional(number))),
 });

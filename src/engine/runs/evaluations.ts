@@ -9,7 +9,7 @@ import type { Rle } from "../data/mask/rle.ts";
 import { LabError } from "../errors.ts";
 import type { LoopId } from "../rl/loops/abouts.ts";
 import type { RunStore } from "../storage/store.ts";
-import type { EvalMetric, RewardMetric, SegmentationMetric } from "./evaluation-metrics.ts";
+import type { EvalMetric, RewardMetric, SegmentationMetric, TruthMetric } from "./evaluation-metrics.ts";
 import { EVALUATION } from "./evaluation-schema.ts";
 
 export * from "./evaluation-metrics.ts";
@@ -50,6 +50,11 @@ export type RowScores = Readonly<Record<EvalMetric, number>> & {
   readonly groundingPixels?: readonly [intersection: number, union: number];
   /** caption′: the partner's caption of that mask. */
   readonly captionPrime: string;
+  /** The partner's mask for the true caption, its IoU, its caption of the true mask and METEOR; absent in older versions. */
+  readonly partnerMask?: Rle | null;
+  readonly partnerIou?: number;
+  readonly partnerCaption?: string;
+  readonly partnerMeteor?: number;
   /** Sampled rollouts of each loop, which its sampled score is the mean of; absent in evaluations of older versions. */
   readonly drawn?: Readonly<Partial<Record<LoopId, readonly Drawn[]>>>;
 };
@@ -106,6 +111,11 @@ export interface EvalReport {
   readonly difference: Readonly<Record<EvalMetric, Interval>> | null;
   /** Masks for true captions, counted as in segmentation papers; absent in reports of older versions. */
   readonly segmentation?: Readonly<Record<SegmentationMetric, SegmentationScore>>;
+  /**
+   * The partner's (EMA) scores for what the data set gives, over the report rows, with the paired difference to the policy's;
+   * absent in reports of older versions.
+   */
+  readonly partner?: Readonly<Record<TruthMetric, Interval & { readonly difference: Interval }>>;
   /** Report rows and mean scores by source of the mix; absent without one. */
   readonly sources?: Readonly<
     Record<string, { readonly n: number; readonly means: Readonly<Record<EvalMetric, number>> }>

@@ -47,6 +47,17 @@ describe("an evaluation", () => {
     expect(selection).toEqual({ metric: bestMetric, n: 2, value: expect.closeTo(value, 12) });
   });
 
+  it("has the partner's scores beside the policy's, over the report rows, and none where a row lacks them", () => {
+    const answers = [0.5, 0.7, 0.9, 0.3].map((partnerIou, i) => ({ partnerIou, partnerMeteor: i / 4 }));
+    const rows = [...reported(0.1).map((own, i) => ({ ...own, ...answers[i] })), ...selected(0.9)];
+    const { partner } = evalReport(10, rows, TERMS, null);
+    expect(partner?.grounding_iou.mean).toBeCloseTo(0.6, 12);
+    // The policy's are 0.1, 0.2, 0.3 and 0.4.
+    expect(partner?.grounding_iou.difference.mean).toBeCloseTo(0.35, 12);
+    expect(partner?.caption_meteor.difference.mean).toBeCloseTo(0.125, 12);
+    expect(evalReport(10, [...rows, row("r4", 0.1)], TERMS, null).partner).toBeUndefined();
+  });
+
   it("of a mix has the mean scores of every source that has report rows", () => {
     const rows = [row("a.arrow#0", 0.2), row("a.arrow#1", 0.4), row("b.json#0", 0.9), ...selected(0.1)];
     const { sources } = evalReport(0, rows, { ...TERMS, mixSources: "b=3, c=1, a=2" }, null);

@@ -217,7 +217,7 @@ interface LegendProps {
 /** Line sample, label, and the value at the cursor, else at the step of the time line, else the newest one. */
 function Legend({ found, spec, source, cursor, step, theme }: LegendProps): ReactNode {
   return (
-    <ul className={`flex wrap small muted relative p-0 no-bullets ${styles.legend}`}>
+    <ul className={`flex wrap small muted relative p-0 no-bullets ${styles.legend}`} data-empty={found.length === 0}>
       {spec.series.map((series) => {
         const own = found.find((candidate) => candidate.spec === series);
         if (own === undefined && found.length > 0) return null;

@@ -12,7 +12,7 @@ import { CaptionDiff } from "../../components/rollout/caption-diff.tsx";
 import { useSession } from "../../stores/session.ts";
 import { fixed, signed } from "../../styles/format.ts";
 import styles from "./eval.module.css";
-import { answersOf, greedyAnswer, isSampled, ofMasks, type RowAnswer } from "./row-answers.ts";
+import { answersOf, greedyAnswer, isSampled, partnerAnswer, type RowAnswer } from "./row-answers.ts";
 
 interface RowProps {
   readonly pair: RowPair;
@@ -23,6 +23,26 @@ interface RowProps {
 
 const SIDES = ["before", "after"] as const;
 const WHEN = { before: "Start", after: "Now" } as const;
+
+/** A column of a row: whose answers to the score, and the mean of their scores. */
+interface Column {
+  readonly name: string;
+  readonly row: RowScores;
+  readonly answers: readonly RowAnswer[];
+  readonly score: number | null;
+}
+
+/** Start and now, and the partner of now where the score asks one set of weights. */
+function columnsOf(pair: RowPair, metric: ScoreId): readonly Column[] {
+  const sides = SIDES.map((side): Column => {
+    const row = pair[side];
+    return { name: WHEN[side], row, answers: answersOf(row, metric), score: rowScoreOf(row, metric) };
+  });
+  const partner = partnerAnswer(pair.after, metric);
+  return partner === null
+    ? sides
+    : [...sides, { name: "EMA partner now", row: pair.after, answers: [partner], score: partner.score }];
+}
 
 /** The mask of the open row; another data set may have a row of the same id. */
 function useGiven(rowId: string, open: boolean): Rle | undefined {
@@ -51,31 +71,27 @@ export function RowCard(props: RowProps & { readonly onOpen: () => void }): Reac
         <Change value={pair.change} />
       </p>
       <div className={`grid gap-2 ${styles.pair}`}>
-        {SIDES.map((side) => {
-          const answers = answersOf(pair[side], metric);
-          return (
-            <div key={side} className="grid gap-1 align-start min-0">
-              <small className="muted">
-                {WHEN[side]} <b>{fixed(rowScoreOf(pair[side], metric), 2)}</b>
-              </small>
-              <div className={`grid gap-1 ${answers.length > 1 ? styles.draws : ""}`}>
-                {answers.map((answer, n) => (
-                  <Answer
-                    // biome-ignore lint/suspicious/noArrayIndexKey: draws have no other identity and never move
-                    key={n}
-                    answer={answer}
-                    row={pair[side]}
-                    metric={metric}
-                    open={open}
-                    given={given}
-                    onPress={onOpen}
-                  />
-                ))}
-              </div>
-              {answers.length === 1 && <span className="anywhere">{answers[0]?.caption || "–"}</span>}
+        {columnsOf(pair, metric).map(({ name, row, answers, score }) => (
+          <div key={name} className="grid gap-1 align-start min-0">
+            <small className="muted">
+              {name} <b>{fixed(score, 2)}</b>
+            </small>
+            <div className={`grid gap-1 ${answers.length > 1 ? styles.draws : ""}`}>
+              {answers.map((answer, n) => (
+                <Answer
+                  // biome-ignore lint/suspicious/noArrayIndexKey: draws have no other identity and never move
+                  key={n}
+                  answer={answer}
+                  row={row}
+                  open={open}
+                  given={given}
+                  onPress={onOpen}
+                />
+              ))}
             </div>
-          );
-        })}
+            {answers.length === 1 && <span className="anywhere">{answers[0]?.caption || "–"}</span>}
+          </div>
+        ))}
       </div>
     </article>
   );
@@ -106,20 +122,18 @@ export function RowDetails({ pair, metric, open }: RowProps): ReactNode {
         <p className="muted">An older version evaluated this run and kept only the answer without sampling</p>
       )}
       {given !== undefined && <ClipPlayer rowId={after.rowId} given={given} tracks={tracks} fileName="held-out-row" />}
-      {SIDES.map((side) => {
-        const row = pair[side];
-        const answers = answersOf(row, metric);
+      {columnsOf(pair, metric).map(({ name, row, answers, score }) => {
         const shown = answers.some(({ greedy }) => greedy) ? answers : [greedyAnswer(row, metric), ...answers];
         return (
-          <section key={side} className="grid gap-2">
+          <section key={name} className="grid gap-2">
             <h3>
-              {WHEN[side]} <span className="muted normal">{fixed(rowScoreOf(row, metric), 3)}</span>
+              {name} <span className="muted normal">{fixed(score, 3)}</span>
             </h3>
             <div className={`grid gap-3 ${styles.answers}`}>
               {shown.map((answer, n) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: draws have no other identity and never move
                 <div key={n} className="grid gap-2 align-start min-0">
-                  <Answer answer={answer} row={row} metric={metric} open={open} given={given} />
+                  <Answer answer={answer} row={row} open={open} given={given} />
                   <CaptionDiff
                     name={answer.greedy ? "Without sampling" : `Sample ${n}`}
                     text={answer.caption}
@@ -138,17 +152,16 @@ export function RowDetails({ pair, metric, open }: RowProps): ReactNode {
 function Answer(props: {
   readonly answer: RowAnswer;
   readonly row: RowScores;
-  readonly metric: ScoreId;
   readonly open: boolean;
   readonly given: Rle | undefined;
   readonly onPress?: () => void;
 }): ReactNode {
-  const { answer, row, metric, open, given, onPress } = props;
-  const { caption, mask, score } = answer;
+  const { answer, row, open, given, onPress } = props;
+  const { caption, mask, maskOf, score } = answer;
   const [height, width] = row.maskGreedy.size;
   const layers: readonly MaskLayer[] = [
     ...(given === undefined ? [] : [{ role: "given" as const, mask: given }]),
-    ...(mask === null ? [] : [{ role: ofMasks(metric) ? ("policy" as const) : ("partner" as const), mask }]),
+    ...(mask === null ? [] : [{ role: maskOf, mask }]),
   ];
   return (
     <div className="relative">

@@ -7,6 +7,8 @@ import type { RowScores } from "../../../engine/runs/evaluations.ts";
 export interface RowAnswer {
   readonly caption: string;
   readonly mask: Rle | null;
+  /** Whose mask it is. */
+  readonly maskOf: "policy" | "partner";
   /** IoU or METEOR of this answer; null where it was not stored. */
   readonly score: number | null;
   readonly greedy: boolean;
@@ -18,10 +20,10 @@ function loopOf(id: ScoreId): LoopId | null {
   return isLoop(loop) ? loop : null;
 }
 
-/** Whether a score is about masks of the policy, not about the partner's masks for its captions. */
-export function ofMasks(id: ScoreId): boolean {
+/** The policy, or the partner where the score is about its masks for the policy's captions. */
+function maskOwner(id: ScoreId): RowAnswer["maskOf"] {
   const loop = loopOf(id);
-  return id === "grounding_iou" || (loop !== null && aboutLoop(loop).samples === "mask");
+  return id === "grounding_iou" || (loop !== null && aboutLoop(loop).samples === "mask") ? "policy" : "partner";
 }
 
 export function isSampled(id: ScoreId): boolean {
@@ -34,13 +36,37 @@ export function answersOf(row: RowScores, id: ScoreId): readonly RowAnswer[] {
   const drawn = isSampled(id) && loop !== null ? row.drawn?.[loop] : undefined;
   return drawn === undefined
     ? [greedyAnswer(row, id)]
-    : drawn.map(({ caption, mask, score }) => ({ caption, mask, score, greedy: false }));
+    : drawn.map(({ caption, mask, score }) => ({ caption, mask, maskOf: maskOwner(id), score, greedy: false }));
 }
 
 /** The answer without sampling. */
 export function greedyAnswer(row: RowScores, id: ScoreId): RowAnswer {
   const score = rowScoreOf(row, id.replace("_sampled", "_greedy") as ScoreId);
-  return ofMasks(id)
-    ? { caption: row.captionPrime, mask: row.maskGreedy, score, greedy: true }
-    : { caption: row.captionGreedy, mask: row.maskPrime, score, greedy: true };
+  const maskOf = maskOwner(id);
+  return maskOf === "policy"
+    ? { caption: row.captionPrime, mask: row.maskGreedy, maskOf, score, greedy: true }
+    : { caption: row.captionGreedy, mask: row.maskPrime, maskOf, score, greedy: true };
+}
+
+/** The partner's own answer to what a truth score asks; null for other scores and in evaluations of older versions. */
+export function partnerAnswer(row: RowScores, id: ScoreId): RowAnswer | null {
+  if (id === "grounding_iou" && row.partnerMask !== undefined) {
+    return {
+      caption: row.caption,
+      mask: row.partnerMask,
+      maskOf: "partner",
+      score: row.partnerIou ?? null,
+      greedy: true,
+    };
+  }
+  if (id === "caption_meteor" && row.partnerCaption !== undefined) {
+    return {
+      caption: row.partnerCaption,
+      mask: null,
+      maskOf: "partner",
+      score: row.partnerMeteor ?? null,
+      greedy: true,
+    };
+  }
+  return null;
 }

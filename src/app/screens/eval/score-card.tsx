@@ -16,6 +16,7 @@ export function ScoreCard(props: {
   const { text, first, last, chosen, onChoose } = props;
   const score = scoreOf(last, text.id);
   const difference = score?.difference ?? null;
+  const partner = text.id === "grounding_iou" || text.id === "caption_meteor" ? last.partner?.[text.id] : undefined;
   return (
     <button
       type="button"
@@ -32,6 +33,14 @@ export function ScoreCard(props: {
       <span className={styles.cardDifference} data-verdict={verdict(difference)}>
         {difference === null ? noDifference(last) : differenceText(difference)}
       </span>
+      {partner !== undefined && (
+        <span
+          className="muted small"
+          title="The EMA partner's own answers, and their paired difference to the policy's"
+        >
+          EMA partner <b>{fixed(partner.mean, 3)}</b>, {differenceText(partner.difference)}
+        </span>
+      )}
     </button>
   );
 }

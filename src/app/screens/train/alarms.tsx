@@ -34,7 +34,7 @@ export function Alarms({ run, alarms }: { readonly run: ViewedRun; readonly alar
   if (list.length === 0) return null;
   const shown = run.live ? SHOWN.live : SHOWN.past;
   return (
-    <section className={styles.alarms} aria-label="Alarms" data-testid="alarms">
+    <section className={styles.alarms} aria-label="Alarms" data-testid="alarms" data-live={run.live}>
       <ul>
         {list.slice(0, all ? list.length : shown).map((alarm) => (
           <li key={alarmKey(alarm)} data-severity={alarm.severity}>

@@ -1,4 +1,4 @@
-import { type CSSProperties, type ReactNode, useMemo } from "react";
+import { type CSSProperties, type ReactNode, useMemo, useRef } from "react";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord } from "../../../engine/runs/records.ts";
 import { ClipPlayer } from "../../components/clip/clip-player.tsx";
@@ -17,13 +17,17 @@ const LAYERS = new Set(["given", "answer"] as const);
 const QUIET_MS = 400;
 const LONGEST_MS = 4000;
 
-/** Groups of the run of this page, not faster than they can be looked at. */
-export function useLiveGroups(): readonly GroupRecord[] {
-  return useSettled(
-    useRun((run) => run.groups),
-    QUIET_MS,
-    LONGEST_MS,
-  );
+/**
+ * Groups of the run of this page, not faster than they can be looked at.
+ * @returns `complete` from the moment when all groups of a step are among them
+ */
+export function useLiveGroups(): { readonly groups: readonly GroupRecord[]; readonly complete: boolean } {
+  const arrived = useRun((run) => run.groups);
+  const stepped = useRun((run) => run.rolloutsPerMinute !== null);
+  const groups = useSettled(arrived, QUIET_MS, LONGEST_MS);
+  const complete = useRef(false);
+  if (stepped && groups === arrived) complete.current = true;
+  return { groups, complete: complete.current };
 }
 
 /** The last group of each loop; a rollout opens in the inspector while the run continues. @param groups of one step, or the newest */

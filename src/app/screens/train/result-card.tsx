@@ -1,31 +1,44 @@
 import type { ReactNode } from "react";
+import { activeLoops } from "../../../engine/config/derived.ts";
 import type { StoredEvaluation } from "../../../engine/runs/evaluations.ts";
 import { runResult, type ScoreResult } from "../../../engine/runs/run-result.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { linkTo } from "../../stores/route.ts";
-import { counted, signed } from "../../styles/format.ts";
+import { useRun } from "../../stores/run.ts";
+import { counted, NONE, signed } from "../../styles/format.ts";
+import { verdict } from "../eval/score-card.tsx";
 import styles from "./train.module.css";
 
 const REWARD = /^reward(\d)_sampled$/;
 
-/** What a run achieved on held-out rows: the change of each loop's reward, and where to look at it. */
+/**
+ * What a run achieved on held-out rows so far: the change of each loop's reward, and where to look at it. The run of this page
+ * has the card from its start, with dashes until it was evaluated twice, so that nothing moves when the result comes.
+ */
 export function ResultCard(props: {
   readonly run: ViewedRun;
   readonly evaluations: readonly StoredEvaluation[];
 }): ReactNode {
   const { run, evaluations: list } = props;
+  const rows = useRun((state) => (run.live ? state.heldOutRows : 0));
   const result = runResult(list);
-  if (result === null) return null;
+  const { config } = run.manifest ?? {};
+  const expected = rows > 0 && config !== undefined && config.mode !== "sft" && config.evalSteps > 0;
+  if (result === null && !expected) return null;
   const place = run.live || run.recorded ? null : run.runId;
-  const rewards = result.scores.filter(({ id }) => REWARD.test(id));
+  const scores = result?.scores.filter(({ id }) => REWARD.test(id));
   return (
     <section className={`grid gap-2 ${styles.result}`} aria-label="Result" data-testid="result">
-      {rewards.map((score) => (
-        <Line key={score.id} {...score} />
-      ))}
+      <div className={`grid ${styles.gains}`}>
+        {scores?.map((score) => (
+          <Gain key={score.id} loop={REWARD.exec(score.id)?.[1]} rows={score.score.n} result={score} />
+        )) ??
+          activeLoops(config as NonNullable<typeof config>).map((loop) => <Gain key={loop} loop={loop} rows={rows} />)}
+      </div>
       <p className="row wrap gap-2-4 muted">
         <span>
-          Step {result.first.report.step} to {result.last.report.step}, reward of sampled answers, 95 % interval
+          Step {result?.first.report.step ?? 0} to {result?.last.report.step ?? NONE}, reward of sampled answers, 95 %
+          interval
         </span>
         <a href={linkTo({ screen: "eval", run: place })}>Best and worst rows</a>
         <a href={linkTo({ screen: "runs" })}>Export</a>
@@ -34,20 +47,29 @@ export function ResultCard(props: {
   );
 }
 
-function Line({ id, score, better, worse }: ScoreResult): ReactNode {
-  const { mean, low, high } = score.difference;
-  const verdict = low > 0 ? "better" : high < 0 ? "worse" : "open";
+/** A loop's gain. @param result undefined before the second evaluation */
+function Gain(props: {
+  readonly loop: string | number | undefined;
+  readonly rows: number;
+  readonly result?: ScoreResult;
+}): ReactNode {
+  const { loop, rows, result } = props;
+  const difference = result?.score.difference ?? null;
   return (
-    <p className="row wrap gap-2-3 align-baseline">
-      <b className={styles.gain} data-verdict={verdict}>
-        {signed(mean, 3)}
+    <div className={`flex align-centre ${styles.gainOf}`}>
+      <b className={styles.gain} data-verdict={verdict(difference)}>
+        {signed(difference?.mean, 3)}
       </b>
-      <span className="large">
-        loop {REWARD.exec(id)?.[1]} on {counted(score.n, "held-out row")}: {better} better, {worse} worse
-      </span>
-      <span className="muted">
-        {signed(low, 3)} to {signed(high, 3)}
-      </span>
-    </p>
+      <p className="grid nowrap">
+        <span>
+          loop {loop} on {counted(rows, "held-out row")}
+        </span>
+        <span className="muted small">
+          {result === undefined
+            ? "no gain before the second evaluation"
+            : `${result.better} better, ${result.worse} worse · ${signed(difference?.low, 3)} to ${signed(difference?.high, 3)}`}
+        </span>
+      </p>
+    </div>
   );
 }

@@ -46,20 +46,19 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   const step = shownStep(run.steps, asked);
   const begun = useRun((state) => state.groups.length > 0 || state.step > 0);
   const starting = run.live && !begun;
-  const newest = useLiveGroups();
-  const active = useRun((state) => run.live && isActive(state.state)) || run.otherTabs || run.followed;
+  const { groups: newest, complete } = useLiveGroups();
   // Another run has other steps, so the zoom is reset.
   const sync = `train ${run.runId}`;
   const supervised = run.manifest?.config.mode === "sft";
   const { others, chosen, above, below, choose } = useCharts(run);
-  const evaluations = useEvaluations(run.live && active ? null : run.runId);
+  const evaluations = useEvaluations(run.runId);
   const alarms = useAlarms(run);
   const shown = useStepGroups(run, step);
   // The last groups stay until those of another step are read.
   const kept = useRef(shown.groups);
   if (shown.groups.length > 0) kept.current = shown.groups;
-  // The lower charts wait for the first groups, which would push them.
-  const waiting = run.live && !supervised && newest.length === 0;
+  // The lower charts wait for the groups of a first step, which would push them.
+  const waiting = run.live && !supervised && !complete;
   // A stored run is drawn when all its parts are read, so that none pushes the others.
   const read = useRef(false);
   if (!(run.loading || evaluations.loading || alarms.loading || shown.loading)) read.current = true;
@@ -87,21 +86,23 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
           {(run.live || run.steps.length > 1) && <TimeLine steps={run.steps} selected={step} asked={asked} />}
           {run.live && <PhaseBar />}
           {explain && !supervised && <PhaseLesson run={run} step={step} />}
-          {!active && <ResultCard run={run} evaluations={evaluations.list} />}
-          <Alarms run={run} alarms={alarms} />
+          <ResultCard run={run} evaluations={evaluations.list} />
+          {!run.live && <Alarms run={run} alarms={alarms} />}
           <Charts specs={above} {...drawn} />
+          {!supervised && (
+            <div className="row wrap gap-2-4 between">
+              <h2>Rollouts</h2>
+              <OverlayControls />
+            </div>
+          )}
           {starting && (
             <p className={`muted round-m ${styles.waiting}`} role="status">
               The first step is running. Curves and rollouts appear here as they arrive
             </p>
           )}
           <StepStrip run={run} groups={run.live && asked === null ? newest : kept.current} />
-          {run.steps.length > 0 && !supervised && !waiting && (
-            <div className="flex justify-end">
-              <OverlayControls />
-            </div>
-          )}
           {!waiting && <Charts specs={below} {...drawn} />}
+          {run.live && <Alarms run={run} alarms={alarms} />}
         </>
       )}
     </>

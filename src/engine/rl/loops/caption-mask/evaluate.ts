@@ -1,6 +1,6 @@
 /**
  * Loop 2 on held-out rows: the mask without sampling and those that the run's mask policy samples, described by the
- * partner; beside METEOR, the IoU of the mask without sampling.
+ * partner; beside METEOR, the IoU of the mask without sampling and the partner's caption of the true mask.
  */
 import { rowSize } from "../../../data/clips/row-frames.ts";
 import { maskIou } from "../../../data/mask/rle-compare.ts";
@@ -21,10 +21,11 @@ export const evaluate: EvaluateLoop = async (deps, rows) => {
   for (const { actions } of sampledMasks) actions.dispose();
   const found = sampledMasks.map(({ greedy, masks }): FoundMask[] => [greedy, ...masks]);
   const pixels = found.map((own) => own.map(({ mask }) => mask));
+  // The true mask comes last: the partner's own caption of it stands beside the policy's.
   const captions = await describePictures(
     model,
     partner,
-    rows.map(({ row, features }, at) => ({ features, masks: pixels[at] ?? [], ...rowSize(row) })),
+    rows.map(({ row, features }, at) => ({ features, masks: [...(pixels[at] ?? []), row.mask], ...rowSize(row) })),
     {
       maxNewTokens: config.partnerMaxTokens,
       logitGuard: config.logitGuard,
@@ -40,7 +41,7 @@ export const evaluate: EvaluateLoop = async (deps, rows) => {
       const { height, width } = rowSize(row);
       const texts = captions[at] as (string | null)[];
       const pairs = texts.map((text) => ({ reference: row.summary.caption, hypothesis: text ?? "" }));
-      const scores = (await scorer.score(pairs)).map(({ reward }) => reward ?? 0);
+      const meteor = (await scorer.score(pairs)).map(({ reward }) => reward ?? 0);
       const facts = (found[at] ?? []).map((one, n) => {
         const predicted = encodeRle(one.mask, height, width);
         return factsOf(row, predicted, one, texts[n] ?? null, likelihoodFact(likelihoods[at], n));
@@ -52,8 +53,10 @@ export const evaluate: EvaluateLoop = async (deps, rows) => {
         groundingPixels: [intersection, union] as const,
         captionPrime: texts[0] ?? "",
         grounding_iou: iou,
+        partnerCaption: texts.at(-1) ?? "",
+        partnerMeteor: meteor.at(-1) ?? 0,
       };
-      return { greedy, sampled, weights, scores, record };
+      return { greedy, sampled, weights, scores: meteor.slice(0, -1), record };
     }),
   );
 };

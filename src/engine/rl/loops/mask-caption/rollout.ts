@@ -129,14 +129,16 @@ async function evaluate(...[deps, rows]: Parameters<EvaluateLoop>): ReturnType<E
   const { model, partner, scorer } = deps;
   const prompts = rows.map(({ features, cells }) => captionPrompt(model, features.tiles, cells));
   const texts = await heldOutTexts(deps, 1, rows, prompts);
-  const grounded = await findInPictures(
+  // The true caption comes last: the partner's own mask for it stands beside the policy's.
+  const answered = await findInPictures(
     model,
     partner,
     rows.map(({ features, row }, at) => {
       const phrases = (texts[at] as HeldOutText[]).map(({ caption }) => caption);
-      return { features, phrases, ...rowSize(row) };
+      return { features, phrases: [...phrases, row.summary.caption], ...rowSize(row) };
     }),
   );
+  const grounded = answered.map((own) => own.slice(0, -1));
   const pictures = rows.map(({ row, features }, at) => judgedPicture(row, features, masksOf(grounded[at] ?? [])));
   const likelihoods = await wantedLikelihoods(deps, 1, pictures);
   const captionGreedy = rows.map((_, at) => texts[at]?.[0]?.caption ?? "");
@@ -145,6 +147,8 @@ async function evaluate(...[deps, rows]: Parameters<EvaluateLoop>): ReturnType<E
   );
   return rows.map(({ row }, at) => {
     const found = grounded[at] as (FoundMask | null)[];
+    const own = answered[at]?.at(-1)?.mask ?? null;
+    const { height, width } = rowSize(row);
     const [greedy, ...sampled] = (texts[at] as HeldOutText[]).map((text, n) =>
       factsOf(row, text, found[n] ?? null, likelihoodFact(likelihoods[at], n)),
     );
@@ -157,6 +161,8 @@ async function evaluate(...[deps, rows]: Parameters<EvaluateLoop>): ReturnType<E
         captionGreedy: captionGreedy[at] as string,
         maskPrime: greedy?.predicted ?? null,
         caption_meteor: meteor[at]?.reward ?? 0,
+        partnerMask: own === null ? null : encodeRle(own, height, width),
+        partnerIou: own === null ? 0 : maskIou(own, row.mask).iou,
       },
     };
   });

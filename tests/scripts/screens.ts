@@ -1,0 +1,145 @@
+/**
+ * npx tsx tests/scripts/screens.ts --out DIR [--states NAME…]
+ *
+ * Photographs every screen in every state, in both themes at 1440, 1024 and 390 pixels, into DIR/STATE. Prints findings of axe
+ * and errors of the console by state. Exit 0: none; 1: some.
+ */
+import { mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Page } from "playwright-core";
+import { one, parseArguments, runTool } from "../../scripts/lib/arguments.ts";
+import { photographScreens } from "../../scripts/lib/screens.ts";
+import { LabError } from "../../src/engine/errors.ts";
+import { violations } from "../support/axe.ts";
+import { CHEAP_RUN, type OpenPage, openPage, untilReady } from "../support/page.ts";
+
+/** A run long enough to be photographed while it goes on, with groups of the usual size. */
+const RUN = { ...CHEAP_RUN, groupSize: "6", maxNewTokens: "12", steps: "400", evalSteps: "2", evalRows: "4" };
+
+interface State {
+  /** Address that the page opens at. */
+  readonly hash?: Readonly<Record<string, string>>;
+  readonly webgpu?: boolean;
+  /** Before the page is opened anew. */
+  readonly before?: (page: Page) => Promise<unknown>;
+  /** Leads the page to the state. */
+  readonly reach: (page: Page) => Promise<void>;
+}
+
+async function begin(page: Page): Promise<void> {
+  await untilReady(page);
+  await page.getByTestId("strip-start").click();
+}
+
+/** Waits until so many steps are done. */
+async function untilStep(page: Page, least: number): Promise<void> {
+  const done = async (): Promise<number> => Number((await page.getByTestId("step").textContent())?.split("/")[0]);
+  while ((await done()) < least) await page.waitForTimeout(200);
+}
+
+const STATES: Readonly<Record<string, State>> = {
+  /** Neither recorded run nor rows: what a screen says when it has nothing. */
+  empty: {
+    before: (page) => page.route(/\/pocket\/(recorded|shards|clips)\//, (route) => route.abort()),
+    reach: (page) => page.waitForTimeout(3000),
+  },
+  /** The model never arrives. */
+  loading: {
+    before: (page) => page.route(/\/pocket\/model\/.*safetensors/, () => undefined),
+    reach: (page) => page.waitForTimeout(3000),
+  },
+  "no-webgpu": { webgpu: false, reach: (page) => page.waitForTimeout(3000) },
+  /** The recorded run, read-only. */
+  recorded: { reach: untilReady },
+  running: {
+    hash: RUN,
+    reach: async (page) => {
+      await begin(page);
+      await untilStep(page, 3);
+    },
+  },
+  paused: {
+    hash: RUN,
+    reach: async (page) => {
+      await begin(page);
+      await untilStep(page, 2);
+      await page.getByTestId("pause").click();
+      await page.locator("[data-testid=run-state][data-state=paused]").waitFor();
+    },
+  },
+  finished: {
+    hash: { ...RUN, steps: "4" },
+    reach: async (page) => {
+      await begin(page);
+      await page.locator("[data-testid=run-state][data-state=finished]").waitFor();
+    },
+  },
+  /** The trainer's worker fails in the middle of a run. */
+  failed: {
+    hash: RUN,
+    before: async (page) => {
+      await page.addInitScript(`{
+        const Real = Worker;
+        globalThis.Worker = class extends Real {
+          constructor(url, options) { super(url, options); if (String(url).includes("trainer")) globalThis.trainerWorker = this; }
+        };
+      }`);
+    },
+    reach: async (page) => {
+      await begin(page);
+      await untilStep(page, 2);
+      await page.evaluate(`trainerWorker.dispatchEvent(new ErrorEvent("error", { message: "out of memory" }))`);
+      await page.locator("[data-testid=problems] p").first().waitFor();
+    },
+  },
+};
+
+async function photograph(name: string, state: State, out: string): Promise<string[]> {
+  const lab: OpenPage = await openPage(state.hash ?? {}, {
+    bypassCSP: true,
+    width: 1440,
+    height: 900,
+    webgpu: state.webgpu !== false,
+  });
+  try {
+    const { page } = lab;
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    await state.before?.(page);
+    if (state.before !== undefined) await page.reload();
+    await state.reach(page);
+    const folder = join(out, name);
+    mkdirSync(folder, { recursive: true });
+    const found: string[] = [];
+    await photographScreens(page, folder, {
+      whole: true,
+      check: async (screen) => {
+        for (const text of await violations(page)) found.push(`${name} ${screen}: ${text}`);
+      },
+    });
+    return [...found, ...lab.consoleErrors.map((text) => `${name}: console: ${text}`)];
+  } finally {
+    await lab.close();
+  }
+}
+
+const OPTIONS = { out: { takes: 1 }, states: { takes: "many" } } as const;
+
+await runTool(async () => {
+  const parsed = parseArguments(process.argv.slice(2), OPTIONS);
+  const out = one(parsed, "out");
+  if (out === undefined) throw new LabError("bad-input", "--out DIR is needed", { subject: "out" });
+  const wanted = parsed.get("states") ?? Object.keys(STATES);
+  let findings = 0;
+  for (const name of wanted) {
+    const state = STATES[name];
+    if (state === undefined) {
+      throw new LabError("bad-input", `--states: ${name} is none of ${Object.keys(STATES).join(", ")}`, {
+        subject: name,
+      });
+    }
+    const found = await photograph(name, state, resolve(out));
+    findings += found.length;
+    process.stdout.write(`${name}: ${found.length} findings\n${found.map((line) => `  ${line}\n`).join("")}`);
+  }
+  return findings === 0 ? 0 : 1;
+});
