@@ -13,6 +13,8 @@ const SIZES = [
 const TALLEST = 2600;
 
 export interface Photographs {
+  /** All by default. */
+  readonly screens?: readonly string[];
   /** Pictures are as tall as the screen's content, not as the window. */
   readonly whole?: boolean;
   /** Called for every screen, theme and width before the picture is taken. */
@@ -24,7 +26,7 @@ export async function photographScreens(page: Page, folder: string, options: Pho
   for (const { name: size, width, height } of SIZES) {
     for (const dark of [false, true]) {
       await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
-      for (const screen of SCREENS) {
+      for (const screen of options.screens ?? SCREENS) {
         await page.setViewportSize({ width, height });
         await page.evaluate(`location.hash = "#screen=${screen}"`);
         // Curves and pictures draw a moment later.

@@ -1,4 +1,4 @@
-/** A run in the page from start to resume, and what every screen makes of it. */
+/** A run in the page from start to resume by keys alone, and what every screen makes of it. */
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,6 +11,7 @@ import {
   openFollowed,
   type RunEvent,
   show,
+  tabToAndPress,
   untilEvent,
   untilReady,
 } from "../support/page.ts";
@@ -54,7 +55,7 @@ async function startFirstStep(): Promise<FirstStep> {
     };
     addEventListener("lab:trainer", pause);
   });
-  await page.getByTestId("strip-start").click();
+  await page.keyboard.press("p");
   await untilEvent(events, from, (event) => event.type === "state" && event.state === "running");
   await page.evaluate(() => {
     const [frames, keys]: [number[], number[]] = [[], []];
@@ -98,9 +99,24 @@ function quantile(values: readonly number[], share: number): number {
 
 async function stop(): Promise<void> {
   const from = events.length;
-  await lab.page.getByTestId("stop").click();
+  await tabToAndPress(lab.page.getByTestId("stop"));
   await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
 }
+
+/** Goes to a screen by its keys. */
+async function go(letter: string, screen: string): Promise<void> {
+  await lab.page.keyboard.press("g");
+  await lab.page.keyboard.press(letter);
+  await lab.page.locator(`main[data-screen=${screen}]`).waitFor();
+}
+
+describe("rows", () => {
+  it("are loaded by keys", async () => {
+    await go("d", "data");
+    await tabToAndPress(lab.page.getByRole("button", { name: "Use demo shard" }));
+    await untilReady(lab.page);
+  });
+});
 
 describe("the first step", () => {
   it("comes after a press on start, and the page answers meanwhile", async () => {
@@ -133,11 +149,15 @@ describe("the first step", () => {
     await expect.poll(() => page.getByTestId("live-strip").getByTestId("rollout-card").count()).toBe(4);
   });
 
-  it("opens rollout by rollout: reward terms and tokens", async () => {
+  it("opens rollout by rollout: masks, reward terms and tokens", async () => {
     const { page } = lab;
-    await page.getByTestId("live-strip").getByTestId("rollout-card").first().getByRole("button").click();
+    await tabToAndPress(page.getByTestId("live-strip").getByTestId("rollout-card").first().getByRole("button"));
     const inspector = page.getByTestId("inspector");
     await inspector.waitFor();
+    const difference = inspector.getByRole("button", { name: /difference/i });
+    const shown = await difference.getAttribute("aria-pressed");
+    await page.keyboard.press("d");
+    await expect.poll(() => difference.getAttribute("aria-pressed")).toBe(shown === "true" ? "false" : "true");
     await inspector.getByRole("tab", { name: "Reward" }).click();
     const terms = inspector.getByRole("table").first();
     await expect.poll(() => terms.textContent()).toMatch(/IoU/);
@@ -182,8 +202,9 @@ describe("after a reload", () => {
 
   it("it can be exported as a zip with all its parts", async () => {
     const { page } = lab;
-    await show(page, { screen: "runs" });
-    const [download] = await Promise.all([page.waitForEvent("download"), page.getByTestId("export-run").click()]);
+    await go("n", "runs");
+    const exported = tabToAndPress(page.getByTestId("export-run"));
+    const [download] = await Promise.all([page.waitForEvent("download"), exported]);
     expect(download.suggestedFilename()).toMatch(/\.zip$/);
     const files = unzipSync(new Uint8Array(readFileSync(await download.path())));
     const names = Object.keys(files).map((name) => name.replace(`${runId}/`, ""));
@@ -220,7 +241,7 @@ describe("after a reload", () => {
     await expect.poll(() => page.getByTestId("strip-start").getAttribute("title")).toMatch(/The judge is on/);
     await show(page, { screen: "runs" });
     const from = events.length;
-    await page.getByRole("button", { name: "Resume" }).click();
+    await tabToAndPress(page.getByRole("button", { name: "Resume" }));
     const step = await untilEvent(events, from, (event) => event.type === "step");
     expect(step.step).toBe(2);
     await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");

@@ -1,8 +1,8 @@
 /**
- * npx tsx tests/scripts/screens.ts --out DIR [--states NAME…]
+ * npx tsx tests/scripts/screens.ts --out DIR [--states NAME…] [--screens NAME…] [--axe]
  *
- * Photographs every screen in every state, in both themes at 1440, 1024 and 390 pixels, into DIR/STATE. Prints findings of axe
- * and errors of the console by state. Exit 0: none; 1: some.
+ * Photographs every screen in every state, in both themes at 1440, 1024 and 390 pixels, into DIR/STATE. Prints errors of the
+ * console by state, and with --axe the findings of axe. Exit 0: none; 1: some.
  */
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -94,7 +94,13 @@ const STATES: Readonly<Record<string, State>> = {
   },
 };
 
-async function photograph(name: string, state: State, out: string): Promise<string[]> {
+interface Asked {
+  readonly axe: boolean;
+  /** All by default. */
+  readonly screens: readonly string[] | undefined;
+}
+
+async function photograph(name: string, state: State, out: string, { axe, screens }: Asked): Promise<string[]> {
   const lab: OpenPage = await openPage(state.hash ?? {}, {
     bypassCSP: true,
     width: 1440,
@@ -112,8 +118,9 @@ async function photograph(name: string, state: State, out: string): Promise<stri
     const found: string[] = [];
     await photographScreens(page, folder, {
       whole: true,
+      ...(screens === undefined ? {} : { screens }),
       check: async (screen) => {
-        for (const text of await violations(page)) found.push(`${name} ${screen}: ${text}`);
+        if (axe) for (const text of await violations(page)) found.push(`${name} ${screen}: ${text}`);
       },
     });
     return [...found, ...lab.consoleErrors.map((text) => `${name}: console: ${text}`)];
@@ -122,13 +129,19 @@ async function photograph(name: string, state: State, out: string): Promise<stri
   }
 }
 
-const OPTIONS = { out: { takes: 1 }, states: { takes: "many" } } as const;
+const OPTIONS = {
+  out: { takes: 1 },
+  states: { takes: "many" },
+  screens: { takes: "many" },
+  axe: { takes: 0 },
+} as const;
 
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const out = one(parsed, "out");
   if (out === undefined) throw new LabError("bad-input", "--out DIR is needed", { subject: "out" });
   const wanted = parsed.get("states") ?? Object.keys(STATES);
+  const asked = { axe: parsed.has("axe"), screens: parsed.get("screens") };
   let findings = 0;
   for (const name of wanted) {
     const state = STATES[name];
@@ -137,7 +150,7 @@ await runTool(async () => {
         subject: name,
       });
     }
-    const found = await photograph(name, state, resolve(out));
+    const found = await photograph(name, state, resolve(out), asked);
     findings += found.length;
     process.stdout.write(`${name}: ${found.length} findings\n${found.map((line) => `  ${line}\n`).join("")}`);
   }

@@ -1,5 +1,5 @@
 /** The built page in a real Chromium, for the browser tests. */
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { type BrowserOptions, openBrowser, type WatchedPage } from "../../scripts/lib/browser.ts";
 import { servePage } from "../../scripts/lib/page-server.ts";
 import { WAIT } from "./hang.ts";
@@ -56,6 +56,17 @@ export async function show(page: Page, place: Readonly<Record<string, string>>):
   for (const [key, value] of Object.entries(place)) hash.set(key, value);
   await page.evaluate(`location.hash = ${JSON.stringify(`#${hash}`)}`);
   if (place.screen !== undefined) await page.locator(`main[data-screen=${place.screen}]`).waitFor();
+}
+
+/** Presses Tab until this has the focus, then Enter, as a person without a pointer. @throws Error when Tab does not reach it */
+export async function tabToAndPress(target: Locator): Promise<void> {
+  const keyboard = target.page().keyboard;
+  await target.waitFor();
+  for (let press = 0; press < 200; press++) {
+    if (await target.evaluate((element) => element.matches(":focus"))) return await keyboard.press("Enter");
+    await keyboard.press("Tab");
+  }
+  throw new Error(`Tab does not reach ${target}`);
 }
 
 /** Sum of the layout shifts since the page was opened that no input caused, as the browser counts them. */
