@@ -39,8 +39,10 @@ export function RewardCurve({ run, step }: { readonly run: ViewedRun; readonly s
         Reward over {length} steps
         {gain !== null && last !== undefined && (
           <>
-            ; {SCORE} on {last.n} held-out rows <b data-testid="home-gain">{signed(gain.mean, 3)}</b> (
-            {signed(gain.low, 3)} to {signed(gain.high, 3)})
+            ; {SCORE} on {last.n} held-out rows <b data-testid="home-gain">{signed(gain.mean, 3)}</b>{" "}
+            <span className="nowrap">
+              ({signed(gain.low, 3)} to {signed(gain.high, 3)})
+            </span>
           </>
         )}
       </figcaption>
