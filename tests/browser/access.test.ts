@@ -17,7 +17,11 @@ beforeAll(async () => {
   const { events } = followed;
   await lab.page.getByTestId("strip-start").click();
   await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
-  await lab.page.getByTestId("result").getByText(/\d better, \d worse/).first().waitFor();
+  await lab.page
+    .getByTestId("result")
+    .getByText(/\d better, \d worse/)
+    .first()
+    .waitFor();
   shift = await layoutShift(lab.page);
   await lab.page.setViewportSize(WIDE);
 });

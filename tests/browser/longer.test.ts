@@ -51,6 +51,15 @@ describe("held-out masks", () => {
     for (const text of cells) expect(text).toMatch(/^(0|1)\.\d{3}\|(0|1)\.\d{3}\|.?0\.\d{3} \(.+ to .+\)$/);
     // The mean over rows is the card's own number.
     expect(cells[0]).toContain((await grounding.locator("b").textContent()) as string);
+    // Beside it the EMA partner's, with its picture on every row.
+    expect(await grounding.textContent()).toMatch(/EMA partner [01]\.\d{3}, /);
+    const row = page.getByTestId("eval-row").first();
+    expect(await row.locator("small").allTextContents()).toEqual([
+      expect.stringMatching(/^Start/),
+      expect.stringMatching(/^Now/),
+      expect.stringMatching(/^EMA partner now [01]\.\d\d$/),
+    ]);
+    await expect.poll(() => row.locator("canvas").count()).toBe(3);
     expect(await violations(page)).toEqual([]);
   });
 });
@@ -144,6 +153,10 @@ describe("a run that has done all its steps", () => {
     await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
     await show(page, { screen: "runs" });
     await expect.poll(() => page.getByTestId("runs-table").textContent()).toMatch(/2 \/ 2/);
+    // Its settings for a new run: the form still has the length that the run was started with.
+    await page.getByRole("button", { name: "Use settings" }).click();
+    await expect.poll(() => page.getByTestId("setting-steps").inputValue()).toBe("2");
+    await show(page, { screen: "runs" });
     expect(await problems(page)).toEqual([]);
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { sourceCsv } from "../../../src/app/components/charts/save-csv.tsx";
 import { MetricStore } from "../../../src/app/stores/metrics.ts";
 
 describe("MetricStore", () => {
@@ -13,6 +14,13 @@ describe("MetricStore", () => {
     expect(store.isMissing("reward", 0)).toBe(true);
     expect(store.latest("loss")).toBeNaN();
     expect(store.latest("nothing")).toBeNull();
+  });
+
+  it("is saved as CSV, a row per step", () => {
+    const store = new MetricStore();
+    store.append(1, { loss: 0.5 });
+    store.append(2, { loss: Number.NaN, reward: 0.25 });
+    expect(sourceCsv(store)).toBe("step,loss,reward\n1,0.5,\n2,NaN,0.25\n");
   });
 
   it("drops what a resumed run does again", () => {

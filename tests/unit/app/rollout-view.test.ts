@@ -182,6 +182,7 @@ describe("filters", () => {
     ["to above 1", { most: 1.2 }, [-0.3, 0, 0.5, 1]],
     ["to below 0", { most: -0.1 }, [-0.3]],
     ["from 1 to 2", { least: 1, most: 2 }, [1, 1.5]],
+    ["missing or not a number", { unscored: true }, [null, Number.NaN]],
   ])("rewards outside 0 to 1 are limited as well: %s", (_, change, kept) => {
     const rewards = [-0.3, 0, 0.5, 1, 1.5, null, Number.NaN];
     const each = rewards.map((reward) => group([rollout({ reward })]));

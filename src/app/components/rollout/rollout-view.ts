@@ -127,6 +127,8 @@ export interface RolloutFilter {
   readonly zeroSpread: boolean;
   readonly truncated: boolean;
   readonly emptyMask: boolean;
+  /** The reward or one of its terms is missing or not a number, as when the judge fails. */
+  readonly unscored: boolean;
   /** Searched in captions and row ids; case is ignored. */
   readonly text: string;
 }
@@ -138,6 +140,7 @@ export const NO_FILTER: RolloutFilter = {
   zeroSpread: false,
   truncated: false,
   emptyMask: false,
+  unscored: false,
   text: "",
 };
 
@@ -164,6 +167,7 @@ export function passes(rollout: RolloutRecord, filter: RolloutFilter): boolean {
   if (filter.most !== null && !(reward !== null && reward <= filter.most)) return false;
   if (filter.truncated && !rollout.truncated) return false;
   if (filter.emptyMask && rollout.predictedMask !== null && rleArea(rollout.predictedMask) > 0) return false;
+  if (filter.unscored && [reward, ...rollout.terms.map(({ value }) => value)].every(Number.isFinite)) return false;
   const text = filter.text.trim().toLowerCase();
   if (text === "") return true;
   const { caption, captionPrime, referenceCaption, completion, rowId } = rollout;
@@ -180,6 +184,7 @@ export function filterCount(filter: RolloutFilter): number {
     Number(filter.zeroSpread) +
     Number(filter.truncated) +
     Number(filter.emptyMask) +
+    Number(filter.unscored) +
     Number(filter.text.trim() !== "")
   );
 }

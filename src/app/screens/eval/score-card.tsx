@@ -38,7 +38,7 @@ export function ScoreCard(props: {
           className="muted small"
           title="The EMA partner's own answers, and their paired difference to the policy's"
         >
-          EMA partner <b>{fixed(partner.mean, 3)}</b>, {differenceText(partner.difference)}
+          EMA partner {fixed(partner.mean, 3)}, {differenceText(partner.difference)}
         </span>
       )}
     </button>

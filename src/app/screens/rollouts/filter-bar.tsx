@@ -15,6 +15,7 @@ const FLAGS = [
   ["zeroSpread", "No learning signal"],
   ["truncated", "Cut off at the length limit"],
   ["emptyMask", "Empty or no mask"],
+  ["unscored", "A score is missing or not a number"],
 ] as const;
 
 /** Text search beside a panel of further filters. */

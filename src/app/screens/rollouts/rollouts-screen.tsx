@@ -1,5 +1,6 @@
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
+import { saveBlob } from "../../clients/save-blob.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { AdvantageFormula } from "../../components/rollout/advantage-formula.tsx";
 import { unreadText } from "../../components/rollout/group-source.ts";
@@ -10,6 +11,7 @@ import {
   type LayerKey,
   NO_FILTER,
   parseLayers,
+  passes,
   type RolloutFilter,
   type SortBy,
   sortRollouts,
@@ -23,6 +25,7 @@ import {
   type ViewedRun,
 } from "../../components/rollout/use-viewed-run.ts";
 import { WhatIfPanel } from "../../components/rollout/what-if-panel.tsx";
+import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
@@ -180,6 +183,15 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
         <StepTitle shown={step} asked={asked} />
         <ViewSwitch />
         <FilterBar filter={filter} onChange={setFilter} search={search} />
+        <Button
+          title={
+            filtered ? "All rollouts that match the filters, a line each" : "All rollouts of this step, a line each"
+          }
+          disabled={(matching ?? groups).length === 0}
+          onClick={() => saveRollouts(matching ?? groups, filter, `${run.runId}-rollouts.jsonl`)}
+        >
+          Save JSONL
+        </Button>
       </header>
       <TimeLine steps={steps} selected={step} asked={asked} />
       {filtered && (
@@ -265,6 +277,12 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
       </div>
     </>
   );
+}
+
+/** Saves the rollouts of these groups that pass the filter as lines of JSON. */
+function saveRollouts(groups: readonly GroupRecord[], filter: RolloutFilter, name: string): void {
+  const lines = groups.flatMap(({ rollouts }) => rollouts.filter((one) => passes(one, filter)));
+  saveBlob(new Blob(lines.map((one) => `${JSON.stringify(one)}\n`)), name);
 }
 
 function Nothing(props: {

@@ -45,6 +45,7 @@ export interface RunRowProps {
   readonly onResume: () => void;
   readonly onTrainOn: () => void;
   readonly onFork: () => void;
+  readonly onSettings: () => void;
   readonly onExport: (choice: ExportChoice) => void;
   readonly onDelete: () => void;
   readonly onNotes: () => void;
@@ -120,6 +121,9 @@ export function RunRow(props: RunRowProps): ReactNode {
           </Button>
           <Button blocker={resumeBlocker} onClick={props.onFork}>
             Fork…
+          </Button>
+          <Button title="Fills the form of a new run with the settings of this one" onClick={props.onSettings}>
+            Use settings
           </Button>
           <Select
             label={`Form of the export of ${manifest.title}`}

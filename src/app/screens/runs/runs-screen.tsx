@@ -14,7 +14,7 @@ import { forgetMetrics } from "../../stores/metrics.ts";
 import { useOtherTabs } from "../../stores/other-tabs.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { isActive, retitleRun, useRun } from "../../stores/run.ts";
-import { useSession } from "../../stores/session.ts";
+import { changeConfig, useSession } from "../../stores/session.ts";
 import { counted, formatBytes } from "../../styles/format.ts";
 import { ComparePanel } from "./compare/compare-panel.tsx";
 import { MOST_RUNS, type NamedRun } from "./compare/compare-specs.ts";
@@ -197,6 +197,10 @@ export function RunsScreen(): ReactNode {
                     onResume={() => report(resume(run))}
                     onTrainOn={() => setLonger(run)}
                     onFork={() => setForking(run)}
+                    onSettings={() => {
+                      changeConfig(manifest.config);
+                      navigate({ screen: "setup" });
+                    }}
                     onExport={(choice) => report(startExport(manifest.id, choice))}
                     onDelete={() => setDeleting(run)}
                     onNotes={() => setNoting(run)}

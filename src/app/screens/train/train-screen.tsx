@@ -7,6 +7,7 @@ import type { ChartSpec, MetricSource } from "../../components/charts/chart-spec
 import { loggedText, metricChart, metricsOf, otherMetrics } from "../../components/charts/chosen-metrics.ts";
 import { LiveChart } from "../../components/charts/live-chart.tsx";
 import { MetricPicker } from "../../components/charts/metric-picker.tsx";
+import { SaveCsv } from "../../components/charts/save-csv.tsx";
 import { SmoothingControl } from "../../components/charts/smoothing-control.tsx";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
@@ -77,6 +78,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
         )}
         <SmoothingControl />
         <MetricPicker names={others} chosen={chosen} onChange={choose} />
+        <SaveCsv source={run.metrics} name={run.runId} />
         <AllSteps sync={sync} />
       </header>
       {run.problem !== null && <p className={styles.problem}>Cannot read this run: {run.problem}</p>}

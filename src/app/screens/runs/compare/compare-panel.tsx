@@ -6,6 +6,7 @@ import type { MetricSource } from "../../../components/charts/chart-spec.ts";
 import { loggedText, otherMetrics } from "../../../components/charts/chosen-metrics.ts";
 import { LiveChart } from "../../../components/charts/live-chart.tsx";
 import { MetricPicker } from "../../../components/charts/metric-picker.tsx";
+import { SaveCsv } from "../../../components/charts/save-csv.tsx";
 import { SmoothingControl } from "../../../components/charts/smoothing-control.tsx";
 import { Button } from "../../../components/ui/button.tsx";
 import { Panel } from "../../../components/ui/panel.tsx";
@@ -42,6 +43,7 @@ export function ComparePanel(props: { readonly runs: readonly RunDigest[]; reado
         <div className="row wrap gap-3">
           <SmoothingControl />
           <MetricPicker names={choice.others} chosen={choice.chosen} onChange={choice.choose} />
+          <SaveCsv source={source} name="compared-runs" />
           <AllSteps sync={sync} />
           <Button onClick={props.onClose}>Close</Button>
         </div>
