@@ -39,7 +39,7 @@ describe("a run", () => {
     await untilEvent(events, 0, (event) => event.type === "step" && event.step === 2);
     const left = page.getByTestId("time-left");
     await left.waitFor();
-    expect(await left.textContent()).toMatch(/^(about \d+ (s|min)|a few seconds)$/);
+    expect(await left.textContent()).toMatch(/^(about \d+ (s|min|h( \d+ min)?)|a few seconds)$/);
   });
 
   it("tells none while paused, and plays phase by phase, the next one named", async () => {

@@ -96,12 +96,8 @@ function Facts(): ReactNode {
   if (runId === null) return <Readiness />;
   const moving = state === "running" || state === "pausing";
   return (
-    <dl className={`flex wrap min-0 grow ${styles.facts}`} tabIndex={0}>
+    <dl className={`flex wrap min-0 grow ${styles.facts}`} tabIndex={0} data-run="true">
       <Fact name="step" value={`${formatCount(step)}/${formatCount(steps)}`} testId="step" />
-      <TimeLeft />
-      {moving && phase !== null && (
-        <Fact name={loop === null ? "step ▸" : `loop ${loop} ▸`} value={PHASE_WORDS[phase]} wide />
-      )}
       <Fact name="rollouts/min" value={fixed(rate, 1)} after />
       <Fact
         name="GPU"
@@ -110,6 +106,11 @@ function Facts(): ReactNode {
         title={`${formatCount(tensors)} tensors after the last step`}
       />
       <CheckpointAge />
+      {/* Last what comes and goes: nothing else moves. */}
+      {moving && phase !== null && (
+        <Fact name={loop === null ? "step ▸" : `loop ${loop} ▸`} value={PHASE_WORDS[phase]} wide />
+      )}
+      <TimeLeft />
     </dl>
   );
 }
