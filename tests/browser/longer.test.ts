@@ -26,13 +26,6 @@ beforeAll(async () => {
 });
 afterAll(() => lab.close());
 
-describe("the Train screen", () => {
-  it("has moved nothing that was read, from the start to the result", async () => {
-    await expect.poll(() => lab.page.getByTestId("result").textContent()).toMatch(/\d better, \d worse/);
-    expect(await layoutShift(lab.page)).toBeLessThan(0.05);
-  });
-});
-
 describe("held-out masks", () => {
   it("are counted as papers on referring segmentation do, with paired differences", async () => {
     const { page } = lab;
