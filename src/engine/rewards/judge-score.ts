@@ -5,7 +5,7 @@
  * 0.
  */
 import { quote } from "../errors.ts";
-import { pythonStrip } from "./meteor/tokens.ts";
+import { pythonStrip } from "../bytes/python-space.ts";
 
 /** Meaning of an answer. `none` fits no choice and scores 0; `no-verdict` cannot be judged. */
 export type ParsedAnswer =

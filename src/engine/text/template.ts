@@ -1,4 +1,5 @@
 /** Chat templates of the Sa2VA family; none sends a system message (docs/spec/sa2va.md#62-chat-templates). */
+import { pythonStrip } from "../bytes/python-space.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 export type TemplateName = "qwen_chat" | "phi3_chat" | "internlm2_chat" | "llama3_chat";
@@ -61,19 +62,8 @@ export function stopRule(tokenizer: Tokenizer, template: TemplateName): StopRule
 }
 
 /**
- * Decoded new tokens, including special ones, without surrounding white space: the reference's "prediction". White
- * space follows Python's rule, which includes four control characters that `trim` keeps.
+ * Decoded new tokens, including special ones, without surrounding white space: the reference's "prediction" as Python has it.
  */
 export function prediction(tokenizer: Tokenizer, ids: readonly number[]): string {
-  const letters = [...tokenizer.decode(ids, { keepSpecial: true })];
-  const first = letters.findIndex((letter) => !isPythonSpace(letter));
-  if (first < 0) return "";
-  return letters.slice(first, letters.findLastIndex((letter) => !isPythonSpace(letter)) + 1).join("");
-}
-
-function isPythonSpace(letter: string): boolean {
-  const code = letter.codePointAt(0) as number;
-  if ((code >= 0x1c && code <= 0x1f) || code === 0x85) return true;
-  // The byte order mark is white space only in JavaScript.
-  return code !== 0xfeff && letter.trim() === "";
+  return pythonStrip(tokenizer.decode(ids, { keepSpecial: true }));
 }

@@ -1,9 +1,10 @@
 /** Category names as the Osprey evaluation compares them: word sets after its clean-up (S-IoU). */
+import { pythonStrip, pythonWords } from "../../bytes/python-space.ts";
 
 /** A model's answer after the clean-up: end token cut, the second piece where there is a colon, punctuation blank. */
 export function cleanAnswer(answer: string): string {
-  const [head = ""] = answer.trim().split("</s>");
-  const trimmed = head.trim();
+  const [head = ""] = pythonStrip(answer).split("</s>");
+  const trimmed = pythonStrip(head);
   const pieces = trimmed.split(":");
   return (pieces.length > 1 ? (pieces[1] as string) : trimmed).replace(/[.:,]/g, " ");
 }
@@ -22,10 +23,5 @@ export function wordIou(a: string, b: string): number | null {
 }
 
 function wordsOf(text: string): Set<string> {
-  return new Set(
-    text
-      .toLowerCase()
-      .split(/\s+/)
-      .filter((word) => word !== ""),
-  );
+  return new Set(pythonWords(text.toLowerCase()));
 }

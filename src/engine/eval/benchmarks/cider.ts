@@ -10,7 +10,10 @@ const ORDERS = [1, 2, 3, 4] as const;
 const SIGMA = 6;
 
 /** CIDEr of every item and their mean, 0..10 (papers print 100 times the mean). Document frequencies are the set's own. */
-export function cider(items: readonly CiderItem[]): { readonly scores: readonly number[]; readonly mean: number } {
+export function cider(given: readonly CiderItem[]): { readonly scores: readonly number[]; readonly mean: number } {
+  // The original parts tokens at every blank, at the no-break one of "1 1/2" too.
+  const words = (tokens: readonly string[]): string[] => tokens.flatMap((token) => token.split("\u00a0"));
+  const items = given.map((item) => ({ references: item.references.map(words), hypothesis: words(item.hypothesis) }));
   const frequencies = new Map<string, number>();
   for (const { references } of items) {
     for (const gram of new Set(references.flatMap((tokens) => [...gramsOf(tokens).keys()]))) {

@@ -1,4 +1,6 @@
 /** Answers with grounded phrases: `<p> a cat </p> [SEG]`, read as the GCG evaluation scripts do. */
+import { pythonStrip } from "../../bytes/python-space.ts";
+import { tidy } from "./region-text.ts";
 
 export interface GcgAnswer {
   readonly caption: string;
@@ -12,13 +14,7 @@ export interface GcgAnswer {
 export function parseGcgAnswer(text: string): GcgAnswer {
   const line = text.replaceAll("<s>", "").replaceAll("\n", "").replaceAll("  ", " ");
   const answer = line.split("ASSISTANT: ").at(-1) as string;
-  const phrases = [...answer.matchAll(/<p>(.*?)<\/p>/g)].map((match) => (match[1] as string).trim());
-  const bare = answer.replace(/<.*?>/g, "").replaceAll("[SEG]", "");
-  const caption = bare
-    .split(/\s+/)
-    .filter((word) => word !== "")
-    .join(" ")
-    .replace(/^'+|'+$/g, "")
-    .trim();
+  const phrases = [...answer.matchAll(/<p>([^\n]*?)<\/p>/g)].map((match) => pythonStrip(match[1] as string));
+  const caption = tidy(answer.replace(/<[^\n]*?>/g, "").replaceAll("[SEG]", ""));
   return { caption, phrases, masks: text.split("[SEG]").length - 1 };
 }

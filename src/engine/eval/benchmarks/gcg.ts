@@ -169,7 +169,8 @@ export function hitPrecision(pictures: readonly (readonly boolean[])[], truths: 
   }
   let [sum, at] = [0, 0];
   for (let step = 0; step < RECALLS; step++) {
-    while (at < recall.length && (recall[at] as number) < step / (RECALLS - 1)) at++;
+    // numpy's linspace multiplies: 0.07 is 0.07000000000000001 there, and a recall of 7 in 100 does not reach it.
+    while (at < recall.length && (recall[at] as number) < step * (1 / (RECALLS - 1))) at++;
     sum += precision[at] ?? 0;
   }
   return sum / RECALLS;

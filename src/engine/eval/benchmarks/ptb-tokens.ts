@@ -2,89 +2,120 @@
  * Caption tokens in the manner of Stanford's PTBTokenizer 3.4.1 as the COCO caption tools run it: lower case,
  * punctuation dropped, brackets kept as words. These rules are the lab's; reports call the tokens "PTB rules, own".
  */
+import { ABBREVIATION, NUMBER_ABBREVIATION, SENTENCE_STARTS } from "./ptb-words.ts";
 
-/** Words that are split in two: the part after the bar is a separate token. */
-const SPLIT = new Map(
-  "can|not gon|na got|ta wan|na lem|me gim|me more|'n d'|ye 't|is 't|was whad|dd|ya wha|t|cha"
-    .split(" ")
-    .map((word) => [word.replaceAll("|", ""), word.split("|")] as const),
-);
+const CLITIC = "['’](?:s|m|d|ll|re|ve)(?![A-Za-z])";
+const WORD = "\\p{L}[\\p{L}\\p{M}\\p{Nd}]*";
+const THING = "(?:[dDoOlL]['’](?=[A-Za-z0-9]))?[\\p{L}\\p{M}\\p{Nd}]+";
 
-const ABBREVIATIONS =
-  "dr|mr|mrs|ms|prof|gen|rep|sen|gov|lt|sgt|capt|col|rev|st|ave|blvd|rd|mt|ft|jr|sr|inc|corp|co|ltd|bros|vs|etc|no|nos|vol|dept|est|fig|approx|jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec";
-
-const LETTER = "\\p{L}\\p{M}\\p{N}_";
-const CLITIC = "(?:s|m|d|ll|re|ve)";
-
-/** Token patterns in order of preference, each at the place that is reached. */
+/**
+ * Token patterns. The longest match wins, the first of equal ones; what follows a token by necessity counts as part of
+ * its match, and the token is then the group.
+ */
 const PATTERNS: readonly RegExp[] = [
   // Tags, addresses.
-  /<\/?[a-z][a-z0-9_:.-]*(?:\s+[a-z][a-z0-9_:.-]*\s*=\s*(?:"[^"]*"|'[^']*'))*\s*\/?>/uy,
-  /<[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)+>/uy,
-  /(?:https?|ftp):\/\/[^\s"<>|]*[^\s"<>|.!?,;:)]/uy,
-  /www\.[^\s"<>|]*[^\s"<>|.!?,;:)]/uy,
-  /[a-z0-9._%+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)+/uy,
-  new RegExp(`[@#][a-z_][${LETTER}]*`, "uy"),
+  /<\/?[A-Za-z][\w:.-]*(?:\s+[A-Za-z][\w:.-]*\s*=\s*(?:"[^"]*"|'[^']*'))*\s*\/?>/uy,
+  /<?[A-Za-z0-9][^\s"<>|(){}]*@(?:[^\s"<>|().{}]+\.)*[^\s"<>|().{}[\]]+>?/uy,
+  /(?:https?|ftp):\/\/[^\s"<>|]*[^\s"<>|.!?,;:)]/iuy,
+  /[@#][A-Za-z_]\w*/uy,
   // Words that fall apart.
-  /'t(?=(?:is|was)(?![\p{L}\p{N}']))/uy,
-  /'n'/uy,
-  new RegExp(`[${LETTER}]+?(?=n[’']t(?![${LETTER}]))`, "uy"),
-  new RegExp(`n[’']t(?![${LETTER}])`, "uy"),
-  new RegExp(`[’']${CLITIC}(?![${LETTER}])`, "uy"),
-  // Abbreviations with their full stops.
-  new RegExp(`(?:${ABBREVIATIONS})\\.(?![${LETTER}])`, "uy"),
-  /(?:e\.g|i\.e|a\.m|p\.m)\./uy,
-  /\p{L}(?:\.\p{L})+\.?(?![\p{L}\p{N}])/uy,
-  // Numbers, with signs inside.
-  /[+-]?\d+(?:[.,:]\d+)+(?![\p{L}\p{N}])/uy,
-  // Words with hyphens, slashes and apostrophes inside.
-  new RegExp(
-    `[${LETTER}]+(?:(?:[-/]|[’'](?!${CLITIC}(?![${LETTER}])|n'|\\d))(?=[${LETTER}])[${LETTER}]+|[.,](?=\\d)(?<=\\d[.,])\\d+)*`,
-    "uy",
-  ),
-  /\.{2,}|-{2,}/uy,
-  /[\p{P}\p{S}]/uy,
+  /('t)(?:is|was)/iuy,
+  /(can)not(?![\p{L}\p{Nd}])|(gon)na(?![\p{L}\p{Nd}])|(wan)na(?![\p{L}\p{Nd}])/iuy,
+  /(got)ta(?![\p{L}\p{Nd}])|(lem)me(?![\p{L}\p{Nd}])|(gim)me(?![\p{L}\p{Nd}])/iuy,
+  /([A-Za-z]*[A-MO-Za-mo-z])[nN]['’][tT]/uy,
+  new RegExp(`([A-Za-z]+)${CLITIC}`, "iuy"),
+  new RegExp(CLITIC, "iuy"),
+  /n['’]t(?![A-Za-z])/iuy,
+  // Words with an apostrophe of their own.
+  /['’]n(?:['’]|(?=\s|$))|[djl]['’]|y['’](?=\p{L})|(?:dunkin|somethin|ol)['’]|['’](?:em|till?|cause|[2-9]0s)/iuy,
+  /(?:cap['’]n|c['’]mon|li['’]l|nat['’]l|e['’]er)(?![\p{L}\p{Nd}])/iuy,
+  /[A-HJ-XZn]['’]\p{L}{2,}/uy,
+  /\p{L}+[aeiouyAEIOUY]['’][aeiouA-Z]\p{L}*/uy,
+  /['’]\d\d(?=\s|$)/uy,
+  // Abbreviations with their full stops, and any word with one before other punctuation.
+  new RegExp(`((?:${WORD}(?:[.!?]${WORD})*|[\\p{L}\\p{Nd}]+)\\.)[,;:]`, "uy"),
+  new RegExp(`(?:${ABBREVIATION})\\.`, "uy"),
+  new RegExp(`((?:${NUMBER_ABBREVIATION})\\.)\\s?\\d`, "uy"),
+  new RegExp(`[A-Za-z]\\.(?!\\s+(?:(?:${SENTENCE_STARTS})(?:\\s|$)|<[A-Za-z/]))`, "uy"),
+  /[A-Za-z](?:\.[A-Za-z])+\.?|ph\.d\.?/iuy,
+  // Numbers.
+  /[-+]?(?:\d*(?:[.,:]\d+)+|\d+)/uy,
+  /(?:\d{1,4}[- \u00a0])?\d{1,4}[/⁄]\d{1,4}/uy,
+  /(?:\(\d{2,3}\)[ \u00a0]?|(?:\+\+?)?(?:\d{2,4}[- \u00a0])?\d{2,4}[- \u00a0])\d{3,4}[- \u00a0]?\d{3,5}/uy,
+  // Words: full stops may join them, hyphens and slashes do.
+  new RegExp(`${WORD}(?:[.!?]${WORD})*`, "uy"),
+  new RegExp(`${THING}(?:[-_/‐‑]${THING})*`, "uy"),
+  /[A-Za-z0-9][A-Za-z0-9.,]*(?:-(?:[A-Za-z](?:\.[A-Za-z])+\.|[A-Za-z0-9]+))+/uy,
+  /[\p{L}\p{Nd}]+(?:\.[\p{L}\p{Nd}]+)*\.(?:bmp|csv|docx?|exe|gif|html?|jpe?g|json|mp3|pdf|png|ppt|tiff?|txt|zip|xml)(?![\p{L}\p{Nd}])/iuy,
+  /[A-Z]+(?:[+&][A-Z]+)+|[Cc]\+\+|[CcFf]#/uy,
+  /(?:anti|pro)-(?=\s)/iuy,
+  // Signs.
+  /&(?:amp|lt|gt|quot|apos|nbsp|[A-Za-z](?:acute|grave|circ|uml|tilde|cedil|ring|slash)|#\d+);/uy,
+  /[A-Z]*\$/uy,
+  /[<>]?[:;=][-o*']?[()DPdpO\\{@|[\]](?![A-Za-z0-9])|[-^x=~<>']_[-^x=~<>']/uy,
+  /[?!]+|\.{2,}(?!\d)|-{2,}|_+/uy,
+  /[\p{P}\p{S}\p{N}]/uy,
 ];
 
-/** What single characters become; an empty text is dropped, as punctuation is. */
-const CHARACTERS = new Map([
-  ["(", "-lrb-"],
-  [")", "-rrb-"],
+/** What tokens become; an empty text is dropped, as punctuation is. */
+const BECOMES = new Map([
   ["[", "-lsb-"],
   ["]", "-rsb-"],
   ["{", "-lcb-"],
   ["}", "-rcb-"],
+  ["£", "#"],
+  ["€", "$"],
+  ["¢", "cents"],
+  ["&amp;", "&"],
+  ["&lt;", "<"],
+  ["&gt;", ">"],
+  ["&quot;", ""],
+  ["&apos;", ""],
+  ["&nbsp;", ""],
 ]);
 
-const DROPPED = /^(?:[.?!,:;"'`“”‘’„«»–—…-]|\.{2,}|-{2,})$/u;
+const DROPPED = /^(?:[.?!,:;"'`“”‘’‛«»‹›–—‒―…-]|\.{2,}|-{2,4})$/u;
+/** A token that stands for a clitic, whose apostrophe becomes the plain one. */
+const WHOLE_CLITIC = new RegExp(`^(?:${CLITIC}|n['’]t)$`, "u");
+const FRACTION = /^[¼-¾⅓-⅞]$/u;
 
-/** Tokens of a caption, those dropped by the caption tools left out. */
+/**
+ * Tokens of a caption, those dropped by the caption tools left out. A number that spans blanks ("1 1/2") is one token with
+ * no-break spaces.
+ */
 export function ptbTokens(text: string): string[] {
-  const plain = text.toLowerCase().replace(/[\r\n]+/g, " ");
+  const plain = text.replace(/[\u00ad\ufe00-\ufe0f]/g, "").replace(/[\r\n]+/g, " ");
   const tokens: string[] = [];
   let at = 0;
   while (at < plain.length) {
-    const match = matchAt(plain, at);
-    // White space, and characters that the tokenizer deletes.
-    if (match === undefined) {
-      at += (plain.codePointAt(at) as number) > 0xffff ? 2 : 1;
-      continue;
-    }
-    at += match.length;
-    const parts = SPLIT.get(match) ?? [CHARACTERS.get(match) ?? match];
-    tokens.push(...parts.filter((part) => !DROPPED.test(part)));
+    const found = tokenAt(plain, at);
+    // White space, and what the tokenizer deletes: all beyond the basic plane.
+    at += found?.length || ((plain.codePointAt(at) as number) > 0xffff ? 2 : 1);
+    const token = found === undefined ? "" : written(found);
+    if (token !== "" && !DROPPED.test(token)) tokens.push(token);
   }
   return tokens;
 }
 
-/** Pictographs are no tokens. */
-const DELETED = /^\p{Extended_Pictographic}$/u;
+function written(found: string): string {
+  const token = found.toLowerCase();
+  if (FRACTION.test(token)) return token.normalize("NFKD").replace("⁄", "/");
+  if (WHOLE_CLITIC.test(token)) return token.replace("’", "'");
+  const known = BECOMES.get(token);
+  if (known !== undefined) return known;
+  // Brackets alone, and in faces and telephone numbers.
+  const plain = /^(?:\W+|\(\d.*)$/u.test(token) ? token.replace("(", "-lrb-").replace(")", "-rrb-") : token;
+  return plain.replace(/\s/g, "\u00a0");
+}
 
-function matchAt(text: string, at: number): string | undefined {
+function tokenAt(text: string, at: number): string | undefined {
+  let [best, length]: [string | undefined, number] = [undefined, 0];
   for (const pattern of PATTERNS) {
     pattern.lastIndex = at;
-    const found = pattern.exec(text)?.[0];
-    if (found !== undefined && found !== "") return DELETED.test(found) ? undefined : found;
+    const match = pattern.exec(text);
+    if (match === null || match[0].length <= length) continue;
+    length = match[0].length;
+    best = match.slice(1).find((group) => group !== undefined) ?? match[0];
   }
-  return undefined;
+  return best !== undefined && (best.codePointAt(0) as number) > 0xffff ? undefined : best;
 }

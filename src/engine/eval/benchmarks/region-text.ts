@@ -1,4 +1,5 @@
 /** Clean-up of region captions before they are scored; the name of the rule belongs beside the number. */
+import { pythonStrip, pythonWords } from "../../bytes/python-space.ts";
 
 /**
  * - `glamm`: tags, `[SEG]`, white space and outer quotes go. What this lab uses.
@@ -10,7 +11,7 @@ export type RegionCleaner = "glamm" | "sa2va-later" | "sa2va-released";
 /** A region caption as the named evaluation script passes it on. */
 export function cleanRegionCaption(text: string, rule: RegionCleaner): string {
   const line = text.replaceAll("<s>", "").replaceAll("\n", "");
-  const bare = tidy(line.replace(/<.*?>/g, "").replaceAll("[SEG]", ""));
+  const bare = tidy(line.replace(/<[^\n]*?>/g, "").replaceAll("[SEG]", ""));
   if (rule === "glamm") return bare;
   if (rule === "sa2va-later") return tidy(bare.replace(/[.:]/g, " "));
   const shortened = bare.replace(/The region marked (?:by|as)/g, "").replace(/region1|shows|is|:/gi, (found) =>
@@ -20,11 +21,7 @@ export function cleanRegionCaption(text: string, rule: RegionCleaner): string {
   return tidy(shortened);
 }
 
-function tidy(text: string): string {
-  return text
-    .split(/\s+/)
-    .filter((word) => word !== "")
-    .join(" ")
-    .replace(/^'+|'+$/g, "")
-    .trim();
+/** A text with single blanks and without outer quotes. */
+export function tidy(text: string): string {
+  return pythonStrip(pythonWords(text).join(" ").replace(/^'+|'+$/g, ""));
 }

@@ -4,7 +4,7 @@
  * no verdict.
  */
 import { parseAnswer } from "../../judge-score.ts";
-import { pythonStrip } from "../../meteor/tokens.ts";
+import { pythonStrip } from "../../../bytes/python-space.ts";
 import { dlcPrompt } from "../asked.ts";
 import type { JudgeKind } from "../judge-kind.ts";
 import { JudgeFailure } from "../providers/failure.ts";
