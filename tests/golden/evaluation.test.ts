@@ -8,13 +8,11 @@ import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { memoryFolder } from "../../src/engine/bytes/memory.ts";
 import { evaluationFilesParity } from "../../tools/parity/evaluation/evaluation-files.ts";
 import { evaluationParity } from "../../tools/parity/evaluation/evaluation-metrics.ts";
+import { evaluationRowsParity } from "../../tools/parity/evaluation/evaluation-rows.ts";
 import { isEvaluationGolden } from "../../tools/parity/evaluation/golden.ts";
 import type { ParityRow } from "../../tools/parity/row.ts";
 
 const PYTHON = process.env.PYTHON || "python3";
-const found = spawnSync(PYTHON, ["-c", "import numpy, pycocotools"]).status === 0;
-if (!found) console.warn(`Skipped: ${PYTHON} cannot import numpy and pycocotools`);
-
 const FOLDER = fileURLToPath(new URL("./evaluation/", import.meta.url));
 
 async function collect(rows: AsyncIterable<ParityRow>): Promise<ParityRow[]> {
@@ -32,18 +30,36 @@ test("scores equal those of the evaluation programs of the field", async () => {
   expect(rows.length).toBe(143);
 });
 
-test.skipIf(!found)("sentences of other sizes are counted as numpy and pycocotools count them", async () => {
-  const place = mkdtempSync(join(tmpdir(), "evaluation-"));
-  try {
-    const script = fileURLToPath(new URL("../oracle/make_evaluation.py", import.meta.url));
-    execFileSync(PYTHON, [script, join(place, "set"), process.env.LAB_SEED ?? "7"]);
-    const rows = await collect(evaluationParity(await nodeFolder(join(place, "set"))));
-    expect(rows.filter((row) => !row.pass)).toEqual([]);
-    // At least 20 pictures; two rules, each as printed, P@x; sentences of gRefCOCO, two declarations, as printed.
-    expect(rows.length).toBeGreaterThanOrEqual(29);
-  } finally {
-    rmSync(place, { recursive: true });
-  }
+/** Rows at least: 20 pictures and 9 sums of masks; 3 sets, 300 texts, 400 others; 15 pictures, sums, runs and clusters. */
+const SCRIPTS = [
+  ["make_evaluation.py", "numpy, pycocotools", 29],
+  ["make_captions.py", "numpy, pycocoevalcap, shutil; assert shutil.which('java')", 703],
+  ["make_gcg.py", "numpy, pycocotools", 27],
+] as const;
+
+for (const [name, needs, least] of SCRIPTS) {
+  const found = spawnSync(PYTHON, ["-c", `import ${needs}`]).status === 0;
+  if (!found) console.warn(`Skipped: ${PYTHON} cannot import ${needs}`);
+  test.skipIf(!found)(`unseen content, counted by the programs of the field: ${name}`, async () => {
+    const place = mkdtempSync(join(tmpdir(), "evaluation-"));
+    try {
+      const script = fileURLToPath(new URL(`../oracle/${name}`, import.meta.url));
+      execFileSync(PYTHON, [script, join(place, "set"), process.env.LAB_SEED ?? "7"], { stdio: "pipe" });
+      const folder = await nodeFolder(join(place, "set"));
+      const rows = [...(await collect(evaluationParity(folder))), ...(await collect(evaluationRowsParity(folder)))];
+      expect(rows.filter((row) => !row.pass)).toEqual([]);
+      expect(rows.length).toBeGreaterThanOrEqual(least);
+    } finally {
+      rmSync(place, { recursive: true });
+    }
+  });
+}
+
+test("tables, annotated items, groups by length and intervals over seeds are read as recorded", async () => {
+  const rows = await collect(evaluationRowsParity(await nodeFolder(FOLDER)));
+  expect(rows.filter((row) => !row.pass)).toEqual([]);
+  // 8 tables, 4 items of Osprey, 9 of grounded captions, 3 orders, 2 intervals of 2 kinds.
+  expect(rows.length).toBe(28);
 });
 
 test("pickles, refs, tar shards and kinds of data sets are read as recorded", async () => {

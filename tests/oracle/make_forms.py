@@ -30,7 +30,7 @@ def main(shards, given, out):
             for member in sorted((given / "members").iterdir()):
                 archive.add(member, arcname=member.name)
     table = pa.concat_tables(pa.ipc.open_stream(path).read_all() for path in sorted(shards.glob("*.arrow")))
-    for codec in ["none", "snappy", "gzip", "zstd", "lz4"]:
+    for codec in ["none", "snappy", "gzip", "zstd", "lz4", "brotli"]:
         pq.write_table(table, out / f"{codec}.parquet", compression=codec, row_group_size=2)
     pq.write_table(table, out / "pages-v2.parquet", data_page_version="2.0", data_page_size=4096)
     for codec in ["uncompressed", "lz4", "zstd"]:

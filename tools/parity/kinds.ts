@@ -40,7 +40,7 @@ const KINDS = {
   judge: kind("judge", false, ["judge"]),
   arrow: kind("arrow", false, ["arrow"]),
   video: kind("video", true, ["video-clips", "video-ops", "video-scores"]),
-  evaluation: kind("evaluation", false, ["evaluation-metrics", "evaluation-files"]),
+  evaluation: kind("evaluation", false, ["evaluation-metrics", "evaluation-files", "evaluation-rows"]),
 } as const;
 
 function kind(name: string, gpu: boolean, modules: readonly string[]): GoldenKind {

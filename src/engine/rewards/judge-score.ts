@@ -4,8 +4,9 @@
  * Where the original raises an exception or indexes past the choices there is no verdict: the score is missing, never
  * 0.
  */
-import { quote } from "../errors.ts";
+
 import { pythonStrip } from "../bytes/python-space.ts";
+import { quote } from "../errors.ts";
 
 /** Meaning of an answer. `none` fits no choice and scores 0; `no-verdict` cannot be judged. */
 export type ParsedAnswer =

@@ -111,7 +111,7 @@ describe.skipIf(!found)("files that Python writes", () => {
   });
 
   test.each([
-    ...["none", "snappy", "gzip", "zstd", "lz4", "pages-v2"].map((name) => `${name}.parquet`),
+    ...["none", "snappy", "gzip", "zstd", "lz4", "brotli", "pages-v2"].map((name) => `${name}.parquet`),
     ...["uncompressed", "lz4", "zstd"].map((name) => `${name}.feather`),
   ])("a table of pyarrow: %s", async (name) => {
     await expectSame(await openRegionSet(memoryFolder({ [name]: bytesOf(name) })), /conversations/);

@@ -15,12 +15,15 @@ const MARKS = [
   "dlc/scores.json",
   "gcg/parse.json",
   "gcg/predictions.json",
+  "gcg/train.json",
   "iou/gref.json",
   "iou/res.json",
   "osprey/records.json",
   "refer/pickles.json",
+  "sampler/length_grouped.json",
   "semantic/siou.json",
   "stats/cluster.json",
+  "stats/hierarchical.json",
   "tar/dam-00000000.tar",
 ];
 

@@ -1,6 +1,8 @@
 /** Unpacks pages within limits: never more than a page states, and never a page whose bytes cannot hold that much. */
 import { Gunzip } from "fflate";
 import { snappyUncompress } from "hyparquet";
+import { BROTLI_RATIO, decodeBrotli } from "../../bytes/brotli.ts";
+import type { BrotliWords } from "../../bytes/brotli-words.ts";
 import { decodeLz4Block, LZ4_RATIO } from "../../bytes/lz4.ts";
 import { decodeZstd, ZSTD_RATIO } from "../../bytes/zstd.ts";
 import { LabError } from "../../errors.ts";
@@ -16,19 +18,22 @@ const RATIOS: Readonly<Partial<Record<Chunk["codec"], number>>> = {
   GZIP: 1032,
   LZ4_RAW: LZ4_RATIO,
   ZSTD: ZSTD_RATIO,
+  BROTLI: BROTLI_RATIO,
 };
+
+let words: Promise<BrotliWords> | undefined;
 
 /**
  * The content of a page.
  * @param size its stated bytes
  * @throws LabError("unsupported") for other codecs; Error or RangeError when it is damaged
  */
-export function unpackPage(packed: Uint8Array, size: number, codec: Chunk["codec"]): Uint8Array {
+export async function unpackPage(packed: Uint8Array, size: number, codec: Chunk["codec"]): Promise<Uint8Array> {
   const ratio = RATIOS[codec];
   if (ratio === undefined) {
     throw new LabError(
       "unsupported",
-      `pages packed with ${codec} are not read here, only Snappy, gzip, Zstandard and LZ4`,
+      `pages packed with ${codec} are not read here, only Snappy, gzip, Zstandard, Brotli and LZ4`,
     );
   }
   if (size > MAX_PAGE || size > ratio * packed.length)
@@ -46,6 +51,9 @@ export function unpackPage(packed: Uint8Array, size: number, codec: Chunk["codec
       return decodeLz4Block(packed, size);
     case "ZSTD":
       return decodeZstd(packed, size);
+    case "BROTLI":
+      words ??= import("../../bytes/brotli-words.ts").then(({ brotliWords }) => brotliWords());
+      return decodeBrotli(packed, size, await words);
     default:
       if (packed.length !== size) throw new RangeError(`it holds ${packed.length} bytes where ${size} are stated`);
       return packed;

@@ -48,7 +48,8 @@ export function pageReader(source: ByteSource, chunk: Chunk, leaf: Leaf): PageRe
     const packed = await source.read(start, start + header.compressed_page_size);
     const count = header.dictionary_page_header?.num_values ?? 0;
     if (!(count >= 0 && count <= MAX_ENTRIES)) throw new RangeError(`a dictionary states ${count} values`);
-    return { values: plainValues(unpackPage(packed, header.uncompressed_page_size, chunk.codec), count, leaf), count };
+    const plain = await unpackPage(packed, header.uncompressed_page_size, chunk.codec);
+    return { values: plainValues(plain, count, leaf), count };
   };
 
   const at = async (start: number): Promise<PageAt | undefined> => {
@@ -91,9 +92,9 @@ export function pageReader(source: ByteSource, chunk: Chunk, leaf: Leaf): PageRe
       if (defBits > 0) def = readHybrid(packed.subarray(repBytes, levels), 0, defBits, entries).numbers;
       const size = header.uncompressed_page_size - levels;
       const rest = packed.subarray(levels);
-      body = v2.is_compressed === false || rest.length === 0 ? rest : unpackPage(rest, size, chunk.codec);
+      body = v2.is_compressed === false || rest.length === 0 ? rest : await unpackPage(rest, size, chunk.codec);
     } else {
-      body = unpackPage(packed, header.uncompressed_page_size, chunk.codec);
+      body = await unpackPage(packed, header.uncompressed_page_size, chunk.codec);
       // Each kind of level: the length of its runs in 32 bits, then the runs.
       const take = (bits: number): ArrayLike<number> => {
         const length = viewOf(body).getUint32(0, true);

@@ -84,7 +84,7 @@ const FRACTION = /^[¼-¾⅓-⅞]$/u;
  * no-break spaces.
  */
 export function ptbTokens(text: string): string[] {
-  const plain = text.replace(/[\u00ad\ufe00-\ufe0f]/g, "").replace(/[\r\n]+/g, " ");
+  const plain = text.replace(/\u00ad|[\ufe00-\ufe0f]/g, "").replace(/[\r\n]+/g, " ");
   const tokens: string[] = [];
   let at = 0;
   while (at < plain.length) {

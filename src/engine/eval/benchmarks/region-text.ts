@@ -23,5 +23,9 @@ export function cleanRegionCaption(text: string, rule: RegionCleaner): string {
 
 /** A text with single blanks and without outer quotes. */
 export function tidy(text: string): string {
-  return pythonStrip(pythonWords(text).join(" ").replace(/^'+|'+$/g, ""));
+  return pythonStrip(
+    pythonWords(text)
+      .join(" ")
+      .replace(/^'+|'+$/g, ""),
+  );
 }

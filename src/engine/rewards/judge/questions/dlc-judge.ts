@@ -3,8 +3,9 @@
  * evaluation, docs/spec/rewards.md#3a-benchmark-judge). Where the original stops or indexes past the choices there is
  * no verdict.
  */
-import { parseAnswer } from "../../judge-score.ts";
+
 import { pythonStrip } from "../../../bytes/python-space.ts";
+import { parseAnswer } from "../../judge-score.ts";
 import { dlcPrompt } from "../asked.ts";
 import type { JudgeKind } from "../judge-kind.ts";
 import { JudgeFailure } from "../providers/failure.ts";
