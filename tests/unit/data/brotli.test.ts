@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { brotliCompressSync, constants } from "node:zlib";
 import { expect, test } from "vitest";
-import { decodeBrotli } from "../../../src/engine/bytes/brotli.ts";
-import { brotliWords } from "../../../src/engine/bytes/brotli-words.ts";
+import { decodeBrotli } from "../../../src/engine/data/parquet/brotli.ts";
+import { brotliWords } from "../../../src/engine/data/parquet/brotli-words.ts";
 
 const words = brotliWords();
 const pack = (bytes: Uint8Array, quality: number, window: number): Uint8Array =>

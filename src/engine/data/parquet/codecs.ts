@@ -1,11 +1,11 @@
 /** Unpacks pages within limits: never more than a page states, and never a page whose bytes cannot hold that much. */
 import { Gunzip } from "fflate";
 import { snappyUncompress } from "hyparquet";
-import { BROTLI_RATIO, decodeBrotli } from "../../bytes/brotli.ts";
-import type { BrotliWords } from "../../bytes/brotli-words.ts";
 import { decodeLz4Block, LZ4_RATIO } from "../../bytes/lz4.ts";
 import { decodeZstd, ZSTD_RATIO } from "../../bytes/zstd.ts";
 import { LabError } from "../../errors.ts";
+import { BROTLI_RATIO, decodeBrotli } from "./brotli.ts";
+import type { BrotliWords } from "./brotli-words.ts";
 import type { Chunk } from "./footer.ts";
 
 /** Maximum bytes of an unpacked page: one with 100 pictures of a few hundred kilobytes has 50 MB. */
@@ -52,7 +52,7 @@ export async function unpackPage(packed: Uint8Array, size: number, codec: Chunk[
     case "ZSTD":
       return decodeZstd(packed, size);
     case "BROTLI":
-      words ??= import("../../bytes/brotli-words.ts").then(({ brotliWords }) => brotliWords());
+      words ??= import("./brotli-words.ts").then(({ brotliWords }) => brotliWords());
       return decodeBrotli(packed, size, await words);
     default:
       if (packed.length !== size) throw new RangeError(`it holds ${packed.length} bytes where ${size} are stated`);

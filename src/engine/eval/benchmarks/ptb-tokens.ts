@@ -26,7 +26,7 @@ const PATTERNS: readonly RegExp[] = [
   new RegExp(`([A-Za-z]+)${CLITIC}`, "iuy"),
   new RegExp(CLITIC, "iuy"),
   /n['’]t(?![A-Za-z])/iuy,
-  // Words with an apostrophe of their own.
+  // Words with an apostrophe inside.
   /['’]n(?:['’]|(?=\s|$))|[djl]['’]|y['’](?=\p{L})|(?:dunkin|somethin|ol)['’]|['’](?:em|till?|cause|[2-9]0s)/iuy,
   /(?:cap['’]n|c['’]mon|li['’]l|nat['’]l|e['’]er)(?![\p{L}\p{Nd}])/iuy,
   /[A-HJ-XZn]['’]\p{L}{2,}/uy,
