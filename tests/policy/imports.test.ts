@@ -8,7 +8,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   // What everyone may know of the loops; their code is in rl.
   loops: [],
   // Reward terms, from which the settings of their weights follow; what scores with them is in rewards.
-  terms: ["loops", "data"],
+  terms: ["bytes", "loops", "data"],
   config: ["bytes", "loops", "terms"],
   text: ["bytes"],
   data: ["bytes"],
