@@ -103,6 +103,38 @@ export function linesForm(samples: readonly RegionSample[]): Files {
   return { "metadata.jsonl": `${lines.join("\n")}\n`, ...Object.fromEntries(masks), ...pictures(samples, "") };
 }
 
+/** A label map a picture: 1 is the region, 2 all else, each with its caption. */
+export function labelMapForm(
+  samples: readonly RegionSample[],
+  form: "JSON lines" | "WebDataset" | "JSON, rows of numbers",
+): Files {
+  const maps = samples.map(({ mask }) => decodeRle(mask).map((pixel) => (pixel === 1 ? 1 : 2)));
+  const texts = samples.map(({ caption }) => [caption, `not ${caption}`]);
+  const png = (at: number): Uint8Array => {
+    const { height, width } = (samples[at] as RegionSample).image;
+    return encodePng({ width, height, data: maps[at] as Uint8Array, channels: 1, depth: 8 });
+  };
+  if (form === "JSON lines") {
+    const lines = texts.map((captions, at) => encode({ image: pictureName(at), mask: `maps/${at}.png`, captions }));
+    const files = maps.map((_, at) => [`maps/${at}.png`, png(at)] as const);
+    return { "rows.jsonl": lines.join("\n"), ...Object.fromEntries(files), ...pictures(samples, "") };
+  }
+  if (form === "WebDataset") {
+    const members = samples.flatMap(({ image }, at): [string, Uint8Array][] => [
+      [`${at}.jpg`, image.bytes],
+      [`${at}.json`, new TextEncoder().encode(encode({ captions: texts[at] }))],
+      [`${at}.png`, png(at)],
+    ]);
+    return { "shards/000000.tar": tar(members) };
+  }
+  const rows = samples.map(({ image: { width, height } }, at) => {
+    const pixels = [...(maps[at] as Uint8Array)];
+    const mask = Array.from({ length: height }, (_, y) => pixels.slice(y * width, (y + 1) * width));
+    return encode({ image: pictureName(at), mask, captions: texts[at] });
+  });
+  return { "rows.json": `[${rows.join(",")}]`, ...pictures(samples, "") };
+}
+
 /** Annotations of describe-anything, pictures in a tar shard. */
 export function damForm(samples: readonly RegionSample[]): Files {
   const key = (at: number): string => String(at).padStart(12, "0");

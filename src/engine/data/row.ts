@@ -1,6 +1,7 @@
 import { LabError, toLabError } from "../errors.ts";
 import { clipRegion } from "./clips/clip-row.ts";
 import { type PictureProbe, pictureProbes } from "./image/picture.ts";
+import { splitLabels } from "./mask/label-map.ts";
 import { isNumbers, type PictureSize, splitMasks } from "./mask/mask-items.ts";
 import { type MaskContext, readMask } from "./mask/mask-read.ts";
 import { type Rle, rleArea } from "./mask/rle.ts";
@@ -91,16 +92,19 @@ export async function adaptRow(
   const first = pictures?.find((picture) => !(picture instanceof LabError));
   if (pictures === undefined || first === undefined) return nothing;
   const { cell } = maskCell;
-  const items =
+  const stored =
     adapter.clip && Array.isArray(cell)
       ? (cell as unknown[])
       : (itemsOf(cell, adapter.mask, first as PictureProbe) ?? []);
+  const words = await step(adapter.text, async () => ({ cell: await part(adapter.text) }));
+  if (words === undefined) return { ...nothing, masks: stored.length };
+  const items = adapter.clip ? stored : await regionItems(stored, words.cell, { ...(first as PictureProbe), find });
   const masks = adapter.clip ? 1 : items.length;
   if (items.length > MAX_MASKS) {
     skip(adapter.mask, `the row has ${items.length} masks, more than the ${MAX_MASKS} allowed`);
     return nothing;
   }
-  const texts = await step(adapter.text, async () => rowCaptions(await part(adapter.text), adapter, masks));
+  const texts = await step(adapter.text, async () => rowCaptions(words.cell, adapter, masks));
   if (texts === undefined) return { ...nothing, masks };
   if (texts.remark !== undefined) skip(adapter.text, texts.remark);
   const { category } = adapter;
@@ -158,6 +162,23 @@ export async function adaptRow(
 function itemsOf(cell: unknown, role: Role, size: PictureSize): unknown[] | undefined {
   if (!role.each) return splitMasks(cell, size);
   return Array.isArray(cell) && cell.length > 0 ? (cell as unknown[]) : undefined;
+}
+
+/** The masks of a row; those of a label map where one picture stands for several texts. */
+async function regionItems(
+  items: readonly unknown[],
+  texts: unknown,
+  size: PictureSize & { readonly find: FindFile },
+): Promise<readonly unknown[]> {
+  const several = Array.isArray(texts) && texts.length > 1 && texts.every((text) => typeof text === "string");
+  if (items.length !== 1 || !several) return items;
+  try {
+    return (await splitLabels(items[0], texts.length, size)) ?? items;
+  } catch (thrown) {
+    if (endsReading(thrown)) throw thrown;
+    // A damaged mask is told where it is read.
+    return items;
+  }
 }
 
 /**

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { readPickle } from "../../../src/engine/data/records/pickle.ts";
 import { openRegionSet, type RegionSet } from "../../../src/engine/data/region-set.ts";
 import type { RegionSample } from "../../../src/engine/data/sample.ts";
@@ -168,3 +169,19 @@ test("a hundred thousand rows of JSON are listed without reading the file twice"
   expect(seen[0]).toBe(100_000);
   expect(folder.bytes).toBeLessThan(2.5 * text.length);
 });
+
+test.each(["JSON lines", "WebDataset", "JSON, rows of numbers"] as const)(
+  "label maps of two regions a picture: %s",
+  async (form) => {
+    const set = await openRegionSet(memoryFolder(forms.labelMapForm(samples, form)));
+    expect(set.skipped).toEqual([]);
+    const found = await samplesIn(set);
+    const captions = samples.flatMap(({ caption }) => [caption, `not ${caption}`]);
+    expect(found.map(({ caption }) => caption)).toEqual(captions);
+    for (const [at, { mask, image }] of samples.entries()) {
+      const [own, other] = found.slice(2 * at, 2 * at + 2) as [RegionSample, RegionSample];
+      expect(own.mask).toEqual(mask);
+      expect(rleArea(other.mask)).toBe(image.height * image.width - rleArea(mask));
+    }
+  },
+);

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { decodeImage } from "../../../scripts/lib/node-images.ts";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
 import { checkRegionSet } from "../../../src/engine/data/check.ts";
+import { splitLabels } from "../../../src/engine/data/mask/label-map.ts";
 import { splitMasks } from "../../../src/engine/data/mask/mask-items.ts";
 import { readMask } from "../../../src/engine/data/mask/mask-read.ts";
 import { decodeRle, rleArea } from "../../../src/engine/data/mask/rle.ts";
@@ -50,6 +51,41 @@ describe("bitmaps", () => {
     expect((await readMask(small, SIZE)).size).toEqual([12, 8]);
     const wide = Array.from({ length: 9 }, () => Array<number>(16).fill(3));
     expect((await readMask(wide, SIZE)).size).toEqual([9, 16]);
+  });
+});
+
+describe("label maps", () => {
+  const map = (labels: readonly number[]): Uint8Array =>
+    encode({ width: 4, height: 1, data: Uint8Array.from(labels), channels: 1, depth: 8 });
+  const split = async (item: unknown, texts: number): Promise<unknown> => {
+    const found = await splitLabels(item, texts, { height: 1, width: 4, find: () => undefined });
+    return found?.map((mask) => (mask === null ? null : [...decodeRle(mask)]));
+  };
+  test.each([
+    [
+      "labels are the numbers of the texts",
+      [0, 1, 2, 2],
+      2,
+      [
+        [0, 1, 0, 0],
+        [0, 0, 1, 1],
+      ],
+    ],
+    ["a number that is missing has no mask", [0, 3, 1, 1], 3, [[0, 0, 1, 1], null, [0, 1, 0, 0]]],
+    [
+      "other labels in order, as many as texts",
+      [9, 0, 200, 9],
+      2,
+      [
+        [1, 0, 0, 1],
+        [0, 0, 1, 0],
+      ],
+    ],
+    ["one label is a mask of one region", [0, 1, 1, 0], 2, undefined],
+    ["more labels than texts are one mask", [7, 8, 9, 0], 2, undefined],
+  ] as const)("%s", async (_, labels, texts, expected) => {
+    expect(await split({ bytes: cellOf(map(labels)), path: null }, texts)).toEqual(expected);
+    expect(await split([[...labels]], texts)).toEqual(expected);
   });
 });
 

@@ -25,6 +25,12 @@ export async function readMaskPicture(bytes: Uint8Array): Promise<Rle> {
   return encodeRle(foreground(colours(png)), png.height, png.width);
 }
 
+/** The label of each pixel: its palette entry, grey or colour (red, green and blue from the upper byte on); 0 where unseen. */
+export function labelsOf(png: DecodedPng): ArrayLike<number> {
+  const { value, visible, entry } = colours(png);
+  return (entry === undefined ? value : Uint32Array.from(entry)).map((label, at) => (visible[at] === 0 ? 0 : label));
+}
+
 /** Each pixel as one grey or colour number (0 is black) and its visibility; `top` is the largest grey. */
 interface Colours {
   readonly value: Uint32Array;
