@@ -176,7 +176,7 @@ async function regionItems(
     return (await splitLabels(items[0], texts.length, size)) ?? items;
   } catch (thrown) {
     if (endsReading(thrown)) throw thrown;
-    // A damaged mask is told where it is read.
+    // A damaged mask is reported where it is read.
     return items;
   }
 }
