@@ -4,6 +4,7 @@ import { pathToFileURL } from "node:url";
 import { strFromU8, strToU8, unzipSync, zipSync } from "fflate";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violations } from "../support/axe.ts";
+import { WAIT } from "../support/hang.ts";
 import {
   CHEAP_RUN,
   layoutShift,
@@ -25,6 +26,13 @@ beforeAll(async () => {
   await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
 });
 afterAll(() => lab.close());
+
+describe("the Train screen", () => {
+  it("has moved nothing that was read, from the start to the result", async () => {
+    await expect.poll(() => lab.page.getByTestId("result").textContent()).toMatch(/\d better, \d worse/);
+    expect(await layoutShift(lab.page)).toBeLessThan(0.05);
+  });
+});
 
 describe("held-out masks", () => {
   it("are counted as papers on referring segmentation do, with paired differences", async () => {
@@ -92,6 +100,7 @@ describe("the report of a run", () => {
     const path = `${await download.path()}.html`;
     await download.saveAs(path);
     const context = await browser.newContext({ offline: true });
+    context.setDefaultTimeout(WAIT);
     const report = await context.newPage();
     const [asked, errors]: [string[], string[]] = [[], []];
     report.on("request", (request) => asked.push(request.url()));
