@@ -5,16 +5,7 @@ import { strFromU8, strToU8, unzipSync, zipSync } from "fflate";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violations } from "../support/axe.ts";
 import { WAIT } from "../support/hang.ts";
-import {
-  CHEAP_RUN,
-  layoutShift,
-  type OpenPage,
-  openFollowed,
-  problems,
-  type RunEvent,
-  show,
-  untilEvent,
-} from "../support/page.ts";
+import { CHEAP_RUN, type OpenPage, openFollowed, problems, type RunEvent, show, untilEvent } from "../support/page.ts";
 
 let lab: OpenPage;
 let events: RunEvent[];
@@ -26,13 +17,6 @@ beforeAll(async () => {
   await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
 });
 afterAll(() => lab.close());
-
-describe("the Train screen", () => {
-  it("has moved nothing that was read, from the start to the result", async () => {
-    await expect.poll(() => lab.page.getByTestId("result").textContent()).toMatch(/\d better, \d worse/);
-    expect(await layoutShift(lab.page)).toBeLessThan(0.05);
-  });
-});
 
 describe("held-out masks", () => {
   it("are counted as papers on referring segmentation do, with paired differences", async () => {

@@ -38,8 +38,6 @@ export interface LiveChartProps {
 }
 
 const HEIGHT = 146;
-/** Of an enlarged chart, which is as wide as all columns. */
-const LARGE_HEIGHT = 360;
 
 /** A live curve: reads the metrics store outside React, redraws only while visible. */
 export function LiveChart({ spec, source, smoothing, sync, step = null, onPick, onRemove }: LiveChartProps): ReactNode {
@@ -48,8 +46,6 @@ export function LiveChart({ spec, source, smoothing, sync, step = null, onPick, 
   const theme = useTheme();
   const [logarithmic, setLogarithmic] = useState(false);
   const [table, setTable] = useState(false);
-  const [large, setLarge] = useState(false);
-  const height = large ? LARGE_HEIGHT : HEIGHT;
   const [found, setFound] = useState<readonly FoundSeries[]>(() => findSeries(spec, source));
   const [drawn, setDrawn] = useState<Drawn>({ thinned: false, nonFinite: 0 });
   const [cursor, setCursor] = useState<number | null>(null);
@@ -75,7 +71,7 @@ export function LiveChart({ spec, source, smoothing, sync, step = null, onPick, 
         range: spec.range,
         levels: spec.levels ?? [],
         width: Math.max(120, element.clientWidth),
-        height,
+        height: HEIGHT,
         sync,
         mark: () => marked.current,
         onPick: (at) => pick.current(at),
@@ -101,7 +97,7 @@ export function LiveChart({ spec, source, smoothing, sync, step = null, onPick, 
       if (visible) ask();
     });
     const size = new ResizeObserver(() => {
-      plot?.setSize({ width: Math.max(120, element.clientWidth), height });
+      plot?.setSize({ width: Math.max(120, element.clientWidth), height: HEIGHT });
       ask();
     });
     sight.observe(element);
@@ -114,7 +110,7 @@ export function LiveChart({ spec, source, smoothing, sync, step = null, onPick, 
       size.disconnect();
       plot?.destroy();
     };
-  }, [spec, source, smoothing, sync, theme, logarithmic, table, shape, height]);
+  }, [spec, source, smoothing, sync, theme, logarithmic, table, shape]);
 
   useEffect(() => {
     marked.current = step;
@@ -136,7 +132,6 @@ export function LiveChart({ spec, source, smoothing, sync, step = null, onPick, 
       className={`column-flex min-0 framed surface ${styles.chart}`}
       aria-labelledby={titleId}
       data-testid={`chart-${spec.id}`}
-      data-large={large}
     >
       <header className={`row ${styles.header}`}>
         <h2 id={titleId} className={`clip bold ellipsis nowrap ${styles.title}`} title={spec.picked ?? spec.title}>
@@ -160,9 +155,6 @@ export function LiveChart({ spec, source, smoothing, sync, step = null, onPick, 
           <Tool aria-pressed={table} title="Values as a table" onClick={() => setTable(!table)}>
             table
           </Tool>
-          <Tool aria-pressed={large} title="As wide as the page" onClick={() => setLarge(!large)}>
-            large
-          </Tool>
           {found.length > 0 && !table && (
             <CopyPicture
               title={spec.title}
@@ -180,13 +172,13 @@ export function LiveChart({ spec, source, smoothing, sync, step = null, onPick, 
       </header>
       <Legend found={found} spec={spec} source={source} cursor={cursor} step={step} theme={theme} />
       {table ? (
-        <ChartTable found={found} steps={source.steps} height={height} onPick={onPick} />
+        <ChartTable found={found} steps={source.steps} height={HEIGHT} onPick={onPick} />
       ) : (
         <div className="relative">
           <div
             ref={holder}
             className={`full-width clip ${styles.plot}`}
-            style={{ height }}
+            style={{ height: HEIGHT }}
             role="img"
             aria-label={summary === "" ? `${spec.title}: no values yet` : summary}
           />
