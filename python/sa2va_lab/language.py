@@ -1,5 +1,6 @@
 """Language models: those of transformers, InternLM2 of its own, and the cache that decoding fills."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,8 +68,80 @@ def visibility(queries: Tensor, keys: Tensor, real: Tensor, window: int | None, 
 
 
 def window_of(config: dict[str, Any]) -> int | None:
-    """How far back a token sees; None without a bound."""
+    """How far back a token sees; None without a bound. Raises LabError for one that only some layers have."""
+    if config.get("use_sliding_window"):
+        raise LabError("llm_config.use_sliding_window is not known here; the model was not loaded")
     return config.get("sliding_window") if config["architectures"][0] == "Phi3ForCausalLM" else None
+
+
+class Rotation(nn.Module):
+    """
+    Rotary angles whose scaling goes by the length of a sequence, that of the whole where it is computed in parts.
+
+    Modules of transformers go by the length of each part; where that differs, this one takes their place.
+    """
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        """`config` is the checkpoint's llm_config. Raises LabError for a scaling that is not known here."""
+        super().__init__()
+        self.length: int | None = None
+        """Of the whole sequence; None for that of the pass."""
+        scaling = _scaling(config)
+        kind, size = _kind(scaling), _head_size(config)
+        most = config.get("max_position_embeddings", 4096)
+        self.limit = math.inf
+        """Tokens above which angles change."""
+        self._kind, self._growth, self._amplitude = kind, float(scaling.get("factor", 1.0)), 1.0
+        self._theta = float(scaling.get("rope_theta", config.get("rope_theta", 10000.0)))
+        self._powers = torch.arange(0, size, 2, dtype=torch.float64) / size
+        self._divisors = [torch.ones(size // 2, dtype=torch.float64)] * 2
+        if kind == "linear":
+            self._divisors = [own * self._growth for own in self._divisors]
+        elif kind == "dynamic":
+            self.limit = most
+        elif "short_factor" in scaling:
+            trained = config.get("original_max_position_embeddings", most)
+            self.limit = scaling.get("original_max_position_embeddings", trained)
+            lists = (scaling["short_factor"], scaling["long_factor"])
+            self._divisors = [torch.tensor(own, dtype=torch.float64) for own in lists]
+            growth = scaling.get("factor", most / self.limit)
+            logs = 0.0 if growth <= 1 else math.log(growth)
+            root = 0.1 * logs + 1 if kind == "yarn" else math.sqrt(1 + logs / math.log(self.limit))
+            self._amplitude = float(scaling.get("attention_factor", root))
+        elif kind != "default":
+            raise LabError(f"llm_config.rope_scaling of type {kind} is not known here; the model was not loaded")
+
+    def alike(self, lengths: list[int]) -> bool:
+        """Whether sequences of these lengths are rotated alike."""
+        beyond = {length if self._kind == "dynamic" else 0 for length in lengths if length > self.limit}
+        return len(beyond) + any(length <= self.limit for length in lengths) == 1
+
+    def forward(self, x: Tensor, position_ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Cosines and sines [n, T, d] of positions [n, T]."""
+        wide = torch.float64 if x.dtype == torch.float64 else torch.float32
+        length = self.length or int(position_ids.max()) + 1
+        theta = self._theta
+        if self._kind == "dynamic" and length > self.limit:
+            growth = self._growth * length / self.limit - (self._growth - 1)
+            theta *= growth ** (len(self._powers) / (len(self._powers) - 1))
+        turns = theta**-self._powers / self._divisors[length > self.limit]
+        angles = position_ids[..., None].to(wide) * turns.to(x.device, wide)
+        angles = torch.cat([angles, angles], -1)
+        return (angles.cos() * self._amplitude).to(x.dtype), (angles.sin() * self._amplitude).to(x.dtype)
+
+
+def _scaling(config: dict[str, Any]) -> dict[str, Any]:
+    scaling = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    return {"type": scaling} if isinstance(scaling, str) else scaling
+
+
+def _kind(scaling: dict[str, Any]) -> str:
+    kind = scaling.get("rope_type") or scaling.get("type") or "default"
+    return "longrope" if kind == "su" else str(kind)
+
+
+def _head_size(config: dict[str, Any]) -> int:
+    return int(config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"])
 
 
 def language_model(config: dict[str, Any]) -> nn.Module:
@@ -79,16 +152,18 @@ def language_model(config: dict[str, Any]) -> nn.Module:
     if family not in FAMILIES:
         raise LabError(f"config.json has the language model {family}; this package runs {', '.join(FAMILIES)}")
     shown = {name: value for name, value in config.items() if name not in ("architectures", "auto_map", "torch_dtype")}
-    scaling = shown.get("rope_scaling")
-    if family == "Phi3ForCausalLM" and scaling and int(transformers.__version__.partition(".")[0]) >= 5:
-        # Version 5 reads the length from the scaling itself.
-        kept = {"original_max_position_embeddings": shown.get("original_max_position_embeddings", 4096)}
-        shown["rope_scaling"] = kept | scaling
+    own = _kind(_scaling(config)) in ("dynamic", "longrope") or "short_factor" in _scaling(config)
+    if own:
+        shown = {name: value for name, value in shown.items() if name not in ("rope_scaling", "rope_parameters")}
+        shown["rope_theta"] = _scaling(config).get("rope_theta", config.get("rope_theta", 10000.0))
     made = getattr(transformers, family.replace("ForCausalLM", "Config"))(**shown)
     # One attention for sampling and training, or the ratio would not be 1.
     made._attn_implementation = "sdpa"
-    model: nn.Module = getattr(transformers, family)._from_config(made, attn_implementation="sdpa")
-    return model
+    model: Any = getattr(transformers, family)._from_config(made, attn_implementation="sdpa")
+    if own:
+        model.model.rotary_emb = Rotation(config)
+    language: nn.Module = model
+    return language
 
 
 @dataclass(frozen=True)
@@ -168,14 +243,7 @@ class _Body(nn.Module):
         self.tok_embeddings = nn.Embedding(config["vocab_size"], width)
         self.layers = nn.ModuleList(_Layer(config, layer) for layer in range(config["num_hidden_layers"]))
         self.norm = _Norm(width, config["rms_norm_eps"])
-        size = width // config["num_attention_heads"]
-        self._frequencies = config.get("rope_theta", 10000.0) ** -(torch.arange(0, size, 2) / size)
-        scaling = config.get("rope_scaling") or {}
-        kind = scaling.get("type") or scaling.get("rope_type")
-        if kind not in (None, "linear", "dynamic"):
-            raise LabError(f"llm_config.rope_scaling of type {kind} is not known here; the model was not loaded")
-        # The dynamic form begins beyond the context that prompts are cut to.
-        self._slower = float(scaling["factor"]) if kind == "linear" else 1.0
+        self.rotary_emb = Rotation(config)
 
     def forward(
         self,
@@ -191,9 +259,8 @@ class _Body(nn.Module):
         if attention_mask is None:
             keys = torch.arange(before + x.shape[1], device=x.device)[None]
             attention_mask = visibility(position_ids, keys, torch.ones_like(keys, dtype=torch.bool), None, x)
-        angles = position_ids[..., None].float() / self._slower * self._frequencies.to(x.device)
-        angles = torch.cat([angles, angles], -1)[:, None]
-        turn = (angles.cos().to(x.dtype), angles.sin().to(x.dtype))
+        cos, sin = self.rotary_emb(x, position_ids)
+        turn = (cos[:, None], sin[:, None])
         for layer in self.layers:
             x = layer(x, turn, attention_mask, past_key_values)
         return _Said(self.norm(x))

@@ -17,7 +17,7 @@ from transformers import DynamicCache
 
 from .data import Rgb
 from .errors import LabError
-from .language import Slots, language_model, visibility, window_of
+from .language import Rotation, Slots, language_model, visibility, window_of
 from .pictures import bicubic, normalise, tiles_of
 from .sam2 import Levels, Sam2Model
 from .settings import read_json
@@ -87,6 +87,8 @@ class Sa2va(nn.Module):
         self.vision_model: Any = VisionTower(vision, config["select_layer"])
         self.language_model: Any = language_model(language)
         self.window = window_of(language)
+        self.rotation = next((own for own in self.language_model.modules() if isinstance(own, Rotation)), None)
+        """Of a language model whose rotary angles go by the length."""
         width, wide = language["hidden_size"], 4 * vision["hidden_size"]
         self.mlp1: Any = nn.Sequential(
             nn.LayerNorm(wide, 1e-5), nn.Linear(wide, width), nn.GELU(), nn.Linear(width, width)
@@ -197,8 +199,14 @@ class Sa2va(nn.Module):
         out: Tensor = table(places).to(self.mlp1[1].weight.dtype)
         return out
 
-    def states(self, x: Tensor, cache: DynamicCache | None = None, **more: Tensor) -> Tensor:
-        """Normed hidden states [n, T, D] of embeddings, behind what the cache holds."""
+    def states(self, x: Tensor, cache: DynamicCache | None = None, length: int | None = None, **more: Tensor) -> Tensor:
+        """
+        Normed hidden states [n, T, D] of embeddings, behind what the cache holds.
+
+        `length` is that of the whole sequence where this is a part of it.
+        """
+        if self.rotation is not None:
+            self.rotation.length = length
         table = self.language_model.get_input_embeddings()
         if self.lockstep is not None:
             self.lockstep.enter()
@@ -211,15 +219,18 @@ class Sa2va(nn.Module):
         if self.lockstep is not None:
             self.lockstep.settle()
 
-    def decoding_states(self, x: Tensor, cache: Slots, places: Tensor, keys: Tensor, real: Tensor) -> Tensor:
+    def decoding_states(
+        self, x: Tensor, cache: Slots, places: Tensor, keys: Tensor, real: Tensor, length: int | None = None
+    ) -> Tensor:
         """
         Hidden states [n, T, D] of embeddings at `places` [n, T], behind what the cache holds.
 
-        `keys` [n, K] are the positions of the cache's slots, `real` [n, K] which of them hold something.
+        `keys` [n, K] are the positions of the cache's slots, `real` [n, K] which of them hold something; `length` is
+        that of the whole sequence.
         """
         table = self.language_model.get_input_embeddings()
         mask = visibility(places, keys, real, self.window, table.weight)
-        out = self.states(x, cache, attention_mask=mask, position_ids=places)
+        out = self.states(x, cache, length, attention_mask=mask, position_ids=places)
         cache.at += x.shape[1]
         return out
 

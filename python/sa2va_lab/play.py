@@ -134,7 +134,7 @@ def _text_group(
     """A group whose actions are the tokens of texts that the policy says to one prompt."""
     s, actor, words = context.settings, context.actor, context.actor.words
     address = context.address(loop, group, "token")
-    said = actor.texts(asked, s.groupSize, lambda n, t: uniform(address.at(n, t)))
+    said = actor.texts(asked, s.groupSize, lambda n, t: uniform(address.at(n, t)), True)
     found = scored(said)
     longest = max(1, *(len(own.ids) for own in said))
     counts = [[1.0 if own.ended or not s.maskTruncated else 0.0] * len(own.ids) for own in said]
@@ -159,7 +159,7 @@ def _text_group(
     )  # fmt: skip
 
     def score() -> tuple[Tensor, Tensor, Auxiliary]:
-        return (*actor.text_scores(asked, [own.ids for own in said], longest, s.temperature), {})
+        return (*actor.text_scores(asked, [own.ids for own in said], longest, s.temperature, s.maxNewTokens), {})
 
     return Live(played, score)
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -73,6 +74,10 @@ def sampler_of(settings: Settings) -> Sampler:
     return Sampler(s.temperature, s.logitGuard, s.topK, s.topP, s.minP, s.repetitionPenalty)
 
 
+def _of_row(u: Uniform, row: int, _: int, position: int) -> float:
+    return u(row, position)
+
+
 class Actor:
     """A model with its words; its weights are those that the model has at the time."""
 
@@ -90,17 +95,17 @@ class Actor:
         places = torch.tensor([at for at, token in enumerate(ids) if token == self.words.context], device=x.device)
         return x.index_put((places,), torch.cat(fill))
 
-    def _behind(self, prefix: Tensor, tails: Tensor) -> Tensor:
-        """States [n, T, D] of tails that follow one prefix [P, D], which runs once."""
+    def _behind(self, prefix: Tensor, tails: Tensor, length: int) -> Tensor:
+        """States [n, T, D] of tails that follow one prefix [P, D], which runs once; `length` is that of the whole."""
         if self.model.lockstep is not None and torch.is_grad_enabled() and len(prefix):
             # A split layer is gathered for one backward pass: keys that a second pass left behind would miss it.
             whole = torch.cat([prefix.expand(len(tails), *prefix.shape), tails], 1)
-            return self.model.states(whole)[:, len(prefix) :]
+            return self.model.states(whole, length=length)[:, len(prefix) :]
         cache = DynamicCache()
         if len(prefix):
-            self.model.states(prefix[None], cache)
+            self.model.states(prefix[None], cache, length)
             cache.batch_repeat_interleave(len(tails))
-        return self.model.states(tails, cache)
+        return self.model.states(tails, cache, length)
 
     def caption_of(self, features: Features, cells: Mask) -> Asked:
         """The question for a region's caption."""
@@ -117,24 +122,36 @@ class Actor:
 
     @torch.no_grad()
     def decode(
-        self, prefix: Tensor, tails: list[Tensor], most: int, sampler: Sampler, u: Uniform | None, prompt: list[int]
-    ) -> list[Completion]:
-        """Completes tails [t, D] behind one prefix [P, D]; without `u` greedily. `prompt` counts for a penalty."""
+        self, prefix: Tensor, tails: list[Tensor], most: int, sampler: Sampler, u: Uniform | None,
+        prompt: list[int], one_length: bool = False,
+    ) -> list[Completion]:  # fmt: skip
+        """
+        Completes tails [t, D] behind one prefix [P, D]; without `u` greedily. `prompt` counts for a penalty.
+
+        With `one_length` all is rotated as in the longest sequence, else the length grows with what is said.
+        """
         rows, width, first = len(tails), max(len(tail) for tail in tails), len(prefix)
+        turning, shortest = self.model.rotation, min(len(tail) for tail in tails)
+        if turning and shortest < width and not turning.alike([first + shortest, first + width + most]):
+            return [
+                self.decode(prefix, [tail], most, sampler, u and partial(_of_row, u, row), prompt, one_length)[0]
+                for row, tail in enumerate(tails)
+            ]
         length, device = first + width + most - 1, prefix.device
         # Slots of the prefix, of the tails, whose shorter ones are filled up in front, and of what is said.
         short = torch.tensor([width - len(tail) for tail in tails], device=device)[:, None]
         slots = torch.arange(length, device=device)[None]
         keys = torch.where(slots < first, slots, (slots - short).clamp_min(0))
         there = (slots < first) | (slots >= first + short)
-        cache = Slots(1, max(1, first))
+        cache, whole = Slots(1, max(1, first)), first + width + (most if one_length else 0)
         if first:
             every = slots[:, :first]
-            self.model.decoding_states(prefix[None], cache, every, every, torch.ones_like(every, dtype=torch.bool))
+            real = torch.ones_like(every, dtype=torch.bool)
+            self.model.decoding_states(prefix[None], cache, every, every, real, whole)
         cache = cache.spread(rows, length)
         x = torch.stack([F.pad(tail, (0, 0, width - len(tail), 0)) for tail in tails])
         done = first + width
-        hidden = self.model.decoding_states(x, cache, keys[:, first:done], keys, there & (slots < done))
+        hidden = self.model.decoding_states(x, cache, keys[:, first:done], keys, there & (slots < done), whole)
         ids: list[list[int]] = [[] for _ in tails]
         logps: list[list[float]] = [[] for _ in tails]
         entropies: list[list[float]] = [[] for _ in tails]
@@ -157,19 +174,21 @@ class Actor:
                 break
             x = self.model.embed([[own[-1] if own else 0] for own in ids])
             done += 1
-            hidden = self.model.decoding_states(x, cache, keys[:, done - 1 : done], keys, there & (slots < done))
+            longest = whole if one_length else done
+            now = keys[:, done - 1 : done]
+            hidden = self.model.decoding_states(x, cache, now, keys, there & (slots < done), longest)
         return [
             Completion(own, logps[row], entropies[row], self.words.ended(own), broken[row], clips[row])
             for row, own in enumerate(ids)
         ]
 
     @torch.no_grad()
-    def texts(self, asked: Asked, rollouts: int, u: Uniform | None) -> list[Completion]:
-        """Answers to one prompt, drawn with `u`, or greedy."""
+    def texts(self, asked: Asked, rollouts: int, u: Uniform | None, one_length: bool = False) -> list[Completion]:
+        """Answers to one prompt, drawn with `u`, or greedy; `one_length` as in `decode`."""
         whole = self._embedded(asked)
         sampler = sampler_of(self.settings) if u is not None else Sampler(guard=self.settings.logitGuard)
         most = self.settings.maxNewTokens
-        return self.decode(whole[:-1], [whole[-1:]] * rollouts, most, sampler, u, asked.prompt.ids)
+        return self.decode(whole[:-1], [whole[-1:]] * rollouts, most, sampler, u, asked.prompt.ids, one_length)
 
     def _seen(self, mask: Mask) -> Mask | None:
         cells = region_cells(mask, self.model.side, self.settings.smallRegions == "force")
@@ -212,7 +231,7 @@ class Actor:
             cells = None if mask is None else self._seen(mask)
             if cells is None:
                 continue
-            logps, _ = self.text_scores(self.caption_of(features, cells), ids, width, 1.0)
+            logps, _ = self.text_scores(self.caption_of(features, cells), ids, width, 1.0, width)
             sums = [float(row[: len(own)].double().sum()) for row, own in zip(logps, ids, strict=True)]
             rivals = sum(math.exp(own - sums[0]) for own in sums)
             contrast = None if len(texts) == 1 else 1 / rivals
@@ -224,14 +243,14 @@ class Actor:
         return ids.index(self.words.context) + features.tiles * self.model.side**2
 
     def text_scores(
-        self, asked: Asked, completions: list[list[int]], width: int, temperature: float
+        self, asked: Asked, completions: list[list[int]], width: int, temperature: float, most: int
     ) -> tuple[Tensor, Tensor]:
-        """Log-probabilities and entropies [N, width] of answers to a prompt; differentiable."""
+        """Log-probabilities and entropies [N, width] of answers, at most `most` tokens long; differentiable."""
         whole = self._embedded(asked)
         targets = torch.tensor([(own + [0] * width)[:width] for own in completions], device=whole.device)
         first = whole[-1:].expand(len(completions), 1, -1)
         tails = torch.cat([first, self.model.embed(targets[:, :-1])], 1)
-        logits = self.model.logits(self._behind(whole[:-1], tails))
+        logits = self.model.logits(self._behind(whole[:-1], tails, len(whole) + most))
         guard = self.settings.logitGuard
         logs = (logits.clamp(-guard, guard) / temperature).log_softmax(-1)
         return logs.gather(-1, targets[..., None])[..., 0], -(logs.exp() * logs).sum(-1)
@@ -254,11 +273,15 @@ class Actor:
             while shared < shortest and len({own[shared] for own in ids}) == 1:
                 shared += 1
         whole = self._spliced(ids[0], features, None)
+        rotation = self.model.rotation
+        if rotation is not None and not rotation.alike([len(own) for own in ids]):
+            return torch.cat([self.phrase_prompts(features, [phrase]) for phrase in phrases])
         if len(ids) == 1:
             return self.model.seg_prompt(self.model.states(whole[None])[:, -1])
         tails = [own[shared:] for own in ids]
         width = max(len(own) for own in tails)
-        hidden = self._behind(whole[:shared], self.model.embed([own + [0] * (width - len(own)) for own in tails]))
+        filled = self.model.embed([own + [0] * (width - len(own)) for own in tails])
+        hidden = self._behind(whole[:shared], filled, shared + width)
         last = torch.tensor([len(own) - 1 for own in tails], device=hidden.device)
         return self.model.seg_prompt(hidden[torch.arange(len(tails), device=hidden.device), last])
 

@@ -17,6 +17,7 @@ import torch
 
 from .errors import LabError
 from .folder import step_name
+from .masks import Rle, decode_rle
 from .model import Values
 from .records import rollout_rows
 from .run import DTYPES, OpenRun, open_run, step_of
@@ -39,11 +40,23 @@ def compare_rollouts(stored: dict[str, dict[str, Any]], own: dict[str, dict[str,
         raise LabError("The step has other rollouts than were stored; was the data set changed?")
     out: dict[str, Any] = {"rollouts": len(stored), "actions": 0, "actions_differ": 0}
     out |= {f"{name}_differ": 0 for name in _EQUAL}
-    out |= {"reward": 0.0, "advantage": 0.0, "logp": 0.0, "ref_logp": 0.0, "entropy": 0.0, "terms": 0.0}
+    out |= {
+        "mask_pixels": 0,
+        "reward": 0.0,
+        "advantage": 0.0,
+        "logp": 0.0,
+        "ref_logp": 0.0,
+        "entropy": 0.0,
+        "terms": 0.0,
+    }
     for key, before in stored.items():
         now = own[key]
         for name in _EQUAL:
             out[f"{name}_differ"] += before[name] != now[name]
+        for name in ("predicted_mask", "greedy_mask"):
+            if before[name] and now[name] and before[name] != now[name]:
+                a, b = (decode_rle(Rle(own[name]["counts"], tuple(own[name]["size"]))) for own in (before, now))
+                out["mask_pixels"] = max(out["mask_pixels"], int((a != b).sum()))
         for name in ("reward", "advantage"):
             out[name] = max(out[name], abs((before[name] or 0) - (now[name] or 0)))
         out["actions"] += len(before["actions"])
@@ -79,18 +92,28 @@ def _check_moments(run: OpenRun, after: dict[str, Values], start: dict[str, Valu
 
 
 def _compare_update(run: OpenRun, outcome: Outcome, step: int, start: dict[str, Values]) -> dict[str, float]:
-    """Gradient out of the stored moments, weights and averages; differences relative to the largest value."""
-    s, model, update = run.settings, run.context.model, outcome.updates[-1]
+    """
+    Gradient out of the stored moments, weights and averages; differences relative to the largest value.
+
+    The moments of several updates hold the sum of their gradients, each decayed by the updates behind it.
+    """
+    s, model = run.settings, run.context.model
+    stepped = [own for own in outcome.updates if own.stepped]
+    if not stepped:
+        return {}
     after = run.folder.read_values(step, model)
-    largest = max(float(g.abs().max()) for g in update.gradient) * update.factor
-    gap = square = whole = 0.0
-    for mine, m, earlier in zip(update.gradient, after["first"], start["first"], strict=True):
-        theirs = (m.double() - s.adamBeta1 * earlier.double()) / (1 - s.adamBeta1)
-        difference = mine.double() * update.factor - theirs
+    decays = [s.adamBeta1 ** (len(stepped) - 1 - at) * own.factor for at, own in enumerate(stepped)]
+    gap = square = whole = largest = 0.0
+    for at, (m, earlier) in enumerate(zip(after["first"], start["first"], strict=True)):
+        mine = sum(own.gradient[at].double() * decay for own, decay in zip(stepped, decays, strict=True))
+        theirs = (m.double() - s.adamBeta1 ** len(stepped) * earlier.double()) / (1 - s.adamBeta1)
+        difference = mine - theirs
+        largest = max(largest, float(theirs.abs().max()))
         gap = max(gap, float(difference.abs().max()))
         square, whole = square + float(difference.square().sum()), whole + float(theirs.square().sum())
     found = {"gradient": gap / largest, "gradient_l2": (square / whole) ** 0.5}
-    found |= _check_moments(run, after, start)
+    if len(stepped) == 1:
+        found |= _check_moments(run, after, start)
     for name, own in (("policy", [p.data for p in model.trained]), ("ema", run.context.state.ema)):
         gaps = torch.cat([(a.double() - b.double()).abs().flatten() for a, b in zip(own, after[name], strict=True)])
         rate = float(outcome.metrics["learning_rate"])
@@ -120,8 +143,7 @@ def replay(run: OpenRun, step: int, team: Team) -> tuple[dict[str, Any], Outcome
     path = run.folder.path / "rollouts" / f"{step_name(step)}.arrow"
     report = compare_rollouts(_stored_rows(path), rows) if path.exists() else {}
     report["metrics"] = _compare_metrics(run, outcome, step)
-    # The moments of several updates in a step hold the gradient of none of them.
-    if step in run.folder.checkpoints() and len(outcome.updates) == 1:
+    if step in run.folder.checkpoints():
         report |= _compare_update(run, outcome, step, start)
     return report, outcome
 

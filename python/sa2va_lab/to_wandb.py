@@ -24,7 +24,7 @@ def metric_values(row: dict[str, Any]) -> dict[str, float]:
 
 
 def evaluation_values(report: dict[str, Any]) -> dict[str, float]:
-    """Means of an evaluation with the ends of their intervals, all under "eval/"; a score that is missing is left out."""
+    """Means of an evaluation with the ends of their intervals, all under "eval/"; missing scores are left out."""
     values: dict[str, Any] = {}
     for name, mean in report["means"].items():
         values[f"eval/{name}"] = mean

@@ -1,7 +1,9 @@
 """Advantages and the policy loss against their formulas."""
 
+import json
 import math
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,35 +12,21 @@ from sa2va_lab.errors import LabError
 from sa2va_lab.loss import LossInputs, LossSettings, RewardGroup, group_scores, policy_loss, spread_of
 from sa2va_lab.settings import COSTS, GAINS, LOOPS, Settings, parse_settings
 
-TEXTS = {
-    "mode": "rl", "loops": "both", "bestMetric": "reward", "smallRegions": "force", "objective": "grpo",
-    "lossType": "grpo", "importanceLevel": "token", "klEstimator": "k3", "reference": "start",
-    "scaleRewards": "group", "advantageBaseline": "mean", "rewardAggregation": "sum_then_normalize",
-    "maskPolicy": "field", "noiseUnit": "relative", "loop2Reach": "all", "maskAnchor": "none", "iouShape": "plain",
-    "missingVerdict": "drop", "leakWords": "", "userReward": "", "judge": "off", "schedule": "constant",
-    "clipScope": "loop", "featureStorage": "f32", "likelihoodJudge": "partner",
-    "judgeUrl": "", "judgeModel": "", "judgeRange": "raw", "judgeQuestionsPrompt": "", "judgeAnswersPrompt": "",
-    "judgeDlcPrompt": "", "judgeWritten": "",
-}  # fmt: skip
+SOURCE = Path(__file__).parents[1] / "sa2va_lab" / "settings.json"
+KNOWN = json.loads(SOURCE.read_text(encoding="utf-8"))
 
 
 def defaults() -> dict[str, object]:
     """A complete configuration."""
-    given: dict[str, object] = {
-        field.name: TEXTS.get(field.name, 0) for field in fields(Settings) if field.name != "weights"
-    }
-    for loop in LOOPS:
-        for term in (*GAINS, *COSTS):
-            given[f"loop{loop}{term.capitalize()}{'Cost' if term in COSTS else ''}"] = 0
+    names = [field.name for field in fields(Settings) if field.name != "weights"]
+    names += [f"loop{loop}{t.capitalize()}{'Cost' if t in COSTS else ''}" for loop in LOOPS for t in (*GAINS, *COSTS)]
+    choices = {name: listed[0] for name, listed in KNOWN["choices"].items()}
+    texts = dict.fromkeys(("leakWords", "userReward", "judgeUrl", "judgeModel", "judgeWritten"), "")
+    texts |= dict.fromkeys(("judgeQuestionsPrompt", "judgeAnswersPrompt", "judgeDlcPrompt"), "")
+    own = {"maskPolicy": "field", "maskAnchor": "none", "schedule": "constant"}
     sizes = {"steps": 9, "promptsPerStep": 2, "accumulation": 1, "iterations": 1, "topEntropyQuantile": 1}
-    texts = {"judgeProvider": "server"}
-    return (
-        given
-        | sizes
-        | texts
-        | {"loraDropout": 0}
-        | {"epsilonLow": 0.2, "epsilonHigh": 0.2, "advantageEps": 1e-4, "klClamp": True}
-    )
+    losses = {"epsilonLow": 0.2, "epsilonHigh": 0.2, "advantageEps": 1e-4, "klClamp": True}
+    return dict.fromkeys(names, 0) | {"loraDropout": 0} | texts | choices | own | sizes | losses
 
 
 def settings(**change: object) -> Settings:

@@ -145,11 +145,27 @@ test.skipIf(interpreter.code !== 0)("a setting is run, or refused by one sentenc
   ).toEqual([]);
 });
 
-const needed = await python("-c", "import pytest, torch, pyarrow, nltk");
-if (needed.code !== 0) console.warn("Skipped: no Python with pytest, torch, pyarrow and nltk; set PYTHON to one");
+const needed = await python("-c", "import pytest, torch, transformers, pyarrow, nltk");
+if (needed.code !== 0) {
+  console.warn("Skipped: no Python with pytest, torch, transformers, pyarrow and nltk; set PYTHON to one");
+}
 test.skipIf(needed.code !== 0)("the package's own tests pass", async () => {
   const folder = join(root, "python");
   process.env.PYTHONPATH = [folder, process.env.PYTHONPATH ?? ""].filter((part) => part !== "").join(":");
   const done = await python("-m", "pytest", "-q", "--rootdir", folder, join(folder, "tests"));
   expect(done.code, done.out).toBe(0);
+});
+
+const checked = await python("-c", "import mypy, ruff, torch, numpy");
+if (checked.code !== 0) console.warn("Skipped: no Python with mypy, ruff, torch and numpy; set PYTHON to one");
+test.skipIf(checked.code !== 0)("the package is typed, linted and formatted", async () => {
+  const folder = join(root, "python");
+  for (const words of [
+    ["mypy", "--config-file", join(folder, "pyproject.toml"), join(folder, "sa2va_lab")],
+    ["ruff", "check", folder],
+    ["ruff", "format", "--check", folder],
+  ]) {
+    const done = await python("-m", ...words);
+    expect(done.code, done.out + done.err).toBe(0);
+  }
 });

@@ -12,9 +12,10 @@ import { rotatedAlike } from "../../../src/engine/model/language/rope-scaling.ts
 import { openSa2va, type Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import { type Weights, weightsView } from "../../../src/engine/model/weights/weights.ts";
 import { captionBatch, captionLogProbs, captionScores } from "../../../src/engine/policy/caption-policy.ts";
-import { type Completion, generate } from "../../../src/engine/policy/decode/generate.ts";
+import { type Completion, type Generated, generate } from "../../../src/engine/policy/decode/generate.ts";
+import type { PromptBatch } from "../../../src/engine/policy/decode/prefill.ts";
 import { FULL_SAMPLING } from "../../../src/engine/policy/decode/sampler.ts";
-import { embedIds, embedPrompt, projectImage } from "../../../src/engine/policy/embedding.ts";
+import { embedIds, embedPrompt, embedTogether, projectImage } from "../../../src/engine/policy/embedding.ts";
 import { disposeFeatures, encodeImage, type ImageFeatures } from "../../../src/engine/policy/features.ts";
 import { phrasePromptsOf } from "../../../src/engine/policy/phrase-prompts.ts";
 import { captionPrompt, segmentPrompt } from "../../../src/engine/policy/prompts.ts";
@@ -174,6 +175,38 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
     expect(await sampled(true)).toBeLessThan(2e-5);
     // Token by token, as the published code generates, early tokens are rotated as in a short sequence.
     expect(await sampled(false)).toBeGreaterThan(1e-4);
+  });
+
+  it("answers about regions of several sizes as each prompt alone and undivided", async () => {
+    const grids = [1, 2, 1, 4].map((cells) => new Uint8Array(model.config.tokenGridSide ** 2).fill(1, 0, cells));
+    const asked = grids.map((cells) => captionPrompt(model, features.tiles, cells));
+    const answered = async (own: Sa2vaModel, first: number, batch: PromptBatch): Promise<readonly number[]> => {
+      const [made] = await generate(own, weights, [batch], {
+        ...{ maxNewTokens: 4, sampler: FULL_SAMPLING, greedy: false, stop: () => false },
+        key: (_, n) => ({ seed: 5, step: 1, loop: 2, row: first + n, rollout: 0, position: 0, stream: STREAM.token }),
+      });
+      tf.dispose([batch.prefix, batch.tails]);
+      return (made as Generated).completions.flatMap(({ logps }) => [...logps]);
+    };
+    const visual = (): Tensor => projectImage(weights, features);
+    const alone = (own: (typeof asked)[number]): PromptBatch => {
+      const tails = tf.tidy(() => embedPrompt(model, weights, own, own.ids, visual(), own.cells));
+      return { prefix: tf.zeros([1, 0, tails.shape[2] as number]), tails, tailLengths: [own.ids.length] };
+    };
+    // Rotation changes between the picture, which all prompts share, and their ends.
+    const crossing = limited(model, prompt().imageSpan.end + 2);
+    const { language } = crossing.config;
+    const narrow = { size: prompt().imageSpan.end, firstLayer: 0 };
+    for (const window of [undefined, narrow]) {
+      const own = { ...crossing, config: { ...crossing.config, language: { ...language, window } } };
+      const together = await answered(
+        own,
+        0,
+        tf.tidy(() => embedTogether(model, weights, asked, visual())),
+      );
+      const apart = await Promise.all(asked.map((one, n) => answered(own, n, alone(one))));
+      expect(gap(Float32Array.from(together), Float32Array.from(apart.flat()))).toBeLessThan(2e-5);
+    }
   });
 
   it("reads phrases on both sides of the limit as each one alone", async () => {

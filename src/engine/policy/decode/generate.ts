@@ -5,8 +5,11 @@
  * Tokens are drawn on the GPU (policy/decode/decode-gpu.ts) if it supports the model's sizes, else on the CPU
  * (policy/decode/decode-host.ts), with equal draws.
  */
+
+import { pickRows } from "../../gpu/kernels/repeat.ts";
 import { customKernels } from "../../gpu/runtime/custom-kernels.ts";
 import { backendDevice } from "../../gpu/runtime/program.ts";
+import { tf } from "../../gpu/tf.ts";
 import { rotatedAlike } from "../../model/language/rope-scaling.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
 import type { Weights } from "../../model/weights/weights.ts";
@@ -28,19 +31,58 @@ export async function generate(
   groups: readonly PromptBatch[],
   options: GenerateOptions,
 ): Promise<Generated[]> {
-  if (options.oneLength !== true) return generateTogether(model, weights, groups, options);
-  const lengths = groups.map(
-    ({ prefix, tailLengths }) => (prefix.shape[1] as number) + Math.max(...tailLengths) + options.maxNewTokens,
+  const { rope, window } = model.config.language;
+  const { maxNewTokens, oneLength = false } = options;
+  const prompts = groups.flatMap(({ prefix, tailLengths }) =>
+    tailLengths.map((length) => (prefix.shape[1] as number) + length),
   );
+  const longest = Math.max(...prompts) + maxNewTokens;
+  const lengths = oneLength ? prompts.map((length) => length + maxNewTokens) : [Math.min(...prompts), longest];
+  const even = rotatedAlike(rope, lengths).length <= 1 && (window === undefined || longest <= window.size);
+  if (!even && isPadded(groups)) return generateUnpadded(model, weights, groups, options);
+  return generateTogether(model, weights, groups, options, oneLength ? longest : undefined);
+}
+
+/** Whether a batch of these groups holds padding. */
+function isPadded(groups: readonly PromptBatch[]): boolean {
+  const lengths = (own: readonly number[]): number => new Set(own).size;
+  return (
+    lengths(groups.map(({ prefix }) => prefix.shape[1] as number)) > 1 ||
+    lengths(groups.flatMap(({ tailLengths }) => tailLengths)) > 1
+  );
+}
+
+/**
+ * Each group alone, and of it the rows of each length alone: an attention window would count padding, and rotation goes
+ * by the longest row.
+ */
+async function generateUnpadded(
+  model: Pick<Sa2vaModel, "config">,
+  weights: Weights,
+  groups: readonly PromptBatch[],
+  options: GenerateOptions,
+): Promise<Generated[]> {
   const results: Generated[] = [];
-  for (const alike of rotatedAlike(model.config.language.rope, lengths)) {
-    const own = alike.map((group) => groups[group] as PromptBatch);
-    const key: GenerateOptions["key"] = (group, rollout) => options.key(alike[group] as number, rollout);
-    const ropeLength = Math.max(...alike.map((group) => lengths[group] as number));
-    const made = await generateTogether(model, weights, own, { ...options, key }, ropeLength);
-    alike.forEach((group, at) => {
-      results[group] = made[at] as Generated;
-    });
+  for (const [at, group] of groups.entries()) {
+    const completions: Completion[] = [];
+    const found = { completions, nonFinite: 0, clips: 0 };
+    for (const length of new Set(group.tailLengths)) {
+      const rows = group.tailLengths.flatMap((own, row) => (own === length ? [row] : []));
+      const tails = tf.tidy(() => {
+        const own = pickRows(group.tails, rows);
+        return tf.slice(own, [0, 0, 0], [rows.length, length, own.shape[2] as number]);
+      });
+      const part: PromptBatch = { ...group, tails, tailLengths: rows.map(() => length) };
+      const key: GenerateOptions["key"] = (_, row) => options.key(at, rows[row] as number);
+      const [made] = await generate(model, weights, [part], { ...options, key }).finally(() => tails.dispose());
+      const { completions: own, nonFinite, clips } = made as Generated;
+      own.forEach((completion, n) => {
+        completions[rows[n] as number] = completion;
+      });
+      found.nonFinite += nonFinite;
+      found.clips += clips;
+    }
+    results.push(found);
   }
   return results;
 }

@@ -48,7 +48,7 @@ export function disposePrefilled(prefilled: Prefilled): void {
 }
 
 export interface PrefillOptions {
-  /** Length that rotary scaling goes by; by default that of each pass. */
+  /** Length that rotary scaling goes by; by default that of the longest prompt. */
   readonly ropeLength?: number | undefined;
   /** Groups in one pass, 0 for all; what a pass holds on the way grows with them. */
   readonly groupsAtOnce?: number | undefined;
@@ -61,11 +61,12 @@ export function prefill(
   groups: readonly PromptBatch[],
   { ropeLength, groupsAtOnce = 0 }: PrefillOptions = {},
 ): Prefilled {
+  const prompts = groups.map(({ prefix, tailLengths }) => (prefix.shape[1] as number) + Math.max(...tailLengths));
+  const scaled = { ropeLength: ropeLength ?? Math.max(...prompts) };
   const places = {
     prefix: Math.max(...groups.map(({ prefix }) => prefix.shape[1] as number)),
     tail: Math.max(...groups.flatMap(({ tailLengths }) => tailLengths)) - 1,
   };
-  const scaled = ropeLength === undefined ? {} : { ropeLength };
   const passes = inBatches(groups, groupsAtOnce).map((some) => prefillPass(weights, language, some, places, scaled));
   const first = tf.tidy(() => concatenated(passes.map((pass) => pass.first)));
   const past = joined(passes.flatMap((pass) => (pass.past === undefined ? [] : [pass.past])));
@@ -89,7 +90,7 @@ function prefillPass(
   language: LanguageConfig,
   groups: readonly PromptBatch[],
   places: { readonly prefix: number; readonly tail: number },
-  scaled: { readonly ropeLength?: number },
+  scaled: { readonly ropeLength: number },
 ): Pick<Prefilled, "past" | "tails" | "first"> {
   const groupOf = groups.flatMap((group, g) => group.tailLengths.map(() => g));
   const tail = groups.flatMap((group) => group.tailLengths.map((length) => length - 1));
