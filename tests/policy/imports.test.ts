@@ -61,7 +61,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "rl",
     "tuning",
   ],
-  export: ["bytes", "loops", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "formats"],
+  export: ["bytes", "loops", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "formats", "plan"],
   sweep: ["bytes", "loops", "config", "data", "storage", "runs", "eval", "rl"],
   "self-test": ["gpu", "model", "policy", "rl"],
 };

@@ -1,4 +1,5 @@
-/** Launch files of a run for many GPUs, with the memory that it needs computed from its sizes. */
+/** Launch files of a run for many GPUs, with the memory and time that it needs computed from its sizes. */
+import { CARDS, manyGpuStep, shapeOf } from "../plan/many-gpus.ts";
 import type { RunManifest } from "../runs/manifest.ts";
 
 const GIB = 2 ** 30;
@@ -34,6 +35,18 @@ export function launchFiles(manifest: RunManifest): Readonly<Record<string, stri
   };
 }
 
+/** Seconds of a step on the launch files' numbers of GPUs. */
+function times({ model, config }: Pick<RunManifest, "model" | "config">): string {
+  const shape = shapeOf(model.parameters, model.trainableParameters);
+  const told = [1, 8, 16].map((gpus) => {
+    const seconds = CARDS.map(
+      (card) => `${manyGpuStep(shape, config, gpus, card).seconds.toFixed(1)} s on ${card.name}`,
+    );
+    return `${gpus} GPU${gpus === 1 ? "" : "s"} ${seconds.join(", ")}`;
+  });
+  return told.join("; ");
+}
+
 function readme({ id, model, data, config }: RunManifest): string {
   const gib = (bytes: number): string => (bytes / GIB).toFixed(bytes < GIB ? 3 : 1);
   const frozen = FROZEN_BYTES * Math.max(0, model.parameters - model.trainableParameters);
@@ -54,7 +67,9 @@ The folder above is the run as the lab keeps it. \`pip install\` the package in 
 - A step plays ${groups} groups of ${config.groupSize} rollouts a loop, whatever the number of GPUs. GPUs beyond ${groups} have
   nothing to do.
 - Memory a card, computed and not measured: ${gib(frozen)} GiB for the frozen model in bf16, ${gib(trained)} GiB for what trains,
-  and the activations of one group. Time has not been measured on a GPU; phases.jsonl tells it after the first step.
+  and the activations of one group.
+- Time a step, computed and not measured, within a factor of two: ${times({ model, config })}. It assumes 256 tokens a
+  tile and 32 layers; \`phases.jsonl\` tells the true one after the first step.
 - The same seed draws the same captions and masks on any number of GPUs; sums differ in their last bits.
 - To go on in the lab, copy the folder back. \`python -m sa2va_lab.serve\` shows a running run.
 `;

@@ -31,6 +31,7 @@ export async function generate(
   groups: readonly PromptBatch[],
   options: GenerateOptions,
 ): Promise<Generated[]> {
+  if (groups.length === 0) return [];
   const { rope, window } = model.config.language;
   const { maxNewTokens, oneLength = false } = options;
   const prompts = groups.flatMap(({ prefix, tailLengths }) =>
