@@ -199,11 +199,9 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
     const narrow = { size: prompt().imageSpan.end, firstLayer: 0 };
     for (const window of [undefined, narrow]) {
       const own = { ...crossing, config: { ...crossing.config, language: { ...language, window } } };
-      const together = await answered(
-        own,
-        0,
-        tf.tidy(() => embedTogether(model, weights, asked, visual())),
-      );
+      const projected = visual();
+      const together = await answered(own, 0, embedTogether(model, weights, asked, projected));
+      projected.dispose();
       const apart = await Promise.all(asked.map((one, n) => answered(own, n, alone(one))));
       expect(gap(Float32Array.from(together), Float32Array.from(apart.flat()))).toBeLessThan(2e-5);
     }
