@@ -23,6 +23,7 @@ from .team import Team
 METRICS = ("loop1_sampled", "loop1_greedy", "loop2_sampled", "loop2_greedy", "grounding_iou", "caption_meteor")
 REWARDS = tuple(f"reward{loop}_{kind}" for loop in LOOPS for kind in ("sampled", "greedy"))
 _RESAMPLES, _BOOTSTRAP = 2000, 64
+PARTNER = {"grounding_iou": "partnerIou", "caption_meteor": "partnerMeteor"}
 Interval = dict[str, float]
 Scores = dict[str, Any]
 
@@ -57,8 +58,9 @@ def score_row(context: Context, index: int) -> Scores | None:
     drawn = act(output, s, draws, address(2))
     masks = actor.sized(torch.cat([drawn.greedy, drawn.logits]), height, width)
     with context.model.values(context.state.ema):
-        found = actor.find(features, captions, height, width)
-        told = actor.describe(features, [own.mask for own in masks])
+        # The true caption and the true mask come last: the partner's own answers stand beside the policy's.
+        *found, partner = actor.find(features, [*captions, row.caption], height, width)
+        *told, described = actor.describe(features, [*(own.mask for own in masks), row.mask])
     known = {
         1: likelihoods_of(context, 1, row, features, [own.mask if own else None for own in found]),
         2: likelihoods_of(context, 2, row, features, [own.mask for own in masks]),
@@ -82,7 +84,7 @@ def score_row(context: Context, index: int) -> Scores | None:
         question, answer = question_at(row, 0)
         answered, texts = _texts_of(context, actor.question_of(features, cells, question), address(3))
         facts[3] = [answer_facts(row, answer, text, not own.ended) for text, own in zip(texts, answered, strict=True)]
-    meteors = [context.scorer.meteor.score(row.caption, text or "").score for text in [captions[0], *told]]
+    meteors = [context.scorer.meteor.score(row.caption, text or "").score for text in [captions[0], *told, described]]
     ious = [0.0 if own is None else iou(own.mask, row.mask) for own in found]
     truth = masks[0].mask
     return {
@@ -93,9 +95,13 @@ def score_row(context: Context, index: int) -> Scores | None:
         "loop1_greedy": ious[0],
         "loop1_sampled": _weighted(ious[1:], None),
         "loop2_greedy": meteors[1],
-        "loop2_sampled": _weighted(meteors[2:], drawn.weights),
+        "loop2_sampled": _weighted(meteors[2:-1], drawn.weights),
         "grounding_iou": iou(truth, row.mask),
         "caption_meteor": meteors[0],
+        "partnerMask": None if partner is None else _rle(partner.mask),
+        "partnerIou": 0.0 if partner is None else iou(partner.mask, row.mask),
+        "partnerCaption": described or "",
+        "partnerMeteor": meteors[-1],
         "rewards": _own_rewards(context, facts, drawn.weights),
     }
 
@@ -232,6 +238,11 @@ def report_of(step: int, rows: list[Scores], settings: Settings, earlier: list[S
         "ci": {metric: [own["low"], own["high"]] for metric, own in intervals.items()},
         "difference": None if first is None else {metric: gains(metric, first) for metric in METRICS},
         "segmentation": _segmentation(scores, first, images),
+        "partner": {
+            metric: _mean([row[name] for row in scores], images)
+            | {"difference": _mean([row[name] - row[metric] for row in scores], images)}
+            for metric, name in PARTNER.items()
+        },
         "reward": _rewards(scores, judge_use(settings), baseline, first),
         "selection": _selection(_part(rows, "selection"), settings),
         "maskPolicy": settings.maskPolicy,
