@@ -7,11 +7,13 @@ import { rowsPerBlock, type WeightStorage } from "../../src/engine/gpu/packed/st
 import { decodeBlock } from "../../src/engine/model/language/decode-layout.ts";
 import { languageLinears } from "../../src/engine/model/language/language-shapes.ts";
 import { type DecodeBuffers, decodeStep } from "../../src/engine/policy/decode/decode-step.ts";
-import type { BoundLayers, BoundModel } from "../../src/engine/policy/decode/decode-weights.ts";
+import { type BoundLayers, type BoundModel, canJoin } from "../../src/engine/policy/decode/decode-weights.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
 import { TRUE_DECODER } from "../../src/engine/self-test/card/decode-rates.ts";
 
 const RANK = 16;
+/** Storage buffers of a program on most cards. */
+const MOST_BUFFERS = 10;
 const CASES = [
   { storage: "f16", rank: RANK, rows: 1 },
   { storage: "f16", rank: RANK, rows: 8 },
@@ -59,7 +61,8 @@ function boundModel(storage: WeightStorage, rank: number): BoundModel {
       const weight = matrix(storage, linear.outSize, linear.inSize);
       return { weight, bias: undefined, inSize: linear.inSize, outSize: linear.outSize, first, lora };
     });
-    return { products, outSize, down: rank === 0 ? undefined : { a: BUFFER, rank: paths.length * rank } };
+    const joined = canJoin(products, MOST_BUFFERS) ? { factors: BUFFER, biasFirst: 0 } : undefined;
+    return { products, outSize, down: rank === 0 ? undefined : { a: BUFFER, rank: paths.length * rank }, joined };
   };
   return {
     embedding: matrix(storage, config.vocabSize, config.hiddenSize),
@@ -107,10 +110,10 @@ export function tokenDispatches(storage: WeightStorage, rank: number, rows: numb
   const layer = one.all - none.all;
   const { projections, output, gated, down } = boundModel(storage, rank).blocks[0] as BoundModel["blocks"][number];
   const branches = [projections, output, gated, down];
-  const more = branches.reduce(
-    (sum, { products, down: stacked }) => sum + (stacked === undefined ? 0 : 2 * products.length - 1),
-    0,
-  );
+  const more = branches.reduce((sum, { products, down: stacked, joined }) => {
+    const parted = joined === undefined ? 0 : products.length - 1;
+    return sum + parted + (stacked === undefined ? 0 : 2 * products.length - 1);
+  }, 0);
   return {
     layer,
     head: none.all - none.sampling,
@@ -169,8 +172,10 @@ from \`1b-step.json\`, which \`npm run step-1b -- --write\` writes. Counts only;
 
 ## A decoded token
 
-A layer has two norms, rotation, scores, mixing and the gate besides its products. First factors of layers with the same input
-are one product, and each layer adds its second factor itself. *Apart* has two dispatches for every branch and one that samples.
+A layer has two norms, rotation, scores, mixing and the gate besides its products. Queries, keys and values are one product, gate and
+up another, with ten storage buffers in 8 or 4 bits too. First factors of layers with the same input
+are one product, and each layer adds its second factor itself. *Apart* has a dispatch for every layer, two more for every branch
+and one that samples.
 
 | weights | adapter | rows | a layer | embedding, last norm and head | sampling | all | apart |
 | --- | --- | --- | --- | --- | --- | --- | --- |

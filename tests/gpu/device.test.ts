@@ -2,7 +2,13 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import { KEPT_FREE_BYTES } from "../../src/engine/gpu/memory-sizes.ts";
 import { countsBetween, gpuCounts, passClock } from "../../src/engine/gpu/runtime/counters.ts";
 import { type EngineDevice, OutOfMemory } from "../../src/engine/gpu/runtime/device.ts";
-import { memorySnapshot, SMALL_BUFFER, trimPool, trimPoolToSmall } from "../../src/engine/gpu/runtime/memory.ts";
+import {
+  memorySnapshot,
+  SMALL_BUFFER,
+  setKeptLarge,
+  trimPool,
+  trimPoolToSmall,
+} from "../../src/engine/gpu/runtime/memory.ts";
 import type { PassClock } from "../../src/engine/gpu/runtime/pass-clock.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { openGpuAgain, useGpu } from "../support/gpu.ts";
@@ -59,6 +65,30 @@ describe("the GPU device", () => {
     expect(after.gpuBytesAllocated).toBeLessThan(before.gpuBytesAllocated);
     expect(after.gpuBytesAllocated).toBeGreaterThanOrEqual(after.gpuBytes);
     expect(Array.from(await tf.ones([3]).square().data())).toEqual([1, 1, 1]);
+  });
+
+  it("keeps few large ones in the middle of a phase, those of the sizes freed last", async () => {
+    const sizes = [1, 2, 3, 4, 5].map((at) => at * SMALL_BUFFER);
+    const most = 80 * SMALL_BUFFER;
+    /** Buffers made for a chain of sums of this size, and its end. */
+    const chain = async (size: number): Promise<number> => {
+      const before = gpuCounts().buffers;
+      const sum = tf.tidy(() => tf.ones([size]).add(1).add(1).sum());
+      expect(Array.from(await sum.data())).toEqual([3 * size]);
+      sum.dispose();
+      return gpuCounts().buffers - before;
+    };
+    trimPool();
+    setKeptLarge(most);
+    try {
+      for (const size of sizes) await chain(size);
+      const { gpuBytes, gpuBytesAllocated } = memorySnapshot();
+      expect(gpuBytesAllocated - gpuBytes).toBeLessThanOrEqual(most + SMALL_BUFFER);
+      const again = await chain(sizes.at(-1) as number);
+      expect(await chain(sizes[0] as number)).toBeGreaterThan(again);
+    } finally {
+      setKeptLarge();
+    }
   });
 
   it("keeps small ones between steps, as long as they are few", async () => {

@@ -1,5 +1,5 @@
 /**
- * npm run step-1b -- [--out DIR] [--layers N] [--small] [--keep] [--write]
+ * npm run step-1b -- [--out DIR] [--layers N] [--small] [--phase towers] [--keep] [--write]
  *
  * One step of both loops at the true shapes of Sa2VA-1B with made-up weights: one tile, groups of two, captions of four
  * tokens, activations recomputed, frozen matrices in f16. Prints one JSON object: losses, gradient norm, costs of every
@@ -7,6 +7,7 @@
  * implementation of tests/oracle where PYTHON names an interpreter that has torch. Takes some 12 GB of memory and, on a
  * software adapter, a quarter of an hour or more. --out (out/step-1b) holds checkpoint and run and is deleted at the end
  * without --keep; --layers cuts language model, vision tower and every stage of Hiera to N blocks, which takes minutes;
+ * --phase towers runs the frozen towers alone over the picture and prints what they allocate beside the forecast;
  * --small takes the golden model's shapes; --write writes docs/performance/1b-step.json and its page.
  */
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -24,10 +25,17 @@ import { requireConfig } from "../../src/engine/config/parse.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { encodeRle } from "../../src/engine/data/mask/rle-mask.ts";
+import type { RgbImage } from "../../src/engine/data/sample.ts";
 import { writeRegionShard } from "../../src/engine/data/write-shard.ts";
 import { LabError } from "../../src/engine/errors.ts";
+import { peakBytes } from "../../src/engine/gpu/runtime/counters.ts";
+import { memorySnapshot, trimPool } from "../../src/engine/gpu/runtime/memory.ts";
+import { uploadsDone } from "../../src/engine/gpu/runtime/program.ts";
+import { openModelFolder } from "../../src/engine/loading/open-model.ts";
 import { storageChoice } from "../../src/engine/loading/storage-settings.ts";
 import { forecast } from "../../src/engine/plan/fit.ts";
+import { featureBytes } from "../../src/engine/plan/transient.ts";
+import { disposeFeatures, encodeImage } from "../../src/engine/policy/features.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
 import { python } from "../support/tools.ts";
 import { TOKENIZER_FILES, trueConfig, writeSynthetic } from "./synthetic-checkpoint.ts";
@@ -37,6 +45,7 @@ const OPTIONS = {
   out: { takes: 1 },
   layers: { takes: 1 },
   small: { takes: 0 },
+  phase: { takes: 1 },
   keep: { takes: 0 },
   write: { takes: 0 },
 } as const;
@@ -104,6 +113,12 @@ await runTool(async () => {
     writeTokenizer(model, (config.llm_config as { vocab_size: number }).vocab_size);
     writeFileSync(join(shards, "data.arrow"), madeShard(small ? 96 : 448));
     say(`${parameters} parameters, ${bytes} bytes`);
+    const phase = one(parsed, "phase");
+    if (phase !== undefined) {
+      if (phase !== "towers") throw new LabError("bad-input", `--phase knows towers, not "${phase}"`);
+      process.stdout.write(`${JSON.stringify(await runTowers(model, small ? 96 : 448))}\n`);
+      return 0;
+    }
     const step = await takeStep(model, shards, runs, say);
     const oracle = await askOracle(join(runs, step.run), model, join(shards, "data.arrow"), say);
     const facts = {
@@ -139,6 +154,31 @@ function cut(config: Record<string, unknown>, layers: number): Record<string, un
     llm_config: fewer(config.llm_config),
     sam2_config: { ...HIERA_L, stages, global_att_blocks: whole ? HIERA_L.global_att_blocks : [last] },
   };
+}
+
+/** Both towers over one picture: the most bytes allocated, and what the plan says of weights, features and passes. */
+async function runTowers(folder: string, side: number) {
+  const settings = requireConfig(SETTINGS, presetConfig("both"), "step-1b");
+  const choice = storageChoice(settings);
+  const device = await openNodeDevice();
+  try {
+    const { model } = await openModelFolder(await nodeFolder(folder), "made up", { choice });
+    trimPool();
+    const began = performance.now();
+    const held = memorySnapshot().gpuBytesAllocated;
+    peakBytes();
+    const features = encodeImage(model, madePicture(side), 1);
+    await uploadsDone();
+    await device.checkAll();
+    const allocated = peakBytes() - held;
+    const { transient } = forecast(model.config, settings, choice, null, device.report.software);
+    const said = featureBytes(model.config, 1) + transient.towers + transient.spare;
+    disposeFeatures(features);
+    model.dispose();
+    return { held, allocated, forecast: said, ratio: said / allocated, seconds: (performance.now() - began) / 1000 };
+  } finally {
+    device.close();
+  }
 }
 
 async function takeStep(model: string, shards: string, runs: string, say: (text: string) => void) {
@@ -190,16 +230,18 @@ function writeTokenizer(directory: string, rows: number): void {
   for (const file of TOKENIZER_FILES) copyFileSync(join(GOLDEN, file), join(directory, file));
   const path = join(directory, "tokenizer.json");
   const tokenizer = JSON.parse(readFileSync(path, "utf8")) as {
-    added_tokens: { id: number }[];
+    added_tokens: { id: number; content: string }[];
     model: { vocab: Record<string, number> };
   };
+  // Python's library gives an added token the id of its entry in the vocabulary, and another one where it has none.
+  for (const { id, content } of tokenizer.added_tokens) tokenizer.model.vocab[content] = id;
   const first = 1 + Math.max(...tokenizer.added_tokens.map(({ id }) => id), ...Object.values(tokenizer.model.vocab));
   for (let id = first; id < rows; id++) tokenizer.model.vocab[`Ġw${id.toString(26)}`] = id;
   writeFileSync(path, JSON.stringify(tokenizer));
 }
 
-/** A shard of one row: a disc on a gradient. */
-function madeShard(side: number): Uint8Array {
+/** A disc on a gradient. */
+function madePicture(side: number): RgbImage & { readonly mask: Uint8Array } {
   const data = new Uint8Array(side * side * 3);
   const mask = new Uint8Array(side * side);
   for (let at = 0; at < side * side; at++) {
@@ -208,7 +250,13 @@ function madeShard(side: number): Uint8Array {
     mask[at] = Number(inside);
     data.set(inside ? [220, 60 + (x % 16), 40] : [40, (200 * x) / side, (200 * y) / side], 3 * at);
   }
-  const bytes = encode({ width: side, height: side, data, channels: 3 });
+  return { width: side, height: side, data, mask };
+}
+
+/** A shard of one row. */
+function madeShard(side: number): Uint8Array {
+  const { mask, ...picture } = madePicture(side);
+  const bytes = encode({ ...picture, channels: 3 });
   const conversations = [
     { from: "human", value: "<image>\nDescribe the region." },
     { from: "gpt", value: "a red disc on the left" },

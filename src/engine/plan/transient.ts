@@ -66,6 +66,8 @@ export interface TransientForecast {
   readonly cache: number;
   /** Worst of the backward passes. */
   readonly activations: number;
+  /** Frozen towers over one picture. */
+  readonly towers: number;
   /** Worst of what passes without a gradient hold: towers, prompts, the masks of phrases. */
   readonly answering: number;
   /** Freed tensors whose commands are not handed in yet, and free buffers. */
@@ -124,6 +126,7 @@ export function transientForecast(
     features,
     cache,
     activations,
+    towers,
     answering,
     spare: waiting + KEPT_FREE_BYTES,
     sampling: features + answering + waiting + KEPT_FREE_BYTES,

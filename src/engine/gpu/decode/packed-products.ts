@@ -7,6 +7,14 @@ import { lines } from "../matmul/product-form.ts";
 import { hasScales, type WeightStorage } from "../packed/storage.ts";
 import { blockInputs, readUnit, UNIT, UNITS_PER_SCALE, unpackHeader } from "../packed/unpack.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
+import {
+  JOINED_BIAS,
+  JOINED_PACKED_UNIFORMS,
+  JOINED_UNIFORMS,
+  joinedHeader,
+  joinedInputs,
+  OWN_PART,
+} from "./joined.ts";
 import { type LaneProgram, POINT_LANES } from "./lanes.ts";
 import { ADDEND_INPUTS, ADDEND_UNIFORMS, addend, putAll } from "./products.ts";
 import { type SlotBlock, blockInputs as slotInputs } from "./slot-block.ts";
@@ -18,17 +26,31 @@ export const PACKED_STEP = UNIT;
 /**
  * result[slot, resultFirst + first + j] (+)= factor · x[slot] · w[j] + the low-rank addend (+ bias[first + j]) for the rows j of a block.
  * The grid's y counts blocks of slots.
+ * @param joined whether the columns are those of several layers, each with one block
  */
-export function packedLinearProgram(storage: WeightStorage, block: SlotBlock): LaneProgram {
+export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, joined = false): LaneProgram {
   const { slots, subgroup } = block;
   const x = slotInputs(block, (slot) => `${slot} * 2u * u.units`);
   const four = [0, 1, 2, 3];
   const scaled = hasScales(storage);
-  const scales = four.map((c) => `scale((q${c} + unit) / ${UNITS_PER_SCALE}u)`).join(", ");
+  const part = joined ? "part, " : "";
+  const scales = four.map((c) => `scale(${part}(q${c} + unit) / ${UNITS_PER_SCALE}u)`).join(", ");
+  const matrix = blockInputs(storage);
+  const read = joined ? (at: string): string => `wOf(part, ${at})` : undefined;
+  const row = (c: number): string =>
+    joined ? `(skipOf(part) + own + ${c}u)` : `(u.skip + min(column + ${c}u, u.n - 1u))`;
+  const header = `${joinedHeader(matrix)}
+      fn skipOf(part: u32) -> u32 { return select(select(u.skip, u.skip1, part == 1u), u.skip2, part == 2u); }
+      fn factorOf(part: u32) -> f32 { return select(select(u.factor, u.factor1, part == 1u), u.factor2, part == 2u); }`;
+  const low = joined ? { first: "part * u.rank4", scale: "(u.upScale / factorOf(part))" } : {};
   return {
-    name: `lab-decode-packed-${storage}-${slots}`,
+    name: `lab-decode-packed-${storage}-${slots}${joined ? "-joined" : ""}`,
     ...(subgroup === undefined ? {} : { subgroup }),
-    inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: "f32", ...ADDEND_INPUTS },
+    inputs: {
+      x: "vec4<f32>",
+      ...(joined ? joinedInputs(matrix) : { ...matrix, bias: "f32" as const }),
+      ...ADDEND_INPUTS,
+    },
     outputs: { result: "f32" },
     uniforms: {
       tiles: "u32",
@@ -42,19 +64,20 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock): L
       resultStride: "u32",
       resultFirst: "u32",
       factor: "f32",
-      /** Its upScale is divided by the factor. */
+      /** Its upScale is divided by the factor, but of joined layers. */
       ...ADDEND_UNIFORMS,
       hasBias: "u32",
       accumulate: "u32",
+      ...(joined ? { ...JOINED_UNIFORMS, ...JOINED_PACKED_UNIFORMS } : {}),
     },
     reductions: [],
     sums: slots,
-    header: `${unpackHeader(storage)}
+    header: `${joined ? header : ""} ${unpackHeader(storage, joined)}
       fn put(slot: u32, column: u32, sums: vec4f) {
         for (var i = 0u; i < min(4u, u.n - column); i++) {
           let at = slot * u.resultStride + u.resultFirst + u.first + column + i;
-          var value = u.factor * sums[i];
-          if (u.hasBias != 0u) { value += bias[u.first + column + i]; }
+          var value = ${joined ? "factorOf(partOf(column))" : "u.factor"} * sums[i];
+          if (u.hasBias != 0u) { value += ${joined ? JOINED_BIAS : "bias[u.first + column + i]"}; }
           if (u.accumulate != 0u) { value += result[at]; }
           result[at] = value;
         }
@@ -62,11 +85,12 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock): L
     body: `
       let slot0 = group.y * ${slots}u;
       let column = (tile + u.tile0) * 4u;
-      ${lines(4, (c) => `let q${c} = (u.skip + min(column + ${c}u, u.n - 1u)) * u.rowUnits;`)}
+      ${joined ? OWN_PART : ""}
+      ${lines(4, (c) => `let q${c} = ${row(c)} * u.rowUnits;`)}
       ${x.addresses}
       ${lines(slots, (r) => `var c${r} = vec4f(0);`)}
       for (var unit = first; unit < u.units; unit += step) {
-        ${lines(4, (c) => readUnit(storage, `b${c}`, `q${c} + unit`))}
+        ${lines(4, (c) => readUnit(storage, `b${c}`, `q${c} + unit`, read))}
         ${scaled ? `let s = vec4f(${scales});` : ""}
         ${x.load("low", "2u * unit")}
         ${x.load("high", "2u * unit + 1u")}
@@ -76,7 +100,7 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock): L
           c${r} += ${scaled ? "s * " : ""}vec4f(${four.map((c) => `dot(al, b${c}l) + dot(ah, b${c}h)`).join(", ")}); }`,
         )}
       }
-      ${addend(block, (column) => `u.first + ${column}`)}
+      ${addend(block, (column) => `u.first + ${column}`, low)}
 `,
     end: `
       if (first == 0u && inside) {

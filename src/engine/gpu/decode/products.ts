@@ -7,6 +7,7 @@
  */
 import { lines } from "../matmul/product-form.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
+import { JOINED_BIAS, JOINED_UNIFORMS, joinedHeader, joinedInputs, OWN_PART } from "./joined.ts";
 import { type LaneProgram, POINT_LANES } from "./lanes.ts";
 import { blockInputs, type SlotBlock } from "./slot-block.ts";
 
@@ -15,17 +16,21 @@ export const ADDEND_INPUTS = { branch: "vec4<f32>", up: "vec4<f32>" } as const;
 export const ADDEND_UNIFORMS = { rank4: "u32", branchStride: "u32", branchFirst: "u32", upScale: "f32" } as const;
 
 /**
- * Code that adds upScale · branch[slot, branchFirst …] · up[row] to the four sums of each slot, one row a column.
+ * Code that adds scale · branch[slot, branchFirst …] · up[row] to the four sums of each slot, one row a column.
  * @param row code for the row of `up`, given the code for a column of the tile
  */
-export function addend(block: SlotBlock, row: (column: string) => string): string {
+export function addend(
+  block: SlotBlock,
+  row: (column: string) => string,
+  { first = "u.branchFirst", scale = "u.upScale" } = {},
+): string {
   const { slots } = block;
-  const inner = blockInputs(block, (slot) => `${slot} * u.branchStride + u.branchFirst`, "branch");
+  const inner = blockInputs(block, (slot) => `${slot} * u.branchStride + ${first}`, "branch");
   return `
       ${lines(4, (i) => `let v${i} = (${row(`min(column + ${i}u, u.n - 1u)`)}) * u.rank4;`)}
       ${inner.addresses}
       for (var k = first; k < u.rank4; k += step) {
-        ${lines(4, (i) => `let up${i} = u.upScale * up[v${i} + k];`)}
+        ${lines(4, (i) => `let up${i} = ${scale} * up[v${i} + k];`)}
         ${inner.load("l", "k")}
         ${lines(
           slots,
@@ -38,14 +43,20 @@ export function addend(block: SlotBlock, row: (column: string) => string): strin
 /**
  * result[slot, resultFirst + j] (+)= x[slot] · w[j] + the low-rank addend (+ bias[j]) for the four columns j of a tile,
  * numbered from tile0. The grid's y counts blocks of slots.
+ * @param joined whether the columns are those of several layers
  */
-export function linearProgram(block: SlotBlock): LaneProgram {
+export function linearProgram(block: SlotBlock, joined = false): LaneProgram {
   const { slots, subgroup } = block;
+  const matrix = { w: "vec4<f32>" } as const;
   const inputs = blockInputs(block, (slot) => `${slot} * u.k4`);
   return {
-    name: `lab-decode-linear-${slots}`,
+    name: `lab-decode-linear-${slots}${joined ? "-joined" : ""}`,
     ...(subgroup === undefined ? {} : { subgroup }),
-    inputs: { x: "vec4<f32>", w: "vec4<f32>", bias: "f32", ...ADDEND_INPUTS },
+    inputs: {
+      x: "vec4<f32>",
+      ...(joined ? joinedInputs(matrix) : { ...matrix, bias: "f32" as const }),
+      ...ADDEND_INPUTS,
+    },
     outputs: { result: "f32" },
     uniforms: {
       tiles: "u32",
@@ -57,15 +68,16 @@ export function linearProgram(block: SlotBlock): LaneProgram {
       ...ADDEND_UNIFORMS,
       hasBias: "u32",
       accumulate: "u32",
+      ...(joined ? JOINED_UNIFORMS : {}),
     },
     reductions: [],
     sums: slots,
-    header: `
+    header: `${joined ? joinedHeader(matrix) : ""}
       fn put(slot: u32, column: u32, sums: vec4f) {
         for (var i = 0u; i < min(4u, u.n - column); i++) {
           let at = slot * u.resultStride + u.resultFirst + column + i;
           var value = sums[i];
-          if (u.hasBias != 0u) { value += bias[column + i]; }
+          if (u.hasBias != 0u) { value += ${joined ? JOINED_BIAS : "bias[column + i]"}; }
           if (u.accumulate != 0u) { value += result[at]; }
           result[at] = value;
         }
@@ -73,11 +85,12 @@ export function linearProgram(block: SlotBlock): LaneProgram {
     body: `
       let slot0 = group.y * ${slots}u;
       let column = (tile + u.tile0) * 4u;
-      ${lines(4, (i) => `let q${i} = min(column + ${i}u, u.n - 1u) * u.k4;`)}
+      ${joined ? OWN_PART : ""}
+      ${lines(4, (i) => `let q${i} = ${joined ? `(own + ${i}u)` : `min(column + ${i}u, u.n - 1u)`} * u.k4;`)}
       ${inputs.addresses}
       ${lines(slots, (r) => `var c${r} = vec4f(0);`)}
       for (var k = first; k < u.k4; k += step) {
-        ${lines(4, (i) => `let w${i} = w[q${i} + k];`)}
+        ${lines(4, (i) => `let w${i} = ${joined ? `wOf(part, q${i} + k)` : `w[q${i} + k]`};`)}
         ${inputs.load("a", "k")}
         ${lines(
           slots,
@@ -85,7 +98,7 @@ export function linearProgram(block: SlotBlock): LaneProgram {
           c${r} += vec4f(dot(a, w0), dot(a, w1), dot(a, w2), dot(a, w3)); }`,
         )}
       }
-      ${addend(block, (column) => column)}
+      ${addend(block, (column) => column, joined ? { first: "part * u.rank4" } : {})}
 `,
     end: `
       if (first == 0u && inside) {

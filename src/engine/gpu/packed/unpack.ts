@@ -30,29 +30,40 @@ const HELPERS: Readonly<Record<WeightStorage, string>> = {
     fn nibbles(v: u32) -> vec4f { return vec4f((vec4i(bitcast<i32>(v)) << vec4u(28u, 24u, 20u, 16u)) >> vec4u(28u)); }`,
 };
 
-/** Functions the snippets below call; `scale(i)` is the i-th scale of the block. */
-export function unpackHeader(storage: WeightStorage): string {
+/**
+ * Functions the snippets below call; `scale(i)` is the i-th scale of the block, or `scale(part, i)` of one of several that
+ * `scalesOf` reads.
+ */
+export function unpackHeader(storage: WeightStorage, several = false): string {
   if (!hasScales(storage)) return HELPERS[storage];
   return `${HELPERS[storage]}
-    fn scale(i: u32) -> f32 {
-      let pair = unpack2x16float(scales[i >> 1u]);
+    fn scale(${several ? "part: u32, " : ""}i: u32) -> f32 {
+      let pair = unpack2x16float(${several ? "scalesOf(part, i >> 1u)" : "scales[i >> 1u]"});
       return select(pair.x, pair.y, (i & 1u) == 1u);
     }`;
 }
 
-/** Statements that read unit `index` into \`<name>l\` and \`<name>h\`, the first and last four elements, before any scale. */
-export function readUnit(storage: WeightStorage, name: string, index: string): string {
+/**
+ * Statements that read unit `index` into \`<name>l\` and \`<name>h\`, the first and last four elements, before any scale.
+ * @param read code for an element of the values
+ */
+export function readUnit(
+  storage: WeightStorage,
+  name: string,
+  index: string,
+  read = (at: string): string => `w[${at}]`,
+): string {
   const raw = `${name}r`;
   switch (storage) {
     case "f32":
-      return `let ${name}l = w[2u * (${index})]; let ${name}h = w[2u * (${index}) + 1u];`;
+      return `let ${name}l = ${read(`2u * (${index})`)}; let ${name}h = ${read(`2u * (${index}) + 1u`)};`;
     case "f16":
-      return `let ${raw} = w[${index}];
+      return `let ${raw} = ${read(index)};
         let ${name}l = vec4f(unpack2x16float(${raw}.x), unpack2x16float(${raw}.y));
         let ${name}h = vec4f(unpack2x16float(${raw}.z), unpack2x16float(${raw}.w));`;
     case "q8":
-      return `let ${raw} = w[${index}]; let ${name}l = bytes(${raw}.x); let ${name}h = bytes(${raw}.y);`;
+      return `let ${raw} = ${read(index)}; let ${name}l = bytes(${raw}.x); let ${name}h = bytes(${raw}.y);`;
     case "q4":
-      return `let ${raw} = w[${index}]; let ${name}l = nibbles(${raw}); let ${name}h = nibbles(${raw} >> 16u);`;
+      return `let ${raw} = ${read(index)}; let ${name}l = nibbles(${raw}); let ${name}h = nibbles(${raw} >> 16u);`;
   }
 }

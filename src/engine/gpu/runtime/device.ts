@@ -17,6 +17,7 @@ import { installRearrange } from "../tfjs/rearrange.ts";
 import { installReductions } from "../tfjs/reductions.ts";
 import { watchDevice } from "./counters.ts";
 import { setHalfPrograms, setSubgroupSize } from "./custom-kernels.ts";
+import { installPoolBound } from "./memory.ts";
 import { installSubmits } from "./submits.ts";
 import { installSmallUploads } from "./uploads.ts";
 
@@ -119,6 +120,7 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   replaceKernels();
   installSmallUploads();
   installSubmits();
+  installPoolBound();
   const reported = async (): Promise<void> => {
     device.pushErrorScope("validation");
     // Answered after everything before it; a lost device rejects, which `check` reports.

@@ -3,7 +3,7 @@
  * outlives it belongs to exactly one owner with a `dispose()` (weights, parameter sets, optimiser, feature cache).
  */
 
-import { KEPT_FREE_BYTES } from "../memory-sizes.ts";
+import { KEPT_FREE_BYTES, KEPT_LARGE_BYTES, KEPT_LARGE_SHARE } from "../memory-sizes.ts";
 import { tf } from "../tf.ts";
 import { customBufferBytes } from "./raw-buffers.ts";
 
@@ -28,9 +28,11 @@ export function memorySnapshot(): MemorySnapshot {
 }
 
 interface PooledBuffers {
-  freeBuffers: Map<string, GPUBuffer[]>;
+  readonly freeBuffers: Map<string, GPUBuffer[]>;
   numFreeBuffers: number;
   numBytesAllocated: number;
+  readonly numBytesUsed: number;
+  releaseBuffer(buffer: GPUBuffer, reuse?: boolean): void;
 }
 
 /**
@@ -63,16 +65,53 @@ export function trimPoolToSmall(): number {
 
 /** Destroys free buffers larger than `most` bytes. */
 function destroyFree(most: number): void {
-  const pool = (tf.backend() as unknown as { bufferManager?: PooledBuffers }).bufferManager;
+  const pool = currentPool();
   if (pool === undefined) return;
   for (const buffers of pool.freeBuffers.values()) {
     // Buffers of one list have one size.
-    if (buffers[0] === undefined || buffers[0].size <= most) continue;
-    for (const buffer of buffers) {
-      pool.numBytesAllocated -= buffer.size;
-      pool.numFreeBuffers -= 1;
-      buffer.destroy();
-    }
-    buffers.length = 0;
+    if (buffers[0] !== undefined && buffers[0].size > most) while (buffers.length > 0) destroyOne(pool, buffers);
   }
+}
+
+function currentPool(): PooledBuffers | undefined {
+  return (tf.backend() as unknown as { bufferManager?: PooledBuffers }).bufferManager;
+}
+
+function destroyOne(pool: PooledBuffers, buffers: GPUBuffer[]): void {
+  const buffer = buffers.pop() as GPUBuffer;
+  pool.numBytesAllocated -= buffer.size;
+  pool.numFreeBuffers -= 1;
+  buffer.destroy();
+}
+
+let keptLarge = KEPT_LARGE_BYTES;
+
+/** For tests. */
+export function setKeptLarge(bytes: number = KEPT_LARGE_BYTES): void {
+  keptLarge = bytes;
+}
+
+/**
+ * Bounds the free buffers of the current backend, which must be a new "webgpu" one, also in the middle of a phase: one that
+ * works through stages of different sizes would end with the buffers of all of them. Those whose size was not freed for
+ * longest go first. The pool only has buffers that no recorded command uses.
+ */
+export function installPoolBound(): void {
+  const pool = currentPool() as PooledBuffers;
+  const release = pool.releaseBuffer.bind(pool);
+  pool.releaseBuffer = (buffer, reuse) => {
+    release(buffer, reuse);
+    if (buffer.size <= SMALL_BUFFER) return;
+    const key = `${buffer.size}_${buffer.usage}`;
+    const same = pool.freeBuffers.get(key);
+    if (same === undefined) return;
+    pool.freeBuffers.delete(key);
+    pool.freeBuffers.set(key, same);
+    const most = Math.max(keptLarge, KEPT_LARGE_SHARE * (pool.numBytesUsed + customBufferBytes()));
+    for (const buffers of pool.freeBuffers.values()) {
+      if ((buffers[0]?.size ?? 0) <= SMALL_BUFFER) continue;
+      while (buffers.length > 0 && pool.numBytesAllocated - pool.numBytesUsed > most) destroyOne(pool, buffers);
+      if (pool.numBytesAllocated - pool.numBytesUsed <= most) return;
+    }
+  };
 }

@@ -92,7 +92,7 @@ async function decodeAlone(
   const software = builtInForms().decoding === "thread";
   const sizes = sizesOf(prompts, options.maxNewTokens);
   const encoder = device.createCommandEncoder({ label: "decode weights" });
-  const bound = bindModel(weights, language, device, buffers, encoder, foldBytes);
+  const bound = bindModel(weights, language, device, buffers, encoder, foldBytes, !software);
   const own = rawBuffers(buffers, language, prompts, sizes, address, options, bound, ropeLength);
   placeTails(device, buffers, encoder, language, prompts, sizes, own);
   const step = decodeStep(language, bound, own, sizes, options.sampler, options.greedy, software);

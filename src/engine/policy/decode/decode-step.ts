@@ -15,7 +15,7 @@ import { POINT_LANES, withReduction } from "../../gpu/decode/lanes.ts";
 import { PACKED_STEP, packedEmbedProgram, packedLinearProgram } from "../../gpu/decode/packed-products.ts";
 import { GATE, linearProgram } from "../../gpu/decode/products.ts";
 import { slotBlock } from "../../gpu/decode/slot-block.ts";
-import { PackedMatrix } from "../../gpu/packed/matrix.ts";
+import { type PackedBlock, PackedMatrix } from "../../gpu/packed/matrix.ts";
 import { buffersOf } from "../../gpu/packed/product.ts";
 import { paddedWidth } from "../../gpu/packed/storage.ts";
 import { broadcastLanes } from "../../gpu/runtime/custom-kernels.ts";
@@ -156,6 +156,42 @@ export function decodeStep(
   /** @param factor that the sums are multiplied by */
   const addendUniforms = (lora: BoundProduct["lora"], factor: number): number[] =>
     lora === undefined ? [0, 0, 0, 0] : [lora.rank / 4, lora.stride / 4, lora.first / 4, lora.scale / factor];
+  /** Linear layers with the same input in one dispatch, or as many as their size requires. */
+  const joinedProduct = (x: GPUBuffer, result: GPUBuffer, { products, outSize, joined }: BoundLayers): void => {
+    const [one, two, three = two] = products as [BoundProduct, BoundProduct, BoundProduct?];
+    const parts = [one, two, three as BoundProduct];
+    const { inSize, lora, bias } = one;
+    const ends = [one.outSize, parts.length === products.length ? one.outSize + two.outSize : outSize];
+    const packed = parts.flatMap(({ weight }) => (weight instanceof PackedMatrix ? [weight] : []));
+    const blocksOf = packed.map((matrix) => matrix.blocks[0] as PackedBlock);
+    const [matrix] = packed;
+    const { program, groups } = withReduction(
+      matrix === undefined ? linearProgram(block, true) : packedLinearProgram(matrix.storage, block, true),
+      software,
+    );
+    const weights = matrix === undefined ? parts.map(({ weight }) => weight as GPUBuffer) : blocksOf.flatMap(buffersOf);
+    const factors = joined?.factors ?? buffers.empty;
+    const tiles = outSize / 4;
+    const most = Math.max(1, Math.floor(DISPATCH_WORK / (4 * inSize * sizes.slots)));
+    for (let tile0 = 0; tile0 < tiles; tile0 += most) {
+      const count = Math.min(most, tiles - tile0);
+      const last = [...addendUniforms(lora, 1), Number(bias !== undefined), 0, ...ends, joined?.biasFirst ?? 0];
+      list.push({
+        program,
+        buffers: [x, ...weights, lora === undefined ? buffers.empty : buffers.branch, factors, result],
+        uniforms:
+          matrix === undefined
+            ? [count, tile0, inSize / 4, outSize, outSize, 0, ...last]
+            : [
+                ...[count, tile0, inSize / PACKED_STEP, paddedWidth(matrix.storage, inSize) / PACKED_STEP],
+                ...[blocksOf[0]?.skip ?? 0, 0, outSize, outSize, 0, blocksOf[0]?.unit ?? 1, ...last],
+                ...blocksOf.slice(1).map(({ skip }) => skip),
+                ...blocksOf.slice(1).map(({ unit }) => unit),
+              ],
+        grid: ({ slots }) => [groups(count), Math.ceil(slots / block.slots)],
+      });
+    }
+  };
   /** Linear layers with the same input; the first factors of their branches are one product. `add` adds to the result. */
   const layers = (x: GPUBuffer, given: BoundLayers, result: GPUBuffer, add: boolean): void => {
     const { down, products, outSize } = given;
@@ -164,7 +200,8 @@ export function decodeStep(
       const inner = { weight: down.a, bias: undefined, inSize, outSize: down.rank, first: 0, lora: undefined };
       product(x, buffers.branch, down.rank, false, inner);
     }
-    for (const own of products) product(x, result, outSize, add, own);
+    if (given.joined !== undefined) joinedProduct(x, result, given);
+    else for (const own of products) product(x, result, outSize, add, own);
   };
 
   const table = model.embedding;

@@ -5,9 +5,11 @@
  and each layer adds its second factor itself; no matrix is copied.
  */
 import { LabError } from "../../errors.ts";
+import { joinedBuffers, MOST_JOINED } from "../../gpu/decode/joined.ts";
 import { PACKED_STEP } from "../../gpu/decode/packed-products.ts";
 import { FOLD } from "../../gpu/decode/products.ts";
 import { PackedMatrix } from "../../gpu/packed/matrix.ts";
+import { hasScales } from "../../gpu/packed/storage.ts";
 import { bufferOf } from "../../gpu/runtime/program.ts";
 import type { RawBuffers } from "../../gpu/runtime/raw-buffers.ts";
 import { Recording } from "../../gpu/runtime/recording.ts";
@@ -49,6 +51,34 @@ export interface BoundLayers {
   readonly outSize: number;
   /** First factors of all branches, stacked; undefined without branches. */
   readonly down: { readonly a: GPUBuffer; readonly rank: number } | undefined;
+  /**
+   * Set where the products are one dispatch: the second factors one behind the other, and from the group of four \`biasFirst\`
+   * on the biases; the buffer is undefined without either.
+   */
+  readonly joined: { readonly factors: GPUBuffer | undefined; readonly biasFirst: number } | undefined;
+}
+
+/**
+ * Whether layers with the same input run in one dispatch: alike in storage, rank and bias, each in one block.
+ * @param most storage buffers of a program on this device
+ */
+export function canJoin(products: readonly BoundProduct[], most: number): boolean {
+  const [one] = products;
+  if (one === undefined || products.length < 2 || products.length > MOST_JOINED) return false;
+  const kind = ({ weight }: BoundProduct): string => (weight instanceof PackedMatrix ? weight.storage : "tensor");
+  const scaled = one.weight instanceof PackedMatrix && hasScales(one.weight.storage);
+  return (
+    joinedBuffers(scaled ? 2 : 1) <= most &&
+    products.every(
+      (product) =>
+        kind(product) === kind(one) &&
+        (!(product.weight instanceof PackedMatrix) || product.weight.blocks.length === 1) &&
+        product.outSize % 4 === 0 &&
+        product.lora?.rank === one.lora?.rank &&
+        product.lora?.scale === one.lora?.scale &&
+        (product.bias === undefined) === (one.bias === undefined),
+    )
+  );
 }
 
 export interface BoundBlock {
@@ -114,6 +144,7 @@ export function decodeBlocker(
 /**
  * Collects all buffers; merges branches with work recorded into `encoder`.
  * @param foldBytes maximum bytes of matrix copies
+ * @param joins whether layers with the same input run in one dispatch where they are not folded
  */
 export function bindModel(
   weights: Weights,
@@ -122,6 +153,7 @@ export function bindModel(
   buffers: RawBuffers,
   encoder: GPUCommandEncoder,
   foldBytes: number,
+  joins: boolean,
 ): BoundModel {
   const bytes = languageLinears(config).reduce((sum, { inSize, outSize }) => sum + 4 * inSize * outSize, 0);
   // A copy of a packed matrix would undo the packing.
@@ -129,7 +161,10 @@ export function bindModel(
   const layers =
     bytes <= foldBytes && !packed
       ? folding(weights, config, device, buffers, encoder)
-      : { of: referring(weights, config, buffers, encoder), end() {} };
+      : {
+          of: referring(weights, config, buffers, encoder, joins ? device.limits.maxStorageBuffersPerShaderStage : 0),
+          end() {},
+        };
   const blocks = Array.from({ length: config.layers }, (_, layer): BoundBlock => {
     const layout = decodeBlock(config, layer);
     return {
@@ -174,8 +209,17 @@ function sizesByPath(config: LanguageConfig): (path: string) => { readonly inSiz
   return (path) => known.get(path) ?? { inSize: 0, outSize: 0 };
 }
 
-/** Uses the stored matrices themselves; only first factors of branches are copied, where several have the same input. */
-function referring(weights: Weights, config: LanguageConfig, buffers: RawBuffers, encoder: GPUCommandEncoder): Layers {
+/**
+ * Uses the stored matrices themselves; only factors and biases are copied, where several layers have the same input.
+ * @param most storage buffers of a program that joins layers
+ */
+function referring(
+  weights: Weights,
+  config: LanguageConfig,
+  buffers: RawBuffers,
+  encoder: GPUCommandEncoder,
+  most: number,
+): Layers {
   const sizeOf = sizesByPath(config);
   return (name, paths) => {
     const factors = paths.flatMap((path) => weights.lora(path)?.a ?? []);
@@ -200,8 +244,19 @@ function referring(weights: Weights, config: LanguageConfig, buffers: RawBuffers
       rankFirst += product.lora?.rank ?? 0;
       return product;
     });
-    const down = factors.length === 0 ? undefined : { a: stacked(name, factors), rank: stride };
-    return { products, outSize: first, down };
+    const down = factors.length === 0 ? undefined : { a: stacked(`${name} first factors`, factors), rank: stride };
+    if (!canJoin(products, most)) return { products, outSize: first, down, joined: undefined };
+    const second = paths.flatMap((path) => weights.lora(path)?.b ?? []);
+    const behind = [...second, ...paths.flatMap((path) => weights.find(`${path}.bias`) ?? [])];
+    return {
+      products,
+      outSize: first,
+      down,
+      joined: {
+        factors: behind.length === 0 ? undefined : stacked(`${name} second factors`, behind),
+        biasFirst: second.reduce((sum, { size }) => sum + size / 4, 0),
+      },
+    };
   };
 
   function stacked(name: string, factors: readonly Tensor[]): GPUBuffer {
@@ -210,7 +265,7 @@ function referring(weights: Weights, config: LanguageConfig, buffers: RawBuffers
     const bytes = factors.map(({ size }) => 4 * size);
     const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST;
     const whole = buffers.get(
-      `decode ${name} factors`,
+      `decode ${name}`,
       bytes.reduce((sum, own) => sum + own),
       usage,
     );
@@ -258,7 +313,8 @@ function folding(
         }
         row0 += rows;
       }
-      return { products: [{ weight, bias, inSize, outSize, first: 0, lora: undefined }], outSize, down: undefined };
+      const products = [{ weight, bias, inSize, outSize, first: 0, lora: undefined }];
+      return { products, outSize, down: undefined, joined: undefined };
     },
     end() {
       const recording = new Recording<null>(device, buffers, "decode fold uniforms", folds);
