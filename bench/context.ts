@@ -1,6 +1,6 @@
 /** What every suite is given, in Node and in a page alike. */
 import type { EngineDevice } from "../src/engine/gpu/runtime/device.ts";
-import type { Rates } from "../src/engine/self-test/card/peak.ts";
+import type { Rates } from "../src/engine/gpu/runtime/peak.ts";
 import type { JaxLibrary } from "./baselines/jax.ts";
 import type { OrtLibrary } from "./baselines/ort.ts";
 import type { Pocket } from "./pocket.ts";

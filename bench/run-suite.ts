@@ -1,6 +1,6 @@
 /** One suite's rows on an opened device, the same way under Node and in a page. */
 import { setAdapterKind } from "../src/engine/gpu/runtime/custom-kernels.ts";
-import { peakRates, type Rates } from "../src/engine/self-test/card/peak.ts";
+import { peakRates, type Rates } from "../src/engine/gpu/runtime/peak.ts";
 import type { BenchContext, BenchOptions } from "./context.ts";
 import type { BenchRow } from "./row.ts";
 import { decodeRows } from "./suites/decode.ts";

@@ -1,5 +1,5 @@
 /** Timing of several baselines in turn, so that all meet the same load of a shared machine. */
-import type { Clock } from "../src/engine/self-test/card/peak.ts";
+import type { Clock } from "../src/engine/gpu/runtime/peak.ts";
 import type { Baseline, Times } from "./row.ts";
 
 /** Records that many calls and resolves when the last one's result is there. */

@@ -6,7 +6,7 @@
  * phase, the peak of allocated bytes beside the plan's forecast, and loss and gradients beside those of the PyTorch
  * implementation of tests/oracle where PYTHON names an interpreter that has torch. Takes some 12 GB of memory and, on a
  * software adapter, a quarter of an hour or more. --out (out/step-1b) holds checkpoint and run and is deleted at the end
- * without --keep; --layers cuts language model, vision tower and every stage of Hiera to N blocks, which takes minutes;
+ * without --keep; a finished step that lies there is not taken again; --layers cuts language model, vision tower and every stage of Hiera to N blocks, which takes minutes;
  * --phase towers runs the frozen towers alone over the picture and prints what they allocate beside the forecast;
  * --small takes the golden model's shapes; --write writes docs/performance/1b-step.json and its page.
  */
@@ -33,10 +33,13 @@ import { memorySnapshot, trimPool } from "../../src/engine/gpu/runtime/memory.ts
 import { uploadsDone } from "../../src/engine/gpu/runtime/program.ts";
 import { openModelFolder } from "../../src/engine/loading/open-model.ts";
 import { storageChoice } from "../../src/engine/loading/storage-settings.ts";
+import { parseSa2vaConfig, type Sa2vaConfig } from "../../src/engine/model/config.ts";
 import { forecast } from "../../src/engine/plan/fit.ts";
 import { featureBytes } from "../../src/engine/plan/transient.ts";
 import { disposeFeatures, encodeImage } from "../../src/engine/policy/features.ts";
-import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
+import { readPhases } from "../../src/engine/runs/phase-lines.ts";
+import { listRuns, openRun } from "../../src/engine/runs/run-folder.ts";
+import type { RunStore } from "../../src/engine/storage/store.ts";
 import { python } from "../support/tools.ts";
 import { TOKENIZER_FILES, trueConfig, writeSynthetic } from "./synthetic-checkpoint.ts";
 
@@ -93,8 +96,6 @@ const HIERA_L = {
   mask_in_chans: 16,
 };
 
-type StepEvent = Extract<TrainerEvent, { type: "step" }>;
-
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const small = parsed.has("small");
@@ -109,20 +110,23 @@ await runTool(async () => {
     for (const path of [model, shards, runs]) mkdirSync(path, { recursive: true });
     const layers = whole(parsed, "layers", 1, 36, 36);
     const config = small ? trueConfig(true) : cut(trueConfig(false), layers);
-    const { bytes, parameters } = writeSynthetic(model, config, small ? 200_000 : 500_000_000, "BF16");
-    writeTokenizer(model, (config.llm_config as { vocab_size: number }).vocab_size);
-    writeFileSync(join(shards, "data.arrow"), madeShard(small ? 96 : 448));
-    say(`${parameters} parameters, ${bytes} bytes`);
+    const store = nodeStore(runs);
+    const taken = (await listRuns(store)).runs.find(({ state }) => state === "finished")?.id;
+    if (taken === undefined) {
+      const { bytes, parameters } = writeSynthetic(model, config, small ? 200_000 : 500_000_000, "BF16");
+      writeTokenizer(model, (config.llm_config as { vocab_size: number }).vocab_size);
+      writeFileSync(join(shards, "data.arrow"), madeShard(small ? 96 : 448));
+      say(`${parameters} parameters, ${bytes} bytes`);
+    }
     const phase = one(parsed, "phase");
     if (phase !== undefined) {
       if (phase !== "towers") throw new LabError("bad-input", `--phase knows towers, not "${phase}"`);
       process.stdout.write(`${JSON.stringify(await runTowers(model, small ? 96 : 448))}\n`);
       return 0;
     }
-    const step = await takeStep(model, shards, runs, say);
+    const step = await readStep(store, taken ?? (await takeStep(model, shards, store, say)), parseSa2vaConfig(config));
     const oracle = await askOracle(join(runs, step.run), model, join(shards, "data.arrow"), say);
     const facts = {
-      parameters,
       layers: small ? "small" : layers,
       settings: SETTINGS,
       ...step,
@@ -181,17 +185,16 @@ async function runTowers(folder: string, side: number) {
   }
 }
 
-async function takeStep(model: string, shards: string, runs: string, say: (text: string) => void) {
+/** @returns the run's id */
+async function takeStep(model: string, shards: string, store: RunStore, say: (text: string) => void): Promise<string> {
   const settings = requireConfig(SETTINGS, presetConfig("both"), "step-1b");
   const { rows, list } = await openNodeRows([shards]);
   const device = await openNodeDevice();
-  const steps: StepEvent[] = [];
   const began = performance.now();
   const session = await nodeSession(device, {
-    store: nodeStore(runs),
+    store,
     rows,
     emit(event) {
-      if (event.type === "step") steps.push(event);
       const seconds = ((performance.now() - began) / 1000).toFixed(0);
       if (event.type === "phase") say(`${seconds} s: loop ${event.loop ?? "–"}, ${event.phase}`);
       if (event.type === "held" || event.type === "alarm") say(JSON.stringify(event));
@@ -199,30 +202,38 @@ async function takeStep(model: string, shards: string, runs: string, say: (text:
     },
   });
   try {
-    const opened = await session.openModel(await nodeFolder(model), "made up", { choice: storageChoice(settings) });
+    await session.openModel(await nodeFolder(model), "made up", { choice: storageChoice(settings) });
     say(`loaded after ${((performance.now() - began) / 1000).toFixed(0)} s`);
     const run = await session.start(settings, list, "both", new Date().toISOString());
     await run.done;
-    const [step] = steps;
-    if (step === undefined) throw new LabError("held", "The step was not taken");
-    const { metrics, costs } = step;
-    const peaks = Object.values(costs).map(({ peakBytes }) => peakBytes ?? 0);
-    const peak = Math.max(...peaks);
-    const said = forecast(opened.model.config, settings, storageChoice(settings), null, device.report.software);
-    return {
-      adapter: device.report.description || device.report.vendor,
-      run: run.manifest.id,
-      loss: { loop1: metrics["loop1/loss"], loop2: metrics["loop2/loss"] },
-      gradNorm: metrics.grad_norm ?? Number.NaN,
-      seconds: metrics.step_time,
-      peak: { allocated: peak, forecast: said.peak, ratio: said.peak / peak },
-      parts: said.parts,
-      costs,
-    };
+    return run.manifest.id;
   } finally {
     session.dispose();
     device.close();
   }
+}
+
+/** What a run's folder says of its step, beside the plan's forecast. */
+async function readStep(store: RunStore, id: string, model: Sa2vaConfig) {
+  const run = await openRun(store, id);
+  const { adapter, config } = run.manifest();
+  const [metrics] = await run.readMetrics();
+  const [step] = await readPhases(store, id);
+  if (metrics === undefined || step === undefined) throw new LabError("held", "The step was not taken");
+  const costs = step.phases;
+  const peak = Math.max(...Object.values(costs).map(({ peakBytes }) => peakBytes ?? 0));
+  const said = forecast(model, config, storageChoice(config), null, adapter.software);
+  return {
+    parameters: Object.values(said.weights.parameters).reduce((sum, count) => sum + count, 0),
+    adapter: adapter.description || adapter.vendor,
+    run: id,
+    loss: { loop1: metrics["loop1/loss"], loop2: metrics["loop2/loss"] },
+    gradNorm: metrics.grad_norm ?? Number.NaN,
+    seconds: metrics.step_time,
+    peak: { allocated: peak, forecast: said.peak, ratio: said.peak / peak },
+    parts: said.parts,
+    costs,
+  };
 }
 
 /** The golden tokenizer with a made-up word for every further row of the embedding, so that any drawn token has a text. */

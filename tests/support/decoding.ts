@@ -72,12 +72,13 @@ export async function decode(
   }
 }
 
-/** A tiny model whose matrices are packed, in blocks of a dozen rows. */
+/** A tiny model whose matrices are packed, in blocks of so many elements: by default of a dozen rows or a few more. */
 export async function packedLanguage(
   storage: WeightStorage,
   config: LanguageConfig,
   rank: number,
   seed = 1,
+  blockElements = 12 * 64,
 ): Promise<TinyLanguage> {
   const model = tinyLanguage(config, rank, seed);
   const { embedding, head } = languageFamily(config);
@@ -88,7 +89,7 @@ export async function packedLanguage(
   for (const name of names) {
     const tensor = model.weights.get(name);
     const values = new Float32Array((await tensor.data()) as Float32Array);
-    packed.set(name, packMatrix(values, tensor.shape as [number, number], storage, 12 * 64));
+    packed.set(name, packMatrix(values, tensor.shape as [number, number], storage, blockElements));
   }
   return {
     config,

@@ -1,33 +1,66 @@
 /**
  * Memory a step takes on top of what is always held: features of the picture, keys and values, activations. The language
  * model's share follows from its sizes; how often each array exists at the worst moment was measured on small models
- * (tests/gpu/forecast.test.ts compares), so on large ones it is an estimate.
+ * (tests/gpu/forecast.test.ts compares) and at the widths of Sa2VA-1B (\`npm run step-1b\`).
  */
-import { HELD_BYTES, KEPT_FREE_BYTES, KEPT_SCORE_BYTES, SUBMIT_DISPATCHES } from "../gpu/memory-sizes.ts";
+import {
+  HELD_BYTES,
+  KEPT_FREE_BYTES,
+  KEPT_LARGE_BYTES,
+  KEPT_LARGE_SHARE,
+  KEPT_SCORE_BYTES,
+  SUBMIT_DISPATCHES,
+} from "../gpu/memory-sizes.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
 
 const F32 = 4;
 
-/** Copies of a block's per-token arrays and of its score arrays while it is differentiated, and of keys and values per row. */
-const TOKEN_COPIES = 7.25;
-const SCORE_COPIES = 3.1;
-const CACHE_COPIES = 11.4;
-/** The same where attention works in blocks without a score array: on software adapters, and of long sequences everywhere. */
-const BLOCK_SCORE_COPIES = 0.3;
-const BLOCK_CACHE_COPIES = 5.3;
-/** A recomputed block against one that is kept: the weighted sums that carry its outputs' gradients. */
-const RECOMPUTE_COPIES = 1.45;
-const LOGIT_COPIES = 4;
-/** Arrays of the mask decoder at its finest grid, in channels of that grid times the decoder's width. */
-const DECODER_COPIES = 16;
-/** The same of a phrase's mask without a gradient. */
-const FOUND_COPIES = 4.8;
-/** Copies of one block's per-token arrays in a pass without a gradient. */
-const PREFILL_COPIES = 1.5;
-/** Size of the average tensor that waits for a submit, in the same units as the towers'. */
+/** How often arrays exist at the worst moment. */
+interface Copies {
+  /** A block's per-token arrays and its score arrays while it is differentiated, and keys and values per row. */
+  readonly token: number;
+  readonly score: number;
+  readonly cache: number;
+  /** The same where attention works in blocks without a score array: on software adapters, and of long sequences everywhere. */
+  readonly blockScore: number;
+  readonly blockCache: number;
+  /** A recomputed block against one that is kept: the weighted sums that carry its outputs' gradients. */
+  readonly recompute: number;
+  readonly logit: number;
+  /** Arrays of the mask decoder at its finest grid, in channels of that grid times the decoder's width; without a gradient. */
+  readonly decoder: number;
+  readonly found: number;
+  /** One block's per-token arrays in a pass without a gradient. */
+  readonly prefill: number;
+  /** Arrays of SAM2's image encoder in units of its first stage. */
+  readonly tower: number;
+}
+
+/** With all free buffers that a phase leaves behind: measured on small models, whose buffers all stay until it ends. */
+const POOLED: Copies = {
+  token: 7.25,
+  score: 3.1,
+  cache: 11.4,
+  blockScore: 0.3,
+  blockCache: 5.3,
+  recompute: 1.45,
+  logit: 4,
+  decoder: 16,
+  found: 4.8,
+  prefill: 1.5,
+  tower: 40,
+};
+
+/** In use, without free buffers: measured at the widths of Sa2VA-1B. */
+const USED: Copies = { ...POOLED, token: 1.8, recompute: 1.7, decoder: 5.6, found: 1.6, tower: 19.1 };
+
+/** Size of the average tensor that waits for a submit, in units of the encoder's first stage. */
 const SUBMIT_COPIES = 1.5;
-/** Arrays of SAM2's image encoder in units of its first stage. */
-const TOWER_COPIES = 40;
+
+/** Bytes of a pass: what it uses, and the free buffers that it leaves, of which the pool keeps so much at most. */
+function withFree(bytes: (copies: Copies) => number, kept: number): number {
+  return Math.min(bytes(POOLED), bytes(USED) + kept);
+}
 
 /** What the groups of a loop look like. */
 export interface GroupShape {
@@ -96,10 +129,12 @@ export function cacheBytes(
   return language.layers * 2 * language.kvHeads * language.headSize * F32 * groups * (shared + rows * each);
 }
 
+/** @param held bytes that stay on the device: the more, the more free buffers are kept */
 export function transientForecast(
   config: Sa2vaConfig,
   shape: GroupShape,
   options: TransientOptions,
+  held: number,
 ): TransientForecast {
   const picture = featureBytes(config, shape.tiles, shape.frames);
   // A loop's pictures are all there while its groups are sampled.
@@ -109,18 +144,23 @@ export function transientForecast(
   const answers = tailTokens + shape.answerTokens;
   const told = options.masks ? cacheBytes(config, groups, promptTokens - tailTokens, described, answers) : 0;
   const cache = Math.max(sampled, told);
-  const towers = F32 * TOWER_COPIES * (config.sam2.imageSize / 4) ** 2 * config.sam2.embedDim;
+  const kept = Math.max(KEPT_LARGE_BYTES, KEPT_LARGE_SHARE * held);
+  const stage = F32 * (config.sam2.imageSize / 4) ** 2 * config.sam2.embedDim;
+  const towers = withFree(({ tower }) => tower * stage, kept);
   const rows = options.microRollouts > 0 ? Math.min(options.microRollouts, shape.rollouts) : shape.rollouts;
   const atOnce = options.microRollouts > 0 ? 1 : Math.min(options.groupsAtOnce || shape.groups, shape.groups);
-  const captions = options.captions ? atOnce * captionBytes(config, shape, rows, options) : 0;
-  const masks = options.masks ? atOnce * maskBytes(config, shape, options) : 0;
+  const captions = options.captions
+    ? withFree((copies) => atOnce * captionBytes(config, shape, rows, options, copies), kept)
+    : 0;
+  const masks = options.masks ? withFree((copies) => atOnce * maskBytes(config, shape, options, copies), kept) : 0;
   const activations = Math.max(captions, masks);
   const together = Math.min(options.groupsAtOnce || groups, groups);
   const tokens = together * Math.max(promptTokens, options.masks ? described * tailTokens : 0);
-  const prompts = F32 * PREFILL_COPIES * tokens * tokenFloats(config, options.rank);
+  const prompts = F32 * POOLED.prefill * tokens * tokenFloats(config, options.rank);
   const found = options.captions ? together * shape.rollouts : options.masks ? together : 0;
-  const decoded = F32 * FOUND_COPIES * found * shape.frames * (config.sam2.imageSize / 4) ** 2 * config.sam2.hiddenDim;
-  const waiting = Math.min(HELD_BYTES, (SUBMIT_DISPATCHES * SUBMIT_COPIES * towers) / TOWER_COPIES);
+  const grids = found * shape.frames * (config.sam2.imageSize / 4) ** 2 * config.sam2.hiddenDim;
+  const decoded = withFree((copies) => F32 * copies.found * grids, kept);
+  const waiting = Math.min(HELD_BYTES, SUBMIT_DISPATCHES * SUBMIT_COPIES * stage);
   const answering = Math.max(towers, cache + prompts, decoded);
   return {
     features,
@@ -141,18 +181,19 @@ export function captionBytes(
   shape: Pick<GroupShape, "promptTokens" | "newTokens">,
   rows: number,
   options: Pick<TransientOptions, "rank" | "recompute" | "blocks">,
+  copies: Copies = POOLED,
 ): number {
   const { language } = config;
-  const prompt = blockFloats(config, shape.promptTokens, shape.promptTokens, 1, options);
+  const prompt = blockFloats(config, shape.promptTokens, shape.promptTokens, 1, options, copies);
   const reach = shape.promptTokens + shape.newTokens;
-  const tails = blockFloats(config, rows * shape.newTokens, reach, rows, options);
-  const logits = LOGIT_COPIES * rows * shape.newTokens * language.vocabSize;
+  const tails = blockFloats(config, rows * shape.newTokens, reach, rows, options, copies);
+  const logits = copies.logit * rows * shape.newTokens * language.vocabSize;
   if (!options.recompute) return F32 * (language.layers * (prompt + tails) + logits);
   const tokens = shape.promptTokens + rows * shape.newTokens;
   const width = language.hiddenSize + 2 * language.kvHeads * language.headSize;
   const kept = language.layers * (tokens * width + rows * reach * 2 * language.kvHeads * language.headSize);
   // What the loss and the head made stays until the backward pass has ended.
-  return F32 * (RECOMPUTE_COPIES * Math.max(prompt, tails) + logits + kept);
+  return F32 * (copies.recompute * Math.max(prompt, tails) + logits + kept);
 }
 
 /** Backward pass of one phrase: the language model over its prompt, then the mask decoder. */
@@ -160,13 +201,14 @@ export function maskBytes(
   config: Sa2vaConfig,
   shape: Pick<GroupShape, "promptTokens" | "frames">,
   options: Pick<TransientOptions, "rank" | "recompute" | "blocks">,
+  copies: Copies = POOLED,
 ): number {
   const { language, sam2 } = config;
-  const prompt = blockFloats(config, shape.promptTokens, shape.promptTokens, 1, options);
-  const decoder = DECODER_COPIES * shape.frames * (sam2.imageSize / 4) ** 2 * sam2.hiddenDim;
+  const prompt = blockFloats(config, shape.promptTokens, shape.promptTokens, 1, options, copies);
+  const decoder = copies.decoder * shape.frames * (sam2.imageSize / 4) ** 2 * sam2.hiddenDim;
   if (!options.recompute) return F32 * (language.layers * prompt + decoder);
   const width = language.hiddenSize + 2 * language.kvHeads * language.headSize;
-  return F32 * (RECOMPUTE_COPIES * prompt + decoder + language.layers * shape.promptTokens * width);
+  return F32 * (copies.recompute * prompt + decoder + language.layers * shape.promptTokens * width);
 }
 
 /** Elements that a token has in a decoder block, each array once. */
@@ -182,12 +224,12 @@ function blockFloats(
   reach: number,
   rows: number,
   { rank, blocks }: Pick<TransientOptions, "rank" | "blocks">,
+  copies: Copies,
 ): number {
   const { heads, kvHeads, headSize } = config.language;
   const perToken = tokenFloats(config, rank);
   const scores = heads * tokens * reach;
   const inBlocks = blocks || F32 * scores > KEPT_SCORE_BYTES;
-  const repeated =
-    rows > 1 ? (inBlocks ? BLOCK_CACHE_COPIES : CACHE_COPIES) * rows * reach * 2 * kvHeads * headSize : 0;
-  return TOKEN_COPIES * tokens * perToken + (inBlocks ? BLOCK_SCORE_COPIES : SCORE_COPIES) * scores + repeated;
+  const repeated = rows > 1 ? (inBlocks ? copies.blockCache : copies.cache) * rows * reach * 2 * kvHeads * headSize : 0;
+  return copies.token * tokens * perToken + (inBlocks ? copies.blockScore : copies.score) * scores + repeated;
 }

@@ -1,6 +1,7 @@
 /** The tuning table of a session: loaded once, measured, imported, and put aside while a run computes with its own. */
 import { type FormTable, holdShapes, seenShapes, setFormTable } from "../gpu/forms/active.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
+import { peakRate } from "../gpu/runtime/peak.ts";
 import type { SessionDeps } from "../rl/run/session-types.ts";
 import { tableIdentity } from "../tuning/identity.ts";
 import {
@@ -16,9 +17,12 @@ import {
 import { byWork, type TunerOptions, tuneShapes } from "../tuning/tuner.ts";
 import type { DeviceRate } from "./device-rate.ts";
 
+/** Runs of the multiply-adds, the first of which compiles. */
+const PEAK_RUNS = 6;
+
 /** How kernels are tuned; everything may be left out. */
 export interface TuneOptions extends Omit<Partial<TunerOptions>, "check"> {
-  /** Measures the adapter's multiply-adds, floating-point operations a second. */
+  /** Measures the adapter's multiply-adds, floating-point operations a second; by default some runs by the session's clock. */
   readonly peak?: () => Promise<number>;
   /** Buckets at most, those with the most arithmetic. */
   readonly most?: number;
@@ -105,7 +109,8 @@ export class KernelForms {
     const given = { now: this.#deps.now, ...options, check };
     let { peak } = before;
     try {
-      if (again || peak === null) peak = (await options.peak?.()) ?? null;
+      const clock = (): number => 1000 * this.#deps.now();
+      if (again || peak === null) peak = await (options.peak ?? (() => peakRate("f32", clock, PEAK_RUNS)))();
       for await (const entry of tuneShapes(missing.slice(0, options.most), given)) entries.push(entry);
     } finally {
       forget();

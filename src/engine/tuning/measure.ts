@@ -9,6 +9,7 @@ import {
   PRODUCT_FORMS,
   type ProductName,
   productFits,
+  productWorth,
 } from "../gpu/forms/records.ts";
 import { attention } from "../gpu/kernels/attention/attention.ts";
 import { linear } from "../gpu/kernels/linear.ts";
@@ -70,7 +71,7 @@ function productWork(bucket: string, sizes: ProductSizes): Work {
   };
   const names = Object.keys(PRODUCT_FORMS) as ProductName[];
   return {
-    forms: names.filter((name) => productFits(name, epilogue, formLimits())),
+    forms: names.filter((name) => productFits(name, epilogue, formLimits()) && productWorth(name, sizes)),
     stock: epilogue === "part" ? null : "stock",
     flops: 2 * batch * m * n * k,
     run: (form) => withForm(form, bucket, () => [tf.tidy(product)]),

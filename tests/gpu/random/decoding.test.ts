@@ -26,6 +26,8 @@ const MODEL = fc.record({
   // Undefined for tensors of the backend; those may have their branches folded in.
   storage: fc.option(fc.constantFrom(...WEIGHT_STORAGES), { nil: undefined }),
   folded: fc.boolean(),
+  // Blocks of packed matrices: several, or one.
+  block: fc.constantFrom(768, 2 ** 20),
 });
 
 const SAMPLER = fc.record({
@@ -56,10 +58,12 @@ const CASE = fc.record({
 
 it("rows of any model are those of the host", async () => {
   await forAny(4, CASE, async ({ model, groups, sampler, greedy, maxNewTokens, ends, seed }) => {
-    const { group, rank, storage, folded, ...sizes } = model;
+    const { group, rank, storage, folded, block, ...sizes } = model;
     const config = tinyConfig(model.family, { ...sizes, heads: sizes.kvHeads * group });
     const tiny =
-      storage === undefined ? tinyLanguage(config, rank, seed) : await packedLanguage(storage, config, rank, seed);
+      storage === undefined
+        ? tinyLanguage(config, rank, seed)
+        : await packedLanguage(storage, config, rank, seed, block);
     expect(decodeBlocker(tiny.weights, config, 200, 2 ** 27)).toBeUndefined();
     const where: typeof decodeOnGpu = (language, weights, prompts, address, options, ropeLength) =>
       decodeOnGpu(language, weights, prompts, address, options, ropeLength, folded ? FOLD_BYTES : 0);

@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { attentionBucket, familyOf, power, productBucket } from "../../../src/engine/gpu/forms/buckets.ts";
+import {
+  attentionBucket,
+  familyOf,
+  type ProductSizes,
+  power,
+  productBucket,
+} from "../../../src/engine/gpu/forms/buckets.ts";
 import { BUILT_IN, classOf } from "../../../src/engine/gpu/forms/built-in.ts";
 import {
   ATTENTION_FORMS,
@@ -9,6 +15,7 @@ import {
   type ProductForm,
   type ProductName,
   productFits,
+  productWorth,
   tileBytes,
   tileThreads,
 } from "../../../src/engine/gpu/forms/records.ts";
@@ -68,6 +75,10 @@ describe("forms", () => {
       false,
     );
     expect(productFits("stock", "part", LEAST)).toBe(false);
+    expect(productFits("tiles-8-64-32-1-4-split-8", "low-rank", LEAST)).toBe(false);
+    const worth = (sizes: Partial<ProductSizes>): boolean =>
+      productWorth("tiles-8-64-32-1-4-split-8", { ...PRODUCT, batch: 1, m: 8, k: 4864, ...sizes });
+    expect([worth({}), worth({ batch: 2 }), worth({ m: 100 }), worth({ k: 64 })]).toEqual([true, false, false, false]);
     expect(attentionFits("tiles-32-16", ATTENTION, USUAL, 0)).toBe(true);
     expect(attentionFits("tiles-32-16", ATTENTION, LEAST, 0)).toBe(false);
     expect(attentionFits("tiles-32-16", { ...ATTENTION, width: 63, valueWidth: 63 }, USUAL, 0)).toBe(false);

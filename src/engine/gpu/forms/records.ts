@@ -2,7 +2,7 @@
  * The forms of the kernel families that a tuner chooses from. A form is a small record; its name is its key in tables.
  * Stock TensorFlow.js is one form of products, attention with the scores in memory one of attention.
  */
-import type { AttentionSizes, Epilogue } from "./buckets.ts";
+import type { AttentionSizes, Epilogue, ProductSizes } from "./buckets.ts";
 
 /** Register-blocked products (matmul-code.ts). Without sizes they follow from the shape. */
 export interface RegisterForm {
@@ -22,6 +22,8 @@ export interface TileForm {
   readonly rows: number;
   /** A multiple of 4. */
   readonly columns: number;
+  /** Pieces of a long K with workgroups of their own, whose products are added in order; one where absent. */
+  readonly split?: number;
 }
 
 export type ProductForm = { readonly kind: "stock" } | RegisterForm | TileForm;
@@ -42,6 +44,7 @@ export const PRODUCT_FORMS = {
   "registers-8-2": { kind: "registers", rows: 8, groups: 2 },
   "registers-16-1": { kind: "registers", rows: 16, groups: 1 },
   "tiles-8-64-32-1-4": tiles(8, 64, 32, 1, 4),
+  "tiles-8-64-32-1-4-split-8": { ...tiles(8, 64, 32, 1, 4), split: 8 },
   "tiles-32-32-16-4-4": tiles(32, 32, 16, 4, 4),
   "tiles-64-64-16-4-4": tiles(64, 64, 16, 4, 4),
   "tiles-128-64-16-8-4": tiles(128, 64, 16, 8, 4),
@@ -95,9 +98,20 @@ export function productFits(name: ProductName, epilogue: Epilogue, limits: FormL
   if (form.kind === "stock") return epilogue !== "part";
   if (form.kind === "registers") return true;
   return (
+    (form.split === undefined || epilogue === "plain") &&
     tileBytes(form) <= limits.maxComputeWorkgroupStorageSize &&
     tileThreads(form) <= limits.maxComputeInvocationsPerWorkgroup
   );
+}
+
+/** Rows up to which, and steps from which on, a split of K gives a card more workgroups than the result has tiles. */
+const FEW_ROWS = 64;
+const LONG = 512;
+
+/** Whether a form is worth measuring for these sizes. */
+export function productWorth(name: ProductName, { batch, m, k }: ProductSizes): boolean {
+  const form: ProductForm = PRODUCT_FORMS[name];
+  return form.kind !== "tiles" || form.split === undefined || (batch === 1 && m <= FEW_ROWS && k >= LONG);
 }
 
 /** Threads of a tiled attention along each side. */

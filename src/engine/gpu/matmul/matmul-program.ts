@@ -6,9 +6,9 @@
 import { LabError } from "../../errors.ts";
 import { productForm } from "../forms/active.ts";
 import type { Epilogue, ProductLayout, ProductSizes } from "../forms/buckets.ts";
-import type { ProductForm } from "../forms/records.ts";
+import type { ProductForm, TileForm } from "../forms/records.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
-import { flatGrid, MAX_GROUPS, runProgram } from "../runtime/program.ts";
+import { flatGrid, MAX_GROUPS, release, runProgram, unwritten } from "../runtime/program.ts";
 import { countWork, rowRuns } from "../runtime/work-budget.ts";
 import type { tf } from "../tf.ts";
 import { stockProduct } from "../tfjs/stock-product.ts";
@@ -16,6 +16,7 @@ import { byRows, productProgram } from "./matmul-code.ts";
 import { type Form, PRODUCT_UNIFORMS } from "./product-form.ts";
 import type { Place, ProductExtras, ProductShape, ProductSpec } from "./product-spec.ts";
 import { formFor, formOf } from "./register-forms.ts";
+import { addPieces } from "./split-sums.ts";
 import { type TiledForm, tiledProgram } from "./tiled-code.ts";
 
 /** The largest batch one dispatch can hold. */
@@ -70,6 +71,7 @@ export function recordProduct(
   extras: ProductExtras = {},
   chosen: ProductForm = productForm({ ...spec, layout: layoutName(spec.aPlace, spec.bPlace), epilogue: "part" }),
 ): tf.TensorInfo {
+  if (chosen.kind === "tiles" && chosen.split !== undefined) return recordPieces(spec, shape, extras, chosen);
   const { m, n, k, aPlace, out, bound, rowFactors } = spec;
   const form = formFor(spec, extras.product !== undefined, chosen);
   const perRow = spec.batch * n * k * (spec.repeats ?? 1);
@@ -90,6 +92,36 @@ export function recordProduct(
     countWork(count * perRow);
   }
   return into as tf.TensorInfo;
+}
+
+/** The product of whole tensors over pieces of K, each a product of its own, and their sum. Batches are not split. */
+function recordPieces(
+  spec: ProductSpec,
+  shape: readonly number[],
+  extras: ProductExtras,
+  { split = 1, ...tile }: TileForm,
+): tf.TensorInfo {
+  const { m, n, k, aPlace, bPlace } = spec;
+  const piece = Math.ceil(k / split / tile.k) * tile.k;
+  if (spec.batch > 1 || piece >= k) return recordProduct(spec, shape, extras, tile);
+  const pieces = Math.ceil(k / piece);
+  const into = unwritten([pieces, m, n]);
+  /** `count` pieces of the same length from the one on. */
+  const record = (first: number, count: number, length: number): void => {
+    const along = (place: Place): Place => ({
+      ...place,
+      batch: piece * place.step,
+      offset: (place.offset ?? 0) + first * piece * place.step,
+    });
+    const out = { row: n, batch: m * n, offset: first * m * n };
+    const some = { ...spec, k: length, batch: count, aPlace: along(aPlace), bPlace: along(bPlace), out, into };
+    recordProduct({ ...some, end: "alone" }, into.shape, {}, tile);
+  };
+  record(0, pieces - 1, piece);
+  record(pieces - 1, 1, k - (pieces - 1) * piece);
+  const sum = addPieces(into, shape, extras);
+  release(into);
+  return sum;
 }
 
 function recordForm(

@@ -1,11 +1,11 @@
 /** A card's roofline: arithmetic, copies, workgroup memory, dispatches, submits, and the way to the host and back. */
 import { halfPrograms } from "../../gpu/runtime/custom-kernels.ts";
 import type { EngineDevice } from "../../gpu/runtime/device.ts";
+import { peakRates } from "../../gpu/runtime/peak.ts";
 import { compile, type GpuProgram } from "../../gpu/runtime/pipelines.ts";
 import { measureThroughput } from "../../gpu/runtime/throughput.ts";
 import { tf } from "../../gpu/tf.ts";
 import type { CardRate, CardSizes } from "./card-line.ts";
-import { peakRates } from "./peak.ts";
 
 const ROUNDS = 9;
 /** Runs of the multiply-adds where sizes are small. */

@@ -1,10 +1,10 @@
 /** The adapter's multiply-add rates, measured: many independent sums in registers, nothing loaded. */
 
-import type { Arithmetic } from "../../gpu/packed/half.ts";
-import { halfPrograms } from "../../gpu/runtime/custom-kernels.ts";
-import { toTensor } from "../../gpu/runtime/custom-op.ts";
-import type { GpuProgram } from "../../gpu/runtime/pipelines.ts";
-import { runProgram } from "../../gpu/runtime/program.ts";
+import type { Arithmetic } from "../packed/half.ts";
+import { halfPrograms } from "./custom-kernels.ts";
+import { toTensor } from "./custom-op.ts";
+import type { GpuProgram } from "./pipelines.ts";
+import { runProgram } from "./program.ts";
 
 const THREADS = 64;
 const GROUPS = 64;
@@ -42,7 +42,8 @@ export async function peakRates(clock: Clock, runs = RUNS): Promise<Rates> {
   return { f32, f16: halfPrograms() ? await peakRate("f16", clock, runs) : 0 };
 }
 
-async function peakRate(type: Arithmetic, clock: Clock, runs: number): Promise<number> {
+/** The best of some runs, the first of which compiles. */
+export async function peakRate(type: Arithmetic, clock: Clock, runs: number): Promise<number> {
   const program = peakProgram(type);
   let best = 0;
   let turns = 256;
