@@ -4,6 +4,7 @@ import { PRODUCT_FORMS, type ProductForm } from "../gpu/forms/records.ts";
 import { attentionPrograms } from "../gpu/kernels/attention/attention-tiles.ts";
 import { usualProducts } from "../gpu/matmul/matmul-program.ts";
 import { tiledProgram } from "../gpu/matmul/tiled-code.ts";
+import { tiledBackward, tiledForward } from "../gpu/packed/tile-programs.ts";
 import type { GpuReport } from "../gpu/runtime/device.ts";
 import { shaderSource } from "../gpu/runtime/pipelines.ts";
 import { tf } from "../gpu/tf.ts";
@@ -12,7 +13,13 @@ import type { TableIdentity } from "./table.ts";
 /** Identity of this device in this browser. */
 export async function tableIdentity({ vendor, architecture, description }: GpuReport): Promise<TableIdentity> {
   const tiles = Object.values<ProductForm>(PRODUCT_FORMS).flatMap((tile) =>
-    tile.kind === "tiles" ? [tiledProgram({ layout: "any", vectors: false, tile, twice: true, end: "extras" })] : [],
+    tile.kind === "tiles"
+      ? [
+          tiledProgram({ layout: "any", vectors: false, tile, twice: true, end: "extras" }),
+          tiledForward("q4", "f32", tile),
+          tiledBackward("q4", "f32", false, tile),
+        ]
+      : [],
   );
   const sources = [...usualProducts(), ...tiles, ...attentionPrograms()].map(shaderSource);
   const kernels = await sha256Hex(new TextEncoder().encode([tf.version["tfjs-core"], ...sources].join("\n")));

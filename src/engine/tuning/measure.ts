@@ -15,6 +15,10 @@ import { attention } from "../gpu/kernels/attention/attention.ts";
 import { linear } from "../gpu/kernels/linear.ts";
 import { recordProduct } from "../gpu/matmul/matmul-program.ts";
 import { KEPT_SCORE_BYTES } from "../gpu/memory-sizes.ts";
+import { packMatrix } from "../gpu/packed/matrix.ts";
+import { packedBackward, packedForward } from "../gpu/packed/product.ts";
+import type { WeightStorage } from "../gpu/packed/storage.ts";
+import { UNIT } from "../gpu/packed/unpack.ts";
 import { toTensor } from "../gpu/runtime/custom-op.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 
@@ -37,10 +41,14 @@ function operand(shape: readonly number[], seed: number): Tensor {
   return tf.randomUniform([...shape], -1, 1, "float32", seed);
 }
 
-/** The table with one bucket in another form. */
-function withForm(form: ProductName | AttentionName, bucket: string, work: () => readonly Tensor[]): readonly Tensor[] {
+/** The table with one bucket, or all of them, in another form. */
+function withForm(
+  form: ProductName | AttentionName,
+  bucket: string | null,
+  work: () => readonly Tensor[],
+): readonly Tensor[] {
   const before: FormTable = formTable();
-  setFormTable({ get: (asked) => (asked === bucket ? form : before.get(asked)) });
+  setFormTable({ get: (asked) => (bucket === null || asked === bucket ? form : before.get(asked)) });
   try {
     return work();
   } finally {
@@ -53,7 +61,35 @@ export function workOf(shape: SeenShape): Work {
   return shape.family === "product" ? productWork(shape.bucket, shape.sizes) : attentionWork(shape.bucket, shape.sizes);
 }
 
+/** Largest packed matrix that is measured; longer ones stand in blocks of rows anyway. */
+const MOST_PACKED = 2 ** 23;
+
+function packedWork(sizes: ProductSizes, storage: WeightStorage): Work {
+  const { layout, m } = sizes;
+  const forward = layout === "nt";
+  const [inSize, outs] = forward ? [sizes.k, sizes.n] : [sizes.n, sizes.k];
+  const outSize = Math.min(outs, Math.max(1, Math.floor(MOST_PACKED / inSize)));
+  const values = Float32Array.from({ length: outSize * inSize }, (_, at) => Math.sin(at * 12.9898));
+  const matrix = packMatrix(values, [outSize, inSize], storage);
+  const x = operand([m, forward ? Math.ceil(inSize / UNIT) * UNIT : outSize], 1);
+  const names = Object.keys(PRODUCT_FORMS) as ProductName[];
+  return {
+    forms: names.filter((name) => productFits(name, "packed", formLimits()) && productWorth(name, sizes)),
+    stock: null,
+    flops: 2 * m * inSize * outSize,
+    run: (form) =>
+      withForm(form, null, () => [
+        toTensor(forward ? packedForward(x, matrix, undefined, "f32") : packedBackward(x, matrix, "f32")),
+      ]),
+    dispose: () => {
+      x.dispose();
+      matrix.dispose();
+    },
+  };
+}
+
 function productWork(bucket: string, sizes: ProductSizes): Work {
+  if (sizes.epilogue === "packed") return packedWork(sizes, sizes.storage ?? "f32");
   const { layout, epilogue, batch, m, n, k } = sizes;
   const [transposeA, transposeB] = [layout[0] === "t", layout[1] === "t"];
   const lead = batch === 1 ? [] : [batch];

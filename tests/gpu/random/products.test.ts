@@ -1,8 +1,8 @@
 /** Products, linear layers and packed matrices of any shape. */
 import fc from "fast-check";
 import { afterEach, expect, it } from "vitest";
-import { setFormTable } from "../../../src/engine/gpu/forms/active.ts";
-import { PRODUCT_FORMS, type ProductName } from "../../../src/engine/gpu/forms/records.ts";
+import { formLimits, setFormTable } from "../../../src/engine/gpu/forms/active.ts";
+import { PRODUCT_FORMS, type ProductName, productFits } from "../../../src/engine/gpu/forms/records.ts";
 import { conv2d } from "../../../src/engine/gpu/kernels/conv.ts";
 import { linear } from "../../../src/engine/gpu/kernels/linear.ts";
 import { unpacked } from "../../../src/engine/gpu/packed/gather.ts";
@@ -21,6 +21,8 @@ afterEach(() => {
   setDispatchWork();
 });
 
+const FORMS = Object.keys(PRODUCT_FORMS) as ProductName[];
+
 const PRODUCT = fc
   .record({
     batch: fc.oneof(fc.constant(1), fc.integer({ min: 2, max: 7 })),
@@ -34,7 +36,7 @@ const PRODUCT = fc
     right: scale(-6, 0, 6),
     seed: tensorSeed,
     software: fc.boolean(),
-    form: fc.option(fc.constantFrom(...(Object.keys(PRODUCT_FORMS) as ProductName[])), { nil: undefined }),
+    form: fc.option(fc.constantFrom(...FORMS), { nil: undefined }),
   })
   .filter(({ batch, m, n, k }) => batch * m * n * k <= 1.5e6);
 
@@ -115,13 +117,17 @@ const PACKED = fc
     rank: fc.oneof(fc.constant(0), side(20)),
     bias: fc.boolean(),
     rowsOfBlock: fc.constantFrom(8, 16, 10_000),
+    form: fc.option(fc.constantFrom(...FORMS.filter((name) => productFits(name, "packed", formLimits()))), {
+      nil: undefined,
+    }),
     x: scale(-8, 0, 8),
     seed: tensorSeed,
   })
   .filter(({ rows, inSize, outSize }) => rows * inSize * outSize <= 1e6);
 
 it("packed matrices of any shape have the values and gradients of what they stand for", async () => {
-  await forAny(20, PACKED, async ({ storage, rows, inSize, outSize, rank, bias, rowsOfBlock, x, seed }) => {
+  await forAny(20, PACKED, async ({ storage, rows, inSize, outSize, rank, bias, rowsOfBlock, form, x, seed }) => {
+    setFormTable({ get: (bucket) => (bucket.includes(" packed ") ? form : undefined) });
     const weight = randomTensor([outSize, inSize], seed + 1, 0.1);
     const matrix = packMatrix(
       new Float32Array((await weight.data()) as Float32Array),

@@ -33,6 +33,13 @@ describe("buckets", () => {
   it("round sizes up to powers of two", () => {
     expect([1, 2, 3, 4, 5, 8, 9, 1024, 1025, 151_674].map(power)).toEqual([0, 1, 2, 2, 3, 3, 4, 10, 11, 18]);
     expect(productBucket(PRODUCT)).toBe("product nt plain f32 m8 n9 k7 b0");
+    const packed = productBucket({ ...PRODUCT, epilogue: "packed", storage: "q4" });
+    expect(packed).toBe("product nt packed q4 m8 n9 k7 b0");
+    expect([
+      familyOf(packed),
+      familyOf(packed.replace("q4", "q5")),
+      familyOf(packed.replace("packed", "plain")),
+    ]).toEqual(["product", undefined, undefined]);
     expect(productBucket({ ...PRODUCT, m: 256 })).toBe(productBucket(PRODUCT));
     expect(productBucket({ ...PRODUCT, m: 257 })).not.toBe(productBucket(PRODUCT));
     expect(attentionBucket(ATTENTION)).toBe("attention causal f32 q11 k11 w6 h4 g1");
@@ -75,6 +82,7 @@ describe("forms", () => {
       false,
     );
     expect(productFits("stock", "part", LEAST)).toBe(false);
+    expect(productFits("stock", "packed", LEAST)).toBe(false);
     expect(productFits("tiles-8-64-32-1-4-split-8", "low-rank", LEAST)).toBe(false);
     const worth = (sizes: Partial<ProductSizes>): boolean =>
       productWorth("tiles-8-64-32-1-4-split-8", { ...PRODUCT, batch: 1, m: 8, k: 4864, ...sizes });
@@ -103,7 +111,7 @@ describe("the built-in table", () => {
   it("names forms that exist, for every class and a grid of sizes", () => {
     for (const { product, attention } of Object.values(BUILT_IN)) {
       for (const size of [1, 7, 64, 5000]) {
-        for (const epilogue of ["plain", "low-rank", "part"] as const) {
+        for (const epilogue of ["plain", "low-rank", "part", "packed"] as const) {
           const name: ProductName = product({ ...PRODUCT, epilogue, m: size, n: size });
           expect(productFits(name, epilogue, LEAST)).toBe(true);
         }

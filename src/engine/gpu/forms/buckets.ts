@@ -1,16 +1,20 @@
 /** Shapes that share a measured form: sizes are rounded up to powers of two. */
 
+import type { WeightStorage } from "../packed/storage.ts";
+
 /** Which operand is read across its rows: A B, A Bᵀ, Aᵀ B, Aᵀ Bᵀ. */
 export type ProductLayout = "nn" | "nt" | "tn" | "tt";
 /**
  * plain: whole tensors, at most a bias, an addend or a factor. low-rank: with a second, small product. part: parts of
- * tensors, bounds, sums into an existing result; stock has no form of these.
+ * tensors, bounds, sums into an existing result. packed: B is a packed matrix. Stock has no form of the last two.
  */
-export type Epilogue = "plain" | "low-rank" | "part";
+export type Epilogue = "plain" | "low-rank" | "part" | "packed";
 
 export interface ProductSizes {
   readonly layout: ProductLayout;
   readonly epilogue: Epilogue;
+  /** Of a packed matrix; f32 where absent. */
+  readonly storage?: WeightStorage;
   readonly batch: number;
   readonly m: number;
   readonly n: number;
@@ -36,8 +40,8 @@ export function power(size: number): number {
 }
 
 /** Name of a product's bucket, as in tables: `product nt plain f32 m8 n9 k6 b0`. */
-export function productBucket({ layout, epilogue, batch, m, n, k }: ProductSizes): string {
-  return `product ${layout} ${epilogue} f32 m${power(m)} n${power(n)} k${power(k)} b${power(batch)}`;
+export function productBucket({ layout, epilogue, storage = "f32", batch, m, n, k }: ProductSizes): string {
+  return `product ${layout} ${epilogue} ${storage} m${power(m)} n${power(n)} k${power(k)} b${power(batch)}`;
 }
 
 /** Name of an attention's bucket: `attention causal f32 q10 k10 w6 h4 g1`. Width is that of keys. */
@@ -46,7 +50,8 @@ export function attentionBucket({ heads, group, queries, keys, width, causal }: 
   return `attention ${order} f32 q${power(queries)} k${power(keys)} w${power(width)} h${power(heads)} g${power(group)}`;
 }
 
-const PRODUCT = /^product (nn|nt|tn|tt) (plain|low-rank|part) f32 m\d{1,2} n\d{1,2} k\d{1,2} b\d{1,2}$/;
+const PRODUCT =
+  /^product (nn|nt|tn|tt) (?:(?:plain|low-rank|part) f32|packed (?:f32|f16|q8|q4)) m\d{1,2} n\d{1,2} k\d{1,2} b\d{1,2}$/;
 const ATTENTION = /^attention (causal|whole) f32 q\d{1,2} k\d{1,2} w\d{1,2} h\d{1,2} g\d{1,2}$/;
 
 export type Family = "product" | "attention";

@@ -20,8 +20,6 @@ export interface BuiltIn {
   readonly reductions: boolean;
   /** Convolutions are gathered windows times a matrix, or the stock program. */
   readonly convolutions: "products" | "stock";
-  /** Products with packed matrices keep rows in registers or pass through workgroup memory. */
-  readonly packed: "registers" | "tiles";
   /** Reductions of decoding run in a thread or over a workgroup. */
   readonly decoding: "thread" | "workgroup";
   /** Half-precision programs may run where the device has `shader-f16`. */
@@ -41,7 +39,6 @@ const SOFTWARE: BuiltIn = {
   moves: true,
   reductions: true,
   convolutions: "products",
-  packed: "registers",
   decoding: "thread",
   half: false,
   runBytes: RUN_BYTES.software,
@@ -56,11 +53,11 @@ const CARD: BuiltIn = {
   moves: false,
   reductions: false,
   convolutions: "stock",
-  packed: "tiles",
   decoding: "workgroup",
   half: true,
   runBytes: RUN_BYTES.card,
   product: ({ m, n, epilogue }) => {
+    if (epilogue === "packed") return "tiles-64-64-16-4-4";
     if (epilogue !== "part") return "stock";
     return m >= TILED && n >= TILED ? "tiles-64-64-16-4-4" : "registers";
   },

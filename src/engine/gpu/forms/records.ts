@@ -95,8 +95,9 @@ export function tileThreads({ m, n, rows, columns }: TileForm): number {
 /** Whether a device of these limits can run a form of products, for results of this kind. */
 export function productFits(name: ProductName, epilogue: Epilogue, limits: FormLimits): boolean {
   const form: ProductForm = PRODUCT_FORMS[name];
-  if (form.kind === "stock") return epilogue !== "part";
-  if (form.kind === "registers") return true;
+  if (form.kind === "stock") return epilogue !== "part" && epilogue !== "packed";
+  // Products with packed matrices choose rows and columns of their registers themselves.
+  if (form.kind === "registers") return epilogue !== "packed" || form.rows === undefined;
   return (
     (form.split === undefined || epilogue === "plain") &&
     tileBytes(form) <= limits.maxComputeWorkgroupStorageSize &&

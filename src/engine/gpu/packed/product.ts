@@ -1,6 +1,8 @@
 /** Products with packed matrices, block by block. */
 
-import { builtInForms } from "../forms/active.ts";
+import { productForm } from "../forms/active.ts";
+import type { ProductLayout } from "../forms/buckets.ts";
+import type { ProductForm, TileForm } from "../forms/records.ts";
 import { MOST_ROWS, type Tile } from "../matmul/product-form.ts";
 import { multiplesOf4 } from "../matmul/register-forms.ts";
 import { broadcastLanes, halfPrograms } from "../runtime/custom-kernels.ts";
@@ -21,7 +23,7 @@ import { type Arithmetic, rowFactors, weightFactor } from "./half.ts";
 import type { PackedBlock, PackedMatrix } from "./matrix.ts";
 import { backwardProgram, COLUMNS, forwardProgram, lanesOf } from "./register-programs.ts";
 import { paddedWidth, type WeightStorage } from "./storage.ts";
-import { FEW_COLUMNS, FEW_ROWS, fewRowsForward, TILE, tiledBackward, tiledForward } from "./tile-programs.ts";
+import { FEW_COLUMNS, FEW_ROWS, fewRowsForward, tiledBackward, tiledForward } from "./tile-programs.ts";
 import { UNIT } from "./unpack.ts";
 
 const programs = new Map<string, GpuProgram>();
@@ -48,12 +50,15 @@ function into(info: tf.TensorInfo, run: RowRange): OutputInto {
   return "of" in part ? { into: info, part } : { into: info };
 }
 
-/** Steps of the inner size held in workgroup memory at a time. */
-const DEPTH = 32;
+/** The form of a product of m rows with a packed matrix: "nt" forward, "nn" its gradient. */
+function formOf({ storage, shape }: PackedMatrix, m: number, layout: ProductLayout): ProductForm {
+  const [n, k] = layout === "nt" ? shape : [shape[1], shape[0]];
+  return productForm({ layout, epilogue: "packed", storage, batch: 1, m, n, k });
+}
 
 /** Precision of a product of this many rows. Few rows are limited by memory, so half precision gains nothing. */
-function arithmeticFor({ storage }: PackedMatrix, wanted: Arithmetic, m: number): Arithmetic {
-  return storage !== "f32" && m > FEW_ROWS && halfPrograms() ? wanted : "f32";
+function arithmeticFor({ storage }: PackedMatrix, wanted: Arithmetic, m: number, form: ProductForm): Arithmetic {
+  return storage !== "f32" && m > FEW_ROWS && form.kind === "tiles" && halfPrograms() ? wanted : "f32";
 }
 
 interface Plan {
@@ -88,38 +93,55 @@ function registerPlan(key: string, make: (tile: Tile) => GpuProgram, m: number, 
 }
 
 /** A program in tiles, for GPUs. @param width of the result */
-function tiledPlan(program: GpuProgram, storage: WeightStorage, type: Arithmetic, width: number): Plan {
+function tiledPlan(program: GpuProgram, storage: WeightStorage, type: Arithmetic, width: number, tile: TileForm): Plan {
   return {
     program,
-    grid: (count) => [Math.ceil(width / TILE), Math.ceil(count / TILE), 1],
-    last: (from) => (type === "f16" ? [DEPTH, from, weightFactor(storage)] : [DEPTH]),
+    grid: (count) => [Math.ceil(width / tile.n), Math.ceil(count / tile.m), 1],
+    last: (from) => (type === "f16" ? [tile.k, from, weightFactor(storage)] : [tile.k]),
   };
 }
 
-function forwardPlan(storage: WeightStorage, type: Arithmetic, m: number, n: number, vectors: boolean): Plan {
+/** The part of a program's key that names its tile. */
+const tileKey = ({ m, n, k, rows, columns }: TileForm): string => [m, n, k, rows, columns].join("-");
+
+function forwardPlan(
+  storage: WeightStorage,
+  type: Arithmetic,
+  m: number,
+  n: number,
+  vectors: boolean,
+  form: ProductForm,
+): Plan {
   const key = `${storage}-forward`;
-  if (builtInForms().packed === "registers") {
+  if (form.kind !== "tiles") {
     const make = (tile: Tile): GpuProgram => forwardProgram(storage, tile, vectors);
     return registerPlan(`${key}-${vectors}`, make, m, Math.ceil(n / COLUMNS));
   }
   if (m > FEW_ROWS) {
-    const program = cached(`${key}-tiles-${type}`, () => tiledForward(storage, type));
-    return tiledPlan(program, storage, type, n);
+    const program = cached(`${key}-${tileKey(form)}-${type}`, () => tiledForward(storage, type, form));
+    return tiledPlan(program, storage, type, n, form);
   }
   const rows = m === 1 ? 1 : m <= 4 ? 4 : 8;
   const program = cached(`${key}-few-${rows}`, () => fewRowsForward(storage, rows));
   return { program, grid: () => flatGrid(Math.ceil(n / FEW_COLUMNS)), last: () => [] };
 }
 
-function backwardPlan(storage: WeightStorage, type: Arithmetic, m: number, k: number, adds: boolean): Plan {
+function backwardPlan(
+  storage: WeightStorage,
+  type: Arithmetic,
+  m: number,
+  k: number,
+  adds: boolean,
+  form: ProductForm,
+): Plan {
   const key = `${storage}-backward-${adds}`;
-  if (builtInForms().packed === "registers") {
+  if (form.kind !== "tiles") {
     const vectors = multiplesOf4(k);
     const make = (tile: Tile): GpuProgram => backwardProgram(storage, tile, vectors, adds);
     return registerPlan(`${key}-${vectors}`, make, m, Math.ceil(k / UNIT));
   }
-  const program = cached(`${key}-tiles-${type}`, () => tiledBackward(storage, type, adds));
-  return tiledPlan(program, storage, type, k);
+  const program = cached(`${key}-${tileKey(form)}-${type}`, () => tiledBackward(storage, type, adds, form));
+  return tiledPlan(program, storage, type, k, form);
 }
 
 /**
@@ -140,11 +162,12 @@ export function packedForward(
   const y = unwritten([m, width]);
   const units = k / UNIT;
   const rowUnits = paddedWidth(matrix.storage, matrix.shape[1]) / UNIT;
-  const type = arithmeticFor(matrix, wanted, m);
+  const form = formOf(matrix, m, "nt");
+  const type = arithmeticFor(matrix, wanted, m, form);
   const factors = type === "f16" ? [rowFactors(x)] : [];
   for (const block of matrix.blocks) {
     const vectors = multiplesOf4(block.rows, width, block.first);
-    const { program, grid, last } = forwardPlan(matrix.storage, type, m, block.rows, vectors);
+    const { program, grid, last } = forwardPlan(matrix.storage, type, m, block.rows, vectors, form);
     for (const run of rowRuns(m, block.rows * k)) {
       const { from, count } = run;
       const sizes = [count, block.rows, block.skip, units, rowUnits, width, block.first, bias === undefined ? 0 : 1];
@@ -168,10 +191,11 @@ export function packedBackward(dy: tf.TensorInfo, matrix: PackedMatrix, wanted: 
   const k = matrix.shape[1];
   const dx = unwritten([m, k]);
   const rowUnits = paddedWidth(matrix.storage, k) / UNIT;
-  const type = arithmeticFor(matrix, wanted, m);
+  const form = formOf(matrix, m, "nn");
+  const type = arithmeticFor(matrix, wanted, m, form);
   const factors = type === "f16" ? [rowFactors(dy)] : [];
   matrix.blocks.forEach((block, index) => {
-    const { program, grid, last } = backwardPlan(matrix.storage, type, m, k, index > 0);
+    const { program, grid, last } = backwardPlan(matrix.storage, type, m, k, index > 0, form);
     for (const run of rowRuns(m, block.rows * k)) {
       const { from, count } = run;
       const sizes = [count, block.rows, block.skip, k, rowUnits, width, block.first, block.unit];

@@ -1,17 +1,15 @@
 /**
- * Products with packed rows for GPUs. Many rows of x: tiles of 64 × 64 results whose operands pass through workgroup
- * memory, so that every packed element is unpacked once per tile; in f32 or as in half.ts. Few rows (decoding) are
- * limited by memory: eight threads read a row of the matrix side by side.
+ * Products with packed rows for GPUs. Many rows of x: tiles of results whose operands pass through workgroup memory, so
+ * that every packed element is unpacked once per tile; the tile is a form of forms/records.ts, its arithmetic f32 or as in
+ * half.ts. Few rows (decoding) are limited by memory: eight threads read a row of the matrix side by side.
  */
-import { lines } from "../matmul/product-form.ts";
+import { type TileForm, tileThreads } from "../forms/records.ts";
+import { grid, lines } from "../matmul/product-form.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { type Arithmetic, HALF_RUN } from "./half.ts";
 import { BACKWARD_UNIFORMS, FORWARD_UNIFORMS } from "./register-programs.ts";
 import { hasScales, type WeightStorage } from "./storage.ts";
-import { blockInputs, readUnit, UNITS_PER_SCALE, unpackHeader } from "./unpack.ts";
-
-/** Side of a tile of the result. */
-export const TILE = 64;
+import { blockInputs, readUnit, UNIT, UNITS_PER_SCALE, unpackHeader } from "./unpack.ts";
 
 /** Maximum rows of x for the decoding program. */
 export const FEW_ROWS = 8;
@@ -19,32 +17,37 @@ export const FEW_ROWS = 8;
 /** Outputs per workgroup of the decoding program. */
 export const FEW_COLUMNS = 8;
 
-/** 16 × 16 threads, each 4 × 4 results, 32 steps of the inner size at a time: 16 KiB of workgroup memory, 8 KiB in f16. */
-const memory = (type: Arithmetic): string => `
-  var<workgroup> left: array<${type}, 2048>;
-  var<workgroup> right: array<${type}, 2048>;`;
+const memory = (type: Arithmetic, { m, n, k }: TileForm): string => `
+  var<workgroup> left: array<${type}, ${k * m}>;
+  var<workgroup> right: array<${type}, ${k * n}>;`;
 
-/** One step along the inner size for the thread's 4 × 4 results. */
-const step = (type: Arithmetic, sums: string): string => `
-    let b = vec4<${type}>(right[k * 64u + tx], right[k * 64u + tx + 16u], right[k * 64u + tx + 32u], right[k * 64u + tx + 48u]);
-    ${lines(4, (r) => `${sums}${r} += left[k * 64u + ty + ${16 * r}u] * b;`)}`;
+/** One step along the inner size for the results of a thread. */
+function step(type: Arithmetic, { m, n, rows, columns }: TileForm, sums: string): string {
+  const [down, across] = [m / rows, n / columns];
+  const column = (g: number, c: number): string => `right[k * ${n}u + tx + ${across * (4 * g + c)}u]`;
+  const groups = columns / 4;
+  return `
+    ${lines(groups, (g) => `let b${g} = vec4<${type}>(${[0, 1, 2, 3].map((c) => column(g, c)).join(", ")});`)}
+    ${grid(rows, groups, (r, g) => `${sums}${r}_${g} += left[k * ${m}u + ty + ${down * r}u] * b${g};`)}`;
+}
 
-const STEPS: Readonly<Record<Arithmetic, string>> = {
-  f32: `for (var k = 0u; k < u.depth; k++) { ${step("f32", "c")} }`,
-  f16: `for (var run = 0u; run < u.depth; run += ${HALF_RUN}u) {
-    ${lines(4, (r) => `var h${r} = vec4<f16>(0);`)}
-    for (var k = run; k < run + ${HALF_RUN}u; k++) { ${step("f16", "h")} }
-    ${lines(4, (r) => `c${r} += vec4f(h${r});`)}
-  }`,
-};
+function steps(type: Arithmetic, tile: TileForm): string {
+  if (type === "f32") return `for (var k = 0u; k < u.depth; k++) { ${step("f32", tile, "c")} }`;
+  const groups = tile.columns / 4;
+  return `for (var run = 0u; run < u.depth; run += ${HALF_RUN}u) {
+    ${grid(tile.rows, groups, (r, g) => `var h${r}_${g} = vec4<f16>(0);`)}
+    for (var k = run; k < run + ${HALF_RUN}u; k++) { ${step("f16", tile, "h")} }
+    ${grid(tile.rows, groups, (r, g) => `c${r}_${g} += vec4f(h${r}_${g});`)}
+  }`;
+}
 
-/** 32 steps, once both operands are in workgroup memory. */
-const multiply = (type: Arithmetic): string => `
+/** All steps of a tile, once both operands are in workgroup memory. */
+const multiply = (type: Arithmetic, tile: TileForm): string => `
   workgroupBarrier();
-  ${STEPS[type]}
+  ${steps(type, tile)}
   workgroupBarrier();`;
 
-/** 32, but not a constant: compilers of software adapters would take seconds to unroll the loop. */
+/** The steps of a tile, but not a constant: compilers of software adapters would take seconds to unroll the loop. */
 const DEPTH = { depth: "u32" } as const;
 
 /** Additions for half precision; `firstRow` is that of the factors. */
@@ -69,110 +72,141 @@ const CONVERSIONS: Readonly<Record<Arithmetic, string>> = {
   fn whole(row: u32, sum: f32) -> f32 { return u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row]; }`,
 };
 
-const THREAD = `
-  let index = local.y * 16u + local.x;
-  let tx = local.x;
-  let ty = local.y;
-  let row0 = group.y * 64u;
-  let col0 = group.x * 64u;
-  ${lines(4, (r) => `var c${r} = vec4f(0);`)}`;
+function placement({ m, n, rows, columns }: TileForm): string {
+  return `
+  let index = local.x;
+  let tx = index % ${n / columns}u;
+  let ty = index / ${n / columns}u;
+  let row0 = group.y * ${m}u;
+  let col0 = group.x * ${n}u;
+  ${grid(rows, columns / 4, (r, g) => `var c${r}_${g} = vec4f(0);`)}`;
+}
 
-/** y[:, first + j] = factor · x · w[j]ᵀ (+ bias); grid: [columns / 64, rows / 64]. */
-export function tiledForward(storage: WeightStorage, type: Arithmetic): GpuProgram {
+/** Passes the results of a thread to `put`. */
+function putAll({ m, n, rows, columns }: TileForm): string {
+  const [down, across] = [m / rows, n / columns];
+  return `for (var c = 0u; c < 4u; c++) {
+        ${grid(rows, columns / 4, (r, g) => `put(row0 + ty + ${down * r}u, col0 + tx + ${across}u * (c + ${4 * g}u), c${r}_${g}[c]);`)}
+      }`;
+}
+
+/** Eight steps of one line of a tile, from the vectors `low` and `high`, one below the other. */
+const spread = (into: string, lines: number, low: string, high: string): string => `
+          for (var j = 0u; j < 4u; j++) {
+            let at = (part * 8u + j) * ${lines}u + line;
+            ${into}[at] = ${low}[j];
+            ${into}[at + ${4 * lines}u] = ${high}[j];
+          }`;
+
+const unpackedUnit = (storage: WeightStorage, place: string): string => `
+            ${readUnit(storage, "w", place)}
+            let s = ${hasScales(storage) ? `scale((${place}) / ${UNITS_PER_SCALE}u)` : "1.0"};
+            bl = ofMatrix(s * wl);
+            bh = ofMatrix(s * wh);`;
+
+function name(
+  storage: WeightStorage,
+  direction: string,
+  type: Arithmetic,
+  { m, n, k, rows, columns }: TileForm,
+): string {
+  return `lab-packed-${storage}-${direction}-tiles-${m}-${n}-${k}-${rows}-${columns}-${type}`;
+}
+
+/** y[:, first + j] = factor · x · w[j]ᵀ (+ bias); grid: [columns / n, rows / m] of the tile. */
+export function tiledForward(storage: WeightStorage, type: Arithmetic, tile: TileForm): GpuProgram {
   const { inputs, uniforms, ...rest } = besides(type);
+  const { m, n, k } = tile;
+  const [threads, units] = [tileThreads(tile), k / UNIT];
   return {
-    name: `lab-packed-${storage}-forward-tiles-${type}`,
+    name: name(storage, "forward", type, tile),
     ...rest,
     inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: "f32", ...inputs },
     outputs: { result: "f32" },
     uniforms: { ...FORWARD_UNIFORMS, ...uniforms },
-    workgroup: [16, 16],
-    header: `${unpackHeader(storage)} ${memory(type)} ${CONVERSIONS[type]}
+    workgroup: [threads, 1],
+    header: `${unpackHeader(storage)} ${memory(type, tile)} ${CONVERSIONS[type]}
       fn put(row: u32, col: u32, sum: f32) {
         if (row >= u.m || col >= u.n) { return; }
         var value = whole(row, sum);
         if (u.hasBias != 0u) { value += bias[u.first + col]; }
         result[row * u.width + u.first + col] = value;
       }`,
-    body: `${THREAD}
-      // Thread i loads one unit of a row of x and one of a packed row: row i / 4 of the tile, unit i % 4.
-      let line = index / 4u;
-      let part = index % 4u;
-      let row = min(row0 + line, u.m - 1u);
-      let xrow = row * 2u * u.units;
-      let brow = (u.skip + min(col0 + line, u.n - 1u)) * u.rowUnits;
-      for (var at = 0u; at < u.units; at += 4u) {
-        let unit = at + part;
-        var al = vec4<${type}>(0); var ah = al; var bl = al; var bh = al;
-        if (unit < u.units) {
-          al = ofRow(row, x[xrow + 2u * unit]);
-          ah = ofRow(row, x[xrow + 2u * unit + 1u]);
-          ${readUnit(storage, "w", "brow + unit")}
-          let s = ${hasScales(storage) ? `scale((brow + unit) / ${UNITS_PER_SCALE}u)` : "1.0"};
-          bl = ofMatrix(s * wl);
-          bh = ofMatrix(s * wh);
+    body: `${placement(tile)}
+      for (var at = 0u; at < u.units; at += ${units}u) {
+        for (var i = index; i < u.depth * ${m / UNIT}u; i += ${threads}u) {
+          let line = i / ${units}u;
+          let part = i % ${units}u;
+          let row = min(row0 + line, u.m - 1u);
+          var al = vec4<${type}>(0); var ah = al;
+          if (at + part < u.units) {
+            let place = (row * u.units + at + part) * 2u;
+            al = ofRow(row, x[place]);
+            ah = ofRow(row, x[place + 1u]);
+          }
+          ${spread("left", m, "al", "ah")}
         }
-        for (var i = 0u; i < 4u; i++) {
-          let low = (part * 8u + i) * 64u + line;
-          left[low] = al[i];
-          left[low + 256u] = ah[i];
-          right[low] = bl[i];
-          right[low + 256u] = bh[i];
+        for (var i = index; i < u.depth * ${n / UNIT}u; i += ${threads}u) {
+          let line = i / ${units}u;
+          let part = i % ${units}u;
+          var bl = vec4<${type}>(0); var bh = bl;
+          if (at + part < u.units) {
+            let place = (u.skip + min(col0 + line, u.n - 1u)) * u.rowUnits + at + part;
+            ${unpackedUnit(storage, "place")}
+          }
+          ${spread("right", n, "bl", "bh")}
         }
-        ${multiply(type)}
+        ${multiply(type, tile)}
       }
-      for (var c = 0u; c < 4u; c++) {
-        ${lines(4, (r) => `put(row0 + ty + ${16 * r}u, col0 + tx + 16u * c, c${r}[c]);`)}
-      }`,
+      ${putAll(tile)}`,
   };
 }
 
-/** dX (+)= factor · dy[:, first + j] · w[j]; grid: [columns of dX / 64, rows / 64]. @param adds to the result */
-export function tiledBackward(storage: WeightStorage, type: Arithmetic, adds: boolean): GpuProgram {
+/** dX (+)= factor · dy[:, first + j] · w[j]; grid: [columns of dX / n, rows / m] of the tile. @param adds to the result */
+export function tiledBackward(storage: WeightStorage, type: Arithmetic, adds: boolean, tile: TileForm): GpuProgram {
   const { inputs, uniforms, ...rest } = besides(type);
+  const { m, n, k } = tile;
+  const [threads, units] = [tileThreads(tile), n / UNIT];
   return {
-    name: `lab-packed-${storage}-backward-tiles-${type}${adds ? "-adding" : ""}`,
+    name: `${name(storage, "backward", type, tile)}${adds ? "-adding" : ""}`,
     ...rest,
     inputs: { dy: "f32", ...blockInputs(storage), ...inputs },
     outputs: { result: "f32" },
     uniforms: { ...BACKWARD_UNIFORMS, ...uniforms },
-    workgroup: [16, 16],
-    header: `${unpackHeader(storage)} ${memory(type)} ${CONVERSIONS[type]}
+    workgroup: [threads, 1],
+    header: `${unpackHeader(storage)} ${memory(type, tile)} ${CONVERSIONS[type]}
       fn put(row: u32, col: u32, sum: f32) {
         if (row >= u.m || col >= u.k) { return; }
         let at = row * u.k + col;
         result[at] = ${adds ? "result[at] + " : ""}whole(row, sum);
       }`,
-    body: `${THREAD}
-      // Thread i loads eight rows of column i % 32 of dy, and unit i % 8 of row i / 8 of the matrix.
-      let line = index / 8u;
-      let part = index % 8u;
-      let unit = col0 / 8u + part;
-      for (var at = 0u; at < u.n; at += 32u) {
-        let j = at + index % 32u;
-        for (var i = 0u; i < 8u; i++) {
-          let r = index / 32u + 8u * i;
+    body: `${placement(tile)}
+      for (var at = 0u; at < u.n; at += ${k}u) {
+        for (var i = index; i < u.depth * ${m}u; i += ${threads}u) {
+          let j = at + i % ${k}u;
+          let row = row0 + i / ${k}u;
           var value = ${type}(0);
-          if (j < u.n && row0 + r < u.m) { value = ofRow(row0 + r, vec4f(dy[(row0 + r) * u.width + u.first + j])).x; }
-          left[(index % 32u) * 64u + r] = value;
+          if (j < u.n && row < u.m) { value = ofRow(row, vec4f(dy[row * u.width + u.first + j])).x; }
+          left[(i % ${k}u) * ${m}u + i / ${k}u] = value;
         }
-        var bl = vec4<${type}>(0); var bh = bl;
-        if (at + line < u.n && unit < u.rowUnits) {
-          let place = (u.skip + at + line) * u.rowUnits + unit;
-          ${readUnit(storage, "w", "place")}
-          let s = ${hasScales(storage) ? `scale(place / ${UNITS_PER_SCALE}u)` : "1.0"};
-          bl = ofMatrix(s * wl);
-          bh = ofMatrix(s * wh);
+        for (var i = index; i < u.depth * ${units}u; i += ${threads}u) {
+          let line = i / ${units}u;
+          let part = i % ${units}u;
+          let unit = col0 / ${UNIT}u + part;
+          var bl = vec4<${type}>(0); var bh = bl;
+          if (at + line < u.n && unit < u.rowUnits) {
+            let place = (u.skip + at + line) * u.rowUnits + unit;
+            ${unpackedUnit(storage, "place")}
+          }
+          for (var j = 0u; j < 4u; j++) {
+            let into = line * ${n}u + part * 8u + j;
+            right[into] = bl[j];
+            right[into + 4u] = bh[j];
+          }
         }
-        for (var i = 0u; i < 4u; i++) {
-          right[line * 64u + part * 8u + i] = bl[i];
-          right[line * 64u + part * 8u + i + 4u] = bh[i];
-        }
-        ${multiply(type)}
+        ${multiply(type, tile)}
       }
-      for (var c = 0u; c < 4u; c++) {
-        ${lines(4, (r) => `put(row0 + ty + ${16 * r}u, col0 + tx + 16u * c, c${r}[c]);`)}
-      }`,
+      ${putAll(tile)}`,
   };
 }
 
