@@ -27,12 +27,15 @@ const LAYERS = "vision_model.encoder.layers";
 export function visionTower(w: Weights, config: VisionConfig, pixels: Tensor, probe?: Probe): Tensor {
   return tf.tidy(() => {
     const [count] = pixels.shape as [number];
-    let stream = embedPatches(w, config, pixels);
+    let stream = tf.tidy(() => embedPatches(w, config, pixels));
     probe?.("vit.embeddings", stream);
     // Hidden states are [embeddings, block 0, …]; the result needs no later blocks.
     const blocks = config.layers + 1 + config.selectLayer;
     for (let layer = 0; layer < blocks; layer++) {
-      stream = block(w, config, `${LAYERS}.${layer}`, stream);
+      const before = stream;
+      stream = tf.tidy(() => block(w, config, `${LAYERS}.${layer}`, before));
+      // A block's arrays are many times the stream: those of all blocks together would be the largest of a step.
+      before.dispose();
       probe?.(`vit.layer.${layer}`, stream);
     }
     const tokens = (stream.shape[1] as number) - 1;

@@ -104,7 +104,7 @@ export function forecast(
     ["gradients", gradients],
     ["features", transient.features],
     ["keys and values", transient.cache],
-    ["passes without gradient", transient.answering - transient.cache],
+    ["passes without gradient", Math.max(transient.towers, transient.answering - transient.cache)],
     ["activations", transient.activations],
     ["spare buffers", transient.spare],
   ];

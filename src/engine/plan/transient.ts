@@ -32,8 +32,9 @@ interface Copies {
   readonly found: number;
   /** One block's per-token arrays in a pass without a gradient. */
   readonly prefill: number;
-  /** Arrays of SAM2's image encoder in units of its first stage. */
+  /** Arrays of SAM2's image encoder in units of its first stage, and of the vision tower in units of its stream. */
   readonly tower: number;
+  readonly vision: number;
 }
 
 /** With all free buffers that a phase leaves behind: measured on small models, whose buffers all stay until it ends. */
@@ -49,6 +50,7 @@ const POOLED: Copies = {
   found: 4.8,
   prefill: 1.5,
   tower: 40,
+  vision: 30,
 };
 
 /** In use, without free buffers: measured at the widths of Sa2VA-1B. */
@@ -101,7 +103,7 @@ export interface TransientForecast {
   readonly activations: number;
   /** Frozen towers over one picture. */
   readonly towers: number;
-  /** Worst of what passes without a gradient hold: towers, prompts, the masks of phrases. */
+  /** Worst of what the other passes without a gradient hold: prompts with their keys and values, the masks of phrases. */
   readonly answering: number;
   /** Freed tensors whose commands are not handed in yet, and free buffers. */
   readonly spare: number;
@@ -146,7 +148,9 @@ export function transientForecast(
   const cache = Math.max(sampled, told);
   const kept = Math.max(KEPT_LARGE_BYTES, KEPT_LARGE_SHARE * held);
   const stage = F32 * (config.sam2.imageSize / 4) ** 2 * config.sam2.embedDim;
-  const towers = withFree(({ tower }) => tower * stage, kept);
+  const { vision, tileSize } = config;
+  const stream = F32 * shape.tiles * ((tileSize / vision.patchSize) ** 2 + 1) * vision.hiddenSize;
+  const towers = withFree((copies) => Math.max(copies.tower * stage, copies.vision * stream), kept);
   const rows = options.microRollouts > 0 ? Math.min(options.microRollouts, shape.rollouts) : shape.rollouts;
   const atOnce = options.microRollouts > 0 ? 1 : Math.min(options.groupsAtOnce || shape.groups, shape.groups);
   const captions = options.captions
@@ -161,7 +165,7 @@ export function transientForecast(
   const grids = found * shape.frames * (config.sam2.imageSize / 4) ** 2 * config.sam2.hiddenDim;
   const decoded = withFree((copies) => F32 * copies.found * grids, kept);
   const waiting = Math.min(HELD_BYTES, SUBMIT_DISPATCHES * SUBMIT_COPIES * stage);
-  const answering = Math.max(towers, cache + prompts, decoded);
+  const answering = Math.max(cache + prompts, decoded);
   return {
     features,
     cache,
@@ -169,7 +173,8 @@ export function transientForecast(
     towers,
     answering,
     spare: waiting + KEPT_FREE_BYTES,
-    sampling: features + answering + waiting + KEPT_FREE_BYTES,
+    // The maps of the picture that the towers work on come last.
+    sampling: Math.max(features - picture + towers, features + answering) + waiting + KEPT_FREE_BYTES,
     // Activations that are small take the free buffers.
     learning: atOnce * picture + Math.max(activations, KEPT_FREE_BYTES) + waiting,
   };
