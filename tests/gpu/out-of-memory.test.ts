@@ -20,12 +20,12 @@ afterEach(() => {
 afterAll(() => lab.session.dispose());
 
 /** Refuses a buffer in the given phase of a step, once. */
-function refuseIn(step: number, phase: string): () => boolean {
+function refuseIn(step: number, phase: string, why: "memory" | "size" = "memory"): () => boolean {
   let refused = (): boolean => false;
   let left = 1;
   lab.watch = (event, session) => {
     if (event.type !== "phase" || event.step !== step || event.phase !== phase || left-- !== 1) return;
-    refused = refuseNextBuffer(session.device).refused;
+    refused = refuseNextBuffer(session.device, undefined, why).refused;
   };
   return () => refused();
 }
@@ -61,8 +61,8 @@ it("the user has allowed it: the run goes on, equal to one whose step had the se
   expect(memorySnapshot().tensors).toBe(tensors);
 });
 
-it("the user is asked: the run waits before the step, and features that were not computed are not kept", async () => {
-  const refused = refuseIn(1, "features");
+it("a buffer is larger than the device allows and the user is asked: the run waits before the step, and features that were not computed are not kept", async () => {
+  const refused = refuseIn(1, "features", "size");
   const run = await lab.start({ ...OWN, steps: 1 });
   await untilPaused(lab);
   expect(refused()).toBe(true);

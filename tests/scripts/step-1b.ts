@@ -35,7 +35,6 @@ import { openModelFolder } from "../../src/engine/loading/open-model.ts";
 import { storageChoice } from "../../src/engine/loading/storage-settings.ts";
 import { parseSa2vaConfig, type Sa2vaConfig } from "../../src/engine/model/config.ts";
 import { forecast } from "../../src/engine/plan/fit.ts";
-import { featureBytes } from "../../src/engine/plan/transient.ts";
 import { disposeFeatures, encodeImage } from "../../src/engine/policy/features.ts";
 import { readPhases } from "../../src/engine/runs/phase-lines.ts";
 import { listRuns, openRun } from "../../src/engine/runs/run-folder.ts";
@@ -176,7 +175,7 @@ async function runTowers(folder: string, side: number) {
     await device.checkAll();
     const allocated = peakBytes() - held;
     const { transient } = forecast(model.config, settings, choice, null, device.report.software);
-    const said = featureBytes(model.config, 1) + transient.towers + transient.spare;
+    const said = transient.towers + transient.spare;
     disposeFeatures(features);
     model.dispose();
     return { held, allocated, forecast: said, ratio: said / allocated, seconds: (performance.now() - began) / 1000 };

@@ -61,6 +61,15 @@ export function forecast(
   const trained = F32 * trainable.parameters;
   const group = groupShape(model, config, clips);
   const [captions, masks] = [samples(config, "text"), samples(config, "mask")];
+  const transient = transientForecast(model, group, {
+    rank: config.loraRank,
+    blocks,
+    recompute: config.recompute,
+    microRollouts: config.microRollouts,
+    groupsAtOnce: config.groupsAtOnce,
+    captions,
+    masks,
+  });
   const work = stepWork(model, group, {
     loops: captions && masks ? 2 : 1,
     captions,
@@ -86,20 +95,6 @@ export function forecast(
     ...(synchronised ? [["synchronised reference", trained] as [ForecastPart, number]] : []),
   ];
   const held = heldParts.reduce((sum, [, bytes]) => sum + bytes, 0);
-  const transient = transientForecast(
-    model,
-    group,
-    {
-      rank: config.loraRank,
-      blocks,
-      recompute: config.recompute,
-      microRollouts: config.microRollouts,
-      groupsAtOnce: config.groupsAtOnce,
-      captions,
-      masks,
-    },
-    held,
-  );
   const passing: [ForecastPart, number][] = [
     ["gradients", gradients],
     ["features", transient.features],

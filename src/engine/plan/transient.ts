@@ -7,7 +7,6 @@ import {
   HELD_BYTES,
   KEPT_FREE_BYTES,
   KEPT_LARGE_BYTES,
-  KEPT_LARGE_SHARE,
   KEPT_SCORE_BYTES,
   SUBMIT_DISPATCHES,
 } from "../gpu/memory-sizes.ts";
@@ -59,9 +58,9 @@ const USED: Copies = { ...POOLED, token: 1.8, recompute: 1.7, decoder: 5.6, foun
 /** Size of the average tensor that waits for a submit, in units of the encoder's first stage. */
 const SUBMIT_COPIES = 1.5;
 
-/** Bytes of a pass: what it uses, and the free buffers that it leaves, of which the pool keeps so much at most. */
-function withFree(bytes: (copies: Copies) => number, kept: number): number {
-  return Math.min(bytes(POOLED), bytes(USED) + kept);
+/** Bytes of a pass: what it uses, and the free buffers that it leaves, which the pool bounds. */
+function withFree(bytes: (copies: Copies) => number): number {
+  return Math.min(bytes(POOLED), bytes(USED) + KEPT_LARGE_BYTES);
 }
 
 /** What the groups of a loop look like. */
@@ -131,12 +130,10 @@ export function cacheBytes(
   return language.layers * 2 * language.kvHeads * language.headSize * F32 * groups * (shared + rows * each);
 }
 
-/** @param held bytes that stay on the device: the more, the more free buffers are kept */
 export function transientForecast(
   config: Sa2vaConfig,
   shape: GroupShape,
   options: TransientOptions,
-  held: number,
 ): TransientForecast {
   const picture = featureBytes(config, shape.tiles, shape.frames);
   // A loop's pictures are all there while its groups are sampled.
@@ -146,24 +143,23 @@ export function transientForecast(
   const answers = tailTokens + shape.answerTokens;
   const told = options.masks ? cacheBytes(config, groups, promptTokens - tailTokens, described, answers) : 0;
   const cache = Math.max(sampled, told);
-  const kept = Math.max(KEPT_LARGE_BYTES, KEPT_LARGE_SHARE * held);
   const stage = F32 * (config.sam2.imageSize / 4) ** 2 * config.sam2.embedDim;
   const { vision, tileSize } = config;
   const stream = F32 * shape.tiles * ((tileSize / vision.patchSize) ** 2 + 1) * vision.hiddenSize;
-  const towers = withFree((copies) => Math.max(copies.tower * stage, copies.vision * stream), kept);
+  const towers = withFree((copies) => Math.max(copies.tower * stage, copies.vision * stream));
   const rows = options.microRollouts > 0 ? Math.min(options.microRollouts, shape.rollouts) : shape.rollouts;
   const atOnce = options.microRollouts > 0 ? 1 : Math.min(options.groupsAtOnce || shape.groups, shape.groups);
   const captions = options.captions
-    ? withFree((copies) => atOnce * captionBytes(config, shape, rows, options, copies), kept)
+    ? withFree((copies) => atOnce * captionBytes(config, shape, rows, options, copies))
     : 0;
-  const masks = options.masks ? withFree((copies) => atOnce * maskBytes(config, shape, options, copies), kept) : 0;
+  const masks = options.masks ? withFree((copies) => atOnce * maskBytes(config, shape, options, copies)) : 0;
   const activations = Math.max(captions, masks);
   const together = Math.min(options.groupsAtOnce || groups, groups);
   const tokens = together * Math.max(promptTokens, options.masks ? described * tailTokens : 0);
   const prompts = F32 * POOLED.prefill * tokens * tokenFloats(config, options.rank);
   const found = options.captions ? together * shape.rollouts : options.masks ? together : 0;
   const grids = found * shape.frames * (config.sam2.imageSize / 4) ** 2 * config.sam2.hiddenDim;
-  const decoded = withFree((copies) => F32 * copies.found * grids, kept);
+  const decoded = withFree((copies) => F32 * copies.found * grids);
   const waiting = Math.min(HELD_BYTES, SUBMIT_DISPATCHES * SUBMIT_COPIES * stage);
   const answering = Math.max(cache + prompts, decoded);
   return {
