@@ -15,7 +15,7 @@ export function joinedBuffers(each: number): number {
   return 4 + MOST_JOINED * each;
 }
 
-/** First columns of the second and third layer, in a group of four the first bias, and what packed layers beyond the first have of their own. */
+/** First columns of the second and third layer, in a group of four the first bias, and the values of packed layers beyond the first. */
 export const JOINED_UNIFORMS = { end0: "u32", end1: "u32", biasFirst: "u32" } as const;
 export const JOINED_PACKED_UNIFORMS = { skip1: "u32", skip2: "u32", factor1: "f32", factor2: "f32" } as const;
 

@@ -22,7 +22,7 @@ export interface TileForm {
   readonly rows: number;
   /** A multiple of 4. */
   readonly columns: number;
-  /** Pieces of a long K with workgroups of their own, whose products are added in order; one where absent. */
+  /** Pieces of a long K, each with separate workgroups, whose products are added in order; one where absent. */
   readonly split?: number;
 }
 

@@ -94,7 +94,7 @@ export function recordProduct(
   return into as tf.TensorInfo;
 }
 
-/** The product of whole tensors over pieces of K, each a product of its own, and their sum. Batches are not split. */
+/** The product of whole tensors over pieces of K, each a separate product, and their sum. Batches are not split. */
 function recordPieces(
   spec: ProductSpec,
   shape: readonly number[],
