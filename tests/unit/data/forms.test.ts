@@ -123,6 +123,13 @@ describe.skipIf(!found)("files that Python writes", () => {
   });
 });
 
+test("one line of JSON lines is a row", async () => {
+  const { "metadata.jsonl": lines, ...files } = forms.linesForm(samples);
+  const [line] = String(lines).split("\n");
+  const set = await openRegionSet(memoryFolder({ ...files, "metadata.jsonl": line as string }));
+  expect(set.summaries.map(({ caption }) => caption)).toEqual([samples[0]?.caption]);
+});
+
 test("pictures of a tar shard are read by range", async () => {
   const folder = counting(memoryFolder(forms.damForm(samples)));
   const total = folder.paths.reduce((sum, path) => sum + (folder.get(path)?.size ?? 0), 0);

@@ -43,7 +43,9 @@ export async function openRecords(source: ByteSource, signal?: AbortSignal): Pro
   }
   const file = windowed(source);
   const first = await firstBracket(file);
-  if (first !== undefined) {
+  // One line is a row as well, where the name says that lines are.
+  const oneLine = first?.kind === OPEN_OBJECT && /\.(jsonl|ndjson)$/i.test(source.name);
+  if (first !== undefined && !oneLine) {
     const spans = await scanJson(source, first.at + 1, false, signal);
     const rest = await source.read(spans.end, Math.min(source.size, spans.end + 4096));
     if (spans.problem !== undefined || rest.every((byte) => byte <= 0x20)) {
@@ -51,7 +53,7 @@ export async function openRecords(source: ByteSource, signal?: AbortSignal): Pro
     }
   }
   const lines = await scanJson(source, 0, true, signal);
-  return lines.starts.length < 2 ? undefined : ofSpans(file, lines, "lines", signal);
+  return lines.starts.length < (oneLine ? 1 : 2) ? undefined : ofSpans(file, lines, "lines", signal);
 }
 
 /** The first bracket of a text; undefined when it starts with anything else. */
