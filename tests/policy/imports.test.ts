@@ -78,10 +78,10 @@ const PAGE_ROOMS: Readonly<Record<string, readonly string[]>> = {
 
 /** Packages by the part that may use them; a part that is absent may use none. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
-  app: /^(react|react-dom|zustand|radix-ui|uplot|recharts|@tanstack\/react-virtual)(\/|$)/,
+  app: /^(react|react-dom|zustand|radix-ui|uplot|mediabunny|recharts|@tanstack\/react-virtual)(\/|$)/,
   config: /^yaml$/,
   bytes: /^zod\/mini$/,
-  data: /^(apache-arrow|fast-png|fflate|hyparquet)(\/|$)/,
+  data: /^(apache-arrow|fast-png|fflate|hyparquet|mediabunny)(\/|$)/,
   export: /^fflate$/,
   gpu: /^@tensorflow\/tfjs(-backend-webgpu)?$/,
   rewards: /^(quickjs-emscripten-core|@jitl\/quickjs-wasmfile-release-sync|sucrase|zod\/mini)$/,

@@ -1,23 +1,27 @@
 /**
  * Corrections of what was found in files, kept beside them as `data-mapping.json`:
- * `{"files": {"<path>": {"image": "…", "mask": "…", "text": "…", "split": "…"}, "*": {…}}}`. A part that is absent is
+ * `{"files": {"<path>": {"image": "…", "mask": "…", "text": "…", "split": "…", "every": "…"}, "*": {…}}}`. A part that is absent is
  * found as always; `*` is for files without an entry.
  */
 import { isRecord, readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
-import { LabError } from "../errors.ts";
+import { LabError, quote } from "../errors.ts";
 import type { WantedColumns } from "./schema.ts";
 
 /** What a person says of a file: its columns, and the split to read. */
 export interface FileMapping extends WantedColumns {
   readonly split?: string | undefined;
+  /** Of videos: every so many frames are read, as a number in text. */
+  readonly every?: string | undefined;
 }
 
 /** Corrections by path. */
 export type DataMapping = Readonly<Record<string, FileMapping>>;
 
 export const MAPPING_FILE = "data-mapping.json";
-const PARTS = ["image", "mask", "text", "split"] as const;
+const PARTS = ["image", "mask", "text", "split", "every"] as const;
+/** Most frames from one that is read to the next. */
+const MOST_EVERY = 1000;
 
 export function isMappingFile(path: string): boolean {
   return path === MAPPING_FILE || path.endsWith(`/${MAPPING_FILE}`);
@@ -26,6 +30,13 @@ export function isMappingFile(path: string): boolean {
 /** The corrections of a file: its own, else those of `*`. */
 export function mappingOf(mapping: DataMapping, path: string): FileMapping {
   return (Object.hasOwn(mapping, path) ? mapping[path] : mapping["*"]) ?? {};
+}
+
+/** Frames of a video from one that is read to the next; 1 where nothing is said. @throws LabError("bad-input") */
+export function everyOf({ every = "1" }: FileMapping): number {
+  const number = Number(every);
+  if (Number.isInteger(number) && number >= 1 && number <= MOST_EVERY) return number;
+  throw new LabError("bad-input", `"every" is ${quote(every)}, it must be a whole number from 1 to ${MOST_EVERY}`);
 }
 
 /** The text of a mapping file. */

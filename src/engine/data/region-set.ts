@@ -8,10 +8,10 @@ import { readImageHeader } from "./image/image-header.ts";
 import { type PictureProbe, pictureProbes } from "./image/picture.ts";
 import { pictureBytes } from "./image/picture-bytes.ts";
 import { type FoundTable, listTables, type TableList } from "./list-tables.ts";
-import { type DataMapping, MAPPING_FILE, mappingOf, readMapping } from "./mapping.ts";
+import { type DataMapping, everyOf, MAPPING_FILE, mappingOf, readMapping } from "./mapping.ts";
 import { openTable } from "./open-table.ts";
 import { passMeter } from "./read-meter.ts";
-import { adaptRow, picturesIn } from "./row.ts";
+import { adaptRow, picturesOf } from "./row.ts";
 import { rowParts } from "./row-parts.ts";
 import type { EncodedImage, RegionSample, RegionSummary, SkippedRow } from "./sample.ts";
 import { type Adapter, chooseAdapter, partNames, schemaText, type WantedColumns } from "./schema.ts";
@@ -234,14 +234,16 @@ async function open(
       (await openTable(source as ByteSource, options.signal === undefined ? {} : { signal: options.signal }));
     const { problem, columns, rows, batches } = table;
     if (problem !== undefined) whole(problem);
-    const adapter = chooseAdapter(columns, { ...mappingOf(options.mapping, path), ...named(options.columns) });
+    const said = mappingOf(options.mapping, path);
+    const adapter = chooseAdapter(columns, { ...said, ...named(options.columns) });
     const parts = partNames(columns);
     const shown = { ...info, rows, batches, schema: schemaText(columns), layout: layoutOf(columns), parts };
     if (typeof adapter !== "string") {
       const { image, mask, text } = adapter;
       const roles = { image: image.name, mask: mask.name, text: text.name };
       files.push({ ...shown, adapter: adapter.name, roles });
-      return { bytes, table, adapter };
+      const every = adapter.every === undefined ? {} : { every: everyOf(said) };
+      return { bytes, table, adapter: { ...adapter, ...every } };
     }
     files.push({ ...shown, adapter: "" });
     whole(`${path} has ${adapter}`);
@@ -270,7 +272,7 @@ function leftOut(
 
 async function readSample(summary: RegionSummary, { opened, picture, pictureIndex }: Place): Promise<RegionSample> {
   const { table, adapter, find } = opened;
-  const cells = picturesIn(await rowParts(table, summary.row)(adapter.image), adapter.image);
+  const cells = await picturesOf(await rowParts(table, summary.row)(adapter.image), adapter, find);
   const { width, height, orientation } = picture;
   const { frames: total = 1 } = summary;
   const read = async (cell: unknown): Promise<EncodedImage> => {

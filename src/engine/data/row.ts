@@ -11,6 +11,7 @@ import type { QuestionAnswer } from "./sample.ts";
 import type { Adapter, Role } from "./schema.ts";
 import type { FindFile } from "./siblings.ts";
 import type { Table } from "./table.ts";
+import { videoCells } from "./video/video-cells.ts";
 
 /** Maximum masks of one row. */
 const MAX_MASKS = 4096;
@@ -88,7 +89,9 @@ export async function adaptRow(
     return { cell };
   });
   if (maskCell === undefined) return nothing;
-  const pictures = await step(adapter.image, async () => probeAll(await part(adapter.image), adapter.image, probe));
+  const pictures = await step(adapter.image, async () =>
+    probeAll(await picturesOf(await part(adapter.image), adapter, find), probe),
+  );
   const first = pictures?.find((picture) => !(picture instanceof LabError));
   if (pictures === undefined || first === undefined) return nothing;
   const { cell } = maskCell;
@@ -186,11 +189,9 @@ async function regionItems(
  * @throws LabError("bad-input") when no picture is usable
  */
 async function probeAll(
-  cell: unknown,
-  role: Role,
+  cells: readonly unknown[],
   probe: (cell: unknown) => Promise<PictureProbe>,
 ): Promise<(PictureProbe | LabError)[]> {
-  const cells = picturesIn(cell, role);
   const probes: (PictureProbe | LabError)[] = [];
   for (const one of cells) {
     try {
@@ -206,10 +207,22 @@ async function probeAll(
 }
 
 /**
+ * The pictures of a row, not decoded; a video is cut into its frames.
+ * @throws LabError("bad-input") for too many, or a video that cannot be used; LabError("unsupported") without a decoder
+ */
+export async function picturesOf(
+  cell: unknown,
+  { image, every }: Pick<Adapter, "image" | "every">,
+  find: FindFile,
+): Promise<readonly unknown[]> {
+  return every === undefined ? picturesIn(cell, image) : await videoCells(cell, every, find);
+}
+
+/**
  * The pictures of a row, not decoded: a list of numbers is one picture, any other list one picture per item.
  * @throws LabError("bad-input") when there are too many
  */
-export function picturesIn(cell: unknown, role: Role): readonly unknown[] {
+function picturesIn(cell: unknown, role: Role): readonly unknown[] {
   if (!Array.isArray(cell) || (!role.each && isNumbers(cell) && cell.length > 0)) return [cell];
   if (cell.length === 0) throw new LabError("bad-input", "the row has no picture");
   if (cell.length > MAX_MASKS) throw new LabError("bad-input", `the row has ${cell.length} pictures, too many`);

@@ -23,11 +23,15 @@ export interface Adapter {
   readonly category: Role | undefined;
   /** Whether the pictures of a row are the frames of a clip, and its masks one masklet. */
   readonly clip: boolean;
+  /** Of a column with videos: frames from one that is read to the next. */
+  readonly every?: number;
 }
 
 const IMAGE_NAMES = "image jpg jpeg png webp img picture images pictures image_bytes image_path img_path pixel_values";
 /** Names of a list of pictures that are the frames of a clip. */
 const FRAME_NAMES = "frames video_frames clip video";
+/** Names of a column with one video a row, as a path or as bytes. */
+const VIDEO_NAMES = "video clip video_path video_file video_bytes";
 const MASK_NAMES =
   "mask_rle mask masks rle rles mask_rles segmentation segmentations segment segments masklet mask_png mask_image bitmap polygon polygons";
 /** Column names that mean a mask if the column holds pictures. */
@@ -77,6 +81,7 @@ export function chooseAdapter(columns: readonly Column[], wanted: WantedColumns 
     named(wanted.image) ??
     find(others, FRAME_NAMES, isFrames) ??
     find(others, IMAGE_NAMES, isPictures) ??
+    (mask !== undefined && isSeveral(mask) ? find(others, VIDEO_NAMES, isPicture) : undefined) ??
     others.find(({ type }) => fieldNames(itemType(type)).includes("bytes"));
   // A text in the same struct as the mask is about it; one at the top may not be.
   const beside = others.filter(({ role }) => mask !== undefined && isBeside(role, mask.role));
@@ -97,11 +102,18 @@ export function chooseAdapter(columns: readonly Column[], wanted: WantedColumns 
   const taken = [image, mask, text].map(({ role }) => role);
   const free = others.filter(({ role }) => !taken.some((other) => inside(role, other)));
   const category = find(free, CATEGORY_NAMES, (type) => isText(itemType(type)));
-  const several = mask.role.each || isRle(itemOf(mask.type)?.type) || isPictureStruct(itemOf(mask.type)?.type);
-  const clip = several && FRAME_NAMES.split(" ").includes(image.name) && isFrames(image.type);
+  const several = isSeveral(mask);
+  const frames = several && FRAME_NAMES.split(" ").includes(image.name) && isFrames(image.type);
+  const video = several && VIDEO_NAMES.split(" ").includes(image.name) && isPicture(image.type);
   const kind = isTurns(text.type) ? "conversations" : "captions";
-  const name = `${kind}, ${clip ? "one masklet" : several ? "several masks" : "one mask"} a row`;
-  return { name, image: image.role, mask: mask.role, text: text.role, category: category?.role, clip };
+  const name = `${kind}, ${video ? "one masklet of a video" : frames ? "one masklet" : several ? "several masks" : "one mask"} a row`;
+  const roles = { image: image.role, mask: mask.role, text: text.role, category: category?.role };
+  return { name, ...roles, clip: frames || video, ...(video ? { every: 1 } : {}) };
+}
+
+/** Whether a column holds several masks a row. */
+function isSeveral({ role, type }: Part): boolean {
+  return role.each || isRle(itemOf(type)?.type) || isPictureStruct(itemOf(type)?.type);
 }
 
 /** Columns and their parts by the names that `chooseAdapter` takes. */

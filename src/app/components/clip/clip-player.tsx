@@ -3,6 +3,7 @@ import { frameScores } from "../../../engine/data/clips/frame-scores.ts";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
 import { report } from "../../clients/lab.ts";
 import { fixed } from "../../styles/format.ts";
+import type { MaskLayer, MaskRole } from "../mask/layers.ts";
 import { Button } from "../ui/button.tsx";
 import { Slider } from "../ui/controls.tsx";
 import { IconPause, IconPlay } from "../ui/icons.tsx";
@@ -15,6 +16,7 @@ import { useClipFrame } from "./use-clip.ts";
 const EXPORTS = [
   { kind: "json", label: "JSON", title: "Run-length masks of all masklets" },
   { kind: "png", label: "PNG", title: "One PNG per frame and masklet, in a zip" },
+  { kind: "webm", label: "WebM", title: "A film of the frames with outlines" },
 ] as const satisfies readonly { readonly kind: ExportKind; readonly label: string; readonly title: string }[];
 
 /** An answered masklet beside the given one. */
@@ -34,10 +36,12 @@ export function ClipPlayer(props: {
   readonly imageId?: string | null;
   readonly given: Rle;
   readonly tracks: readonly Track[];
+  /** Role of the selected answer's mask in a film. */
+  readonly role?: MaskRole;
   /** Beginning of the names of exported files; nothing can be exported without one. */
   readonly fileName?: string;
 }): ReactNode {
-  const { rowId, imageId = null, given, tracks, fileName } = props;
+  const { rowId, imageId = null, given, tracks, role = "policy", fileName } = props;
   const frame = useClipFrame(rowId, imageId, given);
   const playing = useClips((state) => state.playing?.rowId === rowId && state.playing.back === null);
   const onion = useClips((state) => state.onion);
@@ -58,8 +62,12 @@ export function ClipPlayer(props: {
   const told = curves.length === 1 ? curves[0] : curves.find(({ selected }) => selected);
   const score = told?.scores[at];
   const save = (kind: ExportKind): void => {
+    const layers: MaskLayer[] = [
+      { role: "given", mask: given },
+      ...(told === undefined ? [] : [{ role, mask: told.mask }]),
+    ];
     const masklets = [{ name: "given", mask: given }, ...curves.map(({ name, mask }) => ({ name, mask }))];
-    const clip: ClipFile = { name: fileName ?? "clip", frames: frame.of, masklets };
+    const clip: ClipFile = { name: fileName ?? "clip", rowId, imageId, frames: frame.of, masklets, layers };
     report(import("./export-clip.ts").then(({ exportClip }) => exportClip(kind, clip)));
   };
   const text = `Frame ${at + 1} of ${frame.of}`;

@@ -1,18 +1,21 @@
 /** The files that the player writes; loaded when one is asked for. */
 import { maskletsJson, maskletsZip, type NamedMasklet } from "../../../engine/data/clips/export-masklets.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
+import { type FilmedClip, film } from "./film.ts";
 
-export type ExportKind = "json" | "png";
+export type ExportKind = "json" | "png" | "webm";
 
-export interface ClipFile {
+export interface ClipFile extends FilmedClip {
   /** Beginning of the file's name. */
   readonly name: string;
-  readonly frames: number;
+  /** In JSON and PNG. */
   readonly masklets: readonly NamedMasklet[];
 }
 
-/** Hands the file to the browser's downloads. */
-export function exportClip(kind: ExportKind, { name, masklets, frames }: ClipFile): void {
+/** Hands the file to the browser's downloads. @throws LabError("unsupported") where the browser encodes no video */
+export async function exportClip(kind: ExportKind, clip: ClipFile): Promise<void> {
+  const { name, masklets, frames } = clip;
   if (kind === "json") saveBlob(new Blob([maskletsJson(masklets, frames)]), `${name}.json`);
-  else saveBlob(new Blob([maskletsZip(masklets, frames)]), `${name}.zip`);
+  else if (kind === "png") saveBlob(new Blob([maskletsZip(masklets, frames)]), `${name}.zip`);
+  else saveBlob(await film(clip), `${name}.webm`);
 }

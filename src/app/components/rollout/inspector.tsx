@@ -12,7 +12,7 @@ import styles from "./details.module.css";
 import { LayerToggles } from "./layer-toggles.tsx";
 import { RewardDetails } from "./reward-details.tsx";
 import { RolloutFigure } from "./rollout-figure.tsx";
-import { compareMasks, groupTracks, type LayerKey, layerName, textTitle } from "./rollout-view.ts";
+import { answerRole, compareMasks, groupTracks, type LayerKey, layerName, textTitle } from "./rollout-view.ts";
 import { ThumbButtons } from "./thumbs.tsx";
 
 export interface InspectorProps {
@@ -69,6 +69,7 @@ export function Inspector(props: InspectorProps): ReactNode {
           imageId={rollout.imageId}
           given={rollout.givenMask}
           tracks={tracks}
+          role={answerRole(rollout.loop)}
           fileName={`rollout-${rollout.id}`}
         />
         <LayerToggles rollout={rollout} layers={layers} onToggle={onToggle} />

@@ -57,6 +57,14 @@ export function Corrections(props: { readonly info: SetInfo }): ReactNode {
             onChange={(event) => change("split", event.currentTarget.value.trim())}
           />
         )}
+        {/video/.test(file.adapter) && (
+          <TextInput
+            aria-label="Frames of a video"
+            placeholder="Frames of a video: every 1"
+            value={own.every ?? ""}
+            onChange={(event) => change("every", event.currentTarget.value.trim())}
+          />
+        )}
         <Button kind="primary" onClick={() => report(reopenData(mapping))}>
           Open again
         </Button>

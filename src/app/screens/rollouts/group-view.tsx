@@ -5,6 +5,7 @@ import { advantageScale, GroupTitle } from "../../components/rollout/group-title
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { RolloutCard } from "../../components/rollout/rollout-card.tsx";
 import {
+  answerRole,
   groupTracks,
   type LayerKey,
   passes,
@@ -48,6 +49,7 @@ export function GroupView(props: {
         imageId={selected.imageId}
         given={selected.givenMask}
         tracks={tracks}
+        role={answerRole(group.loop)}
         fileName={`step-${group.step}-loop-${group.loop}-group-${group.group}`}
       />
       <div className={`grid gap-3 scroll-x ${styles.tiles}`} style={{ "--n": rollouts.length } as CSSProperties}>

@@ -1,0 +1,72 @@
+/** A clip with its masklets as a film, drawn as on the page. The muxer is loaded with the first one. */
+import { LabError } from "../../../engine/errors.ts";
+import { loadPicture, pictureSide } from "../../stores/picture-cache.ts";
+import { drawFigure } from "../mask/draw.ts";
+import type { MaskLayer } from "../mask/layers.ts";
+import { useOverlay } from "../mask/overlay-store.ts";
+import { WHOLE } from "../mask/view-store.ts";
+
+export interface FilmedClip {
+  readonly rowId: string;
+  readonly imageId: string | null;
+  readonly frames: number;
+  readonly layers: readonly MaskLayer[];
+}
+
+/** Frames a second of a film: slow enough to look at each. */
+const RATE = 5;
+/** Least shorter side of a film in pixels: outlines need some. */
+const LEAST_SIDE = 480;
+/** Bits a second. */
+const BITRATE = 2e6;
+
+/** WebM of the frames with their masks. @throws LabError("unsupported") where the browser encodes no video */
+export async function film({ rowId, imageId, frames, layers }: FilmedClip): Promise<Blob> {
+  const { BufferTarget, CanvasSource, getFirstEncodableVideoCodec, Output, WebMOutputFormat } = await import(
+    "mediabunny"
+  );
+  const [height, width] = (layers[0] as MaskLayer).mask.size;
+  const side = Math.min(width, height / frames);
+  const scale = Math.max(1, Math.ceil(LEAST_SIDE / side));
+  const canvas = document.createElement("canvas");
+  // Codecs need even sides.
+  canvas.width = 2 * Math.ceil((width * scale) / 2);
+  canvas.height = 2 * Math.ceil(((height / frames) * scale) / 2);
+  const codec = await getFirstEncodableVideoCodec(["vp9", "vp8", "av1"], {
+    width: canvas.width,
+    height: canvas.height,
+  });
+  const context = canvas.getContext("2d");
+  if (codec === null || context === null) {
+    throw new LabError(
+      "unsupported",
+      "This browser encodes neither VP9, VP8 nor AV1, so no film was made; export JSON or PNG",
+    );
+  }
+  const picture = await loadPicture(rowId, imageId, pictureSide(Math.max(width, height)));
+  const { mode, opacity } = useOverlay.getState();
+  const output = new Output({ format: new WebMOutputFormat(), target: new BufferTarget() });
+  const source = new CanvasSource(canvas, { codec, bitrate: BITRATE });
+  output.addVideoTrack(source, { frameRate: RATE });
+  await output.start();
+  for (let at = 0; at < frames; at++) {
+    drawFigure(context, {
+      picture,
+      width,
+      height,
+      frame: { at, of: frames },
+      layers,
+      difference: null,
+      mode: mode === "off" ? "contour" : mode,
+      opacity: mode === "fill" ? opacity : 0,
+      view: WHOLE,
+      fit: "contain",
+      ratio: 1,
+    });
+    await source.add(at / RATE, 1 / RATE);
+  }
+  await output.finalize();
+  const { buffer } = output.target;
+  if (buffer === null) throw new LabError("internal", "The film has no bytes; nothing was saved");
+  return new Blob([buffer], { type: "video/webm" });
+}
