@@ -14,7 +14,7 @@ import { type Clip, type ClipExpression, openClips } from "../src/engine/data/cl
 import { LabError } from "../src/engine/errors.ts";
 import { meanScore, scoreByType } from "../src/engine/eval/video/masklet-score.ts";
 import { openSa2va } from "../src/engine/model/sa2va.ts";
-import { bankBytes, mapsRead, trackingWork } from "../src/engine/plan/video.ts";
+import { bankBytes, mapsRead, pointersRead, trackingWork } from "../src/engine/plan/video.ts";
 import type { FollowSettings } from "../src/engine/policy/clip/follow-expression.ts";
 import { type FrameChoice, PUBLISHED_FRAMES, parseFrameChoice } from "../src/engine/policy/clip/frames.ts";
 import type { ClipDecoder } from "../src/engine/policy/clip/masklets.ts";
@@ -101,7 +101,7 @@ await runTool(async () => {
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());
   const maps = mapsRead(model.config.sam2, settings.choice.count);
-  const cost = trackingWork(model.config.sam2, maps);
+  const cost = trackingWork(model.config.sam2, maps, pointersRead(settings.choice.count));
   const bank = bankBytes(model.config.sam2, settings.choice.count);
   say(
     `A tracked frame reads up to ${maps} memories: ${((cost.attention + cost.memoryEncoder) / 1e9).toFixed(3)} GFLOP and ` +

@@ -1,5 +1,6 @@
 /** What a visitor meets on one page without a GPU: the first screen, and the recorded run in every viewer. */
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { unzipSync } from "fflate";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -8,6 +9,8 @@ import { decodePng } from "../../src/engine/data/image/png-decode.ts";
 import { decodeRle, type Rle } from "../../src/engine/data/mask/rle.ts";
 import { violations } from "../support/axe.ts";
 import { layoutShift, type OpenPage, openPage, problems, show } from "../support/page.ts";
+import { greyFrames, junkFrames, videoFile } from "../support/videos.ts";
+import { boxMask } from "../unit/data/make.ts";
 
 let lab: OpenPage;
 beforeAll(async () => {
@@ -421,6 +424,57 @@ describe("demo clips", () => {
     expect(Object.keys(files)).toEqual(Array.from({ length: 6 }, (_, at) => `given/0000${at}.png`));
     const { data } = decodePng(files["given/00003.png"] as Uint8Array, "mask's");
     expect(Array.from(data, (pixel) => pixel / 255)).toEqual([...decodeRle(objects[0]?.[3] as Rle)]);
+  });
+
+  it("leave as a film, which opens as a row beside other videos; every broken one is left out with a sentence", async () => {
+    const { page } = lab;
+    const folder = mkdtempSync(join(tmpdir(), "lab-videos-"));
+    const greys = [20, 60, 100, 140, 180, 220];
+    const grey = await greyFrames(page, 64, 48, greys);
+    const whole = await videoFile("mp4", grey);
+    const files: Readonly<Record<string, Uint8Array>> = {
+      "grey.webm": await videoFile("webm", grey),
+      "grey.mp4": whole,
+      "film.webm": await saved("webm"),
+      "cut.mp4": whole.subarray(0, whole.length - 30),
+      "torn.mp4": whole.with(whole.length - 60, 255).fill(7, whole.length - 200),
+      "sizes.webm": await videoFile("webm", grey, await greyFrames(page, 32, 24, [90, 90])),
+      "none.webm": await videoFile("webm"),
+      "long.webm": await videoFile("webm", junkFrames(10_000, 640, 360)),
+    };
+    const masks = (count: number, side = [48, 64] as const) =>
+      Array.from({ length: count }, () => boxMask(side[0], side[1], 8, 8, 20, 20));
+    const count: Readonly<Record<string, number>> = { "sizes.webm": 8, "none.webm": 1 };
+    const rows = Object.keys(files).map((video) => ({
+      video,
+      masks: masks(count[video] ?? 6, video === "film.webm" ? [480, 480] : [48, 64]),
+      caption: video,
+    }));
+    for (const [name, bytes] of Object.entries(files)) writeFileSync(join(folder, name), bytes);
+    writeFileSync(join(folder, "rows.json"), JSON.stringify(rows));
+    await page.getByTestId("pick-shards").setInputFiles(folder);
+    await page.waitForTimeout(4000);
+    console.log(await page.getByTestId("data-counts").textContent());
+    await page.getByTestId("skipped").click();
+    console.log(await page.getByRole("dialog").locator("tbody tr").allTextContents());
+    await page.keyboard.press("Escape");
+    for (const name of ["grey.webm", "grey.mp4", "film.webm"]) {
+      await page.getByTestId("gallery").getByRole("button", { name: new RegExp(name) }).click();
+      await expect.poll(number).toBe("Frame 1 of 6");
+      await page.getByTestId("row-detail").getByRole("slider", { name: "Frame" }).focus();
+      const seen: unknown[] = [];
+      for (let i = 0; i < 6; i++) {
+        await page.waitForTimeout(300);
+        seen.push(await page.getByTestId("row-detail").getByRole("img").first().evaluate((canvas) => {
+          const { width, height } = canvas as HTMLCanvasElement;
+          return [...((canvas as HTMLCanvasElement).getContext("2d")?.getImageData(width - 20, height / 2, 1, 1).data ?? [])];
+        }));
+        await page.keyboard.press("ArrowRight");
+      }
+      console.log(name, JSON.stringify(seen));
+      await page.screenshot({ path: `/tmp/s22-${name}.png` });
+    }
+    rmSync(folder, { recursive: true });
   });
 });
 

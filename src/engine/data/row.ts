@@ -11,7 +11,7 @@ import type { QuestionAnswer } from "./sample.ts";
 import type { Adapter, Role } from "./schema.ts";
 import type { FindFile } from "./siblings.ts";
 import type { Table } from "./table.ts";
-import { videoCells } from "./video/video-cells.ts";
+import { videoCells, videoProbes } from "./video/video-cells.ts";
 
 /** Maximum masks of one row. */
 const MAX_MASKS = 4096;
@@ -89,24 +89,27 @@ export async function adaptRow(
     return { cell };
   });
   if (maskCell === undefined) return nothing;
-  const pictures = await step(adapter.image, async () =>
-    probeAll(await picturesOf(await part(adapter.image), adapter, find), probe),
-  );
+  const { cell } = maskCell;
+  const frameMasks = adapter.clip && Array.isArray(cell) ? (cell as unknown[]) : undefined;
+  const { every } = adapter;
+  const tooMany = ({ length }: readonly unknown[]): boolean => {
+    if (length > MAX_MASKS) skip(adapter.mask, `the row has ${length} masks, more than the ${MAX_MASKS} allowed`);
+    return length > MAX_MASKS;
+  };
+  if (frameMasks !== undefined && tooMany(frameMasks)) return nothing;
+  const pictures = await step(adapter.image, async () => {
+    const cell = await part(adapter.image);
+    if (every !== undefined) return await videoProbes({ cell, every, find }, frameMasks?.length ?? 0);
+    return await probeAll(picturesIn(cell, adapter.image), probe);
+  });
   const first = pictures?.find((picture) => !(picture instanceof LabError));
   if (pictures === undefined || first === undefined) return nothing;
-  const { cell } = maskCell;
-  const stored =
-    adapter.clip && Array.isArray(cell)
-      ? (cell as unknown[])
-      : (itemsOf(cell, adapter.mask, first as PictureProbe) ?? []);
+  const stored = frameMasks ?? itemsOf(cell, adapter.mask, first as PictureProbe) ?? [];
   const words = await step(adapter.text, async () => ({ cell: await part(adapter.text) }));
   if (words === undefined) return { ...nothing, masks: stored.length };
   const items = adapter.clip ? stored : await regionItems(stored, words.cell, { ...(first as PictureProbe), find });
   const masks = adapter.clip ? 1 : items.length;
-  if (items.length > MAX_MASKS) {
-    skip(adapter.mask, `the row has ${items.length} masks, more than the ${MAX_MASKS} allowed`);
-    return nothing;
-  }
+  if (frameMasks === undefined && tooMany(items)) return nothing;
   const texts = await step(adapter.text, async () => rowCaptions(words.cell, adapter, masks));
   if (texts === undefined) return { ...nothing, masks };
   if (texts.remark !== undefined) skip(adapter.text, texts.remark);
@@ -215,7 +218,7 @@ export async function picturesOf(
   { image, every }: Pick<Adapter, "image" | "every">,
   find: FindFile,
 ): Promise<readonly unknown[]> {
-  return every === undefined ? picturesIn(cell, image) : await videoCells(cell, every, find);
+  return every === undefined ? picturesIn(cell, image) : await videoCells({ cell, every, find });
 }
 
 /**

@@ -24,11 +24,16 @@ export function mapsRead(config: Sam2Config, conditioning: number): number {
   return conditioning + config.memory.maps - 1;
 }
 
-/** @param maps that the frame reads */
-export function trackingWork(config: Sam2Config, maps: number): FrameWork {
+/** Object pointers a tracked frame reads at most. @param conditioning frames */
+export function pointersRead(conditioning: number): number {
+  return conditioning + POINTER_FRAMES - 1;
+}
+
+/** @param maps that the frame reads @param pointers that it reads, each of C / M tokens */
+export function trackingWork(config: Sam2Config, maps: number, pointers: number): FrameWork {
   const { hiddenDim: width, memory, imageSize } = config;
   const cells = (imageSize / 16) ** 2;
-  const keys = maps * cells;
+  const keys = maps * cells + (pointers * width) / memory.dim;
   const linear = (rows: number, into: number, out: number): number => 2 * rows * into * out;
   const self = 4 * linear(cells, width, width) + 4 * cells * cells * width;
   const cross = 2 * linear(cells, width, width) + 2 * linear(keys, memory.dim, width) + 4 * cells * keys * width;
@@ -47,6 +52,6 @@ export function bankBytes(config: Sam2Config, conditioning: number): BankBytes {
   const cells = (config.imageSize / 16) ** 2;
   const memory = 4 * cells * config.memory.dim;
   const maps = mapsRead(config, conditioning);
-  const pointers = 4 * config.hiddenDim * (conditioning + POINTER_FRAMES - 1);
+  const pointers = 4 * config.hiddenDim * pointersRead(conditioning);
   return { memory, bank: maps * memory + pointers, scores: 4 * cells * maps * cells };
 }

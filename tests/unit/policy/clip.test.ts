@@ -8,8 +8,10 @@ import { openSa2va, type Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import { HIERA_L } from "../../../src/engine/model/sam2/config.ts";
 import { selectMask } from "../../../src/engine/model/sam2/mask-decoder.ts";
 import { type FoundMask, readMasks } from "../../../src/engine/model/sam2/postprocess.ts";
+import { memoryAttention, memoryConstants } from "../../../src/engine/model/sam2/video/memory-attention.ts";
+import { encodeMemory } from "../../../src/engine/model/sam2/video/memory-encoder.ts";
 import { weightsView } from "../../../src/engine/model/weights/weights.ts";
-import { bankBytes, mapsRead, trackingWork } from "../../../src/engine/plan/video.ts";
+import { bankBytes, mapsRead, pointersRead, trackingWork } from "../../../src/engine/plan/video.ts";
 import { clipVision, segmentClipPrompt } from "../../../src/engine/policy/clip/clip-prompt.ts";
 import { chosenFrames, parseFrameChoice } from "../../../src/engine/policy/clip/frames.ts";
 import { embedPrompt } from "../../../src/engine/policy/embedding.ts";
@@ -125,11 +127,56 @@ it("chooses frames as the published programs do", () => {
 
 it("counts what a tracked frame costs at published sizes", () => {
   expect(mapsRead(HIERA_L, 5)).toBe(11);
-  expect(trackingWork(HIERA_L, 11).attention / 0.88e12).toBeCloseTo(1, 1);
-  expect(trackingWork(HIERA_L, 7).attention / 0.61e12).toBeCloseTo(1, 1);
-  expect(trackingWork(HIERA_L, 11).memoryEncoder / 0.012e12).toBeCloseTo(1, 1);
+  expect(pointersRead(5)).toBe(20);
+  expect(trackingWork(HIERA_L, 11, 20).attention / 0.88e12).toBeCloseTo(1, 1);
+  expect(trackingWork(HIERA_L, 7, 16).attention / 0.61e12).toBeCloseTo(1, 1);
+  expect(trackingWork(HIERA_L, 11, 20).memoryEncoder / 0.012e12).toBeCloseTo(1, 1);
   const bytes = bankBytes(HIERA_L, 5);
   expect(bytes.memory).toBe(1_048_576);
   expect(bytes.bank).toBe(11 * 1_048_576 + 20 * 1024);
   expect(bytes.scores / 1e6).toBeCloseTo(738, 0);
 });
+
+it.each([
+  [1, 1],
+  [3, 4],
+])("counts the operations that the engine runs for %d maps and %d pointers", async (maps, pointers) => {
+  const { sam2 } = model.config;
+  const { hiddenDim: channels, memory, imageSize } = sam2;
+  const weights = weightsView(model.frozen, Object.fromEntries(model.base), 0);
+  const side = imageSize / 16;
+  const work = trackingWork(sam2, maps, pointers);
+  const counted = await products(() => {
+    const f16 = tf.ones([1, side, side, channels]);
+    const read = tf.ones([1, maps * side * side, memory.dim]);
+    const keys = {
+      maps: read,
+      mapPositions: read,
+      pointers: tf.ones([1, (pointers * channels) / memory.dim, memory.dim]),
+    };
+    memoryAttention(weights, sam2, memoryConstants(sam2), f16, keys);
+  });
+  expect(counted).toBe(work.attention);
+  expect(
+    await products(() => {
+      encodeMemory(weights, tf.ones([1, side, side, channels]), tf.zeros([1, 4 * side, 4 * side]), imageSize);
+    }),
+  ).toBe(work.memoryEncoder);
+});
+
+/** Operations of all products and convolutions of a run, 2 a multiply-add; what it makes is freed. */
+async function products(run: () => void): Promise<number> {
+  const { kernels } = await tf.profile(() => tf.tidy(run));
+  const size = (shape: readonly number[]): number => shape.reduce((all, one) => all * one, 1);
+  return kernels.reduce((sum, { name, inputShapes, outputShapes }) => {
+    const [x = [], weight = []] = inputShapes as number[][];
+    const [out = []] = outputShapes as number[][];
+    if (/Depthwise/.test(name)) return sum + 2 * size(out) * size(weight.slice(0, 2));
+    if (/Conv2D/.test(name)) return sum + 2 * size(out) * size(weight.slice(0, 3));
+    if (!/MatMul/.test(name)) return sum;
+    // The shared side is what both have and the result lacks.
+    const squared = (size(x) * size(weight)) / size(out);
+    const batches = size(out.slice(0, -2));
+    return sum + 2 * size(out) * Math.sqrt(squared / batches);
+  }, 0);
+}

@@ -36,7 +36,8 @@ export async function film({ rowId, imageId, frames, layers }: FilmedClip): Prom
     width: canvas.width,
     height: canvas.height,
   });
-  const context = canvas.getContext("2d");
+  // In main memory: encoders of browsers without a graphics card wait forever for a canvas on it.
+  const context = canvas.getContext("2d", { willReadFrequently: true });
   if (codec === null || context === null) {
     throw new LabError(
       "unsupported",

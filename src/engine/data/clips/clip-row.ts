@@ -25,9 +25,7 @@ export async function clipRegion(
   probes: readonly (PictureProbe | LabError)[],
   context: Pick<MaskContext, "find" | "meter">,
 ): Promise<ClipRegion> {
-  if (items.length !== probes.length) {
-    throw new LabError("bad-input", `the clip has ${probes.length} frames and ${items.length} masks`);
-  }
+  checkMaskCount(probes.length, items.length);
   const frames = probes.map((probe, frame) => {
     if (probe instanceof LabError) throw new LabError("bad-input", `frame ${frame}: ${probe.message}`);
     return probe;
@@ -54,6 +52,11 @@ export async function clipRegion(
   if (area === 0) throw new LabError("bad-input", `the masklet is empty on all ${frames.length} frames`);
   const picture = { ...first, orientation: 1, height: height * frames.length, imageId: await idOf(frames) };
   return { mask, area, picture, frames: frames.length };
+}
+
+/** @throws LabError("bad-input") for other masks than frames */
+export function checkMaskCount(frames: number, masks: number): void {
+  if (masks !== frames) throw new LabError("bad-input", `the clip has ${frames} frames and ${masks} masks`);
 }
 
 /** One id for a list of pictures, as long as that of a picture. */

@@ -42,6 +42,13 @@ export async function probePicture(picture: PictureBytes): Promise<PictureProbe>
   return { ...header, imageId: await nameOf(length, parts) };
 }
 
+/** The id that `probePicture` gives to other bytes than a BMP's, pictures or not. */
+export async function pictureId(bytes: PictureBytes): Promise<string> {
+  const { length } = bytes;
+  const head = await bytes.read(0, length <= 3 * SAMPLE ? length : SAMPLE);
+  return await nameOf(length, await samples(bytes, "image/png", head));
+}
+
 /** The bytes that make a picture's id. A BMP is not compressed, so a local change affects few bytes: all bytes count. */
 async function samples(picture: PictureBytes, mime: ImageHeader["mime"], head: Uint8Array): Promise<Uint8Array[]> {
   const { length } = picture;

@@ -1,32 +1,85 @@
-/** The frames of a video in a cell as pictures in cells. */
-import { Lru } from "../../bytes/lru.ts";
+/** The frames of a video in a cell, as if they were pictures in cells. */
+import { Lru, remember } from "../../bytes/lru.ts";
+import { checkMaskCount } from "../clips/clip-row.ts";
+import { type PictureProbe, pictureId } from "../image/picture.ts";
 import { pictureBytes } from "../image/picture-bytes.ts";
 import type { FindFile } from "../siblings.ts";
 import type { BinaryCell } from "../table.ts";
 import { openVideo } from "./video-frames.ts";
 
-/** Videos beside a shard whose frames are kept: neighbouring rows often share one. */
-const KEPT = 4;
-const kept = new WeakMap<FindFile, Lru<string, Promise<readonly BinaryCell[]>>>();
+/** Where a video is, and how many frames lie between one that is read and the next. */
+export interface VideoCell {
+  readonly cell: unknown;
+  readonly every: number;
+  readonly find: FindFile;
+}
+
+/** Videos beside a shard that are remembered, since rows often share one: what was found of them, and their frames. */
+const MOST_PROBED = 1024;
+const MOST_DECODED = 4;
+
+interface Probed {
+  readonly frames: number;
+  /** Decodes all of them, once. */
+  probes(): Promise<readonly PictureProbe[]>;
+}
+
+interface Remembered {
+  readonly probed: Lru<string, Promise<Probed>>;
+  readonly cells: Lru<string, Promise<readonly BinaryCell[]>>;
+}
+const remembered = new WeakMap<FindFile, Remembered>();
+
+function beside({ cell, every, find }: VideoCell): { readonly key: string; readonly kept: Remembered } | undefined {
+  if (typeof cell !== "string") return undefined;
+  const kept = remembered.get(find) ?? { probed: new Lru(MOST_PROBED), cells: new Lru(MOST_DECODED) };
+  remembered.set(find, kept);
+  return { key: `${every} ${cell}`, kept };
+}
+
+async function probed({ cell, every, find }: VideoCell): Promise<Probed> {
+  const bytes = pictureBytes(cell, find, "video");
+  const { frames, width, height, check } = await openVideo(bytes, every);
+  let found: Promise<readonly PictureProbe[]> | undefined;
+  const decoded = async (): Promise<readonly PictureProbe[]> => {
+    await check();
+    const id = await pictureId(bytes);
+    const header = { mime: "image/png", width, height, orientation: 1 } as const;
+    return Array.from({ length: frames }, (_, frame) => ({ ...header, imageId: `${id}/${every}/${frame}` }));
+  };
+  return {
+    frames,
+    probes: () => {
+      found ??= decoded();
+      return found;
+    },
+  };
+}
 
 /**
- * @param every frames from one that is read to the next
- * @throws LabError("bad-input" | "unsupported") as `openVideo` and its reading do
+ * Decodes a video to see that every frame is there and has the same size, and keeps no pixel.
+ * @param masks of the row, one for each frame that is read
+ * @throws LabError("bad-input" | "unsupported") for a video that cannot be used, or another number of masks
  */
-export async function videoCells(cell: unknown, every: number, find: FindFile): Promise<readonly BinaryCell[]> {
+export async function videoProbes(video: VideoCell, masks: number): Promise<readonly PictureProbe[]> {
+  const known = beside(video);
+  const found = await (known === undefined
+    ? probed(video)
+    : remember(known.kept.probed, known.key, () => probed(video)));
+  // Before minutes are spent on decoding.
+  checkMaskCount(found.frames, masks);
+  return await found.probes();
+}
+
+/** The frames as PNG. @throws LabError("bad-input" | "unsupported") where the video can no longer be decoded */
+export async function videoCells(video: VideoCell): Promise<readonly BinaryCell[]> {
   const read = async (): Promise<readonly BinaryCell[]> => {
-    const video = await openVideo(pictureBytes(cell, find, "video"), every);
-    return (await video.read()).map((png) => ({
+    const { read } = await openVideo(pictureBytes(video.cell, video.find, "video"), video.every);
+    return (await read()).map((png) => ({
       length: png.length,
       read: async (start = 0, end = png.length) => png.slice(start, end),
     }));
   };
-  if (typeof cell !== "string") return await read();
-  const known = kept.get(find) ?? new Lru<string, Promise<readonly BinaryCell[]>>(KEPT);
-  kept.set(find, known);
-  const key = `${every} ${cell}`;
-  const frames = known.get(key, read);
-  // What could not be read may be there the next time.
-  frames.catch(() => known.delete(key));
-  return await frames;
+  const known = beside(video);
+  return await (known === undefined ? read() : remember(known.kept.cells, known.key, read));
 }

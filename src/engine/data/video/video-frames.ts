@@ -2,21 +2,23 @@
  * Frames of an MP4, MOV, WebM or Matroska file, decoded by the browser. Whatever a file does wrong ends in one sentence.
  * The demuxer is loaded with the first video.
  */
-import { encode } from "fast-png";
 import type { Input, InputVideoTrack, VideoSample } from "mediabunny";
 import { LabError, plainLine, quote } from "../../errors.ts";
 import { MAX_STRIP } from "../clips/film-strip.ts";
 import type { PictureBytes } from "../image/image-header.ts";
 
-/** A video before its pixels are decoded. */
+/** A video before its pixels are decoded, which can be done once. */
 export interface OpenVideo {
   /** Coded frames. */
   readonly coded: number;
   /** Frames that are read: every so many of the coded ones, the first included. */
   readonly frames: number;
+  /** Displayed size in pixels. */
   readonly width: number;
   readonly height: number;
   readonly codec: string;
+  /** Decodes everything and keeps nothing. @throws LabError("unsupported" | "bad-input") for what `read` would refuse */
+  check(): Promise<void>;
   /** The frames as PNG, in the order of time. @throws LabError("unsupported" | "bad-input") */
   read(): Promise<Uint8Array[]>;
 }
@@ -39,31 +41,40 @@ export async function openVideo(bytes: PictureBytes, every: number): Promise<Ope
   const track = await step("is damaged, cut off or of another kind than MP4, MOV and WebM", () =>
     input.getPrimaryVideoTrack(),
   );
-  if (track === null) throw new LabError("bad-input", "the video has no track of pictures");
-  const coded = await step("is damaged or cut off", () => countPackets(track));
+  if (track === null)
+    throw new LabError("bad-input", "the video has no track of pictures, or is cut off before its first frame");
+  const coded = await step("is damaged or cut off", async () => (await track.computePacketStats()).packetCount);
   if (coded === 0) throw new LabError("bad-input", "the video has no frames");
   const { displayWidth: width, displayHeight: height } = track;
   const frames = Math.ceil(coded / every);
   if (coded > MOST_CODED || frames * width * height > MAX_STRIP) {
+    const limit = coded > MOST_CODED ? `${MOST_CODED} frames` : `${MAX_STRIP} pixels together`;
     throw new LabError(
       "bad-input",
-      `the video has ${coded} frames of ${width} x ${height}; every ${every} of them are ${frames}, more than ${MAX_STRIP} pixels or ${MOST_CODED} frames; read fewer or cut it`,
+      `the video has ${coded} frames of ${width} x ${height}, of which ${frames} would be read; that is more than ${limit}: set "every" for this file, or cut the video`,
     );
   }
-  const codec = track.codec ?? "unknown";
-  return { coded, frames, width, height, codec, read: () => decode(input, track, { coded, every, codec }) };
+  const video = { coded, frames, width, height, codec: track.codec ?? "unknown" };
+  return {
+    ...video,
+    check: () => decode(input, track, video, async () => {}),
+    read: async () => {
+      const pngs: Uint8Array[] = [];
+      await decode(input, track, video, async (sample, at) => {
+        if (at % every === 0) pngs.push(await pngOf(sample));
+      });
+      return pngs;
+    },
+  };
 }
 
-async function countPackets(track: InputVideoTrack): Promise<number> {
-  const { packetCount } = await track.computePacketStats(MOST_CODED + 1);
-  return packetCount;
-}
-
+/** Decodes all frames in the order of time. @param take is given each with its number, and leaves it open */
 async function decode(
   input: Input,
   track: InputVideoTrack,
-  { coded, every, codec }: { readonly coded: number; readonly every: number; readonly codec: string },
-): Promise<Uint8Array[]> {
+  { coded, codec, width, height }: Pick<OpenVideo, "coded" | "codec" | "width" | "height">,
+  take: (sample: VideoSample, at: number) => Promise<void>,
+): Promise<void> {
   if (typeof VideoDecoder === "undefined") {
     throw new LabError("unsupported", "videos are decoded by the page only; store the frames as pictures for tools");
   }
@@ -71,36 +82,36 @@ async function decode(
     throw new LabError("unsupported", `this browser does not decode ${quote(codec)}; convert the video to VP9 or AV1`);
   }
   const { VideoSampleSink } = await import("mediabunny");
-  const frames: Uint8Array[] = [];
   let at = 0;
-  await step(`is damaged or cut off, ${coded} frames were announced`, async () => {
+  const all = step(`is damaged or cut off at frame ${coded} or before`, async () => {
     for await (const sample of new VideoSampleSink(track).samples()) {
       try {
-        if (at++ % every === 0) frames.push(pngOf(sample));
+        const { displayWidth, displayHeight } = sample;
+        if (displayWidth !== width || displayHeight !== height) {
+          throw new LabError(
+            "bad-input",
+            `frame ${at} of the video is ${displayWidth} x ${displayHeight} pixels, the others ${width} x ${height}`,
+          );
+        }
+        await take(sample, at++);
       } finally {
         sample.close();
       }
     }
   });
-  input.dispose();
+  await all.finally(() => input.dispose());
   if (at < coded) {
     throw new LabError("bad-input", `the video is cut off: ${at} of its ${coded} frames can be decoded`);
   }
-  return frames;
 }
 
 /** A frame at its display size, turned as the track says, without its alpha. */
-function pngOf(sample: VideoSample): Uint8Array {
-  const { displayWidth: width, displayHeight: height } = sample;
-  const context = new OffscreenCanvas(width, height).getContext("2d", { alpha: false, willReadFrequently: true });
+async function pngOf(sample: VideoSample): Promise<Uint8Array> {
+  const canvas = new OffscreenCanvas(sample.displayWidth, sample.displayHeight);
+  const context = canvas.getContext("2d", { alpha: false, willReadFrequently: true });
   if (context === null) throw new LabError("internal", "the browser gave no canvas for a frame");
   sample.draw(context, 0, 0);
-  const { data: rgba } = context.getImageData(0, 0, width, height);
-  const data = new Uint8Array(width * height * 3);
-  for (let pixel = 0; pixel < width * height; pixel++) {
-    data.set(rgba.subarray(4 * pixel, 4 * pixel + 3), 3 * pixel);
-  }
-  return encode({ width, height, data, channels: 3, depth: 8 });
+  return new Uint8Array(await (await canvas.convertToBlob({ type: "image/png" })).arrayBuffer());
 }
 
 /** Runs a step of the demuxer or decoder, whose errors name no video. */
