@@ -10,6 +10,9 @@ const MOST_BYTES = 250_000;
 /** What only code for a GPU contains: WGSL entry points and the calls that compile them. */
 const ENGINE = /@compute|createComputePipeline/;
 
+/** A codec's name in a container, which only the code for video files contains. */
+const VIDEO_FILES = /V_MPEGH/;
+
 const scripts = new Map<string, string>();
 
 beforeAll(() => {
@@ -44,6 +47,11 @@ it(`starts with at most ${MOST_BYTES / 1000} kB of scripts, compressed, the firs
   const first = closure([...entries, ...screens], statics);
   const bytes = first.reduce((sum, name) => sum + gzipSync(scripts.get(name) as string).length, 0);
   expect(bytes).toBeLessThanOrEqual(MOST_BYTES);
+  const video = [...scripts.keys()].filter((name) => VIDEO_FILES.test(scripts.get(name) as string));
+  expect(video).not.toEqual([]);
+  expect(first.filter((name) => video.includes(name))).toEqual([]);
+  const data = [...scripts.keys()].filter((name) => name.startsWith("data-"));
+  expect(closure(data, statics).filter((name) => video.includes(name))).toEqual([]);
 });
 
 it("has no engine outside the workers", () => {

@@ -9,16 +9,18 @@ import {
 } from "mediabunny";
 import type { Page } from "playwright-core";
 
+const CODEC = "vp09.00.10.08";
+
 export interface CodedFrames {
-  readonly width: number;
-  readonly height: number;
+  readonly config: VideoDecoderConfig;
   /** In the order of time; the first is a key frame. */
   readonly chunks: readonly Uint8Array[];
 }
 
 /** Frames of VP9 that no decoder would take: only the container counts. */
 export function junkFrames(frames: number, width = 64, height = 48): CodedFrames {
-  return { width, height, chunks: Array.from({ length: frames }, (_, at) => new Uint8Array(32).fill(at)) };
+  const config = { codec: CODEC, codedWidth: width, codedHeight: height };
+  return { config, chunks: Array.from({ length: frames }, (_, at) => new Uint8Array(32).fill(at)) };
 }
 
 /** Grey frames of VP9, each of one value. */
@@ -28,31 +30,38 @@ export async function greyFrames(
   height: number,
   greys: readonly number[],
 ): Promise<CodedFrames> {
-  const chunks = await page.evaluate(
+  const { config, chunks } = await page.evaluate(
     async (given) => {
-      const found: number[][] = [];
+      const chunks: number[][] = [];
+      let config: VideoDecoderConfig | undefined;
       const encoder = new VideoEncoder({
-        output: (chunk) => {
+        output: (chunk, about) => {
           const bytes = new Uint8Array(chunk.byteLength);
           chunk.copyTo(bytes);
-          found.push([...bytes]);
+          chunks.push([...bytes]);
+          const { codec, colorSpace } = about?.decoderConfig ?? { codec: "" };
+          config ??= { codec, ...(colorSpace === undefined ? {} : { colorSpace: { ...colorSpace } }) };
         },
         error: (cause) => console.error(cause),
       });
-      encoder.configure({ codec: "vp09.00.10.08", width: given.width, height: given.height });
+      const { width, height } = given;
+      encoder.configure({ codec: given.codec, width, height });
       for (const [at, grey] of given.greys.entries()) {
-        const data = new Uint8Array(given.width * given.height * 4).fill(grey);
-        const { width: codedWidth, height: codedHeight } = given;
-        const frame = new VideoFrame(data, { format: "RGBX", codedWidth, codedHeight, timestamp: at * 40_000 });
+        const data = new Uint8Array(width * height * 4).fill(grey);
+        const timestamp = at * 40_000;
+        const frame = new VideoFrame(data, { format: "RGBX", codedWidth: width, codedHeight: height, timestamp });
         encoder.encode(frame, { keyFrame: at === 0 });
         frame.close();
       }
       await encoder.flush();
-      return found;
+      return { config: config as VideoDecoderConfig, chunks };
     },
-    { width, height, greys },
+    { width, height, greys, codec: CODEC },
   );
-  return { width, height, chunks: chunks.map((bytes) => Uint8Array.from(bytes)) };
+  return {
+    config: { ...config, codedWidth: width, codedHeight: height },
+    chunks: chunks.map((bytes) => Uint8Array.from(bytes)),
+  };
 }
 
 /** A file with the frames of all parts one after the other; the header has the size of the first part. */
@@ -65,10 +74,10 @@ export async function videoFile(kind: "webm" | "mp4", ...parts: readonly CodedFr
   output.addVideoTrack(source, { frameRate: 25 });
   await output.start();
   let at = 0;
-  for (const { width: codedWidth, height: codedHeight, chunks } of parts) {
+  for (const { config: decoderConfig, chunks } of parts) {
     for (const [index, chunk] of chunks.entries()) {
       const packet = new EncodedPacket(chunk, index === 0 ? "key" : "delta", at / 25, 1 / 25);
-      await source.add(packet, { decoderConfig: { codec: "vp09.00.10.08", codedWidth, codedHeight } });
+      await source.add(packet, { decoderConfig });
       at++;
     }
   }

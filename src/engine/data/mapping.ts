@@ -32,8 +32,9 @@ export function mappingOf(mapping: DataMapping, path: string): FileMapping {
   return (Object.hasOwn(mapping, path) ? mapping[path] : mapping["*"]) ?? {};
 }
 
-/** Frames of a video from one that is read to the next; 1 where nothing is said. @throws LabError("bad-input") */
-export function everyOf({ every = "1" }: FileMapping): number {
+/** Frames of a video from one that is read to the next. @param known of the format @throws LabError("bad-input") */
+export function everyOf({ every }: FileMapping, known: number): number {
+  if (every === undefined) return known;
   const number = Number(every);
   if (Number.isInteger(number) && number >= 1 && number <= MOST_EVERY) return number;
   throw new LabError("bad-input", `"every" is ${quote(every)}, it must be a whole number from 1 to ${MOST_EVERY}`);

@@ -242,7 +242,7 @@ async function open(
       const { image, mask, text } = adapter;
       const roles = { image: image.name, mask: mask.name, text: text.name };
       files.push({ ...shown, adapter: adapter.name, roles });
-      const every = adapter.every === undefined ? {} : { every: everyOf(said) };
+      const every = adapter.every === undefined ? {} : { every: everyOf(said, table.every ?? 1) };
       return { bytes, table, adapter: { ...adapter, ...every } };
     }
     files.push({ ...shown, adapter: "" });

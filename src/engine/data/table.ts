@@ -28,6 +28,8 @@ export interface Table {
   readonly batches: number;
   /** Metadata of the schema, such as the `huggingface` key. */
   readonly metadata: ReadonlyMap<string, string>;
+  /** Frames of its videos from one that has a mask to the next, where the format says so. */
+  readonly every?: number;
   /** One sentence when the file is damaged: the problem and the number of rows kept. */
   readonly problem: string | undefined;
   /**

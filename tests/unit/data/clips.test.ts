@@ -99,6 +99,29 @@ describe("a data set of clips", () => {
     expect(pixels((await clips[0]?.expressions[1]?.truth?.()) ?? [])).toEqual([[0, 0, 0, 0]]);
   });
 
+  it("has long and short texts in the evaluation files of Ref-SAV", async () => {
+    const expressions = {
+      "0": { exp: "The long one.", obj_id: [0], anno_id: ["7"], type_id: 0 },
+      "1": { exp: "short", obj_id: [0], anno_id: ["7"], type_id: 1 },
+    };
+    const { clips, leftOut } = await openClips(
+      memoryFolder({
+        "eval/meta_expressions_valid.json": meta({
+          sav_1: { height: 2, width: 2, expressions, frames: ["00000", "00004"] },
+        }),
+        "eval/mask_dict.json": JSON.stringify({ "7": [rle(1, 0, 0, 0), null] }),
+        "eval/JPEGImages/sav_1/00000.jpg": JPEG,
+        "eval/JPEGImages/sav_1/00004.jpg": JPEG,
+      }),
+      "valid",
+    );
+    expect([leftOut, clips[0]?.expressions.map(({ type }) => type)]).toEqual([[], [0, 1]]);
+    expect(pixels((await clips[0]?.expressions[1]?.truth?.()) ?? [])).toEqual([
+      [1, 0, 0, 0],
+      [0, 0, 0, 0],
+    ]);
+  });
+
   it("may be folders of pictures alone", async () => {
     const { layout, clips } = await openClips(
       memoryFolder({

@@ -27,7 +27,7 @@ test("the container tells size and frames, and every k-th of them is counted", a
 test("a video without frames, cut off, too long or of another kind is refused in one sentence", async () => {
   const long = await video(10_000, "webm", 640, 360);
   expect(await refused(long)).toBe(
-    'the video has 10000 frames of 640 x 360, of which 10000 would be read; that is more than 67108864 pixels together: set "every" for this file, or cut the video',
+    'the video has 10000 frames of 640 x 360, of which 10000 would be read; that is more than 67108864 pixels together: read every k-th ("every" in data-mapping.json) or cut the video',
   );
   expect((await opened(long, 50)).frames).toBe(200);
   const whole = await video(40, "mp4");
@@ -58,4 +58,33 @@ test("rows with a video are one masklet; without a decoder, or without the file,
     mapping: { "*": { every: "0" } },
   });
   expect(mapped.skipped[0]?.reason).toBe('"every" is "0", it must be a whole number from 1 to 1000');
+});
+
+test("Ref-SAV as published: texts for objects of videos with masks for every fourth frame", async () => {
+  const sav = (frames: number, list = "masklet") =>
+    JSON.stringify({ [list]: Array.from({ length: frames }, () => [null, boxMask(48, 64, 1, 3, 10, 8)]) });
+  const entry = (name: string) => ({
+    video_path: `videos/${name}.mp4`,
+    anno_path: `annotations/${name}_manual.json`,
+    objects: { "1": { formated: "The thing on the left." } },
+  });
+  const files = {
+    "Ref-SAV.json": JSON.stringify({ a: entry("a"), b: entry("b"), c: entry("c"), d: { ...entry("d"), objects: {} } }),
+    "videos/a.mp4": await video(7, "mp4"),
+    "videos/b.mp4": await video(9, "mp4"),
+    "videos/c.mp4": await video(9, "mp4"),
+    "annotations/a_manual.json": sav(2),
+    "annotations/b_manual.json": sav(2),
+    "annotations/c_manual.json": sav(2, "masks"),
+  };
+  const bytes = (file: string | Uint8Array) => (typeof file === "string" ? new TextEncoder().encode(file) : file);
+  const folder = memoryFolder(Object.fromEntries(Object.entries(files).map(([path, file]) => [path, bytes(file)])));
+  const { files: opened, skipped } = await openRegionSet(folder);
+  const table = opened.find(({ name }) => name === "Ref-SAV.json");
+  expect(table).toMatchObject({ rows: 3, adapter: "captions, one masklet of a video a row" });
+  expect(skipped.filter(({ file }) => file === table?.name).map(({ reason }) => reason)).toEqual([
+    "videos are decoded by the page only; store the frames as pictures for tools",
+    "the clip has 3 frames and 2 masks",
+    'annotations/c_manual.json has no list "masklet"',
+  ]);
 });

@@ -5,6 +5,7 @@ import { dam } from "./dam.ts";
 import { flickr, grandf, refcocogGcg } from "./gcg.ts";
 import { osprey } from "./osprey.ts";
 import type { Reader, Sign } from "./reader.ts";
+import { refSav } from "./ref-sav.ts";
 import { grefs, refs } from "./refs.ts";
 import { rows } from "./rows.ts";
 import { sa2vaList } from "./sa2va-list.ts";
@@ -21,6 +22,7 @@ export const READERS: readonly Reader[] = [
   sa2vaList,
   refs,
   grefs,
+  refSav,
   ...CLIPS,
   ...WITHOUT_ROWS,
   rows,

@@ -18,7 +18,7 @@ export interface PictureRow {
   readonly regions: readonly Region[];
 }
 
-const TEXT: ColumnType = { kind: "text", layout: "small" };
+export const TEXT: ColumnType = { kind: "text", layout: "small" };
 const NUMBERS: ColumnType = listOf({ kind: "float", bits: 64 });
 /** Column type of masks, for display: their values decide how they are read. */
 export const POLYGONS: ColumnType = listOf(NUMBERS);
@@ -91,10 +91,10 @@ function takeCost(value: unknown, meter: ReadMeter): void {
   }
 }
 
-function column(name: string, type: ColumnType): Column {
+export function column(name: string, type: ColumnType): Column {
   return { name, type, nullable: true };
 }
 
-function listOf(item: ColumnType): ColumnType {
+export function listOf(item: ColumnType): ColumnType {
   return { kind: "list", item: { name: "item", type: item, nullable: true }, layout: "small" };
 }

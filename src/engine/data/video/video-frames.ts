@@ -44,14 +44,14 @@ export async function openVideo(bytes: PictureBytes, every: number): Promise<Ope
   if (track === null)
     throw new LabError("bad-input", "the video has no track of pictures, or is cut off before its first frame");
   const coded = await step("is damaged or cut off", async () => (await track.computePacketStats()).packetCount);
-  if (coded === 0) throw new LabError("bad-input", "the video has no frames");
+  if (coded === 0) throw new LabError("bad-input", "the video has no frames that can be read: it is empty or cut off");
   const { displayWidth: width, displayHeight: height } = track;
   const frames = Math.ceil(coded / every);
   if (coded > MOST_CODED || frames * width * height > MAX_STRIP) {
     const limit = coded > MOST_CODED ? `${MOST_CODED} frames` : `${MAX_STRIP} pixels together`;
     throw new LabError(
       "bad-input",
-      `the video has ${coded} frames of ${width} x ${height}, of which ${frames} would be read; that is more than ${limit}: set "every" for this file, or cut the video`,
+      `the video has ${coded} frames of ${width} x ${height}, of which ${frames} would be read; that is more than ${limit}: read every k-th ("every" in data-mapping.json) or cut the video`,
     );
   }
   const video = { coded, frames, width, height, codec: track.codec ?? "unknown" };
@@ -83,7 +83,7 @@ async function decode(
   }
   const { VideoSampleSink } = await import("mediabunny");
   let at = 0;
-  const all = step(`is damaged or cut off at frame ${coded} or before`, async () => {
+  const all = step(`is damaged or cut off: not all of its ${coded} frames can be decoded`, async () => {
     for await (const sample of new VideoSampleSink(track).samples()) {
       try {
         const { displayWidth, displayHeight } = sample;

@@ -1,0 +1,85 @@
+/**
+ * Ref-SAV as published: texts for objects of SA-V, whose videos are MP4 of 24 frames a second and whose masklets have a mask for
+ * every fourth of them (docs/spec/video.md#12-data-layouts). One row an object.
+ */
+import { isRecord } from "../../bytes/json.ts";
+import type { ByteFolder } from "../../bytes/source.ts";
+import { LabError, quote } from "../../errors.ts";
+import { valueMeter } from "../read-meter.ts";
+import { openRecords, type Records } from "../records/records.ts";
+import { siblingsOf } from "../siblings.ts";
+import type { Cell, Table } from "../table.ts";
+import { column, listOf, RUNS, remembered, TEXT } from "./picture-table.ts";
+import { has, type ReadContext, type Reader } from "./reader.ts";
+
+/** Frames of a video from one that has masks to the next. */
+const EVERY = 4;
+/** Annotations that are kept, since the objects of a video are rows one after the other. */
+const KEPT = 4;
+
+interface ObjectOf {
+  /** Index of its video in the file. */
+  readonly video: number;
+  /** Its place in the list of masks of a frame. */
+  readonly object: number;
+  readonly caption: string;
+}
+
+export const refSav: Reader = {
+  label: "ref-sav",
+  what: "Ref-SAV texts for objects of SA-V videos",
+  recognise: ({ values }) =>
+    has(values[0]?.value, "video_path", "anno_path", "objects") ? "video_path, anno_path and objects" : undefined,
+  open: async (context) => ({ table: await openRefSav(context) }),
+};
+
+async function openRefSav({ records, path, folder }: ReadContext): Promise<Table> {
+  const objects: ObjectOf[] = [];
+  for await (const [video, value] of records.each()) {
+    const texts = isRecord(value) && isRecord(value.objects) ? value.objects : {};
+    for (const [object, entry] of Object.entries(texts)) {
+      const caption = isRecord(entry) && typeof entry.formated === "string" ? entry.formated : "";
+      objects.push({ video, object: Number(object), caption });
+    }
+  }
+  const paths = remembered(KEPT, async (video) => {
+    const item = await records.item(video);
+    const { video_path, anno_path } = isRecord(item) ? item : {};
+    if (typeof video_path === "string" && typeof anno_path === "string") return { video_path, anno_path };
+    throw new LabError("bad-input", `${quote(records.keys[video])} has no video_path or no anno_path`);
+  });
+  const masklets = remembered(KEPT, async (video) => await maskletOf(folder, path, (await paths(video)).anno_path));
+  const masksOf = async ({ video, object }: ObjectOf): Promise<Cell> => {
+    const frames = await masklets(video);
+    const masks: unknown[] = [];
+    for await (const [, frame] of frames.each()) masks.push((Array.isArray(frame) ? (frame as unknown[]) : [])[object]);
+    return masks.map((mask) => mask ?? null) as Cell;
+  };
+  return {
+    columns: [column("video", TEXT), column("masks", listOf(RUNS)), column("caption", TEXT)],
+    rows: objects.length,
+    batches: 1,
+    metadata: new Map(),
+    problem: records.problem,
+    every: EVERY,
+    cell: async (at, row, pass) => {
+      const object = objects[row] as ObjectOf;
+      if (at === 2) return object.caption;
+      if (at === 0) return (await paths(object.video)).video_path;
+      const masks = await masksOf(object);
+      valueMeter(pass).take(JSON.stringify(masks).length);
+      return masks;
+    },
+  };
+}
+
+/** The frames of an annotation of SA-V, each a list of one mask an object. @throws LabError naming the file */
+async function maskletOf(folder: ByteFolder, path: string, named: string): Promise<Records> {
+  const file = siblingsOf(folder)(path)(named);
+  if (file === undefined) throw new LabError("bad-input", `the annotation ${quote(named, 80)} does not exist`);
+  const records = await openRecords(file);
+  const place = records?.shape === "object" ? records.keys.indexOf("masklet") : -1;
+  const frames = place < 0 ? undefined : await records?.inside(place);
+  if (frames?.shape === "list") return frames;
+  throw new LabError("bad-input", `${file.name} has no list "masklet"`, { subject: file.name });
+}
