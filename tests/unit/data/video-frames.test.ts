@@ -34,6 +34,9 @@ test("a video without frames, cut off, too long or of another kind is refused in
   for (const bytes of [await video(0), await video(0, "mp4"), whole.slice(0, 200)]) {
     expect(await refused(bytes)).toBe("the video has no track of pictures, or is cut off before its first frame");
   }
+  // The demuxer would search these for the next part without end.
+  const astray = (await video(40)).fill(7, 55);
+  expect(await refused(astray)).toBe("the video is damaged: its parts do not follow each other");
   expect(await refused(new TextEncoder().encode("no video at all"))).toMatch(
     /^the video is damaged, cut off or of another kind than MP4/,
   );

@@ -33,17 +33,20 @@ const MOST_CODED = 20_000;
  */
 export async function openVideo(bytes: PictureBytes, every: number): Promise<OpenVideo> {
   const { ALL_FORMATS, CustomSource, Input } = await import("mediabunny");
-  const source = new CustomSource({
-    getSize: () => bytes.length,
-    read: async (start, end) => Uint8Array.from(await bytes.read(start, end)),
+  const input = new Input({
+    // Every read of the demuxer comes to `limited`: it searches damaged files without end.
+    source: new CustomSource({ getSize: () => bytes.length, read: limited(bytes), maxCacheSize: 0 }),
+    formats: ALL_FORMATS,
   });
-  const input = new Input({ source, formats: ALL_FORMATS });
   const track = await step("is damaged, cut off or of another kind than MP4, MOV and WebM", () =>
     input.getPrimaryVideoTrack(),
   );
   if (track === null)
     throw new LabError("bad-input", "the video has no track of pictures, or is cut off before its first frame");
-  const coded = await step("is damaged or cut off", async () => (await track.computePacketStats()).packetCount);
+  const coded = await step(
+    "is damaged or cut off",
+    async () => (await track.computePacketStats(MOST_CODED + 1)).packetCount,
+  );
   if (coded === 0) throw new LabError("bad-input", "the video has no frames that can be read: it is empty or cut off");
   const { displayWidth: width, displayHeight: height } = track;
   const frames = Math.ceil(coded / every);
@@ -65,6 +68,27 @@ export async function openVideo(bytes: PictureBytes, every: number): Promise<Ope
       });
       return pngs;
     },
+  };
+}
+
+/** Bytes that are read at once: the demuxer asks for a few at a time. */
+const WINDOW = 2 ** 18;
+/** Most reads, and those that a frame may take. */
+const READS = 50_000;
+const READS_A_FRAME = 16;
+
+/** Reads by windows. @throws LabError("bad-input") for more reads than a sound file of this length takes */
+function limited(bytes: PictureBytes): (start: number, end: number) => Promise<Uint8Array> {
+  let window = { from: 0, data: new Uint8Array() };
+  let left = READS + READS_A_FRAME * MOST_CODED;
+  return async (start, end) => {
+    if (left-- <= 0) throw new LabError("bad-input", "the video is damaged: its parts do not follow each other");
+    const { from, data } = window;
+    if (start < from || end > from + data.length) {
+      const read = await bytes.read(start, Math.min(bytes.length, Math.max(end, start + WINDOW)));
+      window = { from: start, data: Uint8Array.from(read) };
+    }
+    return window.data.slice(start - window.from, end - window.from);
   };
 }
 
