@@ -22,9 +22,8 @@ const BITRATE = 2e6;
 
 /** WebM of the frames with their masks. @throws LabError("unsupported") where the browser encodes no video */
 export async function film({ rowId, imageId, frames, layers }: FilmedClip): Promise<Blob> {
-  const { BufferTarget, CanvasSource, getFirstEncodableVideoCodec, Output, WebMOutputFormat } = await import(
-    "mediabunny"
-  );
+  const { BufferTarget, getFirstEncodableVideoCodec, Output, VideoSample, VideoSampleSource, WebMOutputFormat } =
+    await import("mediabunny");
   const [height, width] = (layers[0] as MaskLayer).mask.size;
   const side = Math.min(width, height / frames);
   const scale = Math.max(1, Math.ceil(LEAST_SIDE / side));
@@ -36,7 +35,6 @@ export async function film({ rowId, imageId, frames, layers }: FilmedClip): Prom
     width: canvas.width,
     height: canvas.height,
   });
-  // In main memory: encoders of browsers without a graphics card wait forever for a canvas on it.
   const context = canvas.getContext("2d", { willReadFrequently: true });
   if (codec === null || context === null) {
     throw new LabError(
@@ -47,7 +45,7 @@ export async function film({ rowId, imageId, frames, layers }: FilmedClip): Prom
   const picture = await loadPicture(rowId, imageId, pictureSide(Math.max(width, height)));
   const { mode, opacity } = useOverlay.getState();
   const output = new Output({ format: new WebMOutputFormat(), target: new BufferTarget() });
-  const source = new CanvasSource(canvas, { codec, bitrate: BITRATE });
+  const source = new VideoSampleSource({ codec, bitrate: BITRATE });
   output.addVideoTrack(source, { frameRate: RATE });
   await output.start();
   for (let at = 0; at < frames; at++) {
@@ -64,7 +62,12 @@ export async function film({ rowId, imageId, frames, layers }: FilmedClip): Prom
       fit: "contain",
       ratio: 1,
     });
-    await source.add(at / RATE, 1 / RATE);
+    // Pixels, not the canvas: without a graphics card an encoder may wait for a canvas forever.
+    const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+    const size = { codedWidth: canvas.width, codedHeight: canvas.height };
+    const frame = new VideoSample(data, { format: "RGBX", ...size, timestamp: at / RATE, duration: 1 / RATE });
+    await source.add(frame);
+    frame.close();
   }
   await output.finalize();
   const { buffer } = output.target;
