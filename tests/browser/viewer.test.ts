@@ -1,6 +1,5 @@
 /** What a visitor meets on one page without a GPU: the first screen, and the recorded run in every viewer. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { unzipSync } from "fflate";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -9,8 +8,6 @@ import { decodePng } from "../../src/engine/data/image/png-decode.ts";
 import { decodeRle, type Rle } from "../../src/engine/data/mask/rle.ts";
 import { violations } from "../support/axe.ts";
 import { layoutShift, type OpenPage, openPage, problems, show } from "../support/page.ts";
-import { greyFrames, junkFrames, videoFile } from "../support/videos.ts";
-import { boxMask } from "../unit/data/make.ts";
 
 let lab: OpenPage;
 beforeAll(async () => {
@@ -424,79 +421,6 @@ describe("demo clips", () => {
     expect(Object.keys(files)).toEqual(Array.from({ length: 6 }, (_, at) => `given/0000${at}.png`));
     const { data } = decodePng(files["given/00003.png"] as Uint8Array, "mask's");
     expect(Array.from(data, (pixel) => pixel / 255)).toEqual([...decodeRle(objects[0]?.[3] as Rle)]);
-  });
-
-  it("leave as a film, which opens as a row beside MP4 and WebM; a broken video is left out with one sentence", async () => {
-    const { page } = lab;
-    const film = await saved("webm");
-    const grey = await greyFrames(page, 64, 48, [20, 60, 100, 140, 180, 220]);
-    const whole = await videoFile("mp4", grey);
-    const videos: Readonly<Record<string, readonly [bytes: Uint8Array, masks: number]>> = {
-      "grey.webm": [await videoFile("webm", grey), 6],
-      "grey.mp4": [whole, 6],
-      "film.webm": [film, 6],
-      "cut.mp4": [whole.subarray(0, whole.length - 30), 6],
-      "torn.mp4": [Uint8Array.from(whole).fill(7, whole.length - 200), 6],
-      "short.webm": [film.subarray(0, film.length * 0.7), 6],
-      "sizes.webm": [await videoFile("webm", grey, await greyFrames(page, 32, 24, [90, 90])), 8],
-      "none.webm": [await videoFile("webm"), 1],
-      "long.webm": [await videoFile("webm", junkFrames(10_000, 640, 360)), 6],
-    };
-    const masks = (count: number, side = 48) =>
-      Array.from({ length: count }, () => boxMask(side, side === 48 ? 64 : side, 8, 8, 20, 20));
-    const rows = Object.entries(videos).map(([video, [, count]]) => {
-      return { video, masks: masks(count, video === "film.webm" ? 480 : 48), caption: video };
-    });
-    const folder = mkdtempSync(join(tmpdir(), "lab-videos-"));
-    for (const [name, [bytes]] of Object.entries(videos)) writeFileSync(join(folder, name), bytes);
-    writeFileSync(join(folder, "rows.json"), JSON.stringify(rows));
-    // A masklet for every fourth frame: 0 and 4.
-    const objects = { "1": { formated: "grey.sav" } };
-    const sav = { a: { video_path: "videos/grey.mp4", anno_path: "sav_manual.json", objects } };
-    writeFileSync(join(folder, "Ref-SAV.json"), JSON.stringify(sav));
-    const masklet = masks(2).map((mask) => [null, mask]);
-    writeFileSync(join(folder, "sav_manual.json"), JSON.stringify({ masklet }));
-
-    await page.getByTestId("pick-shards").setInputFiles(folder);
-    await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(/^4 rows.*6 skipped/);
-    rmSync(folder, { recursive: true });
-    await page.getByTestId("skipped").click();
-    const told = await page.getByRole("dialog").locator("tbody td:last-child").allTextContents();
-    expect(told.slice(-6)).toEqual([
-      "the video is cut off: 5 of its 6 frames can be decoded",
-      expect.stringMatching(/^the video is damaged or cut off: not all of its 6 frames can be decoded/),
-      "the video has no frames that can be read: it is empty or cut off",
-      "frame 6 of the video is 32 x 24 pixels, the others 64 x 48",
-      "the video has no track of pictures, or is cut off before its first frame",
-      expect.stringMatching(/^the video has 10000 frames of 640 x 360, of which 10000 would be read/),
-    ]);
-    await page.keyboard.press("Escape");
-    const figure = page.getByTestId("row-detail").getByRole("img").first();
-    /** A pixel beside the mask, where the picture is shown at half its brightness. */
-    const shade = () =>
-      figure.evaluate((element) => {
-        const canvas = element as HTMLCanvasElement;
-        const { data } = canvas.getContext("2d")?.getImageData(canvas.width - 20, canvas.height / 2, 1, 1) ?? {};
-        return Math.round(((data?.[0] ?? 0) - 10) / 20) * 40 + 20;
-      });
-    for (const [name, expected] of Object.entries({
-      "grey.webm": [20, 60, 100, 140, 180, 220],
-      "grey.mp4": [20, 60, 100, 140, 180, 220],
-      "grey.sav": [20, 180],
-    })) {
-      await page
-        .getByTestId("gallery")
-        .getByRole("button", { name: new RegExp(name) })
-        .click();
-      await expect.poll(number).toBe(`Frame 1 of ${expected.length}`);
-      await page.getByTestId("row-detail").getByRole("slider", { name: "Frame" }).focus();
-      for (const grey of expected) {
-        await expect.poll(shade).toBe(grey);
-        await page.keyboard.press("ArrowRight");
-      }
-    }
-    await page.getByTestId("gallery").getByRole("button", { name: /film/ }).click();
-    await expect.poll(number).toBe("Frame 1 of 6");
   });
 });
 
