@@ -11,7 +11,7 @@ import type { PictureBytes } from "../image/image-header.ts";
 export interface OpenVideo {
   /** Coded frames. */
   readonly coded: number;
-  /** Frames that are read: every so many of the coded ones, the first included. */
+  /** Frames that are read: every k-th of the coded ones, the first included. */
   readonly frames: number;
   /** Displayed size in pixels. */
   readonly width: number;
