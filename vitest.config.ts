@@ -31,6 +31,8 @@ export default defineConfig({
         test: {
           ...limits,
           name: "gpu",
+          // llvmpipe compiles vectors of four lanes in a third of the time that eight take, and most of these tests is compiling.
+          env: { LP_NATIVE_VECTOR_WIDTH: "128" },
           include: ["tests/gpu/**/*.test.ts", "tests/kill/node.test.ts"],
           environment: "node",
           maxWorkers: DEVICES,

@@ -221,11 +221,12 @@ describe("language models of transformers", () => {
   });
 });
 
-it("sixteen rows on a card take a block together, in f32 and packed, whose weights are read once", async () => {
+it("sixteen rows on a card take a block together, eight of packed weights too, which are read once", async () => {
   expect([16, 32, 24, 8, 4, 1].map((slots) => slotBlock(slots, false, 0).slots)).toEqual([16, 16, 8, 8, 4, 1]);
-  const sixteen: readonly GroupShape[] = [{ prefix: 5, tails: new Array<number>(16).fill(1) }];
-  await expectLikeHost(tinyLanguage(tinyConfig("qwen2"), 8), sixteen, {}, [false]);
-  await expectLikeHost(await packedLanguage("q8", tinyConfig("qwen2", { mlpSize: 48 }), 8), sixteen, {}, [false]);
+  // Compiling the packed block of sixteen takes a software adapter as long as all other tests of this file.
+  const rows = (count: number): readonly GroupShape[] => [{ prefix: 5, tails: new Array<number>(count).fill(1) }];
+  await expectLikeHost(tinyLanguage(tinyConfig("qwen2"), 8), rows(16), {}, [false]);
+  await expectLikeHost(await packedLanguage("q8", tinyConfig("qwen2", { mlpSize: 48 }), 8), rows(8), {}, [false]);
 });
 
 describe("prompts", () => {
