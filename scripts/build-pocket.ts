@@ -2,8 +2,10 @@
  * Trains the pocket model from nothing on drawn scenes and writes it in the published layout.
  *
  *   npm run build-pocket -- [--steps N] [--seed S] [--out DIR] [--resume] [--pictures N] [--regions K] [--rate R]
- *                           [--backend-module FILE]
+ *                           [--grid SIDE] [--world extent] [--backend-module FILE]
  *
+ * `--grid` is the number of visual tokens along a side (7). In the world "extent" every other picture has two regions that
+ * overlap: wholes and halves, touching twins, pairs, two of three.
  * The model folder is written at every evaluation, so what exists can be used at any time. `--backend-module` names a
  * module that registers and selects another TensorFlow.js backend in place of WebGPU.
  */
@@ -20,8 +22,8 @@ import { sftBatch } from "../src/engine/sft/batch.ts";
 import { type Answered, answerHeldOut, clusterInterval } from "../src/engine/sft/evaluate.ts";
 import { SFT_DEFAULTS } from "../src/engine/sft/forward.ts";
 import { SftTrainer, type SftVectors } from "../tools/pocket/trainer.ts";
-import { pocketTensors } from "../tools/pocket/world/model-files.ts";
-import { cellWords, pocketPicture, runTowers, towerInputs } from "../tools/pocket/world/samples.ts";
+import { GRID, pocketTensors } from "../tools/pocket/world/model-files.ts";
+import { cellWords, overlappingPicture, pocketPicture, runTowers, towerInputs } from "../tools/pocket/world/samples.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
 import { writeFileList } from "./lib/file-list.ts";
@@ -32,6 +34,8 @@ import { replaceFile, writePocket, writeTrainedPocket } from "./lib/write-pocket
 
 /** Rows are padded to these, so that shapes, pipelines and the buffer pool stay the same from step to step. */
 const SHAPE = { captionTokens: 52, segmentTokens: 24, maskTarget: "area" } as const;
+/** Two things with their places have longer captions. */
+const LONG_SHAPE = { ...SHAPE, captionTokens: 96, segmentTokens: 56 } as const;
 const DRAWN_SIDE = 128;
 const HELD_OUT_SEED = 20_260_101;
 const HELD_OUT_SIDE = 256;
@@ -66,6 +70,8 @@ const OPTIONS = {
   regions: { takes: 1 },
   rate: { takes: 1 },
   "final-pictures": { takes: 1 },
+  grid: { takes: 1 },
+  world: { takes: 1 },
   "backend-module": { takes: 1 },
   resume: { takes: 0 },
 } as const;
@@ -75,7 +81,15 @@ await runTool(async () => {
   const steps = whole(parsed, "steps", 0, 1_000_000, 10000);
   const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, 7);
   const pictures = whole(parsed, "pictures", 1, 256, 6);
-  const regions = whole(parsed, "regions", 1, 16, 3);
+  const world = one(parsed, "world");
+  if (world !== undefined && world !== "extent") {
+    throw new LabError("bad-input", `--world is "extent", not "${world}"`, { subject: "world" });
+  }
+  const regions = whole(parsed, "regions", 1, 16, world === undefined ? 3 : 2);
+  if (world !== undefined && regions !== 2) {
+    throw new LabError("bad-input", 'Pictures of --world "extent" have two regions', { subject: "regions" });
+  }
+  const grid = whole(parsed, "grid", 2, 64, GRID);
   const rate = Number(one(parsed, "rate") ?? 2e-3);
   const finalPictures = whole(parsed, "final-pictures", 1, 10_000, 100);
   const out = one(parsed, "out") ?? join(root, "public", "pocket", "model");
@@ -95,7 +109,8 @@ await runTool(async () => {
   const resumed = parsed.has("resume") ? readState(work) : undefined;
   writePocket(
     out,
-    pocketTensors(seed).map(({ name, shape, data }) => ({ name, shape, data: data as Float32Array })),
+    pocketTensors(seed, grid).map(({ name, shape, data }) => ({ name, shape, data: data as Float32Array })),
+    grid,
   );
   const model = await openSa2va(await nodeFolder(out), "pocket");
   const start = Object.fromEntries(
@@ -126,12 +141,16 @@ await runTool(async () => {
     pictures,
     regions,
     rate,
+    grid,
+    ...(world === undefined ? {} : { world }),
     at: trainer.steps,
   });
 
   const evaluate = async (count: number): Promise<void> => {
     const held = Array.from({ length: count }, (_, at) =>
-      pocketPicture(HELD_OUT_SEED, at, 2, HELD_OUT_SIDE, HELD_OUT_CAPTIONS),
+      world === "extent" && at % 2 === 1
+        ? overlappingPicture(HELD_OUT_SEED, Math.floor(at / 2), HELD_OUT_SIDE)
+        : pocketPicture(HELD_OUT_SEED, at, 2, HELD_OUT_SIDE, HELD_OUT_CAPTIONS),
     );
     const own = trainer.weights("average");
     const signal = new AbortController().signal;
@@ -143,14 +162,18 @@ await runTool(async () => {
 
   while (trainer.steps < steps) {
     const step = trainer.steps;
-    const drawn = Array.from({ length: pictures }, (_, at) =>
-      pocketPicture(seed, step * pictures + at, regions, DRAWN_SIDE),
-    );
+    const drawn = Array.from({ length: pictures }, (_, at) => {
+      const index = step * pictures + at;
+      const overlapping = world === "extent" && index % 2 === 1;
+      // Kinds of overlap take turns over their pictures.
+      if (overlapping) return overlappingPicture(seed, Math.floor(index / 2), DRAWN_SIDE);
+      return pocketPicture(seed, index, regions, DRAWN_SIDE);
+    });
     const batch = sftBatch(
       model,
       1,
       drawn.map((picture) => picture.regions),
-      SHAPE,
+      world === undefined ? SHAPE : LONG_SHAPE,
       drawn.map((picture) => cellWords(picture, model.config.tokenGridSide)),
     );
     const pixels = towerInputs(model, drawn);

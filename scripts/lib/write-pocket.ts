@@ -8,9 +8,9 @@ import { tensorsOf } from "../../src/engine/model/weights/weights.ts";
 import { pocketFiles } from "../../tools/pocket/world/model-files.ts";
 import { writeFileList } from "./file-list.ts";
 
-/** Writes configuration, tokenizer, weights and the list of files. */
-export function writePocket(out: string, tensors: readonly TensorToWrite[]): void {
-  for (const [name, text] of Object.entries(pocketFiles())) writeFileSync(join(out, name), text);
+/** Writes configuration, tokenizer, weights and the list of files. @param grid visual tokens along a side */
+export function writePocket(out: string, tensors: readonly TensorToWrite[], grid: number): void {
+  for (const [name, text] of Object.entries(pocketFiles(grid))) writeFileSync(join(out, name), text);
   replaceFile(join(out, "model.safetensors"), writeSafetensors([...tensors], { format: "pt" }));
   writeFileList(out);
 }
@@ -26,7 +26,7 @@ export async function writeTrainedPocket(
     const values = (await (own[name] ?? tensor).data()) as Float32Array;
     tensors.push({ name, shape: tensor.shape, data: Float32Array.from(values) });
   }
-  writePocket(out, tensors);
+  writePocket(out, tensors, model.config.tokenGridSide);
 }
 
 /** A reader never sees half a file. */

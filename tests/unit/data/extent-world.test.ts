@@ -1,6 +1,10 @@
 /** Scenes in which the extent of a mask matters. */
 import { expect, it } from "vitest";
+import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
+import { shrink } from "../../../src/engine/sft/batch.ts";
 import { EXTENTS, type ExtentPicture, extentPicture } from "../../../tools/pocket/world/extent.ts";
+import { pocketFiles } from "../../../tools/pocket/world/model-files.ts";
+import { overlappingPicture } from "../../../tools/pocket/world/samples.ts";
 import { vocabulary } from "../../../tools/pocket/world/vocabulary.ts";
 
 const SIDE = 96;
@@ -12,7 +16,8 @@ const common = ([a, b]: ExtentPicture["regions"]): number =>
 
 it("take turns, repeat from their seed and differ between seeds", () => {
   expect(new Set(PICTURES.map(({ extent }) => extent))).toEqual(new Set(EXTENTS));
-  expect(extentPicture(5, 3, SIDE)).toEqual(PICTURES[3]);
+  const drawn = ({ scene, ...rest }: ExtentPicture) => ({ ...rest, things: scene.things });
+  expect(drawn(extentPicture(5, 3, SIDE))).toEqual(drawn(PICTURES[3] as ExtentPicture));
   expect(extentPicture(6, 3, SIDE).rgb.data).not.toEqual(PICTURES[3]?.rgb.data);
 });
 
@@ -47,5 +52,26 @@ it("put twins of one look against each other", () => {
     const [first, last] = [columns.indexOf(true), columns.lastIndexOf(true)];
     const gap = columns.slice(first, last).filter((seen) => !seen).length;
     expect(gap).toBeLessThanOrEqual(1);
+  }
+});
+
+it("are drawn to train on too, and at 14 × 14 tokens what sets two regions apart covers more cells", () => {
+  const files = pocketFiles(14);
+  const config = parseSa2vaConfig(JSON.parse(files["config.json"] as string));
+  expect(config.tokenGridSide).toBe(14);
+  expect(parseSa2vaConfig(JSON.parse(pocketFiles()["config.json"] as string)).tokenGridSide).toBe(7);
+  const cells = (grid: number, index: number): number => {
+    const { regions } = overlappingPicture(5, index, SIDE);
+    const [one, other] = regions.map(({ mask }) => Array.from(shrink(mask, SIDE, SIDE, grid), (share) => share >= 0.5));
+    return (one ?? []).filter((inside, cell) => inside !== other?.[cell]).length;
+  };
+  for (const [index, picture] of PICTURES.entries()) {
+    const drawn = overlappingPicture(5, index, SIDE);
+    expect(drawn.regions.map(({ caption, phrase }) => [caption, phrase])).toEqual(
+      picture.regions.map(({ caption }) => [caption, caption]),
+    );
+    // What the two regions differ by covers cells, and on the finer grid more of them.
+    expect(cells(14, index)).toBeGreaterThan(cells(7, index));
+    expect(cells(14, index)).toBeGreaterThan(3);
   }
 });

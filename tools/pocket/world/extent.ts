@@ -22,7 +22,10 @@ export interface ExtentRegion {
 
 export interface ExtentPicture {
   readonly extent: Extent;
+  readonly scene: Scene;
   readonly rgb: DrawnScene["rgb"];
+  /** Of every thing of the scene, as drawn. */
+  readonly masks: DrawnScene["masks"];
   /** Two regions that overlap. */
   readonly regions: readonly [ExtentRegion, ExtentRegion];
 }
@@ -32,8 +35,9 @@ export function extentPicture(seed: number, index: number, side: number): Extent
   const dice = sceneDice(seed, index);
   const extent = EXTENTS[index % EXTENTS.length] as Extent;
   const things = drawThings(extent, dice);
-  const { rgb, masks } = renderScene({ background: drawBackground(dice), things } satisfies Scene, side);
-  return { extent, rgb, regions: regionsOf(extent, things, masks, side, dice) };
+  const scene: Scene = { background: drawBackground(dice), things };
+  const { rgb, masks } = renderScene(scene, side);
+  return { extent, scene, rgb, masks, regions: regionsOf(extent, things, masks, side, dice) };
 }
 
 /** Places of the drawings, in shares of the side: large ones for parts, in a row where they touch. */

@@ -9,12 +9,17 @@ import { SPECIAL_TOKENS, vocabulary } from "./vocabulary.ts";
 
 const SIZES = { mlp: 64, iouHidden: 32, maskIn: 16 };
 
-function configJson(vocabSize: number, eos: number, pad: number) {
+/** Visual tokens along a side of the picture, of the published pocket model. */
+export const GRID = 7;
+/** Pixels of a visual token along a side: two patches of eight. */
+const TOKEN_PIXELS = 16;
+
+function configJson(grid: number, vocabSize: number, eos: number, pad: number) {
   return {
     architectures: ["Sa2VAChatModel"],
     model_type: "sa2va_chat",
     template: "qwen_chat",
-    force_image_size: 112,
+    force_image_size: TOKEN_PIXELS * grid,
     downsample_ratio: 0.5,
     dynamic_image_size: true,
     min_dynamic_patch: 1,
@@ -31,7 +36,7 @@ function configJson(vocabSize: number, eos: number, pad: number) {
       num_hidden_layers: 3,
       num_attention_heads: 4,
       intermediate_size: 192,
-      image_size: 112,
+      image_size: TOKEN_PIXELS * grid,
       patch_size: 8,
       qkv_bias: true,
       qk_normalization: false,
@@ -153,24 +158,24 @@ function sinePlaces(rows: number, width: number): Float32Array {
   return values;
 }
 
-/** Text files of the model folder by name. */
-export function pocketFiles(): Record<string, string> {
+/** Text files of the model folder by name. @param grid visual tokens along a side */
+export function pocketFiles(grid = GRID): Record<string, string> {
   const words = vocabulary();
-  const files = { "config.json": pocketConfigJson(), ...tokenizerFiles(words) };
+  const files = { "config.json": pocketConfigJson(grid), ...tokenizerFiles(words) };
   return Object.fromEntries(
     Object.entries(files).map(([name, value]) => [name, `${JSON.stringify(value, null, 1)}\n`]),
   );
 }
 
-function pocketConfigJson() {
+function pocketConfigJson(grid: number) {
   const words = vocabulary();
   const id = (token: (typeof SPECIAL_TOKENS)[number]): number => words.length + SPECIAL_TOKENS.indexOf(token);
-  return configJson(words.length + SPECIAL_TOKENS.length, id("<|im_end|>"), id("<|endoftext|>"));
+  return configJson(grid, words.length + SPECIAL_TOKENS.length, id("<|im_end|>"), id("<|endoftext|>"));
 }
 
-/** Every tensor of the model with its initial values. */
-export function pocketTensors(seed: number): TensorToWrite[] {
-  const config = parseSa2vaConfig(pocketConfigJson());
+/** Every tensor of the model with its initial values. @param grid visual tokens along a side */
+export function pocketTensors(seed: number, grid = GRID): TensorToWrite[] {
+  const config = parseSa2vaConfig(pocketConfigJson(grid));
   const shapes = [...expectedShapes(config), ...sam2Shapes(config.sam2, SIZES)];
   const seen = new Set<string>();
   return shapes

@@ -11,6 +11,7 @@ import type { PictureFeatures } from "../../../src/engine/sft/forward.ts";
 import { allWords, describe, drawDiscriminating, drawUnambiguous, drawVague } from "./describe.ts";
 import { type Dice, sceneDice } from "./dice.ts";
 import { renderScene } from "./draw.ts";
+import { extentPicture } from "./extent.ts";
 import { drawScene, kindOf, place, type Scene, sizeOf, type Thing } from "./scene.ts";
 
 /** Share of captions that tell their region apart; the others only name it, so that sampling has something to choose. */
@@ -49,6 +50,16 @@ export function pocketPicture(
     return region(scene, thing, masks[thing] as Uint8Array, pixels, dice, discriminating);
   });
   return { scene, rgb, masks, regions: own };
+}
+
+/** A picture of overlapping regions to train on: its captions are phrases that are true of one region only. */
+export function overlappingPicture(seed: number, index: number, pixels: number): PocketPicture {
+  const { scene, rgb, masks, regions } = extentPicture(seed, index, pixels);
+  const size = { height: pixels, width: pixels };
+  const described = regions.map(({ mask, caption, thing }) => {
+    return { mask, ...size, caption, phrase: caption, words: allWords(thing) };
+  });
+  return { scene, rgb, masks, regions: described };
 }
 
 /** Phrases are true of one thing only: for others no mask is the right one. */
