@@ -36,7 +36,8 @@ export async function film({ rowId, imageId, frames, layers }: FilmedClip): Prom
     height: canvas.height,
   });
   const context = canvas.getContext("2d", { willReadFrequently: true });
-  if (codec === null || context === null) {
+  if (context === null) throw new LabError("internal", "The browser gave no canvas for the film; nothing was saved");
+  if (codec === null) {
     throw new LabError(
       "unsupported",
       "This browser encodes neither VP9, VP8 nor AV1, so no film was made; export JSON or PNG",

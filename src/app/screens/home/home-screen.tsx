@@ -48,7 +48,7 @@ function Guide(): ReactNode {
         <h2>From rows to a trained adapter</h2>
         <Button
           kind="quiet"
-          title="It stays in the list of keys (?)"
+          title="The list of keys (press ?) still has the guide"
           onClick={() => {
             remember("guide", false);
             setOpen(false);

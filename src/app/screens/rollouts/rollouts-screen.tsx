@@ -185,7 +185,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
         <FilterBar filter={filter} onChange={setFilter} search={search} />
         <Button
           title={
-            filtered ? "All rollouts that match the filters, a line each" : "All rollouts of this step, a line each"
+            filtered ? "All rollouts that match the filters, one per line" : "All rollouts of this step, one per line"
           }
           disabled={(matching ?? groups).length === 0}
           onClick={() => saveRollouts(matching ?? groups, filter, `${run.runId}-rollouts.jsonl`)}

@@ -1,8 +1,11 @@
-/** Decoder of Brotli streams (RFC 7932) with bounds checks. */
+/**
+ * Decoder of Brotli streams (RFC 7932) that never holds more than the stated size: hyparquet's own decoder grows its output and
+ * accepts a wrong size.
+ */
 import { BrotliBits, type PrefixCode, readContextMap, readCount, readPrefixCode, readSymbol } from "./brotli-codes.ts";
 import type { BrotliWords } from "./brotli-words.ts";
 
-/** Maximum content per packed byte: what a page of one repeated value takes, and ten times that. */
+/** Maximum content bytes per packed byte: ten times what a page of one repeated value reaches. */
 export const BROTLI_RATIO = 2 ** 20;
 
 /** First value and extra bits of the codes of lengths, in order. */

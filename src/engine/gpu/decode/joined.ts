@@ -15,8 +15,9 @@ export function joinedBuffers(each: number): number {
   return 4 + MOST_JOINED * each;
 }
 
-/** First columns of the second and third layer, in a group of four the first bias, and the values of packed layers beyond the first. */
+/** First columns of the second and third layer, and the group of four values in which the biases begin. */
 export const JOINED_UNIFORMS = { end0: "u32", end1: "u32", biasFirst: "u32" } as const;
+/** Skipped rows and factors of the second and third packed layer. */
 export const JOINED_PACKED_UNIFORMS = { skip1: "u32", skip2: "u32", factor1: "f32", factor2: "f32" } as const;
 
 /** The buffers of one matrix, once for each layer. */
@@ -27,7 +28,7 @@ export function joinedInputs(own: Readonly<Record<string, BufferType>>): Record<
   );
 }
 
-/** Functions that find the layer of a column and read its buffers: \`<name>Of(part, i)\`. */
+/** WGSL functions that find the layer of a column and read its buffers: `<name>Of(part, i)`. */
 export function joinedHeader(own: Readonly<Record<string, BufferType>>): string {
   const names = Object.entries(own);
   return `

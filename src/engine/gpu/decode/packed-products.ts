@@ -64,7 +64,7 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, jo
       resultStride: "u32",
       resultFirst: "u32",
       factor: "f32",
-      /** Its upScale is divided by the factor, but of joined layers. */
+      /** Its upScale is divided by the factor; joined layers divide it in the program. */
       ...ADDEND_UNIFORMS,
       hasBias: "u32",
       accumulate: "u32",
