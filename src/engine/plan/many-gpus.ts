@@ -28,12 +28,12 @@ const PROMPT_WORDS = 100;
 const BESIDE = 0.8e9;
 const LAYERS = 32;
 
-/** What a step's time goes by. */
+/** What the time of a step depends on. */
 export interface StepShape {
   /** Multiply-adds of a token in the decoder's matrices. */
   readonly language: number;
   readonly layers: number;
-  /** Numbers that train. */
+  /** Trainable parameters. */
   readonly trained: number;
 }
 

@@ -52,8 +52,8 @@ export interface BoundLayers {
   /** First factors of all branches, stacked; undefined without branches. */
   readonly down: { readonly a: GPUBuffer; readonly rank: number } | undefined;
   /**
-   * Set where the products are one dispatch: the second factors one behind the other, and from the group of four \`biasFirst\`
-   * on the biases; the buffer is undefined without either.
+   * Set where the products are one dispatch: the second factors one behind the other, then the biases from the group of four
+   * values `biasFirst` on; the buffer is undefined if there are neither.
    */
   readonly joined: { readonly factors: GPUBuffer | undefined; readonly biasFirst: number } | undefined;
 }
