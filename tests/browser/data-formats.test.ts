@@ -8,7 +8,7 @@ import { formatShare } from "../../src/app/styles/format.ts";
 import { writeRegionShard } from "../../src/engine/data/write-shard.ts";
 import { expectedLayouts } from "../support/layouts.ts";
 import { type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
-import { boxMask, row } from "../unit/data/make.ts";
+import { boxMask, png, row } from "../unit/data/make.ts";
 
 const LAYOUTS = join(root, "tests/fixtures/data/layouts");
 const place = mkdtempSync(join(tmpdir(), "lab-formats-"));
@@ -44,6 +44,40 @@ describe("layouts of other libraries", () => {
         expect(await tiles.nth(at).textContent(), name).toContain(share);
       }
     }
+  });
+});
+
+describe("a wrong guess", () => {
+  it("is corrected by hand, kept as a file, and read from it when the folder is opened again", async () => {
+    const folder = join(place, "two-texts");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "a.png"), png(32, 24));
+    const lines = ["cat", "dog"].map((caption) => ({
+      image: "a.png",
+      mask: boxMask(24, 32, 4, 4, 12, 9),
+      caption: `the ${caption}`,
+      title: `title of the ${caption}`,
+    }));
+    writeFileSync(join(folder, "rows.jsonl"), lines.map((line) => JSON.stringify(line)).join("\n"));
+    await open(folder, 2);
+    const { page } = lab;
+    const tiles = page.getByTestId("gallery").getByRole("button");
+    await expect.poll(() => tiles.first().textContent()).toContain("the cat");
+    await page.getByRole("button", { name: /^1 shard, / }).click();
+    await page.getByTestId("corrections").getByText("Correct what was found").click();
+    await page.getByLabel("Text", { exact: true }).selectOption("title");
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Save data-mapping.json" }).click(),
+    ]);
+    await page.getByRole("button", { name: "Open again" }).click();
+    await expect.poll(() => tiles.first().textContent()).toContain("title of the cat");
+    expect(download.suggestedFilename()).toBe("data-mapping.json");
+    // Other data, then the folder with the file in it: nothing is corrected by hand now.
+    await open(join(LAYOUTS, "parquet-hub"), 3);
+    await download.saveAs(join(folder, "data-mapping.json"));
+    await open(folder, 2);
+    await expect.poll(() => tiles.first().textContent()).toContain("title of the cat");
   });
 });
 

@@ -30,11 +30,12 @@ test("scores equal those of the evaluation programs of the field", async () => {
   expect(rows.length).toBe(143);
 });
 
-/** Rows at least: 20 pictures and 9 sums of masks; 3 sets, 300 texts, 400 others; 15 pictures, sums, runs and clusters. */
+/** Rows at least: 20 pictures and 9 sums of masks; 3 sets, 300 texts, 400 others; 15 pictures, sums, runs and clusters; 200 painted. */
 const SCRIPTS = [
   ["make_evaluation.py", "numpy, pycocotools", 29],
   ["make_captions.py", "numpy, pycocoevalcap, shutil; assert shutil.which('java')", 703],
   ["make_gcg.py", "numpy, pycocotools", 27],
+  ["make_reasonseg.py", "cv2, numpy, pycocotools", 201],
 ] as const;
 
 for (const [name, needs, least] of SCRIPTS) {
@@ -46,7 +47,10 @@ for (const [name, needs, least] of SCRIPTS) {
       const script = fileURLToPath(new URL(`../oracle/${name}`, import.meta.url));
       execFileSync(PYTHON, [script, join(place, "set"), process.env.LAB_SEED ?? "7"], { stdio: "pipe" });
       const folder = await nodeFolder(join(place, "set"));
-      const rows = [...(await collect(evaluationParity(folder))), ...(await collect(evaluationRowsParity(folder)))];
+      const parts = [evaluationParity, evaluationFilesParity, evaluationRowsParity].map((part) =>
+        collect(part(folder)),
+      );
+      const rows = (await Promise.all(parts)).flat();
       expect(rows.filter((row) => !row.pass)).toEqual([]);
       expect(rows.length).toBeGreaterThanOrEqual(least);
     } finally {
@@ -65,8 +69,8 @@ test("tables, annotated items, groups by length and intervals over seeds are rea
 test("pickles, refs, tar shards and kinds of data sets are read as recorded", async () => {
   const rows = await collect(evaluationFilesParity(await nodeFolder(FOLDER)));
   expect(rows.filter((row) => !row.pass)).toEqual([]);
-  // 17 pickles, 28 sentences of all splits, 7 tar archives, 25 kinds.
-  expect(rows.length).toBe(79);
+  // 17 pickles, 28 sentences of all splits, 4 rows of ReasonSeg and a count, 7 tar archives, 25 kinds.
+  expect(rows.length).toBe(84);
 });
 
 test("a part of the set alone is one as well, and a wrong number is found", async () => {

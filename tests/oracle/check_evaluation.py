@@ -30,7 +30,8 @@ def union(masks, size):
 
 def sums(suite, item, row):
     """Numerator and denominator of each metric for a row; a metric that does not count it is absent."""
-    target, found = union(item["masks"], item["size"]), union(row.get("masks") or [], item["size"])
+    counted = ~union([item["ignore"]] if "ignore" in item else [], item["size"])
+    target, found = union(item["masks"], item["size"]) & counted, union(row.get("masks") or [], item["size"]) & counted
     both, either = int((target & found).sum()), int((target | found).sum())
     iou = both / either if either else None
     if suite != "grefcoco":

@@ -72,6 +72,30 @@ export function refsForm(samples: readonly RegionSample[], split = "train"): Fil
   };
 }
 
+/** COCO panoptic: a picture of segments for each sample, the mask and the rest, whose categories are the captions. */
+export function panopticForm(samples: readonly RegionSample[]): Files {
+  const ids = (at: number): readonly [number, number] => [4_000_037 + 70_001 * at, 257 + at];
+  const segments = samples.map(({ mask, image: { width, height } }, at): [string, Uint8Array] => {
+    const colours = ids(at).map((id) => [id & 255, (id >> 8) & 255, id >> 16]);
+    const data = new Uint8Array(width * height * 3);
+    for (const [place, inside] of decodeRle(mask).entries()) data.set(colours[1 - inside] as number[], place * 3);
+    return [`panoptic_val/${pictureName(at).replace("jpg", "png")}`, encodePng({ width, height, channels: 3, data })];
+  });
+  const coco = {
+    images: samples.map(({ image: { width, height } }, at) => ({ id: at, file_name: pictureName(at), height, width })),
+    annotations: samples.map((_, at) => ({
+      image_id: at,
+      file_name: pictureName(at).replace("jpg", "png"),
+      segments_info: ids(at).map((id, rest) => ({ id, category_id: 2 * at + rest, iscrowd: 0 })),
+    })),
+    categories: samples.flatMap(({ caption }, at) => [
+      { id: 2 * at, name: caption },
+      { id: 2 * at + 1, name: `not ${caption}` },
+    ]),
+  };
+  return { "panoptic_val.json": encode(coco), ...Object.fromEntries(segments), ...pictures(samples, "val/") };
+}
+
 /** Osprey descriptions, masks as run lengths of numbers or polygons. */
 export function ospreyForm(samples: readonly RegionSample[]): Files {
   const items = samples.map((sample, at) => ({

@@ -5,6 +5,7 @@ import type { MountedFolder } from "./archive/mount.ts";
 import { type DataMapping, mappingOf } from "./mapping.ts";
 import { recogniseRecords } from "./readers/all.ts";
 import { signOf } from "./readers/reader.ts";
+import { reasonSegTable } from "./readers/reason-seg.ts";
 import { fieldsText } from "./readers/rows.ts";
 import { recogniseSamples, type Sample, samplesOf, sampleTable } from "./readers/samples.ts";
 import { openRecords } from "./records/records.ts";
@@ -104,10 +105,14 @@ export async function listTables(
       continue;
     }
     try {
-      const table = await sampleTable(folder, samples);
+      const painted = await reasonSegTable(folder, samples);
+      const table = painted ?? (await sampleTable(folder, samples));
       const bytes = samples.flatMap(filesOf).reduce((sum, file) => sum + (folder.get(file)?.size ?? 0), 0);
-      const what = archive ? "webdataset" : "samples";
-      tables.push({ path, bytes, table, label: what, reason: `samples: ${reason}`, split: undefined });
+      const [label, what] =
+        painted !== undefined
+          ? ["reasonseg", "ReasonSeg texts with painted shapes"]
+          : [archive ? "webdataset" : "samples", "samples"];
+      tables.push({ path, bytes, table, label, reason: `${what}: ${reason}`, split: undefined });
     } catch (thrown) {
       problem(path, thrown);
     }

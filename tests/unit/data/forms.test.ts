@@ -150,6 +150,40 @@ test("instances without refs take their categories for captions and say so", asy
   expect(set.ignored.map(({ reason }) => reason).join()).toContain("the category names stand for them");
 });
 
+test("rows of ReasonSeg are read with the picture of their name, every text a region", async () => {
+  const { image } = samples[0] as RegionSample;
+  const shapes = [
+    {
+      label: "target",
+      points: [
+        [2, 3],
+        [40.9, 3],
+        [40, 30],
+        [2, 30.5],
+      ],
+    },
+    {
+      label: "ignore",
+      points: [
+        [5, 5],
+        [10, 5],
+        [10, 10],
+        [5, 10],
+      ],
+    },
+  ];
+  const json = JSON.stringify({ text: ["what is it?", "a box"], is_sentence: true, shapes });
+  const set = await openRegionSet(memoryFolder({ "train/a.jpg": image.bytes, "train/a.json": json }));
+  expect(set.skipped).toEqual([]);
+  expect(set.files.map(({ reason }) => reason)).toEqual([
+    "ReasonSeg texts with painted shapes: files of one name: jpg, json",
+  ]);
+  expect(set.summaries.map(({ caption }) => caption)).toEqual(["what is it?", "a box"]);
+  expect(set.summaries.map(({ mask }) => rleArea(mask))).toEqual([39 * 28 - 36, 39 * 28 - 36]);
+  const alone = await openRegionSet(memoryFolder({ "b.jpg": image.bytes, "train/a.json": json }));
+  expect(alone.ignored.map(({ reason }) => reason).join()).toContain("the picture of its name is not beside it");
+});
+
 test("refs without instances say what is missing", async () => {
   const { "refcoco/instances.json": _, ...files } = forms.refsForm(samples);
   const set = await openRegionSet(memoryFolder(files));
@@ -177,10 +211,11 @@ test("a hundred thousand rows of JSON are listed without reading the file twice"
   expect(folder.bytes).toBeLessThan(2.5 * text.length);
 });
 
-test.each(["JSON lines", "WebDataset", "JSON, rows of numbers"] as const)(
+test.each(["JSON lines", "WebDataset", "JSON, rows of numbers", "COCO panoptic"] as const)(
   "label maps of two regions a picture: %s",
   async (form) => {
-    const set = await openRegionSet(memoryFolder(forms.labelMapForm(samples, form)));
+    const files = form === "COCO panoptic" ? forms.panopticForm(samples) : forms.labelMapForm(samples, form);
+    const set = await openRegionSet(memoryFolder(files));
     expect(set.skipped).toEqual([]);
     const found = await samplesIn(set);
     const captions = samples.flatMap(({ caption }) => [caption, `not ${caption}`]);

@@ -14,7 +14,7 @@ import { JUDGE_OPTIONS } from "../../../scripts/lib/node-judge.ts";
 import { nodeStore } from "../../../scripts/lib/node-store.ts";
 import { suiteJudge } from "../../../scripts/lib/suite-judge.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
-import { decodeRle, parseRle, type Rle, rleFromBox } from "../../../src/engine/data/mask/rle.ts";
+import { decodeRle, parseRle, type Rle, rleArea, rleFromBox } from "../../../src/engine/data/mask/rle.ts";
 import { writeParquet } from "../../../src/engine/data/parquet/write.ts";
 import { SUITES, suiteOf } from "../../../src/engine/eval/suites/all.ts";
 import { looksAt } from "../../../src/engine/eval/suites/finished.ts";
@@ -133,6 +133,41 @@ test("gRefCOCO: refs without a target are rows too", async () => {
   ]);
   expect(leftOut).toEqual(["split val is read: 2 refs; 1 of train are left out"]);
   expect(await picture(1)).toMatchObject({ width: 30, height: 20, mime: "image/png" });
+});
+
+test("ReasonSeg: the first text of each picture of a split, pixels to be ignored not counted", async () => {
+  const rows = ["target_and_ignore", "small_ignore_inside_target", "cp1252"];
+  const files = await Promise.all(rows.map((name) => readFile(join(GOLDEN, `reasonseg/${name}.json`))));
+  const folder = memoryFolder({
+    "val/a.json": files[0] as Uint8Array,
+    "val/a.png": png(50, 40, 1),
+    "val/b.json": files[1] as Uint8Array,
+    "val/b.png": png(50, 40, 2),
+    "test/c.json": files[2] as Uint8Array,
+    "test/c.png": png(50, 40, 3),
+  });
+  const { items, leftOut } = await suite("reasonseg").open(folder, undefined);
+  expect(leftOut).toEqual(["1 rows of other splits"]);
+  expect(items.map(({ text, kind }) => [text, kind])).toEqual([
+    ["the thing one sits on", "sentence"],
+    ["what keeps rain away?", "name"],
+  ]);
+  expect(items.map(({ masks: [mask], ignore }) => [mask, ignore].map((one) => rleArea(one as Rle)))).toEqual([
+    [469, 256],
+    [1605, 51],
+  ]);
+  const [question, name] = items.map((item) => suite("reasonseg").task(item, "free"));
+  expect(question).toMatchObject({ question: "the thing one sits on Please output segmentation mask." });
+  expect(name).toMatchObject({ question: "Please segment what keeps rain away? in this image." });
+  // An answer of the whole picture finds all targets, and misses 2,000 pixels less target and ignored ones.
+  const whole = rleFromBox([0, 0, 50, 40], 40, 50);
+  const found = values(
+    "reasonseg",
+    items.map((item) => ({ item, answer: { masks: [whole] } })),
+  );
+  expect(found.cIoU).toBeCloseTo((469 + 1605) / (2000 - 256 + 2000 - 51), 12);
+  const other = (await suite("reasonseg").open(folder, "test")).items;
+  expect(other.map(({ text }) => text)).toEqual(["the café’s sign"]);
 });
 
 test("grounded conversations: AP50, mIoU and recall of the released script, read from its own files", async () => {
@@ -623,7 +658,7 @@ test("the held-out evaluations of a run are columns of the table: report rows, e
 
 test("published numbers name their model, metric and source", () => {
   const published = SUITES.flatMap((one) => Object.entries(one.published));
-  expect(published.length).toBe(13);
+  expect(published.length).toBe(14);
   for (const [split, scores] of published) {
     expect(split).toMatch(/^(val|test|testA|testB|valid|valid_u|)$/);
     for (const { model, metric, value, source } of scores) {

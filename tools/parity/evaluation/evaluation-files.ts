@@ -5,13 +5,16 @@ import { memorySource } from "../../../src/engine/bytes/memory.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import { tarEntries } from "../../../src/engine/data/archive/tar.ts";
 import { layoutOf } from "../../../src/engine/data/identify.ts";
+import { paintedRle } from "../../../src/engine/data/mask/painted-shapes.ts";
 import { mergeRles, parseRle, rleArea, rleFromPolygons } from "../../../src/engine/data/mask/rle.ts";
 import { recogniseRecords } from "../../../src/engine/data/readers/all.ts";
 import { openCoco } from "../../../src/engine/data/readers/coco-file.ts";
 import { signOf } from "../../../src/engine/data/readers/reader.ts";
+import { readReasonRow } from "../../../src/engine/data/readers/reason-seg.ts";
 import { readPickle } from "../../../src/engine/data/records/pickle.ts";
 import { openRecords } from "../../../src/engine/data/records/records.ts";
 import { sa2vaTarget } from "../../../src/engine/eval/benchmarks/sa2va-target.ts";
+import { overlapOf } from "../../../src/engine/eval/suites/masks.ts";
 import { CaseCheck } from "../case-check.ts";
 import type { ParityRow } from "../row.ts";
 import { parseColumns } from "./column-text.ts";
@@ -23,6 +26,7 @@ const TOLERANCE = 1e-9;
 export async function* evaluationFilesParity(folder: ByteFolder): AsyncGenerator<ParityRow> {
   yield* pickleRows(folder);
   yield* refRows(folder);
+  yield* reasonRows(folder);
   yield* tarRows(folder);
   yield* detectRows(folder);
 }
@@ -87,6 +91,34 @@ async function* refRows(folder: ByteFolder): AsyncGenerator<ParityRow> {
       }
     }
   }
+}
+
+async function* reasonRows(folder: ByteFolder): AsyncGenerator<ParityRow> {
+  const json = await goldenJson(folder, "reasonseg/expected.json");
+  for (const wanted of objects(json?.files)) {
+    const path = `reasonseg/${text(wanted.file)}`;
+    const check = new CaseCheck(path, TOLERANCE);
+    const source = goldenFile(folder, path);
+    const row = source === undefined ? undefined : await readReasonRow(source);
+    const [height, width] = wanted.size as [number, number];
+    yield row === undefined
+      ? check.failed("the file is not there or of another kind")
+      : check.run(() => {
+          check.equal("text", [wanted.text, wanted.isSentence], [row.texts, row.isSentence]);
+          for (const part of ["target", "ignore"] as const) {
+            check.equal(part, plain(parseRle(wanted[part])), plain(paintedRle(row.shapes, part, { height, width })));
+          }
+        });
+  }
+  if (!isRecord(json?.counting)) return;
+  const { target, ignore, prediction, i, u } = json.counting;
+  const check = new CaseCheck("reasonseg/expected.json counting", TOLERANCE);
+  yield check.run(() => {
+    const mask = parseRle(target);
+    const item = { id: "", imageId: "", size: mask.size, text: "", masks: [mask], ignore: parseRle(ignore) };
+    const found = overlapOf({ item, answer: { masks: [parseRle(prediction)] } });
+    check.equal("pixels", [i, u], [found.intersection, found.union]);
+  });
 }
 
 async function* tarRows(folder: ByteFolder): AsyncGenerator<ParityRow> {

@@ -19,6 +19,7 @@ const MARKS = [
   "iou/gref.json",
   "iou/res.json",
   "osprey/records.json",
+  "reasonseg/expected.json",
   "refer/pickles.json",
   "sampler/length_grouped.json",
   "semantic/siou.json",

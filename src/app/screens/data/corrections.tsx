@@ -16,7 +16,7 @@ const PARTS = [
 ] as const;
 
 /** A form for one file at a time; corrections are applied to the open files and can be saved beside them. */
-export function Corrections(props: { readonly info: SetInfo }): ReactNode {
+export function Corrections(props: { readonly info: SetInfo; readonly onReopen: () => void }): ReactNode {
   const { files } = props.info;
   const [path, setPath] = useState(files[0]?.path ?? "");
   const [mapping, setMapping] = useState(useSession((session) => session.mapping));
@@ -65,7 +65,13 @@ export function Corrections(props: { readonly info: SetInfo }): ReactNode {
             onChange={(event) => change("every", event.currentTarget.value.trim())}
           />
         )}
-        <Button kind="primary" onClick={() => report(reopenData(mapping))}>
+        <Button
+          kind="primary"
+          onClick={() => {
+            props.onReopen();
+            report(reopenData(mapping));
+          }}
+        >
           Open again
         </Button>
         <Button onClick={() => saveBlob(new Blob([mappingText(mapping)]), MAPPING_FILE)}>Save {MAPPING_FILE}</Button>

@@ -21,7 +21,7 @@ export function ShardsDialog(props: SideProps): ReactNode {
   const { info } = props;
   return (
     <Dialog title="Shards" open={props.open} onOpenChange={props.onOpenChange} wide>
-      <Corrections key={info.name} info={info} />
+      <Corrections key={info.name} info={info} onReopen={() => props.onOpenChange(false)} />
       <div className="scroll-x">
         <table className={`full-width ${styles.table}`}>
           <TableHead

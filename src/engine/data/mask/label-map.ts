@@ -7,7 +7,7 @@ import { isBinaryCell } from "../table.ts";
 import { bitmapOf } from "./mask-bitmap.ts";
 import type { PictureSize } from "./mask-items.ts";
 import { labelsOf } from "./mask-picture.ts";
-import { encodeRle, type Rle } from "./rle.ts";
+import { type Rle, rleFromRuns } from "./rle.ts";
 
 /** Labels looked for; a picture of more is no map. */
 const MOST_LABELS = 4096;
@@ -25,22 +25,48 @@ export async function splitLabels(
 ): Promise<(Rle | null)[] | undefined> {
   const map = await valuesOf(item, size);
   if (map === undefined) return undefined;
-  const values = Array.from(map.values);
-  const found = new Set<number>();
-  for (const label of values) if (label > 0 && found.add(label).size > MOST_LABELS) return undefined;
-  const labels = [...found].sort((a, b) => a - b);
-  if (labels.length < 2) return undefined;
+  const masks = labelRles(map.values, map.height, map.width, MOST_LABELS);
+  const labels = [...(masks?.keys() ?? [])].sort((a, b) => a - b);
+  if (masks === undefined || labels.length < 2) return undefined;
   const numbered = (labels.at(-1) as number) <= texts;
   if (!numbered && labels.length !== texts) return undefined;
-  return Array.from({ length: texts }, (_, at) => {
-    const label = numbered ? at + 1 : (labels[at] as number);
-    if (!found.has(label)) return null;
-    return encodeRle(
-      Uint8Array.from(values, (value) => Number(value === label)),
-      map.height,
-      map.width,
-    );
-  });
+  return Array.from({ length: texts }, (_, at) => masks.get(numbered ? at + 1 : (labels[at] as number)) ?? null);
+}
+
+/**
+ * The mask of each label but 0, in one pass over row-major labels.
+ * @returns undefined for more than `most` labels
+ */
+export function labelRles(
+  labels: ArrayLike<number>,
+  height: number,
+  width: number,
+  most: number,
+): Map<number, Rle> | undefined {
+  const found = new Map<number, { readonly runs: number[]; end: number }>();
+  let [label, start] = [0, 0];
+  const close = (end: number): void => {
+    const own = found.get(label);
+    if (own === undefined) return;
+    own.runs.push(end - start);
+    own.end = end;
+  };
+  for (let x = 0, place = 0; x < width; x++) {
+    for (let at = x; at < labels.length; at += width, place++) {
+      const next = labels[at] as number;
+      if (next === label) continue;
+      close(place);
+      [label, start] = [next, place];
+      if (next === 0) continue;
+      const own = found.get(next) ?? { runs: [], end: 0 };
+      own.runs.push(place - own.end);
+      if (found.set(next, own).size > most) return undefined;
+    }
+  }
+  const pixels = height * width;
+  close(pixels);
+  for (const { runs, end } of found.values()) if (end < pixels) runs.push(pixels - end);
+  return new Map([...found].map(([one, { runs }]) => [one, rleFromRuns(runs, height, width)]));
 }
 
 async function valuesOf(item: unknown, size: PictureSize & { readonly find: FindFile }) {

@@ -7,6 +7,7 @@ import { isBinaryCell } from "../table.ts";
 import { bitmapOf, bitmapRle } from "./mask-bitmap.ts";
 import { isNumber, isNumbers, isPixel, type PictureSize } from "./mask-items.ts";
 import { readMaskPicture } from "./mask-picture.ts";
+import { paintedRle } from "./painted-shapes.ts";
 import { parseRle, type Rle, rleFromPolygons } from "./rle.ts";
 
 /** Context for reading a mask. */
@@ -18,7 +19,7 @@ export interface MaskContext extends PictureSize {
 
 /**
  * One mask as RLE: `{counts, size}` in every form parseRle takes, a bitmap (rows of numbers, flat numbers, raw bytes),
- * an encoded picture of the mask, or polygons drawn at the picture's size.
+ * an encoded picture of the mask, polygons drawn at the picture's size, or `{shapes, ignored}` painted as ReasonSeg's.
  * @throws LabError("bad-input") with one sentence
  */
 export async function readMask(item: unknown, context: MaskContext): Promise<Rle> {
@@ -33,12 +34,13 @@ export async function readMask(item: unknown, context: MaskContext): Promise<Rle
   }
   if (Array.isArray(item)) return readList(item as unknown[], context);
   if (typeof item !== "object") throw bad(`the mask is ${quote(item)}`);
-  const { counts, size, bytes, path } = item as Readonly<Record<string, unknown>>;
+  const { counts, size, bytes, path, shapes, ignored } = item as Readonly<Record<string, unknown>>;
   if (counts !== undefined) {
     const plain = isBinaryCell(counts) ? await counts.read() : counts;
     return parseRle({ counts: plain, size: size ?? [height, width] });
   }
   if (bytes !== undefined || path !== undefined) return readMaskPicture(await whole(item, find));
+  if (shapes !== undefined) return paintedRle(shapes, ignored === true ? "ignore" : "target", context);
   throw bad("the mask is a struct with neither counts nor bytes");
 }
 

@@ -4,6 +4,7 @@ import { cocoInstances, regionCaptions } from "./coco.ts";
 import { dam } from "./dam.ts";
 import { flickr, grandf, refcocogGcg } from "./gcg.ts";
 import { osprey } from "./osprey.ts";
+import { panoptic } from "./panoptic.ts";
 import type { Reader, Sign } from "./reader.ts";
 import { refSav } from "./ref-sav.ts";
 import { grefs, refs } from "./refs.ts";
@@ -16,6 +17,7 @@ export const READERS: readonly Reader[] = [
   flickr,
   regionCaptions,
   cocoInstances,
+  panoptic,
   grandf,
   refcocogGcg,
   osprey,

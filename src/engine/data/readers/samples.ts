@@ -20,7 +20,8 @@ export interface Sample {
 }
 
 const NAME = /^((?:.*\/|)[^./][^./]*)\.([^/]*)$/;
-const PICTURE = /^(jpe?g|png|webp|bmp|gif|tiff?)$/;
+/** Fields that are pictures. */
+export const PICTURE = /^(jpe?g|png|webp|bmp|gif|tiff?)$/;
 /** Fields that hold records of the sample; describe-anything stores its regions as a pickle. */
 const RECORD = /^(json|pickle|pkl)$/;
 const TEXT = /^(txt|text|caption|captions)$/;
@@ -138,7 +139,8 @@ async function textOf(source: ByteSource): Promise<string> {
   return new TextDecoder().decode(await whole(source));
 }
 
-async function whole(source: ByteSource): Promise<Uint8Array> {
+/** All bytes of a sample's text. @throws LabError("bad-input") when they are too many for one */
+export async function whole(source: ByteSource): Promise<Uint8Array> {
   if (source.size > MAX_TEXT) {
     throw new LabError("bad-input", `${source.name} has ${source.size} bytes, too many for the text of one sample`);
   }

@@ -37,7 +37,7 @@ export const WITHOUT_ROWS: readonly Reader[] = [
       shape === "object" && keys.includes("shapes") && keys.includes("is_sentence")
         ? "shapes and is_sentence"
         : undefined,
-    open: "the rules that draw its shapes are not implemented",
+    open: "the picture of its name is not beside it",
   },
   {
     label: "gcg-prediction",

@@ -5,6 +5,7 @@ import { gar } from "./gar.ts";
 import { gcg } from "./gcg.ts";
 import { grefcoco } from "./grefcoco.ts";
 import { masks } from "./masks.ts";
+import { reasonSeg } from "./reason-seg.ts";
 import { refcoco, refcocog, refcocoPlus } from "./refer.ts";
 import type { Suite } from "./suite.ts";
 import { vos } from "./vos.ts";
@@ -15,6 +16,7 @@ export const PICTURE_SUITES: readonly Suite[] = [
   refcocoPlus,
   refcocog,
   grefcoco,
+  reasonSeg,
   masks,
   captions,
   gcg,

@@ -1,5 +1,6 @@
 /** Masks for the captions of any rows, counted as referring segmentation. */
 import { mergeRles, type Rle } from "../../data/mask/rle.ts";
+import { maskIou } from "../../data/mask/rle-compare.ts";
 import { type Overlap, PRECISION_BOUNDS, sentenceIou, sentenceOverlap } from "../benchmarks/referring.ts";
 import { type Clusters, meanOf, ratio } from "../cluster-bootstrap.ts";
 import { regionRows } from "./rows.ts";
@@ -24,10 +25,13 @@ export function segmentTask({ text }: SuiteItem, mode: AnswerMode): SuiteTask {
   return { kind: "ask", question: `Please segment ${text} in this image.`, regions: [] };
 }
 
-/** Pixels of truth and answer. */
+/** Pixels of truth and answer, without those to be ignored. */
 export function overlapOf({ item, answer }: AnsweredItem): Overlap {
   const target = item.masks[0] as Rle;
-  return sentenceOverlap(target, answer.masks ?? [], "sa2va-2025-10") as Overlap;
+  const { intersection, union } = sentenceOverlap(target, answer.masks ?? [], "sa2va-2025-10") as Overlap;
+  const found = item.ignore === undefined ? null : unitedAnswer(answer);
+  const ignored = found === null ? 0 : maskIou(item.ignore as Rle, found).intersection;
+  return { intersection, union: union - ignored };
 }
 
 /** All masks of an answer as one; null without a mask. */

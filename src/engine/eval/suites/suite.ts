@@ -17,6 +17,8 @@ export interface SuiteItem {
   readonly text: string;
   /** Masks of the picture's size: to be found, or asked about. None for a sentence without a target; one a frame of a clip. */
   readonly masks: readonly Rle[];
+  /** Pixels that count neither as found nor as missed; none of them are in the masks. */
+  readonly ignore?: Rle;
   /** Phrase of each mask (grounded conversations). */
   readonly labels?: readonly string[];
   /** Kind of question within the suite. */

@@ -1,0 +1,60 @@
+/** COCO panoptic segmentation: pictures whose colours are the ids of segments, and JSON that names their categories. */
+import { isRecord } from "../../bytes/json.ts";
+import { LabError, quote } from "../../errors.ts";
+import { decodePng } from "../image/png-decode.ts";
+import { labelRles } from "../mask/label-map.ts";
+import { labelsOf } from "../mask/mask-picture.ts";
+import { siblingsOf } from "../siblings.ts";
+import { idText, openCoco } from "./coco-file.ts";
+import { type PictureRow, pictureTable, type Region, RUNS } from "./picture-table.ts";
+import { firstOf, has, type ReadContext, type Reader, type ReadTable } from "./reader.ts";
+
+/** Colours of a picture of segments; one with more is a photograph. */
+const MOST_SEGMENTS = 4096;
+
+export const panoptic: Reader = {
+  label: "coco-panoptic",
+  what: "COCO panoptic segments",
+  recognise: (sign) =>
+    has(firstOf(sign, "annotations"), "segments_info", "file_name")
+      ? "annotations with file_name and segments_info"
+      : undefined,
+  open: openPanoptic,
+};
+
+async function openPanoptic({ records, folder, path }: ReadContext): Promise<ReadTable> {
+  const coco = await openCoco(records);
+  const rows = [...coco.images].flatMap(([id, image]) =>
+    (coco.byImage.get(id) ?? []).map((place) => ({ image, place })),
+  );
+  const find = siblingsOf(folder)(path);
+  const read = async (index: number): Promise<PictureRow> => {
+    const row = rows[index];
+    if (row === undefined) throw new LabError("bad-input", `${records.name} has no picture ${index}`);
+    const { file_name, segments_info } = await coco.annotation(row.place);
+    const named = typeof file_name === "string" ? file_name : "";
+    const source = find(named);
+    if (source === undefined) throw new LabError("bad-input", `the segments ${quote(named, 80)} do not exist`);
+    const png = decodePng(await source.read(0, source.size), "segments'");
+    const masks = labelRles(labelsOf(png), png.height, png.width, MOST_SEGMENTS);
+    if (masks === undefined)
+      throw new LabError("bad-input", `${quote(named, 80)} has more than ${MOST_SEGMENTS} colours`);
+    const segments: unknown[] = Array.isArray(segments_info) ? (segments_info as unknown[]) : [];
+    const regions = segments.filter(isRecord).map((segment): Region => {
+      const category = coco.categories.get(idText(segment.category_id));
+      return {
+        mask: masks.get(colourOf(Number(segment.id))) ?? null,
+        caption: category ?? "",
+        category: category === undefined ? [] : [category],
+      };
+    });
+    return { image: row.image.fileName, regions };
+  };
+  const notes = ["it has no captions: the category names stand for them"];
+  return { table: pictureTable(rows.length, RUNS, coco.problem, read), notes };
+}
+
+/** The colour of a segment, red in the upper byte: its id counts red as 1, green as 256 and blue as 65,536. */
+function colourOf(id: number): number {
+  return ((id & 255) << 16) | (id & 0xff00) | ((id >> 16) & 255);
+}

@@ -1,0 +1,67 @@
+/**
+ * ReasonSeg: a picture and a JSON of its name with shapes and texts that all mean the same pixels
+ * (docs/spec/evaluation.md#17-reasonseg-lisa-reasonseg).
+ */
+import { isRecord, parseJson } from "../../bytes/json.ts";
+import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
+import { LabError } from "../../errors.ts";
+import type { Table } from "../table.ts";
+import { POLYGONS, pictureTable } from "./picture-table.ts";
+import { PICTURE, type Sample, whole } from "./samples.ts";
+
+/** A row: its picture and JSON as files. */
+interface ReasonSample {
+  readonly picture: string;
+  readonly json: ByteSource;
+}
+
+export interface ReasonRow {
+  /** Sentences or names of one thing; evaluations use the first. */
+  readonly texts: readonly string[];
+  readonly isSentence: boolean;
+  /** Painted by `readMask`: `{shapes}` are the pixels meant, `{shapes, ignored: true}` those that do not count. */
+  readonly shapes: unknown;
+}
+
+/** Bytes 0x80 to 0x9F in Windows-1252; the others are code points. */
+const UPPER_SIGNS = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
+
+/** The samples that are a picture with a JSON. */
+export function reasonSamples(folder: ByteFolder, samples: readonly Sample[]): ReasonSample[] {
+  return samples.flatMap(({ fields }) => {
+    const picture = [...fields].find(([name]) => PICTURE.test(name))?.[1];
+    const json = folder.get(fields.get("json") ?? "");
+    return picture === undefined || json === undefined ? [] : [{ picture, json }];
+  });
+}
+
+/** A JSON of ReasonSeg, in UTF-8 or else Windows-1252; undefined for another kind. @throws LabError("bad-input") when it is no JSON */
+export async function readReasonRow(source: ByteSource): Promise<ReasonRow | undefined> {
+  const value = parseJson(textOf(await whole(source)), source.name);
+  if (!isRecord(value) || !("shapes" in value && "is_sentence" in value)) return undefined;
+  const texts = Array.isArray(value.text) ? (value.text as unknown[]).filter((text) => typeof text === "string") : [];
+  return { texts, isSentence: value.is_sentence === true, shapes: value.shapes };
+}
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    // The published files have both encodings. Runtimes differ in how they decode this one.
+    return Array.from(bytes, (byte) => UPPER_SIGNS[byte - 0x80] ?? String.fromCharCode(byte)).join("");
+  }
+}
+
+/** The samples as a table, every text a region; undefined when the first one is of another kind. */
+export async function reasonSegTable(folder: ByteFolder, samples: readonly Sample[]): Promise<Table | undefined> {
+  const all = reasonSamples(folder, samples);
+  const [first] = all;
+  if (first === undefined || (await readReasonRow(first.json)) === undefined) return undefined;
+  return pictureTable(all.length, POLYGONS, undefined, async (index) => {
+    const sample = all[index] as ReasonSample;
+    const row = await readReasonRow(sample.json);
+    if (row === undefined) throw new LabError("bad-input", `${sample.json.name} has no shapes and is_sentence`);
+    const { texts, shapes } = row;
+    return { image: sample.picture, regions: texts.map((caption) => ({ mask: { shapes }, caption, category: [] })) };
+  });
+}

@@ -1,0 +1,71 @@
+/** ReasonSeg: a mask for a sentence that takes some thought (docs/spec/evaluation.md#17-reasonseg-lisa-reasonseg). */
+import type { ByteFolder } from "../../bytes/source.ts";
+import { mountArchives } from "../../data/archive/mount.ts";
+import { rleIsEmpty } from "../../data/mask/rle.ts";
+import { type ReasonRow, readReasonRow, reasonSamples } from "../../data/readers/reason-seg.ts";
+import { samplesOf } from "../../data/readers/samples.ts";
+import { LabError } from "../../errors.ts";
+import { sentenceIou } from "../benchmarks/referring.ts";
+import { maskMetrics, overlapOf, segmentTask } from "./masks.ts";
+import { type PictureEntry, pictureRows } from "./rows.ts";
+import { publishedScores, type Suite, type SuiteRows } from "./suite.ts";
+
+const LISA = "LISA paper";
+const SPLITS = ["train", "val", "test"];
+
+export const reasonSeg: Suite = {
+  name: "reasonseg",
+  what: "ReasonSeg: masks for sentences that take some thought",
+  rule: "the first text; all masks of an answer united, no mask as an empty one; pixels to be ignored taken out of truth and answer",
+  split: "val",
+  judged: false,
+  published: {
+    val: [
+      ...publishedScores(LISA, "gIoU", { "LISA-7B": 44.4, "LISA-7B, fine-tuned": 52.9, "LISA-13B, fine-tuned": 56.2 }),
+      ...publishedScores(LISA, "cIoU", { "LISA-7B": 46.0, "LISA-7B, fine-tuned": 54.0, "LISA-13B, fine-tuned": 62.9 }),
+    ],
+  },
+  open: openReasonSeg,
+  task: (item, mode) =>
+    mode === "free" && item.kind === "sentence"
+      ? { kind: "ask", question: `${item.text} Please output segmentation mask.`, regions: [] }
+      : segmentTask(item, mode),
+  metrics: maskMetrics,
+  score: (row) => sentenceIou(overlapOf(row)),
+};
+
+async function openReasonSeg(dropped: ByteFolder, split: string | undefined, signal?: AbortSignal): Promise<SuiteRows> {
+  const { folder } = await mountArchives(dropped, signal);
+  const all = reasonSamples(folder, samplesOf(folder.paths));
+  // The directory of a picture names its split; a folder without such directories is the split itself.
+  const splitOf = ({ picture }: { readonly picture: string }): string =>
+    picture.split("/").findLast((part) => SPLITS.includes(part)) ?? "";
+  const named = all.some((sample) => splitOf(sample) !== "");
+  const chosen = named ? all.filter((sample) => splitOf(sample) === (split ?? "val")) : all;
+  const entries: PictureEntry[] = [];
+  const leftOut: string[] = chosen.length === all.length ? [] : [`${all.length - chosen.length} rows of other splits`];
+  for (const { picture, json } of chosen) {
+    const row = await readReasonRow(json);
+    if (row !== undefined) entries.push({ picture, rows: (read) => itemsOf(json.name, row, read) });
+  }
+  if (entries.length > 0) {
+    const rows = await pictureRows({ folder, path: "" }, entries, signal);
+    return { ...rows, leftOut: [...leftOut, ...rows.leftOut] };
+  }
+  throw new LabError(
+    "bad-input",
+    "The suite needs pictures with JSON of shapes, is_sentence and text; the data have none",
+  );
+}
+
+async function itemsOf(
+  id: string,
+  { texts, isSentence, shapes }: ReasonRow,
+  read: Parameters<PictureEntry["rows"]>[0],
+): ReturnType<PictureEntry["rows"]> {
+  const [text] = texts;
+  if (text === undefined) throw new LabError("bad-input", `${id} has no text`);
+  const [mask, ignore] = [await read({ shapes }), await read({ shapes, ignored: true })];
+  const kind = isSentence ? "sentence" : "name";
+  return [{ id, text, kind, masks: [mask], ...(rleIsEmpty(ignore) ? {} : { ignore }) }];
+}
