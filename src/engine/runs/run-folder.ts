@@ -21,6 +21,8 @@ import { stepFromName, stepName } from "./step-name.ts";
 
 /** Runs read concurrently: most of their time is waiting for the disk. */
 const AT_ONCE = 16;
+/** Readings of a run that grows meanwhile. */
+const READINGS = 4;
 const FORMAT = "sa2va-lab-run/1";
 
 export interface RunFolder {
@@ -87,7 +89,7 @@ export async function listRuns(store: RunStore): Promise<RunListing> {
 
 /**
  * Reads something from each of many runs, several at a time, and returns the results in order; runs that cannot be read
- * are named in `damaged`, except those deleted meanwhile.
+ * are named in `damaged`, except those deleted meanwhile. A run that is being written is read again.
  */
 export async function readEach<T>(
   store: RunStore,
@@ -97,13 +99,31 @@ export async function readEach<T>(
   const values: T[] = [];
   const damaged: string[] = [];
   let index = 0;
-  for await (const done of inOrder(ids.length, AT_ONCE, (at) => read(ids[at] as string, at))) {
+  for await (const done of inOrder(ids.length, AT_ONCE, (at) => {
+    const id = ids[at] as string;
+    return steady(
+      () => read(id, at),
+      async () => (await store.names(id)).length > 0,
+    );
+  })) {
     const id = ids[index++] as string;
     if ("value" in done) values.push(done.value);
     else if (!(done.thrown instanceof LabError)) throw done.thrown;
     else if ((await store.names(id)).length > 0) damaged.push(id);
   }
   return { values, damaged };
+}
+
+/** An open file that grows in the middle of a read fails with "storage"; its next reading has the new end. */
+async function steady<T>(read: () => Promise<T>, isThere: () => Promise<boolean>): Promise<T> {
+  for (let left = READINGS; ; ) {
+    try {
+      return await read();
+    } catch (thrown) {
+      const again = --left > 0 && thrown instanceof LabError && thrown.code === "storage";
+      if (!again || !(await isThere())) throw thrown;
+    }
+  }
 }
 
 /** A run with a known manifest. */

@@ -1,6 +1,7 @@
 import { unzipSync } from "fflate";
 import { expect, test } from "vitest";
 import { folderOf, memorySource } from "../../../src/engine/bytes/memory.ts";
+import { LabError } from "../../../src/engine/errors.ts";
 import { runReport } from "../../../src/engine/export/report/run-report.ts";
 import { writeEvaluations } from "../../../src/engine/runs/evaluations.ts";
 import { runLibrary } from "../../../src/engine/runs/library.ts";
@@ -107,6 +108,28 @@ test("a run that is deleted while all are listed is neither listed nor damaged",
   const { runs, damaged } = await library.list();
   expect(runs.map((run) => run.manifest.id)).toEqual(["still-here"]);
   expect(damaged).toEqual([]);
+});
+
+test("a run that grows while its metrics are read is listed with its new end", async () => {
+  const store = memoryStore();
+  const run = await createRun(store, manifest("brave-otter"));
+  await run.appendStep(1, { loss: 1 });
+  let grown = false;
+  const library = runLibrary({
+    ...store,
+    open: async (path) => {
+      const source = await store.open(path);
+      if (grown) return source;
+      grown = true;
+      await run.appendStep(2, { loss: 1 });
+      // What a browser says of a file that has changed since it was opened.
+      const read = () => Promise.reject(new LabError("storage", `${path} could not be read`));
+      return { ...source, read };
+    },
+  });
+  const { runs, damaged } = await library.list();
+  expect(damaged).toEqual([]);
+  expect(runs.map(({ steps }) => steps)).toEqual([2]);
 });
 
 test("a list reads ends of metrics, and the second one of unchanged runs reads only manifests, whatever the runs hold", async () => {
