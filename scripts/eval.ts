@@ -1,10 +1,12 @@
 /**
  * npm run eval -- --suite NAME --data DIR… [--model DIR] [--adapter DIR] [--split NAME] [--part all|selection|report] [--rows N] [--answers free|forced]
+ *                 [--decoder published|consistent|alone] [--choose first|uniform|every:K] [--frames N]
  *                 [--max-tokens N] [--judge URL [--judge-model NAME] [--judge-pictures] | --replies FILE] [--similarity FILE] --out DIR [--json]
  * npm run eval -- --ledger DIR… [--out FILE.csv|FILE.parquet]
  *
  * Scores a model, and with --adapter the model with it on the same rows, as the field's evaluation programs count. The suites
- * are those of src/engine/eval/suites. Answers are greedy: `free` asks the published question and takes the masks of every
+ * are those of src/engine/eval/suites; those of clips (vos, refytvos, mevis, revos, refdavis, refsav) take the decoder and the frames
+ * of npm run masklets. Answers are greedy: `free` asks the published question and takes the masks of every
  * [SEG] of the answer, `forced` puts the [SEG] itself. A judge reads the captions of dlc and gar: any server of the OpenAI
  * form, or replies stored with the captions they belong to; --judge-pictures sends it the pictures that the published judge
  * sees: the picture with the mask (dlc), or with crops around each mask (gar). --similarity names similarities of phrases for gcg. --out keeps
@@ -39,8 +41,7 @@ import type {
 } from "../src/engine/eval/suites/suite.ts";
 import { openModelFolder } from "../src/engine/loading/open-model.ts";
 import { readStartAdapter } from "../src/engine/model/adapter/start-adapter.ts";
-import { followExpression } from "../src/engine/policy/clip/follow-expression.ts";
-import { PUBLISHED_FRAMES } from "../src/engine/policy/clip/frames.ts";
+import { type FollowSettings, followExpression } from "../src/engine/policy/clip/follow-expression.ts";
 import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
 import { suiteAnswersOf, tryTaskOf } from "../src/engine/session/suite-ask.ts";
 import { type TryContext, tryFeatures, tryOut, weightsOf } from "../src/engine/session/try-out.ts";
@@ -49,6 +50,7 @@ import { one, type Parsed, parseArguments, runTool, whole } from "./lib/argument
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
 import { clipPictures } from "./lib/clip-run.ts";
 import { evalLedger, evaluationsBeside } from "./lib/eval-ledger.ts";
+import { FOLLOW_OPTIONS, followOptions, followText, oneOf } from "./lib/follow-options.ts";
 import { nodeFolder, nodeFolders } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 import { decodeImage } from "./lib/node-images.ts";
@@ -73,6 +75,7 @@ const OPTIONS = {
   out: { takes: 1 },
   json: { takes: 0 },
   "judge-pictures": { takes: 0 },
+  ...FOLLOW_OPTIONS,
   ...JUDGE_OPTIONS,
 } as const;
 
@@ -84,7 +87,7 @@ interface Options {
   readonly split: string | undefined;
   readonly part: SuitePart;
   readonly mode: AnswerMode;
-  readonly maxNewTokens: number;
+  readonly follow: FollowSettings;
   readonly out: string;
 }
 
@@ -96,19 +99,11 @@ function readOptions(parsed: Parsed): Options {
   if (data === undefined) throw new LabError("bad-input", "--data DIR is needed", { subject: "data" });
   const out = one(parsed, "out");
   if (out === undefined) throw new LabError("bad-input", "--out DIR is needed", { subject: "out" });
-  const mode = one(parsed, "answers") ?? "free";
-  if (mode !== "free" && mode !== "forced") {
-    throw new LabError("bad-input", `--answers is "${mode}", it must be free or forced`, { subject: "answers" });
-  }
+  const mode = oneOf(parsed, "answers", ["free", "forced"]);
   const split = one(parsed, "split") ?? suite.split;
-  const asked = one(parsed, "part") ?? "all";
-  const part = SUITE_PARTS.find((known) => known === asked);
-  if (part === undefined) {
-    throw new LabError("bad-input", `--part is "${asked}", it must be one of ${SUITE_PARTS.join(", ")}`, {
-      subject: "part",
-    });
-  }
-  return { suite, data, split, part, mode, maxNewTokens: whole(parsed, "max-tokens", 1, 4096, MAX_TOKENS), out };
+  const part = oneOf(parsed, "part", SUITE_PARTS);
+  const maxNewTokens = whole(parsed, "max-tokens", 1, 4096, MAX_TOKENS);
+  return { suite, data, split, part, mode, follow: { ...followOptions(parsed), answers: mode, maxNewTokens }, out };
 }
 
 /** METEOR and, from a file `{"name": "…", "values": {"label|phrase": 0.7, …}}`, similarities of phrases. */
@@ -163,13 +158,13 @@ function shownTo(
   };
 }
 
-/** Masklets as Sa2VA is published: its first frames, its decoder. */
+/** A masklet for each task about a clip. */
 async function followTasks(
   context: TryContext,
   from: System,
   clip: Clip,
   tasks: readonly SuiteTask[],
-  maxNewTokens: number,
+  settings: FollowSettings,
 ): Promise<SuiteAnswer[]> {
   const pictures = await clipPictures(clip);
   const { weights, dispose } = await weightsOf(context, { from });
@@ -177,8 +172,6 @@ async function followTasks(
   try {
     for (const task of tasks) {
       if (task.kind !== "follow") throw new LabError("internal", "A clip was asked what pictures are asked");
-      const choice = { kind: "first", count: PUBLISHED_FRAMES } as const;
-      const settings = { choice, decoder: "published", answers: task.answers, maxNewTokens } as const;
       const found = await followExpression(context.model, weights, pictures, task.phrase, settings, context.signal);
       answers.push({ text: found.answer, masks: found.masklets[0] ?? [] });
     }
@@ -212,13 +205,15 @@ await runTool(async () => {
   const device = await openNodeDevice();
   const checkpoint = await localCheckpoint(one(parsed, "model") ?? POCKET_MODEL);
   const { model, hash } = await openModelFolder(checkpoint.folder, checkpoint.name, {
-    video: opened.clip !== undefined,
+    video: opened.clip !== undefined && options.follow.decoder !== "alone",
   });
   const path = one(parsed, "adapter");
   const target = { language: model.config.language, base: model.base };
   const adapter =
     path === undefined ? undefined : await readStartAdapter(await nodeFolder(path), target, basename(resolve(path)));
-  const signal = new AbortController().signal;
+  const stop = new AbortController();
+  process.once("SIGINT", () => stop.abort());
+  const { signal } = stop;
   const context: TryContext = {
     model,
     hash,
@@ -234,6 +229,7 @@ await runTool(async () => {
     split: split ?? null,
     ...(part === "all" ? {} : { part }),
     answers: mode,
+    ...(opened.clip === undefined ? {} : { follow: followText(options.follow) }),
     model: { name: checkpoint.name, hash },
     adapter: adapter === undefined ? null : { name: adapter.name, hash: adapter.hash },
     rows: items.length,
@@ -250,9 +246,9 @@ await runTool(async () => {
     answers: folder.answers,
     ask: async (system, index, tasks) => {
       const clip = opened.clip?.(index);
-      if (clip !== undefined) return await followTasks(context, system, clip, tasks, options.maxNewTokens);
+      if (clip !== undefined) return await followTasks(context, system, clip, tasks, options.follow);
       const rgb = await decodeImage(await opened.picture(index));
-      const task = tryTaskOf(tasks, options.maxNewTokens);
+      const task = tryTaskOf(tasks, options.follow.maxNewTokens);
       const answer = await tryOut(context, (items[index] as SuiteItem).imageId, rgb, task, { from: system });
       device.check();
       return suiteAnswersOf(answer);

@@ -1,25 +1,26 @@
 /**
  * npm run masklets -- --data DIR --model DIR --out DIR [--split NAME] [--clip ID…] [--expression TEXT…]
- *                     [--choose first|uniform|every:K] [--frames N] [--decoder published|consistent]
+ *                     [--choose first|uniform|every:K] [--frames N] [--decoder published|consistent|alone]
  *                     [--answers free|forced] [--max-tokens N] [--keep N] [--json]
  *
  * Follows what an expression names through the frames of clips: folders of pictures, Ref-YouTube-VOS, MeViS, ReVOS,
  * Ref-DAVIS17. --out receives, for each expression, masklets.json with run-length masks and a folder of PNG (0 and 255), and
  * report.json with J, F and J&F where masks are public. `published` decodes as Sa2VA is released; `consistent` lets SAM2's
- * tracker follow the masks of the chosen frames, as Sa2VA-i does. What was interrupted goes on from the last kept frame
+ * tracker follow the masks of the chosen frames, as Sa2VA-i does; `alone` decodes every frame without memory, as training does. What was interrupted goes on from the last kept frame
  * (--keep: every so many frames). Exit 2: a bad argument or input.
  */
 import { resolve } from "node:path";
 import { type Clip, type ClipExpression, openClips } from "../src/engine/data/clips/clip-set.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { meanScore, scoreByType } from "../src/engine/eval/video/masklet-score.ts";
+import type { Sa2vaConfig } from "../src/engine/model/config.ts";
 import { openSa2va } from "../src/engine/model/sa2va.ts";
+import { decoderWork, encoderWork, pointerWork, TRACKED_TOKENS } from "../src/engine/plan/sam2-work.ts";
 import { bankBytes, mapsRead, pointersRead, trackingWork } from "../src/engine/plan/video.ts";
 import type { FollowSettings } from "../src/engine/policy/clip/follow-expression.ts";
-import { type FrameChoice, PUBLISHED_FRAMES, parseFrameChoice } from "../src/engine/policy/clip/frames.ts";
-import type { ClipDecoder } from "../src/engine/policy/clip/masklets.ts";
 import { one, type Parsed, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
+import { FOLLOW_OPTIONS, followOptions, oneOf } from "./lib/follow-options.ts";
 import { runClip, type ScoredClip, writeJson } from "./lib/clip-run.ts";
 import { nodeFolder } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
@@ -31,21 +32,12 @@ const OPTIONS = {
   clip: { takes: "many" },
   expression: { takes: "many" },
   model: { takes: 1 },
-  choose: { takes: 1 },
-  frames: { takes: 1 },
-  decoder: { takes: 1 },
+  ...FOLLOW_OPTIONS,
   answers: { takes: 1 },
   "max-tokens": { takes: 1 },
   keep: { takes: 1 },
   json: { takes: 0 },
 } as const;
-
-function choiceOf<T extends string>(parsed: Parsed, name: string, values: readonly T[]): T {
-  const text = one(parsed, name) ?? values[0];
-  const found = values.find((value) => value === text);
-  if (found !== undefined) return found;
-  throw new LabError("bad-input", `--${name} is "${text}", it must be one of ${values.join(", ")}`, { subject: name });
-}
 
 function needed(parsed: Parsed, name: string): string {
   const value = one(parsed, name);
@@ -54,18 +46,9 @@ function needed(parsed: Parsed, name: string): string {
 }
 
 function settingsOf(parsed: Parsed): FollowSettings {
-  const decoder: ClipDecoder = choiceOf(parsed, "decoder", ["published", "consistent"]);
-  const text = one(parsed, "choose") ?? (decoder === "published" ? "first" : "uniform");
-  const choice: FrameChoice | undefined = parseFrameChoice(text, whole(parsed, "frames", 1, 64, PUBLISHED_FRAMES));
-  if (choice === undefined) {
-    throw new LabError("bad-input", `--choose is "${text}", it must be first, uniform or every:K`, {
-      subject: "choose",
-    });
-  }
   return {
-    choice,
-    decoder,
-    answers: choiceOf(parsed, "answers", ["free", "forced"]),
+    ...followOptions(parsed),
+    answers: oneOf(parsed, "answers", ["free", "forced"]),
     maxNewTokens: whole(parsed, "max-tokens", 1, 4096, 256),
   };
 }
@@ -78,6 +61,18 @@ function expressionsOf(clip: Clip, given: readonly string[] | undefined): readon
   throw new LabError("bad-input", `Clip "${clip.id}" has no expressions; name one with --expression`, {
     subject: "expression",
   });
+}
+
+/** What a tracked frame costs. @param count of conditioning frames */
+function costText({ sam2, decoderSizes }: Sa2vaConfig, count: number): string {
+  const maps = mapsRead(sam2, count);
+  const { attention, memoryEncoder } = trackingWork(sam2, maps, pointersRead(count));
+  const own = attention + memoryEncoder + decoderWork(sam2, decoderSizes, TRACKED_TOKENS) + pointerWork(sam2);
+  const giga = (operations: number): string => `${(operations / 1e9).toFixed(3)} GFLOP`;
+  return (
+    `A tracked frame reads up to ${maps} memories: ${giga(encoderWork(sam2))} for all objects, ${giga(own)} and ` +
+    `${(bankBytes(sam2, count).bank / 1e6).toFixed(2)} MB for each, whatever the length of the clip`
+  );
 }
 
 await runTool(async () => {
@@ -97,16 +92,10 @@ await runTool(async () => {
   const keepEvery = whole(parsed, "keep", 1, 1e6, 50);
   const device = await openNodeDevice();
   const checkpoint = await localCheckpoint(needed(parsed, "model"));
-  const model = await openSa2va(checkpoint.folder, checkpoint.name, { video: true });
+  const model = await openSa2va(checkpoint.folder, checkpoint.name, { video: settings.decoder !== "alone" });
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());
-  const maps = mapsRead(model.config.sam2, settings.choice.count);
-  const cost = trackingWork(model.config.sam2, maps, pointersRead(settings.choice.count));
-  const bank = bankBytes(model.config.sam2, settings.choice.count);
-  say(
-    `A tracked frame reads up to ${maps} memories: ${((cost.attention + cost.memoryEncoder) / 1e9).toFixed(3)} GFLOP and ` +
-      `${(bank.bank / 1e6).toFixed(2)} MB for each object, whatever the length of the clip`,
-  );
+  if (settings.decoder !== "alone") say(costText(model.config, settings.choice.count));
   const scored: ScoredClip[] = [];
   try {
     for (const { clip, expression } of work) {

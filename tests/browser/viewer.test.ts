@@ -1,5 +1,6 @@
 /** What a visitor meets on one page without a GPU: the first screen, and the recorded run in every viewer. */
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { unzipSync } from "fflate";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -8,6 +9,8 @@ import { decodePng } from "../../src/engine/data/image/png-decode.ts";
 import { decodeRle, type Rle } from "../../src/engine/data/mask/rle.ts";
 import { violations } from "../support/axe.ts";
 import { layoutShift, type OpenPage, openPage, problems, show } from "../support/page.ts";
+import { greyFrames, junkFrames, videoFile } from "../support/videos.ts";
+import { boxMask } from "../unit/data/make.ts";
 
 let lab: OpenPage;
 beforeAll(async () => {
@@ -421,6 +424,82 @@ describe("demo clips", () => {
     expect(Object.keys(files)).toEqual(Array.from({ length: 6 }, (_, at) => `given/0000${at}.png`));
     const { data } = decodePng(files["given/00003.png"] as Uint8Array, "mask's");
     expect(Array.from(data, (pixel) => pixel / 255)).toEqual([...decodeRle(objects[0]?.[3] as Rle)]);
+  });
+
+  it("leave as a film, which opens as a row beside MP4, WebM and Ref-SAV; a broken video is left out with a sentence", async () => {
+    const { page } = lab;
+    const film = await saved("webm");
+    const shades = [20, 60, 100, 140, 180, 220];
+    const grey = await greyFrames(page, 64, 48, shades);
+    const whole = await videoFile("mp4", grey);
+    const two = await videoFile("webm", grey, await greyFrames(page, 32, 24, [90, 90]));
+    const videos: Readonly<Record<string, readonly [bytes: Uint8Array, masks: number]>> = {
+      "grey.webm": [await videoFile("webm", grey), 6],
+      "grey.mp4": [whole, 6],
+      "film.webm": [film, 6],
+      "cut.mp4": [whole.subarray(0, whole.length - 30), 6],
+      "sizes.webm": [two, 8],
+      "none.webm": [await videoFile("webm"), 1],
+      "long.webm": [await videoFile("webm", junkFrames(10_000, 640, 360)), 6],
+      "few.webm": [film, 9],
+    };
+    const masks = (count: number, side = 48) =>
+      Array.from({ length: count }, () => boxMask(side, side === 48 ? 64 : side, 8, 8, 20, 20));
+    const rows = Object.entries(videos).map(([video, [bytes, count]]) => {
+      return { video, masks: masks(count, bytes === film ? 480 : 48), caption: video };
+    });
+    const folder = mkdtempSync(join(tmpdir(), "lab-videos-"));
+    for (const [name, [bytes]] of Object.entries(videos)) writeFileSync(join(folder, name), bytes);
+    writeFileSync(join(folder, "rows.json"), JSON.stringify(rows));
+    // A masklet for every fourth frame: 0 and 4.
+    const objects = { "1": { formated: "grey.sav" } };
+    const sav = { a: { video_path: "videos/grey.mp4", anno_path: "sav_manual.json", objects } };
+    writeFileSync(join(folder, "Ref-SAV.json"), JSON.stringify(sav));
+    const masklet = masks(2).map((mask) => [null, mask]);
+    writeFileSync(join(folder, "sav_manual.json"), JSON.stringify({ masklet }));
+
+    await page.getByTestId("pick-shards").setInputFiles(folder);
+    await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(/^4 rows.*skipped/);
+    rmSync(folder, { recursive: true });
+    const detail = page.getByTestId("row-detail");
+    /** The middle of the right border, beside the mask, where the picture is shown at half its brightness. */
+    const shade = () =>
+      detail
+        .getByRole("img")
+        .first()
+        .evaluate((element) => {
+          const canvas = element as HTMLCanvasElement;
+          const pixel = canvas.getContext("2d")?.getImageData(canvas.width - 20, canvas.height / 2, 1, 1).data[0] ?? 0;
+          return Math.round((pixel - 10) / 20) * 40 + 20;
+        });
+    for (const [name, expected] of Object.entries({
+      "grey.webm": shades,
+      "grey.mp4": shades,
+      "grey.sav": [20, 180],
+    })) {
+      await page.getByTestId("gallery").getByRole("button", { name }).click();
+      await expect.poll(number).toBe(`Frame 1 of ${expected.length}`);
+      await detail.getByRole("slider", { name: "Frame" }).focus();
+      for (const grey of expected) {
+        await expect.poll(shade).toBe(grey);
+        await page.keyboard.press("ArrowRight");
+      }
+    }
+    await page.getByTestId("gallery").getByRole("button", { name: "film.webm" }).click();
+    await expect.poll(number).toBe("Frame 1 of 6");
+
+    await page.getByTestId("skipped").click();
+    const reasons = page.getByRole("dialog").locator("tbody td:last-child");
+    await expect.poll(() => reasons.allTextContents()).toEqual(
+      expect.arrayContaining([
+        "the video is cut off: 5 of its 6 frames can be decoded",
+        "frame 6 of the video is 32 x 24 pixels, the others 64 x 48",
+        "the video has no track of pictures, or is cut off before its first frame",
+        expect.stringMatching(/^the video has 10000 frames of 640 x 360, of which 10000 would be read/),
+        "the clip has 6 frames and 9 masks",
+      ]),
+    );
+    await page.keyboard.press("Escape");
   });
 });
 

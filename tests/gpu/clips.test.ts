@@ -37,7 +37,8 @@ it("a step draws frames, decodes each alone, and pays J and F; held-out rows hav
     const groups = await opened.readGroups(step);
     expect(groups.map(({ loop }) => loop)).toEqual([1, 1, 2, 2]);
     for (const { loop, rollouts } of groups) {
-      for (const { givenMask, predictedMask, prompt, terms, reward } of rollouts) {
+      for (const { givenMask, predictedMask, prompt, terms, reward, frames } of rollouts) {
+        expect(frames).toBe(6);
         const given = visibleFrames(decodeRle(givenMask as Rle), 6);
         expect(given.length).toBe(FRAMES);
         drawn.add(String(given));

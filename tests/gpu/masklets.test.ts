@@ -123,12 +123,19 @@ it("writes and scores masklets, and an interrupted run ends as one that was not"
   expect(tf.memory().numTensors).toBe(before);
 });
 
-it("lets SAM2's tracker follow the masks of the chosen frames, and answers freely", async () => {
+it("lets SAM2's tracker follow the masks of the chosen frames, decodes frames alone, and answers freely", async () => {
   const before = tf.memory().numTensors;
   const consistent = await runClip(
     job("i", { settings: { ...SETTINGS, decoder: "consistent", choice: { kind: "uniform", count: 2 } } }),
   );
   expect(consistent).toMatchObject({ frames: [0, 5], found: 1 });
+  const objects = async (out: string): Promise<readonly unknown[][]> =>
+    JSON.parse(await readFile(join(scratch, out, "drawn", "0", "masklets.json"), "utf8")).objects;
+  await runClip(job("alone", { settings: { ...SETTINGS, decoder: "alone" } }));
+  const [[alone], [whole]] = [await objects("alone"), await objects("whole")];
+  // The frames that have the prompt are the same; the others have no memory.
+  expect([alone?.length, alone?.slice(0, 2)]).toEqual([6, whole?.slice(0, 2)]);
+  expect(alone?.slice(2)).not.toEqual(whole?.slice(2));
   const free = await runClip(job("free", { settings: { ...SETTINGS, answers: "free" } }));
   expect(free.answer).not.toBe(consistent.answer);
   // A [SEG] that ends the answer was never read.

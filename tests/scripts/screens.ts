@@ -74,6 +74,21 @@ const STATES: Readonly<Record<string, State>> = {
       await page.locator("[data-testid=run-state][data-state=finished]").waitFor();
     },
   },
+  /** Ten steps of both loops over the demo clips; the rollouts that are shown are those of the last step. */
+  clips: {
+    hash: { ...RUN, steps: "10", groupSize: "4", screen: "data", loop1Iou: "0", loop1J: "0.5", loop1F: "0.5" },
+    reach: async (page) => {
+      await untilReady(page);
+      await page.getByRole("button", { name: "Use demo clips" }).first().click();
+      await page
+        .getByTestId("gallery")
+        .getByRole("img", { name: /of the clip$/ })
+        .first()
+        .waitFor();
+      await begin(page);
+      await page.locator("[data-testid=run-state][data-state=finished]").waitFor({ timeout: 0 });
+    },
+  },
   /** The trainer's worker fails in the middle of a run. */
   failed: {
     hash: RUN,

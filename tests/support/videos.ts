@@ -1,4 +1,4 @@
-/** Small videos for tests: containers whose frames no decoder would take. */
+/** Small videos for tests: pictures of one colour encoded by a browser, and containers with or without decodable frames. */
 import {
   BufferTarget,
   EncodedPacket,
@@ -7,6 +7,7 @@ import {
   Output,
   WebMOutputFormat,
 } from "mediabunny";
+import type { Page } from "playwright-core";
 
 const CODEC = "vp09.00.10.08";
 
@@ -20,6 +21,47 @@ export interface CodedFrames {
 export function junkFrames(frames: number, width = 64, height = 48): CodedFrames {
   const config = { codec: CODEC, codedWidth: width, codedHeight: height };
   return { config, chunks: Array.from({ length: frames }, (_, at) => new Uint8Array(32).fill(at)) };
+}
+
+/** Grey frames of VP9, each of one value. */
+export async function greyFrames(
+  page: Page,
+  width: number,
+  height: number,
+  greys: readonly number[],
+): Promise<CodedFrames> {
+  const { config, chunks } = await page.evaluate(
+    async (given) => {
+      const chunks: number[][] = [];
+      let config: VideoDecoderConfig | undefined;
+      const encoder = new VideoEncoder({
+        output: (chunk, about) => {
+          const bytes = new Uint8Array(chunk.byteLength);
+          chunk.copyTo(bytes);
+          chunks.push([...bytes]);
+          const { codec, colorSpace } = about?.decoderConfig ?? { codec: "" };
+          config ??= { codec, ...(colorSpace === undefined ? {} : { colorSpace: { ...colorSpace } }) };
+        },
+        error: (cause) => console.error(cause),
+      });
+      const { width, height } = given;
+      encoder.configure({ codec: given.codec, width, height });
+      for (const [at, grey] of given.greys.entries()) {
+        const data = new Uint8Array(width * height * 4).fill(grey);
+        const timestamp = at * 40_000;
+        const frame = new VideoFrame(data, { format: "RGBX", codedWidth: width, codedHeight: height, timestamp });
+        encoder.encode(frame, { keyFrame: at === 0 });
+        frame.close();
+      }
+      await encoder.flush();
+      return { config: config as VideoDecoderConfig, chunks };
+    },
+    { width, height, greys, codec: CODEC },
+  );
+  return {
+    config: { ...config, codedWidth: width, codedHeight: height },
+    chunks: chunks.map((bytes) => Uint8Array.from(bytes)),
+  };
 }
 
 /** A file with the frames of all parts one after the other; the header has the size of the first part. */

@@ -2,6 +2,7 @@
 import type { Sam2Config } from "../model/sam2/config.ts";
 import { POINTER_FRAMES } from "../model/sam2/video/memory-bank.ts";
 import { MASK_CHANNELS } from "../model/sam2/video/video-shapes.ts";
+import { product } from "./sam2-work.ts";
 
 /** Operations of one tracked frame, 2 a multiply-add. */
 export interface FrameWork {
@@ -34,16 +35,15 @@ export function trackingWork(config: Sam2Config, maps: number, pointers: number)
   const { hiddenDim: width, memory, imageSize } = config;
   const cells = (imageSize / 16) ** 2;
   const keys = maps * cells + (pointers * width) / memory.dim;
-  const linear = (rows: number, into: number, out: number): number => 2 * rows * into * out;
-  const self = 4 * linear(cells, width, width) + 4 * cells * cells * width;
-  const cross = 2 * linear(cells, width, width) + 2 * linear(keys, memory.dim, width) + 4 * cells * keys * width;
-  const feedForward = 2 * linear(cells, width, memory.mlp);
+  const self = 4 * product(cells, width, width) + 4 * cells * cells * width;
+  const cross = 2 * product(cells, width, width) + 2 * product(keys, memory.dim, width) + 4 * cells * keys * width;
+  const feedForward = 2 * product(cells, width, memory.mlp);
   const steps = MASK_CHANNELS.slice(1).reduce((sum, out, at) => {
     const places = (imageSize / 2 ** (at + 1)) ** 2;
-    return sum + linear(places, 9 * (MASK_CHANNELS[at] as number), out);
+    return sum + product(places, 9 * (MASK_CHANNELS[at] as number), out);
   }, 0);
-  const point = linear(cells, MASK_CHANNELS.at(-1) as number, width) + linear(cells, width, width + memory.dim);
-  const fuser = 2 * (2 * cells * 49 * width + 2 * linear(cells, width, 4 * width));
+  const point = product(cells, MASK_CHANNELS.at(-1) as number, width) + product(cells, width, width + memory.dim);
+  const fuser = 2 * (2 * cells * 49 * width + 2 * product(cells, width, 4 * width));
   return { attention: memory.layers * (self + cross + feedForward), memoryEncoder: steps + point + fuser };
 }
 

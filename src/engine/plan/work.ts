@@ -4,6 +4,7 @@
  */
 import type { Throughput } from "../gpu/runtime/throughput.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
+import { decoderWork, encoderWork, LANGUAGE_TOKENS } from "./sam2-work.ts";
 import type { GroupShape } from "./transient.ts";
 import { elements, modelShapes } from "./weights.ts";
 
@@ -35,14 +36,7 @@ export function towerFlops(config: Sa2vaConfig, tiles: number, frames = 1): numb
   const patches = (config.tileSize / config.vision.patchSize) ** 2 + 1;
   const { layers, hiddenSize, mlpSize } = config.vision;
   const perToken = 2 * layers * (4 * hiddenSize ** 2 + 2 * hiddenSize * mlpSize) + 4 * layers * patches * hiddenSize;
-  const { sam2 } = config;
-  const trunk = sam2.stages.reduce((sum, blocks, stage) => {
-    const width = sam2.embedDim * 2 ** stage;
-    const places = (sam2.imageSize / (4 * 2 ** stage)) ** 2;
-    const window = sam2.windowSpec[stage] ?? 8;
-    return sum + blocks * places * (2 * 12 * width ** 2 + 4 * window ** 2 * width);
-  }, 0);
-  return tiles * patches * perToken + frames * 1.1 * trunk;
+  return tiles * patches * perToken + frames * encoderWork(config.sam2);
 }
 
 /** Operations and, as a count of small dispatches, overhead of one optimiser step. */
@@ -58,8 +52,7 @@ export function stepWork(config: Sa2vaConfig, shape: GroupShape, options: WorkOp
   const backward = 2 + (options.recompute ? 1 : 0) + (options.microBatches ? 1 : 0) + (options.reference ? 1 : 0);
   const caption = prompt + completions(shape.rollouts, shape.newTokens);
   const describe = prompt + completions(shape.described, shape.answerTokens);
-  const decoder =
-    shape.frames * 2 * 0.0019e12 * (config.sam2.imageSize / 1024) ** 2 * (config.sam2.hiddenDim / 256) ** 2;
+  const decoder = shape.frames * decoderWork(config.sam2, config.decoderSizes, LANGUAGE_TOKENS);
   const loop1 = options.captions
     ? caption + prompt + shape.rollouts * decoder + options.passes * backward * caption
     : 0;

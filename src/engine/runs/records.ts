@@ -65,6 +65,8 @@ export interface RolloutRecord extends Rollout {
   readonly index: number;
   readonly advantage: number;
   readonly actions: readonly ActionRecord[];
+  /** Frames that the masks are strips of; absent for a picture and in runs of older versions. */
+  readonly frames?: number;
 }
 
 /** The G rollouts of one prompt. */

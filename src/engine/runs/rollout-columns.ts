@@ -104,15 +104,28 @@ export const COLUMNS = {
   terms_json: text((row) => exactJson(row.terms as unknown as Json)),
 } as const satisfies Record<string, Column>;
 
+/** Of files with clips only. */
+const FRAMES: Readonly<Record<string, Column>> = { frames: whole((row) => row.frames ?? null) };
+
 /** Reader of a term's column: its value, null if the rollout lacks the term or the value is missing. */
-export function readTerm(name: string): (row: RolloutRow) => number | null {
+function readTerm(name: string): (row: RolloutRow) => number | null {
   return (row) => row.terms.find((term: RewardTerm) => term.name === name)?.value ?? null;
 }
 
-/** Schema with one `rewards/<name>` column per term, and the features that Hugging Face datasets reads. */
-export function rolloutSchema(terms: readonly string[]): Schema {
+/** Reader of a column of `rolloutSchema`. */
+export function readerOf(name: string): Column["read"] {
+  const column = COLUMNS[name as keyof typeof COLUMNS] ?? FRAMES[name];
+  return column?.read ?? readTerm(name.slice(REWARD_PREFIX.length));
+}
+
+/**
+ * Schema with one `rewards/<name>` column per term, and the features that Hugging Face datasets reads.
+ * @param clips whether some rollouts are of clips
+ */
+export function rolloutSchema(terms: readonly string[], clips: boolean): Schema {
   const columns: [string, Column][] = [
     ...Object.entries(COLUMNS),
+    ...(clips ? Object.entries(FRAMES) : []),
     ...terms.map((name): [string, Column] => [`${REWARD_PREFIX}${name}`, real(readTerm(name))]),
   ];
   const features = Object.fromEntries(columns.map(([name, column]) => [name, column.feature]));

@@ -12,7 +12,7 @@ import { columnData } from "../formats/arrow-columns.ts";
 import type { RewardTerm } from "../rewards/term.ts";
 import { parseExactJson } from "./numbers-json.ts";
 import type { ActionRecord, GroupRecord, LoopId, RolloutRecord } from "./records.ts";
-import { COLUMNS, REWARD_PREFIX, type RolloutRow, readTerm, rolloutSchema } from "./rollout-columns.ts";
+import { type COLUMNS, type RolloutRow, readerOf, rolloutSchema } from "./rollout-columns.ts";
 import { checkRollout } from "./rollout-schema.ts";
 
 /** Terms that always have a column, so that the files of all steps have the same columns. */
@@ -27,11 +27,11 @@ export function groupsToArrow(groups: readonly GroupRecord[]): Uint8Array {
   const names = new Set(USUAL_TERMS);
   for (const row of rows) for (const term of row.terms) names.add(term.name);
   const terms = [...names].sort();
-  const schema = rolloutSchema(terms);
-  const columns = schema.fields.map((field) => {
-    const read = COLUMNS[field.name as keyof typeof COLUMNS]?.read ?? readTerm(field.name.slice(REWARD_PREFIX.length));
-    return columnData(field.type as DataType, rows.map(read));
-  });
+  const schema = rolloutSchema(
+    terms,
+    rows.some(({ frames }) => frames !== undefined),
+  );
+  const columns = schema.fields.map(({ name, type }) => columnData(type as DataType, rows.map(readerOf(name))));
   const struct = makeData({ type: new Struct(schema.fields), length: rows.length, nullCount: 0, children: columns });
   return tableToIPC(new Table([new RecordBatch(schema, struct)]), "stream");
 }
@@ -123,6 +123,7 @@ function fromRow(cells: ReadonlyMap<string, Cell>): { header: Omit<GroupRecord, 
       advantage: cell("advantage"),
       actions: cell<readonly ActionCell[]>("actions").map(toAction),
       truncated: cell("truncated"),
+      ...clipFrames(cells),
     },
   };
 }
@@ -135,6 +136,15 @@ function tokenIds(cells: ReadonlyMap<string, Cell>): Pick<GroupRecord, "promptId
   const runs = (cells.get("prompt_runs") ?? null) as readonly number[] | null;
   const answerIds = (cells.get("answer_ids") ?? null) as readonly number[] | null;
   return { ...(runs === null ? {} : { promptIds: fromRuns(runs) }), ...(answerIds === null ? {} : { answerIds }) };
+}
+
+/** Frames of a clip: whole ones of the given mask. */
+function clipFrames(cells: ReadonlyMap<string, Cell>): Pick<RolloutRecord, "frames"> {
+  const frames = cells.get("frames") ?? null;
+  if (frames === null) return {};
+  const { size } = cells.get("given_mask") as { size: readonly [number, number] };
+  if (typeof frames === "number" && Number.isInteger(frames) && frames >= 1 && size[0] % frames === 0) return { frames };
+  throw new Error(`frames is ${JSON.stringify(frames)}, which does not divide a mask of ${size[0]} rows`);
 }
 
 /** Inverse of the pairs of id and repetitions. */

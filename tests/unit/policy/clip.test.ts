@@ -7,10 +7,19 @@ import { projectVisual } from "../../../src/engine/model/projector.ts";
 import { openSa2va, type Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import { HIERA_L } from "../../../src/engine/model/sam2/config.ts";
 import { selectMask } from "../../../src/engine/model/sam2/mask-decoder.ts";
+import { encodeFrame } from "../../../src/engine/model/sam2/neck.ts";
 import { type FoundMask, readMasks } from "../../../src/engine/model/sam2/postprocess.ts";
+import { promptedMasks, trackedMasks } from "../../../src/engine/model/sam2/video/frame-masks.ts";
 import { memoryAttention, memoryConstants } from "../../../src/engine/model/sam2/video/memory-attention.ts";
 import { encodeMemory } from "../../../src/engine/model/sam2/video/memory-encoder.ts";
 import { weightsView } from "../../../src/engine/model/weights/weights.ts";
+import {
+  decoderWork,
+  encoderWork,
+  LANGUAGE_TOKENS,
+  pointerWork,
+  TRACKED_TOKENS,
+} from "../../../src/engine/plan/sam2-work.ts";
 import { bankBytes, mapsRead, pointersRead, trackingWork } from "../../../src/engine/plan/video.ts";
 import { clipVision, segmentClipPrompt } from "../../../src/engine/policy/clip/clip-prompt.ts";
 import { chosenFrames, parseFrameChoice } from "../../../src/engine/policy/clip/frames.ts";
@@ -162,6 +171,25 @@ it.each([
       encodeMemory(weights, tf.ones([1, side, side, channels]), tf.zeros([1, 4 * side, 4 * side]), imageSize);
     }),
   ).toBe(work.memoryEncoder);
+});
+
+it("counts the operations of trunk, neck and mask decoder that the engine runs", async () => {
+  const { sam2, decoderSizes } = model.config;
+  const weights = weightsView(model.frozen, Object.fromEntries(model.base), 0);
+  const map = (stride: number) => {
+    const side = sam2.imageSize / stride;
+    return tf.ones([1, side, side, sam2.hiddenDim]);
+  };
+  const maps = () => ({ f16: map(16), f8: map(8), f4: map(4) });
+  const pixels = () => tf.zeros([1, sam2.imageSize, sam2.imageSize, 3]);
+  expect(await products(() => void encodeFrame(weights, sam2, pixels()))).toBe(encoderWork(sam2));
+  const mask = (tokens: number) => decoderWork(sam2, decoderSizes, tokens) + pointerWork(sam2);
+  expect(await products(() => void promptedMasks(weights, sam2, maps(), tf.ones([1, sam2.hiddenDim])))).toBe(
+    mask(LANGUAGE_TOKENS),
+  );
+  expect(await products(() => void trackedMasks(weights, sam2, maps(), map(16), false))).toBe(mask(TRACKED_TOKENS));
+  expect(encoderWork(HIERA_L) / 1e12).toBeCloseTo(1.82, 2);
+  expect(decoderWork(HIERA_L, { mlp: 2048, iouHidden: 256, maskIn: 16 }, TRACKED_TOKENS) / 1e12).toBeCloseTo(0.0053, 4);
 });
 
 /** Operations of all products and convolutions of a run, 2 a multiply-add; what it makes is freed. */

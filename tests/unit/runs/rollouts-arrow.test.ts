@@ -26,6 +26,15 @@ test("every field of every rollout survives, numbers bit for bit", async () => {
   expect(await groupsFromArrow(groupsToArrow([]), "x.arrow")).toEqual([]);
 });
 
+test("a clip's rollouts say how many frames their masks hold, which divide them", async () => {
+  const clip = (frames: number) => {
+    const [first] = [group(1, 1, 0)];
+    return [{ ...first, rollouts: first.rollouts.map((rollout) => ({ ...rollout, frames })) }];
+  };
+  expect(await groupsFromArrow(groupsToArrow(clip(2)), "x.arrow")).toStrictEqual(clip(2));
+  await expect(groupsFromArrow(groupsToArrow(clip(3)), "x.arrow")).rejects.toThrow(/frames is 3, which does not divide/);
+});
+
 test("the columns do not depend on which loop ran, and the same groups give the same bytes", () => {
   const columns = (loop: 1 | 2) =>
     tableFromIPC(groupsToArrow([group(1, loop, 0)])).schema.fields.map((field) => field.name);

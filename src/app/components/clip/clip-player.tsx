@@ -34,6 +34,8 @@ export interface Track {
 export function ClipPlayer(props: {
   readonly rowId: string;
   readonly imageId?: string | null;
+  /** Frames as the run recorded them. */
+  readonly frames?: number | undefined;
   readonly given: Rle;
   readonly tracks: readonly Track[];
   /** Role of the selected answer's mask in a film. */
@@ -42,7 +44,7 @@ export function ClipPlayer(props: {
   readonly fileName?: string;
 }): ReactNode {
   const { rowId, imageId = null, given, tracks, role = "policy", fileName } = props;
-  const frame = useClipFrame(rowId, imageId, given);
+  const frame = useClipFrame(rowId, imageId, given, props.frames);
   const playing = useClips((state) => state.playing?.rowId === rowId && state.playing.back === null);
   const onion = useClips((state) => state.onion);
   const of = frame?.of;

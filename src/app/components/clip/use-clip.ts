@@ -19,14 +19,19 @@ function openClips(rows: readonly RegionSummary[]): ReadonlyMap<string, RegionSu
 }
 
 /**
- * The frame to show of a row: the chosen one, else the first on which the mask has a pixel. Undefined for a picture and
- * for a row that is not open: how many frames it has is not known then.
+ * The frame to show of a row: the chosen one, else the first on which the mask has a pixel. Undefined for a picture.
  * @param mask the row's own when absent
+ * @param stored frames as the run recorded them, for a row that is not open
  */
-export function useClipFrame(rowId: string | null, imageId: string | null = null, mask?: Rle): Frame | undefined {
+export function useClipFrame(
+  rowId: string | null,
+  imageId: string | null = null,
+  mask?: Rle,
+  stored?: number,
+): Frame | undefined {
   const row = useSession(({ rows }) => (rowId === null ? undefined : openClips(rows).get(rowId)));
   const fits = row !== undefined && rowId !== null && isStoredRow(row, { rowId, imageId });
-  const of = fits ? row.frames : undefined;
+  const of = fits ? row.frames : rowId === null ? undefined : stored;
   const seen = mask ?? row?.mask;
   const poster = useMemo(
     () => (of === undefined || seen === undefined ? 0 : (visibleFrames(decodeRle(seen), of)[0] ?? 0)),

@@ -19,6 +19,8 @@ export interface MaskFigureProps {
   /** Size of the picture in pixels. */
   readonly width: number;
   readonly height: number;
+  /** Frames of a clip as the run recorded them. */
+  readonly frames?: number | undefined;
   /** Shows all frames of a clip below each other, for painting; else the frame that its row shows. */
   readonly strip?: boolean;
   readonly layers: readonly MaskLayer[];
@@ -43,7 +45,7 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
   const { rowId, imageId = null, width, height, layers, difference = null, label, fit = "contain" } = props;
   const { sync, onPress, strip = false } = props;
   const given = layers.find(({ role }) => role === "given")?.mask;
-  const { at, of } = useClipFrame(strip ? null : rowId, imageId, given) ?? PICTURE;
+  const { at, of } = useClipFrame(strip ? null : rowId, imageId, given, props.frames) ?? PICTURE;
   const onion = useClips((state) => state.onion) && of > 1;
   const canvas = useRef<HTMLCanvasElement>(null);
   const pressed = useRef(0);

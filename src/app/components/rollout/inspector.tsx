@@ -67,6 +67,7 @@ export function Inspector(props: InspectorProps): ReactNode {
         <ClipPlayer
           rowId={rollout.rowId}
           imageId={rollout.imageId}
+          frames={rollout.frames}
           given={rollout.givenMask}
           tracks={tracks}
           role={answerRole(rollout.loop)}

@@ -19,6 +19,7 @@ export function RolloutFigure(
       {...rest}
       rowId={rollout.rowId}
       imageId={rollout.imageId}
+      frames={rollout.frames}
       width={width}
       height={height}
       layers={shown}

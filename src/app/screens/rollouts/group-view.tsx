@@ -47,6 +47,7 @@ export function GroupView(props: {
       <ClipPlayer
         rowId={selected.rowId}
         imageId={selected.imageId}
+        frames={selected.frames}
         given={selected.givenMask}
         tracks={tracks}
         role={answerRole(group.loop)}

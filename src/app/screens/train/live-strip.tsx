@@ -77,7 +77,13 @@ function StripGroup(props: { readonly group: GroupRecord; readonly runId: string
     <article className={`min-0 framed round-l surface ${styles.stripGroup}`}>
       <GroupTitle group={group} withStep />
       {first !== undefined && (
-        <ClipPlayer rowId={first.rowId} imageId={first.imageId} given={first.givenMask} tracks={tracks} />
+        <ClipPlayer
+          rowId={first.rowId}
+          imageId={first.imageId}
+          frames={first.frames}
+          given={first.givenMask}
+          tracks={tracks}
+        />
       )}
       <div
         className={`grid gap-3 align-start ${styles.cards}`}

@@ -3,6 +3,27 @@ import { LabError, toLabError } from "../../errors.ts";
 import { isCutOff, readImageHeader } from "../image/image-header.ts";
 import type { EncodedImage } from "../sample.ts";
 
+/** Height and width of all frames, by their headers. @throws LabError("bad-input") naming a file that cannot be used */
+export async function clipSize(frames: readonly ByteSource[]): Promise<readonly [height: number, width: number]> {
+  let first: readonly [height: number, width: number] | undefined;
+  for (const source of frames) {
+    const bad = (what: string): LabError =>
+      new LabError("bad-input", `${source.name}: ${what}`, { subject: source.name });
+    const { width, height } = await readImageHeader({
+      length: source.size,
+      read: (start, end) => source.read(start, end),
+    }).catch((thrown: unknown) => {
+      throw bad(toLabError(thrown).message);
+    });
+    first ??= [height, width];
+    if (first[0] !== height || first[1] !== width) {
+      throw bad(`the frame is ${width} x ${height}, the clip began with ${first[1]} x ${first[0]}`);
+    }
+  }
+  if (first === undefined) throw new LabError("bad-input", "The clip has no frames");
+  return first;
+}
+
 /** A frame as a picture for a decoder, as it is stored. @throws LabError("bad-input") naming the file */
 export async function framePicture(source: ByteSource): Promise<EncodedImage> {
   try {

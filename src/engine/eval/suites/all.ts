@@ -8,7 +8,7 @@ import { masks } from "./masks.ts";
 import { reasonSeg } from "./reason-seg.ts";
 import { refcoco, refcocog, refcocoPlus } from "./refer.ts";
 import type { Suite } from "./suite.ts";
-import { vos } from "./vos.ts";
+import { CLIP_SUITES } from "./vos.ts";
 
 /** Suites of pictures, which the page runs too. */
 export const PICTURE_SUITES: readonly Suite[] = [
@@ -23,7 +23,7 @@ export const PICTURE_SUITES: readonly Suite[] = [
   dlc,
   gar,
 ];
-export const SUITES: readonly Suite[] = [...PICTURE_SUITES, vos];
+export const SUITES: readonly Suite[] = [...PICTURE_SUITES, ...CLIP_SUITES];
 
 /** The suite of that name. */
 export function suiteOf(name: string): Suite | undefined {

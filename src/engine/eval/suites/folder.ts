@@ -16,6 +16,8 @@ export interface EvalFacts {
   /** Absent for all rows. */
   readonly part?: "selection" | "report";
   readonly answers: "free" | "forced";
+  /** Decoder and frames, in suites of clips. */
+  readonly follow?: string;
   readonly model: { readonly name: string; readonly hash: string };
   readonly adapter: { readonly name: string; readonly hash: string } | null;
   /** Number of rows and the hash of their ids and pictures. */

@@ -44,7 +44,7 @@ export async function regionRows(
     })),
     leftOut: [
       ...set.skipped.map(({ file, row, reason }) => (row < 0 ? reason : `${file}, row ${row}: ${reason}`)),
-      ...(clips === 0 ? [] : [`${clips} rows are clips, which suite vos scores`]),
+      ...(clips === 0 ? [] : [`${clips} rows are clips, which no suite of pictures scores`]),
     ],
     picture: async (index) => (await set.sample(pictures[index]?.index ?? -1)).image,
   };

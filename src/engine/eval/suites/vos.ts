@@ -1,59 +1,109 @@
-/** Masklets for expressions about clips: MeViS, Ref-DAVIS17, ReVOS and what has their form (docs/spec/video.md#11-scores). */
+/** Masklets for expressions about clips, by the sets of the field (docs/spec/video.md#11-scores). */
+import type { ByteFolder } from "../../bytes/source.ts";
 import { type Clip, openClips } from "../../data/clips/clip-set.ts";
+import { clipSize } from "../../data/clips/frame-picture.ts";
 import type { FrameMask } from "../../data/mask/boundary.ts";
 import { decodeRle, encodeRle, type Rle } from "../../data/mask/rle.ts";
 import { LabError } from "../../errors.ts";
 import { type ClusterStatistic, type Clusters, meanOf } from "../cluster-bootstrap.ts";
 import { type MaskletScore, maskletScore, roundedScore } from "../video/masklet-score.ts";
-import { type AnsweredItem, publishedScores, type Suite, type SuiteItem, type SuiteMetric } from "./suite.ts";
+import { type AnsweredItem, publishedScores, type Suite, type SuiteItem, type SuiteMetric, type SuiteRows } from "./suite.ts";
 
 const CARD = "model card of ByteDance/Sa2VA (InternVL2.5 weights)";
-/** Kinds of ReVOS; others do not count. */
+const PAPER = "Sa2VA paper (InternVL2 weights)";
+/** Kinds of ReVOS, and of Ref-SAV its long and short texts; others do not count. */
 const KINDS = ["referring", "reasoning"];
+const LENGTHS = ["long", "short"];
 
-export const vos: Suite = {
-  name: "vos",
-  what: "masklets for expressions about clips",
-  rule: "J and F of all frames of the first masklet, no masklet as empty masks, mean over expressions; with kinds the mean of both kinds",
-  split: undefined,
-  judged: false,
-  published: {
-    valid_u: publishedScores(`${CARD}, MeViS`, "J&F", { "Sa2VA-1B": 53.4, "Sa2VA-4B": 55.9, "Sa2VA-8B": 58.9 }),
-    valid: publishedScores(`${CARD}, Ref-DAVIS17`, "J&F", { "Sa2VA-1B": 69.5, "Sa2VA-4B": 73.7, "Sa2VA-8B": 75.9 }),
-  },
-  open: async (folder, split) => {
-    const set = await openClips(folder, split);
-    const leftOut = [...set.leftOut];
-    const items: SuiteItem[] = [];
-    const clips: Clip[] = [];
-    for (const clip of set.clips) {
-      for (const { id, text, type, truth } of clip.expressions) {
-        if (truth === undefined || text === "") {
-          leftOut.push(
-            `${clip.id}, ${id}: ${truth === undefined ? "its masks are not public" : "it has no expression"}`,
-          );
-          continue;
-        }
-        const kind = type === undefined ? {} : { kind: KINDS[type] ?? "uncounted" };
-        const masks = await truth();
-        const { size } = masks[0] as Rle;
-        items.push({ id: `${clip.id}#${id}`, imageId: clip.id, size, text, masks, ...kind });
-        clips.push(clip);
+/** Suites of all sets: one layout, one way of counting; names of the kinds and published scores differ. */
+function clipSuite(
+  name: string,
+  set: string,
+  published: Readonly<Record<string, Readonly<Record<string, number>>>> = {},
+  { source = CARD, kinds = KINDS }: { readonly source?: string; readonly kinds?: readonly string[] } = {},
+): Suite {
+  return {
+    name,
+    what: `${set}, masklets for expressions about clips`,
+    rule: "J and F of all frames of the first masklet, no masklet as empty masks, mean over expressions; with kinds the mean of both kinds",
+    split: undefined,
+    judged: false,
+    published: Object.fromEntries(
+      Object.entries(published).map(([split, scores]) => [split, publishedScores(`${source}, ${set}`, "J&F", scores)]),
+    ),
+    open: (folder, split) => openClipRows(folder, split, kinds),
+    task: ({ text }, answers) => ({ kind: "follow", phrase: text, answers }),
+    metrics: (rows, clusters) => metrics(rows, clusters, kinds),
+    score: (row) => scoreOf(row).jf,
+  };
+}
+
+/** Any folder in these layouts, without published scores. */
+export const vos = clipSuite("vos", "any set");
+export const CLIP_SUITES: readonly Suite[] = [
+  vos,
+  clipSuite("refytvos", "Ref-YouTube-VOS", {
+    valid: { "Sa2VA-1B": 68.0, "Sa2VA-4B": 71.3, "Sa2VA-8B": 72.3 },
+  }),
+  clipSuite("mevis", "MeViS", { valid_u: { "Sa2VA-1B": 53.4, "Sa2VA-4B": 55.9, "Sa2VA-8B": 58.9 } }),
+  clipSuite(
+    "revos",
+    "ReVOS",
+    { valid: { "Sa2VA-1B": 47.6, "Sa2VA-4B": 53.2, "Sa2VA-8B": 57.6 } },
+    { source: PAPER },
+  ),
+  clipSuite("refdavis", "Ref-DAVIS17", { valid: { "Sa2VA-1B": 69.5, "Sa2VA-4B": 73.7, "Sa2VA-8B": 75.9 } }),
+  clipSuite("refsav", "Ref-SAV", { valid: { "Sa2VA-8B": 50.0 } }, { source: PAPER, kinds: LENGTHS }),
+];
+
+async function openClipRows(
+  folder: ByteFolder,
+  split: string | undefined,
+  kinds: readonly string[],
+): Promise<SuiteRows> {
+  const set = await openClips(folder, split);
+  const leftOut = [...set.leftOut];
+  const items: SuiteItem[] = [];
+  const clips: Clip[] = [];
+  for (const clip of set.clips) {
+    const found = await scoredRows(clip, kinds, leftOut);
+    items.push(...found);
+    clips.push(...found.map(() => clip));
+  }
+  return {
+    items,
+    leftOut,
+    picture: () => Promise.reject(new LabError("unsupported", "Clips are followed by npm run eval only")),
+    clip: (index) => clips[index] as Clip,
+  };
+}
+
+/** The expressions of a clip that can be scored; a sentence for each other one is added to `leftOut`. */
+async function scoredRows(clip: Clip, kinds: readonly string[], leftOut: string[]): Promise<SuiteItem[]> {
+  const items: SuiteItem[] = [];
+  let frames: readonly [height: number, width: number] | undefined;
+  for (const { id, text, type, truth } of clip.expressions) {
+    try {
+      if (truth === undefined) throw new LabError("bad-input", `${clip.id}, ${id}: its masks are not public`);
+      if (text === "") throw new LabError("bad-input", `${clip.id}, ${id}: it has no expression`);
+      const masks = await truth();
+      frames ??= await clipSize(clip.frames);
+      const other = masks.find(({ size }) => size.join() !== frames?.join());
+      if (other !== undefined) {
+        const [mine, theirs] = [other.size, frames].map(([height, width]) => `${width} x ${height}`);
+        throw new LabError("bad-input", `${clip.id}, ${id}: a mask is ${mine}, the frames are ${theirs}`);
       }
+      const kind = type === undefined ? {} : { kind: kinds[type] ?? "uncounted" };
+      items.push({ id: `${clip.id}#${id}`, imageId: clip.id, size: frames, text, masks, ...kind });
+    } catch (thrown) {
+      if (!(thrown instanceof LabError)) throw thrown;
+      leftOut.push(thrown.message);
     }
-    return {
-      items,
-      leftOut,
-      picture: () => Promise.reject(new LabError("unsupported", "Clips are followed by npm run eval only")),
-      clip: (index) => clips[index] as Clip,
-    };
-  },
-  task: ({ text }, answers) => ({ kind: "follow", phrase: text, answers }),
-  metrics,
-  score: (row) => scoreOf(row).jf,
-};
+  }
+  return items;
+}
 
-function metrics(rows: readonly AnsweredItem[], clusters: Clusters): SuiteMetric[] {
+function metrics(rows: readonly AnsweredItem[], clusters: Clusters, kinds: readonly string[]): SuiteMetric[] {
   const scores = rows.map((row) => ({ ...scoreOf(row), kind: row.item.kind }));
   const names = { J: "j", F: "f", "J&F": "jf" } as const;
   return Object.entries(names).flatMap(([name, key]): SuiteMetric[] => {
@@ -62,11 +112,11 @@ function metrics(rows: readonly AnsweredItem[], clusters: Clusters): SuiteMetric
     }
     const of = (wanted: string): ClusterStatistic =>
       meanOf(scores, clusters, (score) => (score.kind === wanted ? roundedScore(score[key]) : null));
-    const [referring, reasoning] = KINDS.map(of) as [ClusterStatistic, ClusterStatistic];
+    const [one, other] = kinds.map(of) as [ClusterStatistic, ClusterStatistic];
     return [
-      { name: `${name} referring`, statistic: referring },
-      { name: `${name} reasoning`, statistic: reasoning },
-      { name, statistic: (drawn) => (referring(drawn) + reasoning(drawn)) / 2 },
+      { name: `${name} ${kinds[0]}`, statistic: one },
+      { name: `${name} ${kinds[1]}`, statistic: other },
+      { name, statistic: (drawn) => (one(drawn) + other(drawn)) / 2 },
     ];
   });
 }

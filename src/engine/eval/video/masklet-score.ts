@@ -65,9 +65,11 @@ export function scoreByType(
   return { type0, type1, overall };
 }
 
-/** A score of 0..1 to a hundredth of a percent. */
+/** A score of 0..1 to a hundredth of a percent, as Python rounds: what lies in the middle goes to the even digit. */
 export function roundedScore(value: number): number {
-  return Math.round(value * 1e4) / 1e4;
+  const percent = 100 * value;
+  const middle = Number.isInteger(8 * percent) && !Number.isInteger(4 * percent);
+  return (middle ? Math.round(50 * percent) / 50 : Number(percent.toFixed(2))) / 100;
 }
 
 function averaged(scores: readonly SetScore[]): SetScore {

@@ -6,18 +6,29 @@ import { type Tensor, tf } from "../../gpu/tf.ts";
 import { resizeBicubic } from "../../model/preprocess/pillow-bicubic.ts";
 import { normalisePixels } from "../../model/preprocess/pixels.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
-import { encodeFrame, type FrameMaps } from "../../model/sam2/neck.ts";
+import type { Sam2Config } from "../../model/sam2/config.ts";
+import { decodeMasks, selectMask } from "../../model/sam2/mask-decoder.ts";
+import { encodeFrame, type FrameMaps, withoutMemory } from "../../model/sam2/neck.ts";
 import { readMasks } from "../../model/sam2/postprocess.ts";
-import { type ClipPrompt, followClip, type StoredTracking, TUNED_DECODER } from "../../model/sam2/video/clip.ts";
-import { disposeFrameMasks, promptedMasks } from "../../model/sam2/video/frame-masks.ts";
+import {
+  type ClipFeatures,
+  type ClipPrompt,
+  type ClipStep,
+  followClip,
+  type StoredTracking,
+  TUNED_DECODER,
+} from "../../model/sam2/video/clip.ts";
+import { disposeFrameMasks, type FrameMasks, promptedMasks } from "../../model/sam2/video/frame-masks.ts";
 import type { GivenMask } from "../../model/sam2/video/mask-prompt.ts";
 import type { Weights } from "../../model/weights/weights.ts";
 
 /**
  * `published`: as Sa2VA is released, the decoder that was fine-tuned on single frames also decodes frames with memory.
  * `consistent`: as Sa2VA-i, it decodes the chosen frames only, and SAM2's tracker follows the masks it found.
+ * `alone`: every frame is decoded with the prompt and without memory, as in training; a model without memory can do it.
  */
-export type ClipDecoder = "published" | "consistent";
+export const CLIP_DECODERS = ["published", "consistent", "alone"] as const;
+export type ClipDecoder = (typeof CLIP_DECODERS)[number];
 
 /** The pictures of a clip, decoded when they are asked for. */
 export interface ClipPictures {
@@ -73,17 +84,21 @@ export async function* masklets(
     pixels.dispose();
     return made;
   };
-  const prompt: ClipPrompt =
-    decoder === "published"
-      ? { kind: "language", frames, lang }
-      : { kind: "masks", masks: await firstMasks(model, weights, pictures, maps, lang, frames, resume) };
-  const options = { blank: decoder === "consistent", signal, resume };
-  for await (const step of followClip(weights, sam2, { total, maps }, prompt, options)) {
+  const followed = async (): Promise<AsyncGenerator<ClipStep>> => {
+    const prompt: ClipPrompt =
+      decoder === "published"
+        ? { kind: "language", frames, lang }
+        : { kind: "masks", masks: await firstMasks(model, weights, pictures, maps, lang, frames, resume) };
+    return followClip(weights, sam2, { total, maps }, prompt, { blank: decoder === "consistent", signal, resume });
+  };
+  const steps =
+    decoder === "alone" ? eachAlone(weights, sam2, { total, maps }, lang, { signal, resume }) : await followed();
+  for await (const step of steps) {
     const { lowRes, score } = step.masks;
     const [[found = []], scores] = await Promise.all([
       readMasks([{ lowRes, height, width }], sam2.imageSize),
       score.data() as Promise<Float32Array>,
-    ]).finally(() => disposeFrameMasks(step.masks));
+    ]).finally(() => tf.dispose({ ...step.masks }));
     yield {
       frame: step.frame,
       masks: found.map(({ mask }) => encodeRle(mask, height, width)),
@@ -91,6 +106,34 @@ export async function* masklets(
       bankBytes: step.bankBytes,
       save: step.save,
     };
+  }
+}
+
+type AloneStep = Omit<ClipStep, "masks"> & { readonly masks: Pick<FrameMasks, "lowRes" | "score"> };
+
+/** Masks of every frame by the language prompt, in the order of time. @throws LabError("cancelled") */
+async function* eachAlone(
+  weights: Weights,
+  config: Sam2Config,
+  { total, maps }: ClipFeatures,
+  lang: Tensor,
+  { signal, resume }: Pick<MaskletOptions, "signal" | "resume">,
+): AsyncGenerator<AloneStep> {
+  for (let frame = resume?.done ?? 0; frame < total; frame++) {
+    if (signal?.aborted === true) {
+      throw new LabError("cancelled", `Decoding was stopped before frame ${frame}; finished frames are kept`);
+    }
+    const { f16, f8, f4 } = await maps(frame);
+    let masks: AloneStep["masks"];
+    try {
+      masks = tf.tidy(() => {
+        const found = decodeMasks(weights, config, withoutMemory(weights, { f16, f8, f4 }), lang);
+        return { lowRes: selectMask(found.masks, found.iou).mask, score: found.objectScore };
+      });
+    } finally {
+      tf.dispose([f16, f8, f4]);
+    }
+    yield { frame, masks, bankBytes: 0, save: async () => ({ done: frame + 1, tensors: [] }) };
   }
 }
 

@@ -1,4 +1,5 @@
 /** Converts a trained group to the record that screens, run folder and exports share. */
+import { clipFact } from "../../data/clips/row-frames.ts";
 import { LabError } from "../../errors.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../runs/records.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
@@ -40,6 +41,7 @@ function recordOf(step: number, group: Group, actionsOf: (rollout: number) => re
     const id = `${step}-${loop}-${group.group}-${index}`;
     return {
       ...rollout,
+      ...clipFact(row),
       id,
       step,
       loop,
