@@ -10,6 +10,7 @@ import { recogniseRecords } from "../../../src/engine/data/readers/all.ts";
 import { signOf } from "../../../src/engine/data/readers/reader.ts";
 import { openRecords } from "../../../src/engine/data/records/records.ts";
 import { crc32 } from "../../../src/engine/formats/crc.ts";
+import { png } from "./make.ts";
 
 const rle = (...pixels: number[]): Rle => encodeRle(pixels, 2, 2);
 const pixels = (masks: readonly Rle[]): number[][] => masks.map((mask) => [...decodeRle(mask)]);
@@ -91,8 +92,8 @@ describe("a data set of clips", () => {
     const { clips } = await openClips(
       memoryFolder({
         "meta_expressions_valid_.json": meta({ "set/v": { expressions, frames: ["0"] } }),
-        "mask_dict.json": JSON.stringify({ "1": [rle(1, 1, 0, 0)] }),
-        "set/v/0.jpg": JPEG,
+        "mask_dict.json": JSON.stringify({ "1": [encodeRle([1, 1], 1, 2)] }),
+        "set/v/0.jpg": png(2, 2),
       }),
     );
     expect(clips[0]?.expressions.map(({ type }) => type)).toEqual([0, 2]);

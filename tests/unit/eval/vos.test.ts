@@ -2,13 +2,15 @@
 import { expect, it } from "vitest";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { encodeRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
+import { suiteOf } from "../../../src/engine/eval/suites/all.ts";
 import { suiteReport } from "../../../src/engine/eval/suites/report.ts";
 import { answerKey, type SuiteRow, type System } from "../../../src/engine/eval/suites/run-suite.ts";
-import type { SuiteRows } from "../../../src/engine/eval/suites/suite.ts";
-import { vos } from "../../../src/engine/eval/suites/vos.ts";
+import type { Suite, SuiteRows } from "../../../src/engine/eval/suites/suite.ts";
+import { png } from "../data/make.ts";
 
 const mask = (...pixels: number[]): Rle => encodeRle(pixels, 2, 2);
-const FRAME = Uint8Array.of(0xff, 0xd8, 0xff);
+const FRAME = png(2, 2);
+const mevis = suiteOf("mevis") as Suite;
 
 /** Two clips of one frame; an expression of each is true in its own corner. */
 async function rowsOf(types: readonly (number | undefined)[]): Promise<SuiteRows> {
@@ -23,12 +25,12 @@ async function rowsOf(types: readonly (number | undefined)[]): Promise<SuiteRows
     b: { frames: ["0"], expressions: { "9": { exp: "hidden" } } },
   };
   const masks = Object.fromEntries(types.map((_, at) => [at, [mask(1, 1, 0, 0)]]));
-  return await vos.open(
+  return await mevis.open(
     memoryFolder({
       "valid_u/meta_expressions.json": JSON.stringify({ videos }),
       "valid_u/mask_dict.json": JSON.stringify(masks),
-      "valid_u/JPEGImages/a/0.jpg": FRAME,
-      "valid_u/JPEGImages/b/0.jpg": FRAME,
+      "valid_u/JPEGImages/a/0.png": FRAME,
+      "valid_u/JPEGImages/b/0.png": FRAME,
     }),
     "valid_u",
   );
@@ -43,7 +45,7 @@ function scores(opened: SuiteRows, answers: readonly (readonly Rle[])[]): Record
   });
   const kept = new Map(items.map(({ id }, at) => [answerKey("base", id), row("base", at)]));
   const facts = {
-    suite: vos,
+    suite: mevis,
     split: "valid_u",
     part: "all",
     looks: 1,
@@ -65,7 +67,7 @@ it("takes a mask a frame, and none as an empty one", async () => {
   expect(opened.leftOut).toEqual(["b, 9: its masks are not public"]);
   expect(opened.clip?.(1).id).toBe("a");
   await expect(opened.picture(0)).rejects.toThrow(/npm run eval/);
-  expect(vos.task(opened.items[0] as (typeof opened.items)[0], "free")).toEqual({
+  expect(mevis.task(opened.items[0] as (typeof opened.items)[0], "free")).toEqual({
     kind: "follow",
     phrase: "thing 0",
     answers: "free",
@@ -78,4 +80,39 @@ it("takes the mean of both kinds where there are kinds", async () => {
   const right = [mask(1, 1, 0, 0)];
   const found = scores(opened, [right, right, [], []]);
   expect(found).toMatchObject({ "J referring": 1, "J reasoning": 0.5, J: 0.75, "J&F": 0.75 });
+});
+
+it("leaves out what cannot be scored, with a sentence for each", async () => {
+  const expressions = {
+    good: { exp: "good", anno_id: 1 },
+    large: { exp: "large", anno_id: 2 },
+    long: { exp: "long", anno_id: 3 },
+  };
+  const videos = {
+    a: { frames: ["0", "1"], expressions },
+    sizes: { frames: ["0", "1"], expressions: { 0: { exp: "x", anno_id: 1 } } },
+    torn: { frames: ["0", "1"], expressions: { 0: { exp: "x", anno_id: 1 } } },
+  };
+  const one = mask(1, 0, 0, 0);
+  const masks = { 1: [one, null], 2: [encodeRle(new Uint8Array(12), 3, 4), null], 3: [one, null, one] };
+  const { items, leftOut } = await mevis.open(
+    memoryFolder({
+      "meta_expressions.json": JSON.stringify({ videos }),
+      "mask_dict.json": JSON.stringify(masks),
+      "JPEGImages/a/0.png": FRAME,
+      "JPEGImages/a/1.png": FRAME,
+      "JPEGImages/sizes/0.png": FRAME,
+      "JPEGImages/sizes/1.png": png(4, 2),
+      "JPEGImages/torn/0.png": FRAME,
+      "JPEGImages/torn/1.png": FRAME.slice(0, 12),
+    }),
+    undefined,
+  );
+  expect(items.map(({ id }) => id)).toEqual(["a#good"]);
+  expect(leftOut).toEqual([
+    "a, large: a mask is 4 x 3, the frames are 2 x 2",
+    'mask_dict.json: annotation "3" of clip "a", expression "long" has 3 masks for 2 frames',
+    "JPEGImages/sizes/1.png: the frame is 4 x 2, the clip began with 2 x 2",
+    expect.stringMatching(/^JPEGImages\/torn\/1\.png: /),
+  ]);
 });

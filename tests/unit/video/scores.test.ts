@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import { boundaryScore, regionSimilarity } from "../../../src/engine/data/mask/boundary.ts";
-import { maskletScore, meanScore, scoreByType } from "../../../src/engine/eval/video/masklet-score.ts";
+import { maskletScore, meanScore, roundedScore, scoreByType } from "../../../src/engine/eval/video/masklet-score.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { clipOrder } from "../../../src/engine/model/sam2/video/clip.ts";
 import { withoutOverlap } from "../../../src/engine/model/sam2/video/non-overlap.ts";
@@ -41,6 +41,9 @@ it("means are taken over frames, expressions and kinds", () => {
   expect(kinds.type0).toEqual({ j: 0.1, f: 0.2, jf: 0.15 });
   expect(kinds.type1?.j).toBeCloseTo(0.6, 12);
   expect(kinds.overall?.j).toBeCloseTo(0.35, 12);
+  // A middle goes to the even digit, as in Python: 3.125 % and 9.375 %.
+  const rounded = [1 / 32, 3 / 32, 0.12345, 2 / 3].map((score) => roundedScore(score).toFixed(9));
+  expect(rounded).toEqual(["0.031200000", "0.093800000", "0.123500000", "0.666700000"]);
   expect(scoreByType([{ j: 1, f: 1, type: 0 }]).overall).toBeUndefined();
   expect(() => meanScore([])).toThrow(/No expression/);
   expect(() => maskletScore([mask(1, 1, 1, 1)], [])).toThrow(/0 frames/);

@@ -1,35 +1,39 @@
 /** Masks of an expression over all frames of its clip. */
+import type { ByteSource } from "../../bytes/source.ts";
 import { LabError, quote } from "../../errors.ts";
 import { encodeRle, mergeRles, parseRle, type Rle } from "../mask/rle.ts";
 import type { Records } from "../records/records.ts";
 import type { FrameDirectory } from "./frame-folders.ts";
+import { clipSize } from "./frame-picture.ts";
 import { paletteIndices } from "./palette.ts";
 
 /** One mask a frame, empty where the object is not seen. */
 export type ClipTruth = () => Promise<readonly Rle[]>;
 
-/**
- * The union of several entries of mask_dict.json. An expression with no entry has nothing to find: its masks are empty,
- * of the size of any other mask.
- */
-export function dictionaryTruth(masks: Records, ids: readonly string[], frames: number, subject: string): ClipTruth {
+/** The union of several entries of mask_dict.json. An expression with no entry has nothing to find: its masks are empty. */
+export function dictionaryTruth(
+  masks: Records,
+  ids: readonly string[],
+  frames: readonly ByteSource[],
+  subject: string,
+): ClipTruth {
   return async () => {
     const lists: (Rle | null)[][] = [];
     for (const id of new Set(ids)) {
       const place = masks.keys.indexOf(id);
       const value = place < 0 ? undefined : await masks.item(place);
       if (!Array.isArray(value)) throw missing(masks.name, id, subject);
-      if (value.length !== frames) {
+      if (value.length !== frames.length) {
         throw new LabError(
           "bad-input",
-          `${masks.name}: annotation ${quote(id)} of ${subject} has ${value.length} masks for ${frames} frames`,
+          `${masks.name}: annotation ${quote(id)} of ${subject} has ${value.length} masks for ${frames.length} frames`,
           { subject: masks.name },
         );
       }
       lists.push((value as unknown[]).map((item) => (item === null ? null : parseRle(item))));
     }
-    const size = lists.flat().find((mask) => mask !== null)?.size ?? (await anySize(masks));
-    return Array.from({ length: frames }, (_, frame) => {
+    const size = lists.flat().find((mask) => mask !== null)?.size ?? (await clipSize(frames.slice(0, 1)));
+    return frames.map((_, frame) => {
       const own = lists.flatMap((list) => list[frame] ?? []);
       return own.length === 0 ? emptyMask(size) : mergeRles(own, "union");
     });
@@ -68,15 +72,6 @@ export function paletteTruth(
 
 function emptyMask([height, width]: readonly [number, number]): Rle {
   return encodeRle(new Uint8Array(height * width), height, width);
-}
-
-/** Size of the first mask of a dictionary; where there is nothing to find, no mask has a size. */
-async function anySize(masks: Records): Promise<readonly [number, number]> {
-  for await (const [, value] of masks.each()) {
-    const first = (Array.isArray(value) ? (value as unknown[]) : []).find((item) => item !== null);
-    if (first !== undefined) return parseRle(first).size;
-  }
-  throw new LabError("bad-input", `${masks.name} holds no mask`, { subject: masks.name });
 }
 
 function missing(file: string, id: string, subject: string): LabError {

@@ -127,7 +127,7 @@ function clipOf(id: string, value: unknown, around: Around): Clip {
     if (!isRecord(entry) || typeof entry.exp !== "string") throw bad(`has expression ${quote(key)} without text`);
     const subject = `clip ${quote(id)}, expression ${quote(key)}`;
     const type = typeof entry.type_id === "number" ? entry.type_id : undefined;
-    return { id: key, text: entry.exp, type, truth: truthOf(entry, subject, names, palettes, around.masks) };
+    return { id: key, text: entry.exp, type, truth: truthOf(entry, subject, names, frames, palettes, around.masks) };
   });
   return { id, frames, names, expressions };
 }
@@ -141,6 +141,7 @@ function truthOf(
   entry: Readonly<Record<string, unknown>>,
   subject: string,
   names: readonly string[],
+  frames: readonly ByteSource[],
   palettes: FrameDirectory | undefined,
   masks: Records | undefined,
 ): ClipTruth | undefined {
@@ -153,7 +154,7 @@ function truthOf(
     );
   };
   if (masks !== undefined && entry.anno_id !== undefined) {
-    return dictionaryTruth(masks, list(entry.anno_id), names.length, subject);
+    return dictionaryTruth(masks, list(entry.anno_id), frames, subject);
   }
   const objects = list(entry.obj_id).map(Number);
   return palettes === undefined || objects.length === 0 ? undefined : paletteTruth(palettes, names, objects, subject);
