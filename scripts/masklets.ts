@@ -20,8 +20,8 @@ import { bankBytes, mapsRead, pointersRead, trackingWork } from "../src/engine/p
 import type { FollowSettings } from "../src/engine/policy/clip/follow-expression.ts";
 import { one, type Parsed, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
-import { FOLLOW_OPTIONS, followOptions, oneOf } from "./lib/follow-options.ts";
 import { runClip, type ScoredClip, writeJson } from "./lib/clip-run.ts";
+import { FOLLOW_OPTIONS, followOptions, oneOf } from "./lib/follow-options.ts";
 import { nodeFolder } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 

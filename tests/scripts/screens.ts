@@ -86,7 +86,7 @@ const STATES: Readonly<Record<string, State>> = {
         .first()
         .waitFor();
       await begin(page);
-      await page.locator("[data-testid=run-state][data-state=finished]").waitFor({ timeout: 0 });
+      await page.locator("[data-testid=run-state][data-state=finished]").waitFor();
     },
   },
   /** The trainer's worker fails in the middle of a run. */

@@ -143,7 +143,8 @@ function clipFrames(cells: ReadonlyMap<string, Cell>): Pick<RolloutRecord, "fram
   const frames = cells.get("frames") ?? null;
   if (frames === null) return {};
   const { size } = cells.get("given_mask") as { size: readonly [number, number] };
-  if (typeof frames === "number" && Number.isInteger(frames) && frames >= 1 && size[0] % frames === 0) return { frames };
+  if (typeof frames === "number" && Number.isInteger(frames) && frames >= 1 && size[0] % frames === 0)
+    return { frames };
   throw new Error(`frames is ${JSON.stringify(frames)}, which does not divide a mask of ${size[0]} rows`);
 }
 

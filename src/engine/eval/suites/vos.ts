@@ -7,7 +7,14 @@ import { decodeRle, encodeRle, type Rle } from "../../data/mask/rle.ts";
 import { LabError } from "../../errors.ts";
 import { type ClusterStatistic, type Clusters, meanOf } from "../cluster-bootstrap.ts";
 import { type MaskletScore, maskletScore, roundedScore } from "../video/masklet-score.ts";
-import { type AnsweredItem, publishedScores, type Suite, type SuiteItem, type SuiteMetric, type SuiteRows } from "./suite.ts";
+import {
+  type AnsweredItem,
+  publishedScores,
+  type Suite,
+  type SuiteItem,
+  type SuiteMetric,
+  type SuiteRows,
+} from "./suite.ts";
 
 const CARD = "model card of ByteDance/Sa2VA (InternVL2.5 weights)";
 const PAPER = "Sa2VA paper (InternVL2 weights)";
@@ -46,12 +53,7 @@ export const CLIP_SUITES: readonly Suite[] = [
     valid: { "Sa2VA-1B": 68.0, "Sa2VA-4B": 71.3, "Sa2VA-8B": 72.3 },
   }),
   clipSuite("mevis", "MeViS", { valid_u: { "Sa2VA-1B": 53.4, "Sa2VA-4B": 55.9, "Sa2VA-8B": 58.9 } }),
-  clipSuite(
-    "revos",
-    "ReVOS",
-    { valid: { "Sa2VA-1B": 47.6, "Sa2VA-4B": 53.2, "Sa2VA-8B": 57.6 } },
-    { source: PAPER },
-  ),
+  clipSuite("revos", "ReVOS", { valid: { "Sa2VA-1B": 47.6, "Sa2VA-4B": 53.2, "Sa2VA-8B": 57.6 } }, { source: PAPER }),
   clipSuite("refdavis", "Ref-DAVIS17", { valid: { "Sa2VA-1B": 69.5, "Sa2VA-4B": 73.7, "Sa2VA-8B": 75.9 } }),
   clipSuite("refsav", "Ref-SAV", { valid: { "Sa2VA-8B": 50.0 } }, { source: PAPER, kinds: LENGTHS }),
 ];

@@ -118,7 +118,9 @@ function checkShapes(holders: ReadonlyMap<string, Safetensors>, config: Sa2vaCon
   for (const [name, wanted] of wantedShapes) {
     const file = holders.get(name);
     if (file === undefined) {
-      const why = isVideoOnly(name) ? "without which it can only decode frames alone" : "which its config.json calls for";
+      const why = isVideoOnly(name)
+        ? "without which it can only decode frames alone"
+        : "which its config.json calls for";
       throw new LabError("bad-input", `The checkpoint has no tensor "${name}", ${why}`, { subject: name });
     }
     const { shape } = file.info(name);
