@@ -490,15 +490,17 @@ describe("demo clips", () => {
 
     await page.getByTestId("skipped").click();
     const reasons = page.getByRole("dialog").locator("tbody td:last-child");
-    await expect.poll(() => reasons.allTextContents()).toEqual(
-      expect.arrayContaining([
-        "the video is cut off: 5 of its 6 frames can be decoded",
-        "frame 6 of the video is 32 x 24 pixels, the others 64 x 48",
-        "the video has no track of pictures, or is cut off before its first frame",
-        expect.stringMatching(/^the video has 10000 frames of 640 x 360, of which 10000 would be read/),
-        "the clip has 6 frames and 9 masks",
-      ]),
-    );
+    await expect
+      .poll(() => reasons.allTextContents())
+      .toEqual(
+        expect.arrayContaining([
+          "the video is cut off: 5 of its 6 frames can be decoded",
+          "frame 6 of the video is 32 x 24 pixels, the others 64 x 48",
+          "the video has no track of pictures, or is cut off before its first frame",
+          expect.stringMatching(/^the video has 10000 frames of 640 x 360, of which 10000 would be read/),
+          "the clip has 6 frames and 9 masks",
+        ]),
+      );
     await page.keyboard.press("Escape");
   });
 });

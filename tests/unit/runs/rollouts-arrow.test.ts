@@ -32,7 +32,9 @@ test("a clip's rollouts say how many frames their masks hold, which divide them"
     return [{ ...first, rollouts: first.rollouts.map((rollout) => ({ ...rollout, frames })) }];
   };
   expect(await groupsFromArrow(groupsToArrow(clip(2)), "x.arrow")).toStrictEqual(clip(2));
-  await expect(groupsFromArrow(groupsToArrow(clip(3)), "x.arrow")).rejects.toThrow(/frames is 3, which does not divide/);
+  await expect(groupsFromArrow(groupsToArrow(clip(3)), "x.arrow")).rejects.toThrow(
+    /frames is 3, which does not divide/,
+  );
 });
 
 test("the columns do not depend on which loop ran, and the same groups give the same bytes", () => {
