@@ -21,7 +21,7 @@ const LIBRARY_FOLDERS = ["/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "
 const NVIDIA = { file_format_version: "1.0.0", ICD: { library_path: "libGLX_nvidia.so.0", api_version: "1.3.0" } };
 
 const LAUNCHER = `#!/bin/sh
-# sh run.sh [--out FILE] [--seconds N] [--stages adapter,self-test,long,rates,decoding,kernels,decode,step]
+# sh run.sh [--out FILE] [--seconds N] [--stages adapter,self-test,long,rates,decoding,tuning,kernels,decode,step]
 # Writes JSON lines; another call goes on where this one ended. Exit code 3: there is more to measure.
 set -e
 PATH="\${PATH:-/usr/local/bin:/usr/bin:/bin}"

@@ -57,6 +57,11 @@ export interface TrainerCalls {
   /** Measures the adapter. @throws LabError when the device is in use, LabError("cancelled") when the signal aborts */
   measureCard(sizes: CardSizes, onLine: (line: CardLine, total: number) => void, signal: AbortSignal): Promise<void>;
   /**
+   * The GPU's memory in gigabytes, at most 24, found by allocating until it refuses.
+   * @throws LabError when the device is in use, LabError("gpu") on a software adapter
+   */
+  probeMemory(): Promise<number>;
+  /**
    * @param now ISO time that the run folder records
    * @param first id of a stored run that began alike, whose evaluation of the start is taken over
    */

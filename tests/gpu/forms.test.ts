@@ -16,6 +16,8 @@ import { attention } from "../../src/engine/gpu/kernels/attention/attention.ts";
 import { linear } from "../../src/engine/gpu/kernels/linear.ts";
 import { setSubgroupSize, subgroupSize, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import { languageSweep, sweepRates } from "../../src/engine/self-test/card/sweep.ts";
+import { TINY_DECODER } from "../../src/engine/self-test/decoding.ts";
 import { keptTable, parseTable, type TuningTable, tableText } from "../../src/engine/tuning/table.ts";
 import { checkedGpu } from "../support/gpu.ts";
 import { distance, onCpu, randomTensor, valuesAndGradients } from "../support/kernels.ts";
@@ -93,7 +95,8 @@ it("batches of products in all orders", async () => {
       ];
       return tf.addN(all);
     },
-    [randomTensor([3, 33, 21], 1), randomTensor([3, 21, 39], 2)],
+    // Multiples of 4, so that vectors are loaded in every order; the layer above has other sizes.
+    [randomTensor([3, 36, 20], 1), randomTensor([3, 20, 44], 2)],
   );
 });
 
@@ -158,6 +161,16 @@ it("the tuner fills an empty table, stops when asked, and a run keeps its table 
     expect(Math.min(seconds, ratio, stock ?? 1, rate)).toBeGreaterThan(0);
     expect(ratio).toBeLessThanOrEqual(1);
   }
+  // The sweep of the card battery, over a small model's layers.
+  const held = seenShapes();
+  const sweep = languageSweep({ ...TINY_DECODER, hiddenSize: 36, heads: 9, kvHeads: 9, headSize: 4 }, 40, "f32");
+  const asked = new Set(sweep.slice(1, -1).map(({ bucket }) => bucket));
+  const rates = [];
+  const now = (): number => performance.now();
+  for await (const rate of sweepRates(lab.session.device, now, sweep, { known: asked })) rates.push(rate);
+  expect(rates.map((rate) => rate.case)).toEqual([sweep[0]?.bucket, sweep.at(-1)?.bucket]);
+  for (const rate of rates) expect(rate.value).toBeGreaterThan(1e5);
+  expect(seenShapes()).toEqual(held);
   expect(tf.memory().numTensors).toBe(tensors);
 
   // Every product of a run in another form than the built-in one: the numbers show which table it had.

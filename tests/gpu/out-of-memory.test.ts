@@ -1,6 +1,7 @@
 /** Memory that runs out in a step: the step is undone and repeated with a smaller setting, as if it had been set before. */
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
+import { probeMemory } from "../../src/engine/gpu/runtime/probe-memory.ts";
 import { readAlarms } from "../../src/engine/runs/alarms.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { refuseNextBuffer } from "../support/refused-memory.ts";
@@ -29,6 +30,23 @@ function refuseIn(step: number, phase: string, why: "memory" | "size" = "memory"
   };
   return () => refused();
 }
+
+it("the memory of a device is found by allocating until it refuses, and given back", async () => {
+  const { device } = lab.session;
+  const before = memorySnapshot();
+  const step = 2 ** 20;
+  const most = before.gpuBytes + 3 * step;
+  // Nothing is refused below the bound.
+  const whole = await probeMemory(device, most, step);
+  expect(whole).toBeGreaterThanOrEqual(most);
+  expect(whole).toBeLessThan(most + step);
+  const { refused } = refuseNextBuffer(device, step, "size");
+  expect(await probeMemory(device, most, step)).toBe(memorySnapshot().gpuBytesAllocated);
+  expect(refused()).toBe(true);
+  await device.checkAll();
+  expect(memorySnapshot().gpuBytesAllocated).toBe(memorySnapshot().gpuBytes);
+  expect(memorySnapshot().gpuBytes).toBe(before.gpuBytes);
+});
 
 const steps = (): number[] => lab.events.flatMap((event) => (event.type === "step" ? [event.step] : []));
 

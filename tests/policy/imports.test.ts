@@ -63,7 +63,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   export: ["bytes", "loops", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "formats", "plan"],
   sweep: ["bytes", "loops", "config", "data", "storage", "runs", "eval", "rl"],
-  "self-test": ["gpu", "model", "policy", "rl"],
+  "self-test": ["gpu", "model", "policy", "rl", "tuning"],
 };
 
 /** What each room of the page may import of the page. */

@@ -1,5 +1,6 @@
 import type { CardSizes } from "../../engine/self-test/card/card-line.ts";
 import { addCardLine, cardReportStore } from "../stores/card-report.ts";
+import { changeConfig } from "../stores/session.ts";
 import { lab } from "./lab.ts";
 
 let stop = new AbortController();
@@ -15,6 +16,11 @@ export async function measureCard(sizes: CardSizes): Promise<void> {
     cardReportStore.setState({ state: "stopped" });
     throw thrown;
   }
+}
+
+/** Sets “GPU memory” to what the GPU gives. @throws LabError when the device is in use */
+export async function findMemory(): Promise<void> {
+  changeConfig({ gpuMemory: await lab().trainer.probeMemory() });
 }
 
 /** Ends the measurement after the present line. */

@@ -142,6 +142,11 @@ export function budgetBytes(gigabytes: number): number {
   return gigabytes <= 0 ? Number.POSITIVE_INFINITY : gigabytes * GB * (1 - RESERVE);
 }
 
+/** Nominal memory of a GPU that gives a run that many bytes, in tenths of a gigabyte. */
+export function nominalGigabytes(bytes: number): number {
+  return Math.floor((10 * bytes) / GB / (1 - RESERVE)) / 10;
+}
+
 /** One change of the settings, with the peak it leads to. */
 export interface FitChange {
   /** What to do, e.g. "Recompute activations". */

@@ -15,7 +15,14 @@ export async function tableIdentity({ vendor, architecture, description }: GpuRe
   const tiles = Object.values<ProductForm>(PRODUCT_FORMS).flatMap((tile) =>
     tile.kind === "tiles"
       ? [
-          tiledProgram({ layout: "any", vectors: false, tile, twice: true, end: "extras" }),
+          tiledProgram({
+            layout: "any",
+            vectors: false,
+            tile,
+            loads: tile.vectors ? 4 : 1,
+            twice: true,
+            end: "extras",
+          }),
           tiledForward("q4", "f32", tile),
           tiledBackward("q4", "f32", false, tile),
         ]

@@ -23,8 +23,12 @@ afterEach(() => {
 
 const FORMS = Object.keys(PRODUCT_FORMS) as ProductName[];
 
+const fourth = (size: number): number => 4 * Math.ceil(size / 4);
+
 const PRODUCT = fc
   .record({
+    /** Sizes that are read in vectors. */
+    fours: fc.boolean(),
     batch: fc.oneof(fc.constant(1), fc.integer({ min: 2, max: 7 })),
     m: side(300),
     n: side(700),
@@ -38,6 +42,9 @@ const PRODUCT = fc
     software: fc.boolean(),
     form: fc.option(fc.constantFrom(...FORMS), { nil: undefined }),
   })
+  .map(({ fours, ...drawn }) =>
+    fours ? { ...drawn, m: fourth(drawn.m), n: fourth(drawn.n), k: fourth(drawn.k) } : drawn,
+  )
   .filter(({ batch, m, n, k }) => batch * m * n * k <= 1.5e6);
 
 it("products of any shape in any layout equal double precision", async () => {
@@ -110,6 +117,7 @@ it("linear layers of any shape, with and without bias and branch, have stock val
 
 const PACKED = fc
   .record({
+    fours: fc.boolean(),
     storage: fc.constantFrom(...WEIGHT_STORAGES),
     rows: side(140),
     inSize: side(300),
@@ -123,6 +131,7 @@ const PACKED = fc
     x: scale(-8, 0, 8),
     seed: tensorSeed,
   })
+  .map(({ fours, ...drawn }) => (fours ? { ...drawn, outSize: fourth(drawn.outSize) } : drawn))
   .filter(({ rows, inSize, outSize }) => rows * inSize * outSize <= 1e6);
 
 it("packed matrices of any shape have the values and gradients of what they stand for", async () => {

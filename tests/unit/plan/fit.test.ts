@@ -5,7 +5,7 @@ import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
 import { ALL_F32, type StorageChoice } from "../../../src/engine/model/weights/storage-choice.ts";
-import { budgetBytes, fittingChanges, forecast, groupShape } from "../../../src/engine/plan/fit.ts";
+import { budgetBytes, fittingChanges, forecast, groupShape, nominalGigabytes } from "../../../src/engine/plan/fit.ts";
 import { trainableForecast, weightForecast } from "../../../src/engine/plan/weights.ts";
 import { stepSeconds, stepWork, tokenFlops, towerFlops } from "../../../src/engine/plan/work.ts";
 import { fitProblems } from "../../../src/engine/session/plan.ts";
@@ -129,6 +129,15 @@ describe("the presets for real checkpoints", () => {
     const { peak } = forecast(small, { ...presetConfig("both"), gpuMemory: 0 }, F16);
     expect(fitProblems({ peak, budget: null, changes: [] })).toEqual([expect.stringMatching(/memory is unknown: set/)]);
     expect(fitProblems({ peak: 1e8, budget: null, changes: [] })).toEqual([]);
+  });
+});
+
+describe("the memory of a card", () => {
+  it("that was found by asking gives a run what was given, and not more", () => {
+    for (const bytes of [1e9, 7.36e9, 22.08e9]) {
+      expect(budgetBytes(nominalGigabytes(bytes))).toBeLessThanOrEqual(bytes + 1);
+      expect(budgetBytes(nominalGigabytes(bytes) + 0.1)).toBeGreaterThan(bytes);
+    }
   });
 });
 

@@ -87,6 +87,16 @@ describe("forms", () => {
     const worth = (sizes: Partial<ProductSizes>): boolean =>
       productWorth("tiles-8-64-32-1-4-split-8", { ...PRODUCT, batch: 1, m: 8, k: 4864, ...sizes });
     expect([worth({}), worth({ batch: 2 }), worth({ m: 100 }), worth({ k: 64 })]).toEqual([true, false, false, false]);
+    const fours = (sizes: Partial<ProductSizes>): boolean =>
+      productWorth("tiles-64-64-16-4-4-vectors", { ...PRODUCT, m: 70, n: 36, k: 64, ...sizes });
+    expect([fours({ layout: "nt" }), fours({ layout: "nn" }), fours({ layout: "tn" })]).toEqual([true, true, false]);
+    expect([fours({ layout: "nn", n: 37 }), fours({ layout: "nt", n: 37 }), fours({ k: 63 })]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    const packed = { epilogue: "packed", storage: "q4" } as const;
+    expect([fours({ ...packed, layout: "nn" }), fours({ ...packed, layout: "nt" })]).toEqual([true, false]);
     expect(attentionFits("tiles-32-16", ATTENTION, USUAL, 0)).toBe(true);
     expect(attentionFits("tiles-32-16", ATTENTION, LEAST, 0)).toBe(false);
     expect(attentionFits("tiles-32-16", { ...ATTENTION, width: 63, valueWidth: 63 }, USUAL, 0)).toBe(false);

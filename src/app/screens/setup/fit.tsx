@@ -1,10 +1,13 @@
 import { type ReactNode, useSyncExternalStore } from "react";
 import type { RunPlan } from "../../../protocol/trainer.ts";
+import { findMemory } from "../../clients/card.ts";
+import { report } from "../../clients/lab.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { metricStore } from "../../stores/metrics.ts";
 import { useRun } from "../../stores/run.ts";
-import { changeConfig } from "../../stores/session.ts";
+import { changeConfig, useSession } from "../../stores/session.ts";
 import { formatBytes, formatSeconds } from "../../styles/format.ts";
+import { useBusy } from "../system/use-busy.ts";
 import styles from "./fit.module.css";
 
 type Fit = RunPlan["fit"];
@@ -89,7 +92,22 @@ function Gauge(props: { readonly fit: Fit; readonly full: number }): ReactNode {
         {fit.budget !== null && <i className={`absolute ${styles.limit}`} style={{ left: share(fit.budget) }} />}
       </div>
       <p data-over={over}>{said}</p>
+      {fit.budget === null && <FindMemory />}
     </div>
+  );
+}
+
+function FindMemory(): ReactNode {
+  const busy = useBusy();
+  const software = useSession((session) => session.gpu?.software === true);
+  const blocker = busy ?? (software ? "A software adapter uses the computer's memory" : null);
+  return (
+    <p>
+      <Button data-testid="find-memory" blocker={blocker} onClick={() => report(findMemory())}>
+        Find out
+      </Button>{" "}
+      Allocates up to 24 GB on the GPU until it refuses, and frees them. Other programs lack this memory for a moment
+    </p>
   );
 }
 

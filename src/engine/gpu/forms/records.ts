@@ -22,6 +22,8 @@ export interface TileForm {
   readonly rows: number;
   /** A multiple of 4. */
   readonly columns: number;
+  /** Loads four elements at a time from global memory where all sizes and strides are multiples of 4, else one. */
+  readonly vectors?: true;
   /** Pieces of a long K, each with separate workgroups, whose products are added in order; one where absent. */
   readonly split?: number;
 }
@@ -47,7 +49,9 @@ export const PRODUCT_FORMS = {
   "tiles-8-64-32-1-4-split-8": { ...tiles(8, 64, 32, 1, 4), split: 8 },
   "tiles-32-32-16-4-4": tiles(32, 32, 16, 4, 4),
   "tiles-64-64-16-4-4": tiles(64, 64, 16, 4, 4),
+  "tiles-64-64-16-4-4-vectors": { ...tiles(64, 64, 16, 4, 4), vectors: true },
   "tiles-128-64-16-8-4": tiles(128, 64, 16, 8, 4),
+  "tiles-128-64-16-8-4-vectors": { ...tiles(128, 64, 16, 8, 4), vectors: true },
 } as const satisfies Readonly<Record<string, ProductForm>>;
 
 export type ProductName = keyof typeof PRODUCT_FORMS;
@@ -109,10 +113,15 @@ export function productFits(name: ProductName, epilogue: Epilogue, limits: FormL
 const FEW_ROWS = 64;
 const LONG = 512;
 
-/** Whether a form is worth measuring for these sizes. */
-export function productWorth(name: ProductName, { batch, m, k }: ProductSizes): boolean {
+/** Whether a form is worth measuring for these sizes: it has a program of its own, and a split of K enough to do. */
+export function productWorth(name: ProductName, { layout, epilogue, batch, m, n, k }: ProductSizes): boolean {
   const form: ProductForm = PRODUCT_FORMS[name];
-  return form.kind !== "tiles" || form.split === undefined || (batch === 1 && m <= FEW_ROWS && k >= LONG);
+  if (form.kind !== "tiles") return true;
+  // The tiled forward program of packed matrices always loads vectors.
+  if (form.vectors && epilogue === "packed") return layout === "nn" && k % 4 === 0;
+  const sides = [layout[0] === "n" ? k : m, layout[1] === "t" ? k : n];
+  if (form.vectors && sides.some((side) => side % 4 !== 0)) return false;
+  return form.split === undefined || (batch === 1 && m <= FEW_ROWS && k >= LONG);
 }
 
 /** Threads of a tiled attention along each side. */

@@ -14,7 +14,7 @@ import { broadcastLanes } from "../runtime/custom-kernels.ts";
 import { MAX_GROUPS } from "../runtime/program.ts";
 import { byRows } from "./matmul-code.ts";
 import { type Form, type Layout, MOST_ROWS } from "./product-form.ts";
-import type { ProductSpec } from "./product-spec.ts";
+import type { Place, ProductSpec } from "./product-spec.ts";
 import type { TiledForm } from "./tiled-code.ts";
 
 /** Threads per workgroup without subgroups: the vector width of llvmpipe, twice that of SwiftShader. */
@@ -66,9 +66,20 @@ function layoutOf({ k, n, aPlace: a, bPlace: b, out, bound, repeats }: ProductSp
   return aInOrder && bound?.kind !== "onwards" ? "rows-along-k" : "rows";
 }
 
+/** Whether both operands can be read four elements at a time, along K or across it. */
+function inFours({ m, n, k, aPlace, bPlace, bound }: ProductSpec): boolean {
+  const regular = ({ line, step, batch, offset, repeat }: Place, count: number): boolean =>
+    multiplesOf4(batch, offset, repeat) &&
+    (step === 1 ? multiplesOf4(k, line) : line === 1 && multiplesOf4(count, step));
+  return (bound === undefined || bound.kind === "triangle") && regular(aPlace, m) && regular(bPlace, n);
+}
+
 /** The form of a product. A split product has the form of the whole, so that sums do not depend on the split. */
 export function formFor(spec: ProductSpec, twice: boolean, chosen: ProductForm): Form | TiledForm {
-  if (chosen.kind === "tiles") return { layout: "any", tile: chosen, twice, end: spec.end ?? "extras", vectors: false };
+  if (chosen.kind === "tiles") {
+    const loads = chosen.vectors && inFours(spec) ? 4 : 1;
+    return { layout: "any", tile: chosen, loads, twice, end: spec.end ?? "extras", vectors: false };
+  }
   const small = MOST_ROWS * spec.batch * spec.n * spec.k * (spec.repeats ?? 1) < SMALL;
   const end = spec.end ?? "extras";
   return { ...adjusted(tileOf(spec, twice, small), chosen), end: small && end === "alone" ? "extras" : end };

@@ -13,6 +13,8 @@ export interface TiledForm {
   readonly layout: "any";
   readonly vectors: false;
   readonly tile: TileForm;
+  /** Elements that a thread loads at once; 4 needs `inFours`. */
+  readonly loads: 1 | 4;
   /** Adds a second product A Bᵀ: the low-rank branch of a linear layer. */
   readonly twice: boolean;
   readonly end: End;
@@ -34,29 +36,47 @@ interface Phase {
   readonly factor: string;
 }
 
-/** Element `i` of a tile of `count` lines and `u.depth` steps: neighbours in memory are neighbours among threads. */
-function loadTile({ k }: TileForm, threads: number, into: string, count: number, along: string, read: string): string {
+/**
+ * Loads a tile of `count` lines and `u.depth` steps: neighbours in memory are neighbours among threads.
+ * @param read code that sets `value` to the elements from `inside` and `k` on
+ */
+function loadTile(
+  { tile: { k, ...tile }, loads }: TiledForm,
+  into: string,
+  count: number,
+  along: string,
+  read: string,
+): string {
+  const threads = tileThreads({ ...tile, k });
+  const [acrossGroups, alongGroups] = [count / loads, k / loads];
+  const store =
+    loads === 1
+      ? `${into}[place] = value;`
+      : `let next = select(1u, ${count + 1}u, ${along});
+          ${lines(loads, (i) => `${into}[place + ${i}u * next] = value[${i}];`)}`;
   return `
-        for (var i = local.x; i < u.depth * ${count}u; i += ${threads}u) {
-          let inside = select(i % ${count}u, i / ${k}u, ${along});
-          let step = select(i / ${count}u, i % ${k}u, ${along});
+        for (var i = local.x; i < u.depth * ${acrossGroups}u; i += ${threads}u) {
+          let inside = select(i % ${acrossGroups}u * ${loads}u, i / ${alongGroups}u, ${along});
+          let step = select(i / ${acrossGroups}u, i % ${alongGroups}u * ${loads}u, ${along});
           let k = at + step;
-          var value = 0.0;
+          var value = ${loads === 1 ? "0.0" : "vec4f(0)"};
           ${read}
-          ${into}[step * ${count + 1}u + inside] = value;
+          let place = step * ${count + 1}u + inside;
+          ${store}
         }`;
 }
 
-function phaseCode(tile: TileForm, phase: Phase): string {
+function phaseCode(form: TiledForm, phase: Phase): string {
+  const { tile, loads } = form;
   const { m, n, rows, columns } = tile;
-  const [down, across, threads] = [m / rows, n / columns, tileThreads(tile)];
+  const [down, across] = [m / rows, n / columns];
   const groups = columns / 4;
   const read = (buffer: string, place: string, condition: string, factor = ""): string =>
-    `if (${condition}) { value = ${factor}${buffer}[${place}]; }`;
+    `if (${condition}) { value = ${factor}${buffer}[${loads === 1 ? place : `(${place}) / 4u`}]; }`;
   return `
       for (var at = ${phase.first}; at < ${phase.last}; at += ${tile.k}u) {
-        ${loadTile(tile, threads, "left", m, phase.aAlong, `let row = row0 + inside; ${read(phase.a, phase.aAt, `row < u.m && k < ${phase.size}${phase.aSeen}`, phase.factor)}`)}
-        ${loadTile(tile, threads, "right", n, phase.bAlong, `let col = col0 + inside; ${read(phase.b, phase.bAt, `col < u.n && k < ${phase.size}`)}`)}
+        ${loadTile(form, "left", m, phase.aAlong, `let row = row0 + inside; ${read(phase.a, phase.aAt, `row < u.m && k < ${phase.size}${phase.aSeen}`, phase.factor)}`)}
+        ${loadTile(form, "right", n, phase.bAlong, `let col = col0 + inside; ${read(phase.b, phase.bAt, `col < u.n && k < ${phase.size}`)}`)}
         workgroupBarrier();
         for (var step = 0u; step < u.depth; step++) {
           let l = step * ${m + 1}u + ty;
@@ -82,7 +102,8 @@ function putCode({ end, twice }: TiledForm): string {
 
 /** The program of a tiled form; its last uniform is the depth of a tile, so that no compiler unrolls its loops. */
 export function tiledProgram(form: TiledForm): GpuProgram {
-  const { tile, twice, end } = form;
+  const { tile, loads, twice, end } = form;
+  const read = loads === 1 ? "f32" : "vec4<f32>";
   const { m, n, k, rows, columns } = tile;
   const [down, across, groups] = [m / rows, n / columns, columns / 4];
   const main: Phase = {
@@ -113,13 +134,13 @@ export function tiledProgram(form: TiledForm): GpuProgram {
     factor: "u.alpha2 * ",
   };
   return {
-    name: `lab-matmul-tiles-${m}-${n}-${k}-${rows}-${columns}${twice ? "-twice" : ""}${end === "extras" ? "" : `-${end}`}`,
+    name: `lab-matmul-tiles-${m}-${n}-${k}-${rows}-${columns}${loads === 4 ? "-vectors" : ""}${twice ? "-twice" : ""}${end === "extras" ? "" : `-${end}`}`,
     inputs: {
-      a: "f32",
-      b: "f32",
+      a: read,
+      b: read,
       ...(end === "extras" ? { bias: "f32", extra: "f32" } : {}),
       ...(end === "scaled" ? { factors: "f32" } : {}),
-      ...(twice ? { down: "f32", up: "f32" } : {}),
+      ...(twice ? { down: read, up: read } : {}),
     },
     outputs: { result: "f32" },
     uniforms: {
@@ -148,8 +169,8 @@ export function tiledProgram(form: TiledForm): GpuProgram {
       let first = select(0u, max(row0, u.reach) - u.reach, u.onwards != 0u);
       let last = select(u.k, min(u.k, row0 + ${m - 1}u + u.reach), u.upTo != 0u);
       ${grid(rows, groups, (r, g) => `var c${r}_${g} = vec4f(0);`)}
-      for (var rep = 0u; rep < u.repeats; rep++) { ${phaseCode(tile, main)} }
-      ${twice ? phaseCode(tile, second) : ""}
+      for (var rep = 0u; rep < u.repeats; rep++) { ${phaseCode(form, main)} }
+      ${twice ? phaseCode(form, second) : ""}
       for (var c = 0u; c < 4u; c++) {
         ${grid(rows, groups, (r, g) => `put(row0 + ty + ${down * r}u, col0 + tx + ${across}u * (c + ${4 * g}u), batch, c${r}_${g}[c]);`)}
       }`,

@@ -102,7 +102,10 @@ function tiledPlan(program: GpuProgram, storage: WeightStorage, type: Arithmetic
 }
 
 /** The part of a program's key that names its tile. */
-const tileKey = ({ m, n, k, rows, columns }: TileForm): string => [m, n, k, rows, columns].join("-");
+const tileKey = ({ m, n, k, rows, columns, vectors }: TileForm): string => [m, n, k, rows, columns, vectors].join("-");
+
+/** A tile whose other operand than the packed one is loaded as its program always does. */
+const inSingles = ({ vectors, ...tile }: TileForm): TileForm => tile;
 
 function forwardPlan(
   storage: WeightStorage,
@@ -118,20 +121,23 @@ function forwardPlan(
     return registerPlan(`${key}-${vectors}`, make, m, Math.ceil(n / COLUMNS));
   }
   if (m > FEW_ROWS) {
-    const program = cached(`${key}-${tileKey(form)}-${type}`, () => tiledForward(storage, type, form));
-    return tiledPlan(program, storage, type, n, form);
+    const tile = inSingles(form);
+    const program = cached(`${key}-${tileKey(tile)}-${type}`, () => tiledForward(storage, type, tile));
+    return tiledPlan(program, storage, type, n, tile);
   }
   const rows = m === 1 ? 1 : m <= 4 ? 4 : 8;
   const program = cached(`${key}-few-${rows}`, () => fewRowsForward(storage, rows));
   return { program, grid: () => flatGrid(Math.ceil(n / FEW_COLUMNS)), last: () => [] };
 }
 
+/** @param fours whether dy can be loaded four elements at a time */
 function backwardPlan(
   storage: WeightStorage,
   type: Arithmetic,
   m: number,
   k: number,
   adds: boolean,
+  fours: boolean,
   form: ProductForm,
 ): Plan {
   const key = `${storage}-backward-${adds}`;
@@ -140,8 +146,9 @@ function backwardPlan(
     const make = (tile: Tile): GpuProgram => backwardProgram(storage, tile, vectors, adds);
     return registerPlan(`${key}-${vectors}`, make, m, Math.ceil(k / UNIT));
   }
-  const program = cached(`${key}-${tileKey(form)}-${type}`, () => tiledBackward(storage, type, adds, form));
-  return tiledPlan(program, storage, type, k, form);
+  const tile = fours ? form : inSingles(form);
+  const program = cached(`${key}-${tileKey(tile)}-${type}`, () => tiledBackward(storage, type, adds, tile));
+  return tiledPlan(program, storage, type, k, tile);
 }
 
 /**
@@ -195,7 +202,8 @@ export function packedBackward(dy: tf.TensorInfo, matrix: PackedMatrix, wanted: 
   const type = arithmeticFor(matrix, wanted, m, form);
   const factors = type === "f16" ? [rowFactors(dy)] : [];
   matrix.blocks.forEach((block, index) => {
-    const { program, grid, last } = backwardPlan(matrix.storage, type, m, k, index > 0, form);
+    const fours = multiplesOf4(block.rows, width, block.first);
+    const { program, grid, last } = backwardPlan(matrix.storage, type, m, k, index > 0, fours, form);
     for (const run of rowRuns(m, block.rows * k)) {
       const { from, count } = run;
       const sizes = [count, block.rows, block.skip, k, rowUnits, width, block.first, block.unit];

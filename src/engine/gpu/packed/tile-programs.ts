@@ -162,15 +162,15 @@ export function tiledForward(storage: WeightStorage, type: Arithmetic, tile: Til
   };
 }
 
-/** dX (+)= factor · dy[:, first + j] · w[j]; grid: [columns of dX / n, rows / m] of the tile. @param adds to the result */
+/** dX (+)= factor · dy[:, first + j] · w[j]; grid: [columns of dX / n, rows / m] of the tile. @param adds to the result @param tile loads dy in vectors where `vectors`: n, width and first are multiples of 4 */
 export function tiledBackward(storage: WeightStorage, type: Arithmetic, adds: boolean, tile: TileForm): GpuProgram {
   const { inputs, uniforms, ...rest } = besides(type);
   const { m, n, k } = tile;
-  const [threads, units] = [tileThreads(tile), n / UNIT];
+  const [threads, units, loads] = [tileThreads(tile), n / UNIT, tile.vectors ? 4 : 1];
   return {
-    name: `${name(storage, "backward", type, tile)}${adds ? "-adding" : ""}`,
+    name: `${name(storage, "backward", type, tile)}${tile.vectors ? "-vectors" : ""}${adds ? "-adding" : ""}`,
     ...rest,
-    inputs: { dy: "f32", ...blockInputs(storage), ...inputs },
+    inputs: { dy: tile.vectors ? "vec4<f32>" : "f32", ...blockInputs(storage), ...inputs },
     outputs: { result: "f32" },
     uniforms: { ...BACKWARD_UNIFORMS, ...uniforms },
     workgroup: [threads, 1],
@@ -182,12 +182,14 @@ export function tiledBackward(storage: WeightStorage, type: Arithmetic, adds: bo
       }`,
     body: `${placement(tile)}
       for (var at = 0u; at < u.n; at += ${k}u) {
-        for (var i = index; i < u.depth * ${m}u; i += ${threads}u) {
-          let j = at + i % ${k}u;
-          let row = row0 + i / ${k}u;
-          var value = ${type}(0);
-          if (j < u.n && row < u.m) { value = ofRow(row, vec4f(dy[row * u.width + u.first + j])).x; }
-          left[(i % ${k}u) * ${m}u + i / ${k}u] = value;
+        for (var i = index; i < u.depth * ${m / loads}u; i += ${threads}u) {
+          let step = i % ${k / loads}u * ${loads}u;
+          let line = i / ${k / loads}u;
+          let j = at + step;
+          let row = row0 + line;
+          var value = vec4<${type}>(0);
+          if (j < u.n && row < u.m) { value = ofRow(row, vec4f(dy[(row * u.width + u.first + j) / ${loads}u])); }
+          ${lines(loads, (i) => `left[(step + ${i}u) * ${m}u + line] = value[${i}];`)}
         }
         for (var i = index; i < u.depth * ${units}u; i += ${threads}u) {
           let line = i / ${units}u;

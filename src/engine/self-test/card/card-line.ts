@@ -1,7 +1,7 @@
 /** What is measured of a card, as lines of a report; apart from the code that measures, since the page holds no engine. */
 
 /** In the order in which they run. */
-export const CARD_STAGES = ["adapter", "self-test", "long", "rates", "decoding"] as const;
+export const CARD_STAGES = ["adapter", "self-test", "long", "rates", "decoding", "tuning"] as const;
 export type CardStage = (typeof CARD_STAGES)[number];
 
 /** What Sa2VA-1B asks for, or the least that still runs every program. */

@@ -10,6 +10,7 @@ import { selfTest } from "../self-test.ts";
 import { CARD_STAGES, type CardFacts, type CardLine, type CardSizes, type CardStage } from "./card-line.ts";
 import { DECODED_ROWS, decodeRates } from "./decode-rates.ts";
 import { countRates, roofline } from "./roofline.ts";
+import { sweepRates, trueSweep } from "./sweep.ts";
 
 export interface CardWork {
   readonly device: EngineDevice;
@@ -31,6 +32,7 @@ const RUNS: Readonly<Record<CardStage, (work: CardWork) => Lines>> = {
   long: (work) => checked(work, longProblems()),
   rates: ({ device, now, sizes }) => roofline(device, now, sizes),
   decoding: ({ now, sizes, signal }) => decodeRates(now, sizes, signal),
+  tuning: ({ device, now, known, signal }) => sweepRates(device, now, trueSweep(), { known, signal }),
 };
 
 async function* checked({ device, now, known }: CardWork, all: readonly Problem[]): Lines {
@@ -45,7 +47,7 @@ export async function* cardStage(stage: CardStage, work: CardWork): AsyncGenerat
   for await (const line of RUNS[stage](work)) yield { stage, ...line };
 }
 
-/** The stages that a report of these sizes has. The checks of the self-test have one size. */
+/** The stages that a report of these sizes has. The checks of the self-test and the tuner's sweep have one size. */
 function stagesOf(sizes: CardSizes): readonly CardStage[] {
   return sizes === "1B" ? CARD_STAGES : (["adapter", "rates", "decoding"] as const);
 }
@@ -54,7 +56,8 @@ function stagesOf(sizes: CardSizes): readonly CardStage[] {
 export function countCardLines(sizes: CardSizes): number {
   const stages = stagesOf(sizes);
   const checks = stages.includes("long") ? problems().length + lengthProblems().length + longProblems().length + 2 : 0;
-  return 1 + checks + countRates() + DECODED_ROWS.length;
+  const forms = stages.includes("tuning") ? trueSweep().length : 0;
+  return 1 + checks + countRates() + DECODED_ROWS.length + forms;
 }
 
 /**

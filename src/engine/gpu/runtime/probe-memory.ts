@@ -1,0 +1,47 @@
+/**
+ * How much memory a GPU gives. A browser cannot read it, so buffers are allocated until one is refused, and freed again.
+ * A driver that lends the computer's memory gives more than the card has.
+ */
+import type { EngineDevice } from "./device.ts";
+import { memorySnapshot, trimPool } from "./memory.ts";
+import { uploadsDone } from "./program.ts";
+
+/** Bytes of an allocation. */
+const STEP = 2 ** 28;
+
+/**
+ * Bytes that the GPU gives this page: what is allocated already, and what was given until an allocation was refused.
+ * Between runs only: it leaves no memory to others while it asks.
+ * @param most bytes altogether from which on it asks for no more
+ * @param step bytes of an allocation
+ * @throws LabError("gpu") when the device was lost
+ */
+export async function probeMemory({ device, checkAll }: EngineDevice, most: number, step = STEP): Promise<number> {
+  trimPool();
+  await uploadsDone();
+  const buffers: GPUBuffer[] = [];
+  const given = (): number => memorySnapshot().gpuBytesAllocated + step * buffers.length;
+  try {
+    while (given() < most) {
+      device.pushErrorScope("validation");
+      device.pushErrorScope("out-of-memory");
+      const buffer = device.createBuffer({ size: step, usage: GPUBufferUsage.COPY_DST });
+      // Drivers reserve memory when it is first written.
+      const encoder = device.createCommandEncoder();
+      encoder.clearBuffer(buffer);
+      device.queue.submit([encoder.finish()]);
+      const errors = [await device.popErrorScope(), await device.popErrorScope()];
+      if (errors.some((error) => error !== null)) {
+        buffer.destroy();
+        break;
+      }
+      buffers.push(buffer);
+      await device.queue.onSubmittedWorkDone();
+    }
+    await checkAll();
+    return given();
+  } finally {
+    for (const buffer of buffers) buffer.destroy();
+    await uploadsDone();
+  }
+}
