@@ -10,8 +10,7 @@ import { storedFirstEvaluation } from "../src/engine/rl/run/first-evaluation.ts"
 import { countCardLines, measureCard } from "../src/engine/self-test/card/measure.ts";
 import { passed } from "../src/engine/self-test/self-check.ts";
 import { countChecks, selfTest } from "../src/engine/self-test/self-test.ts";
-import { findMemory } from "../src/engine/session/find-memory.ts";
-import type { Plan } from "../src/engine/session/plan.ts";
+import { findMemory, type Plan } from "../src/engine/session/plan.ts";
 import { Session, type StartedRun } from "../src/engine/session/session.ts";
 import { freeRoom } from "../src/engine/storage/free-room.ts";
 import { heldRuns } from "../src/engine/storage/lock.ts";

@@ -79,6 +79,11 @@ describe("trying the model out", () => {
 
   it("says what does not fit the card and what would, and does not start", async () => {
     const { page } = lab;
+    await show(page, { screen: "setup", gpuMemory: "0" });
+    // A software adapter has no memory of its own to find.
+    const find = page.getByTestId("find-memory");
+    expect(await find.getAttribute("title")).toMatch(/software adapter/);
+    expect(await find.getAttribute("aria-disabled")).toBe("true");
     await show(page, { screen: "setup", gpuMemory: "0.02", recompute: "false" });
     await expect
       .poll(() => page.getByTestId("start-reason").textContent())

@@ -2,14 +2,16 @@
 
 import { activeLoops, needsReference } from "../config/derived.ts";
 import type { LabConfig } from "../config/table.ts";
+import { LabError } from "../errors.ts";
 import { PackedMatrix } from "../gpu/packed/matrix.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
+import { probeMemory } from "../gpu/runtime/probe-memory.ts";
 import type { Throughput } from "../gpu/runtime/throughput.ts";
 import type { StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Matrix } from "../model/weights/weights.ts";
 import { bytesText } from "../plan/bytes-text.ts";
-import { budgetBytes, type Forecast, fittingChanges, forecast } from "../plan/fit.ts";
+import { budgetBytes, type Forecast, fittingChanges, forecast, nominalGigabytes } from "../plan/fit.ts";
 import { settingBlockers } from "../rl/run/blockers.ts";
 import { asksCaptioner, NO_CAPTIONER } from "../rl/run/captioner.ts";
 import { adapterBlocker, type ShapedTrainable, trainableOf } from "../rl/run/start-run.ts";
@@ -139,6 +141,20 @@ export function fitProblems({ peak, budget, changes }: Pick<FitReport, "peak" | 
       ? "no single change is enough"
       : `one change is enough: ${first.label} (${bytesText(first.peak)})`;
   return [`A step needs ${bytesText(peak)}, but a run can use ${bytesText(budget)}; ${remedy}`];
+}
+
+/** Memory of the largest preset: the search asks for no more. */
+const MOST_GIGABYTES = 24;
+
+/**
+ * Nominal memory of a GPU in gigabytes, found by allocating up to 24 of them on an idle device.
+ * @throws LabError("gpu") on a software adapter, or when the device was lost
+ */
+export async function findMemory(device: EngineDevice): Promise<number> {
+  if (device.report.software) {
+    throw new LabError("gpu", "A software adapter uses the computer's memory, which is not measured");
+  }
+  return nominalGigabytes(await probeMemory(device, budgetBytes(MOST_GIGABYTES)));
 }
 
 function startProblems(config: LabConfig, { start, captioner }: PlanExtras): string[] {

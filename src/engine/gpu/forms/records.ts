@@ -113,7 +113,7 @@ export function productFits(name: ProductName, epilogue: Epilogue, limits: FormL
 const FEW_ROWS = 64;
 const LONG = 512;
 
-/** Whether a form is worth measuring for these sizes: it has a program of its own, and a split of K enough to do. */
+/** Whether a form is worth measuring for these sizes: its program differs from the other forms', and pieces of K are long enough. */
 export function productWorth(name: ProductName, { layout, epilogue, batch, m, n, k }: ProductSizes): boolean {
   const form: ProductForm = PRODUCT_FORMS[name];
   if (form.kind !== "tiles") return true;

@@ -30,7 +30,7 @@ const attention = (sizes: AttentionSizes): SeenShape => ({
   times: 1,
 });
 
-/** Products of the layers of a language model with so many rows, forward and by their input, and attention over them. */
+/** Products of a language model's layers with `rows` rows, forward and by their input, and attention over them. */
 export function languageSweep(config: LanguageConfig, rows: number, storage: WeightStorage): SeenShape[] {
   const { heads, kvHeads, headSize } = config;
   const epilogue = storage === "f32" ? "plain" : "packed";
