@@ -2,7 +2,7 @@
  * npm run card-battery -- --pack DIR
  * npm run card-battery -- --run [--out FILE] [--seconds N] [--stages NAME,NAME…]
  *
- * Measures a card in one go: adapter, self-test with the lengths of 1B, roofline, tokens of 1B, kernels against stock and jax-js,
+ * Measures a card in one go: adapter, self-test with the lengths of 1B, roofline, tokens of 1B, the fastest form at its shapes, kernels against stock and jax-js,
  * decoding, a step. Writes JSON lines and goes on where an earlier call ended (exit code 3: there is more). --pack makes a
  * folder that does this on a Linux machine with nothing installed but its driver: `sh DIR/run.sh`.
  */

@@ -104,9 +104,9 @@ function FindMemory(): ReactNode {
   return (
     <p>
       <Button data-testid="find-memory" blocker={blocker} onClick={() => report(findMemory())}>
-        Find out
+        Measure memory
       </Button>{" "}
-      Allocates up to 24 GB on the GPU until it refuses, and frees them. Other programs lack this memory for a moment
+      Allocates up to 24 GB on the GPU for a moment
     </p>
   );
 }
