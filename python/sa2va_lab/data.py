@@ -17,6 +17,7 @@ from PIL import Image, ImageOps
 
 from .errors import LabError
 from .masks import Mask, Rle, decode_rle
+from .order import Known, word_count
 from .settings import read_json
 
 Rgb = npt.NDArray[np.uint8]
@@ -49,8 +50,6 @@ def image_id(data: bytes) -> str:
     else:
         middle = (length - _PIECE) >> 1
         parts = [data[:_PIECE], data[middle : middle + _PIECE], data[-_PIECE:]]
-    if data[:2] == b"BM" and length > 3 * _PIECE:
-        parts = [data]
     return hashlib.sha256(struct.pack("<d", length) + b"".join(parts)).hexdigest()[:16]
 
 
@@ -75,11 +74,15 @@ class RunData:
         self._folders = shards
         self._files = {shard["name"]: self._find(shard) for shard in about["shards"]}
         self._tables: dict[str, pa.Table] = {}
+        measured = run / "difficulty.jsonl"
+        lines = measured.read_text(encoding="utf-8").split("\n") if measured.exists() else []
+        self._difficulty = [json.loads(line) for line in lines if line]
         self._pictures: dict[str, Rgb] = {}
 
-    def __len__(self) -> int:
-        """Rows of the data set."""
-        return len(self._rows)
+    def known(self, streams: dict[str, int]) -> Known:
+        """What the order of prompts is made of."""
+        ids, words = [row["id"] for row in self._rows], [word_count(row["caption"]) for row in self._rows]
+        return Known(self.train, ids, words, self._difficulty, streams)
 
     def _find(self, shard: dict[str, Any]) -> Path:
         name = shard["name"]

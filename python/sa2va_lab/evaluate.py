@@ -13,6 +13,7 @@ from .data import Row
 from .folder import RunFolder
 from .mask_policy import Output, act
 from .masks import encode_rle, iou, overlap, region_cells
+from .order import parse_sources, source_at
 from .philox import Address, uniform, uniforms
 from .play import Context, answer_facts, likelihoods_of, question_at
 from .policy import Asked, Completion, Likelihood
@@ -247,7 +248,20 @@ def report_of(step: int, rows: list[Scores], settings: Settings, earlier: list[S
         "selection": _selection(_part(rows, "selection"), settings),
         "maskPolicy": settings.maskPolicy,
     }
+    if settings.mixSources:
+        found["sources"] = _sources(scores, settings.mixSources)
     return found if baseline is None else found | {"baseline": baseline["report"]["step"]}
+
+
+def _sources(rows: list[Scores], mix: str) -> Scores:
+    """Scores by source of the mix."""
+    sources, found = parse_sources(mix), {}
+    for at, (name, _) in enumerate(sources):
+        own = [row for row in rows if source_at(sources, row["rowId"]) == at]
+        if own:
+            means = {metric: sum(row[metric] for row in own) / len(own) for metric in METRICS}
+            found[name] = {"n": len(own), "means": means}
+    return found
 
 
 def _rewards(rows: list[Scores], judge: str, baseline: Scores | None, first: list[Scores] | None) -> Scores:
@@ -295,8 +309,9 @@ def evaluate(context: Context, folder: RunFolder, team: Team, step: int) -> None
     """Scores held-out rows on all processes and stores the report; an evaluation at or past the step is replaced."""
     s, data = context.settings, context.data
     chosen = max(1, math.floor(s.evalRows * s.selectionShare + 0.5)) if data.selection else 0
-    places = [(index, "report") for index in data.report[: s.evalRows - chosen]]
-    places += [(index, "selection") for index in data.selection[:chosen]]
+    first = context.order.evaluated
+    places = [(index, "report") for index in first(data.report, s.evalRows - chosen)]
+    places += [(index, "selection") for index in first(data.selection, chosen)]
     mine = []
     for at in team.own(len(places)):
         index, part = places[at]

@@ -25,6 +25,8 @@ class Slots(DynamicCache):  # type: ignore[misc]
         super().__init__()
         self.rows, self.length, self.at = rows, length, 0
         self.buffers: dict[int, list[Tensor]] = {}
+        self.places: Tensor | None = None
+        """Where keys and values are written, on the device; behind the filled places if it is None."""
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
         """Places that are filled."""
@@ -37,7 +39,9 @@ class Slots(DynamicCache):  # type: ignore[misc]
         own = (key_states, value_states)
         if layer_idx not in self.buffers:
             self.buffers[layer_idx] = [x.new_zeros(self.rows, x.shape[1], self.length, x.shape[3]) for x in own]
-        places = torch.arange(self.at, self.at + key_states.shape[2], device=key_states.device)
+        places = self.places
+        if places is None:
+            places = torch.arange(self.at, self.at + key_states.shape[2], device=key_states.device)
         for buffer, x in zip(self.buffers[layer_idx], own, strict=True):
             buffer.index_copy_(2, places, x)
         return tuple(self.buffers[layer_idx])

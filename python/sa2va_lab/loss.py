@@ -219,6 +219,11 @@ class RewardGroup:
     parts: list[tuple[float, list[Reward]]]
     """Weighted terms: weight and values."""
 
+    @property
+    def spread(self) -> Spread:
+        """Of the rewards."""
+        return spread_of(self.rewards, self.weights)
+
 
 @dataclass(frozen=True)
 class GroupScores:
@@ -269,7 +274,7 @@ def group_scores(groups: list[RewardGroup], s: Settings) -> list[GroupScores]:
         factor = spread.present / (spread.present - 1) if others and spread.present > 1 else 1.0
         silent = spread.present < 2 or spread.zero or not divisor > 0
         values = [0.0 if r is None or silent else (r - centre) * factor / divisor for r in own]
-        found.append(GroupScores(spread_of(group.rewards, group.weights), values))
+        found.append(GroupScores(group.spread, values))
     return found
 
 

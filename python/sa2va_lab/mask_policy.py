@@ -15,6 +15,7 @@ from .loss import as_array
 from .model import Features
 from .philox import Address, normals, uniforms
 from .policy import Actor, Decoded
+from .sam2 import cell_centres
 from .settings import Settings
 
 CANDIDATES = 3
@@ -65,11 +66,6 @@ class MaskActions:
     """Probabilities where all actions are played."""
     scores: Callable[[Output], Scores]
     imitate: Callable[[Output, list[float]], Tensor] | None = None
-
-    @property
-    def actions(self) -> int:
-        """T."""
-        return int(self.logps.shape[1])
 
 
 def mask_loss(logits: Tensor, truth: Tensor, bce: float = 2.0, dice: float = 0.5) -> Tensor:
@@ -172,15 +168,19 @@ def _field(output: Output, settings: Settings, count: int, address: Address) -> 
 
     deviation = _deviation(settings.fieldSigma, settings.noiseUnit, greedy, 1e-3)
     noise, logps = _noise(address, count, n * n, deviation, greedy, settings.antitheticNoise)
+    # Cells that are sure of themselves get no noise and are no action.
+    acts = (pooled(greedy).abs() < (settings.fieldBand or math.inf)).to(noise)
+    noise = noise * acts
     field = noise.reshape(count, 1, n, n)
     enlarged = F.interpolate(field, (height, width), mode="bilinear", align_corners=False)[:, 0]
     of_mean = _gaussian(pooled(greedy) + noise, deviation)
     labels = [[(c, f"cell {c // n},{c % n}") for c in range(n * n)]] * count
 
     def scores(other: Output) -> Scores:
-        return of_mean(pooled(other.candidates()[index : index + 1]))
+        logps, entropies = of_mean(pooled(other.candidates()[index : index + 1]))
+        return logps * acts, entropies * acts
 
-    return MaskActions(greedy + enlarged, greedy, labels, logps, None, scores)
+    return MaskActions(greedy + enlarged, greedy, labels, logps * acts.double().cpu().numpy(), None, scores)
 
 
 def _embedding(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
@@ -206,8 +206,11 @@ def _proposals(output: Output, settings: Settings, count: int, address: Address)
     prompts = language + noise
     if settings.proposalPhrases and output.others:
         prompts = torch.cat([output.actor.phrase_prompts(output.features, list(output.others)), prompts])
-    greedy, tried = output.candidates()[index : index + 1], output.decode(prompts)
-    pool = torch.cat([greedy, output.candidates(), tried.masks[:, 1:].flatten(0, 1)])
+    greedy, tried = output.candidates()[index : index + 1], output.decode(prompts).masks[:, 1:].flatten(0, 1)
+    known, clicks = 3 * (len(prompts) - len(noise)), tried[:0]
+    if settings.proposalPoints:
+        clicks = output.actor.clicked(output.features, cell_centres(settings.proposalPoints)).masks[:, 1:].flatten(0, 1)
+    pool = torch.cat([greedy, output.candidates(), tried[:known], clicks, tried[known:]])
     logits = pool[_distinct(pool > 0, settings.proposalOverlap, count)]
     bits = (logits > 0).to(logits.dtype).flatten(1)
     area = (bits.sum() / len(bits)).clamp_min(1)

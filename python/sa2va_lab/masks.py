@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from pycocotools import mask as coco
 
 Mask = npt.NDArray[np.uint8]
 
@@ -18,41 +19,14 @@ class Rle:
 
 
 def encode_rle(mask: Mask) -> Rle:
-    """From the fourth run on, differences to the run two before; five bits a letter."""
-    flat = mask.T.reshape(-1)
-    edges = np.flatnonzero(np.diff(flat)) + 1
-    runs = np.diff(np.concatenate([[0], edges, [len(flat)]])).tolist()
-    counts = ([0] if flat[0] == 1 else []) + runs
-    letters: list[str] = []
-    for index, count in enumerate(counts):
-        value = count - counts[index - 2] if index > 2 else count
-        while True:
-            bits, value = value & 31, value >> 5
-            done = value == (-1 if bits & 16 else 0)
-            letters.append(chr(48 + (bits if done else bits | 32)))
-            if done:
-                break
-    return Rle("".join(letters), (mask.shape[0], mask.shape[1]))
+    """Run lengths of a mask."""
+    counts: bytes = coco.encode(np.asfortranarray(mask))["counts"]
+    return Rle(counts.decode(), (mask.shape[0], mask.shape[1]))
 
 
 def decode_rle(rle: Rle) -> Mask:
     """The mask of run lengths."""
-    counts: list[int] = []
-    at = 0
-    while at < len(rle.counts):
-        value, shift, more = 0, 0, True
-        while more:
-            letter = ord(rle.counts[at]) - 48
-            at += 1
-            value |= (letter & 31) << shift
-            shift += 5
-            more = bool(letter & 32)
-            if not more and letter & 16:
-                value -= 1 << shift
-        counts.append(value + (counts[-2] if len(counts) > 2 else 0))
-    flat = np.repeat((np.arange(len(counts)) % 2).astype(np.uint8), counts)
-    height, width = rle.size
-    return np.ascontiguousarray(flat.reshape(width, height).T)
+    return np.ascontiguousarray(coco.decode({"counts": rle.counts.encode(), "size": list(rle.size)}))
 
 
 def overlap(a: Mask, b: Mask) -> tuple[int, int]:

@@ -100,6 +100,8 @@ class Sa2va(nn.Module):
         self.names: list[str] = []
         """Trainable tensors in the lab's order."""
         self._trained: list[nn.Parameter] = []
+        self.graphs = False
+        """Whether the pass of a token is recorded as a CUDA graph."""
         self.lockstep: Lockstep | None = None
         """Of a language model that is split over processes."""
 

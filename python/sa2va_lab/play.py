@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,12 @@ from .loss import as_array
 from .mask_policy import MaskActions, Output, act, bernoulli_kl, mask_loss
 from .masks import Mask, Rle, encode_rle, nearest, region_cells
 from .model import Features, Sa2va, halved
-from .philox import Address, uniform, uniforms_of_rows
+from .order import RowOrder
+from .philox import Address, uniform
 from .policy import Actor, Asked, Completion, Likelihood
 from .rewards import Facts, Reward, Scorer, mean_scores, score_group, wants_likelihood
 from .settings import Contract, Settings
-from .state import State
+from .state import State, Update
 from .step_metrics import Grid, Metrics, Played, caption_metrics, mask_metrics, pair_metrics
 
 Auxiliary = dict[str, tuple[float, Tensor]]
@@ -46,8 +46,11 @@ class Context:
     data: RunData
     state: State
     scorer: Scorer
+    order: RowOrder
     step: int
     features: dict[str, Features] = field(default_factory=dict)
+    between: Callable[[Update, int], None] | None = None
+    """Called after each update of a step with the number of those that follow."""
 
     @property
     def model(self) -> Sa2va:
@@ -70,29 +73,14 @@ class Context:
         return Address(self.settings.seed, self.step, loop, group, self.contract.streams[stream])
 
 
-@lru_cache(maxsize=8)
-def _epoch(rows: int, seed: int, loop: int, epoch: int, stream: int) -> tuple[int, ...]:
-    """Order of an epoch by a forward Fisher and Yates."""
-    order = list(range(rows))
-    draws = uniforms_of_rows(Address(seed, epoch, loop, 0, stream), rows)
-    for at in range(rows):
-        other = at + math.floor(draws[at] * (rows - at))
-        order[at], order[other] = order[other], order[at]
-    return tuple(order)
-
-
-def prompt_row(rows: int, n: int, loop: int, seed: int, stream: int) -> int:
-    """Place among the training rows of the n-th prompt of a loop."""
-    return _epoch(rows, seed, loop, n // rows, stream)[n % rows]
-
-
 def draw_row(context: Context, loop: int, group: int) -> Row:
     """The row of a group, or the next that can be played. Raises LabError when there is none."""
-    data, s, side = context.data, context.settings, context.model.side
-    n = (context.step - 1) * s.groups + group
-    place = prompt_row(len(data.train), n, loop, s.seed, context.contract.streams["data"])
-    for tried in range(len(data.train)):
-        row = data.row(data.train[(place + tried) % len(data.train)])
+    data, s, side, order = context.data, context.settings, context.model.side, context.order.of(loop)
+    # Groups of a round of dynamic sampling are numbered behind those of the rounds before it.
+    round, at = divmod(group, s.groups)
+    place = order.place((context.step - 1) * s.groups + at, context.step, round)
+    for tried in range(len(order.rows)):
+        row = data.row(order.rows[(place + tried) % len(order.rows)])
         seen = s.smallRegions == "force" or region_cells(row.mask, side, False).any()
         if seen and (loop != 3 or row.questions):
             return row

@@ -5,7 +5,6 @@ What was drawn, said, found and earned must be equal; the gradient, read from th
 the update must be near. A first check of a machine, before a run goes on there.
 """
 
-import argparse
 import json
 import math
 import sys
@@ -17,16 +16,19 @@ import torch
 
 from .errors import LabError
 from .folder import step_name
-from .masks import Rle, decode_rle
+from .masks import Mask, Rle, decode_rle
 from .model import Values
 from .records import rollout_rows
-from .run import DTYPES, OpenRun, open_run, step_of
-from .state import average, copies, learning_rate, move
+from .run import OpenRun, arguments, open_run, step_of
+from .state import Update, average, copies, learning_rate, move
 from .step import Outcome
 from .team import Team
 
-_EQUAL = ("completion", "caption", "caption_prime", "predicted_mask", "greedy_mask", "given_mask", "prompt_runs",
+_MASKS = ("predicted_mask", "greedy_mask")
+_EQUAL = ("completion", "caption", "caption_prime", *_MASKS, "given_mask", "prompt_runs",
           "answer_ids", "truncated")  # fmt: skip
+_NOTHING = 1e-9
+"""A tensor whose gradient is below this of the largest has none but rounding, as the bias of attention's keys."""
 
 
 def _stored_rows(path: Path) -> dict[str, dict[str, Any]]:
@@ -39,24 +41,14 @@ def compare_rollouts(stored: dict[str, dict[str, Any]], own: dict[str, dict[str,
     if stored.keys() != own.keys():
         raise LabError("The step has other rollouts than were stored; was the data set changed?")
     out: dict[str, Any] = {"rollouts": len(stored), "actions": 0, "actions_differ": 0}
-    out |= {f"{name}_differ": 0 for name in _EQUAL}
-    out |= {
-        "mask_pixels": 0,
-        "reward": 0.0,
-        "advantage": 0.0,
-        "logp": 0.0,
-        "ref_logp": 0.0,
-        "entropy": 0.0,
-        "terms": 0.0,
-    }
+    out |= {f"{name}_differ": 0 for name in _EQUAL} | {"mask_pixels": 0}
+    out |= dict.fromkeys(("reward", "advantage", "logp", "ref_logp", "entropy", "terms"), 0.0)
     for key, before in stored.items():
         now = own[key]
         for name in _EQUAL:
             out[f"{name}_differ"] += before[name] != now[name]
-        for name in ("predicted_mask", "greedy_mask"):
-            if before[name] and now[name] and before[name] != now[name]:
-                a, b = (decode_rle(Rle(own[name]["counts"], tuple(own[name]["size"]))) for own in (before, now))
-                out["mask_pixels"] = max(out["mask_pixels"], int((a != b).sum()))
+            if name in _MASKS and before[name] and now[name]:
+                out["mask_pixels"] = max(out["mask_pixels"], int((_bits(before[name]) != _bits(now[name])).sum()))
         for name in ("reward", "advantage"):
             out[name] = max(out[name], abs((before[name] or 0) - (now[name] or 0)))
         out["actions"] += len(before["actions"])
@@ -71,27 +63,46 @@ def compare_rollouts(stored: dict[str, dict[str, Any]], own: dict[str, dict[str,
     return out
 
 
-def _check_moments(run: OpenRun, after: dict[str, Values], start: dict[str, Values]) -> dict[str, float]:
-    """What AdamW and the average make of the stored moments, relative to the largest weight: rounding alone."""
-    model, state = run.context.model, run.context.state
-    mine = [parameter.data for parameter in model.trained], state.first, state.second, state.ema
-    for parameter, value in zip(model.trained, start["policy"], strict=True):
-        parameter.data = value.clone()
-    state.first, state.second, state.ema = after["first"], after["second"], copies(start["ema"])
-    move(model, state, run.settings, learning_rate(run.settings, state.optimiser_steps - 1))
-    average(model, state, run.settings)
-    largest = max(float(value.abs().max()) for value in after["policy"])
-    found = {}
-    for name, own in (("policy", [p.data for p in model.trained]), ("ema", state.ema)):
-        gaps = (float((a - b).abs().max()) for a, b in zip(own, after[name], strict=True))
-        found[f"{name}_update"] = max(gaps) / largest
-    weights, state.first, state.second, state.ema = mine
-    for parameter, value in zip(model.trained, weights, strict=True):
-        parameter.data = value
-    return found
+def _bits(mask: dict[str, Any]) -> Mask:
+    return decode_rle(Rle(mask["counts"], tuple(mask["size"])))
 
 
-def _compare_update(run: OpenRun, outcome: Outcome, step: int, start: dict[str, Values]) -> dict[str, float]:
+def _before_last(run: OpenRun, after: dict[str, Values], there: list[bool], count: int) -> Values:
+    """The lab's weights before a step's last update, from those behind it: an update is linear in the weights."""
+    s, model = run.settings, run.context.model
+    zeros, ones = ([torch.full_like(own, value) for own in after["policy"]] for value in (0.0, 1.0))
+    for values in (zeros, ones):
+        move(model, values, (after["first"], after["second"]), count, s, learning_rate(s, count - 1), there)
+    return [(end - zero) / (one - zero) for end, zero, one in zip(after["policy"], zeros, ones, strict=True)]
+
+
+def _far(own: Values, wanted: Values) -> float:
+    """The largest difference, relative to the largest value."""
+    largest = max(float(value.abs().max()) for value in wanted)
+    return max(float((a - b).abs().max()) for a, b in zip(own, wanted, strict=True)) / largest
+
+
+def _check_moments(
+    run: OpenRun, outcome: Outcome, after: dict[str, Values], start: dict[str, Values], middle: Values | None
+) -> dict[str, float]:
+    """What AdamW and the average make of the lab's own moments and weights, relative to the largest: rounding alone."""
+    s, model, there = run.settings, run.context.model, outcome.updates[-1].there
+    count = run.context.state.optimiser_steps
+    ema, found = copies(start["ema"]), {}
+    if middle is None:
+        values = copies(start["policy"])
+        move(model, values, (after["first"], after["second"]), count, s, learning_rate(s, count - 1), there)
+        found["policy_update"] = _far(values, after["policy"])
+        average(values, ema, count, s)
+    else:
+        average(middle, ema, count - 1, s)
+        average(after["policy"], ema, count, s)
+    return found | {"ema_update": _far(ema, after["ema"])}
+
+
+def _compare_update(
+    run: OpenRun, outcome: Outcome, after: dict[str, Values], start: dict[str, Values], middle: Values | None
+) -> dict[str, float]:
     """
     Gradient out of the stored moments, weights and averages; differences relative to the largest value.
 
@@ -101,24 +112,24 @@ def _compare_update(run: OpenRun, outcome: Outcome, step: int, start: dict[str, 
     stepped = [own for own in outcome.updates if own.stepped]
     if not stepped:
         return {}
-    after = run.folder.read_values(step, model)
     decays = [s.adamBeta1 ** (len(stepped) - 1 - at) * own.factor for at, own in enumerate(stepped)]
-    gap = square = whole = largest = 0.0
+    mine, theirs = [], []
     for at, (m, earlier) in enumerate(zip(after["first"], start["first"], strict=True)):
-        mine = sum(own.gradient[at].double() * decay for own, decay in zip(stepped, decays, strict=True))
-        theirs = (m.double() - s.adamBeta1 ** len(stepped) * earlier.double()) / (1 - s.adamBeta1)
-        difference = mine - theirs
-        largest = max(largest, float(theirs.abs().max()))
-        gap = max(gap, float(difference.abs().max()))
-        square, whole = square + float(difference.square().sum()), whole + float(theirs.square().sum())
-    found = {"gradient": gap / largest, "gradient_l2": (square / whole) ** 0.5}
-    if len(stepped) == 1:
-        found |= _check_moments(run, after, start)
-    for name, own in (("policy", [p.data for p in model.trained]), ("ema", run.context.state.ema)):
-        gaps = torch.cat([(a.double() - b.double()).abs().flatten() for a, b in zip(own, after[name], strict=True)])
-        rate = float(outcome.metrics["learning_rate"])
-        found[f"{name}_p99_rates"] = float(gaps.sort().values[int(0.99 * (len(gaps) - 1))]) / max(rate, 1e-30)
-        found[f"{name}_norm"] = float(gaps.norm() / torch.cat([v.double().flatten() for v in after[name]]).norm())
+        sums = [own.gradient[at].double() * decay for own, decay in zip(stepped, decays, strict=True)]
+        mine.append(torch.stack(sums).sum(0))
+        theirs.append((m.double() - s.adamBeta1 ** len(stepped) * earlier.double()) / (1 - s.adamBeta1))
+    whole = max(float(value.abs().max()) for value in mine)
+    own = [_far([a], [b]) for a, b in zip(theirs, mine, strict=True) if float(b.abs().max()) > _NOTHING * whole]
+    gaps = [a - b for a, b in zip(mine, theirs, strict=True)]
+    squares = [sum(float(value.square().sum()) for value in values) for values in (mine, gaps)]
+    found = {"gradient": _far(theirs, mine), "gradient_tensor": max(own), "gradient_zeros": len(mine) - len(own)}
+    found["gradient_l2"] = (squares[1] / squares[0]) ** 0.5
+    if len(outcome.updates) == 1 or middle is not None:
+        found |= _check_moments(run, outcome, after, start, middle)
+    for name, values in (("policy", [p.data for p in model.trained]), ("ema", run.context.state.ema)):
+        found[name] = _far(values, after[name])
+        gap = torch.cat([(a.double() - b.double()).flatten() for a, b in zip(values, after[name], strict=True)])
+        found[f"{name}_norm"] = float(gap.norm() / torch.cat([v.double().flatten() for v in after[name]]).norm())
     return found
 
 
@@ -135,45 +146,49 @@ def _compare_metrics(run: OpenRun, outcome: Outcome, step: int) -> float:
 
 
 def replay(run: OpenRun, step: int, team: Team) -> tuple[dict[str, Any], Outcome]:
-    """Plays the step after the run's own and compares it."""
-    model, state = run.context.model, run.context.state
-    start = {"policy": copies(model.trained), "ema": copies(state.ema), "first": copies(state.first)}
+    """
+    Plays the step after the run's own and compares it.
+
+    Where a logit of a mask is within rounding of 0, the recorded mask says on which side it fell. In a step of two
+    updates the second gradient is taken at the weights that the lab had then, so that what Adam makes of the first
+    one's rounding is not counted as the gradient's.
+    """
+    context, model = run.context, run.context.model
+    start = {"policy": copies(model.trained), "ema": copies(context.state.ema), "first": copies(context.state.first)}
+    after = run.folder.read_values(step, model) if step in run.folder.checkpoints() else None
+    middle: list[Values] = []
+
+    def put(update: Update, left: int) -> None:
+        if left != 1 or middle or after is None or not update.stepped or context.state.optimiser_steps != count + 1:
+            return
+        middle.append(_before_last(run, after, update.there, count + 2))
+        for parameter, value in zip(model.trained, copies(middle[0]), strict=True):
+            parameter.data = value
+
+    path = run.folder.path / "rollouts" / f"{step_name(step)}.arrow"
+    stored = _stored_rows(path) if path.exists() else {}
+    context.actor.recorded = [_bits(row[name]) for row in stored.values() for name in _MASKS if row[name]]
+    count, context.between = context.state.optimiser_steps, put
     outcome = step_of(run, team)
     rows = {row["id"]: row for record in outcome.groups for row in rollout_rows(step, record)}
-    path = run.folder.path / "rollouts" / f"{step_name(step)}.arrow"
-    report = compare_rollouts(_stored_rows(path), rows) if path.exists() else {}
+    report = compare_rollouts(stored, rows) if stored else {}
+    report["pixels_rounded"] = sum(team.all_of([context.actor.rounded]))
     report["metrics"] = _compare_metrics(run, outcome, step)
-    if step in run.folder.checkpoints():
-        report |= _compare_update(run, outcome, step, start)
+    if after is not None:
+        report |= _compare_update(run, outcome, after, start, middle[0] if middle else None)
     return report, outcome
 
 
 def main() -> int:
     """Command line; exit code 1 where something that must be equal is not."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", type=Path)
-    parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--shards", type=Path, nargs="+", required=True)
+    parser = arguments(__doc__)
     parser.add_argument("--step", type=int, required=True, help="a stored step whose predecessor has a checkpoint")
-    parser.add_argument("--dtype", choices=list(DTYPES), default="f32")
     parser.add_argument("--save", type=Path, help="writes the summed gradient there")
-    parser.add_argument("--shard", choices=["fsdp2"], help="splits the frozen language model over the processes")
-    parser.add_argument(
-        "--reward", type=Path, help="Python file with a function reward(rollout) in place of the custom reward"
-    )
+    parser.set_defaults(dtype="f32")
     given = parser.parse_args()
     team = Team()
     try:
-        run = open_run(
-            given.run,
-            given.model,
-            given.shards,
-            given.dtype,
-            team,
-            given.step - 1,
-            given.reward,
-            shard=given.shard == "fsdp2",
-        )
+        run = open_run(given, team, given.step - 1)
         report, outcome = replay(run, given.step, team)
     except LabError as wrong:
         print(wrong, file=sys.stderr)

@@ -1,5 +1,6 @@
 """A run that is open: model, data, state and folder, at a step."""
 
+import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from .folder import RunFolder
 from .judge import CaptionJudge
 from .meteor import Meteor, Wordnet
 from .model import load_model, model_hash
+from .order import RowOrder
 from .play import Context
 from .policy import Actor
 from .rewards import Scorer
@@ -41,34 +43,51 @@ class OpenRun:
     context: Context
     step: int
     """Steps done."""
+    dtype: str
 
 
-def open_run(
-    path: Path, model_folder: Path, shards: list[Path], dtype: str, team: Team, step: int | None = None,
-    reward: Path | None = None, shard: bool = False,
-) -> OpenRun:  # fmt: skip
+def arguments(about: str | None) -> argparse.ArgumentParser:
+    """What every command line that opens a run asks for."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, help="run folder of an export with --format scale-out")
+    parser.add_argument("--model", type=Path, required=True, help="folder of the checkpoint that the run began with")
+    parser.add_argument("--shards", type=Path, nargs="+", required=True, help="folders of the run's data set")
+    parser.add_argument(
+        "--dtype",
+        choices=list(DTYPES),
+        help="of the frozen model; unless given bf16 on a GPU, f32 elsewhere and in replays",
+    )
+    parser.add_argument("--shard", choices=["fsdp2"], help="splits the frozen language model over the processes")
+    parser.add_argument("--graphs", action="store_true", help="decodes by CUDA graphs")
+    parser.add_argument("--reward", type=Path, help="Python file with reward(rollout) in place of the custom reward")
+    return parser
+
+
+def open_run(given: argparse.Namespace, team: Team, step: int | None = None) -> OpenRun:
     """
     Opens a run at its newest checkpoint, at `step`, or at its start.
 
-    `reward` is a custom reward in Python; `shard` splits the frozen language model over the processes.
-
-    Raises LabError when model or shards are other ones than the run drew from.
+    `given` has what `arguments` asks for. Raises LabError when model or shards are other ones than the run drew from.
     """
+    path: Path = given.run
+    model_folder: Path = given.model
+    dtype = given.dtype or ("bf16" if team.device.type == "cuda" else "f32")
     folder = RunFolder(path)
     contract = read_contract(path)
-    settings = parse_settings(folder.manifest["config"], contract.defaults, reward is not None)
+    settings = parse_settings(folder.manifest["config"], contract.defaults, given.reward is not None)
     about = folder.manifest["model"]
     if model_hash(model_folder) != about["hash"]:
         raise LabError(f"--model holds another checkpoint than {about['name']}, which the run was trained on")
-    data = RunData(path, shards)
+    data = RunData(path, given.shards)
     trained = torch.float64 if dtype == "f64" else torch.float32
     model = load_model(model_folder, DTYPES[dtype], trained)
     model.add_adapter(settings.loraRank, settings.loraAlpha)
     init_adapter(model, settings.seed, contract.streams["init"])
-    if shard:
+    if given.shard is not None:
         check_shares(settings, team)
         split(model, team)
     model.to(team.device)
+    model.graphs = given.graphs
     folder.load_start(model)
     state = fresh_state(model, settings)
     known = folder.checkpoints()
@@ -80,9 +99,10 @@ def open_run(
     judge = None
     if settings.judge != "off":
         judge = CaptionJudge(settings, contract.judge, path.parent / ".judge" / "replies.jsonl", team.world)
-    custom = None if reward is None else _own_reward(reward)
+    order = RowOrder(data.known(contract.streams), settings)
+    custom = None if given.reward is None else _own_reward(given.reward)
     scorer = Scorer(Meteor(Wordnet(path / "scale" / "wordnet30.txt")), judge, custom)
-    return OpenRun(folder, settings, Context(actor, settings, contract, data, state, scorer, at + 1), at)
+    return OpenRun(folder, settings, Context(actor, settings, contract, data, state, scorer, order, at + 1), at, dtype)
 
 
 def _own_reward(path: Path) -> Callable[[dict[str, Any]], object]:

@@ -162,6 +162,13 @@ class _ChannelNorm(nn.Module):
         return y.permute(0, 3, 1, 2)
 
 
+def cell_centres(side: int) -> Tensor:
+    """(x, y) in 0 to 1 of the cells of a grid, row by row, [side · side, 2]."""
+    axis = (torch.arange(side, dtype=torch.float64) + 0.5) / side
+    y, x = torch.meshgrid(axis, axis, indexing="ij")
+    return torch.stack([x, y], -1).flatten(0, 1)
+
+
 class PromptEncoder(nn.Module):
     """Constant prompts; its mask and point branches are trained by nothing but belong to the trained set."""
 
@@ -177,13 +184,24 @@ class PromptEncoder(nn.Module):
             nn.Conv2d(inner // 4, inner, 2, 2), _ChannelNorm(inner), nn.GELU(), nn.Conv2d(inner, width, 1),
         )  # fmt: skip
 
-    def positions(self, side: int) -> Tensor:
-        """[1, C, side, side]."""
+    def codes(self, places: Tensor) -> Tensor:
+        """Of places (x, y) in 0 to 1, [..., 2] to [..., C]."""
         matrix = self.get_buffer("pe_layer.positional_encoding_gaussian_matrix")
-        axis = (torch.arange(side, dtype=matrix.dtype, device=matrix.device) + 0.5) / side
-        y, x = torch.meshgrid(axis, axis, indexing="ij")
-        z = 2 * math.pi * ((2 * torch.stack([x, y], -1) - 1) @ matrix)
-        return torch.cat([z.sin(), z.cos()], -1).permute(2, 0, 1)[None]
+        z = 2 * math.pi * ((2 * places.to(matrix) - 1) @ matrix)
+        return torch.cat([z.sin(), z.cos()], -1)
+
+    def positions(self, side: int) -> Tensor:
+        """Codes of the cells of a map, row by row, [side · side, C]."""
+        return self.codes(cell_centres(side))
+
+    def phrases(self, prompts: Tensor) -> Tensor:
+        """Tokens [n, 3, C] of language prompts [n, C]: two that are no point, then the prompt."""
+        return torch.cat([self.not_a_point_embed.weight.expand(len(prompts), 2, -1), prompts[:, None]], 1)
+
+    def clicks(self, points: Tensor) -> Tensor:
+        """Tokens [n, 2, C] of one click each at (x, y) in 0 to 1, [n, 2], without language."""
+        inside = self.codes(points) + self.point_embeddings[1].weight
+        return torch.stack([inside, self.not_a_point_embed.weight.expand(len(points), -1)], 1)
 
 
 class _DecoderAttention(nn.Module):
@@ -260,17 +278,16 @@ class Sam2Model(nn.Module):
         self.sam_mask_decoder = MaskDecoder(c)
         self.no_mem_embed = nn.Parameter(torch.zeros(1, 1, c["hidden_dim"]))
 
-    def decode(self, levels: Levels, prompts: Tensor) -> tuple[Tensor, Tensor]:
-        """Mask logits [n, 4, h, w] and predicted IoU [n, 4] of prompts [n, C] about one picture."""
-        n, d, p = len(prompts), self.sam_mask_decoder, self.sam_prompt_encoder
+    def decode(self, levels: Levels, sparse: Tensor) -> tuple[Tensor, Tensor]:
+        """Mask logits [n, 4, h, w] and predicted IoU [n, 4] of prompts' tokens [n, T, C] about one picture."""
+        n, d, p = len(sparse), self.sam_mask_decoder, self.sam_prompt_encoder
         s0, s1 = d.conv_s0(levels[0]), d.conv_s1(levels[1])
         features = levels[2] + self.no_mem_embed.reshape(1, -1, 1, 1)
         side = features.shape[-1]
         fixed = torch.cat([d.obj_score_token.weight, d.iou_token.weight, d.mask_tokens.weight])
-        points = p.not_a_point_embed.weight.expand(n, 2, -1)
-        tokens = torch.cat([fixed.expand(n, -1, -1), points, prompts[:, None]], 1)
+        tokens = torch.cat([fixed.expand(n, -1, -1), sparse], 1)
         source = (features + p.no_mask_embed.weight.reshape(1, -1, 1, 1)).expand(n, -1, -1, -1)
-        position = p.positions(side).to(source.dtype).flatten(2).transpose(1, 2)
+        position = p.positions(side).to(source.dtype)
         q, keys = tokens, source.flatten(2).transpose(1, 2)
         for at, layer in enumerate(d.transformer.layers):
             q, keys = layer(q, keys, tokens, position, at == 0)

@@ -33,6 +33,14 @@ class Settings:
     promptsPerStep: int
     accumulation: int
     stepsPerGeneration: int
+    mixSources: str
+    mixBy: str
+    lengthGrouping: bool
+    curriculum: str
+    curriculumStart: float
+    curriculumSteps: int
+    zeroSpreadRows: str
+    resampleRounds: int
     loraRank: int
     loraAlpha: float
     maxTiles: int
@@ -84,6 +92,7 @@ class Settings:
     maskPolicy: str
     candidateTemperature: float
     fieldGrid: int
+    fieldBand: float
     fieldSigma: float
     embeddingSigma: float
     noiseUnit: str
@@ -91,6 +100,7 @@ class Settings:
     proposalOverlap: float
     proposalTemperature: float
     proposalPhrases: bool
+    proposalPoints: int
     pixelTemperature: float
     loop2Reach: str
     maskAnchor: str

@@ -9,10 +9,10 @@ from .data import Row
 from .mask_policy import Output
 from .masks import nearest, region_cells
 from .philox import Address, uniforms
-from .play import Context, prompt_row
+from .play import Context
 from .state import Gradients, update
 from .step import Clock, Outcome
-from .step_metrics import Metrics
+from .step_metrics import Metrics, mean
 from .team import Team
 
 # Draws of points have their own number where loops have theirs.
@@ -85,20 +85,21 @@ def row_loss(context: Context, row: Row, at: int) -> tuple[Tensor, Metrics]:
 
 def sft_step(context: Context, team: Team) -> Outcome:
     """Runs one optimiser step and changes weights and state."""
-    s, clock, data = context.settings, Clock(), context.data
+    s, clock, order = context.settings, Clock(), context.order.of(1)
     count = s.accumulation * s.promptsPerStep
-    found: list[Metrics] = []
+    found: list[tuple[str | None, Metrics]] = []
     for at in team.own(count):
-        n = (context.step - 1) * count + at
-        place = prompt_row(len(data.train), n, 1, s.seed, context.contract.streams["data"])
+        row = context.data.row(order.rows[order.place((context.step - 1) * count + at, context.step)])
         with clock.phase("loss"):
-            loss, numbers = row_loss(context, data.row(data.train[place]), at)
+            loss, numbers = row_loss(context, row, at)
             torch.autograd.backward(loss / count)
-        found.append(numbers)
+        found.append((context.order.source(row.id), numbers))
     gradients = Gradients()
     gradients.take(context.model, 0)
     everyone = team.all_of(found)
     with clock.phase("update"):
         done = update(context.model, context.state, gradients, s, team)
-    means = {name: sum(own[name] for own in everyone) / count for name in everyone[0]}
+    means = {name: sum(own[name] for _, own in everyone) / count for name in everyone[0][1]}
+    for source in {source for source, _ in everyone if source is not None}:
+        means[f"sft/source_loss/{source}"] = mean([own["sft/loss"] for of, own in everyone if of == source])
     return Outcome(means | done.metrics, [], [done], clock.seconds)

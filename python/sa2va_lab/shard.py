@@ -19,6 +19,8 @@ from .team import Team
 
 def check_shares(settings: Settings, team: Team) -> None:
     """Raises LabError where processes would have different numbers of backward passes."""
+    if settings.resampleRounds > 0:
+        raise LabError("--shard fsdp2 cannot sample groups again; set resampleRounds to 0 in the lab")
     groups = settings.accumulation * settings.promptsPerStep
     if groups % team.world != 0:
         raise LabError(f"--shard fsdp2 needs {groups} groups a step to divide among {team.world} processes; change one")

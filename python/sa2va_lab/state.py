@@ -77,6 +77,8 @@ class Update:
     gradient: Values
     """Summed over processes, before any clip but that of the loops; zeros where nothing arrived."""
     factor: float
+    there: list[bool]
+    """Which tensors a gradient has reached."""
 
 
 def init_adapter(model: Sa2va, seed: int, stream: int) -> None:
@@ -187,21 +189,22 @@ def update(model: Sa2va, state: State, gradients: Gradients, settings: Settings,
     rate = learning_rate(settings, state.optimiser_steps)
     metrics |= {"grad_norm": norm, "learning_rate": rate}
     metrics |= {f"grad_norm/{block}": math.sqrt(square) for block, square in blocks.items()}
+    there = [gradient is not None for gradient in total]
     zeros = [torch.zeros_like(p.data) if g is None else g for g, p in zip(total, model.trained, strict=True)]
     if not math.isfinite(whole):
         if settings.haltOnNan:
             raise LabError("A gradient is not finite; the weights are those before this step")
         state.skipped_steps += 1
-        return Update(False, metrics | {"skipped_steps": state.skipped_steps}, zeros, 0.0)
+        return Update(False, metrics | {"skipped_steps": state.skipped_steps}, zeros, 0.0, there)
     clips = settings.maxGradNorm > 0 and not apart
     factor = _clip_factor(whole, settings.maxGradNorm) if clips else 1.0
     state.optimiser_steps += 1
     for at, gradient in enumerate(total):
         if gradient is not None:
             _moments(state, at, gradient * factor, settings)
-    there = [gradient is not None for gradient in total]
-    move(model, state, settings, rate, there)
-    decay, distance = average(model, state, settings)
+    values = [parameter.data for parameter in model.trained]
+    move(model, values, (state.first, state.second), state.optimiser_steps, settings, rate, there)
+    decay, distance = average(values, state.ema, state.optimiser_steps, settings)
     _synchronise(model, state, settings)
     clipped = factor < 1 or any(own < 1 for own in factors.values())
     metrics |= {
@@ -210,7 +213,7 @@ def update(model: Sa2va, state: State, gradients: Gradients, settings: Settings,
         "ema/decay": decay,
         "ema/distance": distance,
     }
-    return Update(True, metrics, zeros, factor)
+    return Update(True, metrics, zeros, factor, there)
 
 
 def _loop_metrics(norms: dict[int, float], factors: dict[int, float], whole: float) -> tuple[float, dict[str, float]]:
@@ -234,29 +237,35 @@ def _moments(state: State, at: int, gradient: Tensor, s: Settings) -> None:
 
 
 @torch.no_grad()
-def move(model: Sa2va, state: State, s: Settings, rate: float, there: list[bool] | None = None) -> None:
-    """AdamW's step by the moments, one count for all tensors; what has no gradient keeps its weight."""
-    count = state.optimiser_steps
-    for at, (name, parameter) in enumerate(zip(model.names, model.trained, strict=True)):
-        if there is not None and not there[at]:
+def move(
+    model: Sa2va,
+    values: Values,
+    moments: tuple[Values, Values],
+    count: int,
+    s: Settings,
+    rate: float,
+    there: list[bool],
+) -> None:
+    """AdamW's `count`-th step of values, one count for all tensors; what has no gradient keeps its weight."""
+    for name, value, first, second, reached in zip(model.names, values, *moments, there, strict=True):
+        if not reached:
             continue
         block = model.block_of(name)
         factor = s.projectorRateFactor if block == "projector" else 1.0 if block == "lora" else s.maskRateFactor
-        lr, root = rate * factor, state.second[at].sqrt() / math.sqrt(1 - s.adamBeta2**count) + s.adamEps
-        if parameter.dim() >= 2:
-            parameter.data.mul_(1 - lr * s.weightDecay)
-        parameter.data.addcdiv_(state.first[at], root, value=-lr / (1 - s.adamBeta1**count))
+        lr, root = rate * factor, second.sqrt() / math.sqrt(1 - s.adamBeta2**count) + s.adamEps
+        if value.dim() >= 2:
+            value.mul_(1 - lr * s.weightDecay)
+        value.addcdiv_(first, root, value=-lr / (1 - s.adamBeta1**count))
 
 
 @torch.no_grad()
-def average(model: Sa2va, state: State, s: Settings) -> tuple[float, float]:
+def average(values: Values, ema: Values, count: int, s: Settings) -> tuple[float, float]:
     """Moves the partner towards the weights; its decay, and its distance from them afterwards."""
-    count = state.optimiser_steps
     decay = min(s.emaDecay, (1 + count) / (10 + count)) if s.emaRamp else s.emaDecay
     square = 0.0
-    for own, parameter in zip(state.ema, model.trained, strict=True):
-        own += (1 - decay) * (parameter.data - own)
-        square += float((parameter.data - own).double().square().sum())
+    for own, value in zip(ema, values, strict=True):
+        own += (1 - decay) * (value - own)
+        square += float((value - own).double().square().sum())
     return decay, math.sqrt(square)
 
 

@@ -21,7 +21,7 @@ from .philox import uniform
 from .play import Context, Live, play, reward_order
 from .rewards import Reward
 from .state import Gradients, Update, reached, update
-from .step_metrics import Grid, Metrics, Played, Readback, diagnose, loop_metrics, over_passes
+from .step_metrics import Grid, Metrics, Played, Readback, diagnose, loop_metrics, over_passes, source_metrics
 from .team import Team
 
 
@@ -126,9 +126,39 @@ def _record(played: Played, readback: Readback, settings: LossSettings) -> Recor
     return Recorded(replace(played), readback, found.ratio, found.kl, clipped.astype(float))
 
 
+def _played(context: Context, team: Team, loop: int) -> list[Live]:
+    """
+    This process's groups of a step.
+
+    Dynamic sampling replaces groups whose rewards are equal by groups of other rows, in their places.
+    """
+    s = context.settings
+    chosen = {place: play(context, loop, place) for place in team.own(s.groups)}
+    context.model.settle()
+
+    def of_everyone(groups: dict[int, Live], spread: bool) -> list[int]:
+        """Keys of the groups of all processes that have spread, or have none."""
+        own = (key for key, group in groups.items() if spread != _reward_group(context, group.played).spread.zero)
+        return sorted(team.all_of(list(own)))
+
+    for round in range(1, s.resampleRounds + 1):
+        dull = of_everyone(chosen, False)
+        if not dull:
+            break
+        first = round * s.groups
+        more = {first + at: play(context, loop, first + at) for at in team.own(len(dull))}
+        for place, group in zip(dull, of_everyone(more, True), strict=False):
+            chosen.pop(place, None)
+            if group in more:
+                chosen[place] = more[group]
+    for place, own in chosen.items():
+        own.played.place = place
+    return [own for _, own in sorted(chosen.items())]
+
+
 def _in_order(team: Team, items: list[Recorded]) -> list[Recorded]:
     """Groups of all processes in the order of one."""
-    return sorted(team.all_of(items), key=lambda item: item.played.group)
+    return sorted(team.all_of(items), key=lambda item: item.played.place)
 
 
 def grpo_step(context: Context, team: Team) -> Outcome:
@@ -137,8 +167,7 @@ def grpo_step(context: Context, team: Team) -> Outcome:
     live: dict[int, list[Live]] = {}
     for loop in s.active_loops:
         with clock.phase("generate"):
-            live[loop] = [play(context, loop, group) for group in team.own(s.groups)]
-            context.model.settle()
+            live[loop] = _played(context, team, loop)
     with clock.phase("advantage"):
         sizes = _advantages(context, team, live)
         for own in live.values():
@@ -167,10 +196,17 @@ def grpo_step(context: Context, team: Team) -> Outcome:
             _follow_entropy(context, loop, found, passes[loop][-1])
             for group, readback in zip(own, seen, strict=True):
                 if turn < s.windows:
-                    first[loop, group.played.group] = readback.logps
+                    first[loop, group.played.place] = readback.logps
         with clock.phase("update"):
             updates.append(update(context.model, context.state, gradients, s, team))
+        if context.between is not None:
+            context.between(updates[-1], s.iterations * s.windows - 1 - turn)
     metrics = {name: value for own in passes.values() for name, value in over_passes(own).items()}
+    for loop in live:
+        groups = [item.played for item in records if item.played.loop == loop]
+        metrics |= source_metrics(loop, groups, context.order.source)
+        if s.resampleRounds > 0:
+            metrics[f"loop{loop}/resampled_groups"] = sum(own.group >= s.groups for own in groups)
     metrics |= judge_metrics([term for item in records for terms in item.played.terms for term in terms])
     return Outcome(metrics | updates[-1].metrics, records, updates, clock.seconds)
 
@@ -198,7 +234,7 @@ def _kept_actions(entropies: Grid, active: npt.NDArray[np.bool_], share: float) 
 def _advantages(context: Context, team: Team, live: dict[int, list[Live]]) -> dict[int, tuple[float, int]]:
     """Gives every group its advantages; returns counted actions and the longest rollout of each loop."""
     found = [
-        (own.played.loop, own.played.group, _reward_group(context, own.played), float(own.played.mask.sum()),
+        (own.played.loop, own.played.place, _reward_group(context, own.played), float(own.played.mask.sum()),
          own.played.mask.shape[1])
         for groups in live.values() for own in groups
     ]  # fmt: skip
@@ -208,7 +244,7 @@ def _advantages(context: Context, team: Team, live: dict[int, list[Live]]) -> di
         mine = [item for item in everyone if item[0] == loop]
         scores = group_scores([item[2] for item in mine], context.settings)
         for own in groups:
-            own.played.scores = _signed(context, own.played, scores[own.played.group])
+            own.played.scores = _signed(context, own.played, scores[own.played.place])
         longest = context.settings.maxNewTokens if loop != 2 else max([1, *(item[4] for item in mine)])
         sizes[loop] = (sum(item[3] for item in mine), longest)
     return sizes
@@ -224,8 +260,8 @@ def _window(context: Context, turn: int) -> range:
 def _later_passes(context: Context, live: dict[int, list[Live]], first: dict[tuple[int, int], Grid]) -> None:
     """Log-probabilities of groups whose first update comes after another one's."""
     for own in (own for groups in live.values() for own in groups):
-        if own.played.group not in _window(context, 0):
-            first[own.played.loop, own.played.group] = as_array(own.score()[0])
+        if own.played.place not in _window(context, 0):
+            first[own.played.loop, own.played.place] = as_array(own.score()[0])
 
 
 def _window_pass(
@@ -238,12 +274,12 @@ def _window_pass(
 ) -> tuple[list[Live], LossSettings, list[Readback]]:
     """Backward passes of this process's groups of one accumulation window."""
     s, window = context.settings, _window(context, turn)
-    own = [group for group in live if group.played.group in window]
+    own = [group for group in live if group.played.place in window]
     bonus = context.state.entropy[loop].applied(s)
     settings = LossSettings(s, len(window), size[0] / s.windows, size[1], bonus)
     seen = []
     for group in own:
-        known = first.get((loop, group.played.group))
+        known = first.get((loop, group.played.place))
         old = group.played.reference if s.objective == "notes" else known
         group.played.old = old
         seen.append(_backward(context, group, settings, old))

@@ -1,7 +1,7 @@
 """Metrics of one loop in one step, under the lab's names (docs/metrics.md)."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,6 +46,8 @@ class Played:
     old: Grid | None = None
     """Log-probabilities of the first pass; None before it."""
     auxiliary: Metrics = field(default_factory=dict)
+    place: int = 0
+    """In the step's order; `group` is the address of its draws."""
 
     @property
     def advantages(self) -> list[float]:
@@ -263,6 +265,22 @@ def loop_metrics(
             own["logp_train_vs_sampling/max"] = float(gaps.max()) if len(gaps) else 0.0
         passes.append(own | {f"{name}_loss": value for name, value in group.auxiliary.items()})
     return {f"loop{loop}/{name}": value for name, value in (out | _average(passes)).items()}
+
+
+def source_metrics(loop: int, groups: list[Played], source: Callable[[str], str | None]) -> Metrics:
+    """Rewards and draws of a step by source of the mix; none without a mix."""
+    found: dict[str, list[GroupScores]] = {}
+    for group in groups:
+        name = source(group.row_id)
+        if name is not None and group.scores is not None:
+            found.setdefault(name, []).append(group.scores)
+    out: Metrics = {}
+    for name, own in found.items():
+        rewards = [scores.spread.mean for scores in own if not math.isnan(scores.spread.mean)]
+        out[f"loop{loop}/source_groups/{name}"] = len(own)
+        out |= {f"loop{loop}/source_reward/{name}": mean(rewards)} if rewards else {}
+        out[f"loop{loop}/source_zero_std/{name}"] = mean([float(scores.spread.zero) for scores in own])
+    return out
 
 
 def over_passes(passes: list[Metrics]) -> Metrics:

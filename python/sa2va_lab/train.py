@@ -4,13 +4,11 @@ python -m sa2va_lab.train RUN --model DIR --shards DIR: takes a run on from its 
 Under torchrun or accelerate every process plays its share of the groups; the first one writes the run folder.
 """
 
-import argparse
 import signal
 import sys
 import time
 from dataclasses import replace
 from datetime import datetime, timezone
-from pathlib import Path
 from types import FrameType
 
 import accelerate
@@ -21,7 +19,7 @@ from .errors import LabError
 from .evaluate import best_step, due, evaluate
 from .folder import step_name
 from .records import write_rollouts
-from .run import DTYPES, OpenRun, open_run, step_of
+from .run import OpenRun, arguments, open_run, step_of
 from .step import Outcome
 from .team import Team
 
@@ -93,14 +91,14 @@ def extend(run: OpenRun, team: Team, steps: int) -> None:
         run.folder.update(config=run.folder.manifest["config"] | {"steps": steps}, lengths=lengths)
 
 
-def train(run: OpenRun, team: Team, dtype: str, last: int, stop: Stop) -> bool:
+def train(run: OpenRun, team: Team, last: int, stop: Stop) -> bool:
     """Runs to step `last`; returns whether the run is at its end."""
     s, folder, context = run.settings, run.folder, run.context
     rows = len(context.data.report)
     if team.first:
         folder.truncate_after(run.step)
         segments = [own for own in folder.manifest.get("segments", []) if own["fromStep"] < run.step]
-        folder.update(state="running", segments=[*segments, _segment(team, run.step, dtype)])
+        folder.update(state="running", segments=[*segments, _segment(team, run.step, run.dtype)])
     team.wait()
     known = {stored["report"]["step"] for stored in folder.lines("eval.jsonl")}
     if due(s, run.step, rows) and run.step not in known:
@@ -135,30 +133,20 @@ def _checkpoint(run: OpenRun, team: Team) -> None:
 
 def main() -> int:
     """Command line; exit code 2 with one sentence for a wrong argument or input."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", type=Path, help="run folder of an export with --format scale-out")
-    parser.add_argument("--model", type=Path, required=True, help="folder of the checkpoint that the run began with")
-    parser.add_argument("--shards", type=Path, nargs="+", required=True, help="folders of the run's data set")
-    parser.add_argument("--dtype", choices=list(DTYPES), help="of the frozen model; bf16 on a GPU, f32 elsewhere")
+    parser = arguments(__doc__)
     parser.add_argument("--until", type=int, help="stops after this step with a checkpoint")
     parser.add_argument("--steps", type=int, help="changes the run's number of steps")
-    parser.add_argument("--shard", choices=["fsdp2"], help="splits the frozen language model over the processes")
-    parser.add_argument(
-        "--reward", type=Path, help="Python file with a function reward(rollout) in place of the custom reward"
-    )
     given = parser.parse_args()
-    split = given.shard == "fsdp2"
     team = Team()
     stop = Stop()
-    dtype = given.dtype or ("bf16" if team.device.type == "cuda" else "f32")
     try:
-        run = open_run(given.run, given.model, given.shards, dtype, team, reward=given.reward, shard=split)
+        run = open_run(given, team)
         if run.settings.groups < team.world:
             raise LabError(f"A step plays {run.settings.groups} groups a loop; {team.world} processes are too many")
         if given.steps is not None:
             extend(run, team, given.steps)
         last = run.settings.steps if given.until is None else given.until
-        train(run, team, dtype, last, stop)
+        train(run, team, last, stop)
     except LabError as wrong:
         print(wrong, file=sys.stderr)
         return 2

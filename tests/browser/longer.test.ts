@@ -1,8 +1,11 @@
 /** A run that has done its steps, what its held-out rows say of the masks, and more steps for it. */
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { strFromU8, strToU8, unzipSync, zipSync } from "fflate";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
 import { violations } from "../support/axe.ts";
 import { WAIT } from "../support/hang.ts";
 import { CHEAP_RUN, type OpenPage, openFollowed, problems, type RunEvent, show, untilEvent } from "../support/page.ts";
@@ -144,6 +147,38 @@ describe("a run that has done all its steps", () => {
     await expect.poll(() => page.getByTestId("setting-steps").inputValue()).toBe("2");
     await show(page, { screen: "runs" });
     expect(await problems(page)).toEqual([]);
+  });
+
+  it("leaves for many GPUs whole, with its rows, words and commands", async () => {
+    const { page } = lab;
+    await page.getByTestId("export-format").selectOption("scale-out");
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByTestId("export-run").click()]);
+    const id = download.suggestedFilename().replace(/-scale-out\.zip$/, "");
+    const files = unzipSync(new Uint8Array(readFileSync(await download.path())));
+    const text = (name: string): string => strFromU8(files[`${id}/${name}`] as Uint8Array);
+    const manifest = JSON.parse(text("run.json")) as { data: { rows: number; hash: string } };
+    const data = JSON.parse(text("scale/data.json")) as Record<"train" | "selection" | "report", number[]> & {
+      shards: { name: string; bytes: number; head: string }[];
+    };
+    expect(data).toMatchObject(manifest.data);
+    const places = [...data.train, ...data.selection, ...data.report].sort((a, b) => a - b);
+    expect(places).toEqual(Array.from({ length: manifest.data.rows }, (_, at) => at));
+    expect(text("scale/rows.jsonl").trim().split("\n")).toHaveLength(manifest.data.rows);
+    const own = (path: string): Uint8Array => readFileSync(join(root, "public", path));
+    expect(files[`${id}/scale/wordnet30.txt`]).toEqual(new Uint8Array(own("wordnet/wordnet30.txt")));
+    for (const { name, bytes, head } of data.shards) {
+      const shard = own(`pocket/shards/${name}`);
+      expect([
+        shard.length,
+        createHash("sha256")
+          .update(shard.subarray(0, 2 ** 20))
+          .digest("hex"),
+      ]).toEqual([bytes, head]);
+    }
+    expect(text("scale/launch/8gpu.sh")).toContain("--nproc_per_node 8 --max-restarts 3 -m sa2va_lab.train");
+    for (const name of ["scale/contract.json", "checkpoints/step-000002/complete.json", "rollouts/step-000002.arrow"]) {
+      expect(Object.keys(files)).toContain(`${id}/${name}`);
+    }
   });
 
   it("is repeated with equal bits where it was exported and dropped again", async () => {

@@ -30,10 +30,10 @@ const SMALL = {
 process.env.PYTHONPATH = join(root, "python");
 process.env.OMP_NUM_THREADS = "1";
 process.env.TOKENIZERS_PARALLELISM = "false";
-const needed = await python("-c", "import torch, accelerate, transformers, peft, pyarrow, PIL, nltk, sentencepiece");
+const needed = await python("-c", "import torch, accelerate, transformers, peft, pyarrow, PIL, nltk, pycocotools, sentencepiece");
 if (needed.code !== 0) {
   console.warn(
-    "Skipped: no Python with torch, accelerate, transformers, peft, pyarrow, Pillow, nltk and sentencepiece; set PYTHON to one",
+    "Skipped: no Python with torch, accelerate, transformers, peft, pyarrow, Pillow, nltk, pycocotools and sentencepiece; set PYTHON to one",
   );
 }
 

@@ -4,15 +4,20 @@ import { expect, test } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
 import { openNodeRows, POCKET_SHARDS } from "../../../scripts/lib/node-rows.ts";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
+import { groupsPerStep } from "../../../src/engine/config/derived.ts";
 import { weightKey } from "../../../src/engine/config/groups/reward-weights.ts";
-import { SETTINGS } from "../../../src/engine/config/table.ts";
+import { defaultConfig } from "../../../src/engine/config/parse.ts";
+import { type LabConfig, SETTINGS } from "../../../src/engine/config/table.ts";
 import { rowsHash } from "../../../src/engine/data/open-rows.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
+import { wordCount } from "../../../src/engine/data/word-count.ts";
 import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { contract, scaleOutFiles } from "../../../src/engine/export/scale-out.ts";
 import { TERMS } from "../../../src/engine/rewards/terms/registry.ts";
 import { LOOP_IDS } from "../../../src/engine/rl/loops/abouts.ts";
+import { rowOrder } from "../../../src/engine/rl/step/data-order.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
+import { evaluatedRows } from "../../../src/engine/runs/run-rows.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { python } from "../../support/tools.ts";
 import { manifest } from "../runs/sample-run.ts";
@@ -145,9 +150,75 @@ test.skipIf(interpreter.code !== 0)("a setting is run, or refused by one sentenc
   ).toEqual([]);
 });
 
-const needed = await python("-c", "import pytest, torch, transformers, pyarrow, nltk");
+const DRAW = `
+import json, sys
+from types import SimpleNamespace
+from sa2va_lab.order import Known, RowOrder, word_count
+given = json.loads(sys.argv[1])
+for case in given["cases"]:
+    s = SimpleNamespace(**{**given["defaults"], **case, "groups": given["groups"]})
+    words = [word_count(caption) for caption in given["captions"]]
+    order = RowOrder(Known(given["train"], given["ids"], words, given["difficulty"], given["streams"]), s)
+    print(json.dumps([[order.of(loop).rows[order.of(loop).place(n, n // 3 + 1, round)] for n in range(60)]
+                      for loop in (1, 2) for round in (0, 1)] + [order.evaluated(given["train"], 9)]))
+`;
+const numbers = await python("-c", "import numpy");
+if (numbers.code !== 0) console.warn("Skipped: no Python with numpy; set PYTHON to one");
+test.skipIf(numbers.code !== 0)(
+  "prompts draw the lab's rows: mixes, lengths, curriculum, rounds of sampling",
+  async () => {
+    const files = ["one/a.arrow", "two/b.tar", "two/b.tar", "c.json", "one/d.arrow"];
+    const ids = Array.from({ length: 37 }, (_, at) => `${files[at % 5]}#${at}`);
+    const captions = ids.map((_, at) => " a thing".repeat((at * 7) % 5));
+    const train = ids.map((_, at) => at).filter((at) => at % 6 !== 0);
+    const difficulty = train.flatMap((at) => {
+      const own = { rowId: ids[at] as string, reward: ((at * 11) % 7) / 3, zeroSpread: at % 4 === 0 };
+      return at % 9 === 0 ? [] : ([1, 2] as const).map((loop) => ({ ...own, loop }));
+    });
+    const cases: Partial<LabConfig>[] = [
+      { seed: 91 },
+      { seed: 92, mixSources: "one = 1.5, b = 0.25", lengthGrouping: true },
+      { seed: 93, mixSources: "one/a = 3, b = 1, * = 0", mixBy: "weights" },
+      { seed: 94, curriculum: "hard", curriculumSteps: 12, zeroSpreadRows: "skip", mixSources: "two=2\nc.json=0.5" },
+      { seed: 95, curriculum: "easy", curriculumStart: 0.1, curriculumSteps: 40, mixSources: "c=2", mixBy: "weights" },
+      { seed: 96, lengthGrouping: true, promptsPerStep: 2 },
+    ];
+    const defaults = defaultConfig();
+    const { streams } = contract();
+    for (const some of cases) {
+      const config = { ...defaults, ...some };
+      const given = {
+        cases: [some],
+        defaults,
+        groups: groupsPerStep(config),
+        captions,
+        train,
+        ids,
+        difficulty,
+        streams,
+      };
+      const done = await python("-c", DRAW, JSON.stringify(given));
+      expect(done.code, done.err).toBe(0);
+      const order = rowOrder(
+        { train, id: (at) => ids[at] as string, words: (at) => wordCount(captions[at] ?? ""), difficulty },
+        config,
+      );
+      const draws = ([1, 2] as const).flatMap((loop) => {
+        const { rows, place } = order.of(loop);
+        return [0, 1].map((round) =>
+          Array.from({ length: 60 }, (_, n) => rows[place(n, Math.floor(n / 3) + 1, round)]),
+        );
+      });
+      const rows = ids.map((id) => [id, ""] as const);
+      const { report } = evaluatedRows({ selection: [], report: train }, { ...config, evalRows: 9 }, { rows });
+      expect(JSON.parse(done.out), JSON.stringify(some)).toEqual([...draws, report]);
+    }
+  },
+);
+
+const needed = await python("-c", "import pytest, torch, transformers, peft, pyarrow, nltk, pycocotools");
 if (needed.code !== 0) {
-  console.warn("Skipped: no Python with pytest, torch, transformers, pyarrow and nltk; set PYTHON to one");
+  console.warn("Skipped: no Python with pytest, torch, transformers, peft, pyarrow, nltk and pycocotools; set PYTHON to one");
 }
 test.skipIf(needed.code !== 0)("the package's own tests pass", async () => {
   const folder = join(root, "python");

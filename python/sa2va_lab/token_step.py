@@ -1,0 +1,57 @@
+"""The pass of one more token of several sequences, over buffers that stay where they are."""
+
+import torch
+from torch import Tensor
+
+from .language import Slots
+from .model import Sa2va
+
+
+class TokenStep:
+    """
+    A pass behind a cache whose inputs are written in place.
+
+    With `model.graphs` on CUDA the kernels of a pass are recorded once and launched together from then on. A recording
+    holds the weights' addresses, so it serves one decoding and no more.
+    """
+
+    def __init__(self, model: Sa2va, cache: Slots, keys: Tensor, there: Tensor) -> None:
+        """`keys` [n, K] are the positions of the cache's slots, `there` [n, K] which of them are ever used."""
+        self._model, self._cache, self._keys, self._there = model, cache, keys, there
+        width = model.language_model.get_input_embeddings().weight.shape[1]
+        self._x = torch.zeros(len(keys), 1, width, dtype=model.mlp1[1].weight.dtype, device=keys.device)
+        self._now, self._real = torch.zeros_like(keys[:, :1]), torch.zeros_like(there)
+        cache.places = torch.zeros(1, dtype=torch.long, device=keys.device)
+        # Angles that go by the length, and layers that processes gather together, are not the same kernels every time.
+        alike = model.rotation is None and model.lockstep is None
+        self._records = model.graphs and alike and keys.device.type == "cuda"
+        self._graph: torch.cuda.CUDAGraph | None = None
+        self._out = self._x
+
+    def _pass(self, length: int | None) -> Tensor:
+        return self._model.decoding_states(self._x, self._cache, self._now, self._keys, self._real, length)
+
+    def __call__(self, x: Tensor, slot: int, length: int) -> Tensor:
+        """States [n, 1, D] of the embeddings that belong into a slot; `length` is that of the whole sequence."""
+        assert self._cache.places is not None
+        self._cache.at = slot
+        self._cache.places.fill_(slot)
+        self._x.copy_(x)
+        self._now.copy_(self._keys[:, slot : slot + 1])
+        self._real.copy_(self._there)
+        self._real[:, slot + 1 :] = False
+        if not self._records:
+            return self._pass(length)
+        if self._graph is None:
+            aside = torch.cuda.Stream()
+            aside.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(aside):
+                # What a library sets up in its first call cannot be recorded.
+                self._pass(None)
+            torch.cuda.current_stream().wait_stream(aside)
+            self._cache.at = slot
+            self._graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self._graph):
+                self._out = self._pass(None)
+        self._graph.replay()
+        return self._out

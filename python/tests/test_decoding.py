@@ -1,0 +1,48 @@
+"""Decoding token by token in buffers of a fixed length, against passes over the whole, on the lab's tiny models."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch.nn.functional import pad
+
+from sa2va_lab.language import Slots
+from sa2va_lab.model import load_model
+from sa2va_lab.token_step import TokenStep
+
+MODELS = sorted((Path(__file__).parents[2] / "tests" / "golden").glob("sa2va-tiny-*"))
+PREFIX, TAILS, MOST = 5, [3, 1, 2], 6
+DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("folder", MODELS, ids=lambda folder: folder.name)
+@torch.no_grad()
+def test_a_token_sees_what_a_whole_pass_sees(folder: Path, device: str) -> None:
+    model = load_model(folder, torch.float64, torch.float64).to(device)
+    model.graphs = True
+    rows, width, length = len(TAILS), max(TAILS), PREFIX + max(TAILS) + MOST
+    size = model.language_model.get_input_embeddings().weight.shape[1]
+    torch.manual_seed(11)
+    prefix = torch.randn(1, PREFIX, size, dtype=torch.float64, device=device)
+    said = [torch.randn(1, own + MOST, size, dtype=torch.float64, device=device) for own in TAILS]
+    wholes = [model.states(torch.cat([prefix, own], 1)) for own in said]
+
+    short = torch.tensor([[width - own] for own in TAILS], device=device)
+    slots = torch.arange(length, device=device)[None]
+    keys = torch.where(slots < PREFIX, slots, (slots - short).clamp_min(0))
+    there = (slots < PREFIX) | (slots >= PREFIX + short)
+    every = slots[:, :PREFIX]
+    cache = Slots(1, PREFIX)
+    model.decoding_states(prefix, cache, every, every, torch.ones_like(every, dtype=torch.bool), PREFIX)
+    cache, done = cache.spread(rows, length), PREFIX + width
+    filled = [pad(x[:, :own], (0, 0, width - own, 0)) for x, own in zip(said, TAILS, strict=True)]
+    tails = torch.cat(filled)
+    model.decoding_states(tails, cache, keys[:, PREFIX:done], keys, there & (slots < done), done)
+    step = TokenStep(model, cache, keys, there)
+    for token in range(MOST):
+        x = torch.cat([own[:, start + token : start + token + 1] for own, start in zip(said, TAILS, strict=True)])
+        hidden = step(x, done + token, done + token + 1)
+        for row, start in enumerate(TAILS):
+            expected = wholes[row][0, PREFIX + start + token]
+            torch.testing.assert_close(hidden[row, 0], expected, rtol=0, atol=1e-9)
