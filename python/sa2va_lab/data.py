@@ -75,8 +75,8 @@ class RunData:
         self._files = {shard["name"]: self._find(shard) for shard in about["shards"]}
         self._tables: dict[str, pa.Table] = {}
         measured = run / "difficulty.jsonl"
-        lines = measured.read_text(encoding="utf-8").split("\n") if measured.exists() else []
-        self._difficulty = [json.loads(line) for line in lines if line]
+        told = measured.read_text(encoding="utf-8").split("\n") if measured.exists() else []
+        self._difficulty = [json.loads(line) for line in told if line]
         self._pictures: dict[str, Rgb] = {}
 
     def known(self, streams: dict[str, int]) -> Known:

@@ -122,7 +122,8 @@ def _text_group(
     """A group whose actions are the tokens of texts that the policy says to one prompt."""
     s, actor, words = context.settings, context.actor, context.actor.words
     address = context.address(loop, group, "token")
-    said = actor.texts(asked, s.groupSize, lambda n, t: uniform(address.at(n, t)), True)
+    recorded = None if actor.record is None else actor.record.ids.get((loop, group))
+    said = actor.texts(asked, s.groupSize, lambda n, t: uniform(address.at(n, t)), True, recorded)
     found = scored(said)
     longest = max(1, *(len(own.ids) for own in said))
     counts = [[1.0 if own.ended or not s.maskTruncated else 0.0] * len(own.ids) for own in said]

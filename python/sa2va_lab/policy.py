@@ -77,6 +77,18 @@ def sampler_of(settings: Settings) -> Sampler:
     return Sampler(s.temperature, s.logitGuard, s.topK, s.topP, s.minP, s.repetitionPenalty)
 
 
+@dataclass
+class Record:
+    """What a stored step has drawn; it decides where a number is within rounding of a border."""
+
+    masks: list[Mask]
+    ids: dict[tuple[int, int], list[list[int]]]
+    """Of the rollouts' tokens, by loop and group."""
+    pixels: int = 0
+    draws: int = 0
+    """Pixels and tokens that it has decided."""
+
+
 def _of_row(u: Uniform, row: int, _: int, position: int) -> float:
     return u(row, position)
 
@@ -87,10 +99,8 @@ class Actor:
     def __init__(self, model: Sa2va, words: Words, settings: Settings) -> None:
         """All three are shared, none is changed."""
         self.model, self.words, self.settings = model, words, settings
-        self.recorded: list[Mask] = []
-        """Masks of a stored step that is repeated."""
-        self.rounded = 0
-        """Pixels that were taken from a recorded mask, since their logits are within rounding of 0."""
+        self.record: Record | None = None
+        """Of a stored step that is repeated."""
 
     def _spliced(self, ids: list[int], features: Features, cells: Mask | None) -> Tensor:
         """Embeddings [T, D] with the visual tokens, and the region's copies of the last tile's, written in."""
@@ -130,7 +140,7 @@ class Actor:
     @torch.no_grad()
     def decode(
         self, prefix: Tensor, tails: list[Tensor], most: int, sampler: Sampler, u: Uniform | None,
-        prompt: list[int], one_length: bool = False,
+        prompt: list[int], one_length: bool = False, recorded: list[list[int]] | None = None,
     ) -> list[Completion]:  # fmt: skip
         """
         Completes tails [t, D] behind one prefix [P, D]; without `u` greedily. `prompt` counts for a penalty.
@@ -169,7 +179,10 @@ class Actor:
             for row in range(rows):
                 if ended[row]:
                     continue
-                drawn = draw(logits[row], sampler, None if u is None else u(row, position), prompt + ids[row])
+                known = None if recorded is None else (recorded[row] + [-1] * most)[position]
+                drawn = draw(logits[row], sampler, None if u is None else u(row, position), prompt + ids[row], known)
+                if self.record is not None:
+                    self.record.draws += drawn.rounded
                 if drawn.id < 0:
                     ended[row] = broken[row] = True
                     continue
@@ -189,12 +202,17 @@ class Actor:
         ]
 
     @torch.no_grad()
-    def texts(self, asked: Asked, rollouts: int, u: Uniform | None, one_length: bool = False) -> list[Completion]:
+    def texts(
+        self, asked: Asked, rollouts: int, u: Uniform | None, one_length: bool = False,
+        recorded: list[list[int]] | None = None,
+    ) -> list[Completion]:  # fmt: skip
         """Answers to one prompt, drawn with `u`, or greedy; `one_length` as in `decode`."""
         whole = self._embedded(asked)
         sampler = sampler_of(self.settings) if u is not None else Sampler(guard=self.settings.logitGuard)
         most = self.settings.maxNewTokens
-        return self.decode(whole[:-1], [whole[-1:]] * rollouts, most, sampler, u, asked.prompt.ids, one_length)
+        return self.decode(
+            whole[:-1], [whole[-1:]] * rollouts, most, sampler, u, asked.prompt.ids, one_length, recorded
+        )
 
     def _seen(self, mask: Mask) -> Mask | None:
         cells = region_cells(mask, self.model.side, self.settings.smallRegions == "force")
@@ -329,13 +347,13 @@ class Actor:
 
     def _as_recorded(self, mask: Mask, logits: Tensor) -> Mask:
         """The mask, or a recorded one from which it differs only where logits are within rounding of 0."""
-        if not self.recorded:
+        if self.record is None:
             return mask
         size = logits.abs()
         near = (size <= _ROUNDING * size.max()).cpu().numpy()
-        for other in self.recorded:
+        for other in self.record.masks:
             gap = mask != other if mask.shape == other.shape else ~near
             if gap.any() and not gap[~near].any():
-                self.rounded += int(gap.sum())
+                self.record.pixels += int(gap.sum())
                 return other
         return mask

@@ -18,6 +18,7 @@ from .errors import LabError
 from .folder import step_name
 from .masks import Mask, Rle, decode_rle
 from .model import Values
+from .policy import Record
 from .records import rollout_rows
 from .run import OpenRun, arguments, open_run, step_of
 from .state import Update, average, copies, learning_rate, move
@@ -65,6 +66,14 @@ def compare_rollouts(stored: dict[str, dict[str, Any]], own: dict[str, dict[str,
 
 def _bits(mask: dict[str, Any]) -> Mask:
     return decode_rle(Rle(mask["counts"], tuple(mask["size"])))
+
+
+def _record_of(rows: list[dict[str, Any]]) -> Record:
+    masks = [_bits(row[name]) for row in rows for name in _MASKS if row[name]]
+    ids: dict[tuple[int, int], list[list[int]]] = {}
+    for row in sorted(rows, key=lambda row: row["index"]):
+        ids.setdefault((row["loop"], row["group"]), []).append([action["id"] for action in row["actions"]])
+    return Record(masks, ids)
 
 
 def _before_last(run: OpenRun, after: dict[str, Values], there: list[bool], count: int) -> Values:
@@ -149,7 +158,7 @@ def replay(run: OpenRun, step: int, team: Team) -> tuple[dict[str, Any], Outcome
     """
     Plays the step after the run's own and compares it.
 
-    Where a logit of a mask is within rounding of 0, the recorded mask says on which side it fell. In a step of two
+    Where a logit of a mask is within rounding of 0, or a token's draw of a border, the record decides. In a step of two
     updates the second gradient is taken at the weights that the lab had then, so that what Adam makes of the first
     one's rounding is not counted as the gradient's.
     """
@@ -167,12 +176,14 @@ def replay(run: OpenRun, step: int, team: Team) -> tuple[dict[str, Any], Outcome
 
     path = run.folder.path / "rollouts" / f"{step_name(step)}.arrow"
     stored = _stored_rows(path) if path.exists() else {}
-    context.actor.recorded = [_bits(row[name]) for row in stored.values() for name in _MASKS if row[name]]
+    record = context.actor.record = _record_of(list(stored.values()))
     count, context.between = context.state.optimiser_steps, put
     outcome = step_of(run, team)
     rows = {row["id"]: row for record in outcome.groups for row in rollout_rows(step, record)}
     report = compare_rollouts(stored, rows) if stored else {}
-    report["pixels_rounded"] = sum(team.all_of([context.actor.rounded]))
+    report["pixels_rounded"], report["draws_rounded"] = map(
+        sum, zip(*team.all_of([(record.pixels, record.draws)]), strict=True)
+    )
     report["metrics"] = _compare_metrics(run, outcome, step)
     if after is not None:
         report |= _compare_update(run, outcome, after, start, middle[0] if middle else None)

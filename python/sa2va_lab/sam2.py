@@ -200,7 +200,8 @@ class PromptEncoder(nn.Module):
 
     def clicks(self, points: Tensor) -> Tensor:
         """Tokens [n, 2, C] of one click each at (x, y) in 0 to 1, [n, 2], without language."""
-        inside = self.codes(points) + self.point_embeddings[1].weight
+        weight: Any = self.point_embeddings[1].weight
+        inside = self.codes(points) + weight
         return torch.stack([inside, self.not_a_point_embed.weight.expand(len(points), -1)], 1)
 
 

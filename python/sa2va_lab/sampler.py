@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+_ROUNDING = 1e-6
+"""Of a sum of probabilities in single precision."""
 Row = npt.NDArray[np.float64]
 
 
@@ -29,6 +31,8 @@ class Drawn:
     entropy: float
     clips: int = 0
     """Logits that the guard clipped."""
+    rounded: bool = False
+    """Whether `u` lies within rounding of a border, and the recorded token was taken."""
 
 
 def _softmax(scores: Row) -> Row:
@@ -62,26 +66,33 @@ def _kept(scores: Row, sampler: Sampler) -> Row:
     return scores
 
 
-def draw(logits: Row, sampler: Sampler, u: float | None, seen: list[int]) -> Drawn:
+def draw(logits: Row, sampler: Sampler, u: float | None, seen: list[int], recorded: int | None = None) -> Drawn:
     """
     The first token in vocabulary order whose running sum of probabilities exceeds `u`.
 
-    Without `u` it is the likeliest token before the guard, the first of equal ones.
+    Without `u` it is the likeliest token before the guard, the first of equal ones. Where `u` is within rounding of
+    the border to a recorded token, that one is drawn.
     """
     guarded = np.clip(logits, -sampler.guard, sampler.guard) / sampler.temperature
     if np.isnan(guarded).any():
         return Drawn(-1, float("nan"), float("nan"))
-    own = _penalised(logits, sampler, seen)
+    own, rounded = _penalised(logits, sampler, seen), False
     if u is None:
         token = int(own.argmax())
     else:
         shares = _softmax(_kept(np.clip(own, -sampler.guard, sampler.guard) / sampler.temperature, sampler))
         places = np.flatnonzero(shares > 0)
-        at = int(np.searchsorted(np.cumsum(shares[places]), u, side="right"))
+        sums = np.cumsum(shares[places])
+        at = int(np.searchsorted(sums, u, side="right"))
         token = int(places[min(at, len(places) - 1)])
+        for other, border in ((at + 1, at), (at - 1, at - 1)):
+            beside = 0 <= other < len(places) and places[other] == recorded
+            if beside and abs(float(sums[border]) - u) < _ROUNDING:
+                token, rounded = int(places[other]), True
     top = guarded.max()
     weights = np.exp(guarded - top)
     total = weights.sum()
     entropy = np.log(total) - ((guarded - top) * weights).sum() / total
     clips = int((np.abs(logits) > sampler.guard).sum())
-    return Drawn(token, float(guarded[token] - top - np.log(total)), float(entropy), clips)
+    logp = float(guarded[token] - top - np.log(total))
+    return Drawn(token, logp, float(entropy), clips, rounded)

@@ -203,10 +203,10 @@ def grpo_step(context: Context, team: Team) -> Outcome:
             context.between(updates[-1], s.iterations * s.windows - 1 - turn)
     metrics = {name: value for own in passes.values() for name, value in over_passes(own).items()}
     for loop in live:
-        groups = [item.played for item in records if item.played.loop == loop]
-        metrics |= source_metrics(loop, groups, context.order.source)
+        mine = [item.played for item in records if item.played.loop == loop]
+        metrics |= source_metrics(loop, mine, context.order.source)
         if s.resampleRounds > 0:
-            metrics[f"loop{loop}/resampled_groups"] = sum(own.group >= s.groups for own in groups)
+            metrics[f"loop{loop}/resampled_groups"] = sum(own.group >= s.groups for own in mine)
     metrics |= judge_metrics([term for item in records for terms in item.played.terms for term in terms])
     return Outcome(metrics | updates[-1].metrics, records, updates, clock.seconds)
 

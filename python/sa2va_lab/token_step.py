@@ -43,7 +43,7 @@ class TokenStep:
         if not self._records:
             return self._pass(length)
         if self._graph is None:
-            aside = torch.cuda.Stream()
+            aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
             aside.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(aside):
                 # What a library sets up in its first call cannot be recorded.
