@@ -218,7 +218,9 @@ test.skipIf(numbers.code !== 0)(
 
 const needed = await python("-c", "import pytest, torch, transformers, peft, pyarrow, nltk, pycocotools");
 if (needed.code !== 0) {
-  console.warn("Skipped: no Python with pytest, torch, transformers, peft, pyarrow, nltk and pycocotools; set PYTHON to one");
+  console.warn(
+    "Skipped: no Python with pytest, torch, transformers, peft, pyarrow, nltk and pycocotools; set PYTHON to one",
+  );
 }
 test.skipIf(needed.code !== 0)("the package's own tests pass", async () => {
   const folder = join(root, "python");
