@@ -24,7 +24,7 @@ import { type Dice, sceneDice } from "../tools/pocket/world/dice.ts";
 import { type DrawnScene, renderScene } from "../tools/pocket/world/draw.ts";
 import { extentPicture } from "../tools/pocket/world/extent.ts";
 import { describeMotion, drawClip, sceneAt } from "../tools/pocket/world/motion.ts";
-import { drawScene, kindOf, type Scene, type Thing } from "../tools/pocket/world/scene.ts";
+import { doublesFirst, drawScene, kindOf, type Scene, type Thing } from "../tools/pocket/world/scene.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
 import { writeFileList } from "./lib/file-list.ts";
@@ -127,12 +127,6 @@ function writeFolders(out: string, seed: number, scenes: number, frames: number)
   }
   writeFileSync(join(out, "meta_expressions.json"), `${JSON.stringify({ videos })}\n`);
   writeFileSync(join(out, "mask_dict.json"), `${JSON.stringify(masks)}\n`);
-}
-
-/** Doubles first, since they are what a caption has to tell apart. */
-function doublesFirst({ things }: Scene): number[] {
-  const doubles = (at: number): number => things.filter((other) => other.kind === things[at]?.kind).length;
-  return things.map((_, at) => at).sort((a, b) => doubles(b) - doubles(a));
 }
 
 function saidOf(question: string, caption: string, thing: Thing): Pick<ShardRow, "conversations" | "category"> {

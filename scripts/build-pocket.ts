@@ -3,9 +3,11 @@
  *
  *   npm run build-pocket -- [--steps N] [--seed S] [--out DIR] [--resume] [--pictures N] [--regions K] [--rate R]
  *                           [--grid SIDE] [--world extent] [--backend-module FILE]
+ *   npm run build-pocket -- --world clips --from DIR --out DIR [--clips N] …
  *
  * `--grid` is the number of visual tokens along a side (7). In the world "extent" every other picture has two regions that
- * overlap: wholes and halves, touching twins, pairs, two of three.
+ * overlap: wholes and halves, touching twins, pairs, two of three. In the world "clips" a trained model goes on: it gets the
+ * words of motion and learns from clips of moving drawings and from pictures, while its towers stay as they are.
  * The model folder is written at every evaluation, so what exists can be used at any time. `--backend-module` names a
  * module that registers and selects another TensorFlow.js backend in place of WebGPU.
  */
@@ -15,33 +17,24 @@ import { pathToFileURL } from "node:url";
 import { LabError } from "../src/engine/errors.ts";
 import { tf } from "../src/engine/gpu/tf.ts";
 import { openSa2va } from "../src/engine/model/sa2va.ts";
-import type { Weights } from "../src/engine/model/weights/weights.ts";
 import { tensorsOf } from "../src/engine/model/weights/weights.ts";
 import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
-import { sftBatch } from "../src/engine/sft/batch.ts";
-import { type Answered, answerHeldOut, clusterInterval } from "../src/engine/sft/evaluate.ts";
+import { type Answered, answerHeldOut, clusterInterval, type HeldOutPicture } from "../src/engine/sft/evaluate.ts";
 import { SFT_DEFAULTS } from "../src/engine/sft/forward.ts";
 import { SftTrainer, type SftVectors } from "../tools/pocket/trainer.ts";
 import { GRID, pocketTensors } from "../tools/pocket/world/model-files.ts";
-import { cellWords, overlappingPicture, pocketPicture, runTowers, towerInputs } from "../tools/pocket/world/samples.ts";
+import { motionIn } from "../tools/pocket/world/motion.ts";
+import { heldOutClips, heldOutPictures, stepData, WORLDS, type World } from "../tools/pocket/worlds.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
 import { writeFileList } from "./lib/file-list.ts";
 import { nodeFolder } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 import { nodeWordnet } from "./lib/node-rows.ts";
-import { replaceFile, writePocket, writeTrainedPocket } from "./lib/write-pocket.ts";
+import { replaceFile, writeGrownPocket, writePocket, writeTrainedPocket } from "./lib/write-pocket.ts";
 
-/** Rows are padded to these, so that shapes, pipelines and the buffer pool stay the same from step to step. */
-const SHAPE = { captionTokens: 52, segmentTokens: 24, maskTarget: "area" } as const;
-/** Two things with their places have longer captions. */
-const LONG_SHAPE = { ...SHAPE, captionTokens: 96, segmentTokens: 56 } as const;
-const DRAWN_SIDE = 128;
-const HELD_OUT_SEED = 20_260_101;
-const HELD_OUT_SIDE = 256;
 const EVALUATE_EVERY = 500;
-/** Share of held-out captions that tell their region apart, as in the demo shards. */
-const HELD_OUT_CAPTIONS = { discriminating: 0.85 };
+const KEEP_EVERY = 100;
 const MAX_NEW_TOKENS = 16;
 /** What a model from nothing needs beyond the published losses; see docs/pocket-model.md. */
 const LOSS = {
@@ -53,6 +46,9 @@ const LOSS = {
   featureWeight: 1e-3,
   trainEmbedding: true,
 } as const;
+
+/** What keeps its values when a trained model goes on, as in the published recipe. */
+const TOWERS = /^vision_model\.|^grounding_encoder\.sam2_model\.image_encoder\./;
 
 const VECTORS = ["params", "ema", "m", "v"] as const;
 
@@ -72,6 +68,8 @@ const OPTIONS = {
   "final-pictures": { takes: 1 },
   grid: { takes: 1 },
   world: { takes: 1 },
+  from: { takes: 1 },
+  clips: { takes: 1 },
   "backend-module": { takes: 1 },
   resume: { takes: 0 },
 } as const;
@@ -80,19 +78,23 @@ await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const steps = whole(parsed, "steps", 0, 1_000_000, 10000);
   const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, 7);
-  const pictures = whole(parsed, "pictures", 1, 256, 6);
-  const world = one(parsed, "world");
-  if (world !== undefined && world !== "extent") {
-    throw new LabError("bad-input", `--world is "extent", not "${world}"`, { subject: "world" });
+  const world = worldOf(one(parsed, "world") ?? "pictures");
+  const from = one(parsed, "from");
+  if ((world === "clips") !== (from !== undefined)) {
+    throw new LabError("bad-input", '--world "clips" goes on --from a trained model, and other worlds from nothing', {
+      subject: "from",
+    });
   }
-  const regions = whole(parsed, "regions", 1, 16, world === undefined ? 3 : 2);
-  if (world !== undefined && regions !== 2) {
+  const pictures = whole(parsed, "pictures", 1, 256, world === "clips" ? 2 : 6);
+  const clips = whole(parsed, "clips", 1, 256, 4);
+  const regions = whole(parsed, "regions", 1, 16, world === "extent" ? 2 : 3);
+  if (world === "extent" && regions !== 2) {
     throw new LabError("bad-input", 'Pictures of --world "extent" have two regions', { subject: "regions" });
   }
   const grid = whole(parsed, "grid", 2, 64, GRID);
   const rate = Number(one(parsed, "rate") ?? 2e-3);
   const finalPictures = whole(parsed, "final-pictures", 1, 10_000, 100);
-  const out = one(parsed, "out") ?? join(root, "public", "pocket", "model");
+  const out = one(parsed, "out") ?? join(root, "public", "pocket", world === "clips" ? "clip-model" : "model");
   const work = `${out.replace(/\/+$/, "")}.training`;
   for (const folder of [out, work]) mkdirSync(folder, { recursive: true });
   if (!(rate > 0)) throw new LabError("bad-input", "--rate must be a number above 0", { subject: "rate" });
@@ -107,14 +109,17 @@ await runTool(async () => {
   };
 
   const resumed = parsed.has("resume") ? readState(work) : undefined;
-  writePocket(
-    out,
-    pocketTensors(seed, grid).map(({ name, shape, data }) => ({ name, shape, data: data as Float32Array })),
-    grid,
-  );
+  if (from === undefined) {
+    const tensors = pocketTensors(seed, grid);
+    writePocket(out, tensors, grid);
+  } else {
+    await writeGrownPocket(out, from);
+  }
   const model = await openSa2va(await nodeFolder(out), "pocket");
   const start = Object.fromEntries(
-    [...tensorsOf(model.frozen), ...model.base].filter(([name]) => !/gaussian_matrix$/.test(name)),
+    [...tensorsOf(model.frozen), ...model.base].filter(
+      ([name]) => !/gaussian_matrix$/.test(name) && !(world === "clips" && TOWERS.test(name)),
+    ),
   );
   const warmupSteps = Math.min(100, Math.ceil(steps / 10));
   const trainer = new SftTrainer(
@@ -141,53 +146,38 @@ await runTool(async () => {
     pictures,
     regions,
     rate,
-    grid,
-    ...(world === undefined ? {} : { world }),
+    grid: model.config.tokenGridSide,
+    ...(world === "pictures" ? {} : { world }),
+    ...(world === "clips" ? { clips } : {}),
     at: trainer.steps,
   });
 
   const evaluate = async (count: number): Promise<void> => {
-    const held = Array.from({ length: count }, (_, at) =>
-      world === "extent" && at % 2 === 1
-        ? overlappingPicture(HELD_OUT_SEED, Math.floor(at / 2), HELD_OUT_SIDE)
-        : pocketPicture(HELD_OUT_SEED, at, 2, HELD_OUT_SIDE, HELD_OUT_CAPTIONS),
-    );
     const own = trainer.weights("average");
     const signal = new AbortController().signal;
-    const answers = await answerHeldOut(model, own, held, scorer, { maxNewTokens: MAX_NEW_TOKENS, signal });
+    const answers = (held: readonly HeldOutPicture[]) =>
+      answerHeldOut(model, own, held, scorer, { maxNewTokens: MAX_NEW_TOKENS, signal });
+    const answered = await answers(heldOutPictures(world, count));
+    const moving = world === "clips" ? await answers(heldOutClips(count)) : [];
     await writeTrainedPocket(out, model, own);
     tf.dispose(Object.values(own));
-    say({ heldOut: count, step: trainer.steps, ...summary(answers) });
+    say({ heldOut: count, step: trainer.steps, ...summary(answered) });
+    if (moving.length > 0) say({ heldOutClips: count, step: trainer.steps, ...summary(moving) });
   };
 
   while (trainer.steps < steps) {
     const step = trainer.steps;
-    const drawn = Array.from({ length: pictures }, (_, at) => {
-      const index = step * pictures + at;
-      const overlapping = world === "extent" && index % 2 === 1;
-      // Kinds of overlap take turns over their pictures.
-      if (overlapping) return overlappingPicture(seed, Math.floor(index / 2), DRAWN_SIDE);
-      return pocketPicture(seed, index, regions, DRAWN_SIDE);
-    });
-    const batch = sftBatch(
-      model,
-      1,
-      drawn.map((picture) => picture.regions),
-      world === undefined ? SHAPE : LONG_SHAPE,
-      drawn.map((picture) => cellWords(picture, model.config.tokenGridSide)),
-    );
-    const pixels = towerInputs(model, drawn);
-    const features = (weights: Weights) => runTowers(model, weights, pixels);
-    const report = await trainer.step([{ batch, features }], { candidateShare: candidateShare(step / steps) });
-    tf.dispose([pixels.vision, pixels.sam]);
+    const { micro, tensors } = stepData(model, world, { seed, step, steps, pictures, regions, clips });
+    const share = world === "clips" ? SHARE.last : candidateShare(step / steps);
+    const report = await trainer.step(micro, { candidateShare: share });
+    tf.dispose([...tensors]);
     check();
     if (!report.stepped)
       throw new LabError("gpu", `The gradient of step ${step} is not finite; the last state is kept`);
     if (step % 10 === 0) say({ step, ...rounded({ loss: report.loss, ...report.parts, gradNorm: report.gradNorm }) });
-    if (trainer.steps % EVALUATE_EVERY === 0 && trainer.steps < steps) {
-      writeState(work, await trainer.vectors());
-      await evaluate(24);
-    }
+    if (trainer.steps === steps) continue;
+    if (trainer.steps % KEEP_EVERY === 0) writeState(work, await trainer.vectors());
+    if (trainer.steps % EVALUATE_EVERY === 0) await evaluate(24);
   }
   writeState(work, await trainer.vectors());
   await evaluate(finalPictures);
@@ -196,6 +186,12 @@ await runTool(async () => {
   writeFileList(out);
   return 0;
 });
+
+function worldOf(name: string): World {
+  const found = WORLDS.find((world) => world === name);
+  if (found !== undefined) return found;
+  throw new LabError("bad-input", `--world is "${WORLDS.join('", "')}", not "${name}"`, { subject: "world" });
+}
 
 /** @param progress 0..1 of the run */
 function candidateShare(progress: number): number {
@@ -244,6 +240,9 @@ function summary(answers: readonly Answered[]): Record<string, unknown> {
     meteor: interval(answers.map((answer) => answer.meteor)),
     exact: interval(answers.map((answer) => Number(answer.caption === answer.reference))),
     over50: interval(answers.map((answer) => Number(answer.iou > 0.5))),
+    ...(answers.some(({ reference }) => motionIn(reference) === "")
+      ? {}
+      : { motion: interval(answers.map((answer) => Number(motionIn(answer.caption) === motionIn(answer.reference)))) }),
     examples: answers.slice(0, 4).map(({ phrase, iou, reference, caption }) => ({
       phrase,
       iou: Math.round(iou * 100) / 100,

@@ -1,7 +1,7 @@
 /**
- * Measures a pocket model on scenes it has not seen, by the kind of phrase or caption.
+ * Measures a pocket model on scenes it has not seen, by the kind of phrase or caption, and on clips of moving scenes.
  *
- *   npx tsx scripts/check-pocket.ts [--model DIR] [--seed N] [--scenes N] [--backend-module FILE]
+ *   npx tsx scripts/check-pocket.ts [--model DIR] [--seed N] [--scenes N] [--clips N] [--backend-module FILE]
  */
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -11,7 +11,7 @@ import { weightsView } from "../src/engine/model/weights/weights.ts";
 import { disposeFeatures, encodeImage } from "../src/engine/policy/features.ts";
 import { describeMasks, segmentPhrases } from "../src/engine/policy/partner.ts";
 import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
-import { clusterInterval } from "../src/engine/sft/evaluate.ts";
+import { answerHeldOut, clusterInterval } from "../src/engine/sft/evaluate.ts";
 import {
   type Description,
   describe,
@@ -21,8 +21,10 @@ import {
 } from "../tools/pocket/world/describe.ts";
 import { sceneDice } from "../tools/pocket/world/dice.ts";
 import { COLOURS, KINDS } from "../tools/pocket/world/kinds.ts";
+import { motionIn } from "../tools/pocket/world/motion.ts";
 import { pocketPicture } from "../tools/pocket/world/samples.ts";
 import type { Thing } from "../tools/pocket/world/scene.ts";
+import { heldOutClips } from "../tools/pocket/worlds.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
 import { nodeFolder } from "./lib/node-files.ts";
@@ -34,6 +36,7 @@ const OPTIONS = {
   model: { takes: 1 },
   seed: { takes: 1 },
   scenes: { takes: 1 },
+  clips: { takes: 1 },
   "backend-module": { takes: 1 },
 } as const;
 
@@ -69,7 +72,8 @@ function phrasesFor(thing: Thing, scene: Parameters<typeof drawVague>[1], dice: 
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, 777_001);
-  const scenes = whole(parsed, "scenes", 1, 100_000, 100);
+  const scenes = whole(parsed, "scenes", 0, 100_000, 100);
+  const clips = whole(parsed, "clips", 0, 100_000, 0);
   const module = one(parsed, "backend-module");
   const device = module === undefined ? await openNodeDevice() : undefined;
   if (module !== undefined) await import(pathToFileURL(resolve(module)).href);
@@ -81,13 +85,16 @@ await runTool(async () => {
   const scorer = meteorScorer(await nodeWordnet());
   const found = new Map<string, { values: number[]; scenes: number[] }>();
 
-  for (let index = 0; index < scenes; index++) {
-    const put: Put = (name, value) => {
+  const putting =
+    (scene: number): Put =>
+    (name, value) => {
       const own = found.get(name) ?? { values: [], scenes: [] };
       own.values.push(value);
-      own.scenes.push(index);
+      own.scenes.push(scene);
       found.set(name, own);
     };
+  for (let index = 0; index < scenes; index++) {
+    const put = putting(index);
     const picture = pocketPicture(seed, index, 1, SIDE);
     const { scene, masks } = picture;
     const dice = sceneDice(seed + 1, index);
@@ -128,6 +135,15 @@ await runTool(async () => {
         put("greedy caption: the right colour, where one is named", Number(colour === thing.colour));
     });
     disposeFeatures(features);
+  }
+  const settings = { maxNewTokens: 16, signal: new AbortController().signal };
+  for (const answer of await answerHeldOut(model, {}, heldOutClips(clips, seed), scorer, settings)) {
+    const put = putting(answer.picture);
+    put("clip, phrase with motion: IoU of the masklet", answer.iou);
+    put("clip, phrase with motion: IoU above 0.5", Number(answer.iou > 0.5));
+    put("clip, greedy caption: METEOR", answer.meteor);
+    put("clip, greedy caption: says a motion", Number(motionIn(answer.caption) !== ""));
+    put("clip, greedy caption: says the right motion", Number(motionIn(answer.caption) === motionIn(answer.reference)));
   }
   for (const [name, { values, scenes: clusters }] of [...found].sort()) {
     const { mean, low, high } = clusterInterval(values, clusters, 1);

@@ -230,6 +230,19 @@ export async function openDemo(): Promise<void> {
   report(openRecorded(builtIn("pocket/recorded/")));
 }
 
+/**
+ * Opens the demo clips, and the pocket model that learned from clips in place of the one that comes with the page. A model of
+ * one's own stays; so does the pocket model where the page has no other.
+ */
+export async function openDemoClips(): Promise<void> {
+  report(openData([{ kind: "built-in", baseUrl: builtIn("pocket/clips/") }]));
+  const baseUrl = builtIn("pocket/clip-model/");
+  const { model, modelFolder } = sessionStore.getState();
+  const own = model !== null && modelFolder?.kind !== "built-in";
+  const known = modelFolder?.kind === "built-in" && modelFolder.baseUrl === baseUrl;
+  if (!own && !known && (await isServed(baseUrl))) await openModel({ kind: "built-in", baseUrl });
+}
+
 /** Makes the recorded run the one that is shown before there is another; a page without one does without. */
 async function openRecorded(baseUrl: string): Promise<void> {
   if (!(await isServed(baseUrl))) return;

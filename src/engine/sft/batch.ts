@@ -1,15 +1,17 @@
-/** Pictures with described regions as the arrays a supervised step reads; host only. */
+/** Pictures or clips with described regions as the arrays a supervised step reads; host only. */
+import { type FrameView, frameOf } from "../data/clips/film-strip.ts";
 import { LabError } from "../errors.ts";
 import { nearestMask } from "../model/preprocess/region-grid.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { fitCaption } from "../policy/fit-caption.ts";
 import { captionPrompt, countCells, regionCells, segmentPrompt } from "../policy/prompts.ts";
-import { encodeCaption } from "../text/prompt.ts";
+import { encodeCaption, type Span } from "../text/prompt.ts";
 
-/** One region of a picture and what is said about it. */
+/** One region of a picture, or the masklet of a clip, and what is said about it. */
 export interface SftRegion {
-  /** 0/1 row-major at picture size. */
+  /** 0/1 row-major at picture size; of a clip its frames below each other. */
   readonly mask: Uint8Array;
+  /** Of all frames together. */
   readonly height: number;
   readonly width: number;
   /** Answer of the caption task. */
@@ -20,7 +22,7 @@ export interface SftRegion {
   readonly words?: readonly string[];
 }
 
-/** Words that describe each token of a picture, for the naming loss; none = not supervised. Row-major tokens. */
+/** Words that describe each token of a picture, of a clip frame after frame, for the naming loss; none = not supervised. Row-major tokens. */
 export type CellWords = readonly (readonly string[])[];
 
 export interface BatchShape {
@@ -29,22 +31,29 @@ export interface BatchShape {
   readonly segmentTokens: number;
   /** "nearest" as the published recipe shrinks masks; "area" has no shift against enlarged logits. */
   readonly maskTarget: "nearest" | "area";
+  /** Frames of every clip; pictures when absent or 1. */
+  readonly frames?: number;
 }
 
-/** R = n·k regions of n pictures, k each. */
+/** R = n·k regions of n pictures or clips of F frames, k each. */
 export interface SftBatch {
   readonly images: number;
   readonly regions: number;
+  /** F; 1 for pictures. */
+  readonly frames: number;
   /** Regions whose caption or phrase was cut to fit the model's context. */
   readonly cut: number;
-  /** Tokens that all prompts of these pictures share, up to the end of the picture. */
+  /** Tokens that all prompts of these pictures share, up to the end of the picture; those of the mask task for clips. */
   readonly prefix: readonly number[];
-  readonly imageSpan: { readonly start: number; readonly end: number };
+  /** Places of the picture's tokens in the prefix, or of each frame's. */
+  readonly spans: readonly Span[];
   readonly caption: {
+    /** Tokens before the rows: those of the prefix, or 0 for clips, whose regions stand between the frames. */
+    readonly from: number;
     readonly length: number;
     /** Inputs [R, length], padded with 0. */
     readonly ids: readonly (readonly number[])[];
-    /** For every input the token of the last tile it is a copy of, or −1. */
+    /** For every input the token of the last tile, or of all frames, it is a copy of, or −1. */
     readonly copies: readonly (readonly number[])[];
     /** Next tokens, 0 where not supervised. */
     readonly labels: readonly (readonly number[])[];
@@ -56,10 +65,10 @@ export interface SftBatch {
     /** Place of [SEG] in each row. */
     readonly segAt: readonly number[];
   };
-  /** Targets at stride 4, R of side². */
+  /** Targets at stride 4, R · F of side²: picture after picture, frame after frame, region after region. */
   readonly maskSide: number;
   readonly masks: readonly Float32Array[];
-  /** Share of each region in each token of the last tile, summing to 1. */
+  /** Share of each region in each token of the last tile, or of all frames, summing to 1. */
   readonly cells: readonly Float32Array[];
   /** The same on SAM2's stride-16 grid. */
   readonly samCells: readonly Float32Array[];
@@ -69,16 +78,16 @@ export interface SftBatch {
 
 /** Distributions over the vocabulary; rows of zeros are not supervised. */
 export interface Naming {
-  /** n · tokens rows of V. */
+  /** n · F · tokens rows of V. */
   readonly cells: Float32Array;
   /** R rows of V. */
   readonly seg: Float32Array;
 }
 
 /**
- * @param tiles of each picture, the same for all of them
- * @param pictures the regions of each picture, equally many
- * @param cellWords for the naming loss, tokens of the last tile of each picture
+ * @param tiles of each picture, the same for all of them; a frame has one
+ * @param pictures the regions of each picture or clip, equally many
+ * @param cellWords for the naming loss, tokens of the last tile of each picture, or of all frames of each clip
  * @throws LabError("bad-input") when a region covers nothing or a row is longer than the shape allows
  */
 export function sftBatch(
@@ -92,17 +101,20 @@ export function sftBatch(
   if (regions === 0 || pictures.some((picture) => picture.length !== regions)) {
     throw new LabError("internal", "Pictures of a batch must have equally many regions, at least one");
   }
-  const rows = pictures.flat().map((region) => regionRow(model, tiles, region));
+  const { frames = 1 } = shape;
+  const view = { total: frames, frames: Array.from({ length: frames }, (_, frame) => frame) };
+  const rows = pictures.flat().map((region) => regionRow(model, tiles, region, view));
   const first = rows[0] as RegionRow;
-  const end = first.imageSpan.end + 1;
-  const prefix = first.captionIds.slice(0, end);
+  const end = (first.spans.at(-1) as Span).end + 1;
+  const prefix = first.segmentIds.slice(0, end);
+  const from = frames === 1 ? end : 0;
   for (const row of rows) {
-    const own = [row.captionIds.slice(0, end), row.segmentIds.slice(0, end)];
-    if (own.some((ids) => String(ids) !== String(prefix))) {
+    const own = [row.captionIds.slice(0, from), row.segmentIds.slice(0, end)];
+    if (own.some((ids) => String(ids) !== String(prefix.slice(0, ids.length)))) {
       throw new LabError("internal", "The prompts of a picture differ before its end, so they cannot share it");
     }
   }
-  const captions = rows.map((row) => ({ ...row, ids: row.captionIds.slice(end, -1) }));
+  const captions = rows.map((row) => ({ ...row, ids: row.captionIds.slice(from, -1) }));
   const segments = rows.map((row) => row.segmentIds.slice(end));
   const captionLength = padded(
     captions.map((row) => row.ids.length),
@@ -113,28 +125,46 @@ export function sftBatch(
     shape.segmentTokens,
   );
   const maskSide = model.config.sam2.imageSize / 4;
-  const grid = model.config.tokenGridSide;
+  /** The region on each frame as shares of a grid's cells. */
+  const onGrid = ({ mask, height, width }: SftRegion, side: number): Float32Array[] =>
+    view.frames.map((frame) => shrink(frameOf(mask, frames, frame), height / frames, width, side));
+  const targets = pictures.map((own) =>
+    own.map((region) =>
+      shape.maskTarget === "area"
+        ? onGrid(region, maskSide)
+        : view.frames.map((frame) => {
+            const { mask, height, width } = region;
+            return Float32Array.from(
+              nearestMask(frameOf(mask, frames, frame), height / frames, width, maskSide, maskSide),
+            );
+          }),
+    ),
+  );
+  const shareOf = (side: number): Float32Array[] =>
+    pictures.flat().map((region) => normalised(joined(onGrid(region, side))));
   return {
     images: pictures.length,
     regions,
+    frames,
     cut: rows.filter((row) => row.cut).length,
     prefix,
-    imageSpan: first.imageSpan,
+    spans: first.spans,
     caption: {
+      from,
       length: captionLength,
       ids: captions.map(({ ids }) => fill(ids, captionLength, 0)),
-      copies: captions.map(({ ids, regionSpan, cells }) => {
-        const copies = new Array<number>(captionLength).fill(-1);
-        cells.forEach((cell, i) => {
-          copies[regionSpan.start - end + i] = cell;
-        });
-        if (ids.length < regionSpan.end - end) throw new LabError("internal", "A region lies outside its prompt");
-        return copies;
+      copies: captions.map(({ ids, copies }) => {
+        const placed = new Array<number>(captionLength).fill(-1);
+        for (const [at, token] of copies) {
+          if (at - from >= ids.length) throw new LabError("internal", "A region lies outside its prompt");
+          if (at >= from) placed[at - from] = token;
+        }
+        return placed;
       }),
-      labels: captions.map((row) => fill(labelsOf(row, end), captionLength, 0)),
+      labels: captions.map((row) => fill(labelsOf(row, from), captionLength, 0)),
       labelled: captions.map((row) =>
         fill(
-          row.ids.map((_, at) => Number(at + end + 1 >= row.answerStart)),
+          row.ids.map((_, at) => Number(at + from + 1 >= row.answerStart)),
           captionLength,
           0,
         ),
@@ -146,15 +176,9 @@ export function sftBatch(
       segAt: segments.map((ids) => ids.length - 1),
     },
     maskSide,
-    masks: pictures
-      .flat()
-      .map(({ mask, height, width }) =>
-        shape.maskTarget === "area"
-          ? shrink(mask, height, width, maskSide)
-          : Float32Array.from(nearestMask(mask, height, width, maskSide, maskSide)),
-      ),
-    cells: pictures.flat().map(({ mask, height, width }) => normalised(shrink(mask, height, width, grid))),
-    samCells: pictures.flat().map(({ mask, height, width }) => normalised(shrink(mask, height, width, maskSide / 4))),
+    masks: targets.flatMap((own) => view.frames.flatMap((frame) => own.map((one) => one[frame] as Float32Array))),
+    cells: shareOf(model.config.tokenGridSide),
+    samCells: shareOf(maskSide / 4),
     naming:
       cellWords === undefined
         ? null
@@ -185,17 +209,18 @@ function wordRows(model: Sa2vaModel, rows: readonly (readonly string[])[]): Floa
 
 interface RegionRow {
   readonly cut: boolean;
-  readonly imageSpan: { readonly start: number; readonly end: number };
-  readonly regionSpan: { readonly start: number; readonly end: number };
-  readonly cells: readonly number[];
+  /** Of the picture, or of each frame in the prompt of the mask task. */
+  readonly spans: readonly Span[];
+  /** Places in the caption prompt that copy a token of the last tile, or of all frames, and which. */
+  readonly copies: readonly (readonly [at: number, token: number])[];
   /** Prompt, caption and stop token. */
   readonly captionIds: readonly number[];
   readonly answerStart: number;
   readonly segmentIds: readonly number[];
 }
 
-function regionRow(model: Sa2vaModel, tiles: number, region: SftRegion): RegionRow {
-  const cells = regionCells(model, region.mask, region.height, region.width, true);
+function regionRow(model: Sa2vaModel, tiles: number, region: SftRegion, view: FrameView): RegionRow {
+  const cells = regionCells(model, region.mask, region.height, region.width, true, view);
   if (countCells(cells) === 0) throw new LabError("bad-input", `The region "${region.caption}" covers no pixel`);
   const prompt = captionPrompt(model, tiles, cells);
   const fitted = fitCaption(
@@ -205,20 +230,28 @@ function regionRow(model: Sa2vaModel, tiles: number, region: SftRegion): RegionR
     ({ ids }) => prompt.ids.length + ids.length,
   );
   const answer = fitted.made;
-  const segment = segmentPrompt(model, tiles, region.phrase);
+  const segment = segmentPrompt(model, tiles, region.phrase, view.total);
+  const marked = Array.from(cells.keys()).filter((cell) => cells[cell] !== 0);
+  const places = prompt.regionSpans.flatMap((span) => range(span));
   return {
     cut: fitted.cut || segment.cut,
-    imageSpan: prompt.imageSpan,
-    regionSpan: prompt.regionSpans[0] as RegionRow["regionSpan"],
-    cells: Array.from(cells.keys()).filter((cell) => cells[cell] !== 0),
+    spans: segment.frameSpans ?? [segment.imageSpan],
+    copies: [
+      ...(prompt.frameSpans ?? []).flatMap(range).map((at, token): [number, number] => [at, token]),
+      ...places.map((at, n): [number, number] => [at, marked[n] as number]),
+    ],
     captionIds: [...prompt.ids, ...answer.ids],
     answerStart: prompt.ids.length,
     segmentIds: segment.forcedIds,
   };
 }
 
-function labelsOf(row: RegionRow, end: number): number[] {
-  return row.captionIds.slice(end + 1).map((id, at) => (at + end + 1 >= row.answerStart ? id : 0));
+function range({ start, end }: Span): number[] {
+  return Array.from({ length: end - start }, (_, at) => start + at);
+}
+
+function labelsOf(row: RegionRow, from: number): number[] {
+  return row.captionIds.slice(from + 1).map((id, at) => (at + from + 1 >= row.answerStart ? id : 0));
 }
 
 function padded(lengths: readonly number[], wanted: number): number {
@@ -268,6 +301,17 @@ function shares(pixels: number, cells: number): Share[][] {
     }
     return found;
   });
+}
+
+/** Parts of any lengths, one after the other. */
+export function joined(parts: readonly Float32Array[]): Float32Array {
+  const all = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
 }
 
 function normalised(values: Float32Array): Float32Array {

@@ -4,20 +4,23 @@ import type { RgbImage } from "../data/sample.ts";
 import { uniform } from "../gpu/random.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type ParameterSet, weightsView } from "../model/weights/weights.ts";
-import { disposeFeatures, encodeImage } from "../policy/features.ts";
-import { describeMasks, segmentPhrases } from "../policy/partner.ts";
+import { createFeatureCache, disposeFeatures } from "../policy/features.ts";
+import { describePictures, findInPictures } from "../policy/partner.ts";
 import type { CaptionScorer } from "../rewards/types.ts";
 import type { SftRegion } from "./batch.ts";
 
 export interface HeldOutPicture {
+  /** Of a clip its frames below each other. */
   readonly rgb: RgbImage;
+  /** Frames of a clip; 1 when absent. */
+  readonly frames?: number;
   readonly regions: readonly SftRegion[];
 }
 
 export interface Answered {
   readonly picture: number;
   readonly region: number;
-  /** IoU of the mask drawn for the phrase. */
+  /** IoU of the mask drawn for the phrase; of a clip over all frames together. */
   readonly iou: number;
   /** METEOR of the greedy caption of the true mask against the region's caption. */
   readonly meteor: number;
@@ -47,18 +50,18 @@ export async function answerHeldOut(
   const view: Sa2vaModel = { ...model, frozen: merged };
   const weights = weightsView(merged, {}, 0);
   const answers: Answered[] = [];
-  for (const [index, { rgb, regions }] of pictures.entries()) {
-    const features = encodeImage(view, rgb, 1);
-    const { height, width } = rgb;
-    const phrases = regions.map((region) => region.phrase);
-    const drawn = await segmentPhrases(view, weights, features, phrases, height, width);
-    const captions = await describeMasks(
+  const cache = createFeatureCache(view, 1, 0);
+  for (const [index, { rgb, regions, frames = 1 }] of pictures.entries()) {
+    const seen = { total: frames, frames: Array.from({ length: frames }, (_, frame) => frame) };
+    const features = await cache.get(`${index}`, rgb, seen);
+    const asked = { features, height: rgb.height, width: rgb.width, view: seen };
+    const [found = []] = await findInPictures(view, weights, [
+      { ...asked, phrases: regions.map((region) => region.phrase) },
+    ]);
+    const [captions = []] = await describePictures(
       view,
       weights,
-      features,
-      regions.map((region) => region.mask),
-      height,
-      width,
+      [{ ...asked, masks: regions.map((region) => region.mask) }],
       { maxNewTokens: settings.maxNewTokens, logitGuard: 30, keepTiny: true, signal: settings.signal },
     );
     disposeFeatures(features);
@@ -68,7 +71,7 @@ export async function answerHeldOut(
       answers.push({
         picture: index,
         region: at,
-        iou: overlap(drawn[at] ?? null, region.mask),
+        iou: overlap(found[at]?.mask ?? null, region.mask),
         meteor: scores[at]?.reward ?? 0,
         phrase: region.phrase,
         reference: region.caption,

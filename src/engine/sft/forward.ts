@@ -1,6 +1,8 @@
 /**
  * Both tasks of several regions in one pass: a picture runs once through the towers and once through the language model
- * as the prefix of all its prompts; regions follow as two right-padded batches behind it.
+ * as the prefix of all its prompts; regions follow as two right-padded batches behind it. A clip's frames stand in its
+ * prompts one after the other; its captions, whose regions stand between the frames, are rows of their own, and every frame is
+ * decoded alone with the clip's language prompt.
  */
 import { repeatRows } from "../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
@@ -13,14 +15,14 @@ import type { SamFeatures } from "../model/sam2/neck.ts";
 import { densePositions } from "../model/sam2/prompt-encoder.ts";
 import { languagePrompt } from "../model/seg-prompt.ts";
 import type { Weights } from "../model/weights/weights.ts";
-import type { SftBatch } from "./batch.ts";
+import { joined, type SftBatch } from "./batch.ts";
 import { BCE_WEIGHT, candidateLoss, DICE_WEIGHT, namingLoss, pointingLoss, tokenLoss } from "./losses.ts";
 
-/** What the towers made of n pictures. */
+/** What the towers made of n pictures, or of n clips of F frames, clip after clip. */
 export interface PictureFeatures {
-  /** Pixel-shuffled vision tokens, [n · tiles, tokens, 4H]. */
+  /** Pixel-shuffled vision tokens, [n · tiles, tokens, 4H]; a frame is one tile. */
   readonly vision: Tensor;
-  /** Batch n. */
+  /** Batch n, or n · F. */
   readonly sam: SamFeatures;
 }
 
@@ -79,7 +81,7 @@ export function sftLoss(
   settings: SftSettings,
 ): SftLoss {
   const [loss, parts] = tf.tidy(() => {
-    const { images: n, regions: k } = batch;
+    const { images: n, regions: k, frames } = batch;
     const { language, tokensPerTile } = model.config;
     const width = language.hiddenSize;
     const { visual, head } = readPictures(model, weights, features, batch, settings);
@@ -94,9 +96,10 @@ export function sftLoss(
 
     const seg = segStates(model, weights, batch, past, settings);
     const lang = languagePrompt(weights, seg);
-    const decoded = decodeMasks(weights, model.config.sam2, features.sam, lang);
+    const decoded = decodeMasks(weights, model.config.sam2, features.sam, onFrames(lang, batch));
     const side = batch.maskSide;
-    const truth = tf.tensor3d(joined(batch.masks), [n * k, side, side]);
+    const truth = tf.tensor3d(joined(batch.masks), [n * frames * k, side, side]);
+    const tokens = seenTokens(head.hidden, batch, tokensPerTile);
     const mask =
       settings.candidateShare === null
         ? { ...selectedLoss(selectMask(decoded.masks, decoded.iou).mask, truth, settings.points), iou: tf.scalar(0) }
@@ -106,10 +109,10 @@ export function sftLoss(
         ? tf.scalar(0)
         : pointingLoss(
             seg.reshape([n, k, width]),
-            lastTile(head.hidden, batch, tokensPerTile),
-            tf.tensor3d(joined(batch.cells), [n, k, tokensPerTile]),
+            tokens,
+            tf.tensor3d(joined(batch.cells), [n, k, frames * tokensPerTile]),
           );
-    const naming = namingTerm(weights, batch, lastTile(head.hidden, batch, tokensPerTile), seg, settings);
+    const naming = namingTerm(weights, batch, tokens, seg, settings);
     const promptPointing = promptTerm(weights, batch, features.sam.f16, lang, settings);
     const terms = [
       token.mul(settings.tokenWeight),
@@ -128,7 +131,7 @@ export function sftLoss(
 }
 
 /**
- * Logits of the selected masks without a tape, [R, side, side]: what points are chosen by. Owned by the caller.
+ * Logits of the selected masks without a tape, [R · F, side, side]: what points are chosen by. Owned by the caller.
  * @throws LabError("bad-input") when the checkpoint lacks a tensor
  */
 export function selectedMasks(
@@ -140,7 +143,8 @@ export function selectedMasks(
   return tf.tidy(() => {
     const { head } = readPictures(model, weights, features, batch, SFT_DEFAULTS);
     const seg = segStates(model, weights, batch, repeatCache(head.cache, batch.regions), SFT_DEFAULTS);
-    const { masks, iou } = decodeMasks(weights, model.config.sam2, features.sam, languagePrompt(weights, seg));
+    const lang = onFrames(languagePrompt(weights, seg), batch);
+    const { masks, iou } = decodeMasks(weights, model.config.sam2, features.sam, lang);
     return selectMask(masks, iou).mask.reshape([-1, batch.maskSide, batch.maskSide]);
   });
 }
@@ -161,8 +165,15 @@ function readPictures(
 }
 
 /** Rotary scaling goes by the longest padded row of a batch, as it does in the published code. */
-function ropeLength(batch: SftBatch): number {
-  return batch.prefix.length + Math.max(batch.caption.length, batch.segment.length);
+function ropeLength({ prefix, caption, segment }: SftBatch): number {
+  return Math.max(caption.from + caption.length, prefix.length + segment.length);
+}
+
+/** A clip's language prompts once per frame: [R, C] → [R · F, C] in the order of the masks. */
+function onFrames(lang: Tensor, { images, frames, regions }: SftBatch): Tensor {
+  if (frames === 1) return lang;
+  const own = lang.reshape([images, 1, regions, -1]);
+  return tf.tile(own, [1, frames, 1, 1]).reshape([images * frames * regions, -1]);
 }
 
 function selectedLoss(logits: Tensor, truth: Tensor, points: Tensor | null): MaskLoss {
@@ -181,8 +192,10 @@ function promptTerm(w: Weights, batch: SftBatch, f16: Tensor, lang: Tensor, sett
   const [n, height, width, channels] = f16.shape as [number, number, number, number];
   const keys = f16.reshape([n, height * width, channels]).add(densePositions(w, height, width));
   const directions = keys.div(keys.square().mean(-1, true).add(1e-6).sqrt());
-  const share = tf.tensor3d(joined(batch.samCells), [n, batch.regions, height * width]);
-  return pointingLoss(lang.reshape([n, batch.regions, channels]), directions, share);
+  const cells = (n / batch.images) * height * width;
+  const share = tf.tensor3d(joined(batch.samCells), [batch.images, batch.regions, cells]);
+  const seen = directions.reshape([batch.images, cells, channels]);
+  return pointingLoss(lang.reshape([batch.images, batch.regions, channels]), seen, share);
 }
 
 /** Final states of picture tokens and of [SEG] read by the head: what covers a token, what was asked for. */
@@ -219,13 +232,20 @@ function embed(
 
 const EMBEDDING = "language_model.model.embed_tokens.weight";
 
-/** The shared text with each picture's tokens in their place: [n, P, D]. */
+/** The shared text with the tokens of each picture or of its frames in their place: [n, P, D]. */
 function splicePrefix(text: Tensor, visual: Tensor, batch: SftBatch): Tensor {
-  const { start, end } = batch.imageSpan;
   const width = text.shape[2] as number;
   const cut = (from: number, to: number): Tensor =>
     tf.tile(text.slice([0, from, 0], [1, to - from, width]), [batch.images, 1, 1]);
-  return tf.concat([cut(0, start), visual, cut(end, batch.prefix.length)], 1);
+  let [words, tokens] = [0, 0];
+  const parts = batch.spans.flatMap(({ start, end }) => {
+    const own = visual.slice([0, tokens, 0], [batch.images, end - start, width]);
+    const before = cut(words, start);
+    words = end;
+    tokens += end - start;
+    return [before, own];
+  });
+  return tf.concat([...parts, cut(words, batch.prefix.length)], 1);
 }
 
 /** Logits over all places of the caption rows, [R · length, V]. */
@@ -237,8 +257,8 @@ function captionLogits(
   past: KvCache,
   settings: SftSettings,
 ): Tensor {
-  const { images: n, regions: k, caption } = batch;
-  const tokens = model.config.tokensPerTile;
+  const { images: n, regions: k, frames, caption } = batch;
+  const tokens = frames * model.config.tokensPerTile;
   const [, all, width] = visual.shape as [number, number, number];
   const tile = all === tokens ? visual : visual.slice([0, all - tokens, 0], [n, tokens, width]);
   const pick = new Float32Array(n * k * caption.length * tokens);
@@ -253,7 +273,11 @@ function captionLogits(
   const copied = tf.matMul(tf.tensor3d(pick, [n, k * caption.length, tokens]), tile);
   const words = embed(model, weights, caption.ids, settings).mul(tf.tensor3d(text, [n * k, caption.length, 1]));
   const inputs = words.add(copied.reshape([n * k, caption.length, width]));
-  const { hidden } = languageForward(weights, model.config.language, inputs, { past, ropeLength: ropeLength(batch) });
+  const continued = caption.from === 0 ? {} : { past };
+  const { hidden } = languageForward(weights, model.config.language, inputs, {
+    ...continued,
+    ropeLength: ropeLength(batch),
+  });
   return languageLogits(weights, hidden.reshape([-1, width]));
 }
 
@@ -278,22 +302,15 @@ function segStates(
   return tf.matMul(tf.tensor3d(pick, [rows, 1, length]), hidden).reshape([rows, -1]);
 }
 
-function lastTile(hidden: Tensor, batch: SftBatch, tokens: number): Tensor {
+/** States of the last tile's tokens, or of those of all frames: [n, F · tokens, D]. */
+function seenTokens(hidden: Tensor, batch: SftBatch, tokens: number): Tensor {
   const [n, , width] = hidden.shape as [number, number, number];
-  return hidden.slice([0, batch.imageSpan.end - tokens, 0], [n, tokens, width]);
+  const parts = batch.spans.map(({ end }) => hidden.slice([0, end - tokens, 0], [n, tokens, width]));
+  return parts.length === 1 ? (parts[0] as Tensor) : tf.concat(parts, 1);
 }
 
 /** Each picture's cache once per region; a single picture's cache is shared as it is. */
 function repeatCache(cache: KvCache, times: number): KvCache {
   if (cache[0]?.k.shape[0] === 1) return cache;
   return cache.map(({ k, v }) => ({ k: repeatRows(k, times), v: repeatRows(v, times) }));
-}
-
-function joined(parts: readonly Float32Array[]): Float32Array {
-  const length = parts[0]?.length ?? 0;
-  const all = new Float32Array(parts.length * length);
-  parts.forEach((part, at) => {
-    all.set(part, at * length);
-  });
-  return all;
 }

@@ -53,9 +53,11 @@ function goldenBatch(): SftBatch {
     images: 1,
     cut: 0,
     regions: rows.length,
+    frames: 1,
     prefix: ids.slice(0, end),
-    imageSpan,
+    spans: [imageSpan],
     caption: {
+      from: end,
       length: rest.length,
       ids: each(rest),
       copies: each(rest.map(() => -1)),

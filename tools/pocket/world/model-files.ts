@@ -5,7 +5,7 @@ import { normal, STREAM } from "../../../src/engine/gpu/random.ts";
 import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
 import { sam2Shapes } from "../../../src/engine/model/sam2-shapes.ts";
 import { expectedShapes } from "../../../src/engine/model/weights/tensor-shapes.ts";
-import { SPECIAL_TOKENS, vocabulary } from "./vocabulary.ts";
+import { MOTION_WORDS, SPECIAL_TOKENS, vocabulary } from "./vocabulary.ts";
 
 const SIZES = { mlp: 64, iouHidden: 32, maskIn: 16 };
 
@@ -79,9 +79,12 @@ function configJson(grid: number, vocabSize: number, eos: number, pad: number) {
   };
 }
 
-/** Word-level tokenizer files; special tokens come after the words. */
-function tokenizerFiles(words: readonly string[]): Record<string, unknown> {
-  const vocab: Record<string, number> = Object.fromEntries(words.map((word, id) => [word, id]));
+/** Word-level tokenizer files; special tokens come after the words, and words that were added after these. */
+function tokenizerFiles(words: readonly string[], later: readonly string[]): Record<string, unknown> {
+  const vocab: Record<string, number> = Object.fromEntries([
+    ...words.map((word, id) => [word, id]),
+    ...later.map((word, i) => [word, words.length + SPECIAL_TOKENS.length + i]),
+  ]);
   const added = SPECIAL_TOKENS.map((content, i) => ({
     id: words.length + i,
     content,
@@ -158,19 +161,40 @@ function sinePlaces(rows: number, width: number): Float32Array {
   return values;
 }
 
-/** Text files of the model folder by name. @param grid visual tokens along a side */
-export function pocketFiles(grid = GRID): Record<string, string> {
-  const words = vocabulary();
-  const files = { "config.json": pocketConfigJson(grid), ...tokenizerFiles(words) };
+/** Words added after the special tokens. */
+const laterWords = (motion: boolean): string[] => (motion ? Object.keys(MOTION_WORDS) : []);
+
+/** Text files of the model folder by name. @param grid visual tokens along a side @param motion with the words of clips */
+export function pocketFiles(grid = GRID, motion = false): Record<string, string> {
+  const files = {
+    "config.json": pocketConfigJson(grid, motion),
+    ...tokenizerFiles(vocabulary(), laterWords(motion)),
+  };
   return Object.fromEntries(
     Object.entries(files).map(([name, value]) => [name, `${JSON.stringify(value, null, 1)}\n`]),
   );
 }
 
-function pocketConfigJson(grid: number) {
+function pocketConfigJson(grid: number, motion = false) {
   const words = vocabulary();
   const id = (token: (typeof SPECIAL_TOKENS)[number]): number => words.length + SPECIAL_TOKENS.indexOf(token);
-  return configJson(grid, words.length + SPECIAL_TOKENS.length, id("<|im_end|>"), id("<|endoftext|>"));
+  const size = words.length + SPECIAL_TOKENS.length + laterWords(motion).length;
+  return configJson(grid, size, id("<|im_end|>"), id("<|endoftext|>"));
+}
+
+/**
+ * A table of the language model with rows for the words of clips, each the mean of the rows of the words it starts from.
+ * @param rows [V, width] row-major
+ */
+export function withMotionRows(rows: Float32Array, width: number): Float32Array {
+  const words = vocabulary();
+  const added = Object.values(MOTION_WORDS).flatMap((from) =>
+    Array.from({ length: width }, (_, at) => {
+      const values = from.map((word) => rows[words.indexOf(word) * width + at] as number);
+      return values.reduce((sum, value) => sum + value, 0) / values.length;
+    }),
+  );
+  return Float32Array.from([...rows, ...added]);
 }
 
 /** Every tensor of the model with its initial values. @param grid visual tokens along a side */

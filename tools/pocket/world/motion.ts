@@ -73,3 +73,8 @@ export function describeMotion({ scene, ways }: Clip, at: number, dice: Dice): s
   );
   return `${describe(apart[0] === undefined ? (options[2] as Description) : pick(dice, apart), dice)} that ${ways[at]}`;
 }
+
+/** How a caption says that its thing goes; nothing where it does not. */
+export function motionIn(caption: string): string {
+  return caption.split(" that ")[1] ?? "";
+}

@@ -87,17 +87,27 @@ function region(
 /** A thing names a token of which it covers at least this share. */
 const COVERS = 0.3;
 
-/** For every token of the picture where it is and, when a thing covers it, which. */
-export function cellWords(picture: PocketPicture, grid: number): CellWords {
+/**
+ * For every token of the picture where it is and, when a thing covers it, which.
+ * @param ways of the things: a token that one covers then says how it goes in place of where it is
+ */
+export function cellWords(
+  picture: Pick<PocketPicture, "scene" | "masks" | "rgb">,
+  grid: number,
+  ways?: readonly string[],
+): CellWords {
   const { things } = picture.scene;
   const { width } = picture.rgb;
   const covered = picture.masks.map((mask) => shrink(mask, width, width, grid));
   return Array.from({ length: grid * grid }, (_, cell) => {
     const x = ((cell % grid) + 0.5) / grid;
     const y = (Math.floor(cell / grid) + 0.5) / grid;
-    const thing = things.find((_, index) => (covered[index]?.[cell] as number) >= COVERS);
-    const own = thing === undefined ? [] : [thing.colour, kindOf(thing).words[0] as string, sizeOf(thing)];
-    return [...place({ x, y }).split(" "), ...own];
+    const index = things.findIndex((_, at) => (covered[at]?.[cell] as number) >= COVERS);
+    const thing = things[index];
+    const where = place({ x, y }).split(" ");
+    if (thing === undefined) return where;
+    const own = [thing.colour, kindOf(thing).words[0] as string];
+    return ways === undefined ? [...where, ...own, sizeOf(thing)] : [...own, ...(ways[index] as string).split(" ")];
   });
 }
 

@@ -145,3 +145,9 @@ export function place(thing: Pick<Thing, "x" | "y">): string {
 }
 
 export const sizeOf = (thing: Pick<Thing, "size">): "small" | "large" => (thing.size < SMALL_BELOW ? "small" : "large");
+
+/** Numbers of the things, doubles first, since they are what a caption has to tell apart. */
+export function doublesFirst({ things }: Scene): number[] {
+  const doubles = (at: number): number => things.filter((other) => other.kind === things[at]?.kind).length;
+  return things.map((_, at) => at).sort((a, b) => doubles(b) - doubles(a));
+}

@@ -28,6 +28,15 @@ There are part regions segment this image Sure it is can you describe detail . ,
 const PLACE = `a an the small little large big at left right top bottom middle of and with on in under over behind beside near between
 above below next to front back center corner side edge background foreground it its that this these his her their`;
 
+/** Words of clips that pictures lack, each with the words its rows start from; their ids follow the special tokens. */
+export const MOTION_WORDS = {
+  moves: ["at", "on"],
+  up: ["top"],
+  down: ["bottom"],
+  stands: ["at", "in"],
+  still: ["middle"],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
 /** Distinct words, unknown first. */
 export function vocabulary(): string[] {
   const words = [

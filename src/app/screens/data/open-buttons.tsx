@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { builtIn, report } from "../../clients/lab.ts";
-import { openData } from "../../clients/loading.ts";
+import { openData, openDemoClips } from "../../clients/loading.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconFile, IconFolder } from "../../components/ui/icons.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
@@ -19,9 +19,7 @@ export function OpenButtons(): ReactNode {
       <Button onClick={() => report(openData([{ kind: "built-in", baseUrl: builtIn("pocket/shards/") }]))}>
         Use demo shard
       </Button>
-      <Button onClick={() => report(openData([{ kind: "built-in", baseUrl: builtIn("pocket/clips/") }]))}>
-        Use demo clips
-      </Button>
+      <Button onClick={() => report(openDemoClips())}>Use demo clips</Button>
     </>
   );
 }

@@ -1,0 +1,121 @@
+/** What the pocket model trains on: the pictures and clips of a step, and those that it is measured on. */
+import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
+import { type Weights, weightsView } from "../../src/engine/model/weights/weights.ts";
+import { sftBatch } from "../../src/engine/sft/batch.ts";
+import type { HeldOutPicture } from "../../src/engine/sft/evaluate.ts";
+import type { MicroBatch } from "./trainer.ts";
+import { clipInputs, clipWords, pocketClip, stripOf } from "./world/clip-samples.ts";
+import {
+  cellWords,
+  overlappingPicture,
+  type PocketPicture,
+  pocketPicture,
+  runTowers,
+  towerInputs,
+} from "./world/samples.ts";
+
+export const WORLDS = ["pictures", "extent", "clips"] as const;
+export type World = (typeof WORLDS)[number];
+
+/** Rows are padded to these, so that shapes, pipelines and the buffer pool stay the same from step to step. */
+const SHAPE = { captionTokens: 52, segmentTokens: 24, maskTarget: "area" } as const;
+/** Two things with their places have longer captions. */
+const LONG_SHAPE = { ...SHAPE, captionTokens: 96, segmentTokens: 56 } as const;
+const DRAWN_SIDE = 128;
+const HELD_OUT_SEED = 20_260_101;
+const HELD_OUT_SIDE = 256;
+/** Share of held-out captions that tell their region apart, as in the demo shards. */
+const HELD_OUT_CAPTIONS = { discriminating: 0.85 };
+/** Seed of clips beside that of pictures. */
+const CLIP_SEED = 1_000_003;
+/** Frames of the clips of a step, in turns: few in the first half, where motion is plain, then as many as a run takes by default. */
+const FRAMES = { early: [3, 3, 3, 5], late: [5, 5, 5, 4, 5, 5, 5, 3] } as const;
+const HELD_OUT_FRAMES = 5;
+const CLIP_REGIONS = 2;
+
+export interface StepWishes {
+  readonly seed: number;
+  readonly step: number;
+  /** Of the run. */
+  readonly steps: number;
+  readonly pictures: number;
+  /** Described regions of a picture. */
+  readonly regions: number;
+  /** Clips in the world of clips. */
+  readonly clips: number;
+}
+
+export interface StepData {
+  readonly micro: readonly MicroBatch[];
+  readonly tensors: readonly Tensor[];
+}
+
+/** Micro-batches of a step; the caller disposes `tensors`. Towers train, except in the world of clips. */
+export function stepData(model: Sa2vaModel, world: World, wishes: StepWishes): StepData {
+  const { seed, step, pictures, regions } = wishes;
+  const drawn = Array.from({ length: pictures }, (_, at) => {
+    const index = step * pictures + at;
+    const overlapping = world === "extent" && index % 2 === 1;
+    // Kinds of overlap take turns over their pictures.
+    if (overlapping) return overlappingPicture(seed, Math.floor(index / 2), DRAWN_SIDE);
+    return pocketPicture(seed, index, regions, DRAWN_SIDE);
+  });
+  const batch = sftBatch(
+    model,
+    1,
+    drawn.map((picture) => picture.regions),
+    world === "extent" ? LONG_SHAPE : SHAPE,
+    drawn.map((picture) => cellWords(picture, model.config.tokenGridSide)),
+  );
+  const pixels = towerInputs(model, drawn);
+  if (world !== "clips") {
+    const features = (weights: Weights) => runTowers(model, weights, pixels);
+    return { micro: [{ batch, features }], tensors: [pixels.vision, pixels.sam] };
+  }
+  const micro = [{ batch, features: frozenFeatures(model, pixels) }, clipBatch(model, wishes)];
+  return { micro, tensors: micro.flatMap(({ features: { vision, sam } }) => [vision, sam.f16, sam.f8, sam.f4]) };
+}
+
+function clipBatch(model: Sa2vaModel, { seed, step, steps, clips }: StepWishes) {
+  const turns = 2 * step < steps ? FRAMES.early : FRAMES.late;
+  const frames = turns[step % turns.length] as number;
+  const wishes = { regions: CLIP_REGIONS, frames };
+  const drawn = Array.from({ length: clips }, (_, at) => pocketClip(seed + CLIP_SEED, step * clips + at, wishes));
+  const batch = sftBatch(
+    model,
+    1,
+    drawn.map((clip) => clip.regions),
+    { ...SHAPE, captionTokens: 0, frames },
+    drawn.map((clip) => clipWords(clip, model.config.tokenGridSide)),
+  );
+  return { batch, features: frozenFeatures(model, clipInputs(model, drawn)) };
+}
+
+/** Of the towers as they are stored. Consumes the pixels. */
+function frozenFeatures(model: Sa2vaModel, pixels: ReturnType<typeof towerInputs>) {
+  const weights = weightsView(new Map([...model.frozen, ...model.base]), {}, 0);
+  const features = tf.tidy(() => {
+    const { vision, sam } = runTowers(model, weights, pixels);
+    return { vision, sam: { ...sam } };
+  });
+  tf.dispose([pixels.vision, pixels.sam]);
+  return features;
+}
+
+/** Pictures that no step sees. */
+export function heldOutPictures(world: World, count: number): PocketPicture[] {
+  return Array.from({ length: count }, (_, at) =>
+    world === "extent" && at % 2 === 1
+      ? overlappingPicture(HELD_OUT_SEED, Math.floor(at / 2), HELD_OUT_SIDE)
+      : pocketPicture(HELD_OUT_SEED, at, 2, HELD_OUT_SIDE, HELD_OUT_CAPTIONS),
+  );
+}
+
+/** Clips that no step sees, each with one masklet as in the demo clips. */
+export function heldOutClips(count: number, seed = HELD_OUT_SEED + CLIP_SEED): HeldOutPicture[] {
+  return Array.from({ length: count }, (_, at) => {
+    const clip = pocketClip(seed, at, { regions: 1, frames: HELD_OUT_FRAMES, heldOut: true });
+    return { rgb: stripOf(clip), regions: clip.regions, frames: HELD_OUT_FRAMES };
+  });
+}
