@@ -1,7 +1,7 @@
 /**
  * Both tasks of several regions in one pass: a picture runs once through the towers and once through the language model
  * as the prefix of all its prompts; regions follow as two right-padded batches behind it. A clip's frames stand in its
- * prompts one after the other; its captions, whose regions stand between the frames, are rows of their own, and every frame is
+ * prompts one after the other; its captions, whose regions stand between the frames, are separate rows, and every frame is
  * decoded alone with the clip's language prompt.
  */
 import { repeatRows } from "../gpu/kernels/repeat.ts";
