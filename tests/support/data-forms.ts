@@ -144,11 +144,15 @@ export function labelMapForm(
     return { "rows.jsonl": lines.join("\n"), ...Object.fromEntries(files), ...pictures(samples, "") };
   }
   if (form === "WebDataset") {
-    const members = samples.flatMap(({ image }, at): [string, Uint8Array][] => [
-      [`${at}.jpg`, image.bytes],
-      [`${at}.json`, new TextEncoder().encode(encode({ captions: texts[at] }))],
-      [`${at}.png`, png(at)],
-    ]);
+    const members = samples.flatMap(({ image }, at): [string, Uint8Array][] => {
+      const key = String(at).padStart(6, "0");
+      const json = new TextEncoder().encode(encode({ captions: texts[at] }));
+      return [
+        [`${key}.jpg`, image.bytes],
+        [`${key}.json`, json],
+        [`${key}.png`, png(at)],
+      ];
+    });
     return { "shards/000000.tar": tar(members) };
   }
   const rows = samples.map(({ image: { width, height } }, at) => {

@@ -7,6 +7,7 @@ import { ABBREVIATION, NUMBER_ABBREVIATION, SENTENCE_STARTS } from "./ptb-words.
 const CLITIC = "['’](?:s|m|d|ll|re|ve)(?![A-Za-z])";
 const WORD = "\\p{L}[\\p{L}\\p{M}\\p{Nd}]*";
 const THING = "(?:[dDoOlL]['’](?=[A-Za-z0-9]))?[\\p{L}\\p{M}\\p{Nd}]+";
+const JOINED = `${THING}(?:[-_‐‑]${THING})*`;
 
 /**
  * Token patterns. The longest match wins, the first of equal ones; what follows a token by necessity counts as part of
@@ -33,7 +34,7 @@ const PATTERNS: readonly RegExp[] = [
   /\p{L}+[aeiouyAEIOUY]['’][aeiouA-Z]\p{L}*/uy,
   /['’]\d\d(?=\s|$)/uy,
   // Abbreviations with their full stops, and any word with one before other punctuation.
-  new RegExp(`((?:${WORD}(?:[.!?]${WORD})*|[\\p{L}\\p{Nd}]+)\\.)[,;:]`, "uy"),
+  new RegExp(`((?:${WORD}(?:[.!?]${WORD})*|${JOINED})\\.)[,;:]`, "uy"),
   new RegExp(`(?:${ABBREVIATION})\\.`, "uy"),
   new RegExp(`((?:${NUMBER_ABBREVIATION})\\.)\\s?\\d`, "uy"),
   new RegExp(`[A-Za-z]\\.(?!\\s+(?:(?:${SENTENCE_STARTS})(?:\\s|$)|<[A-Za-z/]))`, "uy"),
@@ -42,9 +43,10 @@ const PATTERNS: readonly RegExp[] = [
   /[-+]?(?:\d*(?:[.,:]\d+)+|\d+)/uy,
   /(?:\d{1,4}[- \u00a0])?\d{1,4}[/⁄]\d{1,4}/uy,
   /(?:\(\d{2,3}\)[ \u00a0]?|(?:\+\+?)?(?:\d{2,4}[- \u00a0])?\d{2,4}[- \u00a0])\d{3,4}[- \u00a0]?\d{3,5}/uy,
-  // Words: full stops may join them, hyphens and slashes do.
+  // Words: full stops may join them, hyphens do, slashes plain ones.
   new RegExp(`${WORD}(?:[.!?]${WORD})*`, "uy"),
-  new RegExp(`${THING}(?:[-_/‐‑]${THING})*`, "uy"),
+  new RegExp(JOINED, "uy"),
+  /[A-Za-z0-9]+(?:-[A-Za-z]+)*(?:\/[A-Za-z0-9]+(?:-[A-Za-z]+)*)+/uy,
   /[A-Za-z0-9][A-Za-z0-9.,]*(?:-(?:[A-Za-z](?:\.[A-Za-z])+\.|[A-Za-z0-9]+))+/uy,
   /[\p{L}\p{Nd}]+(?:\.[\p{L}\p{Nd}]+)*\.(?:bmp|csv|docx?|exe|gif|html?|jpe?g|json|mp3|pdf|png|ppt|tiff?|txt|zip|xml)(?![\p{L}\p{Nd}])/iuy,
   /[A-Z]+(?:[+&][A-Z]+)+|[Cc]\+\+|[CcFf]#/uy,
@@ -53,7 +55,7 @@ const PATTERNS: readonly RegExp[] = [
   /&(?:amp|lt|gt|quot|apos|nbsp|[A-Za-z](?:acute|grave|circ|uml|tilde|cedil|ring|slash)|#\d+);/uy,
   /[A-Z]*\$/uy,
   /[<>]?[:;=][-o*']?[()DPdpO\\{@|[\]](?![A-Za-z0-9])|[-^x=~<>']_[-^x=~<>']/uy,
-  /[?!]+|\.{2,}(?!\d)|-{2,}|_+/uy,
+  /[?!]+|\.{3}(?=\d)|\.{2,}(?!\d)|-{2,}|_+|#{2,}|@{2,}|\*{2,}|<<|>>/uy,
   /[\p{P}\p{S}\p{N}]/uy,
 ];
 
@@ -74,7 +76,7 @@ const BECOMES = new Map([
   ["&nbsp;", ""],
 ]);
 
-const DROPPED = /^(?:[.?!,:;"'`“”‘’‛«»‹›–—‒―…-]|\.{2,}|-{2,4})$/u;
+const DROPPED = /^(?:[.?!,:;"'`“”‘’‛«»‹›–—‒―‐‑…-]|\.{2,}|-{2,4})$/u;
 /** A token that stands for a clitic, whose apostrophe becomes the plain one. */
 const WHOLE_CLITIC = new RegExp(`^(?:${CLITIC}|n['’]t)$`, "u");
 const FRACTION = /^[¼-¾⅓-⅞]$/u;
