@@ -1,5 +1,5 @@
 /**
- * npx tsx tests/scripts/stopped-evaluation.ts --data DIR… --model DIR --adapter DIR [--suite NAME] [--rows N] [--kills N] [--seed S] --out DIR
+ * npx tsx tests/scripts/stopped-evaluation.ts --data DIR… --model DIR [--adapter DIR] [--suite NAME] [--decoder NAME] [--rows N] [--kills N] [--seed S] --out DIR
  *
  * Evaluates the rows undisturbed, and once more killed at N random rows (5 by default) and continued each time. Prints the
  * rows at which it was killed and what differs in the report and the answers. Exit 0: nothing; 1: something.
@@ -16,6 +16,7 @@ const OPTIONS = {
   data: { takes: "many" },
   model: { takes: 1 },
   adapter: { takes: 1 },
+  decoder: { takes: 1 },
   suite: { takes: 1 },
   rows: { takes: 1 },
   kills: { takes: 1 },
@@ -54,7 +55,12 @@ await runTool(async () => {
   const [out] = need("out") as [string];
   const rows = whole(parsed, "rows", 2, 1e6, 500);
   const [kills, seed] = [whole(parsed, "kills", 1, 100, 5), whole(parsed, "seed", 0, 2 ** 31 - 1, 1)];
-  const same = ["data", "model", "adapter"].flatMap((name) => [`--${name}`, ...need(name)]);
+  const named = (name: string) => (parsed.has(name) ? [`--${name}`, ...need(name)] : []);
+  const same = [
+    ...["data", "model"].flatMap((name) => [`--${name}`, ...need(name)]),
+    ...named("adapter"),
+    ...named("decoder"),
+  ];
   const words = ["--suite", one(parsed, "suite") ?? "masks", "--answers", "forced", "--rows", `${rows}`, ...same];
   // Apart, so that neither counts as another evaluation of the other's rows.
   const places = ["whole", "stopped"].map((name) => {

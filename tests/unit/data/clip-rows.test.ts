@@ -109,7 +109,7 @@ test("every broken clip is left out with one sentence, the good one behind it st
   expect(set.skipped.map(({ row, reason }) => [row, reason])).toEqual(cases.map(([, reason], at) => [at, reason]));
   expect(set.summaries.map(({ row }) => row)).toEqual([cases.length]);
   expect(() => checkFrames(Array.from({ length: 10_000 }, () => ({ width: 640, height: 360 })))).toThrow(
-    "the clip has 10000 frames of 640 x 360, more than 67108864 pixels; store every k-th frame",
+    "the clip has 10000 frames of 640 x 360, more than 33554432 pixels; store every k-th frame",
   );
 });
 

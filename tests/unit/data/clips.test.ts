@@ -9,6 +9,7 @@ import { decodeRle, encodeRle, type Rle } from "../../../src/engine/data/mask/rl
 import { recogniseRecords } from "../../../src/engine/data/readers/all.ts";
 import { signOf } from "../../../src/engine/data/readers/reader.ts";
 import { openRecords } from "../../../src/engine/data/records/records.ts";
+import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { crc32 } from "../../../src/engine/formats/crc.ts";
 import { png } from "./make.ts";
 
@@ -34,6 +35,8 @@ function palettePng(...indices: readonly [number, number, number, number]): Uint
   ]);
 }
 
+/** 4000 x 4000 pixels: two of them are as many as a row may have. */
+const wall = encode({ width: 4000, height: 4000, data: new Uint8Array(16_000_000), channels: 1, depth: 8 });
 const JPEG = Uint8Array.of(0xff, 0xd8, 0xff);
 const meta = (videos: unknown): string => JSON.stringify({ videos });
 
@@ -175,7 +178,38 @@ describe("a data set of clips", () => {
     await expect(framePicture(source as NonNullable<typeof source>)).rejects.toThrow(/^JPEGImages\/v\/0\.jpg: /);
   });
 
-  it("is recognised by its files, which give no rows of pictures", async () => {
+  it("is rows for training, one an expression, every k-th frame of long clips", async () => {
+    const found = encodeRle(new Uint8Array(144).fill(1, 20, 40), 12, 12);
+    const expressions = {
+      "0": { exp: "a bird", anno_id: [1] },
+      "1": { exp: "a ghost", anno_id: [] },
+      "2": { exp: "hidden" },
+    };
+    const large = encodeRle(new Uint8Array(4000 * 4000).fill(1, 0, 99), 4000, 4000);
+    const many = ["0", "1", "2", "3", "4", "5"];
+    const set = await openRegionSet(
+      memoryFolder({
+        "train/meta_expressions.json": meta({
+          a: { expressions, frames: ["0", "1"] },
+          long: { expressions: { "0": { exp: "a wall", anno_id: [2] } }, frames: many },
+        }),
+        "train/mask_dict.json": JSON.stringify({ "1": [found, null], "2": many.map(() => large) }),
+        "train/JPEGImages/a/0.png": png(12, 12),
+        "train/JPEGImages/a/1.png": png(12, 12, 9),
+        ...Object.fromEntries(many.map((frame) => [`train/JPEGImages/long/${frame}.png`, wall])),
+      }),
+    );
+    expect(set.summaries.map(({ caption, frames }) => [caption, frames])).toEqual([
+      ["a bird", 2],
+      ["a wall", 2],
+    ]);
+    expect([...decodeRle(set.summaries[0]?.mask as Rle)].slice(0, 144)).toEqual([...decodeRle(found)]);
+    const reasons = set.skipped.map(({ reason }) => reason);
+    expect(reasons).toContain("the masklet is empty on all 2 frames");
+    expect(reasons.join()).toMatch(/1 expressions were left out: their masks are not public/);
+  });
+
+  it("is recognised by its files", async () => {
     const labelOf = async (text: string): Promise<string | undefined> => {
       const source = memoryFolder({ "a.json": text }).get("a.json");
       const records = await openRecords(source as NonNullable<typeof source>);

@@ -27,7 +27,7 @@ test("the container tells size and frames, and every k-th of them is counted", a
 test("a video without frames, cut off, too long or of another kind is refused in one sentence", async () => {
   const long = await video(10_000, "webm", 640, 360);
   expect(await refused(long)).toBe(
-    'the video has 10000 frames of 640 x 360, of which 10000 would be read; that is more than 67108864 pixels together: read every k-th ("every" in data-mapping.json) or cut the video',
+    'the video has 10000 frames of 640 x 360, of which 10000 would be read; that is more than 33554432 pixels together: read every k-th ("every" in data-mapping.json) or cut the video',
   );
   expect((await opened(long, 50)).frames).toBe(200);
   const whole = await video(40, "mp4");

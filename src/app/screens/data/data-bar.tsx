@@ -99,6 +99,7 @@ function Counts(props: { readonly shown: number }): ReactNode {
   const info = useSession((session) => session.dataInfo);
   const opening = useSession((session) => session.opening);
   const total = useSession((session) => session.rows.length);
+  const clips = useSession(({ rows }) => rows.length > 0 && rows.every(({ frames }) => frames !== undefined));
   const [open, setOpen] = useState<"shards" | "skipped" | "checks" | null>(null);
   if (opening !== null) {
     return (
@@ -124,7 +125,9 @@ function Counts(props: { readonly shown: number }): ReactNode {
         {props.shown === total ? "" : `${formatCount(props.shown)} of `}
         {formatCount(total)} rows
       </span>
-      <span>{formatCount(info.images)} pictures</span>
+      <span>
+        {formatCount(info.images)} {clips ? "clips" : "pictures"}
+      </span>
       <button type="button" className={`accent pointer round-s clear ${styles.link}`} onClick={() => setOpen("shards")}>
         {formatCount(info.files.length)} {info.files.length === 1 ? "shard" : "shards"}, {formatBytes(bytes)}…
       </button>

@@ -52,7 +52,7 @@ export async function openClips(folder: ByteFolder, split?: string): Promise<Cli
     throw new LabError("bad-input", `The folder has expressions of ${all}; name one split`, { subject: "split" });
   }
   const [meta] = named;
-  const set = meta === undefined ? await plainFolders(folder) : await withExpressions(folder, meta);
+  const set = meta === undefined ? await plainFolders(folder) : await clipsOfFile(folder, meta);
   if (set.clips.length > 0) return set;
   const why = set.leftOut[0] === undefined ? "no folder of numbered pictures" : set.leftOut[0];
   throw new LabError("bad-input", `The folder has no clip that can be used: ${why}`);
@@ -65,7 +65,8 @@ function splitOf(path: string): string | undefined {
   return inName ?? (parent === "meta_expressions" ? undefined : parent);
 }
 
-async function withExpressions(folder: ByteFolder, meta: string): Promise<ClipSet> {
+/** The clips of one file of expressions. @param meta its path @throws LabError("bad-input") when it has no videos */
+export async function clipsOfFile(folder: ByteFolder, meta: string): Promise<ClipSet> {
   const records = await openRecords(folder.get(meta) as ByteSource);
   const place = records?.keys.indexOf("videos") ?? -1;
   const videos = place < 0 ? undefined : await records?.inside(place);

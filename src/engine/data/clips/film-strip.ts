@@ -3,6 +3,7 @@
  * frame is a slice, and what compares or stores masks needs no second form for clips.
  */
 import { LabError } from "../../errors.ts";
+import { MAX_MASK_PIXELS } from "../mask/rle-runs.ts";
 import type { EncodedImage, ImageDecoder, RegionSample, RgbImage } from "../sample.ts";
 
 /** The frames of a row that a step works on, ascending, of `total`. */
@@ -14,8 +15,8 @@ export interface FrameView {
 /** The view of a row that is one picture. */
 export const ONE_PICTURE: FrameView = { total: 1, frames: [0] };
 
-/** Most pixels of a strip: it is decoded as a whole. */
-export const MAX_STRIP = 2 ** 26;
+/** Most pixels of a strip: it is decoded as a whole, and so is its mask. */
+export const MAX_STRIP = MAX_MASK_PIXELS;
 
 /** The part of a strip that holds frame `frame` of `total`; shares its memory. */
 export function frameOf<T extends Uint8Array>(strip: T, total: number, frame: number): T {

@@ -1,18 +1,27 @@
-/** Files of clip data sets: they are opened by `data/clips`, not as rows of pictures. */
+/** Data sets of clips in their published layouts: a row for each expression whose masks are public. */
 import { isRecord } from "../../bytes/json.ts";
-import { has, type Reader } from "./reader.ts";
+import { type Clip, type ClipExpression, clipsOfFile } from "../clips/clip-set.ts";
+import { MAX_STRIP } from "../clips/film-strip.ts";
+import { clipSize } from "../clips/frame-picture.ts";
+import { valueMeter } from "../read-meter.ts";
+import type { Cell, Table } from "../table.ts";
+import { column, listOf, RUNS, remembered, TEXT } from "./picture-table.ts";
+import { has, type ReadContext, type Reader, type ReadTable } from "./reader.ts";
+
+/** Rows whose masks are kept: the columns of a row are read one after the other. */
+const KEPT = 4;
 
 /** Kinds of files in the order in which they are tried. */
 export const CLIPS: readonly Reader[] = [
   {
     label: "clip-expressions",
-    what: "expressions of clips (Ref-YouTube-VOS, MeViS, ReVOS, Ref-DAVIS17)",
+    what: "expressions of clips (Ref-YouTube-VOS, MeViS, ReVOS, Ref-DAVIS17, Ref-SAV)",
     recognise: ({ values }) => {
       const videos = values.find(({ key }) => key === "videos")?.value;
       const first = isRecord(videos) ? Object.values(videos)[0] : undefined;
       return has(first, "expressions", "frames") ? "videos with expressions and frames" : undefined;
     },
-    open: "its rows are clips; npm run masklets reads them",
+    open: openExpressions,
   },
   {
     label: "clip-masks",
@@ -24,6 +33,50 @@ export const CLIPS: readonly Reader[] = [
       values.every(({ item }) => item === null || has(item, "size", "counts"))
         ? "ids with lists of run-length masks"
         : undefined,
-    open: "its masks belong to clips; npm run masklets reads them",
+    open: "its masks belong to the clips of meta_expressions.json",
   },
 ];
+
+async function openExpressions({ folder, path, records }: ReadContext): Promise<ReadTable> {
+  const { clips, leftOut } = await clipsOfFile(folder, path);
+  const rows: { readonly clip: Clip; readonly expression: ClipExpression }[] = [];
+  let hidden = 0;
+  for (const clip of clips) {
+    for (const expression of clip.expressions) {
+      if (expression.truth === undefined) hidden++;
+      else rows.push({ clip, expression });
+    }
+  }
+  const of = (row: number) => rows[row] as (typeof rows)[number];
+  const places = remembered(KEPT, (row) => framesOf(of(row).clip));
+  const masks = remembered(KEPT, async (row) => (await of(row).expression.truth?.()) ?? []);
+  const notes =
+    hidden === 0 ? leftOut : [...leftOut, `${hidden} expressions were left out: their masks are not public`];
+  const table: Table = {
+    columns: [column("frames", listOf(TEXT)), column("masks", listOf(RUNS)), column("caption", TEXT)],
+    rows: rows.length,
+    batches: 1,
+    metadata: new Map(),
+    problem: records.problem,
+    cell: async (at, row, pass) => {
+      const { clip, expression } = of(row);
+      if (at === 2) return expression.text;
+      const taken = await places(row);
+      const cell =
+        at === 0
+          ? taken.map((frame) => clip.frames[frame]?.name ?? "")
+          : await masks(row).then((all) => taken.map((frame) => all[frame] ?? null));
+      valueMeter(pass).take(JSON.stringify(cell).length);
+      return cell as unknown as Cell;
+    },
+  };
+  return { table, notes };
+}
+
+/** Every frame, or every k-th where all together are more pixels than a row may have. @throws LabError naming the file */
+async function framesOf({ frames }: Clip): Promise<number[]> {
+  const [height, width] = await clipSize(frames.slice(0, 1));
+  const most = Math.max(1, Math.floor(MAX_STRIP / (height * width)));
+  const every = Math.ceil(frames.length / most);
+  return [...frames.keys()].filter((frame) => frame % every === 0);
+}
