@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import { writeGrownPocket } from "../../../scripts/lib/write-pocket.ts";
+import { countWork } from "../../../src/engine/gpu/runtime/work-budget.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { openSa2va } from "../../../src/engine/model/sa2va.ts";
 import { selectMask } from "../../../src/engine/model/sam2/mask-decoder.ts";
@@ -192,6 +193,10 @@ it("appends the words of motion to a trained model and changes nothing else of i
   after.dispose();
   rmSync(out, { recursive: true });
 }, 120_000);
+
+it("counts work on a backend that records none", () => {
+  expect(() => countWork(1e18)).not.toThrow();
+});
 
 it("reads the frames of a clip at the sizes of both towers", async () => {
   const { model } = tiny;

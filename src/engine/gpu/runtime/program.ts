@@ -220,7 +220,8 @@ export function bufferOf(info: tf.TensorInfo): GPUBuffer {
 /** Submits everything recorded so far: later command buffers run after it, and staging buffers are freed with it. */
 export function flushBackend(): void {
   const b = backend();
-  if (b.commandEncoder === null) return;
+  // Other backends record nothing.
+  if (b.commandEncoder === null || tf.getBackend() !== "webgpu") return;
   b.endComputePassEncoder();
   b.submitQueue();
 }
