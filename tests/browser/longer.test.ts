@@ -153,9 +153,10 @@ describe("a run that has done all its steps", () => {
     const { page } = lab;
     await page.getByTestId("export-format").selectOption("scale-out");
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByTestId("export-run").click()]);
-    const id = download.suggestedFilename().replace(/-scale-out\.zip$/, "");
+    const name = download.suggestedFilename().replace(/\.zip$/, "");
+    const folder = `${name}/${name.replace(/-scale-out$/, "")}`;
     const files = unzipSync(new Uint8Array(readFileSync(await download.path())));
-    const text = (name: string): string => strFromU8(files[`${id}/${name}`] as Uint8Array);
+    const text = (path: string): string => strFromU8(files[`${folder}/${path}`] as Uint8Array);
     const manifest = JSON.parse(text("run.json")) as { data: { rows: number; hash: string } };
     const data = JSON.parse(text("scale/data.json")) as Record<"train" | "selection" | "report", number[]> & {
       shards: { name: string; bytes: number; head: string }[];
@@ -165,9 +166,9 @@ describe("a run that has done all its steps", () => {
     expect(places).toEqual(Array.from({ length: manifest.data.rows }, (_, at) => at));
     expect(text("scale/rows.jsonl").trim().split("\n")).toHaveLength(manifest.data.rows);
     const own = (path: string): Uint8Array => readFileSync(join(root, "public", path));
-    expect(files[`${id}/scale/wordnet30.txt`]).toEqual(new Uint8Array(own("wordnet/wordnet30.txt")));
-    for (const { name, bytes, head } of data.shards) {
-      const shard = own(`pocket/shards/${name}`);
+    expect(files[`${folder}/scale/wordnet30.txt`]).toEqual(new Uint8Array(own("wordnet/wordnet30.txt")));
+    for (const { name: file, bytes, head } of data.shards) {
+      const shard = own(`pocket/shards/${file}`);
       expect([
         shard.length,
         createHash("sha256")
@@ -176,8 +177,8 @@ describe("a run that has done all its steps", () => {
       ]).toEqual([bytes, head]);
     }
     expect(text("scale/launch/8gpu.sh")).toContain("--nproc_per_node 8 --max-restarts 3 -m sa2va_lab.train");
-    for (const name of ["scale/contract.json", "checkpoints/step-000002/complete.json", "rollouts/step-000002.arrow"]) {
-      expect(Object.keys(files)).toContain(`${id}/${name}`);
+    for (const path of ["scale/contract.json", "checkpoints/step-000002/complete.json", "rollouts/step-000002.arrow"]) {
+      expect(Object.keys(files)).toContain(`${folder}/${path}`);
     }
   });
 
