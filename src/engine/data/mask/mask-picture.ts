@@ -87,14 +87,14 @@ function colours(png: DecodedPng): Colours {
   }
   const top = 2 ** depth - 1;
   const grey = channels < 3;
-  for (let at = 0; at < pixels; at++) {
-    const part = (channel: number): number => data[at * channels + channel] as number;
-    // 16-bit colours keep their upper byte and a bit that marks non-black.
-    const short = (channel: number): number => (depth === 16 ? Math.ceil(part(channel) / 257) : part(channel));
-    value[at] = grey ? part(0) : (short(0) << 16) | (short(1) << 8) | short(2);
-    if (channels % 2 === 0) visible[at] = part(channels - 1) * 2 > top ? 1 : 0;
-    else if (transparency !== undefined && transparency.length >= channels) {
-      visible[at] = Array.from({ length: channels }, (_, c) => part(c) === transparency[c]).every(Boolean) ? 0 : 1;
+  // 16-bit colours keep their upper byte and a bit that marks non-black.
+  const level = (at: number): number => (depth === 16 ? Math.ceil((data[at] as number) / 257) : (data[at] as number));
+  const hidden = transparency !== undefined && transparency.length >= channels ? transparency : undefined;
+  for (let at = 0, from = 0; at < pixels; at++, from += channels) {
+    value[at] = grey ? (data[from] as number) : (level(from) << 16) | (level(from + 1) << 8) | level(from + 2);
+    if (channels % 2 === 0) visible[at] = (data[from + channels - 1] as number) * 2 > top ? 1 : 0;
+    else if (hidden !== undefined) {
+      visible[at] = Array.from({ length: channels }, (_, c) => data[from + c] === hidden[c]).every(Boolean) ? 0 : 1;
     }
   }
   return { value, visible, top: grey ? top : 255, entry: undefined };
