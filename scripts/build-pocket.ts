@@ -86,7 +86,7 @@ await runTool(async () => {
     });
   }
   const pictures = whole(parsed, "pictures", 1, 256, world === "clips" ? 2 : 6);
-  const clips = whole(parsed, "clips", 1, 256, 4);
+  const clips = whole(parsed, "clips", 1, 256, 6);
   const regions = whole(parsed, "regions", 1, 16, world === "extent" ? 2 : 3);
   if (world === "extent" && regions !== 2) {
     throw new LabError("bad-input", 'Pictures of --world "extent" have two regions', { subject: "regions" });

@@ -29,8 +29,11 @@ const HELD_OUT_SIDE = 256;
 const HELD_OUT_CAPTIONS = { discriminating: 0.85 };
 /** Seed of clips beside that of pictures. */
 const CLIP_SEED = 1_000_003;
-/** Frames of the clips of a step, in turns: few in the first half, where motion is plain, then as many as a run takes by default. */
-const FRAMES = { early: [3, 3, 3, 5], late: [5, 5, 5, 4, 5, 5, 5, 3] } as const;
+/**
+ * Frames of the clips of a step, in turns: the ends of the motion in the first half, most often without doubles; then as many as
+ * a run takes by default.
+ */
+const FRAMES = { early: [2, 2, 2, 3], late: [5, 5, 5, 4, 5, 5, 5, 3] } as const;
 const HELD_OUT_FRAMES = 5;
 const CLIP_REGIONS = 2;
 
@@ -78,9 +81,10 @@ export function stepData(model: Sa2vaModel, world: World, wishes: StepWishes): S
 }
 
 function clipBatch(model: Sa2vaModel, { seed, step, steps, clips }: StepWishes) {
-  const turns = 2 * step < steps ? FRAMES.early : FRAMES.late;
+  const early = 2 * step < steps;
+  const turns = early ? FRAMES.early : FRAMES.late;
   const frames = turns[step % turns.length] as number;
-  const wishes = { regions: CLIP_REGIONS, frames };
+  const wishes = { regions: CLIP_REGIONS, frames, plain: early && step % 4 < 3 };
   const drawn = Array.from({ length: clips }, (_, at) => pocketClip(seed + CLIP_SEED, step * clips + at, wishes));
   const batch = sftBatch(
     model,

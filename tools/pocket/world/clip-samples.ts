@@ -19,8 +19,8 @@ const SIDE = 96;
 const MORE_FRAMES = 4;
 /** Share of training captions that leave the motion out, so that sampling has something to choose. */
 const VAGUE = 0.25;
-/** Frame from which a token can know how its thing goes: the language model looks back only. */
-const KNOWN_FROM = 2;
+/** Fewer frames than these are spread evenly, so that their ends show the whole motion. */
+const DRAWN_FROM = 5;
 
 export interface PocketClip {
   /** Of the frames that are seen. */
@@ -34,6 +34,8 @@ export interface ClipWishes {
   /** Described things; the first is one that has a double where there is one. */
   readonly regions: number;
   readonly frames: number;
+  /** Leaves one thing of each kind: what a thing is then tells where it was before. */
+  readonly plain?: boolean;
   /** For measuring: evenly spread frames of six, every caption with its motion. */
   readonly heldOut?: boolean;
 }
@@ -41,13 +43,15 @@ export interface ClipWishes {
 export function pocketClip(
   seed: number,
   index: number,
-  { regions, frames: seen, heldOut = false }: ClipWishes,
+  { regions, frames: seen, plain = false, heldOut = false }: ClipWishes,
 ): PocketClip {
   const dice = sceneDice(seed, index);
-  const clip = drawClip(drawScene(dice), dice);
+  const drawn = drawScene(dice);
+  const clip = drawClip(plain ? oneOfEach(drawn) : drawn, dice);
   const { things } = clip.scene;
   const [double = 0, ...others] = doublesFirst(clip.scene);
-  const frames = (heldOut ? evenly(seen, Math.max(6, seen)) : someOf(seen, dice)).map((time) => {
+  const spread = heldOut || seen < DRAWN_FROM;
+  const frames = (spread ? evenly(seen, Math.max(6, seen)) : someOf(seen, dice)).map((time) => {
     const scene = sceneAt(clip, time);
     return { ...renderScene(scene, SIDE), scene };
   });
@@ -69,6 +73,11 @@ export function pocketClip(
   return { frames, clip, regions: own };
 }
 
+function oneOfEach(scene: Scene): Scene {
+  const { things } = scene;
+  return { ...scene, things: things.filter(({ kind }, at) => things.findIndex((other) => other.kind === kind) === at) };
+}
+
 /** Times of frames drawn from a clip, ascending in 0..1. */
 function someOf(seen: number, dice: Dice): number[] {
   const total = seen + Math.floor(dice() * MORE_FRAMES);
@@ -87,9 +96,9 @@ export function stripOf({ frames }: PocketClip): RgbImage {
   return { width: SIDE, height: SIDE * frames.length, data };
 }
 
-/** Words of every token of every frame. */
+/** Words of every token of every frame; ways in the second half alone, for the language model looks back only. */
 export function clipWords({ frames, clip }: PocketClip, grid: number): CellWords {
-  return frames.flatMap((frame, at) => cellWords(frame, grid, at < KNOWN_FROM ? undefined : clip.ways));
+  return frames.flatMap((frame, at) => cellWords(frame, grid, 2 * at < frames.length - 1 ? undefined : clip.ways));
 }
 
 /** Pixels of both towers for all frames of some clips, enlarged as the lab does it; owned by the caller. */
