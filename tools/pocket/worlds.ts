@@ -30,10 +30,14 @@ const HELD_OUT_CAPTIONS = { discriminating: 0.85 };
 /** Seed of clips beside that of pictures. */
 const CLIP_SEED = 1_000_003;
 /**
- * Frames of the clips of a step, in turns: the ends of the motion in the first half, most often without doubles; then as many as
- * a run takes by default.
+ * What the clips of a run are, by the share of its steps: first the ends of the motion, most often without doubles, with tokens that
+ * name where their thing was; then how it goes; then as many frames as a run takes by default. Frames take turns over the steps.
  */
-const FRAMES = { early: [2, 2, 2, 3], late: [5, 5, 5, 4, 5, 5, 5, 3] } as const;
+const STAGES = [
+  { until: 0.4, frames: [2, 2, 2, 3], plain: true, said: "was" },
+  { until: 0.6, frames: [2, 2, 2, 3], plain: true, said: "goes" },
+  { until: 1, frames: [5, 5, 5, 4, 5, 5, 5, 3], plain: false, said: "goes" },
+] as const;
 const HELD_OUT_FRAMES = 5;
 const CLIP_REGIONS = 2;
 
@@ -81,17 +85,16 @@ export function stepData(model: Sa2vaModel, world: World, wishes: StepWishes): S
 }
 
 function clipBatch(model: Sa2vaModel, { seed, step, steps, clips }: StepWishes) {
-  const early = 2 * step < steps;
-  const turns = early ? FRAMES.early : FRAMES.late;
+  const { frames: turns, plain, said } = STAGES.find(({ until }) => step < until * steps) ?? STAGES[2];
   const frames = turns[step % turns.length] as number;
-  const wishes = { regions: CLIP_REGIONS, frames, plain: early && step % 4 < 3 };
+  const wishes = { regions: CLIP_REGIONS, frames, plain: plain && step % 4 < 3 };
   const drawn = Array.from({ length: clips }, (_, at) => pocketClip(seed + CLIP_SEED, step * clips + at, wishes));
   const batch = sftBatch(
     model,
     1,
     drawn.map((clip) => clip.regions),
     { ...SHAPE, captionTokens: 0, frames },
-    drawn.map((clip) => clipWords(clip, model.config.tokenGridSide)),
+    drawn.map((clip) => clipWords(clip, model.config.tokenGridSide, said)),
   );
   return { batch, features: frozenFeatures(model, clipInputs(model, drawn)) };
 }

@@ -132,13 +132,16 @@ it("orders the targets as the decoder orders its masks", () => {
 it("names the way of what covers a token in the second half of the frames, and nothing of what is to come", () => {
   const clip = pocketClip(5, 1, { regions: 1, frames: 3 });
   const grid = 7;
-  const words = clipWords(clip, grid);
+  const words = clipWords(clip, grid, "goes");
   const early = words.slice(0, grid * grid).flat();
   const late = words.slice(grid * grid).flat();
   expect(words).toHaveLength(3 * grid * grid);
   expect(early).not.toContain("moves");
   expect(early).not.toContain("stands");
   for (const way of clip.clip.ways) for (const word of way.split(" ")) expect(late).toContain(word);
+  const was = clipWords(clip, grid, "was");
+  expect(was.slice(0, grid * grid)).toEqual(words.slice(0, grid * grid));
+  expect(was.slice(grid * grid).flat()).not.toContain("moves");
 });
 
 it("appends the words of motion to a trained model and changes nothing else of it", async () => {

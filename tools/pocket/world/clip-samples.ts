@@ -11,7 +11,7 @@ import { type Dice, pick, sceneDice } from "./dice.ts";
 import { type DrawnScene, renderScene } from "./draw.ts";
 import { type Clip, describeMotion, drawClip, sceneAt } from "./motion.ts";
 import { cellWords, type towerInputs } from "./samples.ts";
-import { doublesFirst, drawScene, type Scene, type Thing } from "./scene.ts";
+import { doublesFirst, drawScene, place, type Scene, type Thing } from "./scene.ts";
 
 /** Pixels of a frame's side, as in the demo clips. */
 const SIDE = 96;
@@ -96,9 +96,14 @@ export function stripOf({ frames }: PocketClip): RgbImage {
   return { width: SIDE, height: SIDE * frames.length, data };
 }
 
-/** Words of every token of every frame; ways in the second half alone, for the language model looks back only. */
-export function clipWords({ frames, clip }: PocketClip, grid: number): CellWords {
-  return frames.flatMap((frame, at) => cellWords(frame, grid, 2 * at < frames.length - 1 ? undefined : clip.ways));
+/**
+ * Words of every token of every frame. In the second half of the frames, for the language model looks back only, a token that a
+ * thing covers says how it goes, or where it was at first.
+ */
+export function clipWords({ frames, clip }: PocketClip, grid: number, said: "goes" | "was"): CellWords {
+  const [first] = frames as [PocketClip["frames"][number]];
+  const words = said === "goes" ? clip.ways : first.scene.things.map(place);
+  return frames.flatMap((frame, at) => cellWords(frame, grid, 2 * at < frames.length - 1 ? undefined : words));
 }
 
 /** Pixels of both towers for all frames of some clips, enlarged as the lab does it; owned by the caller. */

@@ -89,12 +89,12 @@ const COVERS = 0.3;
 
 /**
  * For every token of the picture where it is and, when a thing covers it, which.
- * @param ways of the things: a token that one covers then says how it goes in place of where it is
+ * @param others words of each thing that a token which it covers says in place of where it is
  */
 export function cellWords(
   picture: Pick<PocketPicture, "scene" | "masks" | "rgb">,
   grid: number,
-  ways?: readonly string[],
+  others?: readonly string[],
 ): CellWords {
   const { things } = picture.scene;
   const { width } = picture.rgb;
@@ -107,7 +107,7 @@ export function cellWords(
     const where = place({ x, y }).split(" ");
     if (thing === undefined) return where;
     const own = [thing.colour, kindOf(thing).words[0] as string];
-    return ways === undefined ? [...where, ...own, sizeOf(thing)] : [...own, ...(ways[index] as string).split(" ")];
+    return others === undefined ? [...where, ...own, sizeOf(thing)] : [...own, ...(others[index] as string).split(" ")];
   });
 }
 
