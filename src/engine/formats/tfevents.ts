@@ -1,5 +1,5 @@
 /** TensorBoard event files: framed protobuf records with masked CRC-32C (docs/spec/formats.md#84-tfevents). */
-import { crc32c } from "./crc.ts";
+import { crc32c } from "../bytes/crc.ts";
 import { bytes, double, float, type Message, message, text, varint } from "./protobuf.ts";
 
 export interface RunEvent {

@@ -2,6 +2,7 @@
 import { deflateSync } from "node:zlib";
 import { encode } from "fast-png";
 import { describe, expect, it } from "vitest";
+import { crc32 } from "../../../src/engine/bytes/crc.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { openClips } from "../../../src/engine/data/clips/clip-set.ts";
 import { framePicture } from "../../../src/engine/data/clips/frame-picture.ts";
@@ -10,7 +11,6 @@ import { recogniseRecords } from "../../../src/engine/data/readers/all.ts";
 import { signOf } from "../../../src/engine/data/readers/reader.ts";
 import { openRecords } from "../../../src/engine/data/records/records.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
-import { crc32 } from "../../../src/engine/formats/crc.ts";
 import { png } from "./make.ts";
 
 const rle = (...pixels: number[]): Rle => encodeRle(pixels, 2, 2);

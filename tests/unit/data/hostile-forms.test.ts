@@ -142,6 +142,17 @@ test("a zip member unpacks to no more than it states", async () => {
   );
 });
 
+test.each([0, 6] as const)("a zip member with a changed byte is refused, packed at level %i", async (level) => {
+  const zip = zipSync({ "a.txt": [text("reward 0.125, reward 0.25"), { level }], "b.txt": text("whole") });
+  // Behind the header of 30 bytes and the name.
+  const at = 30 + "a.txt".length + 8;
+  zip[at] = (zip[at] as number) ^ 1;
+  const { members } = await readZip(memorySource("a.zip", zip));
+  const [damaged, whole] = await Promise.allSettled(members.map(({ source }) => source.read(0, source.size)));
+  expect(String(damaged?.status === "rejected" && damaged.reason)).toMatch(/a\.txt in a\.zip cannot be read: /);
+  expect(whole?.status).toBe("fulfilled");
+});
+
 /** A Parquet file of one column of texts in one gzip page, which states what it likes. */
 function gzipParquet(packed: Uint8Array, stated: number, values: number): Uint8Array {
   const page = [values, 0, 3, 3].map((value, field) => [field + 1, i32(value)] as const);

@@ -1,9 +1,9 @@
 import { decode as decodePng } from "fast-png";
 import { unzipSync } from "fflate";
 import { expect, test } from "vitest";
+import { crc32c } from "../../../src/engine/bytes/crc.ts";
 import { toHex } from "../../../src/engine/bytes/hash.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
-import { crc32c } from "../../../src/engine/formats/crc.ts";
 import { type EventImage, tfevents, tfeventsName } from "../../../src/engine/formats/tfevents.ts";
 import { metricsCsv } from "../../../src/engine/runs/csv.ts";
 import { groupPicture } from "../../../src/engine/runs/rollout-picture.ts";

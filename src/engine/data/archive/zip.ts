@@ -1,5 +1,6 @@
 /** Zip archives by range: the directory at the end is read first, members on demand. */
 import { Inflate } from "fflate";
+import { crc32 } from "../../bytes/crc.ts";
 import { checkRange, memorySource, viewOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { LabError, thrownText } from "../../errors.ts";
@@ -23,7 +24,7 @@ const PIECE = 2 ** 16;
 
 /**
  * Files of a zip archive, stored or deflated. A stored member is read by range. A deflated one is unpacked whole, at
- * most to the size in the directory, and cached.
+ * most to the size in the directory, and cached. Bytes of a whole member are compared with its checksum.
  * @throws LabError("bad-input") when there is no directory, or it is truncated or has a wrong position
  */
 export async function readZip(zip: ByteSource): Promise<Archive> {
@@ -80,6 +81,7 @@ interface Entry {
   readonly packed: number;
   readonly size: number;
   readonly offset: number;
+  readonly crc: number;
 }
 
 /** Sizes and position of a member, from the 64-bit extra field if the short fields are full. */
@@ -100,7 +102,7 @@ function sizes(view: DataView, at: number, extra: Uint8Array): Entry {
     place += 4 + length;
   }
   const [size, packed, offset] = short as [number, number, number];
-  return { size, packed, offset };
+  return { size, packed, offset, crc: view.getUint32(at + 16, true) };
 }
 
 async function directoryOf(
@@ -151,6 +153,10 @@ function memberSource(
     return part(zip, name, start, entry.packed);
   };
   const { size } = entry;
+  const checked = <B extends Uint8Array>(bytes: B): B => {
+    if (crc32(bytes) !== entry.crc) throw bad("its checksum differs, so the archive is damaged");
+    return bytes;
+  };
   const source: ByteSource = {
     name,
     size,
@@ -158,10 +164,11 @@ function memberSource(
       checkRange(name, size, start, end);
       if (entry.method === 0) {
         if (entry.packed !== size) throw bad(`it states ${size} bytes stored in ${entry.packed}`);
-        return (await body()).read(start, end);
+        const bytes = await (await body()).read(start, end);
+        return start === 0 && end === size ? checked(bytes) : bytes;
       }
       if (size > MAX_UNPACKED) throw bad(`it unpacks to ${size} bytes, more than ${MAX_UNPACKED}; unpack the archive`);
-      const bytes = await keep(source, async () => unpack(await body(), size, bad));
+      const bytes = await keep(source, async () => checked(await unpack(await body(), size, bad)));
       return memorySource(name, bytes).read(start, end);
     },
   };

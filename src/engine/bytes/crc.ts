@@ -1,4 +1,4 @@
-/** Reflected polynomials: Castagnoli's for event files, the IEEE one for PNG. */
+/** Reflected polynomials: Castagnoli's for event files, the IEEE one for PNG and zip. */
 const crc32cTable = table(0x82f63b78);
 const crc32Table = table(0xedb88320);
 
