@@ -311,7 +311,7 @@ const dataCalls: Handlers<DataCalls> = {
     }),
   deleteRun: async (runId) => (await runs()).remove(runId),
   renameRun: async (runId, title) => (await runs()).rename(runId, title),
-  setNotes: async (runId, notes) => (await runs()).setNotes(runId, notes),
+  setNotes: async (runId, changes) => (await runs()).setNotes(runId, changes),
   async deleteFeatures() {
     const store = await openOpfsStore("features");
     for (const { path } of await store.list("")) await store.remove(path);

@@ -148,8 +148,8 @@ export interface DataCalls {
   sweepReport(sweep: StoredSweep): Promise<Blob>;
   deleteRun(runId: string): Promise<void>;
   renameRun(runId: string, title: string): Promise<void>;
-  /** Replaces text and tags of a stored run. */
-  setNotes(runId: string, notes: RunNotes): Promise<RunNotes>;
+  /** Replaces what is given of the notes of a stored run. */
+  setNotes(runId: string, changes: Partial<RunNotes>): Promise<RunNotes>;
   /** Removes the frozen features that runs have kept. */
   deleteFeatures(): Promise<void>;
   /** Rollouts of a file for the reward bench, not yet scored. */

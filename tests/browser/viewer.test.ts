@@ -168,6 +168,67 @@ describe("the curves of a run", () => {
   });
 });
 
+describe("the charts of a run", () => {
+  const chart = () => lab.page.getByTestId("chart-reward").first();
+  const ids = () =>
+    lab.page.locator("[data-testid^=chart-]:is(section)").evaluateAll((all) => all.map((one) => one.dataset.testid));
+  const fromMenu = async (entry: string): Promise<void> => {
+    await chart().hover();
+    await lab.page.getByRole("button", { name: "More for Reward", exact: true }).click();
+    await lab.page.getByRole("menuitem", { name: entry }).click();
+  };
+
+  it("go over time, with bands and without outliers, in the order and size that the address says", async () => {
+    const { page } = lab;
+    await show(page, { screen: "train" });
+    await chart().locator(".u-over").waitFor();
+    await page.getByTestId("chart-options").click();
+    await page.getByRole("radio", { name: "Time" }).click();
+    await page.getByRole("switch", { name: /as a band/ }).click();
+    await page.getByRole("switch", { name: /outliers/ }).click();
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page
+      .getByTestId("chart-over-start")
+      .getByText(/^\d outside$/)
+      .waitFor();
+    await chart()
+      .locator(".u-over")
+      .hover({ position: { x: 90, y: 40 } });
+    await expect.poll(() => chart().locator("li").last().textContent()).toMatch(/^step \d+ · (\d+ min )?[\d.]+ s$/);
+    const usual = await ids();
+    await fromMenu("Move on");
+    await expect.poll(ids).toEqual([usual[1], usual[0], ...usual.slice(2)]);
+    await page.reload();
+    await expect.poll(ids).toEqual([usual[1], usual[0], ...usual.slice(2)]);
+    expect(page.url()).toMatch(/x=time&band=1&clip=1&order=over-start,reward,/);
+    await chart().hover();
+    await page.getByRole("button", { name: "Enlarge Reward", exact: true }).click();
+    const large = page.getByRole("dialog").getByTestId("chart-reward").getByRole("img").first();
+    await expect.poll(() => large.getAttribute("aria-label")).toMatch(/between steps 1 and 40/);
+    expect((await large.boundingBox())?.height).toBeGreaterThan(400);
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await large.waitFor({ state: "detached" });
+  });
+
+  it("are saved as SVG as they are drawn", async () => {
+    const { page } = lab;
+    const [file] = await Promise.all([page.waitForEvent("download"), fromMenu("Save as SVG")]);
+    const svg = readFileSync(await file.path(), "utf8");
+    expect(file.suggestedFilename()).toBe("reward.svg");
+    expect(svg).toMatch(/>Time<\/text>/);
+    // Two lines of 40 steps, and the area behind each.
+    const paths = [...svg.matchAll(/<path d="([^"]*)"/g)].map((found) => (found[1] as string).split(/[ML]/).length - 1);
+    expect(paths).toEqual([80, 80, 40, 40]);
+    await show(page, { screen: "train", x: "", band: "", clip: "" });
+    await page.getByTestId("chart-options").click();
+    await page.getByRole("button", { name: "Usual order of charts" }).click();
+    await page.keyboard.press("Escape");
+    await expect.poll(async () => (await ids())[0]).toBe("chart-reward");
+  });
+});
+
 describe("the rollouts of a run", () => {
   it("show the details of a rollout within the window", async () => {
     const { page } = lab;
@@ -305,6 +366,27 @@ describe("runs of this browser", () => {
     await expect.poll(() => rows.count()).toBe(1);
     await page.getByTestId("tag-filter").getByRole("button", { name: "long" }).click();
     await expect.poll(() => rows.count()).toBe(3);
+  });
+
+  it("have notes at steps, shown by the curves", async () => {
+    const { page } = lab;
+    await show(page, { screen: "train", run: "whole", step: "20" });
+    const notes = page.getByTestId("step-notes");
+    await notes.click();
+    await page.getByLabel("Note at step 20").fill("raised the temperature");
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press("Enter");
+    await expect.poll(() => notes.textContent()).toBe("Notes · 1");
+    await page.reload();
+    await expect.poll(() => notes.textContent()).toBe("Notes · 1");
+    const over = page.getByTestId("chart-reward").locator(".u-over");
+    await over.waitFor();
+    const width = (await over.boundingBox())?.width ?? 0;
+    // Of steps 1 to 40, the twentieth.
+    await over.hover({ position: { x: (width * 19) / 39, y: 30 } });
+    const told = page.getByTestId("chart-reward").locator("li").last();
+    await expect.poll(() => told.textContent()).toBe("step 20 raised the temperature");
+    await show(page, { screen: "runs" });
   });
 
   it("stand on a leaderboard with those of the same rows, and lead to the rows behind a score", async () => {

@@ -9,11 +9,10 @@ interface Column {
   missing: Uint8Array<ArrayBuffer>;
 }
 
-/** One run's metrics: a step column, a wall-clock column and one column per metric name. */
+/** One run's metrics: a step column and one column per metric name. */
 export class MetricStore {
   #length = 0;
   #steps = new Float64Array(FIRST_CAPACITY);
-  #times = new Float64Array(FIRST_CAPACITY);
   readonly #columns = new Map<string, Column>();
   readonly #listeners = new Set<() => void>();
 
@@ -32,9 +31,9 @@ export class MetricStore {
     return this.#steps.subarray(0, this.#length);
   }
 
-  /** Arrival of each step in milliseconds since the epoch; NaN if a stored run does not record it. */
-  get times(): Float64Array {
-    return this.#times.subarray(0, this.#length);
+  /** The steps again: curves are drawn over steps unless along another axis. */
+  get xs(): Float64Array {
+    return this.steps;
   }
 
   /** Values of one metric, aligned with `steps`; NaN if the step has none (see isMissing). */
@@ -59,14 +58,14 @@ export class MetricStore {
   }
 
   /** Adds a step; drops points at or after it first, so that steps stay ascending after a resume. */
-  append(step: number, metrics: StepMetrics, time = Number.NaN): void {
-    this.#put(step, metrics, time);
+  append(step: number, metrics: StepMetrics): void {
+    this.#put(step, metrics);
     this.#tell();
   }
 
   /** Adds many steps and notifies the listeners once. */
   load(rows: readonly { readonly step: number; readonly metrics: StepMetrics }[]): void {
-    for (const row of rows) this.#put(row.step, row.metrics, Number.NaN);
+    for (const row of rows) this.#put(row.step, row.metrics);
     this.#tell();
   }
 
@@ -85,12 +84,11 @@ export class MetricStore {
     };
   }
 
-  #put(step: number, metrics: StepMetrics, time: number): void {
+  #put(step: number, metrics: StepMetrics): void {
     while (this.#length > 0 && (this.#steps[this.#length - 1] as number) >= step) this.#length--;
     if (this.#length === this.#steps.length) this.#grow();
     const at = this.#length++;
     this.#steps[at] = step;
-    this.#times[at] = time;
     for (const column of this.#columns.values()) {
       column.values[at] = Number.NaN;
       column.missing[at] = 1;
@@ -112,7 +110,6 @@ export class MetricStore {
   #grow(): void {
     const size = this.#steps.length * 2;
     this.#steps = copied(this.#steps, new Float64Array(size));
-    this.#times = copied(this.#times, new Float64Array(size));
     for (const column of this.#columns.values()) {
       column.values = copied(column.values, new Float64Array(size).fill(Number.NaN));
       column.missing = copied(column.missing, new Uint8Array(size).fill(1));

@@ -3,6 +3,10 @@
  * writing; unknown keys are ignored, invalid values use the default.
  */
 
+/** What curves are drawn over. */
+export const AXES = ["step", "time", "samples"] as const;
+export type Axis = (typeof AXES)[number];
+
 export const SCREENS = [
   "home",
   "data",
@@ -15,6 +19,7 @@ export const SCREENS = [
   "runs",
   "system",
 ] as const;
+const VIEWS = ["step", "run", "table"] as const;
 export type Screen = (typeof SCREENS)[number];
 
 export interface Route {
@@ -36,8 +41,8 @@ export interface Route {
   readonly metrics: readonly string[] | null;
   /** Part of the Eval screen: held-out rows of a run, or evaluation suites. */
   readonly part: "run" | "suites";
-  /** Part of the Rollouts screen: the groups of one step, or all steps together. */
-  readonly view: "step" | "run";
+  /** Part of the Rollouts screen: the groups of one step, all steps together, or all rollouts as a table. */
+  readonly view: (typeof VIEWS)[number];
   /** Whether the Train screen explains the phases of the step. */
   readonly explain: boolean;
   /** Tag of the listed runs; null lists all. */
@@ -47,7 +52,17 @@ export interface Route {
   /** Steps that charts are zoomed to, "from-to@charts"; null for all. */
   readonly zoom: string | null;
   /** Horizontal axis of curves. */
-  readonly x: "step" | "time";
+  readonly x: Axis;
+  /** Whether curves have a band of minimum and maximum. */
+  readonly band: boolean;
+  /** Whether outliers are left out of the limits of curves. */
+  readonly clip: boolean;
+  /** Ids of charts in the order that the user gave them; null for the usual one. */
+  readonly order: readonly string[] | null;
+  /** Id of the enlarged chart. */
+  readonly chart: string | null;
+  /** Which rollouts are shown, as `filterText` writes it. */
+  readonly filter: string | null;
 }
 
 interface Key<T> {
@@ -59,6 +74,12 @@ interface Key<T> {
 
 const text: Key<string | null> = { fallback: null, read: (value) => value || undefined, write: String };
 const list = (value: string): readonly string[] => value.split(",").filter(Boolean);
+
+const flag: Key<boolean> = {
+  fallback: false,
+  read: (value) => (value === "1" ? true : undefined),
+  write: (on) => (on ? "1" : ""),
+};
 
 const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
   screen: { fallback: "home", read: (value) => SCREENS.find((screen) => screen === value), write: String },
@@ -81,10 +102,10 @@ const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
   },
   view: {
     fallback: "step",
-    read: (value) => (value === "step" || value === "run" ? value : undefined),
+    read: (value) => VIEWS.find((view) => view === value),
     write: String,
   },
-  explain: { fallback: false, read: (value) => (value === "1" ? true : undefined), write: (on) => (on ? "1" : "") },
+  explain: flag,
   tag: text,
   smooth: {
     fallback: 0.6,
@@ -92,7 +113,12 @@ const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
     write: String,
   },
   zoom: text,
-  x: { fallback: "step", read: (value) => (value === "step" || value === "time" ? value : undefined), write: String },
+  x: { fallback: "step", read: (value) => AXES.find((axis) => axis === value), write: String },
+  band: flag,
+  clip: flag,
+  order: { fallback: null, read: list, write: (value) => (value ?? []).join(",") },
+  chart: text,
+  filter: text,
 };
 
 const NAMES = Object.keys(KEYS) as (keyof Route)[];

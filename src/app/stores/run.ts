@@ -148,7 +148,7 @@ export function applyEvent(event: TrainerEvent, now: number): void {
       set({ groups: withGroup(before.groups, event.group) });
       break;
     case "step": {
-      if (before.runId !== null) metricStore(before.runId).append(event.step, event.metrics, now);
+      if (before.runId !== null) metricStore(before.runId).append(event.step, event.metrics);
       set({
         step: event.step,
         phaseTimes: event.phaseTimes,

@@ -34,8 +34,8 @@ export interface RunLibrary {
   /** Alarms, oldest first; null for a run of a version that stored none. */
   alarms(id: string): Promise<readonly Alarm[] | null>;
   rename(id: string, title: string): Promise<void>;
-  /** Replaces text and tags, as `writeNotes` does. */
-  setNotes(id: string, notes: RunNotes): Promise<RunNotes>;
+  /** Replaces what is given, as `writeNotes` does. */
+  setNotes(id: string, changes: Partial<RunNotes>): Promise<RunNotes>;
   /** @throws LabError("storage") while the run is training */
   remove(id: string): Promise<void>;
   /** The run as one zip; browsers keep the pieces of a large Blob on disk. */
@@ -57,7 +57,7 @@ export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary
     rename: async (id, title) => {
       await (await openRun(store, id)).update({ title });
     },
-    setNotes: (id, notes) => writeNotes(store, id, notes),
+    setNotes: (id, changes) => writeNotes(store, id, changes),
     remove: async (id) => {
       const release = await holdRun(id, locks);
       if (release === null) {

@@ -4,40 +4,60 @@ import { checkShape, parseJson } from "../bytes/json.ts";
 import { oneAtATime } from "../storage/one-at-a-time.ts";
 import type { RunStore } from "../storage/store.ts";
 
+/** What a person did or saw at a step, such as "raised the temperature". */
+export interface StepNote {
+  readonly step: number;
+  readonly text: string;
+}
+
 export interface RunNotes {
   readonly text: string;
   /** Without commas, each once. */
   readonly tags: readonly string[];
+  /** By step, one each. */
+  readonly steps: readonly StepNote[];
 }
 
-export const NO_NOTES: RunNotes = { text: "", tags: [] };
+export const NO_NOTES: RunNotes = { text: "", tags: [], steps: [] };
 
 /** Characters of a note, and of a tag. */
 export const MOST_TEXT = 10_000;
 const MOST_TAG = 40;
+/** Characters of a note at a step. */
+export const MOST_STEP_TEXT = 200;
 
 /** Unknown keys are kept: another program may have written them. */
-const NOTES = z.looseObject({ text: z.optional(z.string()), tags: z.optional(z.array(z.string())) });
+const NOTES = z.looseObject({
+  text: z.optional(z.string()),
+  tags: z.optional(z.array(z.string())),
+  steps: z.optional(z.array(z.object({ step: z.number().check(z.int(), z.gte(0)), text: z.string() }))),
+});
 
 const pathOf = (id: string): string => `${id}/notes.json`;
 
 /** @throws LabError("bad-input") when the file is damaged */
 export async function readNotes(store: RunStore, id: string): Promise<RunNotes> {
-  const { text = "", tags = [] } = await stored(store, id);
-  return { text, tags };
+  const { text = "", tags = [], steps = [] } = await stored(store, id);
+  return { text, tags, steps };
 }
 
 /**
- * Replaces text and tags; other keys of the file stay.
+ * Replaces what is given of text, tags and notes at steps; everything else in the file stays.
  * @throws LabError("bad-input") when the file is damaged, "storage" when it cannot be written
  */
-export async function writeNotes(store: RunStore, id: string, { text, tags }: RunNotes): Promise<RunNotes> {
+export async function writeNotes(store: RunStore, id: string, changes: Partial<RunNotes>): Promise<RunNotes> {
   return oneAtATime(pathOf(id), async () => {
-    const notes = { text: text.trim().slice(0, MOST_TEXT), tags: tagsOf(tags.join(",")) };
-    const kept = { ...(await stored(store, id)), ...notes };
-    await store.write(pathOf(id), `${JSON.stringify(kept, null, 2)}\n`);
+    const { text = "", tags = [], steps = [], ...others } = { ...(await stored(store, id)), ...changes };
+    const notes = { text: text.trim().slice(0, MOST_TEXT), tags: tagsOf(tags.join(",")), steps: notesByStep(steps) };
+    await store.write(pathOf(id), `${JSON.stringify({ ...others, ...notes }, null, 2)}\n`);
     return notes;
   });
+}
+
+/** Ascending by step; the last note of a step counts, an empty one removes it. */
+function notesByStep(notes: readonly StepNote[]): StepNote[] {
+  const texts = new Map(notes.map(({ step, text }) => [step, text.trim().slice(0, MOST_STEP_TEXT)]));
+  return [...texts].flatMap(([step, text]) => (text === "" ? [] : [{ step, text }])).sort((a, b) => a.step - b.step);
 }
 
 /** The tags of a text that separates them by commas, each once, in their order. */

@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
+import { alongAxis, axisText } from "../../../src/app/components/charts/axis.ts";
+import { bandOver, innerLimits, rollingBand, windowOf } from "../../../src/app/components/charts/bands.ts";
+import { moved, ordered } from "../../../src/app/components/charts/chart-grid.tsx";
+import { chartSvg, type SvgChart } from "../../../src/app/components/charts/chart-svg.ts";
+import { joinSources } from "../../../src/app/components/charts/joined-source.ts";
 import { nonFinitePlaces, smooth } from "../../../src/app/components/charts/smoothing.ts";
 import { describeSeries } from "../../../src/app/components/charts/summary.ts";
 import { lowerBound, thinIndices } from "../../../src/app/components/charts/thin.ts";
+import { MetricStore } from "../../../src/app/stores/metrics.ts";
 import { compact, fixed, formatBytes, formatSeconds, NONE, percent, signed } from "../../../src/app/styles/format.ts";
 
 describe("smoothing", () => {
@@ -71,6 +77,125 @@ describe("thinning", () => {
 
   it("finds the first step from a value on", () => {
     expect([0, 2, 3, 9].map((x) => lowerBound([2, 4, 8], x))).toEqual([0, 0, 1, 3]);
+  });
+});
+
+describe("the axis of a curve", () => {
+  const store = new MetricStore();
+  store.append(1, { step_time: 2, epoch: 0.5, loss: 3 });
+  store.append(3, { step_time: 4, epoch: 1, loss: 2 });
+
+  it("is the steps, the sum of their times, or the rows that were drawn", () => {
+    expect(Array.from(alongAxis(store, "step", 10).xs)).toEqual([1, 3]);
+    expect(Array.from(alongAxis(store, "time", 10).xs)).toEqual([2, 6]);
+    expect(Array.from(alongAxis(store, "samples", 10).xs)).toEqual([5, 10]);
+    const times = [0.5, 20, 60, 90, 3600].map((seconds) => axisText("time", seconds));
+    expect(times).toEqual(["0.5 s", "20 s", "1 min", "1 min 30 s", "1 h"]);
+    expect([axisText("samples", 12), axisText("step", 1.5)]).toEqual(["12", ""]);
+  });
+
+  it("has no points where the run does not say them", () => {
+    const none = alongAxis(store, "samples", 0);
+    expect([none.steps.length, none.xs.length, none.column("loss").length]).toEqual([0, 0, 0]);
+  });
+
+  it("puts runs of other speeds side by side, each step where it was done", () => {
+    const slow = new MetricStore();
+    slow.append(1, { step_time: 5, loss: 9 });
+    const joined = joinSources([
+      { id: "a", source: alongAxis(store, "time", 0) },
+      { id: "b", source: alongAxis(slow, "time", 0) },
+    ]);
+    expect([Array.from(joined.xs), Array.from(joined.steps)]).toEqual([
+      [2, 5, 6],
+      [1, 1, 3],
+    ]);
+    expect(Array.from(joined.column("b loss"))).toEqual([Number.NaN, 9, Number.NaN]);
+  });
+});
+
+describe("bands and outliers", () => {
+  it("are the extremes of the values behind a smoothed one", () => {
+    expect([windowOf(0), windowOf(0.5), windowOf(0.9)]).toEqual([1, 2, 10]);
+    const values = [3, 1, Number.NaN, 4, 1, 5, 9, 2, 6];
+    const { low, high } = rollingBand(values, 3);
+    // The slow way: the last three finite values at each place.
+    const last = values.map((value, at) => {
+      const finite = values.slice(0, at + 1).filter((one) => Number.isFinite(one));
+      return Number.isFinite(value) ? finite.slice(-3) : [Number.NaN];
+    });
+    expect([...low]).toEqual(last.map((three) => Math.min(...three)));
+    expect([...high]).toEqual(last.map((three) => Math.max(...three)));
+  });
+
+  it("span runs, straight between the points of each and not beyond its ends", () => {
+    const { low, high } = bandOver(
+      [0, 1, 2, 4],
+      [
+        [0, Number.NaN, Number.NaN, 8],
+        [Number.NaN, 5, 1, Number.NaN],
+      ],
+    );
+    expect([[...low], [...high]]).toEqual([
+      [0, 2, 1, 8],
+      [0, 5, 4, 8],
+    ]);
+  });
+
+  it("leave a spike out of the limits, but no step of an ordinary curve", () => {
+    const ordinary = Array.from({ length: 40 }, (_, at) => 1 + at / 40);
+    expect(innerLimits(ordinary)).toEqual([1, 1 + 39 / 40]);
+    const [low, high] = innerLimits([...ordinary, 900, Number.NaN]) ?? [];
+    expect(low).toBe(1);
+    expect(high).toBeLessThan(10);
+    expect(innerLimits([0, 0, 0, 0, 0, 0, 0, 0, 0, 1])).toEqual([0, 1]);
+    expect(innerLimits([Number.NaN])).toBeNull();
+  });
+});
+
+describe("the order of charts", () => {
+  const charts = ["a", "b", "c"].map((id) => ({ id, title: id, series: [] }));
+  it("is that of the address, new charts last", () => {
+    expect(ordered(charts, null).map(({ id }) => id)).toEqual(["a", "b", "c"]);
+    expect(ordered(charts, ["c", "a"]).map(({ id }) => id)).toEqual(["c", "a", "b"]);
+  });
+
+  it("moves one within the list", () => {
+    expect([moved(["a", "b", "c"], "b", -1), moved(["a", "b", "c"], "b", 1), moved(["a", "b"], "b", 1)]).toEqual([
+      ["b", "a", "c"],
+      ["a", "c", "b"],
+      ["a", "b"],
+    ]);
+  });
+});
+
+describe("a chart as SVG", () => {
+  const line = { colour: "#0050D0", dash: [], width: 2, right: false, named: true };
+  const chart: SvgChart = {
+    title: "Loss <1>",
+    xName: "Steps",
+    xs: [0, 5, 10],
+    x: { min: 0, max: 10, ticks: [{ at: 5, text: "5" }] },
+    y: { min: 0, max: 1, ticks: [{ at: 0, text: "0" }] },
+    right: null,
+    lines: [
+      { ...line, label: "a & b", values: [0, 1, 0.5] },
+      { ...line, label: "gap", values: [0, null, 1] },
+      { ...line, label: "sparse", values: [0, undefined, 1] },
+    ],
+    bands: [{ colour: "#0050D0", right: false, low: [0, 0, 0], high: [1, 1, 1] }],
+  };
+
+  it("draws every point at its place, breaks a line at a value that is no number, and only there", () => {
+    const paths = [...chartSvg(chart).matchAll(/<path d="([^"]*)" stroke=/g)].map((found) => found[1]);
+    // The plot is 562 pixels wide from 58 and 258 high from 58.
+    expect(paths).toEqual(["M58.0 316.0L339.0 58.0L620.0 187.0", "M58.0 316.0M620.0 58.0", "M58.0 316.0L620.0 58.0"]);
+  });
+
+  it("escapes words and names axis, lines and band", () => {
+    const text = chartSvg(chart);
+    expect(text).toMatch(/<title>Loss &lt;1><\/title>/);
+    for (const found of [">a &amp; b<", ">Steps<", 'fill-opacity="0.16"']) expect(text).toContain(found);
   });
 });
 

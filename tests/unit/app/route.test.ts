@@ -16,6 +16,11 @@ describe("route", () => {
       metrics: ["loop1/loss", "ema/distance"],
       smooth: 0.9,
       x: "time",
+      band: true,
+      order: ["reward", "metric-loop1/loss"],
+      chart: "reward",
+      view: "table",
+      filter: "loop:1 reward:0.2..0.4 is:truncated red cup",
     };
     expect(parseRoute(formatRoute(route, {}, "demo"))).toEqual(route);
   });

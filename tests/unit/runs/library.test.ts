@@ -209,9 +209,18 @@ test("notes and tags go with a run through its export, and unknown keys of their
   const notesOf = async () => (await library.list()).runs[0]?.notes;
   expect(await notesOf()).toEqual(NO_NOTES);
   await store.write("brave-otter/notes.json", '{"tags": ["old"], "stars": 4}');
-  expect(await notesOf()).toEqual({ text: "", tags: ["old"] });
+  expect(await notesOf()).toEqual({ text: "", tags: ["old"], steps: [] });
   await library.setNotes("brave-otter", { text: " best so far\n", tags: ["good, masks", " good ", ""] });
-  expect(await notesOf()).toEqual({ text: "best so far", tags: ["good", "masks"] });
+  const steps = [
+    { step: 9, text: "  " },
+    { step: 7, text: " raised the temperature " },
+    { step: 2, text: "first" },
+    { step: 2, text: "second" },
+  ];
+  await library.setNotes("brave-otter", { steps });
+  const kept = steps.slice(1, 4).map(({ step, text }) => ({ step, text: text.trim() }));
+  // A step has one note; setting them leaves text and tags as they are.
+  expect(await notesOf()).toEqual({ text: "best so far", tags: ["good", "masks"], steps: [kept[2], kept[0]] });
   expect(JSON.parse(await store.readText("brave-otter/notes.json"))).toMatchObject({ stars: 4 });
   const html = await runReport(await openRun(store, "brave-otter"), null);
   expect(html).toContain("best so far");

@@ -1,20 +1,22 @@
 import type { ReactNode } from "react";
+import type { Axis } from "../../stores/route-text.ts";
 import { Button } from "../ui/button.tsx";
 import { IconClose } from "../ui/icons.tsx";
+import { AXIS_NAMES } from "./axis.ts";
 import { setSharedZoom, useZoomText } from "./zoom.ts";
 
-/** Mark of a zoom: which steps the charts of a name show, and the way back to all of them. */
-export function AllSteps({ sync }: { readonly sync: string }): ReactNode {
-  const shown = useZoomText(sync);
+/** Mark of a zoom: what the charts of a name show, and the way back to everything. */
+export function AllSteps({ sync, axis }: { readonly sync: string; readonly axis: Axis }): ReactNode {
+  const shown = useZoomText(sync, axis);
   if (shown === null) return null;
   return (
     <Button
       icon={<IconClose size={12} />}
       data-testid="all-steps"
-      title="Show all steps; a double click on a chart does the same"
+      title="Show everything; a double click on a chart does the same"
       onClick={() => setSharedZoom(sync, null)}
     >
-      Steps {shown}
+      {AXIS_NAMES[axis]} {shown}
     </Button>
   );
 }

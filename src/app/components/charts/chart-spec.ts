@@ -5,6 +5,8 @@ import { compact, fixed, formatBytes } from "../../styles/format.ts";
 /** Data source of a chart: columns of equal length over ascending steps, from the live store or a stored run. */
 export interface MetricSource {
   readonly steps: ArrayLike<number>;
+  /** Place of each step on the horizontal axis, ascending: the step itself, or what `alongAxis` says. */
+  readonly xs: ArrayLike<number>;
   /** Metrics logged so far. */
   readonly names: readonly string[];
   /** Values of a metric along `steps`; NaN if the step has no value or the value was NaN. */
@@ -62,6 +64,8 @@ export interface ChartSpec {
   /** Values that the left scale always includes, such as 0..1 of a share. */
   readonly range?: readonly [number, number];
   readonly levels?: readonly Level[];
+  /** Whether each line is another run. */
+  readonly runs?: boolean;
   /** The metric, if the user added this chart. */
   readonly picked?: string;
 }
@@ -91,4 +95,12 @@ export function withLevels(low: number, high: number, levels: readonly Level[]):
     most = Math.max(most, value);
   }
   return [least, most];
+}
+
+/** Label of a tick: compact, without zeros at its end. */
+export function tickText(value: number | null, inBytes: boolean): string {
+  if (value === null) return "";
+  if (inBytes) return formatBytes(value);
+  const text = compact(value);
+  return text.includes("e") || !text.includes(".") ? text : text.replace(/\.?0+$/u, "");
 }

@@ -16,16 +16,18 @@ export function joinedName(runId: string, metric: string): string {
 type Places = Int32Array<ArrayBuffer>;
 
 interface Joined {
+  /** The first run's that has this place. */
   readonly steps: Float64Array<ArrayBuffer>;
+  readonly xs: Float64Array<ArrayBuffer>;
   /** Per run, in order. */
   readonly places: readonly Places[];
 }
 
-/** The runs side by side; a step that a run lacks has no value. The source updates while runs continue. */
+/** The runs side by side; a place that a run lacks has no value. The source updates while runs continue. */
 export function joinSources(runs: readonly JoinedRun[]): MetricSource {
   /** Count and newest step of each run when it was joined. */
   let seen: readonly (readonly [number, number | undefined])[] = [];
-  let joined: Joined = { steps: new Float64Array(0), places: [] };
+  let joined: Joined = { steps: new Float64Array(0), xs: new Float64Array(0), places: [] };
   const now = (): Joined => {
     const same = runs.every(({ source: { steps } }, at) => {
       const [count, newest] = seen[at] ?? [-1];
@@ -49,6 +51,9 @@ export function joinSources(runs: readonly JoinedRun[]): MetricSource {
   return {
     get steps() {
       return now().steps;
+    },
+    get xs() {
+      return now().xs;
     },
     get names() {
       return runs.flatMap(({ id, source }) => source.names.map((metric) => joinedName(id, metric)));
@@ -74,11 +79,17 @@ export function joinSources(runs: readonly JoinedRun[]): MetricSource {
 }
 
 function join(runs: readonly JoinedRun[]): Joined {
-  const all = new Set(runs.flatMap(({ source }) => Array.from(source.steps)));
-  const steps = Float64Array.from(all).sort();
-  const places = runs.map(({ source }): Places => {
-    const known = new Map(Array.from(source.steps, (step, at) => [step, at] as const));
-    return Int32Array.from(steps, (step) => known.get(step) ?? -1);
+  const steps = new Map<number, number>();
+  const known = runs.map(({ source }) => {
+    const [own, xs] = [source.steps, source.xs];
+    for (let at = 0; at < own.length; at++)
+      if (!steps.has(xs[at] as number)) steps.set(xs[at] as number, own[at] as number);
+    return new Map(Array.from(xs, (x, at) => [x, at] as const));
   });
-  return { steps, places };
+  const xs = Float64Array.from(steps.keys()).sort();
+  return {
+    xs,
+    steps: Float64Array.from(xs, (x) => steps.get(x) as number),
+    places: known.map((places) => Int32Array.from(xs, (x) => places.get(x) ?? -1)),
+  };
 }

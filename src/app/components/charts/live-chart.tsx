@@ -9,52 +9,70 @@ import {
   useSyncExternalStore,
 } from "react";
 import type uPlot from "uplot";
+import type { Axis } from "../../stores/route-text.ts";
 import { compact } from "../../styles/format.ts";
 import "uplot/dist/uPlot.min.css";
-import { IconClose } from "../ui/icons.tsx";
+import type { StepNote } from "../../../engine/runs/notes.ts";
+import { saveBlob } from "../../clients/save-blob.ts";
+import { IconEnlarge } from "../ui/icons.tsx";
+import { axisText } from "./axis.ts";
 import { cancelRedraw, requestRedraw } from "./chart-clock.ts";
 import { ChartHelp } from "./chart-help.tsx";
+import { ChartMenu } from "./chart-menu.tsx";
 import { type ChartSpec, dashOf, type FoundSeries, findSeries, type MetricSource, showValue } from "./chart-spec.ts";
 import { ChartTable } from "./chart-table.tsx";
 import { CopyPicture } from "./copy-button.tsx";
 import styles from "./live-chart.module.css";
 import { currentTheme, LINE_COLOURS, onThemeChange, type Theme } from "./palette.ts";
-import { createPlot, type Drawn, feedPlot } from "./plot.ts";
+import { createPlot } from "./plot.ts";
+import { type ChartView, type Cursor, type Drawn, feedPlot } from "./plot-feed.ts";
+import { plotSvg } from "./plot-svg.ts";
 import { describeSeries } from "./summary.ts";
 import { sharedZoom } from "./zoom.ts";
 
 export interface LiveChartProps {
   readonly spec: ChartSpec;
   readonly source: MetricSource;
-  /** Weight of the smoothed line, 0..0.999. */
-  readonly smoothing: number;
+  readonly view: ChartView;
   readonly sync: string;
   /** Step of the time line, marked by a line; null for none. */
   readonly step?: number | null;
+  /** Notes of the run, shown as flags. */
+  readonly notes?: readonly StepNote[];
+  /** Pixels of the plot. */
+  readonly height?: number;
   /** A point was clicked. */
   readonly onPick: (step: number) => void;
   /** Removes the chart; only for charts that the user added. */
   readonly onRemove?: () => void;
+  /** Moves the chart by places among the others. */
+  readonly onMove?: (by: -1 | 1) => void;
+  /** Shows the chart in a window of its own. */
+  readonly onEnlarge?: () => void;
 }
 
 const HEIGHT = 146;
+const NO_NOTES: readonly StepNote[] = [];
 
 /** A live curve: reads the metrics store outside React, redraws only while visible. */
-export function LiveChart({ spec, source, smoothing, sync, step = null, onPick, onRemove }: LiveChartProps): ReactNode {
+export function LiveChart(props: LiveChartProps): ReactNode {
+  const { spec, source, view, sync, step = null, notes = NO_NOTES, height = HEIGHT, onPick } = props;
   const holder = useRef<HTMLDivElement>(null);
   const titleId = useId();
   const theme = useTheme();
   const [logarithmic, setLogarithmic] = useState(false);
   const [table, setTable] = useState(false);
   const [found, setFound] = useState<readonly FoundSeries[]>(() => findSeries(spec, source));
-  const [drawn, setDrawn] = useState<Drawn>({ thinned: false, nonFinite: 0 });
-  const [cursor, setCursor] = useState<number | null>(null);
+  const [drawn, setDrawn] = useState<Drawn>({ thinned: false, nonFinite: 0, outside: 0 });
+  const [cursor, setCursor] = useState<Cursor | null>(null);
   const pick = useRef(onPick);
   pick.current = onPick;
-  const marked = useRef(step);
+  const marked = useRef({ step, notes });
+  const drawing = useRef<uPlot>(null);
   const redraw = useRef<() => void>(() => {});
   // The plot is rebuilt only for new metrics, not for new values.
   const shape = found.map(({ metric }) => metric).join(" ");
+  const runs = spec.runs === true;
 
   useEffect(() => {
     const element = holder.current;
@@ -65,15 +83,17 @@ export function LiveChart({ spec, source, smoothing, sync, step = null, onPick, 
     let visible = false;
     const build = (series: readonly FoundSeries[]): uPlot =>
       createPlot(element, series, {
+        ...view,
         theme,
-        smoothing,
+        runs,
         logarithmic,
         range: spec.range,
         levels: spec.levels ?? [],
         width: Math.max(120, element.clientWidth),
-        height: HEIGHT,
+        height,
         sync,
-        mark: () => marked.current,
+        mark: () => marked.current.step,
+        flags: () => marked.current.notes.map((note) => note.step),
         onPick: (at) => pick.current(at),
         onCursor: setCursor,
       });
@@ -83,10 +103,9 @@ export function LiveChart({ spec, source, smoothing, sync, step = null, onPick, 
       setFound(now);
       if (now.length === 0 || now.map(({ metric }) => metric).join(" ") !== shape) return;
       plot ??= build(now);
-      const result = feedPlot(plot, source, now, smoothing, zoom.range);
-      setDrawn((before) =>
-        before.thinned === result.thinned && before.nonFinite === result.nonFinite ? before : result,
-      );
+      drawing.current = plot;
+      const result = feedPlot(plot, source, now, { ...view, runs }, zoom.range);
+      setDrawn((before) => (DRAWN.every((key) => before[key] === result[key]) ? before : result));
     };
     const ask = (): void => requestRedraw(draw);
     redraw.current = ask;
@@ -97,7 +116,7 @@ export function LiveChart({ spec, source, smoothing, sync, step = null, onPick, 
       if (visible) ask();
     });
     const size = new ResizeObserver(() => {
-      plot?.setSize({ width: Math.max(120, element.clientWidth), height: HEIGHT });
+      plot?.setSize({ width: Math.max(120, element.clientWidth), height });
       ask();
     });
     sight.observe(element);
@@ -109,13 +128,14 @@ export function LiveChart({ spec, source, smoothing, sync, step = null, onPick, 
       sight.disconnect();
       size.disconnect();
       plot?.destroy();
+      drawing.current = null;
     };
-  }, [spec, source, smoothing, sync, theme, logarithmic, table, shape]);
+  }, [spec, source, view, runs, height, sync, theme, logarithmic, table, shape]);
 
   useEffect(() => {
-    marked.current = step;
+    marked.current = { step, notes };
     redraw.current();
-  }, [step]);
+  }, [step, notes]);
 
   const summary = useMemo(
     () =>
@@ -144,6 +164,9 @@ export function LiveChart({ spec, source, smoothing, sync, step = null, onPick, 
               ▲ {drawn.nonFinite}
             </span>
           )}
+          {drawn.outside > 0 && (
+            <span title="Outliers beyond the vertical limits; Curves shows them again">{drawn.outside} outside</span>
+          )}
           {drawn.thinned && (
             <span title="All points are kept; the chart draws the minimum and maximum per pixel">thinned</span>
           )}
@@ -163,22 +186,43 @@ export function LiveChart({ spec, source, smoothing, sync, step = null, onPick, 
               canvas={() => holder.current?.querySelector("canvas") ?? null}
             />
           )}
-          {onRemove !== undefined && (
-            <Tool aria-label={`Remove ${spec.picked ?? spec.title}`} title="Remove this chart" onClick={onRemove}>
-              <IconClose size={12} />
+          {props.onEnlarge !== undefined && (
+            <Tool aria-label={`Enlarge ${spec.title}`} title="Enlarge" onClick={props.onEnlarge}>
+              <IconEnlarge size={12} />
             </Tool>
           )}
+          <ChartMenu
+            title={spec.picked ?? spec.title}
+            onSvg={() => {
+              const plot = drawing.current;
+              if (plot === null) return;
+              const text = plotSvg(plot, spec.title, { ...view, runs });
+              saveBlob(new Blob([text], { type: "image/svg+xml" }), `${spec.id.replace(/[^\w-]+/g, "-")}.svg`);
+            }}
+            drawn={found.length > 0 && !table}
+            onMove={props.onMove}
+            onRemove={props.onRemove}
+          />
         </span>
       </header>
-      <Legend found={found} spec={spec} source={source} cursor={cursor} step={step} theme={theme} />
+      <Legend
+        found={found}
+        spec={spec}
+        source={source}
+        cursor={cursor}
+        step={step}
+        notes={notes}
+        axis={view.axis}
+        theme={theme}
+      />
       {table ? (
-        <ChartTable found={found} steps={source.steps} height={HEIGHT} onPick={onPick} />
+        <ChartTable found={found} steps={source.steps} height={height} onPick={onPick} />
       ) : (
         <div className="relative">
           <div
             ref={holder}
             className={`full-width clip ${styles.plot}`}
-            style={{ height: HEIGHT }}
+            style={{ height }}
             role="img"
             aria-label={summary === "" ? `${spec.title}: no values yet` : summary}
           />
@@ -188,6 +232,8 @@ export function LiveChart({ spec, source, smoothing, sync, step = null, onPick, 
     </section>
   );
 }
+
+const DRAWN = ["thinned", "nonFinite", "outside"] as const;
 
 /** A small button of the chart's header. */
 function Tool(props: ComponentProps<"button">): ReactNode {
@@ -208,21 +254,26 @@ interface LegendProps {
   readonly found: readonly FoundSeries[];
   readonly spec: ChartSpec;
   readonly source: MetricSource;
-  readonly cursor: number | null;
+  readonly cursor: Cursor | null;
   /** Step of the time line. */
   readonly step: number | null;
+  readonly notes: readonly StepNote[];
+  readonly axis: Axis;
   readonly theme: Theme;
 }
 
 /** Line sample, label, and the value at the cursor, else at the step of the time line, else the newest one. */
-function Legend({ found, spec, source, cursor, step, theme }: LegendProps): ReactNode {
+function Legend({ found, spec, source, cursor, step, notes, axis, theme }: LegendProps): ReactNode {
+  const place = cursor?.at ?? (step === null ? null : indexOfStep(source.steps, step));
+  const note = notes.find((one) => one.step === cursor?.step)?.text;
   return (
     <ul className={`flex wrap small muted relative p-0 no-bullets ${styles.legend}`} data-empty={found.length === 0}>
       {spec.series.map((series) => {
         const own = found.find((candidate) => candidate.spec === series);
         if (own === undefined && found.length > 0) return null;
         const colour = LINE_COLOURS[theme][series.colour % 6] as string;
-        const value = own === undefined ? undefined : valueAt(own, source, cursor ?? step);
+        const value =
+          own === undefined ? undefined : valueAt(own, source, place, axis !== "step" && spec.runs === true);
         return (
           <li key={`${series.metrics[0]} ${series.label}`}>
             <svg width="18" height="8" aria-hidden="true">
@@ -251,15 +302,24 @@ function Legend({ found, spec, source, cursor, step, theme }: LegendProps): Reac
             <b>{compact(value)}</b>
           </li>
         ))}
-      <li className={styles.step}>{cursor === null ? "" : `step ${cursor}`}</li>
+      <li className={styles.step}>
+        {cursor === null
+          ? ""
+          : `step ${cursor.step}${axis === "step" ? "" : ` · ${axisText(axis, source.xs[cursor.at] ?? 0)}`}`}
+        {note !== undefined && <b> {note}</b>}
+      </li>
     </ul>
   );
 }
 
-/** The value at the cursor's step, null where the run has none; without a cursor the newest one. */
-function valueAt({ metric, values }: FoundSeries, source: MetricSource, cursor: number | null): number | null {
-  let place = cursor === null ? values.length - 1 : indexOfStep(source.steps, cursor);
-  if (cursor === null) while (place > 0 && source.isMissing(metric, place)) place--;
+/**
+ * The value at a place, null where the run has none; the newest one without a place.
+ * @param earlier takes the last one before where the place is another run's
+ */
+function valueAt(own: FoundSeries, source: MetricSource, at: number | null, earlier = false): number | null {
+  const { metric, values } = own;
+  let place = at ?? values.length - 1;
+  if (at === null || earlier) while (place > 0 && source.isMissing(metric, place)) place--;
   return source.isMissing(metric, place) ? null : (values[place] ?? null);
 }
 

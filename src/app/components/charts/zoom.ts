@@ -1,5 +1,7 @@
 import { useSyncExternalStore } from "react";
 import { navigate, routeStore } from "../../stores/route.ts";
+import type { Axis } from "../../stores/route-text.ts";
+import { axisText } from "./axis.ts";
 
 type Range = readonly [from: number, to: number];
 
@@ -28,8 +30,8 @@ export function setSharedZoom(name: string, range: Range | null): void {
   for (const changed of zoom.listeners) changed();
 }
 
-/** The steps that the charts of a name are zoomed to, such as "12–40"; null for all. */
-export function useZoomText(name: string): string | null {
+/** What the charts of a name are zoomed to, such as "12–40"; null for all. */
+export function useZoomText(name: string, axis: Axis): string | null {
   return useSyncExternalStore(
     (changed) => {
       const { listeners } = sharedZoom(name);
@@ -38,7 +40,9 @@ export function useZoomText(name: string): string | null {
     },
     () => {
       const { range } = sharedZoom(name);
-      return range === null ? null : `${Math.ceil(range[0])}–${Math.floor(range[1])}`;
+      if (range === null) return null;
+      const [from, to] = [Math.ceil(range[0]), Math.floor(range[1])];
+      return `${axisText(axis, from)}–${axisText(axis, to)}`;
     },
   );
 }

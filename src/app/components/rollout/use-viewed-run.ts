@@ -4,6 +4,7 @@ import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import type { GroupRecord, LoopId } from "../../../engine/runs/records.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { fillMetrics, type MetricStore, metricStore, replaceMetrics } from "../../stores/metrics.ts";
+import { knowNotes } from "../../stores/notes.ts";
 import { useOtherTabs } from "../../stores/other-tabs.ts";
 import { useRoute } from "../../stores/route.ts";
 import { useRun } from "../../stores/run.ts";
@@ -77,6 +78,7 @@ export function useViewedRun(): ViewedRun | null {
       try {
         const { run, metrics, groupSteps } = await lab().data.run(id);
         if (!signal.aborted) (live ? fillMetrics : replaceMetrics)(id, metrics);
+        knowNotes(id, run.notes.steps);
         const stored = { manifest: run.manifest, steps: groupSteps };
         if (followed) lastRead.set(id, stored);
         return stored;

@@ -10,13 +10,17 @@ export function Dialog(props: {
   readonly onOpenChange: (open: boolean) => void;
   readonly children: ReactNode;
   readonly wide?: boolean;
+  /** Takes nearly the whole window. */
+  readonly full?: boolean;
 }): ReactNode {
   return (
     <RadixDialog.Root open={props.open} onOpenChange={props.onOpenChange}>
       <RadixDialog.Portal>
         <RadixDialog.Overlay className={styles.scrim} />
         <RadixDialog.Content
-          className={[styles.dialog, props.wide === true && styles.wide].filter(Boolean).join(" ")}
+          className={[styles.dialog, props.wide === true && styles.wide, props.full === true && styles.full]
+            .filter(Boolean)
+            .join(" ")}
           aria-describedby={undefined}
         >
           <header className={`row gap-3 between ${styles.header}`}>

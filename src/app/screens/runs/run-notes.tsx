@@ -65,7 +65,7 @@ function TagButton({ tag, chosen }: { readonly tag: string; readonly chosen: boo
 export function EditNotes(props: {
   readonly notes: RunNotes;
   readonly onCancel: () => void;
-  readonly onSave: (notes: RunNotes) => void;
+  readonly onSave: (notes: Pick<RunNotes, "text" | "tags">) => void;
 }): ReactNode {
   const id = useId();
   const [text, setText] = useState(props.notes.text);

@@ -3,12 +3,12 @@ import { startBlocker } from "../../clients/blockers.ts";
 import { report } from "../../clients/lab.ts";
 import { startRun } from "../../clients/start-run.ts";
 import { AllSteps } from "../../components/charts/all-steps.tsx";
-import type { ChartSpec, MetricSource } from "../../components/charts/chart-spec.ts";
+import { alongAxis } from "../../components/charts/axis.ts";
+import { ChartGrid, ordered } from "../../components/charts/chart-grid.tsx";
+import { ChartOptions } from "../../components/charts/chart-options.tsx";
 import { loggedText, metricChart, metricsOf, otherMetrics } from "../../components/charts/chosen-metrics.ts";
-import { LiveChart } from "../../components/charts/live-chart.tsx";
 import { MetricPicker } from "../../components/charts/metric-picker.tsx";
 import { SaveCsv } from "../../components/charts/save-csv.tsx";
-import { SmoothingControl } from "../../components/charts/smoothing-control.tsx";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
@@ -17,6 +17,7 @@ import { Button } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
 import { useEvaluations } from "../../components/use-evaluations.ts";
+import { useStepNotes } from "../../stores/notes.ts";
 import { linkTo, navigate, routeStore, useRoute } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
@@ -26,6 +27,7 @@ import { arrangeCharts, measuredCharts, overviewOf } from "./overview.ts";
 import { PhaseBar } from "./phase-bar.tsx";
 import { PhaseLesson } from "./phase-lesson.tsx";
 import { ResultCard } from "./result-card.tsx";
+import { StepNotes } from "./step-notes.tsx";
 import styles from "./train.module.css";
 import { useAlarms } from "./use-alarms.ts";
 
@@ -41,15 +43,18 @@ export function TrainScreen(): ReactNode {
 }
 
 function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
-  const smooth = useRoute((route) => route.smooth);
+  const axis = useRoute((route) => route.x);
   const asked = useRoute((route) => route.step);
   const explain = useRoute((route) => route.explain);
   const step = shownStep(run.steps, asked);
   const begun = useRun((state) => state.groups.length > 0 || state.step > 0);
   const starting = run.live && !begun;
   const { groups: newest, complete } = useLiveGroups();
-  // Another run has other steps, so the zoom is reset.
-  const sync = `train ${run.runId}`;
+  // Another run has other steps, and another axis other places: each has its own zoom.
+  const sync = `train ${run.runId}${axis === "step" ? "" : ` ${axis}`}`;
+  const trainRows = run.manifest?.data.trainRows ?? 0;
+  const source = useMemo(() => alongAxis(run.metrics, axis, trainRows), [run.metrics, axis, trainRows]);
+  const notes = useStepNotes(run.runId);
   const supervised = run.manifest?.config.mode === "sft";
   const { others, chosen, above, below, choose } = useCharts(run);
   const evaluations = useEvaluations(run.runId);
@@ -64,7 +69,8 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   const read = useRef(false);
   if (!(run.loading || evaluations.loading || alarms.loading || shown.loading)) read.current = true;
   const open = useCallback((step: number) => navigate({ screen: "rollouts", step, group: null, rollout: null }), []);
-  const drawn = { source: run.metrics, smooth, sync, step: asked, onPick: open };
+  const order = [...above, ...below].map(({ id }) => id);
+  const drawn = { order, source, sync, step: asked, notes, onPick: open, onRemove: drop, className: styles.charts };
   return (
     <>
       <header className="row wrap gap-2-3">
@@ -76,10 +82,16 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
             Explain the phases
           </Button>
         )}
-        <SmoothingControl />
+        <ChartOptions />
         <MetricPicker names={others} chosen={chosen} onChange={choose} />
+        <StepNotes
+          runId={run.runId}
+          notes={notes}
+          step={asked ?? run.metrics.steps.at(-1) ?? 0}
+          readOnly={run.recorded || run.imported || run.followed || run.otherTabs}
+        />
         <SaveCsv source={run.metrics} name={run.runId} />
-        <AllSteps sync={sync} />
+        <AllSteps sync={sync} axis={axis} />
       </header>
       {run.problem !== null && <p className={styles.problem}>Cannot read this run: {run.problem}</p>}
       {!run.live && !read.current && <p className="muted">Reading the run…</p>}
@@ -90,7 +102,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
           {explain && !supervised && <PhaseLesson run={run} step={step} />}
           <ResultCard run={run} evaluations={evaluations.list} />
           {!run.live && <Alarms run={run} alarms={alarms} />}
-          <Charts specs={above} {...drawn} />
+          <ChartGrid specs={above} {...drawn} />
           {!supervised && (
             <div className="row wrap gap-2-4 between">
               <h2>Rollouts</h2>
@@ -103,7 +115,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
             </p>
           )}
           <StepStrip run={run} groups={run.live && asked === null ? newest : kept.current} />
-          {!waiting && <Charts specs={below} {...drawn} />}
+          {!waiting && <ChartGrid specs={below} {...drawn} />}
           {run.live && <Alarms run={run} alarms={alarms} />}
         </>
       )}
@@ -113,6 +125,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
 
 /** The default and the selected charts; the selection is stored in the address. */
 function useCharts({ manifest, metrics }: ViewedRun) {
+  const order = useRoute((route) => route.order);
   const chosen = useRoute((route) => route.metrics) ?? NO_METRICS;
   const { mode, maxGradNorm = 0 } = manifest?.config ?? {};
   const names = useSyncExternalStore(
@@ -125,15 +138,17 @@ function useCharts({ manifest, metrics }: ViewedRun) {
     const others = otherMetrics(logged, metricsOf(usual));
     // Metrics that this run did not log stay in the address, for runs that did.
     const picked = chosen.filter((name) => others.includes(name)).map(metricChart);
-    const [above, below] = arrangeCharts(usual, picked);
+    const arranged = arrangeCharts(usual, picked);
+    const all = ordered(arranged.flat(), order);
+    const [above, below] = [all.slice(0, arranged[0].length), all.slice(arranged[0].length)];
     return { others, chosen, above, below, choose: (list: readonly string[]) => navigate({ metrics: list }) };
-  }, [mode, maxGradNorm, names, chosen]);
+  }, [mode, maxGradNorm, names, chosen, order]);
 }
 
 const NO_METRICS: readonly string[] = [];
 
 /** Removes the chart of a selected metric. */
-function drop(metric: string | undefined): void {
+function drop(metric: string): void {
   navigate({ metrics: (routeStore.getState().metrics ?? NO_METRICS).filter((name) => name !== metric) });
 }
 
@@ -143,33 +158,6 @@ function kindOf({ live, otherTabs, recorded, followed, imported, metrics }: View
   if (imported) return "imported run, read-only";
   if (live) return "";
   return recorded ? "recorded run" : "stored run";
-}
-
-function Charts(props: {
-  readonly specs: readonly ChartSpec[];
-  readonly source: MetricSource;
-  readonly smooth: number;
-  readonly sync: string;
-  /** Step of the time line; null while the newest is followed. */
-  readonly step: number | null;
-  readonly onPick: (step: number) => void;
-}): ReactNode {
-  return (
-    <div className={`grid gap-3 ${styles.charts}`}>
-      {props.specs.map((spec) => (
-        <LiveChart
-          key={spec.id}
-          spec={spec}
-          source={props.source}
-          smoothing={props.smooth}
-          sync={props.sync}
-          step={props.step}
-          onPick={props.onPick}
-          {...(spec.picked === undefined ? {} : { onRemove: () => drop(spec.picked) })}
-        />
-      ))}
-    </div>
-  );
 }
 
 /** Before any run: a description of this screen, and the start button. */

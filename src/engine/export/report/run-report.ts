@@ -81,10 +81,11 @@ function aboutText({ model, data, adapter, created, config, version }: RunManife
   ].join(" · ");
 }
 
-function noteParts({ text, tags }: RunNotes): string[] {
+function noteParts({ text, tags, steps }: RunNotes): string[] {
   return [
     ...(tags.length === 0 ? [] : [`<p class="quiet">Tags: ${escaped(tags.join(", "))}</p>`]),
     ...(text === "" ? [] : [`<p class="note">${escaped(text)}</p>`]),
+    ...steps.map((note) => `<p class="note">Step ${note.step}: ${escaped(note.text)}</p>`),
   ];
 }
 

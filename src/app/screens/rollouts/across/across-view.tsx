@@ -32,6 +32,7 @@ import { TokenPlot } from "./token-plot.tsx";
 const BANDS = 10;
 const BINS = 30;
 const SPIKES = 5;
+const VIEW = { smoothing: 0.6, axis: "step", band: false, clip: false } as const;
 
 /** Shows the groups of one step. */
 function openStep(step: number): void {
@@ -103,7 +104,7 @@ function OfLoop(props: {
             key={spec.id}
             spec={spec}
             source={source}
-            smoothing={0.6}
+            view={VIEW}
             sync={`across ${run.runId}`}
             step={marked}
             onPick={openStep}

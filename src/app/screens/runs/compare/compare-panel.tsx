@@ -2,12 +2,12 @@ import { Fragment, type ReactNode, useMemo, useState, useSyncExternalStore } fro
 import { LOOPS } from "../../../../engine/rl/loops/abouts.ts";
 import type { RunDigest } from "../../../../engine/runs/digest.ts";
 import { AllSteps } from "../../../components/charts/all-steps.tsx";
+import { ChartGrid, ordered } from "../../../components/charts/chart-grid.tsx";
+import { ChartOptions } from "../../../components/charts/chart-options.tsx";
 import type { MetricSource } from "../../../components/charts/chart-spec.ts";
 import { loggedText, otherMetrics } from "../../../components/charts/chosen-metrics.ts";
-import { LiveChart } from "../../../components/charts/live-chart.tsx";
 import { MetricPicker } from "../../../components/charts/metric-picker.tsx";
 import { SaveCsv } from "../../../components/charts/save-csv.tsx";
-import { SmoothingControl } from "../../../components/charts/smoothing-control.tsx";
 import { Button } from "../../../components/ui/button.tsx";
 import { Panel } from "../../../components/ui/panel.tsx";
 import { linkTo, navigate, useRoute } from "../../../stores/route.ts";
@@ -25,10 +25,11 @@ const FIRST_CHOICE = LOOPS.filter(({ samples }) => samples === "text")
 export function ComparePanel(props: { readonly runs: readonly RunDigest[]; readonly onClose: () => void }): ReactNode {
   const manifests = props.runs.map(({ manifest }) => manifest);
   const key = manifests.map(({ id }) => id).join(",");
-  // Other runs have other steps, so the zoom is reset.
-  const sync = `compare ${key}`;
+  const axis = useRoute((route) => route.x);
+  // Other runs have other steps, and another axis other places: each has its own zoom.
+  const sync = `compare ${key}${axis === "step" ? "" : ` ${axis}`}`;
   const titles = manifests.map(({ title }) => title).join("\n");
-  const { source, evaluations, problem } = useCompared(key);
+  const { source, evaluations, problem } = useCompared(key, manifests.map(({ data }) => data.trainRows).join(), axis);
   const choice = useChoice(source);
   // biome-ignore lint/correctness/useExhaustiveDependencies: only ids and titles of a run are drawn
   const runs = useMemo(() => manifests.map(({ id, title }) => ({ id, title })), [key, titles]);
@@ -41,10 +42,10 @@ export function ComparePanel(props: { readonly runs: readonly RunDigest[]; reado
       title={`${runs.length} runs compared`}
       aside={
         <div className="row wrap gap-3">
-          <SmoothingControl />
+          <ChartOptions />
           <MetricPicker names={choice.others} chosen={choice.chosen} onChange={choice.choose} />
           <SaveCsv source={source} name="compared-runs" />
-          <AllSteps sync={sync} />
+          <AllSteps sync={sync} axis={axis} />
           <Button onClick={props.onClose}>Close</Button>
         </div>
       }
@@ -87,29 +88,25 @@ function Charts(props: {
 }): ReactNode {
   const { runs, source, sync } = props;
   const { logged, others, chosen, choose } = props.choice;
-  const smooth = useRoute((route) => route.smooth);
+  const order = useRoute((route) => route.order);
   const [step, setStep] = useState<number | null>(null);
   const charts = useMemo(() => compareCharts(runs, logged), [runs, logged]);
   const picked = useMemo(
     () => chosen.filter((name) => others.includes(name)).map((name) => chosenChart(name, runs)),
     [chosen, others, runs],
   );
-  const drop = (metric: string | undefined): void => choose(chosen.filter((name) => name !== metric));
+  const specs = ordered([...charts, ...picked], order);
   return (
     <>
-      <div className={`grid gap-3 ${styles.charts}`}>
-        {[...charts, ...picked].map((spec) => (
-          <LiveChart
-            key={spec.id}
-            spec={spec}
-            source={source}
-            smoothing={smooth}
-            sync={sync}
-            onPick={setStep}
-            {...(spec.picked === undefined ? {} : { onRemove: () => drop(spec.picked) })}
-          />
-        ))}
-      </div>
+      <ChartGrid
+        specs={specs}
+        order={specs.map(({ id }) => id)}
+        source={source}
+        sync={sync}
+        className={styles.charts}
+        onPick={setStep}
+        onRemove={(metric) => choose(chosen.filter((name) => name !== metric))}
+      />
       <p className={`flex wrap muted small ${styles.picked}`} role="status">
         {step === null ? "Click a point to open the rollouts of its step" : `Rollouts of step ${step} of `}
         {step !== null &&

@@ -61,5 +61,12 @@ function chartOf({ id, title, metric, decimals, range }: Quantity, runs: readonl
       decimals,
     }),
   );
-  return { id: `compare-${id}`, title, series, explains: [metric], ...(range === undefined ? {} : { range }) };
+  return {
+    id: `compare-${id}`,
+    title,
+    series,
+    runs: true,
+    explains: [metric],
+    ...(range === undefined ? {} : { range }),
+  };
 }

@@ -2,9 +2,11 @@ import { useMemo } from "react";
 import { toLabError } from "../../../../engine/errors.ts";
 import type { StoredEvaluation } from "../../../../engine/runs/evaluations.ts";
 import { lab } from "../../../clients/lab.ts";
+import { alongAxis } from "../../../components/charts/axis.ts";
 import { joinSources } from "../../../components/charts/joined-source.ts";
 import { useAsync } from "../../../components/use-async.ts";
 import { fillMetrics, metricStore } from "../../../stores/metrics.ts";
+import type { Axis } from "../../../stores/route-text.ts";
 import { useRun } from "../../../stores/run.ts";
 
 type Scores = ReadonlyMap<string, readonly StoredEvaluation[]>;
@@ -20,10 +22,18 @@ export interface Compared {
 
 const NONE: Scores = new Map();
 
-/** Curves and held-out scores of stored runs. @param key their ids, separated by commas */
-export function useCompared(key: string): Compared {
+/**
+ * Curves and held-out scores of stored runs.
+ * @param key their ids, separated by commas @param rows their training rows, likewise
+ */
+export function useCompared(key: string, rows: string, axis: Axis): Compared {
   const arrived = useRun((run) => run.evaluations);
-  const source = useMemo(() => joinSources(key.split(",").map((id) => ({ id, source: metricStore(id) }))), [key]);
+  const source = useMemo(() => {
+    const counts = rows.split(",").map(Number);
+    return joinSources(
+      key.split(",").map((id, at) => ({ id, source: alongAxis(metricStore(id), axis, counts[at] ?? 0) })),
+    );
+  }, [key, rows, axis]);
   // A further evaluation is the reason to read again.
   const { value } = useAsync(key, readAll, [arrived]);
   return { source, evaluations: value?.evaluations ?? NONE, problem: value?.problem ?? null };

@@ -1,0 +1,39 @@
+import { DropdownMenu } from "radix-ui";
+import type { ReactNode } from "react";
+import { IconMore } from "../ui/icons.tsx";
+import styles from "./live-chart.module.css";
+
+/** Less frequent actions of a chart. */
+export function ChartMenu(props: {
+  readonly title: string;
+  /** Whether there is a plot to save. */
+  readonly drawn: boolean;
+  readonly onSvg: () => void;
+  readonly onMove: ((by: -1 | 1) => void) | undefined;
+  readonly onRemove: (() => void) | undefined;
+}): ReactNode {
+  const { title, drawn, onSvg, onMove, onRemove } = props;
+  const entries = [
+    drawn && { label: "Save as SVG", act: onSvg },
+    onMove !== undefined && { label: "Move back", act: () => onMove(-1) },
+    onMove !== undefined && { label: "Move on", act: () => onMove(1) },
+    onRemove !== undefined && { label: "Remove", act: onRemove },
+  ].filter((entry) => entry !== false);
+  if (entries.length === 0) return null;
+  return (
+    <DropdownMenu.Root modal={false}>
+      <DropdownMenu.Trigger className={styles.tool} aria-label={`More for ${title}`} title="More">
+        <IconMore size={12} />
+      </DropdownMenu.Trigger>
+      <DropdownMenu.Portal>
+        <DropdownMenu.Content className={styles.menu} align="end" sideOffset={4} collisionPadding={12}>
+          {entries.map(({ label, act }) => (
+            <DropdownMenu.Item key={label} className={styles.entry} onSelect={act}>
+              {label}
+            </DropdownMenu.Item>
+          ))}
+        </DropdownMenu.Content>
+      </DropdownMenu.Portal>
+    </DropdownMenu.Root>
+  );
+}

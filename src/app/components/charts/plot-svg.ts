@@ -1,0 +1,80 @@
+/** A plot of the page as an SVG document. */
+import type uPlot from "uplot";
+import { AXIS_NAMES, axisIncrements, axisText } from "./axis.ts";
+import { tickText } from "./chart-spec.ts";
+import { chartSvg, type SvgLine, type SvgScale } from "./chart-svg.ts";
+import { LINE_COLOURS } from "./palette.ts";
+import { type ChartView, layersOf } from "./plot-feed.ts";
+
+/** Labels on an axis. */
+const MOST_TICKS = 7;
+
+/** What the plot draws now: range, zoom, smoothing, bands; in the colours of the light theme. */
+export function plotSvg(plot: uPlot, title: string, view: ChartView & { readonly runs: boolean }): string {
+  const { each } = layersOf(view);
+  const shown = plot.series.slice(1).map((series, at) => {
+    const stroke = (typeof series.stroke === "function" ? series.stroke(plot, at + 1) : series.stroke) as string;
+    return {
+      edge: series.width === 0,
+      label: typeof series.label === "string" ? series.label : "",
+      colour: onWhite(stroke),
+      dash: series.dash ?? [],
+      width: series.width ?? 1,
+      right: series.scale === "right",
+      named: (at + 1) % each === 0,
+      values: plot.data[at + 1] as SvgLine["values"],
+    };
+  });
+  const upward = (name: "y" | "right"): SvgScale | null => {
+    const { min, max, distr } = plot.scales[name] ?? {};
+    if (min == null || max == null) return null;
+    const logarithmic = distr === 3;
+    return { min, max, logarithmic, ticks: ticksOf(min, max, logarithmic, null, (value) => tickText(value, false)) };
+  };
+  const { min, max } = plot.scales.x ?? {};
+  const [from, to] = [min ?? 0, max ?? 1];
+  const incs = axisIncrements(view.axis);
+  return chartSvg({
+    title,
+    xName: AXIS_NAMES[view.axis],
+    xs: plot.data[0] as readonly number[],
+    x: { min: from, max: to, ticks: ticksOf(from, to, false, incs, (value) => axisText(view.axis, value)) },
+    y: upward("y") ?? { min: 0, max: 1, ticks: [] },
+    right: upward("right"),
+    lines: shown.filter(({ edge }) => !edge),
+    // Both edges of a band follow each other, the lower one first.
+    bands: shown.flatMap((low, at) => {
+      const high = shown[at + 1];
+      if (!low.edge || high === undefined || shown.slice(0, at).filter(({ edge }) => edge).length % 2 === 1) return [];
+      return [{ colour: low.colour, right: low.right, low: low.values, high: high.values }];
+    }),
+  });
+}
+
+/** Round places between two values; of a logarithmic scale the powers of ten. @param increments allowed distances; null for any */
+function ticksOf(
+  min: number,
+  max: number,
+  logarithmic: boolean,
+  increments: readonly number[] | null,
+  text: (value: number) => string,
+): SvgScale["ticks"] {
+  const told = (at: number) => ({ at, text: text(at) });
+  if (logarithmic) {
+    const first = Math.ceil(Math.log10(min));
+    const count = Math.max(0, Math.floor(Math.log10(max)) - first + 1);
+    return Array.from({ length: count }, (_, at) => told(10 ** (first + at)));
+  }
+  const ten = 10 ** Math.floor(Math.log10((max - min || 1) / MOST_TICKS));
+  const sizes = increments ?? [ten, 2 * ten, 5 * ten, 10 * ten];
+  const size = sizes.find((one) => (max - min) / one <= MOST_TICKS) ?? max - min;
+  const first = Math.ceil(min / size);
+  const count = Math.max(0, Math.floor(max / size) - first + 1);
+  return Array.from({ length: count }, (_, at) => told(Number(((first + at) * size).toPrecision(12))));
+}
+
+/** The light theme's colour of a line, with its opacity. */
+function onWhite(colour: string): string {
+  const at = LINE_COLOURS.dark.indexOf(colour.slice(0, 7));
+  return at < 0 ? colour : `${LINE_COLOURS.light[at] as string}${colour.slice(7)}`;
+}

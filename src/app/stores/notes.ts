@@ -1,0 +1,20 @@
+/** Notes at steps of the runs that were opened. */
+import { create } from "zustand";
+import type { StepNote } from "../../engine/runs/notes.ts";
+
+interface NotesState {
+  readonly byRun: Readonly<Record<string, readonly StepNote[]>>;
+}
+
+export const notesStore = create<NotesState>()(() => ({ byRun: {} }));
+
+/** What the run's folder holds now. */
+export function knowNotes(runId: string, notes: readonly StepNote[]): void {
+  notesStore.setState(({ byRun }) => ({ byRun: { ...byRun, [runId]: notes } }));
+}
+
+const NONE: readonly StepNote[] = [];
+
+export function useStepNotes(runId: string): readonly StepNote[] {
+  return notesStore(({ byRun }) => byRun[runId] ?? NONE);
+}
