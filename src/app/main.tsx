@@ -9,12 +9,14 @@ import { report, startLab } from "./clients/lab.ts";
 import { followSettings, openDemo } from "./clients/loading.ts";
 import { refuseFrame } from "./frame/framed.ts";
 import { followTheme } from "./frame/theme.ts";
+import { followLog } from "./stores/log.ts";
 import { followAddress } from "./stores/route.ts";
 
 const root = document.getElementById("root");
 if (!refuseFrame(root)) {
   followTheme();
   followAddress();
+  followLog(Date.now);
   startLab();
   followSettings();
   recallJudgeKey();

@@ -62,6 +62,57 @@ describe("a search in rollouts", () => {
     await expect.poll(() => page.locator("main p[role=status]").first().textContent()).toBe(matching(-0.05));
     expect(await problems(page)).toEqual([]);
   });
+
+  it("lists what it finds in a table, which is saved as JSON lines", async () => {
+    const { page } = lab;
+    const found = groups.flatMap(({ rollouts }) => rollouts.filter(({ reward }) => reward !== null && reward <= -0.05));
+    await page.keyboard.press("Escape");
+    await page.getByRole("radio", { name: "Table" }).click();
+    const table = page.getByTestId("rollout-table");
+    await expect.poll(() => table.getAttribute("aria-rowcount")).toBe(String(found.length));
+    // Kept in the address.
+    expect(page.url()).toContain("filter=reward:..-0.05");
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Save JSONL" }).click(),
+    ]);
+    const lines = readFileSync(await file.path(), "utf8").trim();
+    const saved = lines === "" ? [] : lines.split("\n").map((line) => JSON.parse(line) as (typeof found)[number]);
+    const byId = (list: typeof found): typeof found => list.toSorted((a, b) => a.id.localeCompare(b.id));
+    expect(byId(saved)).toEqual(byId(JSON.parse(JSON.stringify(found)) as typeof found));
+  });
+
+  it("goes from a bar of the rewards to exactly its rollouts, sorted by any column, and to one of them", async () => {
+    const { page } = lab;
+    await show(page, { screen: "rollouts", view: "table", filter: "" });
+    const table = page.getByTestId("rollout-table");
+    const all = groups.reduce((sum, { rollouts }) => sum + rollouts.length, 0);
+    await expect.poll(() => table.getAttribute("aria-rowcount")).toBe(String(all));
+    expect(await violations(page)).toEqual([]);
+    const bar = page.getByTestId("reward-histogram").getByRole("button", { disabled: false }).nth(1);
+    const label = (await bar.getAttribute("aria-label")) ?? "";
+    const count = [...label.matchAll(/(\d+) of loop/g)].reduce((sum, [, number]) => sum + Number(number), 0);
+    expect(count).toBeGreaterThan(0);
+    await bar.click();
+    await expect.poll(() => table.getAttribute("aria-rowcount")).toBe(String(count));
+    await table.getByRole("button", { name: /^Reward/ }).click();
+    const rewards = (await table.locator("tbody tr td:nth-child(5)").allTextContents()).map(Number);
+    expect(rewards).toEqual(rewards.toSorted((a, b) => b - a));
+    await table
+      .getByRole("button", { name: /^Rollout / })
+      .first()
+      .click();
+    await page.getByTestId("inspector").waitFor();
+    const swipe = page.getByRole("button", { name: "Swipe" });
+    const picture = page.getByTestId("inspector").getByRole("img").first();
+    const pixels = () => picture.evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
+    const before = await pixels();
+    await swipe.click();
+    await expect.poll(pixels).not.toBe(before);
+    expect(await violations(page)).toEqual([]);
+    await swipe.click();
+    await expect.poll(pixels).toBe(before);
+  });
 });
 
 describe("all steps of a run together", () => {

@@ -157,6 +157,22 @@ describe("with a run", () => {
     expect(report.memory.tensors).toBeGreaterThan(0);
     expect(JSON.stringify(report)).not.toMatch(/arrow|caption|judge/i);
   });
+
+  it("keeps a log of what happened, over reloads, and saves it with the report", async () => {
+    const { page } = lab;
+    await show(page, { screen: "system" });
+    const log = page.getByTestId("log");
+    await expect.poll(() => log.textContent()).toMatch(/ is (finished|paused|running) at step \d+/);
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download diagnostics" }).click(),
+    ]);
+    const saved = JSON.parse(await readFile(await file.path(), "utf8")) as {
+      readonly log: readonly { readonly text: string }[];
+    };
+    expect(saved.log.map(({ text }) => text)).toContain("The page was opened");
+    expect(saved.log.some(({ text }) => /^Model .* is loaded$/.test(text))).toBe(true);
+  });
 });
 
 describe("kernel forms", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { clampView, zoomAt } from "../../../src/app/components/mask/view-store.ts";
 import { gridOf, measureStrength } from "../../../src/app/components/rollout/action-colour.ts";
+import { filterText, parseFilter } from "../../../src/app/components/rollout/filter-text.ts";
 import {
   GroupSource,
   NOTHING_READ,
@@ -21,6 +22,7 @@ import {
 } from "../../../src/app/components/rollout/rollout-view.ts";
 import { diffWords } from "../../../src/app/components/rollout/word-diff.ts";
 import { edgeDecimals, rewardBins } from "../../../src/app/screens/rollouts/reward-bins.ts";
+import { rolloutColumns, sortByColumn } from "../../../src/app/screens/rollouts/rollout-columns.ts";
 import { previousRun, runChanges } from "../../../src/app/screens/runs/run-difference.ts";
 import { phaseShares } from "../../../src/app/screens/train/phases.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
@@ -299,6 +301,8 @@ describe("still figures", () => {
     const bins = rewardBins([group([0, 0.05, 1, null].map((reward) => rollout({ reward })))], 10);
     expect(bins[0]).toMatchObject({ from: 0, to: 0.1, counts: { 1: 2, 2: 0 } });
     expect(bins[9]?.counts[1]).toBe(1);
+    // What a bar leads to: the rewards that are in it.
+    expect([bins[0]?.within, bins[1]?.within]).toEqual([[0, 0.05], null]);
     expect(bins.reduce((sum, bin) => sum + bin.counts[1] + bin.counts[2], 0)).toBe(3);
   });
 
@@ -325,6 +329,49 @@ describe("still figures", () => {
       ["generate", 0.75],
       ["update", 0.25],
     ]);
+  });
+});
+
+describe("a filter in the address", () => {
+  it("comes back as it was, with the words as they were typed", () => {
+    for (const filter of [
+      NO_FILTER,
+      { ...NO_FILTER, loop: 2, least: -0.5, truncated: true, text: "red  cup " } as const,
+      { ...NO_FILTER, most: 0.25, zeroSpread: true, emptyMask: true, unscored: true },
+      { ...NO_FILTER, text: "loop:9 is:red reward:high" },
+    ]) {
+      expect(parseFilter(filterText(filter))).toEqual(filter);
+    }
+    expect([filterText(NO_FILTER), filterText({ ...NO_FILTER, loop: 1, least: 0.2, most: 0.4 })]).toEqual([
+      null,
+      "loop:1 reward:0.2..0.4",
+    ]);
+  });
+});
+
+describe("the table of rollouts", () => {
+  const iou = (value: number | null) => [{ name: "iou", value, weight: 1 }];
+  const rows = [
+    rollout({ id: "a", reward: 0.5, terms: iou(0.5) }),
+    rollout({ id: "b", reward: Number.NaN, terms: iou(null) }),
+    rollout({ id: "c", reward: 0.9, predictedMask: null }),
+    rollout({ id: "d", reward: null, caption: "an apple", completion: "an apple", terms: iou(0.7) }),
+  ];
+  const columns = rolloutColumns(rows);
+  const order = (id: string, descending: boolean): string =>
+    sortByColumn(rows, columns.find((column) => column.id === id) as (typeof columns)[number], descending)
+      .map((row) => row.id)
+      .join("");
+
+  it("has a column for every term that a rollout has", () => {
+    expect(columns.map(({ id }) => id)).toContain("term iou");
+    expect(columns.find(({ id }) => id === "area")?.shown(rows[0] as RolloutRecord)).toBe("50 %");
+  });
+
+  it("sorts numbers and words in both directions, with what is missing last", () => {
+    expect([order("reward", true), order("reward", false)]).toEqual(["cabd", "acbd"]);
+    expect([order("term iou", true), order("term iou", false)]).toEqual(["dabc", "adbc"]);
+    expect(order("text", true)[0]).toBe("d");
   });
 });
 

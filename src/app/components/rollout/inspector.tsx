@@ -1,10 +1,12 @@
-import { type ReactNode, useMemo } from "react";
+import { type ReactNode, useEffect, useMemo } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
-import { fixed, signed } from "../../styles/format.ts";
+import { fixed, percent, signed } from "../../styles/format.ts";
 import { ClipPlayer } from "../clip/clip-player.tsx";
+import { useOverlay } from "../mask/overlay-store.ts";
 import { useViews, WHOLE } from "../mask/view-store.ts";
 import { Button } from "../ui/button.tsx";
+import { Slider } from "../ui/controls.tsx";
 import { Tabs } from "../ui/tabs.tsx";
 import { ActionStrip } from "./action-strip.tsx";
 import { Caption, CaptionDiff, CopyButton } from "./caption-diff.tsx";
@@ -36,6 +38,10 @@ export function Inspector(props: InspectorProps): ReactNode {
   const { rollout, layers, onToggle, blinking, onBlink, sync, advantage, more = [] } = props;
   const zoom = useViews((state) => (state.views[sync] ?? WHOLE).zoom);
   const tracks = useMemo(() => groupTracks([rollout], rollout), [rollout]);
+  const swiping = useOverlay((state) => state.swipe !== null);
+  const { setSwipe } = useOverlay.getState();
+  // Other screens draw all layers.
+  useEffect(() => () => setSwipe(null), [setSwipe]);
   const tabs = [
     { id: "captions", label: "Captions", content: <Captions rollout={rollout} /> },
     {
@@ -64,6 +70,7 @@ export function Inspector(props: InspectorProps): ReactNode {
     >
       <div className="min-0">
         <RolloutFigure className={styles.figure ?? ""} rollout={rollout} layers={layers} sync={sync} />
+        <Swipe first={layerName("given", rollout.loop)} second={layerName("answer", rollout.loop)} />
         <ClipPlayer
           rowId={rollout.rowId}
           imageId={rollout.imageId}
@@ -75,9 +82,16 @@ export function Inspector(props: InspectorProps): ReactNode {
         />
         <LayerToggles rollout={rollout} layers={layers} onToggle={onToggle} />
         <div className="row wrap gap-2 between mt-2">
-          <Button aria-pressed={blinking} onClick={onBlink}>
-            Blink <kbd>B</kbd>
-          </Button>
+          <span className="row gap-2">
+            <Button aria-pressed={blinking} onClick={onBlink}>
+              Blink <kbd>B</kbd>
+            </Button>
+            {rollout.predictedMask !== null && (
+              <Button aria-pressed={swiping} onClick={() => setSwipe(swiping ? null : 0.5)}>
+                Swipe
+              </Button>
+            )}
+          </span>
           {zoom === 1 ? (
             <span className={`muted small ${styles.quiet}`}>Click and scroll to zoom, or press +</span>
           ) : (
@@ -100,6 +114,30 @@ export function Inspector(props: InspectorProps): ReactNode {
         <Tabs label="About this rollout" tabs={tabs} />
       </div>
     </section>
+  );
+}
+
+/** Moves the border between two masks over every figure of the group. */
+function Swipe({ first, second }: { readonly first: string; readonly second: string }): ReactNode {
+  const { swipe, setSwipe } = useOverlay();
+  if (swipe === null) return null;
+  return (
+    <div className={`grid mt-2 ${styles.swipe}`}>
+      <Slider
+        label="Border between both masks"
+        className={styles.border ?? ""}
+        value={swipe}
+        min={0}
+        max={1}
+        step={0.01}
+        valueText={`${percent(swipe)} ${first}`}
+        onChange={setSwipe}
+      />
+      <p className="flex between muted small">
+        <span>{first}</span>
+        <span>{second}</span>
+      </p>
+    </div>
   );
 }
 

@@ -14,8 +14,14 @@ type Value = LabConfig[SettingKey];
 const put = (key: SettingKey, value: Value): void => changeConfig({ [key]: value });
 
 /** One setting: label, control, unit, range, help, and a reset to the preset's value. */
-export function Field(props: { readonly name: SettingKey; readonly value: Value; readonly base: Value }): ReactNode {
-  const { name, value, base } = props;
+export function Field(props: {
+  readonly name: SettingKey;
+  readonly value: Value;
+  readonly base: Value;
+  /** The value in other words, below the help. */
+  readonly children?: ReactNode;
+}): ReactNode {
+  const { name, value, base, children } = props;
   const setting: Setting = SETTINGS[name];
   const id = `setting-${name}`;
   const changed = value !== base;
@@ -42,6 +48,7 @@ export function Field(props: { readonly name: SettingKey; readonly value: Value;
         {setting.help}
         {range !== null && <span className="nowrap"> · {range}</span>}
       </p>
+      {children}
     </div>
   );
 }

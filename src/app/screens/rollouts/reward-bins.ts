@@ -8,6 +8,8 @@ export interface RewardBin {
   readonly to: number;
   /** Rewards of each loop. */
   readonly counts: Readonly<Record<LoopId, number>>;
+  /** Lowest and highest reward in it, so that a filter finds exactly these; null for an empty bin. */
+  readonly within: readonly [number, number] | null;
 }
 
 /**
@@ -21,15 +23,19 @@ export function rewardBins(groups: readonly GroupRecord[], bins: number): Reward
   const { low, high } = rangeOf(rewards.map(({ reward }) => reward));
   const width = (high - low) / bins;
   const counts = perLoop(() => new Uint32Array(bins));
+  const within: ([number, number] | null)[] = Array.from({ length: bins }, () => null);
   for (const { loop, reward } of rewards) {
     const at = Math.min(bins - 1, Math.max(0, Math.floor(((reward - low) / (high - low)) * bins)));
     const count = counts[loop];
     count[at] = (count[at] ?? 0) + 1;
+    const [least, most] = within[at] ?? [reward, reward];
+    within[at] = [Math.min(least, reward), Math.max(most, reward)];
   }
   return Array.from({ length: bins }, (_, at) => ({
     from: low + at * width,
     to: at === bins - 1 ? high : low + (at + 1) * width,
     counts: perLoop((loop) => counts[loop][at] ?? 0),
+    within: within[at] ?? null,
   }));
 }
 

@@ -3,13 +3,13 @@ import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts
 import { saveBlob } from "../../clients/save-blob.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { AdvantageFormula } from "../../components/rollout/advantage-formula.tsx";
+import { filterText, parseFilter } from "../../components/rollout/filter-text.ts";
 import { unreadText } from "../../components/rollout/group-source.ts";
 import { Inspector } from "../../components/rollout/inspector.tsx";
 import {
   filterCount,
   filterGroups,
   type LayerKey,
-  NO_FILTER,
   parseLayers,
   passes,
   type RolloutFilter,
@@ -35,9 +35,11 @@ import { FilterBar } from "./filter-bar.tsx";
 import { GroupTabs } from "./group-tabs.tsx";
 import { GroupView } from "./group-view.tsx";
 import { ReplayStep } from "./replay-step.tsx";
+import { RolloutTable } from "./rollout-table.tsx";
 import styles from "./rollouts.module.css";
 import { RowHistory } from "./row-history.tsx";
 import { StepList } from "./step-list.tsx";
+import { RewardHistogram } from "./step-rewards.tsx";
 import { useRolloutKeys } from "./use-rollout-keys.ts";
 
 const SYNC = "rollouts";
@@ -45,7 +47,6 @@ const SYNC = "rollouts";
 const BLINK_MS = 650;
 
 const AcrossView = lazy(() => import("./across/across-view.tsx"));
-const StepRewards = lazy(() => import("./step-rewards.tsx"));
 
 /** Every rollout of a run, step by step. */
 export function RolloutsScreen(): ReactNode {
@@ -80,6 +81,7 @@ export function RolloutsScreen(): ReactNode {
 
 const VIEWS = [
   { value: "step", label: "One step" },
+  { value: "table", label: "Table" },
   { value: "run", label: "Whole run" },
 ] as const;
 
@@ -112,13 +114,15 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
   const askedGroup = useRoute((route) => route.group);
   const askedRollout = useRoute((route) => route.rollout);
   const layerNames = useRoute((route) => route.layers);
-  const [filter, setFilter] = useState<RolloutFilter>(NO_FILTER);
+  const written = useRoute((route) => route.filter);
+  const table = useRoute((route) => route.view === "table");
+  const filter = useMemo(() => parseFilter(written), [written]);
   const [sort, setSort] = useState<SortBy>("reward");
   const search = useRef<HTMLInputElement>(null);
   const inspector = useRef<HTMLDivElement>(null);
 
   const filtered = filterCount(filter) > 0;
-  const scan = useAllGroups(run, filtered);
+  const scan = useAllGroups(run, filtered || table);
   const unread = unreadText(scan);
   const matching = useMemo(
     () => (filtered ? filterGroups(scan.groups, filter) : null),
@@ -134,6 +138,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
     () => (filtered ? filterGroups(found.groups, filter) : found.groups),
     [filtered, found.groups, filter],
   );
+  const listed = matching ?? (table ? scan.groups : groups);
   const group = pickGroup(groups, askedGroup, askedRollout);
   // Advantages depend on all groups of the loop in the step, whatever the filters show.
   const loopGroups = useMemo(
@@ -153,6 +158,9 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
     const next = new Set(chosen);
     if (!next.delete(layer)) next.add(layer);
     navigate({ layers: [...next] });
+  };
+  const pickRewards = (least: number, most: number): void => {
+    navigate({ view: "table", filter: filterText({ ...filter, least, most }) });
   };
   const toStep = (to: number): void => navigate({ step: to, rollout: null });
   const open = (rollout: RolloutRecord): void => navigate({ step, rollout: rollout.id });
@@ -180,103 +188,110 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
     <>
       <header className={styles.head}>
         <h1>{run.manifest?.title ?? run.runId}</h1>
-        <StepTitle shown={step} asked={asked} />
+        {table ? <span className="grow" /> : <StepTitle shown={step} asked={asked} />}
         <ViewSwitch />
         <FilterBar filter={filter} onChange={setFilter} search={search} />
         <Button
           title={
-            filtered ? "All rollouts that match the filters, one per line" : "All rollouts of this step, one per line"
+            filtered || table ? "All rollouts that are listed, one per line" : "All rollouts of this step, one per line"
           }
-          disabled={(matching ?? groups).length === 0}
-          onClick={() => saveRollouts(matching ?? groups, filter, `${run.runId}-rollouts.jsonl`)}
+          disabled={listed.length === 0}
+          onClick={() => saveRollouts(listed, filter, `${run.runId}-rollouts.jsonl`)}
         >
           Save JSONL
         </Button>
       </header>
-      <TimeLine steps={steps} selected={step} asked={asked} />
-      {filtered && (
+      {!table && <TimeLine steps={steps} selected={step} asked={asked} />}
+      {(filtered || table) && (
         <p className="row gap-3 muted" role="status">
-          {counted(matching?.length ?? 0, "group")} in {counted(steps.length, "step")}{" "}
-          {matching?.length === 1 ? "matches" : "match"}
+          {counted(listed.length, "group")} in {counted(steps.length, "step")}
+          {filtered && (listed.length === 1 ? " matches" : " match")}
           {scan.done < scan.total && `, ${scan.done} of ${scan.total} steps read`}
         </p>
       )}
-      {filtered && unread !== null && (
+      {(filtered || table) && unread !== null && (
         <p className={styles.problem} role="alert" data-testid="unread-steps">
           {unread}
         </p>
       )}
       {run.problem !== null && <p className={styles.problem}>Cannot read this run: {run.problem}</p>}
-      <div className={`grid gap-4 align-start ${styles.layout}`}>
-        <StepList steps={steps} selected={step} metrics={run.metrics} onSelect={toStep} />
-        <div className="grid gap-3 min-0">
-          {groups.length > 0 && (
-            <GroupTabs
-              groups={groups}
-              selected={group}
-              onSelect={(next) => navigate({ step, group: groupKey(next), rollout: null })}
-            />
-          )}
-          {group === null || selected === null ? (
-            <Nothing run={run} loading={found.loading} problem={found.problem} filtered={filtered} />
-          ) : (
-            <>
-              <GroupView
-                group={group}
-                rollouts={rollouts}
-                selected={selected}
-                filter={filter}
-                layers={layers}
-                sort={sort}
-                onSort={setSort}
-                sync={SYNC}
-                onOpen={open}
+      {table ? (
+        <>
+          <RewardHistogram title="Rewards" groups={listed} onPick={pickRewards} />
+          <RolloutTable groups={listed} filter={filter} />
+        </>
+      ) : (
+        <div className={`grid gap-4 align-start ${styles.layout}`}>
+          <StepList steps={steps} selected={step} metrics={run.metrics} onSelect={toStep} />
+          <div className="grid gap-3 min-0">
+            {groups.length > 0 && (
+              <GroupTabs
+                groups={groups}
+                selected={group}
+                onSelect={(next) => navigate({ step, group: groupKey(next), rollout: null })}
               />
-              <div ref={inspector}>
-                <Inspector
+            )}
+            {group === null || selected === null ? (
+              <Nothing run={run} loading={found.loading} problem={found.problem} filtered={filtered} />
+            ) : (
+              <>
+                <GroupView
                   group={group}
-                  rollout={selected}
+                  rollouts={rollouts}
+                  selected={selected}
+                  filter={filter}
                   layers={layers}
-                  onToggle={toggle}
-                  blinking={blinking}
-                  onBlink={() => setBlinking(!blinking)}
+                  sort={sort}
+                  onSort={setSort}
                   sync={SYNC}
-                  thumbs={run === null || run.recorded || run.followed || run.imported ? null : run.runId}
-                  advantage={
-                    config !== null && <AdvantageFormula rollout={selected} groups={loopGroups} config={config} />
-                  }
-                  more={[
-                    ...(config === null || whole === null
-                      ? []
-                      : [
-                          {
-                            id: "what-if",
-                            label: "What if",
-                            content: (
-                              <WhatIfPanel key={groupKey(whole)} group={whole} groups={loopGroups} config={config} />
-                            ),
-                          },
-                        ]),
-                    {
-                      id: "replay",
-                      label: "Replay",
-                      content: <ReplayStep key={group.step} run={run} step={group.step} />,
-                    },
-                    { id: "history", label: "History", content: <RowHistory run={run} group={group} /> },
-                  ]}
+                  onOpen={open}
                 />
-              </div>
-              <ErrorBoundary>
-                <Suspense>
-                  <StepRewards groups={found.groups} />
-                </Suspense>
-              </ErrorBoundary>
-            </>
-          )}
+                <div ref={inspector}>
+                  <Inspector
+                    group={group}
+                    rollout={selected}
+                    layers={layers}
+                    onToggle={toggle}
+                    blinking={blinking}
+                    onBlink={() => setBlinking(!blinking)}
+                    sync={SYNC}
+                    thumbs={run === null || run.recorded || run.followed || run.imported ? null : run.runId}
+                    advantage={
+                      config !== null && <AdvantageFormula rollout={selected} groups={loopGroups} config={config} />
+                    }
+                    more={[
+                      ...(config === null || whole === null
+                        ? []
+                        : [
+                            {
+                              id: "what-if",
+                              label: "What if",
+                              content: (
+                                <WhatIfPanel key={groupKey(whole)} group={whole} groups={loopGroups} config={config} />
+                              ),
+                            },
+                          ]),
+                      {
+                        id: "replay",
+                        label: "Replay",
+                        content: <ReplayStep key={group.step} run={run} step={group.step} />,
+                      },
+                      { id: "history", label: "History", content: <RowHistory run={run} group={group} /> },
+                    ]}
+                  />
+                </div>
+                <RewardHistogram title="Rewards of this step" groups={found.groups} onPick={pickRewards} />
+              </>
+            )}
+          </div>
         </div>
-      </div>
+      )}
     </>
   );
+}
+
+function setFilter(filter: RolloutFilter): void {
+  navigate({ filter: filterText(filter) });
 }
 
 /** Saves the rollouts of these groups that pass the filter as lines of JSON. */

@@ -6,6 +6,7 @@ import { Switch } from "../../components/ui/controls.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { setShowAdvanced, useSession } from "../../stores/session.ts";
 import { ConfigFile } from "./config-file.tsx";
+import { RunLength } from "./run-length.tsx";
 import { ScheduleCurve } from "./schedule-curve.tsx";
 import styles from "./settings-form.module.css";
 
@@ -31,7 +32,9 @@ export function SettingsForm(): ReactNode {
             {group.id === "optimiser" && <ScheduleCurve config={config} />}
             <div className="column-flex">
               {group.keys.map((key) => (
-                <Field key={key} name={key} value={config[key]} base={base[key]} />
+                <Field key={key} name={key} value={config[key]} base={base[key]}>
+                  {key === "steps" && <RunLength config={config} />}
+                </Field>
               ))}
             </div>
           </Panel>

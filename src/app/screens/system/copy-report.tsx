@@ -1,6 +1,9 @@
 import type { ReactNode } from "react";
 import type { SystemReport } from "../../../protocol/trainer.ts";
+import { saveBlob } from "../../clients/save-blob.ts";
+import { Button } from "../../components/ui/button.tsx";
 import { CopyText } from "../../components/ui/copy-text.tsx";
+import { useLog } from "../../stores/log.ts";
 import { runStore } from "../../stores/run.ts";
 import { selfTestStore } from "../../stores/self-test.ts";
 import { sessionStore } from "../../stores/session.ts";
@@ -11,19 +14,30 @@ import type { PageFacts } from "./use-system.ts";
 /** The contents of this screen as JSON, for a bug report: sizes and counts, no data, no settings, no keys. */
 export function CopyReport(props: { readonly report: SystemReport | null; readonly page: PageFacts }): ReactNode {
   return (
-    <CopyText
-      kind="quiet"
-      title="Adapter, storage, costs and memory as JSON, without data or keys"
-      label="Copy report"
-      text={() => reportText(props.report, props.page)}
-    />
+    <span className="row wrap gap-2">
+      <CopyText
+        kind="quiet"
+        title="Adapter, storage, costs and memory as JSON, without data or keys"
+        label="Copy report"
+        text={() => JSON.stringify(reportOf(props.report, props.page), null, 2)}
+      />
+      <Button
+        title="The report with the log, which names runs and files, as a JSON file"
+        onClick={() => {
+          const text = JSON.stringify({ ...reportOf(props.report, props.page), log: useLog.getState().lines }, null, 2);
+          saveBlob(new Blob([text], { type: "application/json" }), "sa2va-lab-diagnostics.json");
+        }}
+      >
+        Download diagnostics
+      </Button>
+    </span>
   );
 }
 
-function reportText(report: SystemReport | null, { usage, quota, persisted }: PageFacts): string {
+function reportOf(report: SystemReport | null, { usage, quota, persisted }: PageFacts): object {
   const { gpu, gpuError, model } = sessionStore.getState();
   const rows = phaseRows(runStore.getState().costs);
-  const value = {
+  return {
     browser: browserName(),
     isolated: globalThis.crossOriginIsolated,
     threads: navigator.hardwareConcurrency,
@@ -37,5 +51,4 @@ function reportText(report: SystemReport | null, { usage, quota, persisted }: Pa
     steps: runStore.getState().costs.length,
     phases: rows === null ? null : { ...Object.fromEntries(rows.phases), "whole step": rows.total },
   };
-  return `${JSON.stringify(value, null, 2)}\n`;
 }

@@ -3,6 +3,7 @@ import { AdapterPanel } from "./adapter-panel.tsx";
 import { CardPanel } from "./card-panel.tsx";
 import { CopyReport } from "./copy-report.tsx";
 import { Figures } from "./figures.tsx";
+import { LogPanel } from "./log-panel.tsx";
 import { MemoryPanel } from "./memory-panel.tsx";
 import { PagePanel } from "./page-panel.tsx";
 import { PhasesPanel } from "./phases-panel.tsx";
@@ -24,7 +25,10 @@ export default function SystemScreen(): ReactNode {
       <Figures report={report} />
       <PhasesPanel />
       <div className={`grid gap-3 align-start ${styles.columns}`}>
-        <MemoryPanel report={report} />
+        <div className={`grid gap-3 min-0 ${styles.column}`}>
+          <MemoryPanel report={report} />
+          <LogPanel />
+        </div>
         <div className={`grid gap-3 min-0 ${styles.column}`}>
           <SelfTestPanel />
           <TuningPanel />

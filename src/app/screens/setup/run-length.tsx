@@ -1,0 +1,86 @@
+import { type ReactNode, useId, useMemo, useState } from "react";
+import { groupsPerStep } from "../../../engine/config/derived.ts";
+import { parseSetting } from "../../../engine/config/parse.ts";
+import type { LabConfig } from "../../../engine/config/table.ts";
+import { runRows } from "../../../engine/runs/run-rows.ts";
+import { TextInput } from "../../components/ui/controls.tsx";
+import { metricStore } from "../../stores/metrics.ts";
+import { useRun } from "../../stores/run.ts";
+import { changeConfig, useSession } from "../../stores/session.ts";
+import styles from "./settings-form.module.css";
+
+/** Rows that a step draws for each loop. */
+export function rowsPerStep(
+  config: Pick<LabConfig, "mode" | "accumulation" | "promptsPerStep" | "stepsPerGeneration">,
+): number {
+  return config.mode === "sft" ? config.accumulation * config.promptsPerStep : groupsPerStep(config);
+}
+
+/** The length of the next run in epochs of the training rows and in minutes; both can be typed instead of steps. */
+export function RunLength({ config }: { readonly config: LabConfig }): ReactNode {
+  const rows = useSession((session) => session.rows);
+  const forecast = useSession((session) => session.plan?.fit.stepSeconds ?? null);
+  const runId = useRun((run) => run.runId);
+  const measured = useRun((run) => (run.step > 0 && runId !== null ? metricStore(runId).latest("step_time") : null));
+  const { maxRows, heldOutShare, splitSeed, selectionShare } = config;
+  const trainRows = useMemo(() => {
+    if (rows.length === 0) return 0;
+    const list = { dataSet: "", rows: rows.map(({ id, imageId }) => [id, imageId] as const) };
+    try {
+      return runRows(list, { maxRows, heldOutShare, splitSeed, selectionShare }).train.length;
+    } catch {
+      // Start says why no row is left for training.
+      return 0;
+    }
+  }, [rows, maxRows, heldOutShare, splitSeed, selectionShare]);
+  const seconds = measured ?? forecast;
+  const perEpoch = trainRows / rowsPerStep(config);
+  return (
+    <div className={`row wrap gap-2-4 muted small ${styles.length}`} data-testid="run-length">
+      {trainRows > 0 && (
+        <Amount
+          label={`epochs of ${trainRows.toLocaleString("en-US")} training rows`}
+          steps={config.steps}
+          perUnit={perEpoch}
+        />
+      )}
+      {seconds !== null && seconds > 0 && (
+        <Amount
+          label={measured === null ? "minutes, by the forecast" : "minutes, by the last step"}
+          steps={config.steps}
+          perUnit={60 / seconds}
+        />
+      )}
+    </div>
+  );
+}
+
+/** The steps in another unit. @param perUnit steps of one unit */
+function Amount(props: { readonly label: string; readonly steps: number; readonly perUnit: number }): ReactNode {
+  const { label, steps, perUnit } = props;
+  const id = useId();
+  const [draft, setDraft] = useState<string | null>(null);
+  return (
+    <span className="row gap-2">
+      <TextInput
+        id={id}
+        className={styles.amount}
+        inputMode="decimal"
+        value={draft ?? amountText(steps / perUnit)}
+        onChange={(event) => {
+          const typed = event.currentTarget.value;
+          setDraft(typed);
+          const parsed = parseSetting("steps", String(Math.max(1, Math.round(Number(typed) * perUnit))));
+          if (typed.trim() !== "" && "value" in parsed) changeConfig({ steps: Number(parsed.value) });
+        }}
+        onBlur={() => setDraft(null)}
+      />
+      <label htmlFor={id}>{label}</label>
+    </span>
+  );
+}
+
+/** Two digits after the point below ten, else one; without zeros at the end. */
+export function amountText(amount: number): string {
+  return String(Number(amount.toFixed(amount < 10 ? 2 : 1)));
+}

@@ -1,0 +1,94 @@
+/** What happened in this browser, newest last: runs, saves, alarms, errors; kept over reloads. */
+import { create } from "zustand";
+import type { RunState } from "../../engine/rl/run/events.ts";
+import { formatBytes } from "../styles/format.ts";
+import { type RunStoreState, runStore } from "./run.ts";
+import { remember, remembered } from "./saved.ts";
+import { type SessionState, sessionStore } from "./session.ts";
+
+export interface LogLine {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly level: "info" | "warning" | "error";
+  readonly text: string;
+}
+
+type News = Omit<LogLine, "at">;
+
+/** Lines that are kept. */
+const MOST_LINES = 300;
+
+const isLog = (value: unknown): value is readonly LogLine[] =>
+  Array.isArray(value) && value.every((line) => typeof line?.at === "number" && typeof line.text === "string");
+
+export const useLog = create<{ readonly lines: readonly LogLine[] }>()(() => ({ lines: remembered("log", [], isLog) }));
+
+/** States that last and are worth a line. */
+const TOLD: readonly RunState[] = ["running", "paused", "finished", "failed"];
+
+type RunFacts = Pick<
+  RunStoreState,
+  "runId" | "manifest" | "state" | "step" | "lastCheckpoint" | "alarms" | "evaluations"
+>;
+
+/** What changed in the run of this page. */
+export function runNews(now: RunFacts, before: RunFacts): readonly News[] {
+  const news: News[] = [];
+  const told = (text: string, level: LogLine["level"] = "info"): number => news.push({ level, text });
+  const title = now.manifest?.title ?? "Run";
+  if (now.state !== before.state && TOLD.includes(now.state)) {
+    told(`${title} is ${now.state} at step ${now.step}`, now.state === "failed" ? "error" : "info");
+  }
+  const same = now.runId !== null && now.runId === before.runId;
+  if (same && now.step < before.step) told(`${title} continues from step ${now.step}, not ${before.step}`, "warning");
+  const saved = now.lastCheckpoint;
+  if (same && saved !== before.lastCheckpoint && saved !== null && saved.at !== null) {
+    told(`Checkpoint of step ${saved.step} written, ${formatBytes(saved.bytes)}`);
+  }
+  if (same && now.evaluations > before.evaluations) told(`Held-out rows evaluated by step ${now.step}`);
+  for (const alarm of now.alarms) {
+    if (before.alarms.includes(alarm)) continue;
+    told(`Step ${alarm.step}: ${alarm.message}`, alarm.severity === "error" ? "error" : "warning");
+  }
+  return news;
+}
+
+type SessionFacts = Pick<SessionState, "gpu" | "model" | "dataInfo" | "problems">;
+
+/** What changed on the page beside the run. */
+export function sessionNews(now: SessionFacts, before: SessionFacts): readonly News[] {
+  const news: News[] = [];
+  if (now.gpu !== before.gpu && now.gpu !== null) news.push({ level: "info", text: "The graphics adapter is open" });
+  if (now.model !== before.model) {
+    news.push({
+      level: "info",
+      text: now.model === null ? "The model is closed" : `Model ${now.model.name} is loaded`,
+    });
+  }
+  if (now.dataInfo !== before.dataInfo && now.dataInfo !== null) {
+    news.push({ level: "info", text: `Data ${now.dataInfo.name} is open` });
+  }
+  for (const problem of now.problems) {
+    const known = before.problems.find(({ id }) => id === problem.id);
+    if (known === undefined || known.times < problem.times) news.push({ level: "error", text: problem.message });
+  }
+  return news;
+}
+
+/** Writes down what happens from now on. @param now milliseconds since the epoch */
+export function followLog(now: () => number): void {
+  const add = (news: readonly News[]): void => {
+    if (news.length === 0) return;
+    const lines = [...useLog.getState().lines, ...news.map((line) => ({ at: now(), ...line }))].slice(-MOST_LINES);
+    useLog.setState({ lines });
+    remember("log", lines);
+  };
+  add([{ level: "info", text: "The page was opened" }]);
+  runStore.subscribe((after, before) => add(runNews(after, before)));
+  sessionStore.subscribe((after, before) => add(sessionNews(after, before)));
+}
+
+export function clearLog(): void {
+  useLog.setState({ lines: [] });
+  remember("log", []);
+}

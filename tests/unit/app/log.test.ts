@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import { runNews, sessionNews } from "../../../src/app/stores/log.ts";
+import { type RunStoreState, runStore } from "../../../src/app/stores/run.ts";
+import { sessionStore } from "../../../src/app/stores/session.ts";
+
+const idle = runStore.getState();
+const run = (change: Partial<RunStoreState>): RunStoreState => ({ ...idle, runId: "a", state: "running", ...change });
+const texts = (now: RunStoreState, before: RunStoreState): readonly string[] =>
+  runNews(now, before).map(({ text }) => text);
+
+it("tells states that last, saves, alarms and a step that is taken back, each once", () => {
+  const alarm = { id: "kl", step: 4, severity: "error", message: "The KL jumped" } as const;
+  expect(texts(run({ step: 3 }), run({ step: 2 }))).toEqual([]);
+  expect(texts(run({ state: "pausing" }), run({}))).toEqual([]);
+  expect(texts(run({ state: "paused", step: 3 }), run({ state: "pausing", step: 3 }))).toEqual([
+    "Run is paused at step 3",
+  ]);
+  expect(texts(run({ step: 5 }), run({ step: 9 }))).toEqual(["Run continues from step 5, not 9"]);
+  const saved = { step: 4, at: 1, bytes: 2_000_000, asked: false };
+  expect(texts(run({ lastCheckpoint: saved, alarms: [alarm] }), run({}))).toEqual([
+    "Checkpoint of step 4 written, 2.0 MB",
+    "Step 4: The KL jumped",
+  ]);
+  expect(
+    texts(run({ lastCheckpoint: saved, alarms: [alarm] }), run({ lastCheckpoint: saved, alarms: [alarm] })),
+  ).toEqual([]);
+  expect(runNews(run({ state: "failed" }), run({}))[0]?.level).toBe("error");
+});
+
+it("does not take another run for one that went back", () => {
+  expect(texts(run({ runId: "b", step: 0 }), run({ step: 9 }))).toEqual([]);
+});
+
+it("tells a problem again when it comes again", () => {
+  const before = sessionStore.getState();
+  const problem = { id: 1, code: "storage", message: "The disk is full", times: 1 } as const;
+  const once = { ...before, problems: [problem] };
+  const twice = { ...before, problems: [{ ...problem, times: 2 }] };
+  expect(sessionNews(once, before)).toEqual([{ level: "error", text: "The disk is full" }]);
+  expect(sessionNews(twice, once)).toHaveLength(1);
+  expect(sessionNews(before, twice)).toEqual([]);
+});
