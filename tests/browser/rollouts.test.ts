@@ -65,13 +65,13 @@ describe("a search in rollouts", () => {
 
   it("lists what it finds in a table, which is saved as JSON lines", async () => {
     const { page } = lab;
-    const found = groups.flatMap(({ rollouts }) => rollouts.filter(({ reward }) => reward !== null && reward <= -0.05));
-    await page.keyboard.press("Escape");
-    await page.getByRole("radio", { name: "Table" }).click();
+    const found = groups.flatMap(({ loop, rollouts }) =>
+      rollouts.filter(({ reward }) => loop === 1 && reward !== null && reward <= 0.3),
+    );
+    // The address has the filter.
+    await show(page, { screen: "rollouts", view: "table", filter: "loop:1 reward:..0.3" });
     const table = page.getByTestId("rollout-table");
     await expect.poll(() => table.getAttribute("aria-rowcount")).toBe(String(found.length));
-    // Kept in the address.
-    expect(page.url()).toContain("filter=reward:..-0.05");
     const [file] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Save JSONL" }).click(),
@@ -106,12 +106,17 @@ describe("a search in rollouts", () => {
     const swipe = page.getByRole("button", { name: "Swipe" });
     const picture = page.getByTestId("inspector").getByRole("img").first();
     const pixels = () => picture.evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
-    const before = await pixels();
     await swipe.click();
-    await expect.poll(pixels).not.toBe(before);
+    const border = page.getByRole("slider", { name: "Border between both masks" });
+    await border.focus();
+    const half = await pixels();
+    // All of the first mask, none of the second.
+    await page.keyboard.press("End");
+    await expect.poll(pixels).not.toBe(half);
+    expect(await border.getAttribute("aria-valuetext")).toBe("100 % Given mask");
     expect(await violations(page)).toEqual([]);
     await swipe.click();
-    await expect.poll(pixels).toBe(before);
+    expect(await border.count()).toBe(0);
   });
 });
 
