@@ -47,7 +47,7 @@ export interface LiveChartProps {
   readonly onRemove?: () => void;
   /** Moves the chart by places among the others. */
   readonly onMove?: (by: -1 | 1) => void;
-  /** Shows the chart in a window of its own. */
+  /** Shows the chart large, in a dialog. */
   readonly onEnlarge?: () => void;
 }
 
