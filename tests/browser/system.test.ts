@@ -197,7 +197,10 @@ describe("kernel forms", () => {
     expect(table.entries).toHaveLength(before.length);
     const file = (name: string, text: string) => ({ name, mimeType: "application/json", buffer: Buffer.from(text) });
     await page.getByTestId("tuning-file").setInputFiles(file("bad.json", '{"format": 3}'));
-    await page.getByText(/^bad\.json: "format" is/).waitFor();
+    await page
+      .getByTestId("problems")
+      .getByText(/^bad\.json: "format" is/)
+      .waitFor();
     expect(await rows.allTextContents()).toEqual(before);
     const fewer = JSON.stringify({ ...table, entries: table.entries.slice(0, 1) });
     await page.getByTestId("tuning-file").setInputFiles(file("one.json", fewer));

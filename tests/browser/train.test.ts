@@ -110,7 +110,8 @@ describe("further metrics", () => {
   });
 
   it("can be taken off again", async () => {
-    await lab.page.getByRole("button", { name: "Remove loop1/policy_loss" }).click();
+    await lab.page.getByRole("button", { name: "More for loop1/policy_loss" }).click();
+    await lab.page.getByRole("menuitem", { name: "Remove" }).click();
     await expect.poll(() => chart().count()).toBe(0);
     expect(new URL(lab.page.url()).hash).not.toContain("policy_loss");
   });

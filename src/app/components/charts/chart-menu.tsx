@@ -6,14 +6,16 @@ import styles from "./live-chart.module.css";
 /** Less frequent actions of a chart. */
 export function ChartMenu(props: {
   readonly title: string;
-  /** Whether there is a plot to save. */
+  /** Whether there is a plot to copy and save. */
   readonly drawn: boolean;
+  readonly onCopy: () => void;
   readonly onSvg: () => void;
   readonly onMove: ((by: -1 | 1) => void) | undefined;
   readonly onRemove: (() => void) | undefined;
 }): ReactNode {
-  const { title, drawn, onSvg, onMove, onRemove } = props;
+  const { title, drawn, onCopy, onSvg, onMove, onRemove } = props;
   const entries = [
+    drawn && { label: "Copy as a picture", act: onCopy },
     drawn && { label: "Save as SVG", act: onSvg },
     onMove !== undefined && { label: "Move back", act: () => onMove(-1) },
     onMove !== undefined && { label: "Move on", act: () => onMove(1) },

@@ -13,6 +13,7 @@ import type { Axis } from "../../stores/route-text.ts";
 import { compact } from "../../styles/format.ts";
 import "uplot/dist/uPlot.min.css";
 import type { StepNote } from "../../../engine/runs/notes.ts";
+import { report } from "../../clients/lab.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { IconEnlarge } from "../ui/icons.tsx";
 import { axisText } from "./axis.ts";
@@ -21,7 +22,7 @@ import { ChartHelp } from "./chart-help.tsx";
 import { ChartMenu } from "./chart-menu.tsx";
 import { type ChartSpec, dashOf, type FoundSeries, findSeries, type MetricSource, showValue } from "./chart-spec.ts";
 import { ChartTable } from "./chart-table.tsx";
-import { CopyPicture } from "./copy-button.tsx";
+import { copyPicture } from "./copy-picture.ts";
 import styles from "./live-chart.module.css";
 import { currentTheme, LINE_COLOURS, onThemeChange, type Theme } from "./palette.ts";
 import { createPlot } from "./plot.ts";
@@ -178,14 +179,6 @@ export function LiveChart(props: LiveChartProps): ReactNode {
           <Tool aria-pressed={table} title="Values as a table" onClick={() => setTable(!table)}>
             table
           </Tool>
-          {found.length > 0 && !table && (
-            <CopyPicture
-              title={spec.title}
-              className={styles.tool}
-              lines={() => found.map((own) => `${own.spec.label} ${showValue(own.spec, valueAt(own, source, null))}`)}
-              canvas={() => holder.current?.querySelector("canvas") ?? null}
-            />
-          )}
           {props.onEnlarge !== undefined && (
             <Tool aria-label={`Enlarge ${spec.title}`} title="Enlarge" onClick={props.onEnlarge}>
               <IconEnlarge size={12} />
@@ -193,6 +186,12 @@ export function LiveChart(props: LiveChartProps): ReactNode {
           )}
           <ChartMenu
             title={spec.picked ?? spec.title}
+            onCopy={() => {
+              const canvas = holder.current?.querySelector("canvas") ?? null;
+              if (canvas === null) return;
+              const lines = found.map((own) => `${own.spec.label} ${showValue(own.spec, valueAt(own, source, null))}`);
+              report(copyPicture(canvas, spec.title, lines));
+            }}
             onSvg={() => {
               const plot = drawing.current;
               if (plot === null) return;
