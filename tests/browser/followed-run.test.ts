@@ -19,6 +19,7 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
   let scratch: string;
   let run: string;
   let lines: readonly string[];
+  let evaluations: readonly string[];
   let address = "";
   let token = "";
 
@@ -36,6 +37,8 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
     await writeFile(join(run, "run.json"), JSON.stringify({ ...manifest, id: "far-1", title: "Far away" }));
     lines = (await readFile(join(run, "metrics.jsonl"), "utf8")).split("\n").slice(0, 5);
     await writeFile(join(run, "metrics.jsonl"), `${lines.slice(0, 3).join("\n")}\n`);
+    evaluations = (await readFile(join(run, "eval.jsonl"), "utf8")).trim().split("\n");
+    await writeFile(join(run, "eval.jsonl"), `${evaluations[0]}\n`);
     lab = await openPage({ screen: "runs" });
     const words = ["-m", "sa2va_lab.serve", run, "--port", "0", "--origin", new URL(lab.page.url()).origin];
     server = spawn(process.env.PYTHON ?? "python3", words, { cwd: join(root, "python") });
@@ -90,6 +93,16 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
     await head.getByText("step 1", { exact: true }).waitFor();
     await cp(join(scratch, LATER), join(run, "rollouts", LATER));
     await head.getByText("step 5", { exact: true }).waitFor();
+  });
+
+  it("shows evaluations as they are computed", async () => {
+    await show(lab.page, { screen: "eval", run: "far-1" });
+    const screen = lab.page.getByTestId("screen-eval");
+    await screen.getByText(/report rows, after 0 steps/).waitFor();
+    const { step } = (JSON.parse(evaluations.at(-1) as string) as { report: { step: number } }).report;
+    expect(step).toBeGreaterThan(0);
+    await writeFile(join(run, "eval.jsonl"), `${evaluations.join("\n")}\n`);
+    await screen.getByText(new RegExp(`report rows, after ${step} steps`)).waitFor();
   });
 
   it("is followed in a folder of several runs too", async () => {

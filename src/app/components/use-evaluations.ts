@@ -1,7 +1,9 @@
+import { useRef } from "react";
 import type { BestCheckpoint } from "../../engine/runs/checkpoint/best-checkpoint.ts";
 import type { StoredEvaluation } from "../../engine/runs/evaluations.ts";
 import { lab } from "../clients/lab.ts";
 import { useRun } from "../stores/run.ts";
+import type { ViewedRun } from "./rollout/use-viewed-run.ts";
 import { useAsync } from "./use-async.ts";
 
 export interface Evaluations {
@@ -14,8 +16,13 @@ export interface Evaluations {
 
 const NONE = { list: [], best: null };
 
-/** Held-out evaluations of a run, read again after each new evaluation or checkpoint of the run of this page. */
-export function useEvaluations(runId: string | null): Evaluations {
+/**
+ * Held-out evaluations of a run, read again after each new evaluation or checkpoint of the run of this page, and with each
+ * read of a run that is computed elsewhere. What was read stays when a read fails.
+ */
+export function useEvaluations(run: ViewedRun | null): Evaluations {
+  const runId = run?.runId ?? null;
+  const elsewhere = run?.followed === true || run?.otherTabs === true ? run.manifest : null;
   const arrived = useRun((run) => run.evaluations);
   const saved = useRun((run) => run.lastCheckpoint?.step);
   const { value, loading, problem } = useAsync(
@@ -26,7 +33,10 @@ export function useEvaluations(runId: string | null): Evaluations {
       return { list, best: run.best };
     },
     // A further evaluation or checkpoint is the reason to read again.
-    [arrived, saved],
+    [arrived, saved, elsewhere],
   );
-  return { ...(value ?? NONE), loading: runId === null || loading, problem };
+  const kept = useRef<{ readonly runId: string; readonly value: Pick<Evaluations, "list" | "best"> }>(undefined);
+  if (runId !== null && value !== undefined) kept.current = { runId, value };
+  const last = kept.current?.runId === runId ? kept.current?.value : undefined;
+  return { ...(value ?? last ?? NONE), loading: runId === null || loading, problem };
 }

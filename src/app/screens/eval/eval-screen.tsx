@@ -58,7 +58,7 @@ export function EvalScreen(): ReactNode {
 /** Held-out evaluations of a run: fixed rows, fixed seeds, each evaluation paired with the first. */
 function HeldOut(): ReactNode {
   const run = useViewedRun();
-  const { list, best, loading, problem } = useEvaluations(run?.runId ?? null);
+  const { list, best, loading, problem } = useEvaluations(run);
   const last = list.at(-1);
   return (
     <>

@@ -57,7 +57,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   const notes = useStepNotes(run.runId);
   const supervised = run.manifest?.config.mode === "sft";
   const { others, chosen, above, below, choose } = useCharts(run);
-  const evaluations = useEvaluations(run.runId);
+  const evaluations = useEvaluations(run);
   const alarms = useAlarms(run);
   const shown = useStepGroups(run, step);
   // The last groups stay until those of another step are read.
