@@ -3,7 +3,7 @@ import { runNews, sessionNews } from "../../../src/app/stores/log.ts";
 import { type RunStoreState, runStore } from "../../../src/app/stores/run.ts";
 import { sessionStore } from "../../../src/app/stores/session.ts";
 
-const idle = runStore.getState();
+const idle = runStore.getInitialState();
 const run = (change: Partial<RunStoreState>): RunStoreState => ({ ...idle, runId: "a", state: "running", ...change });
 const texts = (now: RunStoreState, before: RunStoreState): readonly string[] =>
   runNews(now, before).map(({ text }) => text);
@@ -32,7 +32,7 @@ it("does not take another run for one that went back", () => {
 });
 
 it("tells a problem again when it comes again", () => {
-  const before = sessionStore.getState();
+  const before = sessionStore.getInitialState();
   const problem = { id: 1, code: "storage", message: "The disk is full", times: 1 } as const;
   const once = { ...before, problems: [problem] };
   const twice = { ...before, problems: [{ ...problem, times: 2 }] };
