@@ -1,12 +1,13 @@
 /**
  * Takes a stored run to other tools.
  *
- *   npm run export -- --run DIR --format report|peft|merged|tfevents|csv|trl|sa2va|scale-out --out DIR
+ *   npm run export -- --run DIR --format report|peft|merged|tfevents|csv|trl|sa2va|proof|scale-out --out DIR
  *                     [--step N] [--weights policy|ema] [--model DIR] [--dtype f32|f16|bf16] [--shards DIR…]
  *                     [--fresh] [--json]
  *
  * `merged` needs the base model (--model) and reads the result back before it is handed over; `sa2va` takes the shards the
  * run drew from (--shards) for annotations and pictures of its training rows, and the model of a run of an older version;
+ * `proof` needs the shards for the held-out rows, which `python tests/oracle/prove_run.py --proof DIR` answers again;
  * `report`, `csv` and `tfevents` take shards for the pictures under the masks. `scale-out` needs them for the rows' order; `--fresh`
  * exports a run without a checkpoint.
  * Nothing appears under --out before it is complete.
@@ -23,6 +24,7 @@ import { adapterFiles } from "../src/engine/export/adapter.ts";
 import { checkMerged } from "../src/engine/export/check-merged.ts";
 import { below, type ExportFiles } from "../src/engine/export/export-file.ts";
 import { mergedFiles } from "../src/engine/export/merged.ts";
+import { proofFiles } from "../src/engine/export/proof.ts";
 import { reportFiles } from "../src/engine/export/report/run-report.ts";
 import { type ExportRows, exportRows } from "../src/engine/export/rows.ts";
 import { type ModelFacts, sa2vaFiles } from "../src/engine/export/sa2va.ts";
@@ -44,7 +46,7 @@ import { openNodeDevice } from "./lib/node-gpu.ts";
 import { nodeWordnetFile, openNodeRows } from "./lib/node-rows.ts";
 import { type OutFolder, writeOut } from "./lib/out-folder.ts";
 
-const FORMATS = ["report", "peft", "merged", "tfevents", "csv", "trl", "sa2va", "scale-out"] as const;
+const FORMATS = ["report", "peft", "merged", "tfevents", "csv", "trl", "sa2va", "proof", "scale-out"] as const;
 type Format = (typeof FORMATS)[number];
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
@@ -97,6 +99,7 @@ async function write(parsed: Parsed, format: Format, run: RunFolder, out: OutFol
     const facts = model === undefined ? null : await factsOf(await nodeFolder(model));
     return await out.add(sa2vaFiles(run, await trained(), facts, await rowsOf(parsed, run)));
   }
+  if (format === "proof") return await out.add(proofFiles(run, await rowsOf(parsed, run)));
   if (format === "scale-out") return await out.add(await scaleOut(parsed, run));
   await writeMerged(parsed, run, await trained(), out);
 }

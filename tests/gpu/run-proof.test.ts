@@ -65,22 +65,34 @@ describe.skipIf(needed.code !== 0)("a run's evaluations", () => {
   });
   afterAll(async () => await rm(scratch, { recursive: true, force: true }));
 
-  const prove = async (policy: string, partner: string): Promise<Proof> => {
-    const words = ["--run", run, "--base", BASE, "--policy", policy, "--partner", partner, "--shards", shards()];
-    const done = await python(join(ORACLE, "prove_run.py"), ...words, "--draws", "1");
+  const prove = async (...words: readonly string[]): Promise<Proof> => {
+    const done = await python(join(ORACLE, "prove_run.py"), ...words, "--base", BASE, "--draws", "1");
     expect(done.code, done.err).toBe(0);
     return JSON.parse(done.out) as Proof;
   };
 
+  const given = (policy: string, partner: string): readonly string[] => [
+    ...["--run", run, "--policy", policy, "--partner", partner, "--shards", shards()],
+  ];
+
   it("are those of PyTorch with the exported weights", async () => {
-    const proof = await prove(join(scratch, "policy"), join(scratch, "ema"));
+    const proof = await prove(...given(join(scratch, "policy"), join(scratch, "ema")));
     expect(proof).toMatchObject({ steps: [0, Number(STEPS)], captions_equal: proof.captions });
     expect(proof.rows).toBeGreaterThan(2);
     expect(proof.largest_iou_gap).toBeLessThan(0.005);
   });
 
+  it("come out the same of the one folder of the proof, which has rows, pictures and adapters", async () => {
+    const out = join(scratch, "proof");
+    const exported = await tool("export", ["--run", run, "--format", "proof", "--shards", shards(), "--out", out]);
+    expect(exported.code, exported.err).toBe(0);
+    const proof = await prove("--proof", out);
+    expect(proof).toMatchObject({ steps: [0, Number(STEPS)], captions_equal: proof.captions });
+    expect(proof.largest_iou_gap).toBeLessThan(0.005);
+  });
+
   it("are not those of the weights it began with", async () => {
-    const proof = await prove(BASE, BASE);
+    const proof = await prove(...given(BASE, BASE));
     const differs = proof.captions_equal < proof.captions || proof.largest_iou_gap > 0.01;
     expect(differs, JSON.stringify(proof)).toBe(true);
   });

@@ -1,24 +1,60 @@
 """
-python prove_run.py --run RUN --base DIR --policy DIR --partner DIR --shards DIR: is a run's held-out gain there in PyTorch?
+Is a run's held-out gain there in PyTorch?
 
-RUN is a stored run with evaluations; --base the checkpoint it began from, --policy and --partner the merged exports of its
-last checkpoint. Prints one JSON object: how many greedy captions are the lab's, how far masks are from the lab's, and the
+    python prove_run.py --proof DIR --base DIR
+    python prove_run.py --run RUN --base DIR --policy DIR --partner DIR --shards DIR...
+
+--proof is a run's proof export. RUN is a stored run with evaluations; --base the checkpoint it began from, --policy and
+--partner the merged exports of its last checkpoint. Prints one JSON object: how many greedy captions are the lab's, how far masks are from the lab's, and the
 gain of loop 1 with captions drawn here, which owe nothing to the lab's random numbers.
 """
 
 import argparse
 import io
 import json
+from copy import copy
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow
 import torch
-from PIL import Image
+from PIL import Image, ImageOps
+from safetensors.torch import load_file
 
 import preprocess
 from answers import Speaker, grid_side, look
 from folder import Checkpoint
+
+
+def adapted(base, folder):
+    """The checkpoint with the adapter and the other trained tensors of a folder."""
+    own = copy(base)
+    own.weights = base.weights | {k: v.float() for k, v in load_file(folder / "modules.safetensors").items()}
+    settings = json.loads((folder / "adapter_config.json").read_text())
+    factors = {k: v.float() for k, v in load_file(folder / "adapter_model.safetensors").items()}
+    for name, a in factors.items():
+        if name.endswith(".lora_A.weight"):
+            layer = name.removesuffix(".lora_A.weight")
+            weight = layer.replace("base_model.model.", "language_model.", 1) + ".weight"
+            change = factors[layer + ".lora_B.weight"].double() @ a.double() * (settings["lora_alpha"] / settings["r"])
+            own.weights[weight] = (own.weights[weight].double() + change).float()
+    return own
+
+
+def proof_rows(folder):
+    """Picture, truth and caption by row id."""
+    rows = {}
+    for line in (folder / "rows.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        rows[row["rowId"]] = row
+
+    def open_one(row_id):
+        row = rows[row_id]
+        picture = ImageOps.exif_transpose(Image.open(folder / row["picture"])).convert("RGB")
+        return picture, preprocess.rle_decode(row["mask"]), row["caption"]
+
+    return open_one
 
 
 def open_row(shards, row_id):
@@ -74,8 +110,9 @@ def interval(values, seed):
 
 
 def main(given):
-    evaluations = [json.loads(line) for line in (given.run / "eval.jsonl").read_text().splitlines() if line]
-    config = json.loads((given.run / "run.json").read_text())["config"]
+    run = given.proof or given.run
+    evaluations = [json.loads(line) for line in (run / "eval.jsonl").read_text().splitlines() if line]
+    config = json.loads((run / "run.json").read_text())["config"]
     first, last = evaluations[0], evaluations[-1]
     # Rows that chose the best checkpoint are not reported.
     pairs = zip(first["rows"], last["rows"], strict=True)
@@ -86,10 +123,16 @@ def main(given):
         return Speaker(checkpoint, config["logitGuard"], limit)
 
     start = speaker(base, config["maxNewTokens"])
-    policy, partner = (speaker(Checkpoint(path), config["maxNewTokens"]) for path in (given.policy, given.partner))
+    if given.proof:
+        row_of = proof_rows(given.proof)
+        trained = [adapted(base, given.proof / side) for side in ("policy", "partner")]
+    else:
+        row_of = partial(open_row, given.shards)
+        trained = [Checkpoint(given.policy), Checkpoint(given.partner)]
+    policy, partner = (speaker(checkpoint, config["maxNewTokens"]) for checkpoint in trained)
     equal, gaps, ours, labs, greedy = 0, [], [], [], []
     for at, pair in enumerate(rows):
-        image, truth, caption = open_row(given.shards, pair[0]["rowId"])
+        image, truth, caption = row_of(pair[0]["rowId"])
         picture, scores = look(base, image), []
         for speaking, finding, lab in ((start, start, pair[0]), (policy, partner, pair[1])):
             own = score(speaking, finding, picture, truth, caption, given.draws, given.seed, at)
@@ -122,10 +165,14 @@ def main(given):
 if __name__ == "__main__":
     torch.set_num_threads(1)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("run", "base", "policy", "partner"):
-        parser.add_argument(f"--{name}", type=Path, required=True)
-    parser.add_argument("--shards", type=Path, nargs="+", required=True)
+    parser.add_argument("--base", type=Path, required=True)
+    for name in ("proof", "run", "policy", "partner"):
+        parser.add_argument(f"--{name}", type=Path)
+    parser.add_argument("--shards", type=Path, nargs="+")
     parser.add_argument("--rows", type=int, default=0, help="the first so many held-out rows; 0 for all")
     parser.add_argument("--draws", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
-    main(parser.parse_args())
+    words = parser.parse_args()
+    if not words.proof and not (words.run and words.policy and words.partner and words.shards):
+        parser.error("--proof, or all of --run, --policy, --partner and --shards")
+    main(words)

@@ -1,4 +1,4 @@
-/** Display names of the exports that need only the run. */
+/** Display names of the exports that need no base checkpoint; a proof needs the rows of the run. */
 export const RUN_EXPORTS = {
   report: "Report (one HTML file)",
   peft: "Adapter of the policy (PEFT)",
@@ -7,6 +7,7 @@ export const RUN_EXPORTS = {
   tfevents: "TensorBoard events",
   trl: "For TRL",
   sa2va: "For Sa2VA's own code",
+  proof: "Proof for PyTorch",
 } as const;
 
 export type RunExport = keyof typeof RUN_EXPORTS;

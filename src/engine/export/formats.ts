@@ -1,4 +1,4 @@
-/** The exports that need only the run, by name. */
+/** The exports that need no base checkpoint, by name. */
 import { LabError } from "../errors.ts";
 import { listCheckpoints } from "../runs/checkpoint/checkpoint.ts";
 import { readTrained } from "../runs/checkpoint/trained.ts";
@@ -7,6 +7,7 @@ import type { RunFolder } from "../runs/run-folder.ts";
 import { adapterFiles } from "./adapter.ts";
 import type { ExportFiles } from "./export-file.ts";
 import type { RunExport } from "./export-names.ts";
+import { proofFiles } from "./proof.ts";
 import { reportFiles } from "./report/run-report.ts";
 import type { ExportRows } from "./rows.ts";
 import { sa2vaFiles } from "./sa2va.ts";
@@ -16,7 +17,7 @@ import { trlFiles } from "./trl.ts";
 /**
  * @param rows the run's training rows, for formats that contain them; null leaves them out
  * @param pictureOf pictures below drawn masks; null draws only the masks
- * @throws LabError("bad-input") when the run has no checkpoint and the format needs one
+ * @throws LabError("bad-input") when the run has no checkpoint, or no rows are given, and the format needs them
  */
 export async function exportFiles(
   run: RunFolder,
@@ -42,6 +43,8 @@ export async function exportFiles(
     }
     case "sa2va":
       return sa2vaFiles(run, await trained("policy"), null, rows);
+    case "proof":
+      return proofFiles(run, rows);
     default:
       throw new LabError("internal", `There is no export "${format as string}"`);
   }

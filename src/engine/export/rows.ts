@@ -8,6 +8,8 @@ import { type RunRows, storedRunRows } from "../runs/run-rows.ts";
 export interface ExportRows {
   /** Training rows in the order of the data set, read on demand. */
   train(): AsyncIterable<RegionSample>;
+  /** Held-out rows with these ids, read on demand. */
+  heldOut(ids: ReadonlySet<string>): AsyncIterable<RegionSample>;
   /** The split, by row ids. */
   readonly split: RowSplit;
 }
@@ -26,6 +28,13 @@ export interface RowSplit {
   readonly report: readonly string[];
 }
 
+const ENDINGS = { jpeg: "jpg", png: "png", webp: "webp", bmp: "bmp", gif: "gif", tiff: "tif" } as const;
+
+/** File name of a row's picture as it is stored; equal pictures have one name. */
+export function pictureName({ image, imageId }: RegionSample): string {
+  return `${imageId}.${ENDINGS[image.mime.slice("image/".length) as keyof typeof ENDINGS]}`;
+}
+
 /**
  * @param set the open data set
  * @throws LabError("bad-input") when it holds other rows than those of the run
@@ -34,6 +43,13 @@ export async function exportRows(manifest: RunManifest, set: RegionSet, name: st
   const rows = set.summaries.map(({ id, imageId }) => [id, imageId] as const);
   const parts = await storedRunRows(manifest, { dataSet: name, rows });
   const { maxRows, heldOutShare, splitSeed, selectionShare } = manifest.config;
+  async function* samples(indices: readonly number[]): AsyncIterable<RegionSample> {
+    for (const index of indices) {
+      const sample = await set.sample(index);
+      if (sample.frames === undefined) yield sample;
+      else throw new LabError("unsupported", `${sample.id} is a clip; this export writes pictures only`);
+    }
+  }
   const ids = (part: keyof RunRows): string[] => parts[part].map((index) => (rows[index] as (typeof rows)[number])[0]);
   return {
     split: {
@@ -45,12 +61,7 @@ export async function exportRows(manifest: RunManifest, set: RegionSet, name: st
       selection: ids("selection"),
       report: ids("report"),
     },
-    async *train() {
-      for (const index of parts.train) {
-        const sample = await set.sample(index);
-        if (sample.frames === undefined) yield sample;
-        else throw new LabError("unsupported", `${sample.id} is a clip; this export writes pictures only`);
-      }
-    },
+    train: () => samples(parts.train),
+    heldOut: (wanted) => samples(parts.heldOut.filter((index) => wanted.has(rows[index]?.[0] as string))),
   };
 }

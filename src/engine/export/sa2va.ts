@@ -13,10 +13,8 @@ import type { RunManifest } from "../runs/manifest.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
 import { adapterFiles } from "./adapter.ts";
 import { below, type ExportFiles, wholeFile } from "./export-file.ts";
-import type { ExportRows } from "./rows.ts";
+import { type ExportRows, pictureName } from "./rows.ts";
 import { MERGED_PTH, sa2vaConfigText } from "./sa2va-config.ts";
-
-const ENDINGS = { jpeg: "jpg", png: "png", webp: "webp", bmp: "bmp", gif: "gif", tiff: "tif" } as const;
 
 /** Facts of the checkpoint that run.json of older versions lacks. */
 export type ModelFacts = Pick<RunManifest["model"], "template" | "base">;
@@ -76,8 +74,7 @@ async function* dataFiles(rows: ExportRows): ExportFiles {
     const { image, caption, imageId } = sample;
     let entry = byImage.get(imageId);
     if (entry === undefined) {
-      const kind = image.mime.slice("image/".length) as keyof typeof ENDINGS;
-      entry = { image: `${imageId}.${ENDINGS[kind]}`, mask: [], text: [] };
+      entry = { image: pictureName(sample), mask: [], text: [] };
       byImage.set(imageId, entry);
       yield wholeFile(`images/${entry.image}`, image.bytes);
     }

@@ -34,6 +34,8 @@ test("every export of the menu makes files, and their zip holds them", async () 
   await expect(exportFiles(run, "peft-ema", null, null)).rejects.toThrow(/holds no moving average/);
   await writeCheckpoint(store, run.id, { ...state, ema: params });
   for (const format of Object.keys(RUN_EXPORTS) as RunExport[]) {
+    // A proof needs rows and evaluations: sa2va.test.ts.
+    if (format === "proof") continue;
     const files = await collectFiles(await exportFiles(run, format, null, null));
     expect(Object.keys(files).length, format).toBeGreaterThan(0);
     const pieces: Uint8Array<ArrayBuffer>[] = [];

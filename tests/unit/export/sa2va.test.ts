@@ -17,16 +17,19 @@ import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { rowsHash } from "../../../src/engine/data/open-rows.ts";
 import { openRegionSet, type RegionSet } from "../../../src/engine/data/region-set.ts";
 import { writeRegionShard } from "../../../src/engine/data/write-shard.ts";
+import { evalReport } from "../../../src/engine/eval/report.ts";
 import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { exportFiles } from "../../../src/engine/export/formats.ts";
 import { exportRows, type RowSplit } from "../../../src/engine/export/rows.ts";
 import { sa2vaFiles } from "../../../src/engine/export/sa2va.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { readTrained } from "../../../src/engine/runs/checkpoint/trained.ts";
+import { type StoredEvaluation, writeEvaluations } from "../../../src/engine/runs/evaluations.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 import { createRun, openRun, type RunFolder } from "../../../src/engine/runs/run-folder.ts";
 import { exportZip } from "../../../workers/exports.ts";
 import { boxMask, jpg, png, row } from "../data/make.ts";
+import { row as evaluatedRow, TERMS } from "../runs/sample-evaluations.ts";
 import { manifest } from "../runs/sample-run.ts";
 
 const SCRIPT = fileURLToPath(new URL("../../oracle/read_sa2va.py", import.meta.url));
@@ -65,7 +68,7 @@ function ring(height: number, width: number): ReturnType<typeof boxMask> {
   return encodeRle(pixels, height, width);
 }
 
-async function storeRun(id: string, model: Partial<RunManifest["model"]>): Promise<RunFolder> {
+async function storeRun(id: string, model: Partial<RunManifest["model"]>, partner = false): Promise<RunFolder> {
   const rows = set.summaries.map(({ id: own, imageId }) => [own, imageId] as const);
   const base = manifest(id, { config: CONFIG });
   const data = { ...base.data, name: "boxes", rows: rows.length, hash: await rowsHash(rows) };
@@ -77,10 +80,11 @@ async function storeRun(id: string, model: Partial<RunManifest["model"]>): Promi
       { shape: side === "A" ? [1, 2] : [2, 1], data: Float32Array.of(1, shape[1]) },
     ]),
   );
+  await made.appendStep(9, { loss: 1 });
   await writeCheckpoint(made.store, id, {
     step: 9,
     params,
-    ema: null,
+    ema: partner ? params : null,
     moments: { m: params, v: params },
     optimiserStep: 9,
     lora: { r: 16, alpha: 32, targets: ["up_proj", "q_proj"] },
@@ -196,4 +200,33 @@ test.skipIf(missing)("MMEngine loads the configuration and trains from it on the
     const expected = number % 3 === 2 ? boxMask(30, 40, 5, 22, 20, 7).counts : masks.get(phrase);
     expect(mask, phrase).toBe(expected);
   }
+});
+
+test("the proof of a run holds its evaluated rows as they are stored, both adapters and the records", async () => {
+  const proven = await storeRun("proven", {}, true);
+  const rows = await exportRows(proven.manifest(), set, "boxes");
+  const proof = async (given: typeof rows | null) => collectFiles(await exportFiles(proven, "proof", given, null));
+  await expect(proof(null)).rejects.toThrow("Open boxes first: the proof contains its held-out rows");
+  const [left, ...asked] = rows.split.heldOut as [string, ...string[]];
+  const scored = (step: number): StoredEvaluation => {
+    const all = asked.map((rowId) => evaluatedRow(rowId, 0.5));
+    return { report: evalReport(step, all, TERMS, null), rows: all };
+  };
+  await writeEvaluations(proven.store, "proven", [scored(0)]);
+  await expect(proof(rows)).rejects.toThrow(/needs an evaluation before its first step and one after step 9/);
+  await writeEvaluations(proven.store, "proven", [scored(0), scored(9)]);
+  const files = await proof(rows);
+  const text = (path: string): string => new TextDecoder().decode(files[path]);
+  const lines = text("rows.jsonl").trim().split("\n");
+  const told = lines.map((line) => JSON.parse(line) as { rowId: string; picture: string; orientation: number });
+  expect(told.map(({ rowId }) => rowId)).toEqual(asked);
+  expect(told.some(({ rowId }) => rowId === left)).toBe(false);
+  for (const { rowId, picture, orientation } of told) {
+    const at = set.summaries.findIndex(({ id }) => id === rowId);
+    const { image } = await set.sample(at);
+    expect(files[picture]).toEqual(image.bytes);
+    expect(orientation).toBe(image.orientation);
+  }
+  expect(text("eval.jsonl").trim().split("\n")).toHaveLength(2);
+  for (const side of ["policy", "partner"]) expect(Object.keys(files)).toContain(`${side}/adapter_model.safetensors`);
 });

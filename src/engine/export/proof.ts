@@ -1,0 +1,85 @@
+/**
+ * What another implementation needs to compute a run's held-out scores again beside the base checkpoint: settings, seeds
+ * and environment, the evaluations, their rows with pictures, and the adapters of policy and partner.
+ */
+import type { RegionSample } from "../data/sample.ts";
+import { LabError } from "../errors.ts";
+import { readTrained } from "../runs/checkpoint/trained.ts";
+import { readEvaluations } from "../runs/evaluations.ts";
+import type { RunManifest } from "../runs/manifest.ts";
+import type { RunFolder } from "../runs/run-folder.ts";
+import { adapterFiles } from "./adapter.ts";
+import { below, type ExportFiles, wholeFile } from "./export-file.ts";
+import { type ExportRows, pictureName } from "./rows.ts";
+
+const RECORDS = ["run.json", "eval.jsonl", "metrics.jsonl"];
+
+/**
+ * @param rows the run's rows
+ * @throws LabError("bad-input") when the run has no evaluation of its last checkpoint, no adapter, or rows that are not open
+ */
+export async function* proofFiles(run: RunFolder, rows: ExportRows | null): ExportFiles {
+  const manifest = run.manifest();
+  const { store, id } = run;
+  if (rows === null) {
+    throw new LabError("bad-input", `Open ${manifest.data.name} first: the proof contains its held-out rows`, {
+      subject: manifest.data.name,
+    });
+  }
+  const policy = await readTrained(store, id, null, "policy");
+  const evaluations = await readEvaluations(store, id);
+  const last = evaluations.at(-1);
+  if (evaluations.length < 2 || last?.report.step !== policy.step) {
+    throw new LabError(
+      "bad-input",
+      `Run "${id}" needs an evaluation before its first step and one after step ${policy.step}, its last checkpoint`,
+      { subject: id },
+    );
+  }
+  for (const name of RECORDS) yield wholeFile(name, await store.readText(`${id}/${name}`));
+  yield* below("policy", adapterFiles(manifest, policy));
+  yield* below("partner", adapterFiles(manifest, await readTrained(store, id, null, "ema")));
+  yield* rowFiles(rows, new Set(last.rows.map(({ rowId }) => rowId)));
+  yield wholeFile("README.md", readme(manifest, policy.step));
+}
+
+/** Every picture once as it is stored; rows.json has a line a row. */
+async function* rowFiles(rows: ExportRows, wanted: ReadonlySet<string>): ExportFiles {
+  const lines: object[] = [];
+  const written = new Set<string>();
+  for await (const sample of rows.heldOut(wanted)) {
+    const picture = `pictures/${pictureName(sample)}`;
+    if (!written.has(picture)) yield wholeFile(picture, sample.image.bytes);
+    written.add(picture);
+    lines.push(lineOf(sample, picture));
+  }
+  yield wholeFile("rows.jsonl", lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+}
+
+function lineOf({ id, caption, mask, image }: RegionSample, picture: string): object {
+  return {
+    rowId: id,
+    picture,
+    orientation: image.orientation,
+    mask: { size: mask.size, counts: mask.counts },
+    caption,
+  };
+}
+
+function readme({ title, model, data, created }: RunManifest, step: number): string {
+  return `# Proof of ${title}
+
+Held-out scores of ${model.name} before and after ${step} steps on ${data.name}, run started ${created}.
+
+- \`run.json\`: settings, seeds, GPU, and the hashes of checkpoint and data; \`metrics.jsonl\`: every step.
+- \`eval.jsonl\`: the evaluations, with each row's captions, masks and scores.
+- \`rows.jsonl\`, \`pictures/\`: the held-out rows with their true masks (COCO run lengths) and captions.
+- \`policy/\`, \`partner/\`: PEFT adapters, and \`modules.safetensors\` with the other trained tensors.
+
+From the root of the lab's repository, with BASE as the folder of ${model.name}:
+
+    python tests/oracle/prove_run.py --proof PROOF --base BASE
+
+It answers the rows in PyTorch with the same weights and compares captions, masks and the gain.
+`;
+}
