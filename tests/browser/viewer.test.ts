@@ -197,7 +197,7 @@ describe("the charts of a run", () => {
       .hover({ position: { x: 90, y: 40 } });
     await expect.poll(() => chart().locator("li").last().textContent()).toMatch(/^step \d+ · (\d+ min )?[\d.]+ s$/);
     const usual = await ids();
-    await fromMenu("Move on");
+    await fromMenu("Move later");
     await expect.poll(ids).toEqual([usual[1], usual[0], ...usual.slice(2)]);
     await page.reload();
     await expect.poll(ids).toEqual([usual[1], usual[0], ...usual.slice(2)]);

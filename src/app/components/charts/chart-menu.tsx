@@ -17,8 +17,8 @@ export function ChartMenu(props: {
   const entries = [
     drawn && { label: "Copy as a picture", act: onCopy },
     drawn && { label: "Save as SVG", act: onSvg },
-    onMove !== undefined && { label: "Move back", act: () => onMove(-1) },
-    onMove !== undefined && { label: "Move on", act: () => onMove(1) },
+    onMove !== undefined && { label: "Move earlier", act: () => onMove(-1) },
+    onMove !== undefined && { label: "Move later", act: () => onMove(1) },
     onRemove !== undefined && { label: "Remove", act: onRemove },
   ].filter((entry) => entry !== false);
   if (entries.length === 0) return null;
