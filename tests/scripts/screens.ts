@@ -11,7 +11,7 @@ import { one, parseArguments, runTool } from "../../scripts/lib/arguments.ts";
 import { photographScreens } from "../../scripts/lib/screens.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import { violations } from "../support/axe.ts";
-import { CHEAP_RUN, type OpenPage, openPage, untilReady } from "../support/page.ts";
+import { CHEAP_RUN, type OpenPage, openPage, show, untilReady } from "../support/page.ts";
 
 /** A run long enough to be photographed while it goes on, with groups of the usual size. */
 const RUN = { ...CHEAP_RUN, groupSize: "6", maxNewTokens: "12", steps: "400", evalSteps: "2", evalRows: "4" };
@@ -35,6 +35,20 @@ async function begin(page: Page): Promise<void> {
 async function untilStep(page: Page, least: number): Promise<void> {
   const done = async (): Promise<number> => Number((await page.getByTestId("step").textContent())?.split("/")[0]);
   while ((await done()) < least) await page.waitForTimeout(200);
+}
+
+/** A click on the overlap over the frames shows the frame below the pointer. */
+async function clickCurve(page: Page): Promise<void> {
+  await show(page, { screen: "rollouts" });
+  const curve = page.getByTestId("frame-curve").first();
+  for (const [at, part] of [0.99, 0.41, 0.01].entries()) {
+    const { width, height } = (await curve.boundingBox()) ?? { width: 0, height: 0 };
+    await curve.click({ position: { x: part * width, y: height / 2 } });
+    await page
+      .getByText(`Frame ${[6, 3, 1][at]} of 6`)
+      .first()
+      .waitFor();
+  }
 }
 
 const STATES: Readonly<Record<string, State>> = {
@@ -74,7 +88,7 @@ const STATES: Readonly<Record<string, State>> = {
       await page.locator("[data-testid=run-state][data-state=finished]").waitFor();
     },
   },
-  /** Ten steps of both loops over the demo clips; the rollouts that are shown are those of the last step. */
+  /** Ten steps of both loops over the demo clips, whose player follows clicks on its curve; the rollouts that are shown are those of the last step. */
   clips: {
     hash: { ...RUN, steps: "10", groupSize: "4", screen: "data", loop1Iou: "0", loop1J: "0.5", loop1F: "0.5" },
     reach: async (page) => {
@@ -87,6 +101,7 @@ const STATES: Readonly<Record<string, State>> = {
         .waitFor();
       await begin(page);
       await page.locator("[data-testid=run-state][data-state=finished]").waitFor();
+      await clickCurve(page);
     },
   },
   /** The trainer's worker fails in the middle of a run. */
