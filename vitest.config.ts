@@ -5,9 +5,8 @@ import { HANG, WAIT } from "./tests/support/hang.ts";
 /** A safety net for hangs only: no verdict depends on how fast or how busy the machine is. */
 const limits = { testTimeout: HANG, hookTimeout: HANG, teardownTimeout: HANG, expect: { poll: { timeout: WAIT } } };
 
-const cores = availableParallelism();
-/** Files with a GPU device at once. A software adapter leaves processors idle between submits; a third file has no room. */
-const DEVICES = Math.min(2, cores);
+/** Files at once: one more than processors, since a software adapter and a browser leave them idle at times. */
+const maxWorkers = Math.min(availableParallelism() + 1, 4);
 
 /**
  * Three kinds of test: plain Node, Node with a Vulkan device, and a real browser. Files of the first kind share the modules of
@@ -20,8 +19,7 @@ export default defineConfig({
         test: {
           ...limits,
           name: "unit",
-          // Vitest leaves one processor free, which on two processors leaves one.
-          maxWorkers: cores,
+          maxWorkers,
           include: ["tests/{unit,policy,golden,fuzz}/**/*.test.ts"],
           environment: "node",
           isolate: false,
@@ -35,7 +33,7 @@ export default defineConfig({
           env: { LP_NATIVE_VECTOR_WIDTH: "128" },
           include: ["tests/gpu/**/*.test.ts", "tests/kill/node.test.ts"],
           environment: "node",
-          maxWorkers: DEVICES,
+          maxWorkers,
           pool: "forks",
         },
       },
@@ -47,7 +45,7 @@ export default defineConfig({
           include: ["tests/browser/**/*.test.ts", "tests/kill/browser.test.ts"],
           environment: "node",
           globalSetup: "./tests/support/build-page.ts",
-          maxWorkers: DEVICES,
+          maxWorkers,
           pool: "forks",
         },
       },

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { type CheckpointServer, checkpointServer } from "../support/checkpoint-server.ts";
-import { type Done, tool } from "../support/tools.ts";
+import { type Done, parity, tool } from "../support/tools.ts";
 
 const VARIANT = join(root, "tests", "golden", "sa2va-tiny-variant");
 const POCKET = join(root, "public", "pocket", "model");
@@ -30,14 +30,14 @@ afterAll(async () => {
 
 it("parity compares the numbers of a golden folder with the weights of a server", async () => {
   const words = ["--golden", VARIANT, "--checkpoint", "owner/tiny", "--hub", server.hub, "--json"];
-  const good = await tool("parity", words);
+  const good = await parity(...words);
   expect(good.code, good.err).toBe(0);
   expect(server.weightBytes()).toBeGreaterThan(200_000);
   expect(good.err).toMatch(/files, 0\.\d MB/);
   // A shard that is not there.
   server.reset();
   server.fault = (path) => (path.includes("00002") ? { status: 404 } : null);
-  const bad = await tool("parity", words.with(3, server.url));
+  const bad = await parity(...words.with(3, server.url));
   expect(bad).toMatchObject({ code: 2, out: "" });
   expect(bad.err).toMatch(/model-00002-of-00003\.safetensors, which is not on the server/);
 });

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { nodeStore } from "../../scripts/lib/node-store.ts";
 import { readEvaluations } from "../../src/engine/runs/evaluations.ts";
-import { type Done, tool } from "../support/tools.ts";
+import { bundledTool, type Done, tool } from "../support/tools.ts";
 
 const SWEEP = {
   title: "Two seeds <of> the demo",
@@ -26,7 +26,7 @@ const runsOf = (job: string): string => join(out(), "jobs", job, "runs");
 
 /** Sends an interrupt as soon as the first job has a checkpoint. */
 async function interrupted(): Promise<Done> {
-  const program = [join(root, "node_modules/tsx/dist/cli.mjs"), join(root, "scripts", "sweep.ts"), ...words()];
+  const program = [await bundledTool("sweep"), ...words()];
   const child = spawn(process.execPath, program, { cwd: root });
   let [text, err] = ["", ""];
   child.stdout.on("data", (piece: Buffer) => {

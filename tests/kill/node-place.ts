@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { root } from "../../scripts/lib/ensure.mjs";
+import { bundledTool } from "../support/tools.ts";
 import { type Life, type Place, type Run, SETTINGS } from "./place.ts";
 
 const HOOK = pathToFileURL(join(root, "tests", "kill", "hook.mjs")).href;
@@ -16,10 +17,10 @@ interface Ended {
   readonly said: string;
 }
 
-function train(words: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
-  const script = join(root, "scripts", "train.ts");
+async function train(words: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
+  const script = await bundledTool("train");
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ["--import", HOOK, "--import", "tsx", script, ...words], {
+    const child = spawn(process.execPath, ["--import", HOOK, script, ...words], {
       cwd: root,
       env: { ...process.env, ...env },
       stdio: ["ignore", "ignore", "pipe"],

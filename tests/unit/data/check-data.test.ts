@@ -1,13 +1,11 @@
-import { spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeRegionShard } from "../../../src/engine/data/write-shard.ts";
+import { tool } from "../../support/tools.ts";
 import { row } from "./make.ts";
 
-const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 let directory = "";
 
 beforeAll(async () => {
@@ -19,29 +17,23 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true }));
 
-function run(...args: string[]): { status: number | null; stdout: string; stderr: string } {
-  const tool = spawnSync(process.execPath, ["--import", "tsx", "scripts/check-data.ts", ...args], {
-    cwd: ROOT,
-    encoding: "utf8",
-  });
-  return { status: tool.status, stdout: tool.stdout, stderr: tool.stderr };
-}
+const run = (...args: string[]) => tool("check-data", args);
 
-test("prints schema, adapter, checks and what was left out; 0 with good rows, 1 without", () => {
-  const good = run(join(directory, "good"));
-  expect(good.status).toBe(0);
-  expect(good.stdout).toContain("adapter  conversations, one mask a row");
-  expect(good.stdout).toContain("ok      ready for training: all checks passed");
-  expect(good.stdout).toContain("data-00000-of-00001.arrow, row 1, conversations: the caption is empty");
-  const bad = run(join(directory, "bad"));
-  expect(bad.status).toBe(1);
-  expect(bad.stdout).toContain('notes.arrow is text, not Arrow; it begins with "only text"');
+test("prints schema, adapter, checks and what was left out; 0 with good rows, 1 without", async () => {
+  const good = await run(join(directory, "good"));
+  expect(good.code).toBe(0);
+  expect(good.out).toContain("adapter  conversations, one mask a row");
+  expect(good.out).toContain("ok      ready for training: all checks passed");
+  expect(good.out).toContain("data-00000-of-00001.arrow, row 1, conversations: the caption is empty");
+  const bad = await run(join(directory, "bad"));
+  expect(bad.code).toBe(1);
+  expect(bad.out).toContain('notes.arrow is text, not Arrow; it begins with "only text"');
 });
 
-test("--json gives one object per line", () => {
-  const { status, stdout } = run("--json", join(directory, "good"), join(directory, "bad"));
-  expect(status).toBe(0);
-  const lines = stdout
+test("--json gives one object per line", async () => {
+  const { code, out } = await run("--json", join(directory, "good"), join(directory, "bad"));
+  expect(code).toBe(0);
+  const lines = out
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as { kind: string });
@@ -57,19 +49,19 @@ test("a folder named after another data set than its columns is told so, and its
   const place = join(directory, "describe-anything-dataset");
   await mkdir(place);
   await writeFile(join(place, "data-00000-of-00001.arrow"), writeRegionShard([row()]));
-  const { status, stdout } = run(place);
-  expect(status).toBe(0);
-  expect(stdout).toContain(
+  const { code, out } = await run(place);
+  expect(code).toBe(0);
+  expect(out).toContain(
     "FAILED  data set named: the name suggests describe-anything, but the rows have columns as in Grasp-Any-Region Fine-Grained (conversations beside mask_rle, a struct); the columns decide",
   );
-  expect(stdout).toContain("ok      ready for training: the rows can be used; not passed: data set named");
+  expect(out).toContain("ok      ready for training: the rows can be used; not passed: data set named");
 });
 
 test.each([[[]], [["--frobnicate", "."]], [["/no/such/place"]]])(
   "a bad argument is one sentence and exit 2: %j",
-  (args) => {
-    const { status, stdout, stderr } = run(...args);
-    expect([status, stdout]).toEqual([2, ""]);
-    expect(stderr.trim().split("\n").length).toBe(1);
+  async (args) => {
+    const { code, out, err } = await run(...args);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err.trim().split("\n").length).toBe(1);
   },
 );

@@ -1,11 +1,9 @@
 /** Folders, names and pictures made to keep a reader busy, to overwrite one another, or to act on a terminal. */
-import { spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crc32, deflateSync } from "node:zlib";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { root } from "../../../scripts/lib/ensure.mjs";
 import { nodeFolder, nodeFolders } from "../../../scripts/lib/node-files.ts";
 import { decodeImage } from "../../../scripts/lib/node-images.ts";
 import { distinctFiles } from "../../../src/app/components/upload/distinct-files.ts";
@@ -14,6 +12,7 @@ import { mergeFolders, pickedFolder } from "../../../src/engine/data/blob-source
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { writeRegionShard } from "../../../src/engine/data/write-shard.ts";
 import { markUnseen } from "../../../src/engine/errors.ts";
+import { tool } from "../../support/tools.ts";
 import { row } from "./make.ts";
 
 const shard = writeRegionShard([row(), row()]);
@@ -98,10 +97,9 @@ it("nothing of a file's name or content reaches the terminal as it is", async ()
   await writeFile(join(odd, ODD), shard);
   await writeFile(join(odd, `no${ODD}`), "no shard \u001b[2J");
   for (const args of [[odd], [odd, "--json"], [join(odd, `missing${ODD}`)]]) {
-    const tsx = join(root, "node_modules", ".bin", "tsx");
-    const { stdout, stderr } = spawnSync(tsx, [join(root, "scripts", "check-data.ts"), ...args], { encoding: "utf8" });
-    expect(`${stdout}${stderr}`).toMatch(/gnp/);
-    expect(`${stdout}${stderr}`).not.toMatch(/[^\P{Cc}\n]|[\u202a-\u202e]/u);
+    const { out, err } = await tool("check-data", args);
+    expect(`${out}${err}`).toMatch(/gnp/);
+    expect(`${out}${err}`).not.toMatch(/[^\P{Cc}\n]|[\u202a-\u202e]/u);
   }
 });
 
