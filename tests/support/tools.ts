@@ -1,6 +1,6 @@
 /** The command-line tools as processes of their own. */
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { root } from "../../scripts/lib/ensure.mjs";
@@ -42,10 +42,6 @@ export function bundledTool(name: ToolName): Promise<string> {
 }
 
 async function bundle(name: ToolName): Promise<string> {
-  const parent = join(root, "node_modules", ".lab-tools");
-  mkdirSync(parent, { recursive: true });
-  const outDir = mkdtempSync(join(parent, `${name}-`));
-  process.once("exit", () => rmSync(outDir, { recursive: true, force: true }));
   const places = {
     name: "places",
     transform: (code: string, id: string) =>
@@ -54,14 +50,25 @@ async function bundle(name: ToolName): Promise<string> {
         : null,
   };
   const { build } = await import("vite");
+  // Below node_modules, where its packages are found; processes that make it at once put the same file there.
+  const outDir = join(root, "node_modules", ".lab-tools", `${name}-${process.pid}`);
   await build({
     configFile: false,
     root,
     logLevel: "error",
     plugins: [places],
-    build: { ssr: join(root, "scripts", `${name}.ts`), outDir, copyPublicDir: false, target: "node20" },
+    build: {
+      ssr: join(root, "scripts", `${name}.ts`),
+      outDir,
+      copyPublicDir: false,
+      target: "node20",
+      rolldownOptions: { output: { codeSplitting: false, entryFileNames: "[name].mjs" } },
+    },
   });
-  return join(outDir, `${name}.js`);
+  const made = join(outDir, "..", `${name}.mjs`);
+  renameSync(join(outDir, `${name}.mjs`), made);
+  rmSync(outDir, { recursive: true });
+  return made;
 }
 
 /**
