@@ -2,13 +2,12 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { memoryFolder } from "../../src/engine/bytes/memory.ts";
-import { arrowParity, isArrowGolden } from "../../tools/parity/arrow.ts";
+import { arrowParity } from "../../tools/parity/arrow.ts";
 
 const FOLDER = fileURLToPath(new URL("./arrow/", import.meta.url));
 
 test("files of other writers read with the stored fields, batches and values", async () => {
   const folder = await nodeFolder(FOLDER);
-  expect(isArrowGolden(folder)).toBe(true);
   const rows = [];
   for await (const row of arrowParity(folder)) rows.push(row);
   expect(rows.filter((row) => !row.pass)).toEqual([]);

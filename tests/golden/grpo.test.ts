@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { memoryFolder } from "../../src/engine/bytes/memory.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
-import { grpoParity, isGrpoGolden } from "../../tools/parity/grpo/grpo.ts";
+import { grpoParity } from "../../tools/parity/grpo/grpo.ts";
 import type { ParityRow } from "../../tools/parity/row.ts";
 
 const FOLDER = fileURLToPath(new URL("./grpo/", import.meta.url));
@@ -14,7 +14,6 @@ beforeAll(async () => {
 
 test("every stored loss, gradient, advantage, metric, draw and mask action is reproduced, without leaking a tensor", async () => {
   const folder = await nodeFolder(FOLDER);
-  expect(await isGrpoGolden(folder)).toBe(true);
   const before = tf.memory().numTensors;
   const rows: ParityRow[] = [];
   for await (const row of grpoParity(folder)) rows.push(row);

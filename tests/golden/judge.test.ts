@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { memoryFolder } from "../../src/engine/bytes/memory.ts";
-import { isJudgeGolden, judgeParity } from "../../tools/parity/judge.ts";
+import { judgeParity } from "../../tools/parity/judge.ts";
 import type { ParityRow } from "../../tools/parity/row.ts";
 
 const FOLDER = fileURLToPath(new URL("./judge/", import.meta.url));
@@ -15,7 +15,6 @@ async function rowsOf(folder: Parameters<typeof judgeParity>[0]): Promise<Parity
 
 test("every stored answer and caption score equals the reference, with no verdict where it stops", async () => {
   const folder = await nodeFolder(FOLDER);
-  expect(await isJudgeGolden(folder)).toBe(true);
   const rows = await rowsOf(folder);
   expect(rows.filter((row) => !row.pass)).toEqual([]);
   // 46 answers, 13 captions; 5 answers and 3 captions have no verdict.

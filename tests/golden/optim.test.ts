@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
-import { isOptimGolden, optimParity } from "../../tools/parity/optim.ts";
+import { optimParity } from "../../tools/parity/optim.ts";
 import type { ParityRow } from "../../tools/parity/row.ts";
 
 const FOLDER = fileURLToPath(new URL("./optim/", import.meta.url));
@@ -13,7 +13,6 @@ beforeAll(async () => {
 
 test("AdamW, schedules, clipping, moving average and a resumed run equal the reference", async () => {
   const folder = await nodeFolder(FOLDER);
-  expect(await isOptimGolden(folder)).toBe(true);
   const before = tf.memory().numTensors;
   const rows: ParityRow[] = [];
   for await (const row of optimParity(folder)) rows.push(row);

@@ -8,11 +8,6 @@ import type { ParityRow } from "./row.ts";
 
 const EXPECTED = ".expected.json";
 
-/** Whether a folder is of the Arrow golden form: at least one file `<name>.arrow`. */
-export function isArrowGolden(folder: ByteFolder): boolean {
-  return folder.paths.some((path) => path.endsWith(".arrow"));
-}
-
 /**
  * Reads every `*.arrow` of a golden folder and compares fields, schema metadata, rows per batch, row count and values
  * with `<name>.arrow.expected.json`. A file without expectations passes when it is recognised as something else and

@@ -14,13 +14,6 @@ type Json = Record<string, unknown>;
 
 const TOLERANCE = 1e-12;
 
-/** Whether a folder holds a JSON file of judge answers or of scored question lists. */
-export async function isJudgeGolden(folder: ByteFolder): Promise<boolean> {
-  for (const [, cases] of await caseFiles(folder))
-    if (cases.some((item) => isParse(item) || isScore(item))) return true;
-  return false;
-}
-
 /**
  * Runs every JSON file of a golden judge folder through answer parsing and caption scoring, distinguished by content;
  * one row per case. Where the reference raised an exception or chose an index outside the choices, no verdict is

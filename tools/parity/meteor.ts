@@ -12,12 +12,6 @@ type Json = Record<string, unknown>;
 
 const TOLERANCE = 1e-12;
 
-/** Whether a folder holds a JSON file of one of the METEOR kinds: pairs, variants, tokens, stems or synonyms. */
-export async function isMeteorGolden(folder: ByteFolder): Promise<boolean> {
-  for (const [, json] of await jsonFiles(folder)) if (kindsOf(json).length > 0) return true;
-  return false;
-}
-
 /**
  * Runs every JSON file of a golden METEOR folder through the scorer: pairs with alignment, several references and
  * other parameters, tokens, stems and synonym sets, distinguished by content. One row per pair, variant and token case;

@@ -44,13 +44,6 @@ const CHECKS: Readonly<Record<string, CheckCase>> = {
 
 const SCHEDULES = ["cosine_with_warmup", "cosine_with_floor", "linear_then_cosine_torch"] as const;
 
-/** Whether a folder holds a JSON file of one of the optimiser schemas. */
-export async function isOptimGolden(folder: ByteFolder): Promise<boolean> {
-  return (await goldenFiles(folder)).some(
-    ([, json]) => schemaOf(json) in CHECKS || schemaOf(json) === "optim-schedule",
-  );
-}
-
 /** Runs every case of every JSON file of the folder on the current tf backend. */
 export async function* optimParity(folder: ByteFolder): AsyncGenerator<ParityRow> {
   for (const [path, json] of await goldenFiles(folder)) {

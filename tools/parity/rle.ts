@@ -22,12 +22,6 @@ import type { ParityRow } from "./row.ts";
 type Json = Record<string, unknown>;
 const KINDS = ["cases", "polygons", "boxes", "merges", "pairs"] as const;
 
-/** Whether a folder holds a JSON file of one of the RLE kinds (cases, polygons, boxes, merges, pairs of masks). */
-export async function isRleGolden(folder: ByteFolder): Promise<boolean> {
-  for (const [, json] of await jsonFiles(folder)) if (looksLikeRle(json)) return true;
-  return false;
-}
-
 /**
  * Runs every JSON file of a golden RLE folder through the codec: decode, encode, runs, area, box, polygons, boxes,
  * merges and IoU, each against the stored numbers. One row per case; `maxAbs` counts what differs.

@@ -6,14 +6,13 @@ import { LabError } from "../../../src/engine/errors.ts";
 
 export type Json = Record<string, unknown>;
 
-/** Parts of the set by the file that marks each; the folder of a part alone is a set as well. */
+/** Parts of the set by the files that mark each, under names that no other set has; the folder of a part alone is a set as well. */
 const MARKS = [
   "caption/cider.json",
   "caption/ptb.json",
   "caption/region_clean.json",
   "detect/cases.json",
   "dlc/scores.json",
-  "gcg/parse.json",
   "gcg/predictions.json",
   "gcg/train.json",
   "iou/gref.json",

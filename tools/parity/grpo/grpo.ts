@@ -21,11 +21,6 @@ const CHECKS: Readonly<Record<string, CheckCase>> = {
   "grpo-mask-actions": checkMaskActionCase,
 };
 
-/** Whether a folder holds a JSON file of one of the GRPO schemas. */
-export async function isGrpoGolden(folder: ByteFolder): Promise<boolean> {
-  return (await goldenFiles(folder)).some(([, json]) => checkOf(json) !== undefined);
-}
-
 /**
  * Runs every case of every JSON file of the folder through the training code on the current tf backend. Rows carry
  * `<file> <case>`; a file of an unknown schema is a missed row.
