@@ -1,14 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { KEPT_FREE_BYTES } from "../../src/engine/gpu/memory-sizes.ts";
 import { countsBetween, gpuCounts, passClock } from "../../src/engine/gpu/runtime/counters.ts";
 import { type EngineDevice, OutOfMemory } from "../../src/engine/gpu/runtime/device.ts";
-import {
-  memorySnapshot,
-  SMALL_BUFFER,
-  setKeptLarge,
-  trimPool,
-  trimPoolToSmall,
-} from "../../src/engine/gpu/runtime/memory.ts";
 import type { PassClock } from "../../src/engine/gpu/runtime/pass-clock.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { openGpuAgain, useGpu } from "../support/gpu.ts";
@@ -54,67 +46,6 @@ describe("the GPU device", () => {
     await expect(engine.checkAll()).rejects.toBeInstanceOf(OutOfMemory);
     await engine.checkAll();
     expect(told).toMatchObject({ code: "gpu", message: expect.stringMatching(/ran out of memory.*weightStorage/s) });
-  });
-
-  it("gives pooled buffers back and still works", async () => {
-    for (let size = 1000; size < 1100; size++) tf.dispose(tf.ones([size]).square());
-    await tf.ones([3]).data();
-    const before = memorySnapshot();
-    trimPool();
-    const after = memorySnapshot();
-    expect(after.gpuBytesAllocated).toBeLessThan(before.gpuBytesAllocated);
-    expect(after.gpuBytesAllocated).toBeGreaterThanOrEqual(after.gpuBytes);
-    expect(Array.from(await tf.ones([3]).square().data())).toEqual([1, 1, 1]);
-  });
-
-  it("keeps few large ones in the middle of a phase, those of the sizes freed last", async () => {
-    const sizes = [1, 2, 3, 4, 5].map((at) => at * SMALL_BUFFER);
-    const most = 80 * SMALL_BUFFER;
-    /** Buffers made for a chain of sums of this size, and its end. */
-    const chain = async (size: number): Promise<number> => {
-      const before = gpuCounts().buffers;
-      const sum = tf.tidy(() => tf.ones([size]).add(1).add(1).sum());
-      expect(Array.from(await sum.data())).toEqual([3 * size]);
-      sum.dispose();
-      return gpuCounts().buffers - before;
-    };
-    trimPool();
-    setKeptLarge(most);
-    try {
-      for (const size of sizes) await chain(size);
-      const { gpuBytes, gpuBytesAllocated } = memorySnapshot();
-      expect(gpuBytesAllocated - gpuBytes).toBeLessThanOrEqual(most + SMALL_BUFFER);
-      const again = await chain(sizes.at(-1) as number);
-      expect(await chain(sizes[0] as number)).toBeGreaterThan(again);
-    } finally {
-      setKeptLarge();
-    }
-  });
-
-  it("keeps small ones between steps, as long as they are few", async () => {
-    const sizes = [3, 5, SMALL_BUFFER / 4, SMALL_BUFFER / 4 + 1];
-    const work = async (): Promise<number> => {
-      for (const size of sizes) tf.dispose(await tf.tidy(() => tf.ones([size]).square()).data());
-      return gpuCounts().buffers;
-    };
-    trimPool();
-    const fresh = await work();
-    trimPoolToSmall();
-    const free = memorySnapshot();
-    expect(free.gpuBytesAllocated).toBeGreaterThan(free.gpuBytes);
-    const again = (await work()) - fresh;
-    // Only the large one's buffers, and those of read-backs.
-    expect(again).toBeLessThanOrEqual(2 + sizes.length);
-    // Every size leaves a buffer behind; together they are more than worth keeping.
-    for (let size = SMALL_BUFFER / 4; size > SMALL_BUFFER / 4 - 2000; size--) tf.dispose(tf.ones([size]).square());
-    await tf.ones([3]).data();
-    const full = memorySnapshot();
-    expect(full.gpuBytesAllocated - full.gpuBytes).toBeGreaterThan(KEPT_FREE_BYTES);
-    trimPoolToSmall();
-    const after = memorySnapshot();
-    expect(after.gpuBytesAllocated - after.gpuBytes).toBeLessThanOrEqual(KEPT_FREE_BYTES);
-    // The smallest stay.
-    expect(after.gpuBytesAllocated).toBeGreaterThan(after.gpuBytes);
   });
 });
 

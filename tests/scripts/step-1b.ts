@@ -29,7 +29,8 @@ import type { RgbImage } from "../../src/engine/data/sample.ts";
 import { writeRegionShard } from "../../src/engine/data/write-shard.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import { peakBytes } from "../../src/engine/gpu/runtime/counters.ts";
-import { memorySnapshot, trimPool } from "../../src/engine/gpu/runtime/memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
+import { trimPool } from "../../src/engine/gpu/runtime/pool.ts";
 import { uploadsDone } from "../../src/engine/gpu/runtime/program.ts";
 import { openModelFolder } from "../../src/engine/loading/open-model.ts";
 import { storageChoice } from "../../src/engine/loading/storage-settings.ts";
@@ -175,7 +176,7 @@ async function runTowers(folder: string, side: number) {
     await device.checkAll();
     const allocated = peakBytes() - held;
     const { transient } = forecast(model.config, settings, choice, null, device.report.software);
-    const said = transient.towers + transient.spare;
+    const said = transient.towers;
     disposeFeatures(features);
     model.dispose();
     return { held, allocated, forecast: said, ratio: said / allocated, seconds: (performance.now() - began) / 1000 };

@@ -18,9 +18,9 @@ export const KEPT_FREE_BYTES = 16 * 2 ** 20;
 
 /** Dispatches of one submit at most; what fewer and more cost: docs/performance.md. */
 export const SUBMIT_DISPATCHES = 64;
-/** Bytes of tensors that wait for the submit to be freed, at most and the last one more. */
-export const HELD_BYTES = 32 * 2 ** 20;
 
-/** Large free buffers that are kept while a phase works: a share of the bytes in use, or this many bytes if that is more. */
-export const KEPT_LARGE_SHARE = 1 / 16;
-export const KEPT_LARGE_BYTES = 64 * 2 ** 20;
+/** Free buffers that are kept while a phase works: a share of the bytes in use, or this many bytes if that is more. */
+export const FREE_SHARE = 1 / 16;
+export const FREE_BYTES = 64 * 2 ** 20;
+/** During a run no more than its plan leaves, or this share of the plan where it leaves less. */
+export const PLANNED_FREE_SHARE = 1 / 32;

@@ -3,9 +3,8 @@
  * (docs/spec/sa2va.md#11-language-models). Qwen2 has biases on q, k, v; Llama and Qwen3 have them if configured; Qwen3
  * also norms each head of q and k.
  */
-import { swiglu } from "../gpu/kernels/activation.ts";
 import { type BlockFamily, separateHeads } from "./language/language-family.ts";
-import { linearLayer } from "./weights/linear-layer.ts";
+import { activatedLayer, linearLayer } from "./weights/linear-layer.ts";
 
 export const LLAMA: BlockFamily = {
   embedding: "language_model.model.embed_tokens.weight",
@@ -31,7 +30,7 @@ export const LLAMA: BlockFamily = {
   }),
   output: (w, path, x) => linearLayer(w, `${path}.self_attn.o_proj`, x),
   mlp(w, path, x) {
-    const gated = swiglu(linearLayer(w, `${path}.mlp.gate_proj`, x), linearLayer(w, `${path}.mlp.up_proj`, x));
+    const gated = activatedLayer(w, `${path}.mlp.up_proj`, x, "gate", linearLayer(w, `${path}.mlp.gate_proj`, x));
     return linearLayer(w, `${path}.mlp.down_proj`, gated);
   },
 };

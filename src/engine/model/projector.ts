@@ -1,6 +1,5 @@
 /** Projects vision tokens to the width of the language model (docs/spec/sa2va.md#9-pixel-shuffle-and-projector). */
-import { gelu } from "../gpu/kernels/activation.ts";
-import { linear } from "../gpu/kernels/linear.ts";
+import { Following, linear } from "../gpu/kernels/linear.ts";
 import { layerNorm } from "../gpu/kernels/norm.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Weights } from "./weights/weights.ts";
@@ -15,7 +14,8 @@ const NORM_EPS = 1e-5;
 export function projectVisual(w: Weights, x: Tensor): Tensor {
   return tf.tidy(() => {
     const normed = layerNorm(x, w.get("mlp1.0.weight"), w.get("mlp1.0.bias"), NORM_EPS);
-    const hidden = gelu(linear(normed, w.get("mlp1.1.weight"), w.get("mlp1.1.bias")));
+    const [weight, bias] = [w.get("mlp1.1.weight"), w.get("mlp1.1.bias")];
+    const hidden = linear(normed, weight, bias, undefined, new Following("gelu"));
     return linear(hidden, w.get("mlp1.3.weight"), w.get("mlp1.3.bias"));
   });
 }

@@ -1,5 +1,5 @@
 /** From the hidden state of [SEG] to SAM2's language prompt (docs/spec/sa2va.md#12-from-seg-to-the-language-prompt). */
-import { linear } from "../gpu/kernels/linear.ts";
+import { Following, linear } from "../gpu/kernels/linear.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Weights } from "./weights/weights.ts";
 
@@ -10,7 +10,8 @@ import type { Weights } from "./weights/weights.ts";
  */
 export function languagePrompt(w: Weights, hidden: Tensor): Tensor {
   return tf.tidy(() => {
-    const inner = linear(hidden, w.get("text_hidden_fcs.0.weight"), w.get("text_hidden_fcs.0.bias"));
-    return linear(inner.relu(), w.get("text_hidden_fcs.2.weight"), w.get("text_hidden_fcs.2.bias"));
+    const [weight, bias] = [w.get("text_hidden_fcs.0.weight"), w.get("text_hidden_fcs.0.bias")];
+    const inner = linear(hidden, weight, bias, undefined, new Following("relu"));
+    return linear(inner, w.get("text_hidden_fcs.2.weight"), w.get("text_hidden_fcs.2.bias"));
   });
 }

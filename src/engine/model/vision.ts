@@ -4,7 +4,6 @@
  */
 import { LabError } from "../errors.ts";
 import { headsOfPart } from "../gpu/heads.ts";
-import { gelu } from "../gpu/kernels/activation.ts";
 import { attention } from "../gpu/kernels/attention/attention.ts";
 import { conv2d } from "../gpu/kernels/conv.ts";
 import { layerNorm, rmsNorm } from "../gpu/kernels/norm.ts";
@@ -12,7 +11,7 @@ import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaConfig, VisionConfig } from "./config.ts";
 import type { Probe } from "./probe.ts";
 import { resizeBicubicClamped } from "./sam2/interpolation.ts";
-import { linearLayer } from "./weights/linear-layer.ts";
+import { activatedLayer, linearLayer } from "./weights/linear-layer.ts";
 import type { Weights } from "./weights/weights.ts";
 
 const EMBEDDINGS = "vision_model.embeddings";
@@ -69,7 +68,7 @@ function block(w: Weights, config: VisionConfig, path: string, x: Tensor): Tenso
   const mixed = selfAttention(w, config, `${path}.attn`, norm(w, config, `${path}.norm1`, x));
   const attended = x.add(mixed.mul(w.get(`${path}.ls1`)));
   const normed = norm(w, config, `${path}.norm2`, attended);
-  const inner = gelu(linearLayer(w, `${path}.mlp.fc1`, normed));
+  const inner = activatedLayer(w, `${path}.mlp.fc1`, normed, "gelu");
   const outer = linearLayer(w, `${path}.mlp.fc2`, inner);
   return attended.add(outer.mul(w.get(`${path}.ls2`)));
 }

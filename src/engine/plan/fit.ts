@@ -44,8 +44,7 @@ export type ForecastPart =
   | "features"
   | "keys and values"
   | "passes without gradient"
-  | "activations"
-  | "spare buffers";
+  | "activations";
 
 /** @param rate of the device, null when it is not known @param blocks attention keeps no score arrays @param clips whether rows are clips */
 export function forecast(
@@ -101,7 +100,6 @@ export function forecast(
     ["keys and values", transient.cache],
     ["passes without gradient", Math.max(transient.towers, transient.answering - transient.cache)],
     ["activations", transient.activations],
-    ["spare buffers", transient.spare],
   ];
   return {
     weights,

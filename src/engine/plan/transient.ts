@@ -3,13 +3,7 @@
  * model's share follows from its sizes; how often each array exists at the worst moment was measured on small models
  * (tests/gpu/forecast.test.ts compares) and at the widths of Sa2VA-1B (\`npm run step-1b\`).
  */
-import {
-  HELD_BYTES,
-  KEPT_FREE_BYTES,
-  KEPT_LARGE_BYTES,
-  KEPT_SCORE_BYTES,
-  SUBMIT_DISPATCHES,
-} from "../gpu/memory-sizes.ts";
+import { FREE_BYTES, KEPT_SCORE_BYTES } from "../gpu/memory-sizes.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
 
 const F32 = 4;
@@ -55,12 +49,9 @@ const POOLED: Copies = {
 /** In use, without free buffers: measured at the widths of Sa2VA-1B. */
 const USED: Copies = { ...POOLED, token: 1.8, recompute: 1.7, decoder: 5.6, found: 1.6, tower: 19.1 };
 
-/** Size of the average tensor that waits for a submit, in units of the encoder's first stage. */
-const SUBMIT_COPIES = 1.5;
-
 /** Bytes of a pass: what it uses, and the free buffers that it leaves, which the pool bounds. */
 function withFree(bytes: (copies: Copies) => number): number {
-  return Math.min(bytes(POOLED), bytes(USED) + KEPT_LARGE_BYTES);
+  return Math.min(bytes(POOLED), bytes(USED) + FREE_BYTES);
 }
 
 /** What the groups of a loop look like. */
@@ -104,11 +95,9 @@ export interface TransientForecast {
   readonly towers: number;
   /** Worst of what the other passes without a gradient hold: prompts with their keys and values, the masks of phrases. */
   readonly answering: number;
-  /** Freed tensors whose commands are not handed in yet, and free buffers. */
-  readonly spare: number;
-  /** While groups are sampled and answered: features, keys and values, what the passes hold, and what is spare. */
+  /** While groups are sampled and answered: features, keys and values, and what the passes hold. */
   readonly sampling: number;
-  /** In a backward pass: some features, activations, and what is spare. */
+  /** In a backward pass: some features and activations. */
   readonly learning: number;
 }
 
@@ -160,7 +149,6 @@ export function transientForecast(
   const found = options.captions ? together * shape.rollouts : options.masks ? together : 0;
   const grids = found * shape.frames * (config.sam2.imageSize / 4) ** 2 * config.sam2.hiddenDim;
   const decoded = withFree((copies) => F32 * copies.found * grids);
-  const waiting = Math.min(HELD_BYTES, SUBMIT_DISPATCHES * SUBMIT_COPIES * stage);
   const answering = Math.max(cache + prompts, decoded);
   return {
     features,
@@ -168,11 +156,9 @@ export function transientForecast(
     activations,
     towers,
     answering,
-    spare: waiting + KEPT_FREE_BYTES,
     // The maps of the picture that the towers work on come last.
-    sampling: Math.max(features - picture + towers, features + answering) + waiting + KEPT_FREE_BYTES,
-    // Activations that are small take the free buffers.
-    learning: atOnce * picture + Math.max(activations, KEPT_FREE_BYTES) + waiting,
+    sampling: Math.max(features - picture + towers, features + answering),
+    learning: atOnce * picture + activations,
   };
 }
 

@@ -1,6 +1,7 @@
 /** The self-test: whether this adapter computes what training asks of it, repeats it, and gives its memory back. */
 import type { EngineDevice } from "../gpu/runtime/device.ts";
-import { memorySnapshot, trimPool } from "../gpu/runtime/memory.ts";
+import { memorySnapshot } from "../gpu/runtime/memory.ts";
+import { trimPool } from "../gpu/runtime/pool.ts";
 import { lengthProblems, type Outcome, type Problem, problems } from "./checks.ts";
 import type { SelfCheck } from "./self-check.ts";
 

@@ -1,7 +1,8 @@
 /** A prepared run in progress: its trainer, and after a lost device another one from the newest checkpoint. */
 import type { EngineDevice } from "../gpu/runtime/device.ts";
-import { trimPool } from "../gpu/runtime/memory.ts";
+import { setPlannedBytes, trimPool } from "../gpu/runtime/pool.ts";
 import { tf } from "../gpu/tf.ts";
+import { forecast } from "../plan/fit.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
 import { disposeState, type TrainingState } from "../rl/optim/training-state.ts";
 import { captionerOf } from "../rl/run/captioner.ts";
@@ -43,13 +44,20 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
     // Settings become smaller when memory runs out.
     const { config } = run.manifest();
     const before = host.trainer();
+    const source = checkedRows(rows, list);
     const other = captioner === undefined ? undefined : captionerOf(model, captioner, config);
     const trainer = new Trainer({
       model,
       config,
       state: own,
       captioner: other?.weights,
-      rows: checkedRows(rows, list),
+      rows: async (index) => {
+        const row = await source(index);
+        const now = run.manifest().config;
+        const clip = row.summary.frames !== undefined;
+        setPlannedBytes(forecast(model.config, now, model.storage, null, host.device().report.software, clip).peak);
+        return row;
+      },
       trainRows: selected.train,
       order,
       evaluated: evaluatedRows(selected, config, list),
@@ -92,6 +100,7 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
     if (host.trainer() === mine) {
       host.setTrainer(undefined, undefined);
       freeDecodeBuffers();
+      setPlannedBytes();
       trimPool();
     }
     ownForms();

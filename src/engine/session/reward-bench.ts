@@ -6,7 +6,7 @@
 import type { LabConfig } from "../config/table.ts";
 import type { TrainingRow } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
-import { trimPool } from "../gpu/runtime/memory.ts";
+import { trimPool } from "../gpu/runtime/pool.ts";
 import { tf } from "../gpu/tf.ts";
 import type { StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";

@@ -2,7 +2,7 @@
 import { decodeRle, encodeRle, type Rle } from "../data/mask/rle.ts";
 import type { RgbImage } from "../data/sample.ts";
 import { LabError } from "../errors.ts";
-import { trimPool } from "../gpu/runtime/memory.ts";
+import { trimPool } from "../gpu/runtime/pool.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";

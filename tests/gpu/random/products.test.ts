@@ -3,9 +3,12 @@ import fc from "fast-check";
 import { afterEach, expect, it } from "vitest";
 import { formLimits, setFormTable } from "../../../src/engine/gpu/forms/active.ts";
 import { PRODUCT_FORMS, type ProductName, productFits } from "../../../src/engine/gpu/forms/records.ts";
+import { activation } from "../../../src/engine/gpu/kernels/activation.ts";
 import { conv2d } from "../../../src/engine/gpu/kernels/conv.ts";
-import { linear } from "../../../src/engine/gpu/kernels/linear.ts";
+import { Following, linear } from "../../../src/engine/gpu/kernels/linear.ts";
+import type { Activation } from "../../../src/engine/gpu/matmul/activation-code.ts";
 import { unpacked } from "../../../src/engine/gpu/packed/gather.ts";
+import { packedLinear } from "../../../src/engine/gpu/packed/linear.ts";
 import { packMatrix } from "../../../src/engine/gpu/packed/matrix.ts";
 import { WEIGHT_STORAGES } from "../../../src/engine/gpu/packed/storage.ts";
 import { setAdapterKind } from "../../../src/engine/gpu/runtime/custom-kernels.ts";
@@ -13,7 +16,7 @@ import { setDispatchWork } from "../../../src/engine/gpu/runtime/work-budget.ts"
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, scale, side, tensorSeed } from "../../support/any.ts";
 import { checkedGpu } from "../../support/gpu.ts";
-import { expectLikeStock, packedOrPlain, randomTensor } from "../../support/kernels.ts";
+import { expectLikeStock, packedOrPlain, randomTensor, valuesAndGradients } from "../../support/kernels.ts";
 
 checkedGpu();
 afterEach(() => {
@@ -156,6 +159,61 @@ it("packed matrices of any shape have the values and gradients of what they stan
     await expectLikeStock(layer, inputs, 2e-5, [0.1 * x, slope(rank, outSize), x, x], constants);
     tf.dispose([weight, ...constants]);
     matrix.dispose();
+  });
+});
+
+const ACTIVATED = fc
+  .record({
+    kind: fc.constantFrom<Activation[]>("gelu", "relu", "gate"),
+    storage: fc.constantFrom("none" as const, ...WEIGHT_STORAGES),
+    rows: side(70),
+    inSize: side(90).map(fourth),
+    outSize: side(90),
+    rank: fc.constantFrom(0, 3, 8),
+    bias: fc.boolean(),
+    budget: fc.constantFrom(undefined, 20_000),
+    software: fc.boolean(),
+    form: fc.constantFrom(...FORMS.filter((name) => name !== "stock" && !name.includes("split"))),
+    seed: tensorSeed,
+  })
+  .filter(({ storage, form }) => storage === "none" || productFits(form, "packed", formLimits()));
+
+it("a layer's product applies the activation that follows, with the bits of a separate program", async () => {
+  await forAny(16, ACTIVATED, async ({ kind, storage, rows, inSize, outSize, rank, bias, budget, software, form, seed }) => {
+    setAdapterKind(software);
+    setFormTable({ get: () => form });
+    setDispatchWork(budget);
+    const weight = randomTensor([outSize, inSize], seed + 1, 0.2);
+    const packed =
+      storage === "none"
+        ? undefined
+        : packMatrix(new Float32Array((await weight.data()) as Float32Array), [outSize, inSize], storage, 16 * inSize);
+    const inputs = [randomTensor([rows, inSize], seed, 2), randomTensor([rows, outSize], seed + 2)];
+    if (rank > 0) inputs.push(randomTensor([rank, inSize], seed + 3), randomTensor([outSize, rank], seed + 4));
+    const constants = [weight, ...(bias ? [randomTensor([outSize], seed + 5)] : [])];
+    const layer =
+      (fused: boolean) =>
+      (...given: Tensor[]): Tensor => {
+        const [x, gate, a, b] = given as [Tensor, Tensor, Tensor, Tensor];
+        const [matrix, shift] = given.slice(inputs.length) as [Tensor, Tensor | undefined];
+        const branch = rank > 0 ? { a, b, scale: 1.7 } : undefined;
+        const own = kind === "gate" ? gate : undefined;
+        const following = fused ? new Following(kind, own) : undefined;
+        const y =
+          packed === undefined
+            ? linear(x, matrix, shift, branch, following)
+            : packedLinear(x, packed, shift, branch, "f32", following);
+        const value = fused ? y : activation(kind, y, own);
+        // Every input has a gradient.
+        return kind === "gate" ? value : value.add(gate);
+      };
+    const [one, other] = [
+      await valuesAndGradients(layer(true), inputs, constants),
+      await valuesAndGradients(layer(false), inputs, constants),
+    ];
+    expect(one).toEqual(other);
+    tf.dispose([...inputs, ...constants]);
+    packed?.dispose();
   });
 });
 

@@ -1,6 +1,8 @@
-/** Activations: one dispatch forward, one backward. */
+/** Activations: one dispatch forward, none where a product has applied them already, one backward. */
+import { ACTIVATIONS, type Activation, NORMAL, SIGMOID } from "../matmul/activation-code.ts";
 import { customKernels } from "../runtime/custom-kernels.ts";
 import { defineOp, suits, toTensor } from "../runtime/custom-op.ts";
+import { shareData } from "../runtime/program.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { runVectors, type VectorProgram } from "../tfjs/vector-points.ts";
 
@@ -15,6 +17,20 @@ export function silu(x: Tensor): Tensor {
   return tf.tidy(() => x.mul(x.sigmoid()));
 }
 
+/**
+ * The activation of sums, and its gradient by them.
+ * @param gate for "gate", of the shape of the sums
+ * @param known the values, which a product has computed; no gradient goes through them
+ */
+export function activation(kind: Activation, sums: Tensor, gate?: Tensor, known?: Tensor): Tensor {
+  if (known === undefined) {
+    if (kind === "gate") return swiglu(gate as Tensor, sums);
+    return kind === "gelu" ? gelu(sums) : sums.relu();
+  }
+  if (kind === "gate") return customSwiglu({ gate: gate as Tensor, up: sums, known })[0] as Tensor;
+  return (kind === "gelu" ? customGelu({ x: sums, known }) : customRelu({ x: sums, known }))[0] as Tensor;
+}
+
 /** silu(gate) · up. */
 export function swiglu(gate: Tensor, up: Tensor): Tensor {
   const alike = tf.util.arraysEqual(gate.shape, up.shape);
@@ -22,25 +38,12 @@ export function swiglu(gate: Tensor, up: Tensor): Tensor {
   return tf.tidy(() => silu(gate).mul(up));
 }
 
-/**
- * Φ by the error function of Abramowitz and Stegun 7.1.26, as the backend's own Erf has it: |error| ≤ 0.8e-7. Its
- * e^(−x²/2) is also the normal density of the gradient.
- */
-const NORMAL = `
-  fn bell(x: V) -> V { return exp(-min(0.5 * x * x, V(80.0))); }
-  fn normal(x: V, bell: V) -> V {
-    let t = 1.0 / (1.0 + 0.23164189 * abs(x));
-    let poly = ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t;
-    let tail = 0.5 * poly * bell;
-    return select(tail, 1.0 - tail, x >= V(0.0));
-  }`;
-
 const GELU: VectorProgram = {
   name: "lab-gelu",
   inputs: ["x"],
   outputs: ["y"],
   header: NORMAL,
-  body: "let y = x * normal(x, bell(x));",
+  body: `let y = ${ACTIVATIONS.gelu.value};`,
 };
 const GELU_GRAD: VectorProgram = {
   name: "lab-gelu-grad",
@@ -53,19 +56,32 @@ const GELU_GRAD: VectorProgram = {
 const customGelu = defineOp({
   name: "LabGelu",
   saved: ["x"],
-  forward: ({ x }) => runVectors(GELU, [x as tf.TensorInfo]),
+  forward: ({ x, known }) => (known === undefined ? runVectors(GELU, [x as tf.TensorInfo]) : [shared(known)]),
   gradient: ([dy], [x]) => ({ x: () => toTensor(runVectors(GELU_GRAD, [dy as Tensor, x as Tensor])[0]) }),
 });
 
-/** The exponent is bounded because exp(88.8) overflows float32. */
-const SIGMOID = "fn sigmoid(x: V) -> V { return 1.0 / (1.0 + exp(min(-x, V(87.0)))); }";
+const RELU_GRAD: VectorProgram = {
+  name: "lab-relu-grad",
+  inputs: ["dy", "y"],
+  outputs: ["dx"],
+  body: "let dx = select(V(0.0), dy, y > V(0.0));",
+};
+
+const customRelu = defineOp({
+  name: "LabRelu",
+  saved: ["x"],
+  forward: ({ known }) => [shared(known as tf.TensorInfo)],
+  gradient: ([dy], [x]) => ({ x: () => toTensor(runVectors(RELU_GRAD, [dy as Tensor, x as Tensor])[0]) }),
+});
+
+const shared = (known: tf.TensorInfo): tf.TensorInfo => shareData(known, known.shape);
 
 const SWIGLU: VectorProgram = {
   name: "lab-swiglu",
   inputs: ["gate", "up"],
   outputs: ["y"],
   header: SIGMOID,
-  body: "let y = gate * sigmoid(gate) * up;",
+  body: `let x = up; let y = ${ACTIVATIONS.gate.value};`,
 };
 const SWIGLU_GRAD: VectorProgram = {
   name: "lab-swiglu-grad",
@@ -81,7 +97,9 @@ const SWIGLU_GRAD: VectorProgram = {
 const customSwiglu = defineOp({
   name: "LabSwiglu",
   saved: ["gate", "up"],
-  forward: ({ gate, up }) => runVectors(SWIGLU, [gate as tf.TensorInfo, up as tf.TensorInfo]),
+  forward({ gate, up, known }) {
+    return known === undefined ? runVectors(SWIGLU, [gate as tf.TensorInfo, up as tf.TensorInfo]) : [shared(known)];
+  },
   gradient([dy], [gate, up]) {
     const both = runVectors(SWIGLU_GRAD, [dy as Tensor, gate as Tensor, up as Tensor]).map(toTensor);
     const [dgate, dup] = both as [Tensor, Tensor];

@@ -1,9 +1,12 @@
 import { productForm } from "../forms/active.ts";
+import type { Activation, AfterSums } from "../matmul/activation-code.ts";
 import { canAddProduct, runProduct, sizesOf } from "../matmul/matmul-program.ts";
-import type { ProductShape } from "../matmul/product-spec.ts";
+import type { ProductExtras, ProductShape } from "../matmul/product-spec.ts";
 import { customKernels } from "../runtime/custom-kernels.ts";
 import { defineOp, suits, toTensor } from "../runtime/custom-op.ts";
+import { unwritten } from "../runtime/program.ts";
 import { type Tensor, tf } from "../tf.ts";
+import { activation } from "./activation.ts";
 import { columnSum } from "./column-sum.ts";
 import type { Dropout } from "./dropout.ts";
 
@@ -18,12 +21,52 @@ export interface LowRank {
 }
 
 /**
- * y = x Wᵀ (+ bias) (+ LoRA branch), PyTorch's Linear.
+ * An activation that the last product of a layer may apply to its sums as it writes them. While the tape records, the sums
+ * are kept beside the values, for the gradient.
+ */
+export class Following {
+  readonly #kind: Activation;
+  readonly #gate: Tensor | undefined;
+  #values: tf.TensorInfo | "in place" | undefined;
+
+  /** @param gate for "gate", of the shape of the layer's output */
+  constructor(kind: Activation, gate?: Tensor) {
+    this.#kind = kind;
+    this.#gate = gate;
+  }
+
+  /** Records a product that applies it. @param record returns the values @returns the tensor that the tape sees */
+  by(shape: readonly number[], record: (after: AfterSums) => tf.TensorInfo): tf.TensorInfo {
+    const [kind, gate] = [this.#kind, this.#gate];
+    if (!taped()) {
+      this.#values = "in place";
+      return record({ kind, gate });
+    }
+    const sums = unwritten(shape);
+    this.#values = record({ kind, gate, sums });
+    return sums;
+  }
+
+  /** The layer's output, from what its product returned. @param shape of the output */
+  end(y: Tensor, shape: number[]): Tensor {
+    if (this.#values === "in place") return y.reshape(shape);
+    const known = this.#values === undefined ? undefined : toTensor(this.#values).reshape(shape);
+    return activation(this.#kind, y.reshape(shape), this.#gate, known);
+  }
+}
+
+/** Whether the tape records. */
+function taped(): boolean {
+  return tf.engine().state.gradientDepth > 0;
+}
+
+/**
+ * y = x Wᵀ (+ bias) (+ LoRA branch), PyTorch's Linear, and the activation that follows.
  * @param x [..., in]
  * @param weight [out, in]
  * @returns [..., out]
  */
-export function linear(x: Tensor, weight: Tensor, bias?: Tensor, lora?: LowRank): Tensor {
+export function linear(x: Tensor, weight: Tensor, bias?: Tensor, lora?: LowRank, following?: Following): Tensor {
   return tf.tidy(() => {
     const [outSize, inSize] = weight.shape as [number, number];
     const rows = x.reshape([-1, inSize]);
@@ -31,15 +74,14 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor, lora?: LowRank)
     const sizes = linearSizes(rows, weight);
     if (runsOurs(sizes, lora !== undefined) && suits(x, weight, bias, lora?.a, lora?.b)) {
       const base = { x: rows, weight, ...(bias === undefined ? {} : { bias }) };
-      if (lora === undefined) return (customLinear(base, { alpha: 1 })[0] as Tensor).reshape(shape);
+      const ended = ([y]: Tensor[]): Tensor => following?.end(y as Tensor, shape) ?? (y as Tensor).reshape(shape);
+      if (lora === undefined) return ended(customLinear(base, { alpha: 1 }, following));
       const [down] = customLinear({ x: rows, weight: lora.a }, { alpha: 1 }) as [Tensor];
       if (canAddProduct(inSize, lora.a.shape[0] as number)) {
-        const [sum] = customLowRankLinear({ ...base, down, up: lora.b }, { scale: lora.scale }) as [Tensor];
-        return sum.reshape(shape);
+        return ended(customLowRankLinear({ ...base, down, up: lora.b }, { scale: lora.scale }, following));
       }
       const [y] = customLinear(base, { alpha: 1 }) as [Tensor];
-      const [sum] = customLinear({ x: down, weight: lora.b, add: y }, { alpha: lora.scale }) as [Tensor];
-      return sum.reshape(shape);
+      return ended(customLinear({ x: down, weight: lora.b, add: y }, { alpha: lora.scale }, following));
     }
     let y: Tensor = tf.matMul(rows as tf.Tensor2D, weight as tf.Tensor2D, false, true);
     if (bias !== undefined) y = y.add(bias);
@@ -48,7 +90,7 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor, lora?: LowRank)
       const up = tf.matMul(down, lora.b as tf.Tensor2D, false, true);
       y = y.add(up.mul(lora.scale));
     }
-    return y.reshape(shape);
+    return following?.end(y, shape) ?? y.reshape(shape);
   });
 }
 
@@ -57,13 +99,16 @@ function runsOurs(sizes: ProductShape, lowRank: boolean): boolean {
   return customKernels() && productForm(sizesOf(sizes, lowRank ? "low-rank" : "plain")).kind !== "stock";
 }
 
-/** y + scale · (x Aᵀ) Bᵀ of the low-rank branch, for a given y. @param y [M, out] @param x [M, in] */
-export function addLowRank(y: Tensor, x: Tensor, lora: LowRank): Tensor {
+/**
+ * y + scale · (x Aᵀ) Bᵀ of the low-rank branch, for a given y; the activation that follows may be applied already.
+ * @param y [M, out] @param x [M, in]
+ */
+export function addLowRank(y: Tensor, x: Tensor, lora: LowRank, following?: Following): Tensor {
   return tf.tidy(() => {
     const up = { ...linearSizes(x, lora.b), k: lora.b.shape[1] as number };
     if (runsOurs(up, false) && suits(x, y, lora.a, lora.b)) {
       const [down] = customLinear({ x, weight: lora.a }, { alpha: 1 }) as [Tensor];
-      return customLinear({ x: down, weight: lora.b, add: y }, { alpha: lora.scale })[0] as Tensor;
+      return customLinear({ x: down, weight: lora.b, add: y }, { alpha: lora.scale }, following)[0] as Tensor;
     }
     const down = tf.matMul(x as tf.Tensor2D, lora.a as tf.Tensor2D, false, true);
     return y.add(tf.matMul(down, lora.b as tf.Tensor2D, false, true).mul(lora.scale));
@@ -74,10 +119,10 @@ export function addLowRank(y: Tensor, x: Tensor, lora: LowRank): Tensor {
 const customLinear = defineOp({
   name: "LabLinear",
   saved: ["x", "weight"],
-  forward({ x, weight, bias, add }, { alpha }) {
+  forward({ x, weight, bias, add }, { alpha }, following) {
     const sizes = linearSizes(x as tf.TensorInfo, weight as tf.TensorInfo);
     const extras = { alpha: alpha as number, bias, add };
-    return [runProduct(x as tf.TensorInfo, weight as tf.TensorInfo, sizes, [sizes.m, sizes.n], extras)];
+    return [recorded(x as tf.TensorInfo, weight as tf.TensorInfo, sizes, extras, following as Following | undefined)];
   },
   gradient([dy], [x, weight], attributes) {
     const [given, input, matrix] = [dy, x, weight] as [Tensor, Tensor, Tensor];
@@ -95,11 +140,11 @@ const customLinear = defineOp({
 const customLowRankLinear = defineOp({
   name: "LabLowRankLinear",
   saved: ["x", "weight", "down", "up"],
-  forward(inputs, { scale }) {
+  forward(inputs, { scale }, following) {
     const { x, weight, down, up } = inputs as Record<"x" | "weight" | "down" | "up", tf.TensorInfo>;
     const sizes = linearSizes(x, weight);
     const extras = { bias: inputs.bias, product: { a: down, b: up, alpha: scale as number } };
-    return [runProduct(x, weight, sizes, [sizes.m, sizes.n], extras)];
+    return [recorded(x, weight, sizes, extras, following as Following | undefined)];
   },
   gradient([dy], [x, weight, down, up], attributes) {
     const given = dy as Tensor;
@@ -113,6 +158,18 @@ const customLowRankLinear = defineOp({
     };
   },
 });
+
+function recorded(
+  x: tf.TensorInfo,
+  weight: tf.TensorInfo,
+  sizes: ProductShape,
+  extras: ProductExtras,
+  following: Following | undefined,
+): tf.TensorInfo {
+  const shape = [sizes.m, sizes.n];
+  if (following === undefined) return runProduct(x, weight, sizes, shape, extras);
+  return following.by(shape, (after) => runProduct(x, weight, sizes, shape, { ...extras, after }));
+}
 
 const SINGLE = { batch: 1, aBatch: 1, bBatch: 1 };
 

@@ -1,8 +1,9 @@
 /**
  * Masks from logits on the GPU: a bit a pixel, how many pixels are inside, and the sum of their probabilities. Reading
- * them back takes a thirtieth of the bytes of the logits.
+ * them back takes a thirtieth of the bytes of the logits, and logits at the size of a picture are never in memory: each is
+ * interpolated where it is needed, with the numbers of kernels/resize.ts.
  *
- * Layout: logits [N, P] row-major; words [N, ⌈P / 16⌉], each a whole number below 2¹⁶ in a float32, which is exact and
+ * Layout: logits [N, h, w] row-major; words [N, ⌈P / 16⌉], each a whole number below 2¹⁶ in a float32, which is exact and
  * survives every operation, pixel 16 w + b in bit b; sums [N, 2] of pixels inside and their probabilities. Plan: a thread takes 256 pixels of a mask and leaves partial sums, which a second pass adds.
  * Numerics: f32, fixed order, counts exact up to 2²⁴. Equals `maskBitsByOps`.
  */
@@ -11,6 +12,7 @@ import { pointProgram, runPoints } from "../rows-program.ts";
 import { customKernels } from "../runtime/custom-kernels.ts";
 import { suits, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
+import { PLACE, resizeBilinear } from "./resize.ts";
 
 /** Pixels of a word. */
 export const WORD_PIXELS = 16;
@@ -21,7 +23,29 @@ const PROGRAM = pointProgram({
   name: "lab-mask-bits",
   inputs: { logits: "f32" },
   outputs: { words: "f32", parts: "f32" },
-  uniforms: { size: "u32", pixels: "u32", words_each: "u32", runs: "u32" },
+  uniforms: {
+    size: "u32",
+    pixels: "u32",
+    words_each: "u32",
+    runs: "u32",
+    width: "u32",
+    resized: "u32",
+    oldHeight: "u32",
+    oldWidth: "u32",
+    down: "f32",
+    along: "f32",
+  },
+  header: `${PLACE}
+  fn logitAt(mask: u32, at: u32) -> f32 {
+    if (u.resized == 0u) { return logits[mask * u.pixels + at]; }
+    let y = place(at / u.width, u.down, u.oldHeight);
+    let x = place(at % u.width, u.along, u.oldWidth);
+    let top = (mask * u.oldHeight + y.low) * u.oldWidth;
+    let bottom = (mask * u.oldHeight + y.high) * u.oldWidth;
+    let above = logits[top + x.low] + (logits[top + x.high] - logits[top + x.low]) * x.share;
+    let below = logits[bottom + x.low] + (logits[bottom + x.high] - logits[bottom + x.low]) * x.share;
+    return above + (below - above) * y.share;
+  }`,
   body: `
     let mask = i / u.runs;
     let begin = (i % u.runs) * ${RUN}u;
@@ -33,7 +57,7 @@ const PROGRAM = pointProgram({
       let last = min(at + ${WORD_PIXELS}u, end);
       let first = at;
       for (; at < last; at++) {
-        let logit = logits[mask * u.pixels + at];
+        let logit = logitAt(mask, at);
         let hit = logit > 0.0;
         word |= select(0u, 1u, hit) << (at - first);
         inside += select(0.0, 1.0, hit);
@@ -44,6 +68,11 @@ const PROGRAM = pointProgram({
     parts[2u * i] = inside; parts[2u * i + 1u] = sure;`,
 });
 
+export interface Size {
+  readonly height: number;
+  readonly width: number;
+}
+
 export interface MaskBits {
   /** [N, ⌈P / 16⌉]. */
   readonly words: Tensor;
@@ -53,16 +82,19 @@ export interface MaskBits {
 
 /**
  * @param logits [N, h, w], above 0 is inside
+ * @param size of the masks, to which the logits are resized; theirs by default
  * @returns tensors in the ownership of the caller or its tidy
  */
-export function maskBits(logits: Tensor): MaskBits {
-  if (!customKernels() || !suits(logits)) return maskBitsByOps(logits);
-  const [masks, height, width] = logits.shape as [number, number, number];
+export function maskBits(logits: Tensor, size?: Size): MaskBits {
+  if (!customKernels() || !suits(logits)) return maskBitsByOps(logits, size);
+  const [masks, oldHeight, oldWidth] = logits.shape as [number, number, number];
+  const { height, width } = size ?? { height: oldHeight, width: oldWidth };
   const pixels = height * width;
   const [each, runs] = [Math.ceil(pixels / WORD_PIXELS), Math.ceil(pixels / RUN)];
   const [words, sums] = tf.tidy(() => {
     const outputs = [{ shape: [masks, each] }, { shape: [masks, runs, 2] }];
-    const uniforms = [pixels, each, runs];
+    const resized = Number(height !== oldHeight || width !== oldWidth);
+    const uniforms = [pixels, each, runs, width, resized, oldHeight, oldWidth, oldHeight / height, oldWidth / width];
     const made = runPoints(PROGRAM, [logits], outputs, masks * runs, uniforms).map(toTensor);
     const [bits, parts] = made as [Tensor, Tensor];
     return [bits, parts.sum(1)];
@@ -71,9 +103,11 @@ export function maskBits(logits: Tensor): MaskBits {
 }
 
 /** The same in stock operations. */
-export function maskBitsByOps(logits: Tensor): MaskBits {
+export function maskBitsByOps(given: Tensor, size?: Size): MaskBits {
   const [words, sums] = tf.tidy(() => {
-    const [masks, height, width] = logits.shape as [number, number, number];
+    const [masks, h, w] = given.shape as [number, number, number];
+    const { height, width } = size ?? { height: h, width: w };
+    const logits = size === undefined ? given : resizeBilinear(given.reshape([masks, h, w, 1]), height, width);
     const pixels = height * width;
     const each = Math.ceil(pixels / WORD_PIXELS);
     const flat = logits.reshape([masks, pixels]) as tf.Tensor2D;

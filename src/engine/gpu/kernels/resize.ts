@@ -34,7 +34,7 @@ const THREADS = 32;
 const ROWS = { software: 16, gpu: 4 };
 
 /** Finds the two source positions around an output position; at the edges they are the same. */
-const PLACE = `
+export const PLACE = `
   struct Place { low: u32, high: u32, share: f32 }
   fn place(at: u32, ratio: f32, count: u32) -> Place {
     let source = (f32(at) + 0.5) * ratio - 0.5;

@@ -8,6 +8,7 @@
  * M, N, K up to 2³² elements per operand; sums run over K in order, in f32.
  */
 import type { GpuProgram } from "../runtime/pipelines.ts";
+import { afterBuffers, afterCode, afterName } from "./activation-code.ts";
 import {
   type Form,
   grid,
@@ -158,18 +159,19 @@ function startCode({ vectors }: Form): string {
 }
 
 /**
- * Adds the extra to what the thread wrote, in a separate loop. Next to the sums, which fill all registers, every
+ * Adds the extra to what the thread wrote and applies the activation, in a separate loop. Next to the sums, which fill all registers, every
  * condition makes SwiftShader spill them (a quarter of the time of a product with 64 steps), and every written-out load
  * adds ten milliseconds of compiling on llvmpipe.
  */
-function finishCode({ vectors }: Form): string {
+function finishCode({ vectors, after }: Form): string {
   const step = vectors ? 4 : 1;
   return `
       fn finish(row: u32, first: u32, batch: u32, rows: u32) {
         for (var r = row; r < min(row + rows, u.m); r++) {
           for (var col = first; col < min(first + 4u, u.n); col += ${step}u) {
             let at = place(r, col, batch) / ${step}u;
-            result[at] += extra[at];
+            if (u.hasExtra != 0u) { result[at] += extra[at]; }
+            ${after === undefined ? "" : "after(at);"}
           }
         }
       }`;
@@ -196,7 +198,7 @@ function writeTile(form: Form): string {
   return `for (var r = 0u; r < u.tileRows; r += ${together}u) {
         ${lines(together, row)}
       }
-      ${form.end === "extras" ? `if (u.hasExtra != 0u) { ${each(`finish(row, ${column}, batch, u.tileRows);`)} }` : ""}`;
+      ${form.end === "extras" ? `${form.after === undefined ? "if (u.hasExtra != 0u)" : ""} { ${each(`finish(row, ${column}, batch, u.tileRows);`)} }` : ""}`;
 }
 
 function innerLoop(form: Form): string {
@@ -209,13 +211,14 @@ function innerLoop(form: Form): string {
 
 /** The program of a form. */
 export function productProgram(form: Form): GpuProgram {
-  const { layout, rows, groups, broadcast, wide } = form;
+  const { layout, rows, groups, broadcast, wide, after } = form;
   const twice = layout === "along-k-twice";
   const extras = form.end === "extras";
   const read = layout === "rows" || layout === "any" ? "f32" : "vec4<f32>";
   const written = form.vectors ? "vec4<f32>" : "f32";
+  const beside = afterBuffers(after, written);
   return {
-    name: `lab-matmul-${layout}-${rows}-${groups}-${form.unroll}-${wide ? "wide" : "narrow"}-${broadcast}-${form.lanes}${form.vectors && !byRows(form.layout) ? "-vectors" : ""}${form.end === "extras" ? "" : `-${form.end}`}`,
+    name: `lab-matmul-${layout}-${rows}-${groups}-${form.unroll}-${wide ? "wide" : "narrow"}-${broadcast}-${form.lanes}${form.vectors && !byRows(form.layout) ? "-vectors" : ""}${form.end === "extras" ? "" : `-${form.end}`}${afterName(after)}`,
     ...(broadcast > 0 ? { enable: ["subgroups"] } : {}),
     inputs: {
       a: read,
@@ -223,8 +226,9 @@ export function productProgram(form: Form): GpuProgram {
       ...(extras ? { bias: written, extra: written } : {}),
       ...(twice ? { down: "vec4<f32>" as const, up: "vec4<f32>" as const } : {}),
       ...(form.end === "scaled" ? { factors: "f32" as const } : {}),
+      ...beside.inputs,
     },
-    outputs: { result: written },
+    outputs: { result: written, ...beside.outputs },
     uniforms: {
       ...Object.fromEntries(PRODUCT_UNIFORMS.map((name) => [name, "u32" as const])),
       alpha: "f32",
@@ -234,7 +238,7 @@ export function productProgram(form: Form): GpuProgram {
         : {}),
     },
     workgroup: [form.lanes, 1],
-    header: putCode(form) + (extras ? startCode(form) + finishCode(form) : ""),
+    header: putCode(form) + afterCode(after, written) + (extras ? startCode(form) + finishCode(form) : ""),
     body: `
       ${placement(form)}
       let batch = group.z;

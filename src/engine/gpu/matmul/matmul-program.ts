@@ -12,6 +12,7 @@ import { flatGrid, MAX_GROUPS, release, runProgram, unwritten } from "../runtime
 import { countWork, rowRuns } from "../runtime/work-budget.ts";
 import type { tf } from "../tf.ts";
 import { stockProduct } from "../tfjs/stock-product.ts";
+import { afterOf } from "./activation-code.ts";
 import { byRows, productProgram } from "./matmul-code.ts";
 import { type Form, PRODUCT_UNIFORMS } from "./product-form.ts";
 import type { Place, ProductExtras, ProductShape, ProductSpec } from "./product-spec.ts";
@@ -73,7 +74,7 @@ export function recordProduct(
 ): tf.TensorInfo {
   if (chosen.kind === "tiles" && chosen.split !== undefined) return recordPieces(spec, shape, extras, chosen);
   const { m, n, k, aPlace, out, bound, rowFactors } = spec;
-  const form = formFor(spec, extras.product !== undefined, chosen);
+  const form = { ...formFor(spec, extras.product !== undefined, chosen), after: afterOf(extras.after) };
   const perRow = spec.batch * n * k * (spec.repeats ?? 1);
   const cut = bound === undefined && extras.product === undefined;
   let into = spec.into;
@@ -103,7 +104,7 @@ function recordPieces(
 ): tf.TensorInfo {
   const { m, n, k, aPlace, bPlace } = spec;
   const piece = Math.ceil(k / split / tile.k) * tile.k;
-  if (spec.batch > 1 || piece >= k) return recordProduct(spec, shape, extras, tile);
+  if (spec.batch > 1 || piece >= k || extras.after !== undefined) return recordProduct(spec, shape, extras, tile);
   const pieces = Math.ceil(k / piece);
   const into = unwritten([pieces, m, n]);
   /** `count` pieces of the same length from the one on. */
@@ -182,8 +183,11 @@ function recordForm(
   }
   if ("tile" in form) uniforms.push(form.tile.k);
   if (product !== undefined) inputs.push(product.a, product.b);
+  const { gate, sums } = extras.after ?? {};
+  if (gate !== undefined) inputs.push(gate);
   const output = spec.into === undefined ? { shape } : { into: spec.into };
-  return runProgram(programOf(form), inputs, [output], uniforms, [x, y, spec.batch])[0] as tf.TensorInfo;
+  const outputs = sums === undefined ? [output] : [{ into: sums }, output];
+  return runProgram(programOf(form), inputs, outputs, uniforms, [x, y, spec.batch]).at(-1) as tf.TensorInfo;
 }
 
 /** Workgroups along the columns and rows of the result. */
@@ -224,8 +228,8 @@ export function runProduct(
   };
   const chosen = productForm(sizesOf(sizes, extras.product === undefined ? "plain" : "low-rank"));
   if (chosen.kind !== "stock") return recordProduct(spec, shape, extras, chosen);
-  const { alpha = 1, bias, add, product } = extras;
-  const bare = alpha === 1 && bias === undefined && add === undefined && product === undefined;
+  const { alpha = 1, bias, add, product, after } = extras;
+  const bare = alpha === 1 && [bias, add, product, after].every((extra) => extra === undefined);
   return bare
     ? { ...stockProduct(a, b, transposeA, transposeB), shape: [...shape] }
     : recordProduct(spec, shape, extras);

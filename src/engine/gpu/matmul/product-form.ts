@@ -1,4 +1,5 @@
 /** Forms of the register-blocked products: layouts, tiles, uniforms, and shared code. */
+import type { After } from "./activation-code.ts";
 
 /** Memory layout of the operands, which decides how they are loaded. */
 export type Layout =
@@ -54,6 +55,8 @@ export interface Form extends Tile {
    */
   readonly vectors: boolean;
   readonly end: End;
+  /** Only with the end "extras". */
+  readonly after?: After | undefined;
 }
 
 /** Fields of the uniform block, in order. Strides and K count elements of their buffer: groups of four for vectors. */

@@ -1,5 +1,6 @@
 /** Products as callers describe them. */
 import type { tf } from "../tf.ts";
+import type { AfterSums } from "./activation-code.ts";
 import type { End } from "./product-form.ts";
 
 /** Sizes of a batch of products. An operand with batch 1 is used for every product. */
@@ -23,6 +24,8 @@ export interface ProductExtras {
   readonly add?: tf.TensorInfo | undefined;
   /** Adds alpha · a bᵀ with a [M, r] and b [N, r]; only if `canAddProduct`. */
   readonly product?: { readonly a: tf.TensorInfo; readonly b: tf.TensorInfo; readonly alpha: number };
+  /** Applied to the sums, with bias and addend. */
+  readonly after?: AfterSums | undefined;
 }
 
 /** Position of an operand in its buffer, in elements. `step` is the stride along K, `line` that along M or N. */

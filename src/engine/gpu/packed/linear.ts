@@ -1,6 +1,6 @@
 /** The linear layer over a packed weight: gradients for its input and low-rank branch, none for the weight. */
 
-import { addLowRank, type LowRank } from "../kernels/linear.ts";
+import { addLowRank, type Following, type LowRank } from "../kernels/linear.ts";
 import { customKernels } from "../runtime/custom-kernels.ts";
 import { suits, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
@@ -15,6 +15,7 @@ import { UNIT } from "./unpack.ts";
  * @param x [..., in]
  * @param bias [out]
  * @param arithmetic precision of the product where the card supports it; the low-rank branch is f32
+ * @param following an activation
  * @returns [..., out]
  */
 export function packedLinear(
@@ -23,14 +24,19 @@ export function packedLinear(
   bias?: Tensor,
   lora?: LowRank,
   arithmetic: Arithmetic = "f32",
+  following?: Following,
 ): Tensor {
   return tf.tidy(() => {
     const [outSize, inSize] = matrix.shape;
     const rows = x.reshape([-1, inSize]);
+    const own = lora === undefined ? following : undefined;
     const y =
-      customKernels() && suits(x) ? customProduct(rows, matrix, bias, arithmetic) : stockProduct(rows, matrix, bias);
-    const sum = lora === undefined ? y : addLowRank(y, rows, lora);
-    return sum.reshape([...x.shape.slice(0, -1), outSize]);
+      customKernels() && suits(x)
+        ? customProduct(rows, matrix, bias, arithmetic, own)
+        : stockProduct(rows, matrix, bias);
+    const sum = lora === undefined ? y : addLowRank(y, rows, lora, following);
+    const shape = [...x.shape.slice(0, -1), outSize];
+    return following?.end(sum, shape) ?? sum.reshape(shape);
   });
 }
 
@@ -40,8 +46,14 @@ function stockProduct(rows: Tensor, matrix: PackedMatrix, bias: Tensor | undefin
   return bias === undefined ? y : y.add(bias);
 }
 
-function customProduct(rows: Tensor, matrix: PackedMatrix, bias: Tensor | undefined, arithmetic: Arithmetic): Tensor {
-  const inSize = matrix.shape[1];
+function customProduct(
+  rows: Tensor,
+  matrix: PackedMatrix,
+  bias: Tensor | undefined,
+  arithmetic: Arithmetic,
+  following: Following | undefined,
+): Tensor {
+  const [outSize, inSize] = matrix.shape;
   const product = tf.customGrad((given) => {
     const input = given as Tensor;
     const missing = Math.ceil(inSize / UNIT) * UNIT - inSize;
@@ -54,7 +66,10 @@ function customProduct(rows: Tensor, matrix: PackedMatrix, bias: Tensor | undefi
             [0, missing],
           ]);
     return {
-      value: toTensor(packedForward(x, matrix, bias, arithmetic)),
+      value: toTensor(
+        following?.by([rows.shape[0] as number, outSize], (after) => packedForward(x, matrix, bias, arithmetic, after)) ??
+          packedForward(x, matrix, bias, arithmetic),
+      ),
       gradFunc: (dy: Tensor | Tensor[]) => toTensor(packedBackward(dy as Tensor, matrix, arithmetic)),
     };
   });

@@ -3,6 +3,7 @@
 import { productForm } from "../forms/active.ts";
 import type { ProductLayout } from "../forms/buckets.ts";
 import type { ProductForm, TileForm } from "../forms/records.ts";
+import { type After, type AfterSums, afterName, afterOf } from "../matmul/activation-code.ts";
 import { MOST_ROWS, type Tile } from "../matmul/product-form.ts";
 import { multiplesOf4 } from "../matmul/register-forms.ts";
 import { broadcastLanes, halfPrograms } from "../runtime/custom-kernels.ts";
@@ -114,19 +115,20 @@ function forwardPlan(
   n: number,
   vectors: boolean,
   form: ProductForm,
+  after: After | undefined,
 ): Plan {
-  const key = `${storage}-forward`;
+  const key = `${storage}-forward${afterName(after)}`;
   if (form.kind !== "tiles") {
-    const make = (tile: Tile): GpuProgram => forwardProgram(storage, tile, vectors);
+    const make = (tile: Tile): GpuProgram => forwardProgram(storage, tile, vectors, after);
     return registerPlan(`${key}-${vectors}`, make, m, Math.ceil(n / COLUMNS));
   }
   if (m > FEW_ROWS) {
     const tile = inSingles(form);
-    const program = cached(`${key}-${tileKey(tile)}-${type}`, () => tiledForward(storage, type, tile));
+    const program = cached(`${key}-${tileKey(tile)}-${type}`, () => tiledForward(storage, type, tile, after));
     return tiledPlan(program, storage, type, n, tile);
   }
   const rows = m === 1 ? 1 : m <= 4 ? 4 : 8;
-  const program = cached(`${key}-few-${rows}`, () => fewRowsForward(storage, rows));
+  const program = cached(`${key}-few-${rows}`, () => fewRowsForward(storage, rows, after));
   return { program, grid: () => flatGrid(Math.ceil(n / FEW_COLUMNS)), last: () => [] };
 }
 
@@ -156,6 +158,7 @@ function backwardPlan(
  * @param x [M, K], K the padded inner size the caller made a multiple of 8
  * @param bias [out]
  * @param wanted what to compute in where the card can
+ * @param after what becomes of the sums
  * @returns [M, out]
  */
 export function packedForward(
@@ -163,6 +166,7 @@ export function packedForward(
   matrix: PackedMatrix,
   bias: tf.TensorInfo | undefined,
   wanted: Arithmetic,
+  after?: AfterSums,
 ): tf.TensorInfo {
   const [m, k] = x.shape as [number, number];
   const [width] = matrix.shape;
@@ -174,12 +178,22 @@ export function packedForward(
   const factors = type === "f16" ? [rowFactors(x)] : [];
   for (const block of matrix.blocks) {
     const vectors = multiplesOf4(block.rows, width, block.first);
-    const { program, grid, last } = forwardPlan(matrix.storage, type, m, block.rows, vectors, form);
+    const { program, grid, last } = forwardPlan(
+      matrix.storage,
+      type,
+      m,
+      block.rows,
+      vectors,
+      form,
+      afterOf(after),
+    );
     for (const run of rowRuns(m, block.rows * k)) {
       const { from, count } = run;
       const sizes = [count, block.rows, block.skip, units, rowUnits, width, block.first, bias === undefined ? 0 : 1];
-      const inputs: ProgramInput[] = [rowsOf(x, run), ...buffersOf(block), bias ?? x, ...factors];
-      runProgram(program, inputs, [into(y, run)], [...sizes, block.unit, ...last(from)], grid(count));
+      const gates = after?.gate === undefined ? [] : [rowsOf({ ...after.gate, shape: [m, width] }, run)];
+      const inputs: ProgramInput[] = [rowsOf(x, run), ...buffersOf(block), bias ?? x, ...factors, ...gates];
+      const outputs = [...(after?.sums === undefined ? [] : [after.sums]), y].map((whole) => into(whole, run));
+      runProgram(program, inputs, outputs, [...sizes, block.unit, ...last(from)], grid(count));
       countWork(count * block.rows * k);
     }
   }

@@ -4,6 +4,7 @@
  * half.ts. Few rows (decoding) are limited by memory: eight threads read a row of the matrix side by side.
  */
 import { type TileForm, tileThreads } from "../forms/records.ts";
+import { type After, afterBuffers, afterCode, afterName } from "../matmul/activation-code.ts";
 import { grid, lines } from "../matmul/product-form.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { type Arithmetic, HALF_RUN } from "./half.ts";
@@ -113,24 +114,27 @@ function name(
   return `lab-packed-${storage}-${direction}-tiles-${m}-${n}-${k}-${rows}-${columns}-${type}`;
 }
 
-/** y[:, first + j] = factor · x · w[j]ᵀ (+ bias); grid: [columns / n, rows / m] of the tile. */
-export function tiledForward(storage: WeightStorage, type: Arithmetic, tile: TileForm): GpuProgram {
+/** y[:, first + j] = factor · x · w[j]ᵀ (+ bias), and what becomes of it; grid: [columns / n, rows / m] of the tile. */
+export function tiledForward(storage: WeightStorage, type: Arithmetic, tile: TileForm, after?: After): GpuProgram {
+  const beside = afterBuffers<"f32">(after, "f32");
   const { inputs, uniforms, ...rest } = besides(type);
   const { m, n, k } = tile;
   const [threads, units] = [tileThreads(tile), k / UNIT];
   return {
-    name: name(storage, "forward", type, tile),
+    name: name(storage, "forward", type, tile) + afterName(after),
     ...rest,
-    inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: "f32", ...inputs },
-    outputs: { result: "f32" },
+    inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: "f32", ...inputs, ...beside.inputs },
+    outputs: { result: "f32", ...beside.outputs },
     uniforms: { ...FORWARD_UNIFORMS, ...uniforms },
     workgroup: [threads, 1],
-    header: `${unpackHeader(storage)} ${memory(type, tile)} ${CONVERSIONS[type]}
+    header: `${unpackHeader(storage)} ${memory(type, tile)} ${CONVERSIONS[type]} ${afterCode(after, "f32")}
       fn put(row: u32, col: u32, sum: f32) {
         if (row >= u.m || col >= u.n) { return; }
         var value = whole(row, sum);
         if (u.hasBias != 0u) { value += bias[u.first + col]; }
-        result[row * u.width + u.first + col] = value;
+        let at = row * u.width + u.first + col;
+        result[at] = value;
+        ${after === undefined ? "" : "after(at);"}
       }`,
     body: `${placement(tile)}
       for (var at = 0u; at < u.units; at += ${units}u) {
@@ -212,16 +216,17 @@ export function tiledBackward(storage: WeightStorage, type: Arithmetic, adds: bo
   };
 }
 
-/** The forward product for up to eight rows of x; grid: columns / 8 workgroups. */
-export function fewRowsForward(storage: WeightStorage, rows: number): GpuProgram {
+/** The forward product for up to eight rows of x, and what becomes of it; grid: columns / 8 workgroups. */
+export function fewRowsForward(storage: WeightStorage, rows: number, after?: After): GpuProgram {
+  const beside = afterBuffers<"f32">(after, "f32");
   const scaled = hasScales(storage);
   return {
-    name: `lab-packed-${storage}-forward-few-${rows}`,
-    inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: "f32" },
-    outputs: { result: "f32" },
+    name: `lab-packed-${storage}-forward-few-${rows}${afterName(after)}`,
+    inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: "f32", ...beside.inputs },
+    outputs: { result: "f32", ...beside.outputs },
     uniforms: FORWARD_UNIFORMS,
     workgroup: [8, FEW_COLUMNS],
-    header: `${unpackHeader(storage)}
+    header: `${unpackHeader(storage)} ${afterCode(after, "f32")}
       var<workgroup> parts: array<f32, ${8 * FEW_COLUMNS * rows}>;`,
     body: `
       let col = (group.y * groups.x + group.x) * ${FEW_COLUMNS}u + local.y;
@@ -241,6 +246,8 @@ export function fewRowsForward(storage: WeightStorage, rows: number): GpuProgram
       for (var i = 0u; i < 8u; i++) { sum += parts[local.y * ${8 * rows}u + 8u * local.x + i]; }
       sum *= u.factor;
       if (u.hasBias != 0u) { sum += bias[u.first + col]; }
-      result[local.x * u.width + u.first + col] = sum;`,
+      let at = local.x * u.width + u.first + col;
+      result[at] = sum;
+      ${after === undefined ? "" : "after(at);"}`,
   };
 }

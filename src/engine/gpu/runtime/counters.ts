@@ -36,6 +36,11 @@ const total: Record<CountName, number> = {
 /** Bytes of the newest device's buffers that are not destroyed, and the most there were. */
 let held = { now: 0, peak: 0 };
 
+/** Bytes of all buffers of the device. */
+export function heldBytes(): number {
+  return held.now;
+}
+
 /** Most bytes of all buffers at once since the last call. */
 export function peakBytes(): number {
   const { peak } = held;

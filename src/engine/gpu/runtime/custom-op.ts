@@ -11,7 +11,8 @@ export type Thunks = Readonly<Record<string, () => Tensor>>;
 export interface CustomOp {
   /** Name in the kernel registry. */
   readonly name: string;
-  forward(inputs: Infos, attributes: Attributes): tf.TensorInfo[];
+  /** @param beside what the caller passes for the forward pass alone */
+  forward(inputs: Infos, attributes: Attributes, beside?: unknown): tf.TensorInfo[];
   /** Inputs that the gradient needs. They must not be optional. */
   readonly saved?: readonly string[];
   /** Which outputs the gradient needs; they follow the saved inputs. */
@@ -26,11 +27,14 @@ export interface CustomOp {
 /** Registers the op. The returned function runs it on the current backend, which must be "webgpu", and returns all outputs. */
 export function defineOp(
   op: CustomOp,
-): (inputs: Readonly<Record<string, Tensor>>, attributes?: Attributes) => Tensor[] {
+): (inputs: Readonly<Record<string, Tensor>>, attributes?: Attributes, beside?: unknown) => Tensor[] {
   tf.registerKernel({
     kernelName: op.name,
     backendName: "webgpu",
-    kernelFunc: ({ inputs, attrs }) => op.forward(inputs as Infos, (attrs ?? {}) as Attributes),
+    kernelFunc({ inputs, attrs }) {
+      const { beside, ...attributes } = (attrs ?? {}) as unknown as Attributes & { readonly beside?: unknown };
+      return op.forward(inputs as Infos, attributes, beside);
+    },
   });
   tf.registerGradient({
     kernelName: op.name,
@@ -42,8 +46,9 @@ export function defineOp(
       return { ...op.gradient(dys, saved, attrs as unknown as Attributes) };
     },
   });
-  return (inputs, attributes = {}) => {
-    const outputs = tf.engine().runKernel(op.name, { ...inputs }, { ...attributes }) as unknown as Tensor | Tensor[];
+  return (inputs, attributes = {}, beside = undefined) => {
+    const attrs = { ...attributes, beside } as Parameters<ReturnType<typeof tf.engine>["runKernel"]>[2];
+    const outputs = tf.engine().runKernel(op.name, { ...inputs }, attrs) as unknown as Tensor | Tensor[];
     return Array.isArray(outputs) ? outputs : [outputs];
   };
 }

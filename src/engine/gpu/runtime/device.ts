@@ -17,8 +17,7 @@ import { installRearrange } from "../tfjs/rearrange.ts";
 import { installReductions } from "../tfjs/reductions.ts";
 import { watchDevice } from "./counters.ts";
 import { setHalfPrograms, setSubgroupSize } from "./custom-kernels.ts";
-import { installPoolBound } from "./memory.ts";
-import { installSubmits } from "./submits.ts";
+import { installPool } from "./pool.ts";
 import { installSmallUploads } from "./uploads.ts";
 
 export interface GpuReport {
@@ -119,8 +118,7 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   setHalfPrograms(device.features.has("shader-f16"));
   replaceKernels();
   installSmallUploads();
-  installSubmits();
-  installPoolBound();
+  installPool();
   const reported = async (): Promise<void> => {
     device.pushErrorScope("validation");
     // Answered after everything before it; a lost device rejects, which `check` reports.

@@ -3,7 +3,8 @@
  * A driver that lends the computer's memory gives more than the card has.
  */
 import type { EngineDevice } from "./device.ts";
-import { memorySnapshot, trimPool } from "./memory.ts";
+import { memorySnapshot } from "./memory.ts";
+import { trimPool } from "./pool.ts";
 import { uploadsDone } from "./program.ts";
 
 /** Bytes of an allocation. */

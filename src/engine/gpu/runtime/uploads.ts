@@ -1,12 +1,12 @@
 /**
  * Uploads of small tensors. The backend makes and maps a staging buffer for each and ends the open compute pass for a
- * copy; hundreds of constants per step would go that way. Here the queue writes them. The order stays correct: a buffer
- * comes from the pool only when no recorded but unsubmitted command uses it, and a write runs after everything
- * submitted before it.
+ * copy; hundreds of constants per step would go that way. Here the queue writes them. The order stays correct: no recorded
+ * but unsubmitted command uses the buffer, and a write runs after everything submitted before it.
  *
  * Touches private members of tfjs-backend-webgpu 4.22.0; tests/gpu/uploads.test.ts guards them.
  */
 import { tf } from "../tf.ts";
+import { writableBuffer } from "./pool.ts";
 
 interface TensorData {
   values: tf.TypedArray | null;
@@ -17,7 +17,6 @@ interface TensorData {
 
 interface Uploading {
   readonly queue: GPUQueue;
-  readonly bufferManager: { acquireBuffer(size: number, usage: number): GPUBuffer };
   readonly tensorMap: { get(id: object): TensorData | undefined };
   uploadToGPU(id: object): void;
 }
@@ -29,12 +28,11 @@ const SMALL_BYTES = 64 * 2 ** 10;
 export function installSmallUploads(): void {
   const backend = tf.backend() as unknown as Uploading;
   const stock = backend.uploadToGPU.bind(backend);
-  const { STORAGE, COPY_SRC, COPY_DST } = GPUBufferUsage;
   backend.uploadToGPU = (id) => {
     const data = backend.tensorMap.get(id);
     const words = data === undefined ? undefined : wordsOf(data);
     if (data === undefined || words === undefined) return stock(id);
-    const buffer = backend.bufferManager.acquireBuffer(words.byteLength, STORAGE | COPY_SRC | COPY_DST);
+    const buffer = writableBuffer(words.byteLength);
     backend.queue.writeBuffer(buffer, 0, words);
     // As in the stock way, the host's values are freed once they are on the GPU.
     data.values = null;

@@ -2,9 +2,8 @@
  * Block layout of InternLM2: one projection for queries, keys and values whose rows are grouped by key/value head, each
  * group being its query heads, its key and its value (docs/spec/sa2va.md#11-language-models).
  */
-import { swiglu } from "../../gpu/kernels/activation.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
-import { linearLayer } from "../weights/linear-layer.ts";
+import { activatedLayer, linearLayer } from "../weights/linear-layer.ts";
 import type { BlockFamily } from "./language-family.ts";
 
 export const INTERNLM2: BlockFamily = {
@@ -36,7 +35,7 @@ export const INTERNLM2: BlockFamily = {
   output: (w, path, x) => linearLayer(w, `${path}.attention.wo`, x),
   mlp(w, path, x) {
     const gate = linearLayer(w, `${path}.feed_forward.w1`, x);
-    const gated = swiglu(gate, linearLayer(w, `${path}.feed_forward.w3`, x));
+    const gated = activatedLayer(w, `${path}.feed_forward.w3`, x, "gate", gate);
     return linearLayer(w, `${path}.feed_forward.w2`, gated);
   },
 };

@@ -1,13 +1,12 @@
 /** The Hiera trunk of SAM2, NHWC (docs/spec/sa2va.md#13-sam2-image-encoder). Frozen: none of it is differentiated. */
 
 import { headsOfPart } from "../../gpu/heads.ts";
-import { gelu } from "../../gpu/kernels/activation.ts";
 import { attention } from "../../gpu/kernels/attention/attention.ts";
 import { conv2d } from "../../gpu/kernels/conv.ts";
 import { layerNorm } from "../../gpu/kernels/norm.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Probe } from "../probe.ts";
-import { linearLayer, linearPart } from "../weights/linear-layer.ts";
+import { activatedLayer, linearLayer, linearPart } from "../weights/linear-layer.ts";
 import type { Weights } from "../weights/weights.ts";
 import { PATCH_STRIDE, type Sam2Config } from "./config.ts";
 import { resizeBicubicClamped } from "./interpolation.ts";
@@ -104,7 +103,7 @@ function mlp(w: Weights, path: string, x: Tensor): Tensor {
     const width = x.shape[3] as number;
     const hidden = w.matrix(`${path}.0.weight`).shape[0] as number;
     const parts = rowChunks(x.reshape([-1, width]), hidden * 4, (rows) =>
-      linearLayer(w, `${path}.1`, gelu(linearLayer(w, `${path}.0`, rows))),
+      linearLayer(w, `${path}.1`, activatedLayer(w, `${path}.0`, rows, "gelu")),
     );
     return parts.reshape(x.shape);
   });

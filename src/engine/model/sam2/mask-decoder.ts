@@ -5,7 +5,7 @@
  */
 import { gelu } from "../../gpu/kernels/activation.ts";
 import { conv2d, convTranspose2x2 } from "../../gpu/kernels/conv.ts";
-import { linear } from "../../gpu/kernels/linear.ts";
+import { Following, linear } from "../../gpu/kernels/linear.ts";
 import { layerNorm } from "../../gpu/kernels/norm.ts";
 import { repeatRows } from "../../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
@@ -205,9 +205,9 @@ function upscale(
 /** Three linears with ReLU between, `<path>.layers.0` to `.2`. */
 export function mlp3(w: Weights, path: string, x: Tensor): Tensor {
   return tf.tidy(() => {
-    const layer = (index: number, y: Tensor): Tensor =>
-      linear(y, w.get(`${path}.layers.${index}.weight`), w.get(`${path}.layers.${index}.bias`));
-    return layer(2, layer(1, layer(0, x).relu()).relu());
+    const layer = (index: number, y: Tensor, following?: Following): Tensor =>
+      linear(y, w.get(`${path}.layers.${index}.weight`), w.get(`${path}.layers.${index}.bias`), undefined, following);
+    return layer(2, layer(1, layer(0, x, new Following("relu")), new Following("relu")));
   });
 }
 

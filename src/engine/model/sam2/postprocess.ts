@@ -56,13 +56,13 @@ export interface SizedLogits extends PictureSize {
  * @param samSize SAM2's input size
  */
 export async function readMasks(entries: readonly SizedLogits[], samSize: number): Promise<FoundMask[][]> {
-  const tensors = tf.tidy(() =>
-    entries.flatMap(({ lowRes, height, width, view = ONE_PICTURE }) => {
+  const tensors = entries.flatMap(({ lowRes, height, width, view = ONE_PICTURE }) =>
+    tf.tidy(() => {
       const [count, rows, across] = lowRes.shape as [number, number, number];
       const { total, frames } = view;
       // Frames of a strip are contiguous: each is enlarged alone.
       const alone = lowRes.reshape([count * frames.length, rows / frames.length, across]);
-      const { words, sums } = maskBits(imageLogits(alone, samSize, height / total, width));
+      const { words, sums } = maskBits(samSizeLogits(alone, samSize), { height: height / total, width });
       return [words, sums];
     }),
   );

@@ -1,6 +1,6 @@
 /** The decoder's transformer, in which tokens and image attend to each other (docs/spec/sa2va.md#15-mask-decoder). */
 import { attention } from "../../gpu/kernels/attention/attention.ts";
-import { linear } from "../../gpu/kernels/linear.ts";
+import { Following, linear } from "../../gpu/kernels/linear.ts";
 import { layerNorm } from "../../gpu/kernels/norm.ts";
 import { repeatRows } from "../../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
@@ -87,13 +87,13 @@ function headAttention(w: Weights, path: string, heads: number, q: Tensor, k: Te
 }
 
 function mlp(w: Weights, path: string, x: Tensor): Tensor {
-  return tf.tidy(() => project(w, `${path}.1`, project(w, `${path}.0`, x).relu()));
+  return tf.tidy(() => project(w, `${path}.1`, project(w, `${path}.0`, x, new Following("relu"))));
 }
 
 function normed(w: Weights, path: string, x: Tensor): Tensor {
   return layerNorm(x, w.get(`${path}.weight`), w.get(`${path}.bias`), NORM_EPS);
 }
 
-function project(w: Weights, path: string, x: Tensor): Tensor {
-  return linear(x, w.get(`${path}.weight`), w.get(`${path}.bias`));
+function project(w: Weights, path: string, x: Tensor, following?: Following): Tensor {
+  return linear(x, w.get(`${path}.weight`), w.get(`${path}.bias`), undefined, following);
 }

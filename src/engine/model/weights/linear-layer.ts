@@ -1,11 +1,12 @@
 /** The linear layers of the model by the path of their tensors, for any storage of the weight. */
 import { dropout } from "../../gpu/kernels/dropout.ts";
-import { addLowRank, type LowRank, linear } from "../../gpu/kernels/linear.ts";
+import { addLowRank, Following, type LowRank, linear } from "../../gpu/kernels/linear.ts";
 import { packedRows } from "../../gpu/packed/gather.ts";
 import type { Arithmetic } from "../../gpu/packed/half.ts";
 import { packedLinear } from "../../gpu/packed/linear.ts";
 import { PackedMatrix } from "../../gpu/packed/matrix.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { Activation } from "../../gpu/matmul/activation-code.ts";
 import type { Matrix, Weights } from "./weights.ts";
 
 /**
@@ -13,17 +14,23 @@ import type { Matrix, Weights } from "./weights.ts";
  * @param x [..., in]
  * @returns [..., out]
  */
-export function linearLayer(w: Weights, path: string, x: Tensor): Tensor {
+export function linearLayer(w: Weights, path: string, x: Tensor, following?: Following): Tensor {
   const [matrix, bias, lora] = [w.matrix(`${path}.weight`), w.find(`${path}.bias`), w.lora(path)];
   const drops = lora?.dropout;
-  if (drops === undefined) return timesMatrix(x, matrix, bias, lora, w.arithmetic);
+  if (drops === undefined) return timesMatrix(x, matrix, bias, lora, w.arithmetic, following);
   // As in PEFT, dropout applies only to the input of the branch.
   return tf.tidy(() => {
     const y = timesMatrix(x, matrix, bias, undefined, w.arithmetic);
     const [rows, outputs] = [x.size / (x.shape.at(-1) as number), y.shape.at(-1) as number];
     const kept = dropout(x.reshape([rows, -1]), drops);
-    return addLowRank(y.reshape([rows, outputs]), kept, lora as LowRank).reshape(y.shape);
+    const sum = addLowRank(y.reshape([rows, outputs]), kept, lora as LowRank, following);
+    return following?.end(sum, y.shape) ?? sum.reshape(y.shape);
   });
+}
+
+/** The layer and the activation behind it, which its product applies. @param gate for "gate", of the layer's output */
+export function activatedLayer(w: Weights, path: string, x: Tensor, kind: Activation, gate?: Tensor): Tensor {
+  return linearLayer(w, path, x, new Following(kind, gate));
 }
 
 /** Computes `count` outputs of the layer `<path>`, from `first` on. @returns [..., count] */
@@ -39,9 +46,10 @@ export function timesMatrix(
   bias?: Tensor,
   lora?: LowRank,
   arithmetic: Arithmetic = "f32",
+  following?: Following,
 ): Tensor {
-  if (matrix instanceof PackedMatrix) return packedLinear(x, matrix, bias, lora, arithmetic);
-  return linear(x, matrix, bias, lora);
+  if (matrix instanceof PackedMatrix) return packedLinear(x, matrix, bias, lora, arithmetic, following);
+  return linear(x, matrix, bias, lora, following);
 }
 
 /** Rows `ids` of a matrix, [...ids.shape, in]. Not differentiated: embeddings are frozen. @param ids int32 */

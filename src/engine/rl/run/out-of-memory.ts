@@ -6,7 +6,7 @@ import { smallerSetting } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
 import { OutOfMemory } from "../../gpu/runtime/device.ts";
-import { trimPool } from "../../gpu/runtime/memory.ts";
+import { trimPool } from "../../gpu/runtime/pool.ts";
 import { flushBackend } from "../../gpu/runtime/program.ts";
 import { freeDecodeBuffers } from "../../policy/decode/decode-gpu.ts";
 import { raiseAlarm } from "./raise-alarm.ts";

@@ -1,0 +1,166 @@
+/**
+ * The backend's pool of buffers (docs/spec/webgpu.md#4-memory-rules). The backend itself keeps a disposed tensor's buffer
+ * until the next submit, so a tensor more for every recorded dispatch. Here it is free at once: commands run in the order in
+ * which they are recorded, so a later kernel may write it. Only the host must not write it, and nothing destroy it, before
+ * the submit. The pool never shrinks by itself; here free buffers are destroyed before a new one would exceed a bound.
+ *
+ * Touches private members of tfjs-backend-webgpu 4.22.0; tests/gpu/pool.test.ts guards them.
+ */
+
+import { FREE_BYTES, FREE_SHARE, KEPT_FREE_BYTES, PLANNED_FREE_SHARE, SUBMIT_DISPATCHES } from "../memory-sizes.ts";
+import { tf } from "../tf.ts";
+import { heldBytes } from "./counters.ts";
+import { flushBackend } from "./program.ts";
+
+interface Pool {
+  readonly freeBuffers: Map<string, GPUBuffer[]>;
+  numFreeBuffers: number;
+  numBytesAllocated: number;
+  readonly numBytesUsed: number;
+  acquireBuffer(size: number, usage: number, mapped?: boolean, reuse?: boolean): GPUBuffer;
+  releaseBuffer(buffer: GPUBuffer, reuse?: boolean): void;
+}
+
+interface Backend {
+  readonly bufferManager?: Pool;
+  readonly commandEncoder: GPUCommandEncoder | null;
+  readonly commandQueueOwnedIds: WeakSet<object>;
+  disposeData(id: object, force?: boolean): boolean;
+  submitQueue(): void;
+}
+
+/** Free buffers up to this size are kept between phases: most buffers of a step are smaller, and all take about the same time to create. */
+export const SMALL_BUFFER = 64 * 2 ** 10;
+
+/** Free buffers that recorded commands use. */
+let recorded = new Set<GPUBuffer>();
+let planned: number | undefined;
+let mostFree = FREE_BYTES;
+
+/**
+ * Bounds the bytes of all buffers of the device: free ones are destroyed before a new one would exceed it.
+ * @param bytes that the run in progress may take by its plan; without a run none
+ */
+export function setPlannedBytes(bytes?: number): void {
+  planned = (globalThis as any).__bare ? 1 : bytes;
+}
+
+/** For tests. */
+export function setMostFree(bytes: number = FREE_BYTES): void {
+  mostFree = bytes;
+}
+
+/** Destroys the free buffers. */
+export function trimPool(): void {
+  destroyFree(0);
+}
+
+/**
+ * Between two phases: destroys the large free buffers, and of the small ones the largest until few enough are left.
+ * @returns bytes of those that are kept, which depend on all that ran before
+ */
+export function trimPoolToSmall(): number {
+  destroyFree(SMALL_BUFFER);
+  for (let most = SMALL_BUFFER / 2; most >= 256 && freeBytes() > KEPT_FREE_BYTES; most /= 2) destroyFree(most);
+  return freeBytes();
+}
+
+/**
+ * A storage buffer for the queue to write: no recorded command uses it.
+ * @param size bytes, a multiple of 4
+ */
+export function writableBuffer(size: number): GPUBuffer {
+  const pool = currentPool() as Pool;
+  const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+  const free = pool.freeBuffers.get(keyOf(size, usage)) ?? [];
+  const at = free.findIndex((buffer) => !recorded.has(buffer));
+  if (at >= 0) {
+    // The pool takes the last one.
+    free.push(...free.splice(at, 1));
+    return pool.acquireBuffer(size, usage);
+  }
+  pool.freeBuffers.set(keyOf(size, usage), free);
+  return pool.acquireBuffer(size, usage, false, false);
+}
+
+/** Changes when buffers of the current backend, which must be a new "webgpu" one, are free, and when it submits. */
+export function installPool(): void {
+  tf.env().set("WEBGPU_DEFERRED_SUBMIT_BATCH_SIZE", SUBMIT_DISPATCHES);
+  recorded = new Set();
+  const backend = tf.backend() as unknown as Backend;
+  const pool = backend.bufferManager as Pool;
+  const dispose = backend.disposeData.bind(backend);
+  backend.disposeData = (id, force) => {
+    backend.commandQueueOwnedIds.delete(id);
+    return dispose(id, force);
+  };
+  const submit = backend.submitQueue.bind(backend);
+  backend.submitQueue = () => {
+    submit();
+    recorded.clear();
+  };
+  const release = pool.releaseBuffer.bind(pool);
+  pool.releaseBuffer = (buffer, reuse) => {
+    release(buffer, reuse);
+    if (backend.commandEncoder !== null) recorded.add(buffer);
+    // The lists of sizes that were freed for longest come first.
+    const key = keyOf(buffer.size, buffer.usage);
+    const same = pool.freeBuffers.get(key);
+    if (same === undefined) return;
+    pool.freeBuffers.delete(key);
+    pool.freeBuffers.set(key, same);
+  };
+  const acquire = pool.acquireBuffer.bind(pool);
+  pool.acquireBuffer = (size, usage, mapped, reuse) => {
+    const found = reuse !== false && (pool.freeBuffers.get(keyOf(size, usage))?.length ?? 0) > 0;
+    // Small ones, and there are many, are made in between.
+    if (!found && size >= 256 && (usage & GPUBufferUsage.UNIFORM) === 0) makeRoom(pool, size);
+    return acquire(size, usage, mapped, reuse);
+  };
+}
+
+/** Destroys free buffers until a new one stays within the bound, and some more, so that not every new one comes here. */
+function makeRoom(pool: Pool, size: number): void {
+  const free = pool.numBytesAllocated - pool.numBytesUsed;
+  let most = Math.max(mostFree, FREE_SHARE * pool.numBytesUsed);
+  if (planned !== undefined) {
+    most = Math.min(most, Math.max(planned - (heldBytes() - free) - size, PLANNED_FREE_SHARE * planned));
+  }
+  if (free <= most) return;
+  flushBackend();
+  for (const buffers of pool.freeBuffers.values()) {
+    while (buffers.length > 0 && pool.numBytesAllocated - pool.numBytesUsed > most / 2) destroyOne(pool, buffers);
+    if (pool.numBytesAllocated - pool.numBytesUsed <= most / 2) return;
+  }
+}
+
+/** Destroys free buffers larger than `most` bytes. */
+function destroyFree(most: number): void {
+  const pool = currentPool();
+  if (pool === undefined) return;
+  flushBackend();
+  for (const buffers of pool.freeBuffers.values()) {
+    // Buffers of one list have one size.
+    if (buffers[0] !== undefined && buffers[0].size > most) while (buffers.length > 0) destroyOne(pool, buffers);
+  }
+}
+
+function destroyOne(pool: Pool, buffers: GPUBuffer[]): void {
+  const buffer = buffers.pop() as GPUBuffer;
+  pool.numBytesAllocated -= buffer.size;
+  pool.numFreeBuffers -= 1;
+  buffer.destroy();
+}
+
+function freeBytes(): number {
+  const pool = currentPool();
+  return pool === undefined ? 0 : pool.numBytesAllocated - pool.numBytesUsed;
+}
+
+function currentPool(): Pool | undefined {
+  return (tf.backend() as unknown as Backend).bufferManager;
+}
+
+function keyOf(size: number, usage: number): string {
+  return `${size}_${usage}`;
+}
