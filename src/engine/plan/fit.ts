@@ -81,8 +81,9 @@ export function forecast(
   });
   // The published tensors are the start of everything except the adapter, which has no published form.
   const synchronised = config.syncReference && config.reference === "start" && needsReference(config);
-  // Each loop has its own gradient sum.
-  const gradients = (captions && masks && config.mode === "rl" ? 2 : 1) * trained;
+  // Each loop has its own gradient sum, a pass its gradients, and one of some rollouts the sum of a group in two forms.
+  const apart = config.microRollouts > 0 && config.microRollouts < config.groupSize;
+  const gradients = ((captions && masks && config.mode === "rl" ? 2 : 1) + 1 + (apart ? 2 : 0)) * trained;
   const startCopy = F32 * trainable.blocks.lora;
   const heldParts: [ForecastPart, number][] = [
     ["frozen weights", weights.frozenBytes],

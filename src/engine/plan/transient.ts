@@ -30,23 +30,30 @@ interface Copies {
   readonly vision: number;
 }
 
-/** With all free buffers that a phase leaves behind: measured on small models, whose buffers all stay until it ends. */
+/** Measured on small models. */
 const POOLED: Copies = {
-  token: 7.25,
+  token: 3.6,
   score: 3.1,
   cache: 11.4,
   blockScore: 0.3,
   blockCache: 5.3,
   recompute: 1.45,
   logit: 4,
-  decoder: 16,
+  decoder: 8,
   found: 4.8,
   prefill: 1.5,
   tower: 40,
   vision: 30,
 };
 
-/** In use, without free buffers: measured at the widths of Sa2VA-1B. */
+/** Bytes of every step: uniforms, time stamps, and tensors too small to be counted one by one. */
+const BESIDE = 2 ** 18;
+/** Least pixels of a picture; plans do not know them. */
+const LEAST_PICTURE = 2 ** 16;
+/** Bytes of a mask's pixel: bits in words, together with those of other masks, and as they are read back. */
+const MASK_BYTES = (3 * F32) / 16;
+
+/** Without free buffers: measured at the widths of Sa2VA-1B. */
 const USED: Copies = { ...POOLED, token: 1.8, recompute: 1.7, decoder: 5.6, found: 1.6, tower: 19.1 };
 
 /** Bytes of a pass: what it uses, and the free buffers that it leaves, which the pool bounds. */
@@ -149,6 +156,8 @@ export function transientForecast(
   const found = options.captions ? together * shape.rollouts : options.masks ? together : 0;
   const grids = found * shape.frames * (config.sam2.imageSize / 4) ** 2 * config.sam2.hiddenDim;
   const decoded = withFree((copies) => F32 * copies.found * grids);
+  const masksRead = Math.max(options.captions ? shape.rollouts : 0, options.masks ? described : 0) * groups * shape.frames;
+  const bits = MASK_BYTES * Math.max(LEAST_PICTURE, tileSize ** 2) * masksRead;
   const answering = Math.max(cache + prompts, decoded);
   return {
     features,
@@ -157,8 +166,8 @@ export function transientForecast(
     towers,
     answering,
     // The maps of the picture that the towers work on come last.
-    sampling: Math.max(features - picture + towers, features + answering),
-    learning: atOnce * picture + activations,
+    sampling: BESIDE + Math.max(features - picture + towers, features + answering + bits),
+    learning: BESIDE + atOnce * picture + activations,
   };
 }
 

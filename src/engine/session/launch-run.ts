@@ -45,6 +45,13 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
     const { config } = run.manifest();
     const before = host.trainer();
     const source = checkedRows(rows, list);
+    // What is held is what is planned. Settings become smaller while the run goes on; rows tell whether they are clips.
+    const plan = (clips: boolean): void => {
+      const { software } = host.device().report;
+      setPlannedBytes(forecast(model.config, run.manifest().config, model.storage, null, software, clips).peak);
+    };
+    plan(false);
+    trimPool();
     const other = captioner === undefined ? undefined : captionerOf(model, captioner, config);
     const trainer = new Trainer({
       model,
@@ -53,9 +60,7 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
       captioner: other?.weights,
       rows: async (index) => {
         const row = await source(index);
-        const now = run.manifest().config;
-        const clip = row.summary.frames !== undefined;
-        setPlannedBytes(forecast(model.config, now, model.storage, null, host.device().report.software, clip).peak);
+        plan(row.summary.frames !== undefined);
         return row;
       },
       trainRows: selected.train,

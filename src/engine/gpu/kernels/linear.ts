@@ -5,6 +5,7 @@ import type { ProductExtras, ProductShape } from "../matmul/product-spec.ts";
 import { customKernels } from "../runtime/custom-kernels.ts";
 import { defineOp, suits, toTensor } from "../runtime/custom-op.ts";
 import { unwritten } from "../runtime/program.ts";
+import { onTape } from "../runtime/recompute.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { activation } from "./activation.ts";
 import { columnSum } from "./column-sum.ts";
@@ -38,7 +39,7 @@ export class Following {
   /** Records a product that applies it. @param record returns the values @returns the tensor that the tape sees */
   by(shape: readonly number[], record: (after: AfterSums) => tf.TensorInfo): tf.TensorInfo {
     const [kind, gate] = [this.#kind, this.#gate];
-    if (!taped()) {
+    if (!onTape()) {
       this.#values = "in place";
       return record({ kind, gate });
     }
@@ -53,11 +54,6 @@ export class Following {
     const known = this.#values === undefined ? undefined : toTensor(this.#values).reshape(shape);
     return activation(this.#kind, y.reshape(shape), this.#gate, known);
   }
-}
-
-/** Whether the tape records. */
-function taped(): boolean {
-  return tf.engine().state.gradientDepth > 0;
 }
 
 /**

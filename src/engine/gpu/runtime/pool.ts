@@ -42,7 +42,7 @@ let mostFree = FREE_BYTES;
  * @param bytes that the run in progress may take by its plan; without a run none
  */
 export function setPlannedBytes(bytes?: number): void {
-  planned = (globalThis as any).__bare ? 1 : bytes;
+  planned = bytes;
 }
 
 /** For tests. */
