@@ -1,6 +1,7 @@
 /** The plan's forecast against what the engine then holds, on small models at several ranks. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
 import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
@@ -82,14 +83,17 @@ describe("the forecast of a run", () => {
     ["InternLM2", "tests/golden/sa2va-tiny-internlm2"],
     ["Phi-3", "tests/golden/sa2va-tiny-phi3"],
     ["another head, Qwen2", "tests/golden/sa2va-tiny-variant"],
-  ] as const)("is within 10 %% of the most bytes that are allocated, from the first step on: %s", async (name, path) => {
-    await lab.session.openModel(await nodeFolder(path), name);
-    await forAny(2, DRAWN, async (drawn) => {
-      const ratio = await ratioOf({ ...drawn, loraAlpha: drawn.loraRank, steps: 1 });
-      expect(ratio).toBeGreaterThan(0.9);
-      expect(ratio).toBeLessThan(1.1);
-    });
-  });
+  ] as const)(
+    "is within 10 %% of the most bytes that are allocated, from the first step on: %s",
+    async (name, path) => {
+      await lab.session.openModel(await nodeFolder(path), name);
+      await forAny(2, DRAWN, async (drawn) => {
+        const ratio = await ratioOf({ ...drawn, loraAlpha: drawn.loraRank, steps: 1 });
+        expect(ratio).toBeGreaterThan(0.9);
+        expect(ratio).toBeLessThan(1.1);
+      });
+    },
+  );
 });
 
 describe("the forecast", () => {

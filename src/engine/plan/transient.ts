@@ -156,7 +156,8 @@ export function transientForecast(
   const found = options.captions ? together * shape.rollouts : options.masks ? together : 0;
   const grids = found * shape.frames * (config.sam2.imageSize / 4) ** 2 * config.sam2.hiddenDim;
   const decoded = withFree((copies) => F32 * copies.found * grids);
-  const masksRead = Math.max(options.captions ? shape.rollouts : 0, options.masks ? described : 0) * groups * shape.frames;
+  const masksRead =
+    Math.max(options.captions ? shape.rollouts : 0, options.masks ? described : 0) * groups * shape.frames;
   const bits = MASK_BYTES * Math.max(LEAST_PICTURE, tileSize ** 2) * masksRead;
   const answering = Math.max(cache + prompts, decoded);
   return {

@@ -54,7 +54,10 @@ export function afterName(after: After | undefined): string {
 }
 
 /** Buffers of the activation beside those of the product, read and written. */
-export function afterBuffers<T>(after: After | undefined, type: T): { inputs: Record<string, T>; outputs: Record<string, T> } {
+export function afterBuffers<T>(
+  after: After | undefined,
+  type: T,
+): { inputs: Record<string, T>; outputs: Record<string, T> } {
   return {
     inputs: after?.kind === "gate" ? { gates: type } : {},
     outputs: after?.keeps === true ? { activated: type } : {},

@@ -67,8 +67,9 @@ function customProduct(
           ]);
     return {
       value: toTensor(
-        following?.by([rows.shape[0] as number, outSize], (after) => packedForward(x, matrix, bias, arithmetic, after)) ??
-          packedForward(x, matrix, bias, arithmetic),
+        following?.by([rows.shape[0] as number, outSize], (after) =>
+          packedForward(x, matrix, bias, arithmetic, after),
+        ) ?? packedForward(x, matrix, bias, arithmetic),
       ),
       gradFunc: (dy: Tensor | Tensor[]) => toTensor(packedBackward(dy as Tensor, matrix, arithmetic)),
     };

@@ -178,15 +178,7 @@ export function packedForward(
   const factors = type === "f16" ? [rowFactors(x)] : [];
   for (const block of matrix.blocks) {
     const vectors = multiplesOf4(block.rows, width, block.first);
-    const { program, grid, last } = forwardPlan(
-      matrix.storage,
-      type,
-      m,
-      block.rows,
-      vectors,
-      form,
-      afterOf(after),
-    );
+    const { program, grid, last } = forwardPlan(matrix.storage, type, m, block.rows, vectors, form, afterOf(after));
     for (const run of rowRuns(m, block.rows * k)) {
       const { from, count } = run;
       const sizes = [count, block.rows, block.skip, units, rowUnits, width, block.first, bias === undefined ? 0 : 1];
