@@ -162,68 +162,55 @@ it("packed matrices of any shape have the values and gradients of what they stan
   });
 });
 
-const ACTIVATED = fc
-  .record({
-    kind: fc.constantFrom<Activation[]>("gelu", "relu", "gate"),
-    storage: fc.constantFrom("none" as const, ...WEIGHT_STORAGES),
-    rows: side(70),
-    inSize: side(90).map(fourth),
-    outSize: side(90),
-    rank: fc.constantFrom(0, 3, 8),
-    bias: fc.boolean(),
-    budget: fc.constantFrom(undefined, 20_000),
-    software: fc.boolean(),
-    form: fc.constantFrom(...FORMS.filter((name) => name !== "stock" && !name.includes("split"))),
-    seed: tensorSeed,
-  })
-  .filter(({ storage, form }) => storage === "none" || productFits(form, "packed", formLimits()));
+const ACTIVATED = fc.record({
+  kind: fc.constantFrom<Activation[]>("gelu", "relu", "gate"),
+  storage: fc.constantFrom("none" as const, "f16" as const),
+  rows: side(70),
+  inSize: side(90).map(fourth),
+  outSize: side(90),
+  rank: fc.constantFrom(0, 3, 8),
+  bias: fc.boolean(),
+  budget: fc.constantFrom(undefined, 20_000),
+  form: fc.constantFrom<ProductName[]>("registers", "tiles-32-32-16-4-4"),
+  seed: tensorSeed,
+});
 
 it("a layer's product applies the activation that follows, with the bits of a separate program", async () => {
-  await forAny(
-    16,
-    ACTIVATED,
-    async ({ kind, storage, rows, inSize, outSize, rank, bias, budget, software, form, seed }) => {
-      setAdapterKind(software);
-      setFormTable({ get: () => form });
-      setDispatchWork(budget);
-      const weight = randomTensor([outSize, inSize], seed + 1, 0.2);
-      const packed =
-        storage === "none"
-          ? undefined
-          : packMatrix(
-              new Float32Array((await weight.data()) as Float32Array),
-              [outSize, inSize],
-              storage,
-              16 * inSize,
-            );
-      const inputs = [randomTensor([rows, inSize], seed, 2), randomTensor([rows, outSize], seed + 2)];
-      if (rank > 0) inputs.push(randomTensor([rank, inSize], seed + 3), randomTensor([outSize, rank], seed + 4));
-      const constants = [weight, ...(bias ? [randomTensor([outSize], seed + 5)] : [])];
-      const layer =
-        (fused: boolean) =>
-        (...given: Tensor[]): Tensor => {
-          const [x, gate, a, b] = given as [Tensor, Tensor, Tensor, Tensor];
-          const [matrix, shift] = given.slice(inputs.length) as [Tensor, Tensor | undefined];
-          const branch = rank > 0 ? { a, b, scale: 1.7 } : undefined;
-          const own = kind === "gate" ? gate : undefined;
-          const following = fused ? new Following(kind, own) : undefined;
-          const y =
-            packed === undefined
-              ? linear(x, matrix, shift, branch, following)
-              : packedLinear(x, packed, shift, branch, "f32", following);
-          const value = fused ? y : activation(kind, y, own);
-          // Every input has a gradient.
-          return kind === "gate" ? value : value.add(gate);
-        };
-      const [one, other] = [
-        await valuesAndGradients(layer(true), inputs, constants),
-        await valuesAndGradients(layer(false), inputs, constants),
-      ];
-      expect(one).toEqual(other);
-      tf.dispose([...inputs, ...constants]);
-      packed?.dispose();
-    },
-  );
+  await forAny(8, ACTIVATED, async ({ kind, storage, rows, inSize, outSize, rank, bias, budget, form, seed }) => {
+    setFormTable({ get: () => form });
+    setDispatchWork(budget);
+    const weight = randomTensor([outSize, inSize], seed + 1, 0.2);
+    const packed =
+      storage === "none"
+        ? undefined
+        : packMatrix(new Float32Array((await weight.data()) as Float32Array), [outSize, inSize], storage, 16 * inSize);
+    const inputs = [randomTensor([rows, inSize], seed, 2), randomTensor([rows, outSize], seed + 2)];
+    if (rank > 0) inputs.push(randomTensor([rank, inSize], seed + 3), randomTensor([outSize, rank], seed + 4));
+    const constants = [weight, ...(bias ? [randomTensor([outSize], seed + 5)] : [])];
+    const layer =
+      (fused: boolean) =>
+      (...given: Tensor[]): Tensor => {
+        const [x, gate, a, b] = given as [Tensor, Tensor, Tensor, Tensor];
+        const [matrix, shift] = given.slice(inputs.length) as [Tensor, Tensor | undefined];
+        const branch = rank > 0 ? { a, b, scale: 1.7 } : undefined;
+        const own = kind === "gate" ? gate : undefined;
+        const following = fused ? new Following(kind, own) : undefined;
+        const y =
+          packed === undefined
+            ? linear(x, matrix, shift, branch, following)
+            : packedLinear(x, packed, shift, branch, "f32", following);
+        const value = fused ? y : activation(kind, y, own);
+        // Every input has a gradient.
+        return kind === "gate" ? value : value.add(gate);
+      };
+    const [one, other] = [
+      await valuesAndGradients(layer(true), inputs, constants),
+      await valuesAndGradients(layer(false), inputs, constants),
+    ];
+    expect(one).toEqual(other);
+    tf.dispose([...inputs, ...constants]);
+    packed?.dispose();
+  });
 });
 
 const WINDOWED = fc

@@ -31,7 +31,12 @@ describe("a forecast", () => {
   });
 
   it("counts a gradient per loop and a synchronised reference", () => {
-    expect(bytes({ loops: "both" }, "gradients")).toBe(2 * bytes({ loops: "1" }, "gradients"));
+    const gradients = (changes: Partial<LabConfig>): number =>
+      bytes(changes, "gradients") / bytes(changes, "trained tensors");
+    // The sums of the loops, and those of a pass; of rollouts taken apart two more.
+    expect(gradients({ loops: "both" })).toBe(3);
+    expect(gradients({ loops: "1" })).toBe(2);
+    expect(gradients({ loops: "1", microRollouts: 1 })).toBe(4);
     expect(bytes({ beta: 0.1 }, "synchronised reference")).toBe(0);
     expect(bytes({ beta: 0.1, syncReference: true }, "synchronised reference")).toBe(bytes({}, "trained tensors"));
   });

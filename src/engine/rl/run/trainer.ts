@@ -305,7 +305,6 @@ export class Trainer {
       features: this.#features,
       scorer,
       phase: async (phase, loop) => {
-        // What a phase has freed is not held through the next ones.
         trimPoolToSmall();
         if (phase === "update" && !this.#changed) {
           // The last moment at which the step can be undone.
