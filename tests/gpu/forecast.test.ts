@@ -127,7 +127,7 @@ describe("the forecast", () => {
     [TINY, 4, 8, 16],
     [POCKET, 1, 4, 16],
   ] as const)(
-    "of activations is near what %s takes (%i tiles, %i rows, %i tokens)",
+    "of activations is within a factor of two of what %s takes (%i tiles, %i rows, %i tokens)",
     async (path, tiles, rows, newTokens) => {
       const model = await openSa2va(await nodeFolder(path), "m");
       const set: Record<string, Tensor> = { ...Object.fromEntries(model.base) };
@@ -183,7 +183,7 @@ describe("the forecast", () => {
           expect(
             ratio,
             `${recompute ? "recomputed" : "kept"}: ${said} of ${profile.peakBytes - start}`,
-          ).toBeGreaterThan(0.7);
+          ).toBeGreaterThan(0.5);
           expect(ratio, `${recompute ? "recomputed" : "kept"}: ${said} of ${profile.peakBytes - start}`).toBeLessThan(
             1.4,
           );

@@ -41,7 +41,7 @@ const POOLED: Copies = {
   logit: 4,
   decoder: 8,
   found: 4.8,
-  prefill: 1.5,
+  prefill: 2,
   tower: 40,
   vision: 30,
 };
