@@ -34,10 +34,12 @@ import { importRollouts } from "../src/engine/runs/import-rollouts.ts";
 import { type RunLibrary, runLibrary } from "../src/engine/runs/library.ts";
 import type { PictureOf } from "../src/engine/runs/rollout-picture.ts";
 import { listRuns } from "../src/engine/runs/run-folder.ts";
+import { countTrainRows } from "../src/engine/runs/run-rows.ts";
 import { addressStore } from "../src/engine/storage/address-store.ts";
 import { folderStore } from "../src/engine/storage/folder-store.ts";
 import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
+import type { ReportSources } from "../src/engine/sweep/report.ts";
 import type { DataCalls, RowCalls } from "../src/protocol/data.ts";
 import { connect, type Handlers, Moved } from "../src/protocol/rpc.ts";
 import { addElsewhere, digestsElsewhere, elsewhereCalls, libraryElsewhere } from "./elsewhere.ts";
@@ -166,13 +168,16 @@ async function pixelsOf(set: RegionSet, index: number): Promise<RgbImage> {
   }
 }
 
-/** The picture of an open row of that id and content; null where none is open. */
-const pictureOf: PictureOf = async (rowId, imageId) => {
+/** Picture and mask of an open row of that id and content; null where none is open. */
+const storedRow: ReportSources["row"] = async (rowId, imageId) => {
   const row = opened?.byId.get(rowId);
-  return opened === null || row === undefined || !isStoredRow(row, { rowId, imageId })
-    ? null
-    : await pixelsOf(opened.set, row.index);
+  if (opened === null || row === undefined || !isStoredRow(row, { rowId, imageId })) return null;
+  return { rgb: await pixelsOf(opened.set, row.index), mask: row.mask };
 };
+
+const pictureOf: PictureOf = async (rowId, imageId) => (await storedRow(rowId, imageId))?.rgb ?? null;
+
+const idsOfRows = () => current().set.summaries.map(({ id, imageId }) => [id, imageId] as const);
 
 async function suitePixels(index: number) {
   const item = suite?.items[index];
@@ -208,8 +213,7 @@ function evaluation(id: string): EvalFolder {
 
 /** Where the difficulty of the open rows is kept. */
 async function difficultyFile() {
-  const rows = current().set.summaries.map(({ id, imageId }) => [id, imageId] as const);
-  return { store: await openOpfsStore("difficulty"), name: (await rowsHash(rows)).slice(0, 32) };
+  return { store: await openOpfsStore("difficulty"), name: (await rowsHash(idsOfRows())).slice(0, 32) };
 }
 
 let boards: BoardReader | null = null;
@@ -264,6 +268,7 @@ const dataCalls: Handlers<DataCalls> = {
   },
   keepAnswers: async (id, rows) => evaluation(id).add(rows),
   keepReport: async (id, report) => evaluation(id).report(report),
+  trainRows: async (settings) => countTrainRows(idsOfRows(), settings),
   rawRow(rowId) {
     const { file, row } = findRow(current().byId, rowId, null);
     return rawRow(current().set, file, row);
@@ -303,12 +308,7 @@ const dataCalls: Handlers<DataCalls> = {
   setThumb: async (runId, rollout, thumb) => (await holding(runId)).setThumb(runId, rollout, thumb),
   sweepJob: async (runId) => jobStateOf(await openOpfsStore(), runId),
   sweepResults: async (sweep) => sweepResults(await openOpfsStore(), sweep),
-  sweepReport: async (sweep) =>
-    sweepDocument(await openOpfsStore(), sweep, async (rowId, imageId) => {
-      const row = opened?.byId.get(rowId);
-      if (opened === null || row === undefined || !isStoredRow(row, { rowId, imageId })) return null;
-      return { rgb: await pixelsOf(opened.set, row.index), mask: row.mask };
-    }),
+  sweepReport: async (sweep) => sweepDocument(await openOpfsStore(), sweep, storedRow),
   deleteRun: async (runId) => (await runs()).remove(runId),
   renameRun: async (runId, title) => (await runs()).rename(runId, title),
   setNotes: async (runId, changes) => (await runs()).setNotes(runId, changes),
@@ -318,9 +318,7 @@ const dataCalls: Handlers<DataCalls> = {
   },
   async exportRun(runId, format, wordnetUrl) {
     if (format === "scale-out") return scaleOutZip(await openOpfsStore(), runId, opened?.set ?? null, wordnetUrl);
-    if (format !== "zip") {
-      return exportZip(await openOpfsStore(), runId, format, opened?.set ?? null, pictureOf);
-    }
+    if (format !== "zip") return exportZip(await openOpfsStore(), runId, format, opened?.set ?? null, pictureOf);
     return { blob: await (await runs()).zip(runId), fileName: `${runId}.zip`, note: null };
   },
   async rollouts(file, name) {

@@ -23,6 +23,7 @@ import type { StoredEvaluation } from "../engine/runs/evaluations.ts";
 import type { RunLibrary } from "../engine/runs/library.ts";
 import type { RunNotes } from "../engine/runs/notes.ts";
 import type { GroupRecord } from "../engine/runs/records.ts";
+import type { SplitSettings } from "../engine/runs/run-rows.ts";
 import type { Thumb, Thumbs } from "../engine/runs/thumbs.ts";
 import type { StoredFile } from "../engine/storage/store.ts";
 import type { VariantResult } from "../engine/sweep/results.ts";
@@ -101,6 +102,8 @@ export interface DataCalls {
   ledger(ids: readonly string[], format: "csv" | "parquet"): Promise<Blob>;
   keepAnswers(id: string, rows: readonly SuiteRow[]): Promise<void>;
   keepReport(id: string, report: SuiteReport): Promise<void>;
+  /** Number of open rows that a run with these settings trains on; 0 if none is left. */
+  trainRows(settings: SplitSettings): Promise<number>;
   /** The row's record as JSON text, picture bytes left out. */
   rawRow(rowId: string): Promise<string>;
   /** Makes the runs of a folder served with the page readable; the id of the first, null when there is none. */

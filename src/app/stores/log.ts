@@ -6,10 +6,12 @@ import { type RunStoreState, runStore } from "./run.ts";
 import { remember, remembered } from "./saved.ts";
 import { type SessionState, sessionStore } from "./session.ts";
 
+const LEVELS = ["info", "warning", "error"] as const;
+
 export interface LogLine {
   /** Milliseconds since the epoch. */
   readonly at: number;
-  readonly level: "info" | "warning" | "error";
+  readonly level: (typeof LEVELS)[number];
   readonly text: string;
 }
 
@@ -18,8 +20,10 @@ type News = Omit<LogLine, "at">;
 /** Lines that are kept. */
 const MOST_LINES = 300;
 
-const isLog = (value: unknown): value is readonly LogLine[] =>
-  Array.isArray(value) && value.every((line) => typeof line?.at === "number" && typeof line.text === "string");
+/** Whether it is a log as this page keeps it. */
+export const isLog = (value: unknown): value is readonly LogLine[] =>
+  Array.isArray(value) &&
+  value.every((line) => typeof line?.at === "number" && typeof line.text === "string" && LEVELS.includes(line.level));
 
 export const useLog = create<{ readonly lines: readonly LogLine[] }>()(() => ({ lines: remembered("log", [], isLog) }));
 

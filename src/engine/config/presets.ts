@@ -145,6 +145,9 @@ export const PRESETS: readonly Preset[] = [
   },
 ];
 
+/** Memory of the largest preset: the search for a GPU's memory asks for no more. */
+export const MOST_GIGABYTES = Math.max(...PRESETS.map(({ values }) => values.gpuMemory ?? 0));
+
 function loopValues(name: "pocket" | "demo"): Partial<LabConfig> {
   return Object.assign({}, ...LOOPS.map((loop: LoopAbout) => loop[name]));
 }

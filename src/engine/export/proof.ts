@@ -16,7 +16,8 @@ const RECORDS = ["run.json", "eval.jsonl", "metrics.jsonl"];
 
 /**
  * @param rows the run's rows
- * @throws LabError("bad-input") when the run has no evaluation of its last checkpoint, no adapter, or rows that are not open
+ * @throws LabError("bad-input") when the rows are not open, the run began from an adapter, or an evaluation of the base
+ * checkpoint or of its last checkpoint is missing
  */
 export async function* proofFiles(run: RunFolder, rows: ExportRows | null): ExportFiles {
   const manifest = run.manifest();
@@ -26,10 +27,17 @@ export async function* proofFiles(run: RunFolder, rows: ExportRows | null): Expo
       subject: manifest.data.name,
     });
   }
+  if (manifest.startAdapter !== undefined) {
+    throw new LabError(
+      "bad-input",
+      `Run "${id}" began from the adapter ${manifest.startAdapter.name}; a proof compares with ${manifest.model.name} alone`,
+      { subject: id },
+    );
+  }
   const policy = await readTrained(store, id, null, "policy");
   const evaluations = await readEvaluations(store, id);
   const last = evaluations.at(-1);
-  if (evaluations.length < 2 || last?.report.step !== policy.step) {
+  if (evaluations.length < 2 || evaluations[0]?.report.step !== 0 || last?.report.step !== policy.step) {
     throw new LabError(
       "bad-input",
       `Run "${id}" needs an evaluation before its first step and one after step ${policy.step}, its last checkpoint`,
@@ -43,7 +51,7 @@ export async function* proofFiles(run: RunFolder, rows: ExportRows | null): Expo
   yield wholeFile("README.md", readme(manifest, policy.step));
 }
 
-/** Every picture once as it is stored; rows.json has a line a row. */
+/** Every picture once as it is stored; rows.jsonl has a line a row. */
 async function* rowFiles(rows: ExportRows, wanted: ReadonlySet<string>): ExportFiles {
   const lines: object[] = [];
   const written = new Set<string>();
@@ -56,14 +64,8 @@ async function* rowFiles(rows: ExportRows, wanted: ReadonlySet<string>): ExportF
   yield wholeFile("rows.jsonl", lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
 }
 
-function lineOf({ id, caption, mask, image }: RegionSample, picture: string): object {
-  return {
-    rowId: id,
-    picture,
-    orientation: image.orientation,
-    mask: { size: mask.size, counts: mask.counts },
-    caption,
-  };
+function lineOf({ id, caption, mask }: RegionSample, picture: string): object {
+  return { rowId: id, picture, mask: { size: mask.size, counts: mask.counts }, caption };
 }
 
 function readme({ title, model, data, created }: RunManifest, step: number): string {

@@ -47,7 +47,11 @@ export async function exportRows(manifest: RunManifest, set: RegionSet, name: st
     for (const index of indices) {
       const sample = await set.sample(index);
       if (sample.frames === undefined) yield sample;
-      else throw new LabError("unsupported", `${sample.id} is a clip; this export writes pictures only`);
+      else {
+        throw new LabError("unsupported", `${sample.id} is a clip; this export writes pictures only`, {
+          subject: sample.id,
+        });
+      }
     }
   }
   const ids = (part: keyof RunRows): string[] => parts[part].map((index) => (rows[index] as (typeof rows)[number])[0]);

@@ -41,13 +41,11 @@ const SELECTION_SALT = 0x5e1ec7;
 
 /** @throws LabError("bad-input") when no row is left for training */
 export function runRows(list: RowList, config: SplitSettings): RunRows {
-  const used = config.maxRows === 0 ? list.rows : list.rows.slice(0, config.maxRows);
-  const images = used.map(([, imageId]) => ({ imageId }));
-  const { train, heldOut } = splitByImage(images, config.heldOutShare, config.splitSeed);
+  const { images, train, heldOut } = splitRows(list.rows, config);
   if (train.length === 0) {
     throw new LabError(
       "bad-input",
-      `${list.dataSet} has no row to train on: ${used.length} usable, ${heldOut.length} held out`,
+      `${list.dataSet} has no row to train on: ${images.length} usable, ${heldOut.length} held out`,
       { subject: list.dataSet },
     );
   }
@@ -57,6 +55,16 @@ export function runRows(list: RowList, config: SplitSettings): RunRows {
   const parts = splitByImage(held, share, (config.splitSeed ^ SELECTION_SALT) >>> 0);
   const indices = (places: readonly number[]): number[] => places.map((place) => heldOut[place] as number);
   return { train, heldOut, selection: indices(parts.heldOut), report: indices(parts.train) };
+}
+
+/** Number of rows that a run with these settings trains on; 0 if none is left. */
+export function countTrainRows(rows: RowList["rows"], config: SplitSettings): number {
+  return splitRows(rows, config).train.length;
+}
+
+function splitRows(rows: RowList["rows"], { maxRows, heldOutShare, splitSeed }: SplitSettings) {
+  const images = (maxRows === 0 ? rows : rows.slice(0, maxRows)).map(([, imageId]) => ({ imageId }));
+  return { images, ...splitByImage(images, heldOutShare, splitSeed) };
 }
 
 /**

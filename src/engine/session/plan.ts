@@ -1,6 +1,7 @@
 /** Forecast of a run: the trainable tree, bytes, blockers and warnings. */
 
 import { activeLoops, needsReference } from "../config/derived.ts";
+import { MOST_GIGABYTES } from "../config/presets.ts";
 import type { LabConfig } from "../config/table.ts";
 import { LabError } from "../errors.ts";
 import { PackedMatrix } from "../gpu/packed/matrix.ts";
@@ -143,11 +144,8 @@ export function fitProblems({ peak, budget, changes }: Pick<FitReport, "peak" | 
   return [`A step needs ${bytesText(peak)}, but a run can use ${bytesText(budget)}; ${remedy}`];
 }
 
-/** Memory of the largest preset: the search asks for no more. */
-const MOST_GIGABYTES = 24;
-
 /**
- * Nominal memory of a GPU in gigabytes, found by allocating up to 24 of them on an idle device.
+ * Nominal memory of a GPU in gigabytes, found by allocating up to MOST_GIGABYTES on an idle device.
  * @throws LabError("gpu") on a software adapter, or when the device was lost
  */
 export async function findMemory(device: EngineDevice): Promise<number> {

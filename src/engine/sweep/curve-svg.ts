@@ -1,4 +1,5 @@
 /** Evaluations of several runs as one picture: a panel a metric, a line a run, the difference to the run's own start. */
+import { escaped } from "../bytes/markup.ts";
 import { HELD_OUT_LOOPS } from "../rl/loops/abouts.ts";
 import { EVAL_METRICS, type EvalMetric, type EvalReport } from "../runs/evaluations.ts";
 
@@ -94,8 +95,4 @@ function ticks(low: number, high: number): number[] {
 
 function colour(run: number): string {
   return COLOURS[run % COLOURS.length] as string;
-}
-
-function escaped(text: string): string {
-  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
 }

@@ -1,5 +1,6 @@
 /** A sweep as one HTML file without anything outside it: table, curves, and the rollouts behind the numbers. */
 import { base64 } from "../bytes/base64.ts";
+import { escaped } from "../bytes/markup.ts";
 import { activeLoops } from "../config/derived.ts";
 import type { LabConfig } from "../config/table.ts";
 import type { Rle } from "../data/mask/rle.ts";
@@ -158,8 +159,4 @@ function image(png: Uint8Array): string {
 
 function bold(text: string): string {
   return escaped(text).replace(/^\*\*(.*)\*\*$/, "<strong>$1</strong>");
-}
-
-function escaped(text: string): string {
-  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { runNews, sessionNews } from "../../../src/app/stores/log.ts";
+import { isLog, runNews, sessionNews } from "../../../src/app/stores/log.ts";
 import { type RunStoreState, runStore } from "../../../src/app/stores/run.ts";
 import { sessionStore } from "../../../src/app/stores/session.ts";
 
@@ -25,6 +25,14 @@ it("tells states that last, saves, alarms and a step that is taken back, each on
     texts(run({ lastCheckpoint: saved, alarms: [alarm] }), run({ lastCheckpoint: saved, alarms: [alarm] })),
   ).toEqual([]);
   expect(runNews(run({ state: "failed" }), run({}))[0]?.level).toBe("error");
+});
+
+it("takes only lines with a time, a known level and a text from what was kept", () => {
+  const line = { at: 1, level: "info", text: "The page was opened" };
+  expect(isLog([line, { ...line, level: "error" }])).toBe(true);
+  for (const wrong of [{ ...line, level: "loud" }, { at: 1, text: "no level" }, { ...line, at: "1" }, null]) {
+    expect(isLog([line, wrong])).toBe(false);
+  }
 });
 
 it("does not take another run for one that went back", () => {

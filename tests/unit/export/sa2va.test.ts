@@ -68,11 +68,16 @@ function ring(height: number, width: number): ReturnType<typeof boxMask> {
   return encodeRle(pixels, height, width);
 }
 
-async function storeRun(id: string, model: Partial<RunManifest["model"]>, partner = false): Promise<RunFolder> {
+async function storeRun(
+  id: string,
+  model: Partial<RunManifest["model"]>,
+  partner = false,
+  start: Pick<RunManifest, "startAdapter"> = {},
+): Promise<RunFolder> {
   const rows = set.summaries.map(({ id: own, imageId }) => [own, imageId] as const);
   const base = manifest(id, { config: CONFIG });
   const data = { ...base.data, name: "boxes", rows: rows.length, hash: await rowsHash(rows) };
-  const made = await createRun(nodeStore(scratch), { ...base, data, model: { ...base.model, ...model } });
+  const made = await createRun(nodeStore(scratch), { ...base, ...start, data, model: { ...base.model, ...model } });
   const shape = [1, 2] as const;
   const params = new Map(
     ["A", "B"].map((side) => [
@@ -207,6 +212,10 @@ test("the proof of a run holds its evaluated rows as they are stored, both adapt
   const rows = await exportRows(proven.manifest(), set, "boxes");
   const proof = async (given: typeof rows | null) => collectFiles(await exportFiles(proven, "proof", given, null));
   await expect(proof(null)).rejects.toThrow("Open boxes first: the proof contains its held-out rows");
+  const continued = await storeRun("continued", {}, true, { startAdapter: { name: "earlier", hash: "0" } });
+  await expect(exportFiles(continued, "proof", rows, null).then(collectFiles)).rejects.toThrow(
+    'Run "continued" began from the adapter earlier; a proof compares with',
+  );
   const [left, ...asked] = rows.split.heldOut as [string, ...string[]];
   const scored = (step: number): StoredEvaluation => {
     const all = asked.map((rowId) => evaluatedRow(rowId, 0.5));
@@ -214,18 +223,19 @@ test("the proof of a run holds its evaluated rows as they are stored, both adapt
   };
   await writeEvaluations(proven.store, "proven", [scored(0)]);
   await expect(proof(rows)).rejects.toThrow(/needs an evaluation before its first step and one after step 9/);
+  await writeEvaluations(proven.store, "proven", [scored(3), scored(9)]);
+  await expect(proof(rows)).rejects.toThrow(/needs an evaluation before its first step/);
   await writeEvaluations(proven.store, "proven", [scored(0), scored(9)]);
   const files = await proof(rows);
   const text = (path: string): string => new TextDecoder().decode(files[path]);
   const lines = text("rows.jsonl").trim().split("\n");
-  const told = lines.map((line) => JSON.parse(line) as { rowId: string; picture: string; orientation: number });
+  const told = lines.map((line) => JSON.parse(line) as { rowId: string; picture: string });
   expect(told.map(({ rowId }) => rowId)).toEqual(asked);
   expect(told.some(({ rowId }) => rowId === left)).toBe(false);
-  for (const { rowId, picture, orientation } of told) {
+  for (const { rowId, picture } of told) {
     const at = set.summaries.findIndex(({ id }) => id === rowId);
     const { image } = await set.sample(at);
     expect(files[picture]).toEqual(image.bytes);
-    expect(orientation).toBe(image.orientation);
   }
   expect(text("eval.jsonl").trim().split("\n")).toHaveLength(2);
   for (const side of ["policy", "partner"]) expect(Object.keys(files)).toContain(`${side}/adapter_model.safetensors`);

@@ -5,7 +5,13 @@ import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { rowsHash } from "../../../src/engine/data/open-rows.ts";
 import { splitByImage } from "../../../src/engine/data/splits.ts";
 import { parseManifest } from "../../../src/engine/runs/manifest-schema.ts";
-import { evaluatedRows, type RowList, runRows, storedRunRows } from "../../../src/engine/runs/run-rows.ts";
+import {
+  countTrainRows,
+  evaluatedRows,
+  type RowList,
+  runRows,
+  storedRunRows,
+} from "../../../src/engine/runs/run-rows.ts";
 import { manifest as sampleManifest } from "./sample-run.ts";
 
 const LIST: RowList = {
@@ -53,6 +59,14 @@ describe("the rows of a run", () => {
 
   it("are refused where none is left to train on", () => {
     expect(() => runRows({ dataSet: "nothing", rows: [] }, config())).toThrow(/nothing has no row to train on/);
+    expect(countTrainRows([], config())).toBe(0);
+  });
+
+  it("are counted without being listed", () => {
+    for (const changes of [{}, { maxRows: 100 }, { splitSeed: 5, heldOutShare: 0.4 }]) {
+      const expected = runRows(LIST, config(changes)).train.length;
+      expect(countTrainRows(LIST.rows, config(changes))).toBe(expected);
+    }
   });
 
   it("scored by an evaluation are evalRows in all, both parts filled", () => {

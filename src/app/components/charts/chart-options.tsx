@@ -1,10 +1,9 @@
-import { Popover } from "radix-ui";
 import { type ReactNode, useId, useMemo } from "react";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { AXES } from "../../stores/route-text.ts";
 import { Button } from "../ui/button.tsx";
 import { Segmented, Slider, Switch } from "../ui/controls.tsx";
-import { IconChevron } from "../ui/icons.tsx";
+import { PanelButton } from "../ui/panel-button.tsx";
 import { AXIS_NAMES } from "./axis.ts";
 import styles from "./metric-picker.module.css";
 import type { ChartView } from "./plot-feed.ts";
@@ -26,56 +25,40 @@ export function ChartOptions(): ReactNode {
   const order = useRoute((route) => route.order);
   const id = useId();
   return (
-    <Popover.Root>
-      <Popover.Trigger asChild>
-        <Button className={styles.trigger ?? ""} data-testid="chart-options">
-          Curves
-          <IconChevron />
-        </Button>
-      </Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Content
-          className={`${styles.popover} ${styles.options}`}
-          align="end"
-          sideOffset={6}
-          collisionPadding={12}
-          aria-label="Curves"
-        >
-          <div className="row wrap gap-2-3 between">
-            <span>Over</span>
-            <Segmented label="Curves over" options={AXIS_OPTIONS} value={axis} onChange={(x) => navigate({ x })} />
-          </div>
-          <div className={`grid gap-2 align-centre ${styles.smoothing}`}>
-            <span>Smoothing</span>
-            <Slider
-              label="Smoothing of curves"
-              className={styles.slider ?? ""}
-              value={smoothing}
-              min={0}
-              max={0.99}
-              step={0.01}
-              valueText={smoothing.toFixed(2)}
-              onChange={(value) => navigate({ smooth: value })}
-            />
-            <b className="medium">{smoothing.toFixed(2)}</b>
-          </div>
-          <div className="row gap-2 between">
-            <label htmlFor={`${id}b`}>
-              Minimum and maximum as a band
-              <small className="block muted">of the smoothed values; of compared runs, over the runs</small>
-            </label>
-            <Switch id={`${id}b`} checked={band} onChange={(on) => navigate({ band: on })} />
-          </div>
-          <div className="row gap-2 between">
-            <label htmlFor={`${id}c`}>
-              Leave outliers out of the vertical limits
-              <small className="block muted">values beyond three interquartile ranges</small>
-            </label>
-            <Switch id={`${id}c`} checked={clip} onChange={(on) => navigate({ clip: on })} />
-          </div>
-          {order !== null && <Button onClick={() => navigate({ order: null })}>Usual order of charts</Button>}
-        </Popover.Content>
-      </Popover.Portal>
-    </Popover.Root>
+    <PanelButton label="Curves" title="Curves" testId="chart-options" arrow>
+      <div className="row wrap gap-2-3 between">
+        <span>Over</span>
+        <Segmented label="Curves over" options={AXIS_OPTIONS} value={axis} onChange={(x) => navigate({ x })} />
+      </div>
+      <div className={`grid gap-2 align-centre ${styles.smoothing}`}>
+        <span>Smoothing</span>
+        <Slider
+          label="Smoothing of curves"
+          className={styles.slider ?? ""}
+          value={smoothing}
+          min={0}
+          max={0.99}
+          step={0.01}
+          valueText={smoothing.toFixed(2)}
+          onChange={(value) => navigate({ smooth: value })}
+        />
+        <b className="medium">{smoothing.toFixed(2)}</b>
+      </div>
+      <div className="row gap-2 between">
+        <label htmlFor={`${id}b`}>
+          Minimum and maximum as a band
+          <small className="block muted">of the smoothed values; of compared runs, over the runs</small>
+        </label>
+        <Switch id={`${id}b`} checked={band} onChange={(on) => navigate({ band: on })} />
+      </div>
+      <div className="row gap-2 between">
+        <label htmlFor={`${id}c`}>
+          Leave outliers out of the vertical limits
+          <small className="block muted">values beyond three interquartile ranges</small>
+        </label>
+        <Switch id={`${id}c`} checked={clip} onChange={(on) => navigate({ clip: on })} />
+      </div>
+      {order !== null && <Button onClick={() => navigate({ order: null })}>Usual order of charts</Button>}
+    </PanelButton>
   );
 }

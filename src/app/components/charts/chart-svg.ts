@@ -1,4 +1,5 @@
 /** A chart as a standalone SVG document: title, legend, both axes and the lines as they are drawn. */
+import { escaped } from "../../../engine/bytes/markup.ts";
 
 export interface SvgLine {
   readonly label: string;
@@ -114,8 +115,4 @@ function place({ min, max, logarithmic = false }: SvgScale, from: number, to: nu
 
 function label(x: number, y: number, text: string, anchor: "start" | "middle" | "end"): string {
   return `<text x="${x}" y="${y}" fill="${INK.quiet}" text-anchor="${anchor}">${escaped(text)}</text>`;
-}
-
-function escaped(text: string): string {
-  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/"/g, "&quot;");
 }

@@ -1,5 +1,5 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useRef } from "react";
+import type { ReactNode } from "react";
+import { useTableRows } from "../ui/table-rows.ts";
 import { type FoundSeries, showValue } from "./chart-spec.ts";
 import styles from "./live-chart.module.css";
 
@@ -15,16 +15,7 @@ export function ChartTable(props: {
   const { found, height, onPick } = props;
   // Steps that arrived after the columns were read have no values yet.
   const steps = Array.from(props.steps).slice(0, found[0]?.values.length ?? 0);
-  const scroller = useRef<HTMLDivElement>(null);
-  const rows = useVirtualizer({
-    count: steps.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW,
-    overscan: 8,
-  });
-  const items = rows.getVirtualItems();
-  const above = items[0]?.start ?? 0;
-  const below = rows.getTotalSize() - (items[items.length - 1]?.end ?? 0);
+  const { scroller, items, above, below } = useTableRows<HTMLDivElement>(steps.length, ROW);
   return (
     <div ref={scroller} className={`small scroll ${styles.table}`} style={{ height }}>
       <table aria-rowcount={steps.length}>

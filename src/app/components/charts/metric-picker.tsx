@@ -1,8 +1,7 @@
-import { Popover } from "radix-ui";
 import { type ReactNode, useId, useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { TextInput } from "../ui/controls.tsx";
-import { IconChevron } from "../ui/icons.tsx";
+import { PanelButton } from "../ui/panel-button.tsx";
 import { explainMetric } from "./metric-help.ts";
 import styles from "./metric-picker.module.css";
 
@@ -16,29 +15,16 @@ export function MetricPicker(props: {
   const { names, chosen } = props;
   const count = chosen.filter((name) => names.includes(name)).length;
   return (
-    <Popover.Root>
-      <Popover.Trigger asChild>
-        <Button
-          className={styles.trigger ?? ""}
-          data-testid="more-metrics"
-          blocker={names.length === 0 ? "No steps logged yet" : null}
-        >
-          More metrics{count === 0 ? "" : ` · ${count}`}
-          <IconChevron />
-        </Button>
-      </Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Content
-          className={styles.popover}
-          align="end"
-          sideOffset={6}
-          collisionPadding={12}
-          aria-label="More metrics"
-        >
-          <List {...props} />
-        </Popover.Content>
-      </Popover.Portal>
-    </Popover.Root>
+    <PanelButton
+      label={`More metrics${count === 0 ? "" : ` · ${count}`}`}
+      title="More metrics"
+      testId="more-metrics"
+      blocker={names.length === 0 ? "No steps logged yet" : null}
+      arrow
+      list
+    >
+      <List {...props} />
+    </PanelButton>
   );
 }
 

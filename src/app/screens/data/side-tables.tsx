@@ -1,12 +1,12 @@
 /** Tables beside the gallery: the shards, and the rows that were left out. */
 
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useRef } from "react";
+import type { ReactNode } from "react";
 import type { SkippedRow } from "../../../engine/data/sample.ts";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
 import { CopyText } from "../../components/ui/copy-text.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
+import { useTableRows } from "../../components/ui/table-rows.ts";
 import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
 import { Corrections } from "./corrections.tsx";
 import styles from "./side-tables.module.css";
@@ -95,31 +95,18 @@ const line = (row: SkippedRow): string => [row.file, row.row < 0 ? "all" : row.r
 /** Any number of rows: only those in sight are in the page. */
 function SkippedTable(props: { readonly skipped: readonly SkippedRow[] }): ReactNode {
   const { skipped } = props;
-  const scroller = useRef<HTMLDivElement>(null);
-  const list = useVirtualizer({
-    count: skipped.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => 44,
-    overscan: 12,
-  });
-  const items = list.getVirtualItems();
-  const above = items[0]?.start ?? 0;
-  const below = list.getTotalSize() - (items.at(-1)?.end ?? 0);
+  const { scroller, items, above, below, measure } = useTableRows<HTMLDivElement>(skipped.length, 44);
   return (
     <div ref={scroller} className={`scroll ${styles.tall}`}>
       <table className={`full-width ${styles.table}`} aria-rowcount={skipped.length + 1}>
         <TableHead columns={["File", { label: "Row", className: styles.number }, "Column", "Reason"]} />
         <tbody>
-          {above > 0 && (
-            <tr>
-              <td colSpan={4} style={{ height: above }} />
-            </tr>
-          )}
+          <tr style={{ height: above }} />
           {items.map((item) => {
             const row = skipped[item.index];
             if (row === undefined) return null;
             return (
-              <tr key={item.key} data-index={item.index} ref={list.measureElement} aria-rowindex={item.index + 2}>
+              <tr key={item.key} data-index={item.index} ref={measure} aria-rowindex={item.index + 2}>
                 <td className={`anywhere ${styles.path}`}>{row.file}</td>
                 <td className={styles.number}>{row.row < 0 ? "all" : formatCount(row.row)}</td>
                 <td>{row.column || NONE}</td>
@@ -127,11 +114,7 @@ function SkippedTable(props: { readonly skipped: readonly SkippedRow[] }): React
               </tr>
             );
           })}
-          {below > 0 && (
-            <tr>
-              <td colSpan={4} style={{ height: below }} />
-            </tr>
-          )}
+          <tr style={{ height: below }} />
         </tbody>
       </table>
     </div>

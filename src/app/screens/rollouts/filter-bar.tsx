@@ -1,9 +1,9 @@
-import { Popover } from "radix-ui";
 import { type ReactNode, type RefObject, useId } from "react";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import { filterCount, limitOf, NO_FILTER, type RolloutFilter } from "../../components/rollout/rollout-view.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Switch } from "../../components/ui/controls.tsx";
+import { PanelButton } from "../../components/ui/panel-button.tsx";
 import styles from "./rollouts.module.css";
 
 const LOOP_OPTIONS = [
@@ -38,54 +38,47 @@ export function FilterBar(props: {
         value={filter.text}
         onChange={(event) => onChange({ ...filter, text: event.currentTarget.value })}
       />
-      <Popover.Root>
-        <Popover.Trigger asChild>
-          <Button>{count === 0 ? "Filter…" : `Filter (${count})…`}</Button>
-        </Popover.Trigger>
-        <Popover.Portal>
-          <Popover.Content className={styles.filterPanel} sideOffset={6} align="end" collisionPadding={12}>
-            <Segmented
-              label="Loop"
-              options={LOOP_OPTIONS}
-              value={String(filter.loop ?? "all")}
-              onChange={(value) => onChange({ ...filter, loop: LOOP_IDS.find((id) => String(id) === value) ?? null })}
+      <PanelButton label={count === 0 ? "Filter…" : `Filter (${count})…`} title="Filter">
+        <Segmented
+          label="Loop"
+          options={LOOP_OPTIONS}
+          value={String(filter.loop ?? "all")}
+          onChange={(value) => onChange({ ...filter, loop: LOOP_IDS.find((id) => String(id) === value) ?? null })}
+        />
+        <div className={`row gap-2 between ${styles.range}`}>
+          <span>Reward from</span>
+          <input
+            type="number"
+            aria-label="Lowest reward"
+            step={0.05}
+            placeholder="any"
+            value={filter.least ?? ""}
+            onChange={(event) => onChange({ ...filter, least: limitOf(event.currentTarget.value) })}
+          />
+          <span>to</span>
+          <input
+            type="number"
+            aria-label="Highest reward"
+            step={0.05}
+            placeholder="any"
+            value={filter.most ?? ""}
+            onChange={(event) => onChange({ ...filter, most: limitOf(event.currentTarget.value) })}
+          />
+        </div>
+        {FLAGS.map(([key, label]) => (
+          <div key={key} className="row gap-2 between">
+            <label htmlFor={`${id}${key}`}>{label}</label>
+            <Switch
+              id={`${id}${key}`}
+              checked={filter[key]}
+              onChange={(checked) => onChange({ ...filter, [key]: checked })}
             />
-            <div className={`row gap-2 between ${styles.range}`}>
-              <span>Reward from</span>
-              <input
-                type="number"
-                aria-label="Lowest reward"
-                step={0.05}
-                placeholder="any"
-                value={filter.least ?? ""}
-                onChange={(event) => onChange({ ...filter, least: limitOf(event.currentTarget.value) })}
-              />
-              <span>to</span>
-              <input
-                type="number"
-                aria-label="Highest reward"
-                step={0.05}
-                placeholder="any"
-                value={filter.most ?? ""}
-                onChange={(event) => onChange({ ...filter, most: limitOf(event.currentTarget.value) })}
-              />
-            </div>
-            {FLAGS.map(([key, label]) => (
-              <div key={key} className="row gap-2 between">
-                <label htmlFor={`${id}${key}`}>{label}</label>
-                <Switch
-                  id={`${id}${key}`}
-                  checked={filter[key]}
-                  onChange={(checked) => onChange({ ...filter, [key]: checked })}
-                />
-              </div>
-            ))}
-            <Button kind="quiet" onClick={() => onChange(NO_FILTER)}>
-              Clear filters
-            </Button>
-          </Popover.Content>
-        </Popover.Portal>
-      </Popover.Root>
+          </div>
+        ))}
+        <Button kind="quiet" onClick={() => onChange(NO_FILTER)}>
+          Clear filters
+        </Button>
+      </PanelButton>
     </div>
   );
 }

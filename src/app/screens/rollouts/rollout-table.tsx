@@ -1,7 +1,7 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useMemo, useRef, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
 import { passes, type RolloutFilter } from "../../components/rollout/rollout-view.ts";
+import { useTableRows } from "../../components/ui/table-rows.ts";
 import { navigate } from "../../stores/route.ts";
 import { rolloutColumns, sortByColumn } from "./rollout-columns.ts";
 import styles from "./rollouts.module.css";
@@ -24,16 +24,7 @@ export function RolloutTable(props: {
     const column = columns.find(({ id }) => id === by.column);
     return column === undefined ? rollouts : sortByColumn(rollouts, column, by.descending);
   }, [rollouts, columns, by]);
-  const scroller = useRef<HTMLElement>(null);
-  const virtual = useVirtualizer({
-    count: sorted.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW,
-    overscan: 12,
-  });
-  const items = virtual.getVirtualItems();
-  const above = items[0]?.start ?? 0;
-  const below = virtual.getTotalSize() - (items[items.length - 1]?.end ?? 0);
+  const { scroller, items, above, below } = useTableRows<HTMLElement>(sorted.length, ROW);
   return (
     <section ref={scroller} className={`framed round-l surface ${styles.rows}`} aria-label="Rollouts">
       <table className="small" aria-rowcount={sorted.length} data-testid="rollout-table">

@@ -1,4 +1,5 @@
 import { type ReactNode, useSyncExternalStore } from "react";
+import { MOST_GIGABYTES } from "../../../engine/config/presets.ts";
 import type { RunPlan } from "../../../protocol/trainer.ts";
 import { findMemory } from "../../clients/card.ts";
 import { report } from "../../clients/lab.ts";
@@ -106,7 +107,7 @@ function FindMemory(): ReactNode {
       <Button data-testid="find-memory" blocker={blocker} onClick={() => report(findMemory())}>
         Measure memory
       </Button>{" "}
-      Allocates up to 24 GB on the GPU for a moment
+      Allocates up to {MOST_GIGABYTES} GB on the GPU for a moment
     </p>
   );
 }

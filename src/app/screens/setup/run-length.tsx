@@ -1,9 +1,10 @@
-import { type ReactNode, useId, useMemo, useState } from "react";
+import { type ReactNode, useId, useState } from "react";
 import { groupsPerStep } from "../../../engine/config/derived.ts";
 import { parseSetting } from "../../../engine/config/parse.ts";
 import type { LabConfig } from "../../../engine/config/table.ts";
-import { runRows } from "../../../engine/runs/run-rows.ts";
+import { lab } from "../../clients/lab.ts";
 import { TextInput } from "../../components/ui/controls.tsx";
+import { useAsync } from "../../components/use-async.ts";
 import { metricStore } from "../../stores/metrics.ts";
 import { useRun } from "../../stores/run.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
@@ -18,25 +19,24 @@ export function rowsPerStep(
 
 /** The length of the next run in epochs of the training rows and in minutes; both can be typed instead of steps. */
 export function RunLength({ config }: { readonly config: LabConfig }): ReactNode {
-  const rows = useSession((session) => session.rows);
+  // Null until all rows are open.
+  const data = useSession((session) => session.dataInfo);
   const forecast = useSession((session) => session.plan?.fit.stepSeconds ?? null);
   const runId = useRun((run) => run.runId);
   const measured = useRun((run) => (run.step > 0 && runId !== null ? metricStore(runId).latest("step_time") : null));
   const { maxRows, heldOutShare, splitSeed, selectionShare } = config;
-  const trainRows = useMemo(() => {
-    if (rows.length === 0) return 0;
-    const list = { dataSet: "", rows: rows.map(({ id, imageId }) => [id, imageId] as const) };
-    try {
-      return runRows(list, { maxRows, heldOutShare, splitSeed, selectionShare }).train.length;
-    } catch {
-      // Start says why no row is left for training.
-      return 0;
-    }
-  }, [rows, maxRows, heldOutShare, splitSeed, selectionShare]);
+  const split = [maxRows, heldOutShare, splitSeed, selectionShare];
+  const counted = useAsync(
+    data,
+    () => lab().data.trainRows({ maxRows, heldOutShare, splitSeed, selectionShare }),
+    split,
+  );
+  const trainRows = counted.value ?? 0;
   const seconds = measured ?? forecast;
   const perEpoch = trainRows / rowsPerStep(config);
   return (
     <div className={`row wrap gap-2-4 muted small ${styles.length}`} data-testid="run-length">
+      {counted.problem !== null && <span className="bad">{counted.problem}</span>}
       {trainRows > 0 && (
         <Amount
           label={`epochs of ${trainRows.toLocaleString("en-US")} training rows`}

@@ -1,11 +1,10 @@
-import { Popover } from "radix-ui";
 import { type ReactNode, useId, useState } from "react";
 import { MOST_STEP_TEXT, type StepNote } from "../../../engine/runs/notes.ts";
 import { lab, report } from "../../clients/lab.ts";
-import picker from "../../components/charts/metric-picker.module.css";
 import { Button } from "../../components/ui/button.tsx";
 import { TextInput } from "../../components/ui/controls.tsx";
 import { IconClose } from "../../components/ui/icons.tsx";
+import { PanelButton } from "../../components/ui/panel-button.tsx";
 import { knowNotes } from "../../stores/notes.ts";
 import { navigate } from "../../stores/route.ts";
 
@@ -28,63 +27,54 @@ export function StepNotes(props: {
         .then((stored) => knowNotes(runId, stored.steps)),
     );
   return (
-    <Popover.Root>
-      <Popover.Trigger asChild>
-        <Button data-testid="step-notes">Notes{notes.length === 0 ? "" : ` · ${notes.length}`}</Button>
-      </Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Content
-          className={`${picker.popover} ${picker.options}`}
-          align="end"
-          sideOffset={6}
-          collisionPadding={12}
-          aria-label="Notes at steps"
+    <PanelButton
+      label={`Notes${notes.length === 0 ? "" : ` · ${notes.length}`}`}
+      title="Notes at steps"
+      testId="step-notes"
+    >
+      <ul className="grid gap-1 m-0 p-0 no-bullets scroll">
+        {notes.map((note) => (
+          <li key={note.step} className="row gap-2">
+            <Button kind="quiet" onClick={() => navigate({ step: note.step, rollout: null })}>
+              Step {note.step}
+            </Button>
+            <span className="grow anywhere">{note.text}</span>
+            {!readOnly && (
+              <Button
+                kind="quiet"
+                icon={<IconClose size={12} />}
+                aria-label={`Remove the note at step ${note.step}`}
+                onClick={() => save(notes.filter((other) => other !== note))}
+              />
+            )}
+          </li>
+        ))}
+      </ul>
+      {!readOnly && (
+        <form
+          className="grid gap-1"
+          onSubmit={(event) => {
+            event.preventDefault();
+            save([...notes, { step, text }]);
+            setText("");
+          }}
         >
-          <ul className="grid gap-1 m-0 p-0 no-bullets scroll">
-            {notes.map((note) => (
-              <li key={note.step} className="row gap-2">
-                <Button kind="quiet" onClick={() => navigate({ step: note.step, rollout: null })}>
-                  Step {note.step}
-                </Button>
-                <span className="grow anywhere">{note.text}</span>
-                {!readOnly && (
-                  <Button
-                    kind="quiet"
-                    icon={<IconClose size={12} />}
-                    aria-label={`Remove the note at step ${note.step}`}
-                    onClick={() => save(notes.filter((other) => other !== note))}
-                  />
-                )}
-              </li>
-            ))}
-          </ul>
-          {!readOnly && (
-            <form
-              className="grid gap-1"
-              onSubmit={(event) => {
-                event.preventDefault();
-                save([...notes, { step, text }]);
-                setText("");
-              }}
-            >
-              <label htmlFor={id}>Note at step {step}</label>
-              <div className="row gap-2">
-                <TextInput
-                  id={id}
-                  className="grow"
-                  maxLength={MOST_STEP_TEXT}
-                  placeholder="What changed here"
-                  value={text}
-                  onChange={(event) => setText(event.currentTarget.value)}
-                />
-                <Button type="submit" kind="primary" disabled={text.trim() === ""}>
-                  Add
-                </Button>
-              </div>
-            </form>
-          )}
-        </Popover.Content>
-      </Popover.Portal>
-    </Popover.Root>
+          <label htmlFor={id}>Note at step {step}</label>
+          <div className="row gap-2">
+            <TextInput
+              id={id}
+              className="grow"
+              maxLength={MOST_STEP_TEXT}
+              placeholder="What changed here"
+              value={text}
+              onChange={(event) => setText(event.currentTarget.value)}
+            />
+            <Button type="submit" kind="primary" disabled={text.trim() === ""}>
+              Add
+            </Button>
+          </div>
+        </form>
+      )}
+    </PanelButton>
   );
 }

@@ -1,5 +1,6 @@
 /** Parts of a self-contained HTML document: nothing in it refers to anything outside it. */
 import { base64 } from "../../bytes/base64.ts";
+import { escaped } from "../../bytes/markup.ts";
 
 const STYLE = `
 :root{color-scheme:light dark;--ink:#16181d;--quiet:#5d6470;--line:#d9dde4;--ground:#fff;--soft:#f4f6f9;--a:#0b5cad;--b:#b8460b;--c:#15803d;--d:#7e22ce}
@@ -13,11 +14,6 @@ figure{margin:0;padding:.75rem;background:var(--soft);border-radius:8px;min-widt
 figure img,figure svg{display:block;width:100%;height:auto}img{image-rendering:pixelated;border-radius:4px}
 .scroll{overflow-x:auto}table{border-collapse:collapse}td,th{padding:.25rem .75rem .25rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line);font-weight:400}
 td.n{text-align:right}b{font-weight:600}summary{cursor:pointer}`;
-
-/** Text as HTML. */
-export function escaped(text: string): string {
-  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
-}
 
 /** @param body HTML */
 export function htmlDocument(title: string, body: readonly string[]): string {

@@ -1,4 +1,5 @@
 /** A run as one HTML file: result, curves, best and worst rollouts, held-out rows, settings. */
+import { escaped } from "../../bytes/markup.ts";
 import { defaultConfig, SETTING_KEYS } from "../../config/parse.ts";
 import { SETTINGS } from "../../config/table.ts";
 import { HELD_OUT_LOOPS, LOOP_IDS, LOOPS } from "../../rl/loops/abouts.ts";
@@ -12,7 +13,7 @@ import { maskTiles, type PictureOf } from "../../runs/rollout-picture.ts";
 import type { RunFolder } from "../../runs/run-folder.ts";
 import { type RowPair, type RunResult, rowPairs, runResult, type ScoreResult } from "../../runs/run-result.ts";
 import { type ExportFiles, wholeFile } from "../export-file.ts";
-import { escaped, htmlDocument, htmlTable, pngFigure } from "./document.ts";
+import { htmlDocument, htmlTable, pngFigure } from "./document.ts";
 import { type ChartLine, lineChart } from "./line-chart.ts";
 
 /** Newest steps with rollouts that the best and worst are chosen from. */

@@ -41,7 +41,8 @@ interface Backend {
     get(id: object): { resource: GPUBuffer | null; values: tf.TypedArray | null; dtype: string } | undefined;
   };
   readonly commandQueueOwnedIds: WeakSet<object>;
-  commandEncoder: GPUCommandEncoder | null;
+  /** Undefined in other backends, which record nothing. */
+  commandEncoder: GPUCommandEncoder | null | undefined;
   computePassEncoder: GPUComputePassEncoder | null;
   dispatchCountInPass: number;
   makeTensorInfo(shape: number[], dtype: string): tf.TensorInfo;
@@ -220,8 +221,7 @@ export function bufferOf(info: tf.TensorInfo): GPUBuffer {
 /** Submits everything recorded so far: later command buffers run after it, and staging buffers are freed with it. */
 export function flushBackend(): void {
   const b = backend();
-  // Other backends record nothing.
-  if (b.commandEncoder === null || tf.getBackend() !== "webgpu") return;
+  if (b.commandEncoder == null) return;
   b.endComputePassEncoder();
   b.submitQueue();
 }

@@ -1,0 +1,43 @@
+import { Popover } from "radix-ui";
+import type { ReactNode } from "react";
+import { Button } from "./button.tsx";
+import { IconChevron } from "./icons.tsx";
+import styles from "./panel-button.module.css";
+
+/** A button that opens a small panel below it; Escape and a click outside close the panel. */
+export function PanelButton(props: {
+  /** Text of the button. */
+  readonly label: string;
+  /** Name of the panel. */
+  readonly title: string;
+  readonly children: ReactNode;
+  /** Why it cannot be opened. */
+  readonly blocker?: string | null;
+  readonly testId?: string;
+  readonly arrow?: boolean;
+  /** The content scrolls inside and brings its own padding. */
+  readonly list?: boolean;
+}): ReactNode {
+  const { label, title, children, blocker = null, testId, arrow = false, list = false } = props;
+  return (
+    <Popover.Root>
+      <Popover.Trigger asChild>
+        <Button className={styles.trigger ?? ""} data-testid={testId} blocker={blocker}>
+          {label}
+          {arrow && <IconChevron />}
+        </Button>
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Content
+          className={`column-flex clip framed round-l ${styles.panel} ${list ? styles.list : styles.form}`}
+          align="end"
+          sideOffset={6}
+          collisionPadding={12}
+          aria-label={title}
+        >
+          {children}
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover.Root>
+  );
+}
