@@ -194,7 +194,7 @@ describe("a chart as SVG", () => {
 
   it("escapes words and names axis, lines and band", () => {
     const text = chartSvg(chart);
-    expect(text).toMatch(/<title>Loss &lt;1><\/title>/);
+    expect(text).toMatch(/<title>Loss &lt;1&gt;<\/title>/);
     for (const found of [">a &amp; b<", ">Steps<", 'fill-opacity="0.16"']) expect(text).toContain(found);
   });
 });
