@@ -25,10 +25,6 @@ function selection() {
   };
 }
 
-function newTitle(): string {
-  return runTitle(crypto.getRandomValues(new Uint32Array(1))[0] ?? 0);
-}
-
 /** The present settings, once the person agreed to what they reach for. @throws LabError("cancelled") */
 export async function agreedSettings(): Promise<LabConfig> {
   const { config } = sessionStore.getState();
@@ -40,7 +36,7 @@ export async function agreedSettings(): Promise<LabConfig> {
 export async function startRun(): Promise<void> {
   const blocker = startBlocker();
   if (blocker !== null) throw new LabError("bad-config", blocker);
-  await startRunWith(await agreedSettings(), newTitle());
+  await startRunWith(await agreedSettings(), runTitle(crypto.getRandomValues(new Uint32Array(1))[0] ?? 0));
 }
 
 /**

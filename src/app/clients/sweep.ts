@@ -82,7 +82,7 @@ async function drive(plan: SweepPlan): Promise<void> {
       plan.jobs,
       {
         state: async (job) => {
-          const run = runOf(job);
+          const run = sweepStore.getState().sweep?.runs[job.name];
           return run === undefined ? { at: "new" } : await lab().data.sweepJob(run);
         },
         async run(job, state, first) {
@@ -109,10 +109,6 @@ async function drive(plan: SweepPlan): Promise<void> {
   } finally {
     sweepStore.setState({ active: false });
   }
-}
-
-function runOf(job: SweepJob): string | undefined {
-  return sweepStore.getState().sweep?.runs[job.name];
 }
 
 /** How the run of this page ends. */

@@ -101,7 +101,7 @@ export function chooseAdapter(columns: readonly Column[], wanted: WantedColumns 
   }
   const taken = [image, mask, text].map(({ role }) => role);
   const free = others.filter(({ role }) => !taken.some((other) => inside(role, other)));
-  const category = find(free, CATEGORY_NAMES, (type) => isText(itemType(type)));
+  const category = find(free, CATEGORY_NAMES, (type) => valueType(itemType(type)).kind === "text");
   const several = isSeveral(mask);
   const frames = several && FRAME_NAMES.split(" ").includes(image.name) && isFrames(image.type);
   const video = several && VIDEO_NAMES.split(" ").includes(image.name) && isPicture(image.type);
@@ -199,10 +199,6 @@ function itemType(type: ColumnType): ColumnType {
 
 function fieldNames(type: ColumnType): string[] {
   return fieldsOf(type).map((field) => field.name);
-}
-
-function isText(type: ColumnType): boolean {
-  return valueType(type).kind === "text";
 }
 
 /** A text (also as bytes), a list of texts, or turns. */

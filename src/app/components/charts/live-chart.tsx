@@ -60,7 +60,7 @@ export function LiveChart(props: LiveChartProps): ReactNode {
   const { spec, source, view, sync, step = null, notes = NO_NOTES, height = HEIGHT, onPick } = props;
   const holder = useRef<HTMLDivElement>(null);
   const titleId = useId();
-  const theme = useTheme();
+  const theme = useSyncExternalStore(onThemeChange, currentTheme);
   const [logarithmic, setLogarithmic] = useState(false);
   const [table, setTable] = useState(false);
   const [found, setFound] = useState<readonly FoundSeries[]>(() => findSeries(spec, source));
@@ -330,8 +330,4 @@ function indexOfStep(steps: ArrayLike<number>, step: number): number {
     else high = middle;
   }
   return low;
-}
-
-function useTheme(): Theme {
-  return useSyncExternalStore(onThemeChange, currentTheme);
 }

@@ -59,7 +59,7 @@ export class PickleCursor {
   }
 
   unicode(length: number): string {
-    return utf8(this.chunk(length));
+    return new TextDecoder("utf-8", { ignoreBOM: true }).decode(this.chunk(length));
   }
 
   private chunk(length: number): Uint8Array {
@@ -129,8 +129,4 @@ function latin1(bytes: Uint8Array): string {
   let text = "";
   for (let at = 0; at < bytes.length; at += 4096) text += String.fromCharCode(...bytes.subarray(at, at + 4096));
   return text;
-}
-
-function utf8(bytes: Uint8Array): string {
-  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }

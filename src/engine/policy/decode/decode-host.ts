@@ -78,7 +78,7 @@ export async function decodeOnHost(
         const seen = options.sampler.repetitionPenalty === 1 ? [] : [...promptIds, ...own];
         const drawn = options.greedy
           ? greedyToken(scores, options.sampler, seen)
-          : sampleToken(scores, options.sampler, seen, drawAt(key, position));
+          : sampleToken(scores, options.sampler, seen, uniform({ ...key, position: key.position + position }));
         if (drawn.id < 0 || !Number.isFinite(drawn.logpFull)) {
           broken[row] = true;
           ended[row] = true;
@@ -102,10 +102,6 @@ export async function decodeOnHost(
     clips: clips[row] as number,
     broken: broken[row] as boolean,
   }));
-}
-
-function drawAt(key: RandomKey, position: number): number {
-  return uniform({ ...key, position: key.position + position });
 }
 
 /** The last id of every row, [rows, 1]; an arbitrary one for empty rows. */

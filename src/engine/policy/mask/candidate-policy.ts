@@ -16,7 +16,6 @@ import {
 export function candidatePolicy(temperature: number): MaskPolicy {
   return {
     name: "candidates",
-    describes: "The policy chooses among SAM2's three candidate masks by predicted IoU",
     async act(output) {
       const decoded = output.decoded();
       const logProbs = candidateLogProbs(decoded, temperature);

@@ -11,7 +11,6 @@ import { argMax, bestCandidate, type MaskPolicy } from "./mask-policy.ts";
 export function embeddingPolicy(noise: Noise): MaskPolicy {
   return {
     name: "embedding",
-    describes: "The policy adds Gaussian noise to the [SEG] state that prompts the mask decoder",
     async act(output, count, draws) {
       const width = output.language.shape[1] as number;
       const deviation = await deviationOf(noise, output.language, 1e-4);

@@ -31,7 +31,6 @@ export function fieldPolicy(grid: number, noise: Noise, band = 0): MaskPolicy {
   const cells = grid * grid;
   return {
     name: "field",
-    describes: `The policy adds Gaussian noise to a ${grid} × ${grid} grid of mask logits`,
     async act(output, count, draws) {
       const decoded = output.decoded();
       const [, , height, width] = decoded.masks.shape as [number, number, number, number];

@@ -19,7 +19,6 @@ export function imitationPolicy(grid: number, noise: Noise, band = 0): MaskPolic
   const field = fieldPolicy(grid, noise, band);
   return {
     name: "imitation",
-    describes: `Masks drawn with noise on a ${grid} × ${grid} grid; the decoder imitates them by their share of the reward`,
     async act(output, count, draws) {
       const sampledMasks = await field.act(output, count, draws);
       const scores = candidateLogProbs(output.decoded(), 1);

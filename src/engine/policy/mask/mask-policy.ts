@@ -44,8 +44,6 @@ export interface MaskDraws {
 
 export interface MaskPolicy {
   readonly name: string;
-  /** One sentence for the inspector: what the policy samples. */
-  readonly describes: string;
   /** @param count rollouts of the group; ignored by a policy whose group is its whole action set */
   act(output: PhraseOutput, count: number, draws: MaskDraws): Promise<MaskActions>;
 }

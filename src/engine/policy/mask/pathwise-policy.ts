@@ -11,7 +11,6 @@ export function pathwisePolicy(temperature: number): MaskPolicy {
   const candidates = candidatePolicy(temperature);
   return {
     name: "pathwise",
-    describes: "The likelihood of the caption trains the mask through its soft cells; candidates are only shown",
     async act(output, count, draws) {
       const actions = await candidates.act(output, count, draws);
       const index = argMax(actions.logps);

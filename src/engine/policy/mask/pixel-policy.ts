@@ -15,7 +15,6 @@ const SURE = 4;
 export function pixelPolicy(temperature: number): MaskPolicy {
   return {
     name: "pixels",
-    describes: "The policy samples every pixel of the mask independently",
     async act(output, count, draws) {
       const decoded = output.decoded();
       const scores = candidateLogProbs(decoded, 1);

@@ -38,8 +38,6 @@ const TRIES = 2;
 export function proposalPolicy(settings: ProposalSettings): MaskPolicy {
   return {
     name: "proposals",
-    describes:
-      "The policy chooses among distinct masks, decoded from its [SEG] state, from noisy ones and, if set, from other phrases and clicks",
     async act(output, count, draws) {
       const own = output.decoded();
       const scores = candidateLogProbs(own, 1);

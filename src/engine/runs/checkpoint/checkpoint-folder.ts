@@ -51,7 +51,7 @@ export async function pruneCheckpoints(
 
 /** Step → whether it is complete, ascending; only markers are asked for. */
 async function scan(store: RunStore, runId: string): Promise<ReadonlyMap<number, boolean>> {
-  const steps = (await store.names(folderPath(runId)))
+  const steps = (await store.names(`${runId}/checkpoints`))
     .flatMap((name) => stepFromName(name) ?? [])
     .sort((a, b) => a - b);
   const marked = steps.map(async (step) => {
@@ -59,8 +59,4 @@ async function scan(store: RunStore, runId: string): Promise<ReadonlyMap<number,
     return [step, size !== null] as const;
   });
   return new Map(await Promise.all(marked));
-}
-
-function folderPath(runId: string): string {
-  return `${runId}/checkpoints`;
 }

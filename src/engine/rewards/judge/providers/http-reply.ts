@@ -28,7 +28,7 @@ export async function readBody(response: Response): Promise<string> {
 
 /** The failure for a status other than 2xx. @param body its text, without keys */
 export function statusFailure(status: number, body: string, retryAfter: number | null): JudgeFailure {
-  const said = errorText(body);
+  const said = shortened(saidIn(body) || body, 200);
   const quote = said === "" ? "" : `: ${said}`;
   const more = { status, raw: body, ...(retryAfter === null ? {} : { retryAfter }) };
   if (status === 401 || status === 403) {
@@ -59,11 +59,6 @@ const ERROR_BODY = z.object({
   message: z.optional(z.catch(SENTENCE, "")),
   detail: z.optional(z.catch(SENTENCE, "")),
 });
-
-/** The message in an error body, or the start of the body; at most 200 characters. */
-function errorText(body: string): string {
-  return shortened(saidIn(body) || body, 200);
-}
 
 function saidIn(body: string): string {
   try {
