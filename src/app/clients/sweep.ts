@@ -1,7 +1,7 @@
 /** Trains the jobs of a sweep one after the other; each is an ordinary run. It can be cancelled and goes on later. */
 import type { LabConfig } from "../../engine/config/table.ts";
 import { LabError } from "../../engine/errors.ts";
-import { readSweep, type SweepJob, type SweepPlan } from "../../engine/sweep/plan.ts";
+import { readSweep, type SweepPlan } from "../../engine/sweep/plan.ts";
 import { runJobs } from "../../engine/sweep/run-jobs.ts";
 import type { StoredSweep } from "../../protocol/data.ts";
 import { isActive, runStore } from "../stores/run.ts";

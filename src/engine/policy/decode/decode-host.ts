@@ -3,7 +3,7 @@
  * (policy/decode/decode-gpu.ts), and the path for backends and models without GPU programs.
  */
 import { LabError } from "../../errors.ts";
-import { type RandomKey, uniform } from "../../gpu/random.ts";
+import { uniform } from "../../gpu/random.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { LanguageConfig } from "../../model/language/config-language.ts";
 import {
