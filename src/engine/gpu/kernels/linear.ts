@@ -1,4 +1,4 @@
-import { productForm } from "../forms/active.ts";
+import { formLimits, productForm } from "../forms/active.ts";
 import type { Activation, AfterSums } from "../matmul/activation-code.ts";
 import { canAddProduct, runProduct, sizesOf } from "../matmul/matmul-program.ts";
 import type { ProductExtras, ProductShape } from "../matmul/product-spec.ts";
@@ -155,6 +155,9 @@ const customLowRankLinear = defineOp({
   },
 });
 
+/** Storage buffers of a product with a low-rank branch, a gate and kept sums; devices with fewer apply the gate apart. */
+const ACTIVATED_LOW_RANK_BUFFERS = 9;
+
 function recorded(
   x: tf.TensorInfo,
   weight: tf.TensorInfo,
@@ -163,7 +166,9 @@ function recorded(
   following: Following | undefined,
 ): tf.TensorInfo {
   const shape = [sizes.m, sizes.n];
-  if (following === undefined) return runProduct(x, weight, sizes, shape, extras);
+  const buffers = extras.product === undefined ? 0 : ACTIVATED_LOW_RANK_BUFFERS;
+  if (following === undefined || formLimits().maxStorageBuffersPerShaderStage < buffers)
+    return runProduct(x, weight, sizes, shape, extras);
   return following.by(shape, (after) => runProduct(x, weight, sizes, shape, { ...extras, after }));
 }
 
