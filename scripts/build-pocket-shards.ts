@@ -44,11 +44,11 @@ const EXTENT = { ...PICTURES, seed: 31, folder: "extent", what: "overlapping reg
 const CLIPS = {
   side: 96,
   quality: 75,
-  shards: 1,
+  shards: 3,
   seed: 21,
-  scenes: 32,
+  scenes: 48,
   folder: "clips",
-  what: "moving drawings, a masklet and a caption of its motion a row",
+  what: "moving drawings, a masklet a row and a caption that says where its thing is and goes",
 };
 
 /**

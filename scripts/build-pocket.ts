@@ -167,7 +167,7 @@ await runTool(async () => {
 
   while (trainer.steps < steps) {
     const step = trainer.steps;
-    const { micro, tensors } = stepData(model, world, { seed, step, steps, pictures, regions, clips });
+    const { micro, tensors } = stepData(model, world, { seed, step, pictures, regions, clips });
     const share = world === "clips" ? SHARE.last : candidateShare(step / steps);
     const report = await trainer.step(micro, { candidateShare: share });
     tf.dispose([...tensors]);

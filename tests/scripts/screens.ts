@@ -90,7 +90,7 @@ const STATES: Readonly<Record<string, State>> = {
   },
   /** Ten steps of both loops over the demo clips, whose player follows clicks on its curve; the rollouts that are shown are those of the last step. */
   clips: {
-    hash: { ...RUN, steps: "10", groupSize: "4", screen: "data", loop1Iou: "0", loop1J: "0.5", loop1F: "0.5" },
+    hash: { screen: "data", preset: "clips", steps: "10", evalSteps: "5" },
     reach: async (page) => {
       await untilReady(page);
       await page.getByRole("button", { name: "Use demo clips" }).first().click();

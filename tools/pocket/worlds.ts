@@ -29,23 +29,14 @@ const HELD_OUT_SIDE = 256;
 const HELD_OUT_CAPTIONS = { discriminating: 0.85 };
 /** Seed of clips beside that of pictures. */
 const CLIP_SEED = 1_000_003;
-/**
- * What the clips of a run are, by the share of its steps: first the ends of the motion, most often without doubles, with tokens that
- * name where their thing was; then how it goes; then as many frames as a run takes by default. Frames take turns over the steps.
- */
-const STAGES = [
-  { until: 0.4, frames: [2, 2, 2, 3], plain: true, said: "was" },
-  { until: 0.6, frames: [2, 2, 2, 3], plain: true, said: "goes" },
-  { until: 1, frames: [5, 5, 5, 4, 5, 5, 5, 3], plain: false, said: "goes" },
-] as const;
+/** Frames of the clips of a step; steps take turns. Most often as many as a run takes by default. */
+const FRAMES = [5, 3, 5, 4] as const;
 const HELD_OUT_FRAMES = 5;
 const CLIP_REGIONS = 2;
 
 export interface StepWishes {
   readonly seed: number;
   readonly step: number;
-  /** Of the run. */
-  readonly steps: number;
   readonly pictures: number;
   /** Described regions of a picture. */
   readonly regions: number;
@@ -84,17 +75,16 @@ export function stepData(model: Sa2vaModel, world: World, wishes: StepWishes): S
   return { micro, tensors: micro.flatMap(({ features: { vision, sam } }) => [vision, sam.f16, sam.f8, sam.f4]) };
 }
 
-function clipBatch(model: Sa2vaModel, { seed, step, steps, clips }: StepWishes) {
-  const { frames: turns, plain, said } = STAGES.find(({ until }) => step < until * steps) ?? STAGES[2];
-  const frames = turns[step % turns.length] as number;
-  const wishes = { regions: CLIP_REGIONS, frames, plain: plain && step % 4 < 3 };
+function clipBatch(model: Sa2vaModel, { seed, step, clips }: StepWishes) {
+  const frames = FRAMES[step % FRAMES.length] as number;
+  const wishes = { regions: CLIP_REGIONS, frames };
   const drawn = Array.from({ length: clips }, (_, at) => pocketClip(seed + CLIP_SEED, step * clips + at, wishes));
   const batch = sftBatch(
     model,
     1,
     drawn.map((clip) => clip.regions),
-    { ...SHAPE, captionTokens: 0, frames },
-    drawn.map((clip) => clipWords(clip, model.config.tokenGridSide, said)),
+    { ...SHAPE, captionTokens: 0, segmentTokens: 0, frames },
+    drawn.map((clip) => clipWords(clip, model.config.tokenGridSide)),
   );
   return { batch, features: frozenFeatures(model, clipInputs(model, drawn)) };
 }

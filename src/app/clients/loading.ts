@@ -7,7 +7,7 @@ import type { FolderRef } from "../../protocol/common.ts";
 import type { LoadProgress, ModelInfo } from "../../protocol/trainer.ts";
 import { forgetPictures } from "../stores/picture-cache.ts";
 import { isActive, runStore } from "../stores/run.ts";
-import { addProblem, sessionStore } from "../stores/session.ts";
+import { addProblem, replacePreset, sessionStore } from "../stores/session.ts";
 import { tryStore } from "../stores/try-out.ts";
 import { builtIn, lab, report } from "./lab.ts";
 import { ModelLoads } from "./model-loads.ts";
@@ -232,9 +232,12 @@ export async function openDemo(): Promise<void> {
 
 /**
  * Opens the demo clips, and the pocket model that learned from clips in place of the one that comes with the page. A model of
- * one's own stays; so does the pocket model where the page has no other.
+ * one's own stays; so does the pocket model where the page has no other. The settings of the demo become those for clips, unless
+ * one was changed.
  */
 export async function openDemoClips(): Promise<void> {
+  requireIdle("the rows that are open");
+  replacePreset("demo", "clips");
   report(openData([{ kind: "built-in", baseUrl: builtIn("pocket/clips/") }]));
   const baseUrl = builtIn("pocket/clip-model/");
   const { model, modelFolder } = sessionStore.getState();

@@ -1,7 +1,7 @@
 /** State of the page: device, data, model, settings, problems, theme. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
-import { isTextSetting, parseConfig } from "../../engine/config/parse.ts";
+import { configDifference, isTextSetting, parseConfig } from "../../engine/config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../../engine/config/presets.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import type { DataMapping } from "../../engine/data/mapping.ts";
@@ -120,6 +120,13 @@ export function setShowAdvanced(showAdvanced: boolean): void {
 /** Sets all values of a preset; texts written by the user stay. */
 export function choosePreset(preset: PresetName): void {
   sessionStore.setState(({ config }) => ({ preset, config: { ...presetConfig(preset), ...textsOf(config) } }));
+}
+
+/** Takes a preset in place of another one of which nothing was changed. */
+export function replacePreset(before: PresetName, after: PresetName): void {
+  const { config, preset } = sessionStore.getState();
+  const changed = Object.keys(configDifference(config, presetConfig(before))).filter((key) => !isTextSetting(key));
+  if (preset === before && changed.length === 0) choosePreset(after);
 }
 
 /** Replaces values of the configuration, which the caller has validated. */

@@ -4,7 +4,17 @@ import { LOOPS, type LoopId } from "../rl/loops/abouts.ts";
 import { defaultConfig } from "./parse.ts";
 import type { LabConfig } from "./table.ts";
 
-export type PresetName = "demo" | `loop${LoopId}` | "sft" | "both" | "card8" | "card16" | "card24" | "debug" | "notes";
+export type PresetName =
+  | "demo"
+  | "clips"
+  | `loop${LoopId}`
+  | "sft"
+  | "both"
+  | "card8"
+  | "card16"
+  | "card24"
+  | "debug"
+  | "notes";
 
 export interface Preset {
   readonly name: PresetName;
@@ -85,6 +95,26 @@ export const PRESETS: readonly Preset[] = [
       "Loop 1 gains under every seed that was tried. Loop 2 is sampled, scored and shown with weight 0, so it changes no weight: with weight 0.1 its reward rose by the same amount, because these masks are good from the start",
     // Three prompts make a step short.
     values: { ...POCKET, ...loopValues("demo"), promptsPerStep: 3 },
+  },
+  {
+    name: "clips",
+    title: "Demo clips",
+    summary: "Both loops on the pocket model for clips. Loop 1 trains on J&F of the masklet and half of METEOR",
+    values: {
+      ...POCKET,
+      ...loopValues("demo"),
+      loop1Iou: 0,
+      loop1J: 0.5,
+      loop1F: 0.5,
+      loop2Weight: 0.1,
+      groupSize: 6,
+      // A caption says where its thing is and where it goes.
+      maxNewTokens: 16,
+      partnerMaxTokens: 16,
+      // There are few demo clips: a third of them, all reported.
+      heldOutShare: 0.33,
+      selectionShare: 0,
+    },
   },
   ...LOOPS.flatMap(({ id, alone }: LoopAbout<LoopId>): Preset[] => {
     if (alone === undefined) return [];

@@ -24,6 +24,10 @@ import {
   pocketClip,
   stripOf,
 } from "../../../tools/pocket/world/clip-samples.ts";
+import { allWords } from "../../../tools/pocket/world/describe.ts";
+import { sceneDice } from "../../../tools/pocket/world/dice.ts";
+import { describeMotion, drawClip, motionIn, sceneAt } from "../../../tools/pocket/world/motion.ts";
+import { drawScene, place } from "../../../tools/pocket/world/scene.ts";
 import { MOTION_WORDS } from "../../../tools/pocket/world/vocabulary.ts";
 import { stepData } from "../../../tools/pocket/worlds.ts";
 import { disposeTiny, type TinySft, tinySft, trainables } from "../../support/tiny-sft.ts";
@@ -129,19 +133,38 @@ it("orders the targets as the decoder orders its masks", () => {
   expect(cells[0]?.length).toBe(FRAMES * model.config.tokensPerTile);
 });
 
-it("names the way of what covers a token in the second half of the frames, and nothing of what is to come", () => {
+it("draws things that go from one third of the picture to the opposite one, and captions that say both places", () => {
+  const said = new Set<string>();
+  for (let index = 0; index < 60; index++) {
+    const dice = sceneDice(31, index);
+    const clip = drawClip(drawScene(dice), dice);
+    const places = [0, 0.2, 0.8, 1].map((time) => sceneAt(clip, time).things.map(place));
+    const captions = clip.scene.things.map((_, at) => describeMotion(clip, at, dice));
+    captions.forEach((caption, at) => {
+      const way = clip.ways[at] as string;
+      said.add(way);
+      expect(motionIn(caption)).toBe(way);
+      // A frame at either end may be left out of a step.
+      expect([places[1]?.[at], places[2]?.[at]]).toEqual([places[0]?.[at], places[3]?.[at]]);
+      expect(places[0]?.[at] === places[3]?.[at]).toBe(way === "still");
+      expect(captions.indexOf(caption)).toBe(at);
+    });
+  }
+  expect([...said].sort()).toEqual(["down", "left", "right", "still", "up"]);
+  expect(motionIn("the red car")).toBe("");
+  expect(motionIn("the red car at the top left that moves to the bottom right")).toBe("elsewhere");
+  expect(motionIn("the red car at the top that moves to the top")).toBe("elsewhere");
+});
+
+it("names where a thing is in each frame", () => {
   const clip = pocketClip(5, 1, { regions: 1, frames: 3 });
-  const grid = 7;
-  const words = clipWords(clip, grid, "goes");
-  const early = words.slice(0, grid * grid).flat();
-  const late = words.slice(grid * grid).flat();
-  expect(words).toHaveLength(3 * grid * grid);
-  expect(early).not.toContain("moves");
-  expect(early).not.toContain("stands");
-  for (const way of clip.clip.ways) for (const word of way.split(" ")) expect(late).toContain(word);
-  const was = clipWords(clip, grid, "was");
-  expect(was.slice(0, grid * grid)).toEqual(words.slice(0, grid * grid));
-  expect(was.slice(grid * grid).flat()).not.toContain("moves");
+  const words = clipWords(clip, 7);
+  expect(words).toHaveLength(3 * 7 * 7);
+  for (const [frame, { scene }] of clip.frames.entries()) {
+    const own = words.slice(frame * 49, (frame + 1) * 49);
+    for (const thing of scene.things)
+      expect(own.some((said) => allWords(thing).every((word) => said.includes(word)))).toBe(true);
+  }
 });
 
 it("appends the words of motion to a trained model and changes nothing else of it", async () => {
@@ -179,9 +202,9 @@ it("appends the words of motion to a trained model and changes nothing else of i
     emaDecay: 0,
     loraScale: 0,
   });
-  const wishes = { seed: 3, step: 0, steps: 10, pictures: 1, regions: 1, clips: 1 };
+  const wishes = { seed: 3, step: 1, pictures: 1, regions: 1, clips: 1 };
   const { micro, tensors } = stepData(after, "clips", wishes);
-  expect(micro.map(({ batch }) => batch.frames)).toEqual([1, 2]);
+  expect(micro.map(({ batch }) => batch.frames)).toEqual([1, 3]);
   const report = await trainer.step(micro);
   expect(report.stepped).toBe(true);
   const table = "language_model.model.embed_tokens.weight";

@@ -11,14 +11,14 @@ import { type Dice, pick, sceneDice } from "./dice.ts";
 import { type DrawnScene, renderScene } from "./draw.ts";
 import { type Clip, describeMotion, drawClip, sceneAt } from "./motion.ts";
 import { cellWords, type towerInputs } from "./samples.ts";
-import { doublesFirst, drawScene, place, type Scene, type Thing } from "./scene.ts";
+import { doublesFirst, drawScene, type Scene, type Thing } from "./scene.ts";
 
 /** Pixels of a frame's side, as in the demo clips. */
 const SIDE = 96;
-/** A clip has up to so many frames more than are seen. */
-const MORE_FRAMES = 4;
-/** Share of training captions that leave the motion out, so that sampling has something to choose. */
-const VAGUE = 0.25;
+/** Share of clips that have a frame more than are seen. */
+const LONGER = 0.5;
+/** Share of training captions that only name their thing, so that sampling has something to choose. */
+const VAGUE = 0.5;
 /** Fewer frames than these are spread evenly, so that their ends show the whole motion. */
 const DRAWN_FROM = 5;
 
@@ -34,8 +34,6 @@ export interface ClipWishes {
   /** Described things; the first is one that has a double where there is one. */
   readonly regions: number;
   readonly frames: number;
-  /** Leaves one thing of each kind: what a thing is then tells where it was before. */
-  readonly plain?: boolean;
   /** For measuring: evenly spread frames of six, every caption with its motion. */
   readonly heldOut?: boolean;
 }
@@ -43,11 +41,10 @@ export interface ClipWishes {
 export function pocketClip(
   seed: number,
   index: number,
-  { regions, frames: seen, plain = false, heldOut = false }: ClipWishes,
+  { regions, frames: seen, heldOut = false }: ClipWishes,
 ): PocketClip {
   const dice = sceneDice(seed, index);
-  const drawn = drawScene(dice);
-  const clip = drawClip(plain ? oneOfEach(drawn) : drawn, dice);
+  const clip = drawClip(drawScene(dice), dice);
   const { things } = clip.scene;
   const [double = 0, ...others] = doublesFirst(clip.scene);
   const spread = heldOut || seen < DRAWN_FROM;
@@ -73,14 +70,9 @@ export function pocketClip(
   return { frames, clip, regions: own };
 }
 
-function oneOfEach(scene: Scene): Scene {
-  const { things } = scene;
-  return { ...scene, things: things.filter(({ kind }, at) => things.findIndex((other) => other.kind === kind) === at) };
-}
-
 /** Times of frames drawn from a clip, ascending in 0..1. */
 function someOf(seen: number, dice: Dice): number[] {
-  const total = seen + Math.floor(dice() * MORE_FRAMES);
+  const total = seen + Number(dice() < LONGER);
   const kept = Array.from({ length: total }, (_, frame) => frame);
   while (kept.length > seen) kept.splice(Math.floor(dice() * kept.length), 1);
   return kept.map((frame) => frame / (total - 1));
@@ -96,14 +88,9 @@ export function stripOf({ frames }: PocketClip): RgbImage {
   return { width: SIDE, height: SIDE * frames.length, data };
 }
 
-/**
- * Words of every token of every frame. In the second half of the frames, for the language model looks back only, a token that a
- * thing covers says how it goes, or where it was at first.
- */
-export function clipWords({ frames, clip }: PocketClip, grid: number, said: "goes" | "was"): CellWords {
-  const [first] = frames as [PocketClip["frames"][number]];
-  const words = said === "goes" ? clip.ways : first.scene.things.map(place);
-  return frames.flatMap((frame, at) => cellWords(frame, grid, 2 * at < frames.length - 1 ? undefined : words));
+/** Words of every token of every frame, frame after frame. */
+export function clipWords({ frames }: PocketClip, grid: number): CellWords {
+  return frames.flatMap((frame) => cellWords(frame, grid));
 }
 
 /** Pixels of both towers for all frames of some clips, enlarged as the lab does it; owned by the caller. */

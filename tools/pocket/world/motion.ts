@@ -1,16 +1,10 @@
-/** Scenes that move: how each thing goes in a clip, and captions that need it. */
+/** Scenes that move: how each thing goes in a clip, and captions that say from where to where. */
 import { alsoFits, BARE, type Description, describe } from "./describe.ts";
 import { type Dice, pick } from "./dice.ts";
-import type { Scene, Thing } from "./scene.ts";
+import { place, type Scene, type Thing } from "./scene.ts";
 
 /** Ways to go, with their direction in shares of the picture's side. */
-const WAYS = {
-  "moves left": [-1, 0],
-  "moves right": [1, 0],
-  "moves up": [0, -1],
-  "moves down": [0, 1],
-  "stands still": [0, 0],
-} as const;
+const WAYS = { left: [-1, 0], right: [1, 0], up: [0, -1], down: [0, 1], still: [0, 0] } as const;
 type Way = keyof typeof WAYS;
 const ALL = Object.keys(WAYS) as Way[];
 
@@ -20,27 +14,61 @@ export interface Clip {
   readonly ways: readonly Way[];
 }
 
-/** How far a thing goes from the first frame to the last, in shares of the picture's side. */
-const DISTANCE = 0.3;
-/** Share of clips in which things of one kind have one colour, so that only motion and size tell them apart. */
+/**
+ * How far a thing goes from the first frame to the last, in shares of the picture's side: from one third of the picture into
+ * the opposite one, also where a frame at an end is not seen.
+ */
+const DISTANCE = 0.62;
+/** Share of clips in which things of one kind have one colour, so that only place, motion and size tell them apart. */
 const ALIKE = 0.6;
+/** Ways are drawn at most so often, until no thing ever covers more than this share of another. */
+const [TRIES, CROWDED] = [12, 0.1];
 
-/** A scene in motion: things of one kind always go different ways. */
+/** A scene in motion: things of one kind always go different ways, and mostly out of each other's. */
 export function drawClip(scene: Scene, dice: Dice): Clip {
   const alike = dice() < ALIKE;
-  const ways: Way[] = [];
   const things = scene.things.map((thing, at): Thing => {
     const double = scene.things.findIndex(({ kind }) => kind === thing.kind);
-    const taken = ways.filter((_, other) => scene.things[other]?.kind === thing.kind);
+    return alike && double < at ? { ...thing, colour: (scene.things[double] as Thing).colour } : thing;
+  });
+  let best: Clip | undefined;
+  let least = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < TRIES && least > CROWDED; attempt++) {
+    const clip = { scene: { ...scene, things }, ways: drawWays(things, dice) };
+    const covered = crowding(clip);
+    if (covered < least) [best, least] = [clip, covered];
+  }
+  return best as Clip;
+}
+
+function drawWays(things: readonly Thing[], dice: Dice): Way[] {
+  const ways: Way[] = [];
+  for (const { kind } of things) {
+    const taken = ways.filter((_, other) => things[other]?.kind === kind);
     ways.push(
       pick(
         dice,
         ALL.filter((way) => !taken.includes(way)),
       ),
     );
-    return alike && double < at ? { ...thing, colour: (scene.things[double] as Thing).colour } : thing;
-  });
-  return { scene: { ...scene, things }, ways };
+  }
+  return ways;
+}
+
+/** The largest share of a thing's square that another one's covers at any time. */
+function crowding(clip: Clip): number {
+  let most = 0;
+  for (const time of [0, 0.25, 0.5, 0.75, 1]) {
+    const { things } = sceneAt(clip, time);
+    things.forEach((one, at) => {
+      for (const other of things.slice(at + 1)) {
+        const shared = (axis: "x" | "y"): number =>
+          Math.max(0, Math.min(one.size, other.size, (one.size + other.size) / 2 - Math.abs(one[axis] - other[axis])));
+        most = Math.max(most, (shared("x") * shared("y")) / Math.min(one.size, other.size) ** 2);
+      }
+    });
+  }
+  return most;
 }
 
 /** The scene at a time of 0..1; nothing leaves the picture. */
@@ -62,19 +90,28 @@ export function sceneAt({ scene, ways }: Clip, time: number): Scene {
   return { ...scene, things };
 }
 
-/** The thing with its motion and as few other words as tell it apart: "the red car that moves left". */
-export function describeMotion({ scene, ways }: Clip, at: number, dice: Dice): string {
-  const thing = scene.things[at] as Thing;
-  const options: Description[] = [{}, { colour: true }, { size: true, colour: true }].map((parts) => {
-    return { ...BARE, thing, ...parts };
-  });
-  const apart = options.filter((what) =>
-    scene.things.every((other, one) => one === at || ways[one] !== ways[at] || !alsoFits(what, other)),
+/** The thing where it is at first, and where it goes: "the red car at the top left that moves to the bottom left". */
+export function describeMotion(clip: Clip, at: number, dice: Dice): string {
+  const [first, last] = [sceneAt(clip, 0).things, sceneAt(clip, 1).things];
+  const thing = first[at] as Thing;
+  const goes = (one: number): string =>
+    clip.ways[one] === "still" ? "stands still" : `moves to the ${place(last[one] as Thing)}`;
+  const named: Description = { ...BARE, thing, colour: true, place: true };
+  const sized = { ...named, size: true };
+  const apart = [named, named, sized].filter((what) =>
+    first.every((other, one) => one === at || goes(one) !== goes(at) || !alsoFits(what, other)),
   );
-  return `${describe(apart[0] === undefined ? (options[2] as Description) : pick(dice, apart), dice)} that ${ways[at]}`;
+  return `${describe(apart[0] === undefined ? sized : pick(dice, apart), dice)} that ${goes(at)}`;
 }
 
-/** How a caption says that its thing goes; nothing where it does not. */
-export function motionIn(caption: string): string {
-  return caption.split(" that ")[1] ?? "";
+/** The way that a caption says, by its two places; empty where it says none, "elsewhere" where they are no way. */
+export function motionIn(caption: string): Way | "elsewhere" | "" {
+  const [from = "", to] = caption.split(" that ");
+  if (to === undefined) return "";
+  if (to === "stands still") return "still";
+  const word = (text: string, name: string): number => Number(text.split(" ").includes(name));
+  const step = (low: string, high: string): number =>
+    Math.sign(word(to, high) - word(to, low) - (word(from, high) - word(from, low)));
+  const [dx, dy] = [step("left", "right"), step("top", "bottom")];
+  return ALL.find((way) => way !== "still" && WAYS[way][0] === dx && WAYS[way][1] === dy) ?? "elsewhere";
 }

@@ -87,27 +87,18 @@ function region(
 /** A thing names a token of which it covers at least this share. */
 const COVERS = 0.3;
 
-/**
- * For every token of the picture where it is and, when a thing covers it, which.
- * @param others words of each thing that a token which it covers says in place of where it is
- */
-export function cellWords(
-  picture: Pick<PocketPicture, "scene" | "masks" | "rgb">,
-  grid: number,
-  others?: readonly string[],
-): CellWords {
+/** For every token of the picture where it is and, when a thing covers it, which. */
+export function cellWords(picture: Pick<PocketPicture, "scene" | "masks" | "rgb">, grid: number): CellWords {
   const { things } = picture.scene;
   const { width } = picture.rgb;
   const covered = picture.masks.map((mask) => shrink(mask, width, width, grid));
   return Array.from({ length: grid * grid }, (_, cell) => {
     const x = ((cell % grid) + 0.5) / grid;
     const y = (Math.floor(cell / grid) + 0.5) / grid;
-    const index = things.findIndex((_, at) => (covered[at]?.[cell] as number) >= COVERS);
-    const thing = things[index];
+    const thing = things.find((_, at) => (covered[at]?.[cell] as number) >= COVERS);
     const where = place({ x, y }).split(" ");
     if (thing === undefined) return where;
-    const own = [thing.colour, kindOf(thing).words[0] as string];
-    return others === undefined ? [...where, ...own, sizeOf(thing)] : [...own, ...(others[index] as string).split(" ")];
+    return [...where, thing.colour, kindOf(thing).words[0] as string, sizeOf(thing)];
   });
 }
 

@@ -1,0 +1,20 @@
+/** A preset takes the place of another one only where nothing of that was changed. */
+import { beforeEach, expect, it } from "vitest";
+import { changeConfig, choosePreset, replacePreset, sessionStore } from "../../../src/app/stores/session.ts";
+import { presetConfig } from "../../../src/engine/config/presets.ts";
+
+beforeEach(() => choosePreset("demo"));
+
+it("replaces an unchanged preset with all its values", () => {
+  replacePreset("demo", "clips");
+  expect(sessionStore.getState()).toMatchObject({ preset: "clips", config: presetConfig("clips") });
+});
+
+it("keeps settings of one's own", () => {
+  changeConfig({ groupSize: 3 });
+  replacePreset("demo", "clips");
+  expect(sessionStore.getState()).toMatchObject({ preset: "demo", config: { groupSize: 3 } });
+  choosePreset("loop1");
+  replacePreset("demo", "clips");
+  expect(sessionStore.getState().preset).toBe("loop1");
+});
