@@ -102,11 +102,7 @@ export const PRESETS: readonly Preset[] = [
     summary: "Both loops on the pocket model for clips. Loop 1 trains on J&F of the masklet and half of METEOR",
     values: {
       ...POCKET,
-      ...loopValues("demo"),
-      loop1Iou: 0,
-      loop1J: 0.5,
-      loop1F: 0.5,
-      loop2Weight: 0.1,
+      ...loopValues("clips"),
       groupSize: 6,
       // A caption says where its thing is and where it goes.
       maxNewTokens: 16,
@@ -178,7 +174,7 @@ export const PRESETS: readonly Preset[] = [
 /** Memory of the largest preset: the search for a GPU's memory asks for no more. */
 export const MOST_GIGABYTES = Math.max(...PRESETS.map(({ values }) => values.gpuMemory ?? 0));
 
-function loopValues(name: "pocket" | "demo"): Partial<LabConfig> {
+function loopValues(name: "pocket" | "demo" | "clips"): Partial<LabConfig> {
   return Object.assign({}, ...LOOPS.map((loop: LoopAbout) => loop[name]));
 }
 

@@ -28,6 +28,8 @@ export interface LoopAbout<Id extends number = number> {
   readonly pocket?: LoopValues;
   /** What the demo adds to them. */
   readonly demo?: LoopValues;
+  /** What the preset for the demo clips adds to them. */
+  readonly clips?: LoopValues;
   /** The preset that trains the pocket model on the loop alone: its texts, and what differs from `pocket`. */
   readonly alone?: { readonly summary: string; readonly evidence?: string; readonly values?: LoopValues };
 }
