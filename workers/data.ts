@@ -282,9 +282,11 @@ const dataCalls: Handlers<DataCalls> = {
   async importRun(folder) {
     const found = await runIn(folder);
     if (found === null) return null;
-    await refuseStored(found.id);
-    addElsewhere(found.id, found.store);
-    return found.id;
+    const { id, store } = found;
+    const stored = (await (await openOpfsStore()).size(`${id}/run.json`)) !== null;
+    if (stored) await (await runs()).takeOver(id, store);
+    else addElsewhere(id, store);
+    return { id, stored };
   },
   async follow(place, token) {
     const { store, runIds } =

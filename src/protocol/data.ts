@@ -109,10 +109,11 @@ export interface DataCalls {
   /** Makes the runs of a folder served with the page readable; the id of the first, null when there is none. */
   recorded(baseUrl: string): Promise<string | null>;
   /**
-   * Makes an exported run readable where its files lie; its id, null when the files hold no run.
-   * @throws LabError in one sentence when it is damaged or stored here too
+   * Makes an exported run readable where its files lie, or adds its steps to the stored run that they continue; its id and
+   * whether it is stored, null when the files hold no run.
+   * @throws LabError in one sentence when it is damaged, or stored here with other steps
    */
-  importRun(folder: FolderRef): Promise<string | null>;
+  importRun(folder: FolderRef): Promise<{ readonly id: string; readonly stored: boolean } | null>;
   /**
    * Makes runs readable where they are computed, while they grow; their ids.
    * @param place address of one run's server, or a folder on disk @param token of the server, "" for none

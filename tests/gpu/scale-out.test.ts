@@ -1,18 +1,15 @@
 /**
- * The Python package repeats a stored step of the lab, takes a run on in two processes and gives it back, and goes on
- * after a killed process. PYTHON names the interpreter; without one that has its packages these tests are skipped.
+ * The Python package repeats a stored step of the lab and goes on after a killed process; the way from the page and back is
+ * tests/browser/scale-out.test.ts. PYTHON names the interpreter; without one that has its packages these tests are skipped.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { nodeStore } from "../../scripts/lib/node-store.ts";
-import { decodeRle, type Rle } from "../../src/engine/data/mask/rle.ts";
-import type { GroupRecord, StepMetrics } from "../../src/engine/runs/records.ts";
-import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { judgeServer } from "../support/judge-server.ts";
+import { expectNear, expectSameRun, recordsOf } from "../support/same-run.ts";
 import { python, tool } from "../support/tools.ts";
 
 const MODEL = join(root, "public", "pocket", "model");
@@ -202,55 +199,24 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     expect(split).toBeLessThan(1e-6);
   });
 
-  it("takes a run on and gives it back: 3 + 3 + 3 steps are nine", async () => {
-    const settings = { saveSteps: 3, evalSteps: 3, evalRows: 6 };
-    const whole = await trained("whole", 9, settings);
-    const run = await exported(await trained("begun", 3, settings));
-    await cp(run, join(scratch, "disturbed", basename(run)), { recursive: true });
-    const middle = await twoOf("sa2va_lab.train", run, ...about(), "--steps", "6");
-    expect(middle.code, middle.err).toBe(0);
-    const out = join(run, "..");
-    const id = (await readdir(out))[0] as string;
-    const last = await tool("train", ["--resume", id, "--steps", "9", "--shards", shards(), "--out", out]);
-    expect(last.code, last.err).toBe(0);
-    const [a, b] = [await opened(whole), await opened(run)];
-    expect(b.steps).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    expect(b.manifest.segments).toMatchObject([{ fromStep: 3, engine: "sa2va_lab", world: 2 }]);
-    expectNear(b.metrics, a.metrics, 1e-3);
-    expect(b.rollouts.flat().map(drawn)).toEqual(a.rollouts.flat().map(drawn));
-    expect(b.rollouts.slice(0, 4).map(masks)).toEqual(a.rollouts.slice(0, 4).map(masks));
-    expectSameMasks(b.rollouts.flatMap(masks), a.rollouts.flatMap(masks));
-    expect(b.evaluations.map(({ report: { step, means } }) => [step, means])).toEqual(
-      a.evaluations.map(({ report: { step, means } }) => [step, near(means)]),
-    );
-  });
-
   it("goes on after a killed process without losing or doubling a step", async () => {
-    // The same stretch of the same run as above, undisturbed there and with all layers on both sides.
-    const calm = await only(`${await only(join(scratch, "begun"))}-scale`);
+    const calm = await exported(await trained("begun", 3, { saveSteps: 3, evalSteps: 3, evalRows: 6 }));
     const disturbed = join(scratch, "disturbed", basename(calm));
+    await cp(calm, disturbed, { recursive: true });
+    const whole = await twoOf("sa2va_lab.train", calm, ...about(), "--steps", "6");
+    expect(whole.code, whole.err).toBe(0);
     const launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "--max-restarts", "3"];
     const own = ["--steps", "6", "--shard", "fsdp2"];
     const words = [...launch, "-m", "sa2va_lab.train", disturbed, ...about(), ...own];
     const ended = await killedAfter(spawn(process.env.PYTHON ?? "python3", words), "step 4");
     expect(ended.code, ended.errors).toBe(0);
-    const metrics = async (copy: string) => (await opened(copy)).metrics.slice(0, 6);
-    const [there, here] = [await metrics(calm), await metrics(disturbed)];
-    expect(here.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6]);
-    expectNear(here, there, 1e-4);
+    // All layers are on both sides there and split here.
+    const [there, here] = [await recordsOf(calm), await recordsOf(disturbed)];
+    expect(here.steps).toEqual([1, 2, 3, 4, 5, 6]);
+    expectSameRun(here, there, 4);
+    expectNear(here.metrics, there.metrics, 1e-4);
   });
 });
-
-/** Metrics of two runs, without those of time and of rounding itself. @param bound of a difference, relative above 1 */
-function expectNear(own: readonly StepMetrics[], wanted: readonly StepMetrics[], bound: number): void {
-  for (const [at, row] of wanted.entries()) {
-    for (const [name, value] of Object.entries(row)) {
-      if (/^(time\/|memory\/|step_time)|logp_train_vs_sampling/.test(name)) continue;
-      const gap = Math.abs(value - (own[at]?.[name] ?? Number.NaN));
-      expect(gap, `${name} of step ${at + 1}`).toBeLessThan(bound * Math.max(1, Math.abs(value)));
-    }
-  }
-}
 
 /** Kills the second worker once the first has printed a step; the launcher's exit code and what it wrote of errors. */
 async function killedAfter(
@@ -273,53 +239,4 @@ async function killedAfter(
   const code = await new Promise<number | null>((resolve) => launcher.on("exit", resolve));
   expect(killed).toBe(true);
   return { code, errors };
-}
-
-async function lines(path: string): Promise<unknown[]> {
-  return (await readFile(path, "utf8"))
-    .split("\n")
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as unknown);
-}
-
-interface Evaluation {
-  readonly report: { readonly step: number; readonly means: Readonly<Record<string, number>> };
-}
-
-async function opened(path: string) {
-  const [, folder, id] = /^(.*)\/([^/]+)$/.exec(path) as unknown as [string, string, string];
-  const run = await openRun(nodeStore(folder), id);
-  const steps = await run.groupSteps();
-  return {
-    steps,
-    manifest: JSON.parse(await readFile(join(path, "run.json"), "utf8")) as Record<string, unknown>,
-    metrics: await run.readMetrics(),
-    rollouts: await Promise.all(steps.map((step) => run.readGroups(step))),
-    evaluations: (await lines(join(path, "eval.jsonl"))) as Evaluation[],
-  };
-}
-
-/** What of a group must be the same on any machine. */
-function drawn({ step, loop, group, rowId, rollouts }: GroupRecord): unknown {
-  const said = rollouts.map(({ completion, captionPrime, actions }) => {
-    return [completion, captionPrime, actions.map(({ id }) => id)];
-  });
-  return [step, loop, group, rowId, said];
-}
-
-const masks = (groups: readonly GroupRecord[]): (Rle | null)[] =>
-  groups.flatMap(({ rollouts }) => rollouts.map(({ predictedMask }) => predictedMask));
-
-/** Weights that were updated elsewhere differ by rounding, so that a logit near 0 may fall on either side: 1 pixel in 1,000. */
-function expectSameMasks(own: readonly (Rle | null)[], wanted: readonly (Rle | null)[]): void {
-  expect(own.length).toBe(wanted.length);
-  for (const [at, mask] of wanted.entries()) {
-    const [a, b] = [mask, own[at]].map((one) => (one ? decodeRle(one) : new Uint8Array(0))) as [Uint8Array, Uint8Array];
-    expect(b.length, `mask ${at}`).toBe(a.length);
-    expect(b.filter((inside, pixel) => inside !== a[pixel]).length, `mask ${at}`).toBeLessThanOrEqual(a.length / 1000);
-  }
-}
-
-function near(means: Readonly<Record<string, number>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(means).map(([name, value]) => [name, expect.closeTo(value, 4)]));
 }

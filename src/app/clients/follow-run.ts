@@ -1,6 +1,8 @@
 /** Runs from elsewhere, read-only here: computed by another machine and opened by address, or exported and dropped. */
 import type { FolderRef } from "../../protocol/common.ts";
+import { forgetMetrics } from "../stores/metrics.ts";
 import { navigate } from "../stores/route.ts";
+import { runStore } from "../stores/run.ts";
 import { sessionStore } from "../stores/session.ts";
 import { lab } from "./lab.ts";
 
@@ -15,11 +17,22 @@ export async function followRuns(place: string | FileSystemDirectoryHandle, toke
   navigate({ screen: "train", run: runIds[0] ?? null, step: null, rollout: null });
 }
 
-/** Opens the run in dropped files. @returns false when they hold none @throws LabError when it is damaged */
+/**
+ * Opens the run in dropped files, or adds its steps to the stored run that they continue.
+ * @returns false when they hold none
+ * @throws LabError when it is damaged, or stored with other steps
+ */
 export async function importRun(folder: FolderRef): Promise<boolean> {
-  const runId = await lab().data.importRun(folder);
-  if (runId === null) return false;
-  sessionStore.setState(({ importedRuns }) => ({ importedRuns: [...new Set([...importedRuns, runId])] }));
-  navigate({ screen: "train", run: runId, step: null, rollout: null });
+  const found = await lab().data.importRun(folder);
+  if (found === null) return false;
+  const { id, stored } = found;
+  if (stored) {
+    forgetMetrics(id);
+    runStore.setState(({ evaluations }) => ({ evaluations: evaluations + 1 }));
+    navigate({ screen: "runs", run: null, step: null, rollout: null });
+  } else {
+    sessionStore.setState(({ importedRuns }) => ({ importedRuns: [...new Set([...importedRuns, id])] }));
+    navigate({ screen: "train", run: id, step: null, rollout: null });
+  }
   return true;
 }

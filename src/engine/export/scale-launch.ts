@@ -18,8 +18,8 @@ export function launchFiles(manifest: RunManifest): Readonly<Record<string, stri
   return {
     "launch/1gpu.sh": script("1gpu.sh: one process", `python ${program}`),
     "launch/8gpu.sh": script(
-      "8gpu.sh: eight processes on this machine; a process that dies restarts the run from its last checkpoint",
-      `torchrun --standalone --nproc_per_node 8 --max-restarts 3 ${program}`,
+      "8gpu.sh: eight processes on this machine, or as many as GPUS says; one that dies restarts the run from its last checkpoint",
+      `torchrun --standalone --nproc_per_node "\${GPUS:-8}" --max-restarts 3 ${program}`,
     ),
     "launch/2x8gpu.sh": script("2x8gpu.sh: on each of two machines, HEAD names the first", `${nodes} ${program}`),
     "launch/2x8.slurm": [

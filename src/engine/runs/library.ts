@@ -8,6 +8,7 @@ import { readEvaluations, type StoredEvaluation } from "./evaluations.ts";
 import { type RunNotes, writeNotes } from "./notes.ts";
 import type { GroupRecord, StepMetrics } from "./records.ts";
 import { openRun } from "./run-folder.ts";
+import { takeOver } from "./take-over.ts";
 import { readThumbs, type Thumb, type Thumbs, writeThumb } from "./thumbs.ts";
 import { zipRun } from "./zip.ts";
 
@@ -36,6 +37,8 @@ export interface RunLibrary {
   rename(id: string, title: string): Promise<void>;
   /** Replaces what is given, as `writeNotes` does. */
   setNotes(id: string, changes: Partial<RunNotes>): Promise<RunNotes>;
+  /** Adds what another machine computed, see take-over.ts. @throws LabError("storage") while the run is training */
+  takeOver(id: string, from: RunStore): Promise<void>;
   /** @throws LabError("storage") while the run is training */
   remove(id: string): Promise<void>;
   /** The run as one zip; browsers keep the pieces of a large Blob on disk. */
@@ -43,6 +46,17 @@ export interface RunLibrary {
 }
 
 export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary {
+  const whileHeld = async (id: string, done: string, work: () => Promise<void>): Promise<void> => {
+    const release = await holdRun(id, locks);
+    if (release === null) {
+      throw new LabError("storage", `Run "${id}" is being trained and was not ${done}; stop it first`, { subject: id });
+    }
+    try {
+      await work();
+    } finally {
+      release();
+    }
+  };
   return {
     list: async () => ({ ...(await listDigests(store)), ...(await store.usage()) }),
     open: async (id) => {
@@ -58,19 +72,8 @@ export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary
       await (await openRun(store, id)).update({ title });
     },
     setNotes: (id, changes) => writeNotes(store, id, changes),
-    remove: async (id) => {
-      const release = await holdRun(id, locks);
-      if (release === null) {
-        throw new LabError("storage", `Run "${id}" is being trained and was not deleted; stop it first`, {
-          subject: id,
-        });
-      }
-      try {
-        await store.remove(id);
-      } finally {
-        release();
-      }
-    },
+    takeOver: (id, from) => whileHeld(id, "changed", () => takeOver(store, from, id)),
+    remove: (id) => whileHeld(id, "deleted", () => store.remove(id)),
     zip: async (id) => {
       const parts: Blob[] = [];
       for await (const piece of zipRun(store, id)) parts.push(new Blob([piece]));

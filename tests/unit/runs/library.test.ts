@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { folderOf, memorySource } from "../../../src/engine/bytes/memory.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import { runReport } from "../../../src/engine/export/report/run-report.ts";
+import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { writeEvaluations } from "../../../src/engine/runs/evaluations.ts";
 import { runLibrary } from "../../../src/engine/runs/library.ts";
 import { NO_NOTES } from "../../../src/engine/runs/notes.ts";
@@ -10,6 +11,8 @@ import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { folderStore } from "../../../src/engine/storage/folder-store.ts";
 import { heldRuns, holdRun, type RunLocks } from "../../../src/engine/storage/lock.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import type { RunStore } from "../../../src/engine/storage/store.ts";
+import { state } from "./sample-checkpoint.ts";
 import { evaluation } from "./sample-evaluations.ts";
 import { group, manifest } from "./sample-run.ts";
 
@@ -234,4 +237,43 @@ test("notes and tags go with a run through its export, and unknown keys of their
   await store.write("brave-otter/notes.json", '{"tags": 5}');
   expect(await notesOf()).toEqual(NO_NOTES);
   await expect(library.setNotes("brave-otter", NO_NOTES)).rejects.toThrow(/notes\.json.*tags/);
+});
+
+test("a stored run takes over the steps that another machine added, and no other run", async () => {
+  const [store, far] = [memoryStore(), memoryStore()];
+  const locks = fakeLocks();
+  const library = runLibrary(store, locks);
+  const steps = async (place: RunStore, count: number): Promise<void> => {
+    const run = await createRun(place, manifest());
+    for (let step = 1; step <= count; step++) {
+      await run.appendStep(step, { loss: step, "loop2/reward": Number.NaN });
+      await run.appendGroups(step, [group(step, 2, 0)]);
+    }
+  };
+  await steps(store, 2);
+  await store.write("brave-otter/notes.json", "mine");
+  await steps(far, 3);
+  await writeCheckpoint(far, "brave-otter", state(3));
+  for (const path of ["notes.json", "scale/rows.jsonl"]) await far.write(`brave-otter/${path}`, "theirs");
+  const cut = "brave-otter/checkpoints/step-000003/ema.safetensors";
+  const whole = await far.read(cut);
+  await far.write(cut, whole.slice(1));
+  await expect(library.takeOver("brave-otter", far)).rejects.toThrow(/ema.safetensors/);
+  expect((await library.open("brave-otter")).metrics).toHaveLength(2);
+  await far.write(cut, whole);
+
+  const release = await holdRun("brave-otter", locks);
+  await expect(library.takeOver("brave-otter", far)).rejects.toThrow(/is being trained and was not changed/);
+  release?.();
+  await new Promise((resolve) => setTimeout(resolve));
+  await library.takeOver("brave-otter", far);
+  const { run, metrics, groupSteps } = await library.open("brave-otter");
+  expect([metrics.map(({ loss }) => loss), groupSteps, run.checkpoints]).toEqual([[1, 2, 3], [1, 2, 3], [3]]);
+  expect(await store.readText("brave-otter/notes.json")).toBe("mine");
+  expect(await store.size("brave-otter/scale/rows.jsonl")).toBeNull();
+  // Nothing new, then another step 1.
+  await expect(library.takeOver("brave-otter", far)).rejects.toThrow(/with 3 steps, which the opened one does not/);
+  const other = memoryStore();
+  await (await createRun(other, manifest())).appendStep(1, { loss: 7 });
+  await expect(library.takeOver("brave-otter", other)).rejects.toMatchObject({ code: "bad-input" });
 });

@@ -1,0 +1,111 @@
+/**
+ * A run begins in the page, goes on in two processes of the Python package by its own launch file, and ends in the page: 3 + 3 + 3
+ * steps are the nine of a run that stayed. PYTHON names the interpreter; without one that has the packages it is skipped.
+ */
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { unzipSync, zipSync } from "fflate";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
+import { CHEAP_RUN, type OpenPage, openFollowed, problems, type RunEvent, show, untilEvent } from "../support/page.ts";
+import { expectSameRun, recordsOf } from "../support/same-run.ts";
+import { python } from "../support/tools.ts";
+
+const SETTINGS = {
+  ...{ ...CHEAP_RUN, promptsPerStep: "2", schedule: "constant" },
+  ...{ saveSteps: "3", evalSteps: "3", evalRows: "3" },
+};
+process.env.PYTHONPATH = join(root, "python");
+const needed = await python("-c", "import torch, accelerate, transformers, peft, pyarrow, PIL, nltk, pycocotools");
+if (needed.code !== 0) console.warn("Skipped: no Python with torch and the package's libraries; set PYTHON to one");
+
+describe.skipIf(needed.code !== 0)("a run from the page to two processes and back", () => {
+  let lab: OpenPage;
+  let events: RunEvent[];
+  let scratch: string;
+
+  beforeAll(async () => {
+    scratch = await mkdtemp(join(tmpdir(), "lab-way-"));
+    ({ lab, events } = await openFollowed({ screen: "train", ...SETTINGS, steps: "3" }, { bypassCSP: true }));
+  });
+  afterAll(async () => {
+    await lab.close();
+    await rm(scratch, { recursive: true, force: true });
+  });
+
+  const finished = (from: number) =>
+    untilEvent(events, from, ({ type, state }) => type === "state" && state === "finished");
+  async function start(): Promise<void> {
+    const from = events.length;
+    await lab.page.getByTestId("strip-start").click();
+    await finished(from);
+    await show(lab.page, { screen: "runs" });
+  }
+  /** Saves an export of the newest run and unpacks it. @returns its run folder */
+  async function saved(format: "zip" | "scale-out"): Promise<string> {
+    const { page } = lab;
+    await page.getByTestId("export-format").first().selectOption(format);
+    const button = page.getByTestId("export-run").first();
+    const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+    const out = await mkdtemp(join(scratch, "out-"));
+    for (const [path, bytes] of Object.entries(unzipSync(await readFile(await download.path())))) {
+      await mkdir(dirname(join(out, path)), { recursive: true });
+      await writeFile(join(out, path), bytes);
+    }
+    const home = (await readdir(out, { recursive: true })).find((path) => path.endsWith("run.json")) as string;
+    return dirname(join(out, home));
+  }
+  /** The run's folder as one zip. */
+  async function packed(run: string): Promise<Buffer> {
+    const files = (await readdir(run, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+    const paths = files.map((entry) => join(entry.parentPath, entry.name));
+    const read = await Promise.all(
+      paths.map(async (path) => [path.slice(dirname(run).length + 1), await readFile(path)]),
+    );
+    return Buffer.from(zipSync(Object.fromEntries(read) as Record<string, Uint8Array>, { level: 0 }));
+  }
+
+  it("equals nine steps in the page", async () => {
+    const { page } = lab;
+    await start();
+    const run = await saved("scale-out");
+    const python = process.env.PYTHON ?? "python3";
+    const env = {
+      ...{ ...process.env, PATH: [dirname(python), process.env.PATH].join(delimiter), GPUS: "2" },
+      ...{ MODEL: join(root, "public", "pocket", "model"), SHARDS: join(root, "public", "pocket", "shards") },
+      ...{ OMP_NUM_THREADS: "1", TOKENIZERS_PARALLELISM: "false" },
+    };
+    await promisify(execFile)("sh", [join(run, "scale", "launch", "8gpu.sh"), "--steps", "6"], { env });
+
+    const buffer = await packed(run);
+    await show(page, { screen: "data" });
+    await page.getByTestId("pick-shard-files").setInputFiles({ name: "back.zip", mimeType: "application/zip", buffer });
+    await page.locator("main[data-screen=runs]").waitFor();
+    await expect.poll(() => page.getByTestId("runs-table").textContent()).toMatch(/6 \/ 6/);
+    await page.getByRole("button", { name: "Train on…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Train on" });
+    await dialog.getByLabel("Total steps").fill("9");
+    const from = events.length;
+    await dialog.getByRole("button", { name: "Train on" }).click();
+    await finished(from);
+    await show(page, { screen: "runs" });
+    const back = await recordsOf(await saved("zip"));
+    expect(back.manifest.segments).toMatchObject([{ fromStep: 3, engine: "sa2va_lab", world: 2 }]);
+    expect(back.steps).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(back.evaluations.map(({ report }) => [report.step, report.baseline])).toEqual([
+      [0, undefined],
+      [3, 0],
+      [6, 0],
+      [9, 0],
+    ]);
+
+    await show(page, { screen: "train", steps: "9" });
+    await start();
+    expectSameRun(back, await recordsOf(await saved("zip")), 4);
+    expect(await problems(page)).toEqual([]);
+    expect(lab.consoleErrors).toEqual([]);
+  });
+});
