@@ -121,9 +121,7 @@ def _text_group(
 ) -> Live:
     """A group whose actions are the tokens of texts that the policy says to one prompt."""
     s, actor, words = context.settings, context.actor, context.actor.words
-    address = context.address(loop, group, "token")
-    recorded = None if actor.record is None else actor.record.ids.get((loop, group))
-    said = actor.texts(asked, s.groupSize, lambda n, t: uniform(address.at(n, t)), True, recorded)
+    said = actor.texts(asked, s.groupSize, context.address(loop, group, "token"), True)
     found = scored(said)
     longest = max(1, *(len(own.ids) for own in said))
     counts = [[1.0 if own.ended or not s.maskTruncated else 0.0] * len(own.ids) for own in said]
@@ -256,9 +254,7 @@ def _partner_captions(context: Context, group: int, features: Features, masks: l
     with context.model.values(context.state.ema):
         if s.partnerTemperature == 0:
             return [actor.describe(features, masks)]
-        said = actor.describe(
-            features, masks * s.partnerSamples, s.partnerTemperature, lambda n, t: uniform(address.at(n, t))
-        )
+        said = actor.describe(features, masks * s.partnerSamples, s.partnerTemperature, address)
     return [said[draw * len(masks) : (draw + 1) * len(masks)] for draw in range(s.partnerSamples)]
 
 

@@ -1,9 +1,7 @@
 """What weights do: captions of regions, masks of phrases, and the log-probabilities of both."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -14,15 +12,11 @@ from transformers import DynamicCache
 from .language import Slots
 from .masks import Mask, region_cells
 from .model import Features, Sa2va
-from .sampler import Sampler, draw
+from .philox import Address, uniform
+from .sampler import Drawn, Row, Sampler, draw
 from .settings import Settings
 from .text import Prompt, Words, plain_phrase
 from .token_step import TokenStep
-
-_ROUNDING = 1e-5
-"""Of a mask's logits in single precision, relative to the largest."""
-Uniform = Callable[[int, int], float]
-"""Uniform of a rollout and position."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +36,17 @@ class Likelihood:
     contrast: float | None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Completion:
-    """A sampled caption."""
+    """A sampled caption as it grows."""
 
-    ids: list[int]
-    logps: list[float]
-    entropies: list[float]
-    ended: bool
-    broken: bool
-    clips: int
+    ids: list[int] = field(default_factory=list)
+    logps: list[float] = field(default_factory=list)
+    entropies: list[float] = field(default_factory=list)
+    ended: bool = False
+    broken: bool = False
+    """Whether its logits were no numbers."""
+    clips: int = 0
     """Logits that the guard clipped."""
 
 
@@ -71,36 +66,12 @@ class Found:
     confidence: float | None
 
 
-def sampler_of(settings: Settings) -> Sampler:
-    """Sampling as the run's settings say."""
-    s = settings
-    return Sampler(s.temperature, s.logitGuard, s.topK, s.topP, s.minP, s.repetitionPenalty)
-
-
-@dataclass
-class Record:
-    """What a stored step has drawn; it decides where a number is within rounding of a border."""
-
-    masks: list[Mask]
-    ids: dict[tuple[int, int], list[list[int]]]
-    """Of the rollouts' tokens, by loop and group."""
-    pixels: int = 0
-    draws: int = 0
-    """Pixels and tokens that it has decided."""
-
-
-def _of_row(u: Uniform, row: int, _: int, position: int) -> float:
-    return u(row, position)
-
-
 class Actor:
     """A model with its words; its weights are those that the model has at the time."""
 
     def __init__(self, model: Sa2va, words: Words, settings: Settings) -> None:
         """All three are shared, none is changed."""
         self.model, self.words, self.settings = model, words, settings
-        self.record: Record | None = None
-        """Of a stored step that is repeated."""
 
     def _spliced(self, ids: list[int], features: Features, cells: Mask | None) -> Tensor:
         """Embeddings [T, D] with the visual tokens, and the region's copies of the last tile's, written in."""
@@ -137,13 +108,17 @@ class Actor:
     def _embedded(self, asked: Asked) -> Tensor:
         return self._spliced(asked.prompt.ids, asked.features, asked.cells)
 
+    def draw(self, logits: Row, sampler: Sampler, address: Address | None, seen: list[int]) -> Drawn:
+        """One token; without an address the likeliest."""
+        return draw(logits, sampler, None if address is None else uniform(address), seen)
+
     @torch.no_grad()
     def decode(
-        self, prefix: Tensor, tails: list[Tensor], most: int, sampler: Sampler, u: Uniform | None,
-        prompt: list[int], one_length: bool = False, recorded: list[list[int]] | None = None,
+        self, prefix: Tensor, tails: list[Tensor], most: int, sampler: Sampler, addresses: list[Address] | None,
+        prompt: list[int], one_length: bool = False,
     ) -> list[Completion]:  # fmt: skip
         """
-        Completes tails [t, D] behind one prefix [P, D]; without `u` greedily. `prompt` counts for a penalty.
+        Completes tails [t, D] behind one prefix [P, D]; without `addresses` greedily. `prompt` counts for a penalty.
 
         With `one_length` all is rotated as in the longest sequence, else the length grows with what is said.
         """
@@ -151,7 +126,7 @@ class Actor:
         turning, shortest = self.model.rotation, min(len(tail) for tail in tails)
         if turning and shortest < width and not turning.alike([first + shortest, first + width + most]):
             return [
-                self.decode(prefix, [tail], most, sampler, u and partial(_of_row, u, row), prompt, one_length)[0]
+                self.decode(prefix, [tail], most, sampler, addresses and [addresses[row]], prompt, one_length)[0]
                 for row, tail in enumerate(tails)
             ]
         length, device = first + width + most - 1, prefix.device
@@ -170,49 +145,38 @@ class Actor:
         done = first + width
         hidden = self.model.decoding_states(x, cache, keys[:, first:done], keys, there & (slots < done), whole)
         step = TokenStep(self.model, cache, keys, there)
-        ids: list[list[int]] = [[] for _ in tails]
-        logps: list[list[float]] = [[] for _ in tails]
-        entropies: list[list[float]] = [[] for _ in tails]
-        ended, broken, clips = [False] * rows, [False] * rows, [0] * rows
+        said = [Completion() for _ in tails]
         for position in range(most):
             logits = self.model.logits(hidden[:, -1]).double().cpu().numpy()
-            for row in range(rows):
-                if ended[row]:
+            for row, own in enumerate(said):
+                if own.ended or own.broken:
                     continue
-                known = None if recorded is None else (recorded[row] + [-1] * most)[position]
-                drawn = draw(logits[row], sampler, None if u is None else u(row, position), prompt + ids[row], known)
-                if self.record is not None:
-                    self.record.draws += drawn.rounded
-                if drawn.id < 0:
-                    ended[row] = broken[row] = True
-                    continue
-                clips[row] += drawn.clips
-                ids[row].append(drawn.id)
-                logps[row].append(drawn.logp)
-                entropies[row].append(drawn.entropy)
-                ended[row] = self.words.ended(ids[row])
-            if all(ended) or position + 1 == most:
+                address = None if addresses is None else addresses[row].at(addresses[row].rollout, position)
+                drawn = self.draw(logits[row], sampler, address, prompt + own.ids)
+                own.broken = drawn.id < 0
+                if not own.broken:
+                    own.ids.append(drawn.id)
+                    own.logps.append(drawn.logp)
+                    own.entropies.append(drawn.entropy)
+                    own.clips += drawn.clips
+                    own.ended = self.words.ended(own.ids)
+            if all(own.ended or own.broken for own in said) or position + 1 == most:
                 break
-            x = self.model.embed([[own[-1] if own else 0] for own in ids])
+            x = self.model.embed([[own.ids[-1] if own.ids else 0] for own in said])
             hidden = step(x, done, whole if one_length else done + 1)
             done += 1
-        return [
-            Completion(own, logps[row], entropies[row], self.words.ended(own), broken[row], clips[row])
-            for row, own in enumerate(ids)
-        ]
+        return said
 
     @torch.no_grad()
-    def texts(
-        self, asked: Asked, rollouts: int, u: Uniform | None, one_length: bool = False,
-        recorded: list[list[int]] | None = None,
-    ) -> list[Completion]:  # fmt: skip
-        """Answers to one prompt, drawn with `u`, or greedy; `one_length` as in `decode`."""
-        whole = self._embedded(asked)
-        sampler = sampler_of(self.settings) if u is not None else Sampler(guard=self.settings.logitGuard)
-        most = self.settings.maxNewTokens
-        return self.decode(
-            whole[:-1], [whole[-1:]] * rollouts, most, sampler, u, asked.prompt.ids, one_length, recorded
-        )
+    def texts(self, asked: Asked, rollouts: int, address: Address | None, one_length: bool = False) -> list[Completion]:
+        """Answers to one prompt, drawn at an address of their group, or greedy; `one_length` as in `decode`."""
+        s, whole = self.settings, self._embedded(asked)
+        sampler = Sampler(guard=s.logitGuard)
+        if address is not None:
+            sampler = Sampler(s.temperature, s.logitGuard, s.topK, s.topP, s.minP, s.repetitionPenalty)
+        addresses = address and [address.at(n) for n in range(rollouts)]
+        tails = [whole[-1:]] * rollouts
+        return self.decode(whole[:-1], tails, s.maxNewTokens, sampler, addresses, asked.prompt.ids, one_length)
 
     def _seen(self, mask: Mask) -> Mask | None:
         cells = region_cells(mask, self.model.side, self.settings.smallRegions == "force")
@@ -220,25 +184,20 @@ class Actor:
 
     @torch.no_grad()
     def describe(
-        self, features: Features, masks: list[Mask], temperature: float = 1.0, u: Uniform | None = None
+        self, features: Features, masks: list[Mask], temperature: float = 1.0, address: Address | None = None
     ) -> list[str | None]:
-        """Captions of masks, drawn with `u` by mask and position, or greedy; None where no visual token is covered."""
+        """Captions of masks, drawn at an address of their group, or greedy; None where no visual token is covered."""
         captions: list[str | None] = [None] * len(masks)
-        places, wholes = [], []
-        for at, mask in enumerate(masks):
-            cells = self._seen(mask)
-            if cells is not None:
-                places.append(at)
-                wholes.append(self._embedded(self.caption_of(features, cells)))
-        if not places:
+        cells = {at: own for at, mask in enumerate(masks) if (own := self._seen(mask)) is not None}
+        if not cells:
             return captions
+        wholes = [self._embedded(self.caption_of(features, own)) for own in cells.values()]
         # What they share ends where the picture's own tokens do: region tokens differ in content.
         shared = self._picture_end(features)
-        tails = [whole[shared:] for whole in wholes]
-        sampler = Sampler(temperature=temperature, guard=self.settings.logitGuard)
-        drawn = None if u is None else lambda row, position: u(places[row], position)
-        said = self.decode(wholes[0][:shared], tails, self.settings.partnerMaxTokens, sampler, drawn, [])
-        for at, completion in zip(places, said, strict=True):
+        sampler = Sampler(temperature, self.settings.logitGuard)
+        addresses, most = address and [address.at(at) for at in cells], self.settings.partnerMaxTokens
+        said = self.decode(wholes[0][:shared], [whole[shared:] for whole in wholes], most, sampler, addresses, [])
+        for at, completion in zip(cells, said, strict=True):
             captions[at] = self.words.answer(completion.ids)
         return captions
 
@@ -338,22 +297,12 @@ class Actor:
         side = (self.model.sam_size, self.model.sam_size)
         large = F.interpolate(maps[:, None], side, mode="bilinear", align_corners=False)
         logits = F.interpolate(large, (height, width), mode="bilinear", align_corners=False)[:, 0]
-        inside = (logits > 0).cpu().numpy().astype(np.uint8)
         found = []
-        for mask, own in zip(inside, logits, strict=True):
+        for own in logits:
             sure = own[own > 0]
-            found.append(Found(self._as_recorded(mask, own), float(sure.sigmoid().mean()) if len(sure) else None))
+            found.append(Found(self.inside(own), float(sure.sigmoid().mean()) if len(sure) else None))
         return found
 
-    def _as_recorded(self, mask: Mask, logits: Tensor) -> Mask:
-        """The mask, or a recorded one from which it differs only where logits are within rounding of 0."""
-        if self.record is None:
-            return mask
-        size = logits.abs()
-        near = (size <= _ROUNDING * size.max()).cpu().numpy()
-        for other in self.record.masks:
-            gap = mask != other if mask.shape == other.shape else ~near
-            if gap.any() and not gap[~near].any():
-                self.record.pixels += int(gap.sum())
-                return other
-        return mask
+    def inside(self, logits: Tensor) -> Mask:
+        """The mask of logits [h, w]."""
+        return (logits > 0).cpu().numpy().astype(np.uint8)

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-_ROUNDING = 1e-6
-"""Of a sum of probabilities in single precision."""
 Row = npt.NDArray[np.float64]
 
 
@@ -31,8 +29,6 @@ class Drawn:
     entropy: float
     clips: int = 0
     """Logits that the guard clipped."""
-    rounded: bool = False
-    """Whether `u` lies within rounding of a border, and the recorded token was taken."""
 
 
 def _softmax(scores: Row) -> Row:
@@ -66,17 +62,16 @@ def _kept(scores: Row, sampler: Sampler) -> Row:
     return scores
 
 
-def draw(logits: Row, sampler: Sampler, u: float | None, seen: list[int], recorded: int | None = None) -> Drawn:
+def draw(logits: Row, sampler: Sampler, u: float | None, seen: list[int]) -> Drawn:
     """
     The first token in vocabulary order whose running sum of probabilities exceeds `u`.
 
-    Without `u` it is the likeliest token before the guard, the first of equal ones. Where `u` is within rounding of
-    the border to a recorded token, that one is drawn.
+    Without `u` it is the likeliest token before the guard, the first of equal ones.
     """
     guarded = np.clip(logits, -sampler.guard, sampler.guard) / sampler.temperature
     if np.isnan(guarded).any():
         return Drawn(-1, float("nan"), float("nan"))
-    own, rounded = _penalised(logits, sampler, seen), False
+    own = _penalised(logits, sampler, seen)
     if u is None:
         token = int(own.argmax())
     else:
@@ -85,14 +80,9 @@ def draw(logits: Row, sampler: Sampler, u: float | None, seen: list[int], record
         sums = np.cumsum(shares[places])
         at = int(np.searchsorted(sums, u, side="right"))
         token = int(places[min(at, len(places) - 1)])
-        for other, border in ((at + 1, at), (at - 1, at - 1)):
-            beside = 0 <= other < len(places) and places[other] == recorded
-            if beside and abs(float(sums[border]) - u) < _ROUNDING:
-                token, rounded = int(places[other]), True
     top = guarded.max()
     weights = np.exp(guarded - top)
     total = weights.sum()
     entropy = np.log(total) - ((guarded - top) * weights).sum() / total
-    clips = int((np.abs(logits) > sampler.guard).sum())
     logp = float(guarded[token] - top - np.log(total))
-    return Drawn(token, logp, float(entropy), clips, rounded)
+    return Drawn(token, logp, float(entropy), int((np.abs(logits) > sampler.guard).sum()))

@@ -1,157 +1,33 @@
 """The run's settings and the words that both sides share, as `scale/contract.json` and run.json have them."""
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .errors import LabError
 
-# Settings of the tab that change nothing here, those that are refused, and the choices that are known.
+# Settings that are used, those of the tab that change nothing here, those that are refused, and the known choices.
 _KNOWN: dict[str, Any] = json.loads(Path(__file__).with_name("settings.json").read_text(encoding="utf-8"))
 LOOPS = (1, 2, 3)
 
 
-@dataclass(frozen=True)
 class Settings:
-    """The lab's settings under its names (docs/settings.md of the lab)."""
+    """The lab's settings under its names (docs/settings.md of the lab); none can be set."""
 
-    seed: int
-    mode: str
-    steps: int
-    loops: str
-    loop1Weight: float
-    loop2Weight: float
-    loop3Weight: float
-    saveSteps: int
-    keepCheckpoints: int
-    evalSteps: int
-    bestMetric: str
-    evalRows: int
-    evalJudge: bool
-    selectionShare: float
-    promptsPerStep: int
-    accumulation: int
-    stepsPerGeneration: int
-    mixSources: str
-    mixBy: str
-    lengthGrouping: bool
-    curriculum: str
-    curriculumStart: float
-    curriculumSteps: int
-    zeroSpreadRows: str
-    resampleRounds: int
-    loraRank: int
-    loraAlpha: float
-    maxTiles: int
-    featureStorage: str
-    smallRegions: str
-    groupSize: int
-    temperature: float
-    maxNewTokens: int
-    topK: int
-    topP: float
-    minP: float
-    repetitionPenalty: float
-    logitGuard: float
-    partnerMaxTokens: int
-    objective: str
-    lossType: str
-    importanceLevel: str
-    epsilonLow: float
-    epsilonHigh: float
-    delta: float
-    beta: float
-    klEstimator: str
-    klClamp: bool
-    reference: str
-    iterations: int
-    scaleRewards: str
-    advantageBaseline: str
-    rewardAggregation: str
-    advantageEps: float
-    maskTruncated: bool
-    entropyCoefficient: float
-    adaptiveEntropy: bool
-    entropyTarget: float
-    entropyStep: float
-    entropyCoefficientMin: float
-    entropyCoefficientMax: float
-    topEntropyQuantile: float
-    offPolicyThreshold: float
-    biasCorrectedKl: bool
-    sapoTemperaturePositive: float
-    sapoTemperatureNegative: float
-    vespoKPositive: float
-    vespoLambdaPositive: float
-    vespoKNegative: float
-    vespoLambdaNegative: float
-    syncReference: bool
-    referenceMixup: float
-    referenceSyncSteps: int
-    maskPolicy: str
-    candidateTemperature: float
-    fieldGrid: int
-    fieldBand: float
-    fieldSigma: float
-    embeddingSigma: float
-    noiseUnit: str
-    antitheticNoise: bool
-    proposalOverlap: float
-    proposalTemperature: float
-    proposalPhrases: bool
-    proposalPoints: int
-    pixelTemperature: float
-    loop2Reach: str
-    maskAnchor: str
-    maskAnchorWeight: float
-    sftBceWeight: float
-    sftDiceWeight: float
-    sftPoints: int
-    iouShape: str
-    emptyPairReward: float
-    likelihoodJudge: str
-    shuffleRewards: bool
-    missingVerdict: str
-    lengthRatio: float
-    repetitionGram: int
-    leakWords: str
-    judge: str
-    judgeUrl: str
-    judgeModel: str
-    judgeRange: str
-    judgePositives: int
-    judgeNegatives: int
-    judgeMaxTokens: int
-    judgeParallel: int
-    judgeTimeout: float
-    judgeRetries: int
-    judgeMaxCalls: int
-    judgeMaxCost: float
-    judgePromptPrice: float
-    judgeReplyPrice: float
-    judgeQuestionsPrompt: str
-    judgeAnswersPrompt: str
-    judgeDlcPrompt: str
-    judgeWritten: str
-    learningRate: float
-    projectorRateFactor: float
-    maskRateFactor: float
-    schedule: str
-    warmupSteps: int
-    weightDecay: float
-    adamBeta1: float
-    adamBeta2: float
-    adamEps: float
-    maxGradNorm: float
-    clipScope: str
-    haltOnNan: bool
-    emaDecay: float
-    emaRamp: bool
-    partnerTemperature: float
-    partnerSamples: int
-    weights: dict[int, dict[str, float]]
-    """Of the reward terms by loop; costs are negative."""
+    def __init__(self, values: dict[str, Any], weights: dict[int, dict[str, float]]) -> None:
+        """`values` by name, `weights` of the reward terms by loop; costs are negative."""
+        self._values, self.weights = values, weights
+
+    def __getattr__(self, name: str) -> Any:
+        """Value of a setting. Raises AttributeError for one that settings.json does not list as used."""
+        if name.startswith("_") or name not in self._values:
+            raise AttributeError(f"settings.json does not list {name} as used")
+        return self._values[name]
+
+    def changed(self, **change: Any) -> "Settings":
+        """The same settings but for some."""
+        return Settings(self._values | change, self.weights)
 
     @property
     def active_loops(self) -> list[int]:
@@ -198,13 +74,13 @@ def parse_settings(config: dict[str, Any], defaults: dict[str, Any], own_reward:
     given = defaults | config
     terms = {_term_key(loop, term): (loop, term) for loop in LOOPS for term in (*GAINS, *COSTS)}
     weights: dict[int, dict[str, float]] = {loop: {} for loop in LOOPS}
-    names = {field.name for field in fields(Settings)} - {"weights"}
+    names = set(_KNOWN["used"])
     missing = sorted((names | set(terms)) - given.keys())
     if missing:
         raise LabError(f"run.json and scale/contract.json lack {', '.join(missing)}; export the run again")
     for key, (loop, term) in terms.items():
         weights[loop][term] = -given[key] if term in COSTS and given[key] != 0 else given[key]
-    settings = Settings(**{name: given[name] for name in names}, weights=weights)
+    settings = Settings({name: given[name] for name in names}, weights)
     reasons = _refusals(given, defaults, names | set(terms))
     if not own_reward and any(weights[loop]["user"] != 0 for loop in settings.active_loops):
         reasons.append("userReward (the lab runs JavaScript; give the same function in Python by --reward)")

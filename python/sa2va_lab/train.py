@@ -7,7 +7,6 @@ Under torchrun or accelerate every process plays its share of the groups; the fi
 import signal
 import sys
 import time
-from dataclasses import replace
 from datetime import datetime, timezone
 from types import FrameType
 
@@ -84,7 +83,7 @@ def extend(run: OpenRun, team: Team, steps: int) -> None:
     before = run.settings.steps
     if steps < run.step:
         raise LabError(f"The run has {run.step} steps already; --steps {steps} would take them back")
-    run.settings = run.context.settings = run.context.actor.settings = replace(run.settings, steps=steps)
+    run.settings = run.context.settings = run.context.actor.settings = run.settings.changed(steps=steps)
     if team.first and steps != before:
         length = {"afterStep": run.step, "from": before, "to": steps}
         lengths = [*run.folder.manifest.get("lengths", []), length]

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import fields
+import re
 from pathlib import Path
 
 import pytest
@@ -18,8 +18,9 @@ KNOWN = json.loads(SOURCE.read_text(encoding="utf-8"))
 
 def defaults() -> dict[str, object]:
     """A complete configuration."""
-    names = [field.name for field in fields(Settings) if field.name != "weights"]
-    names += [f"loop{loop}{t.capitalize()}{'Cost' if t in COSTS else ''}" for loop in LOOPS for t in (*GAINS, *COSTS)]
+    names = KNOWN["used"] + [
+        f"loop{loop}{t.capitalize()}{'Cost' if t in COSTS else ''}" for loop in LOOPS for t in (*GAINS, *COSTS)
+    ]
     choices = {name: listed[0] for name, listed in KNOWN["choices"].items()}
     texts = dict.fromkeys(("leakWords", "userReward", "judgeUrl", "judgeModel", "judgeWritten"), "")
     texts |= dict.fromkeys(("judgeQuestionsPrompt", "judgeAnswersPrompt", "judgeDlcPrompt"), "")
@@ -41,6 +42,13 @@ def test_an_unknown_setting_is_refused_unless_it_has_its_default() -> None:
         parse_settings({"newThing": 4}, known)
     with pytest.raises(LabError, match="loraDropout"):
         settings(loraDropout=0.1)
+
+
+def test_every_setting_that_is_read_is_listed() -> None:
+    sources = "".join(path.read_text(encoding="utf-8") for path in SOURCE.parent.glob("*.py"))
+    read = set(re.findall(r"\b(?:s|_s|settings)\.([a-z]+[A-Z]\w*)", sources))
+    assert len(read) > 100
+    assert read <= set(KNOWN["used"])
 
 
 def test_costs_are_negative_weights() -> None:

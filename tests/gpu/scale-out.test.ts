@@ -14,6 +14,7 @@ import { python, tool } from "../support/tools.ts";
 
 const MODEL = join(root, "public", "pocket", "model");
 const SHARD = join(root, "public", "pocket", "shards", "data-00000-of-00002.arrow");
+const REPLAY = join(root, "python", "tools", "replay.py");
 const SMALL = {
   loop2Weight: 0.1,
   warmupSteps: 0,
@@ -85,9 +86,8 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     return await only(out);
   }
   const about = (model = MODEL): string[] => ["--model", model, "--shards", shards()];
-  const alone = (...words: readonly string[]) => python("-m", ...words);
   const twoOf = (...words: readonly string[]) =>
-    python("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", ...words);
+    python("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", ...words);
 
   /** What must be equal, and what must be near. @param gradient bound of the gradient, and of weights and averages */
   function expectRepeated(report: Readonly<Record<string, number>>, gradient: number, reward = 0): void {
@@ -115,7 +115,7 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     const { gradient = 1e-4, reward = 0, own = [], ...more } = bounds;
     const run = await exported(await trained(name, 1, settings, more));
     const words = [...about(more.model), "--step", "1", "--dtype", "f64", ...own];
-    const done = await alone("sa2va_lab.replay", run, ...words);
+    const done = await python(REPLAY, run, ...words);
     expect(done.code, done.err).toBe(0);
     expectRepeated(JSON.parse(done.out) as Record<string, number>, gradient, reward);
   }
@@ -182,10 +182,10 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
 
   it("computes the same gradient in two processes, and with the frozen layers split between them", async () => {
     const run = await only(`${await only(join(scratch, "field"))}-scale`);
-    const words = ["sa2va_lab.replay", run, ...about(), "--step", "1", "--dtype", "f64"];
+    const words = [REPLAY, run, ...about(), "--step", "1", "--dtype", "f64"];
     const saved = ["one.pt", "two.pt", "split.pt"].map((name) => join(scratch, name)) as [string, string, string];
     const done = [
-      await alone(...words, "--save", saved[0]),
+      await python(...words, "--save", saved[0]),
       await twoOf(...words, "--save", saved[1]),
       await twoOf(...words, "--save", saved[2], "--shard", "fsdp2"),
     ];
@@ -203,7 +203,7 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     const calm = await exported(await trained("begun", 3, { saveSteps: 3, evalSteps: 3, evalRows: 6 }));
     const disturbed = join(scratch, "disturbed", basename(calm));
     await cp(calm, disturbed, { recursive: true });
-    const whole = await twoOf("sa2va_lab.train", calm, ...about(), "--steps", "6");
+    const whole = await twoOf("-m", "sa2va_lab.train", calm, ...about(), "--steps", "6");
     expect(whole.code, whole.err).toBe(0);
     const launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "--max-restarts", "3"];
     const own = ["--steps", "6", "--shard", "fsdp2"];

@@ -67,8 +67,9 @@ test("what cannot be taken on is refused", async () => {
   await expect(made({ set: other })).rejects.toThrow(/has other rows/);
 });
 
-/** What the package says of settings that change nothing there, that it refuses, and which choices it knows. */
+/** What the package says of settings that it reads, that change nothing there, that it refuses, and which choices it knows. */
 interface Known {
+  readonly used: readonly string[];
   readonly tab: readonly string[];
   readonly refused: Readonly<Record<string, string>>;
   readonly choices: Readonly<Record<string, readonly string[]>>;
@@ -79,24 +80,19 @@ const SOURCES = readdirSync(PACKAGE).filter((name) => name.endsWith(".py"));
 const source = (name: string): string => readFileSync(join(PACKAGE, name), "utf8");
 
 test("the Python package knows every setting of the table", () => {
-  const own = /class Settings:([\s\S]*?)\n {4}weights:/.exec(source("settings.py"))?.[1] ?? "";
-  const runs = [...own.matchAll(/^ {4}(\w+): /gm)].map(([, name]) => name as string);
-  const rest =
-    SOURCES.filter((name) => name !== "settings.py")
-      .map(source)
-      .join("\n") + source("settings.py").replace(own, "");
-  const unread = runs.filter((name) => !new RegExp(`\\.${name}\\b`).test(rest));
-  expect(unread, "fields of class Settings in python/sa2va_lab/settings.py that nothing reads").toEqual([]);
+  const sources = SOURCES.map(source).join("\n");
+  const unread = KNOWN.used.filter((name) => !new RegExp(`\\.${name}\\b`).test(sources));
+  expect(unread, 'settings under "used" in python/sa2va_lab/settings.json that nothing reads').toEqual([]);
   const terms = LOOP_IDS.flatMap((loop) => TERMS.map((term): string => weightKey(loop, term)));
-  const known = [...runs, ...terms, ...KNOWN.tab, ...Object.keys({ ...KNOWN.refused, ...KNOWN.choices })];
+  const known = [...KNOWN.used, ...terms, ...KNOWN.tab, ...Object.keys({ ...KNOWN.refused, ...KNOWN.choices })];
   expect(
     known.filter((name) => !(name in SETTINGS)),
     "settings that the table no longer has",
   ).toEqual([]);
   const unknown = Object.keys(SETTINGS).filter((name) => !known.includes(name));
   const advice =
-    "settings that python/ does not know: run them (a field of class Settings in python/sa2va_lab/settings.py, and the " +
-    'code that reads it), or add them to "refused" in python/sa2va_lab/settings.json with the reason, or to "tab" there ' +
+    "settings that python/ does not know: run them (\"used\" in python/sa2va_lab/settings.json, and the code that reads " +
+    'them), or add them to "refused" there with the reason, or to "tab" ' +
     "if they change no number of a run. A new choice of a known setting is refused by itself until it stands under " +
     '"choices"';
   expect(unknown, advice).toEqual([]);

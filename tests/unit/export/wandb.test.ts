@@ -36,7 +36,7 @@ test.skipIf(needed.code !== 0)(
 
       process.env.PYTHONPATH = [join(root, "python"), process.env.PYTHONPATH ?? ""].filter(Boolean).join(":");
       const words = [join(place, "runs", run.id), "--dir", join(place, "out"), "--project", "trials"];
-      const done = await python("-m", "sa2va_lab.to_wandb", ...words);
+      const done = await python(join(root, "python/tools/to_wandb.py"), ...words);
       expect(done.code, done.err).toBe(0);
       const folder = /^wandb sync (.+)$/m.exec(done.out)?.[1] ?? "";
       const read = await python(join(root, "tests/oracle/read_wandb.py"), folder);
@@ -53,7 +53,7 @@ test.skipIf(needed.code !== 0)(
         1: { "loop1/reward": 0.25, "loop1/kl": "NaN" },
         2: { "loop1/reward": 1 / 3, ...evaluationValues(end.report) },
       });
-      const none = await python("-m", "sa2va_lab.to_wandb", place, "--dir", join(place, "out"));
+      const none = await python(join(root, "python/tools/to_wandb.py"), place, "--dir", join(place, "out"));
       expect([none.code, none.err]).toEqual([2, expect.stringMatching(/run\.json/)]);
     } finally {
       await rm(place, { recursive: true });

@@ -1,5 +1,5 @@
 """
-python -m sa2va_lab.replay RUN --model DIR --shards DIR --step N: repeats a stored step and compares it with the record.
+python tools/replay.py RUN --model DIR --shards DIR --step N: repeats a stored step and compares it with the record.
 
 What was drawn, said, found and earned must be equal; the gradient, read from the stored moments, and the weights after
 the update must be near. A first check of a machine, before a run goes on there.
@@ -13,21 +13,26 @@ from typing import Any
 
 import pyarrow as pa
 import torch
+from torch import Tensor
 
-from .errors import LabError
-from .folder import step_name
-from .masks import Mask, Rle, decode_rle
-from .model import Values
-from .policy import Record
-from .records import rollout_rows
-from .run import OpenRun, arguments, open_run, step_of
-from .state import Update, average, copies, learning_rate, move
-from .step import Outcome
-from .team import Team
+from sa2va_lab.errors import LabError
+from sa2va_lab.folder import step_name
+from sa2va_lab.masks import Mask, Rle, decode_rle
+from sa2va_lab.model import Values
+from sa2va_lab.philox import Address, uniform
+from sa2va_lab.policy import Actor
+from sa2va_lab.records import rollout_rows
+from sa2va_lab.run import OpenRun, arguments, open_run, step_of
+from sa2va_lab.sampler import Drawn, Row, Sampler, draw
+from sa2va_lab.state import Update, average, copies, learning_rate, move
+from sa2va_lab.step import Outcome
+from sa2va_lab.team import Team
 
 _MASKS = ("predicted_mask", "greedy_mask")
 _EQUAL = ("completion", "caption", "caption_prime", *_MASKS, "given_mask", "prompt_runs",
           "answer_ids", "truncated")  # fmt: skip
+_LOGIT, _SUM = 1e-5, 1e-6
+"""Rounding of a mask's logits, relative to the largest, and of a running sum of probabilities, in single precision."""
 _NOTHING = 1e-9
 """A tensor whose gradient is below this of the largest has none but rounding, as the bias of attention's keys."""
 
@@ -68,12 +73,42 @@ def _bits(mask: dict[str, Any]) -> Mask:
     return decode_rle(Rle(mask["counts"], tuple(mask["size"])))
 
 
-def _record_of(rows: list[dict[str, Any]]) -> Record:
-    masks = [_bits(row[name]) for row in rows for name in _MASKS if row[name]]
-    ids: dict[tuple[int, int], list[list[int]]] = {}
-    for row in sorted(rows, key=lambda row: row["index"]):
-        ids.setdefault((row["loop"], row["group"]), []).append([action["id"] for action in row["actions"]])
-    return Record(masks, ids)
+class Recorded(Actor):
+    """An actor whose record decides where a number is within rounding of a border."""
+
+    def __init__(self, actor: Actor, rows: list[dict[str, Any]]) -> None:
+        """`rows` are the stored rollouts of the step."""
+        super().__init__(actor.model, actor.words, actor.settings)
+        self._masks = [_bits(row[name]) for row in rows for name in _MASKS if row[name]]
+        self._ids = {
+            (row["loop"], row["group"], row["index"]): [action["id"] for action in row["actions"]] for row in rows
+        }
+        self.pixels, self.draws = 0, 0
+        """Pixels and tokens that the record has decided."""
+
+    def draw(self, logits: Row, sampler: Sampler, address: Address | None, seen: list[int]) -> Drawn:
+        """A token, or the recorded one where a border to it is near."""
+        drawn = super().draw(logits, sampler, address, seen)
+        if address is None or address.loop == 2:
+            return drawn
+        known = self._ids.get((address.loop, address.row, address.rollout), [])[address.position :]
+        for u in (uniform(address) - _SUM, uniform(address) + _SUM):
+            other = draw(logits, sampler, u, seen)
+            if known and drawn.id != known[0] == other.id:
+                self.draws += 1
+                return other
+        return drawn
+
+    def inside(self, logits: Tensor) -> Mask:
+        """A mask, or a recorded one from which it differs only where logits are near 0."""
+        mask, size = super().inside(logits), logits.abs()
+        near = (size <= _LOGIT * size.max()).cpu().numpy()
+        for other in self._masks:
+            gap = mask != other if mask.shape == other.shape else ~near
+            if gap.any() and not gap[~near].any():
+                self.pixels += int(gap.sum())
+                return other
+        return mask
 
 
 def _before_last(run: OpenRun, after: dict[str, Values], there: list[bool], count: int) -> Values:
@@ -176,10 +211,10 @@ def replay(run: OpenRun, step: int, team: Team) -> tuple[dict[str, Any], Outcome
 
     path = run.folder.path / "rollouts" / f"{step_name(step)}.arrow"
     stored = _stored_rows(path) if path.exists() else {}
-    record = context.actor.record = _record_of(list(stored.values()))
+    record = context.actor = Recorded(context.actor, list(stored.values()))
     count, context.between = context.state.optimiser_steps, put
     outcome = step_of(run, team)
-    rows = {row["id"]: row for record in outcome.groups for row in rollout_rows(step, record)}
+    rows = {row["id"]: row for group in outcome.groups for row in rollout_rows(step, group)}
     report = compare_rollouts(stored, rows) if stored else {}
     report["pixels_rounded"], report["draws_rounded"] = map(
         sum, zip(*team.all_of([(record.pixels, record.draws)]), strict=True)

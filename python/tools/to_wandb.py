@@ -1,6 +1,6 @@
 """Logs a run folder to Weights & Biases on this machine; nothing is sent until `wandb sync` is called.
 
-    python -m sa2va_lab.to_wandb RUN --dir DIR [--project NAME]
+    python tools/to_wandb.py RUN --dir DIR [--project NAME]
 
 Metrics and held-out scores stand at their steps, settings in the configuration, notes, tags and alarms with the run.
 """
@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .errors import LabError
-from .folder import RunFolder
-from .settings import read_json
+from sa2va_lab.errors import LabError
+from sa2va_lab.folder import RunFolder
+from sa2va_lab.settings import read_json
 
 _WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
