@@ -1,5 +1,6 @@
 """A judge behind an OpenAI-compatible address: verdicts on captions, under the run's limits and with its cache."""
 
+import contextlib
 import json
 import os
 import threading
@@ -9,27 +10,15 @@ import urllib.request
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from . import questions as q
 from .errors import LabError
-from .questions import (
-    JudgeFailure,
-    Question,
-    answer_schema,
-    choice_text,
-    fill,
-    parse_answer,
-    plain_caption,
-    prepared_questions,
-    question_schema,
-    question_text,
-    read_letters,
-    read_questions,
-    scored,
-)
+from .questions import JudgeFailure, Question
 from .settings import Settings
 
 T = TypeVar("T")
@@ -162,7 +151,7 @@ class CaptionJudge:
         self._version = sha256(text.encode()).hexdigest()[:16]
         self._server = Server(s.judgeUrl, s.judgeModel.strip(), s.judgeTimeout, os.environ.get(KEY, ""))
         self._server.model = self._server.model or self._server.first_model()
-        self._written = prepared_questions(s.judgeWritten) if s.judge == "dlc" else None
+        self._written = q.prepared_questions(s.judgeWritten) if s.judge == "dlc" else None
         self._pool = ThreadPoolExecutor(s.judgeParallel)
         self._lock = threading.Lock()
         self._calls, self._cost, self._cache = 0, 0.0, self._stored()
@@ -182,12 +171,10 @@ class CaptionJudge:
     def _reserve(self) -> None:
         s = self._s
         with self._lock:
-            if s.judgeMaxCalls > 0 and self._calls >= max(1, s.judgeMaxCalls // self._share):
-                raise JudgeFailure(
-                    "budget", f"The judge's budget of {s.judgeMaxCalls} calls is used up; raise it to go on"
-                )
-            if s.judgeMaxCost > 0 and self._cost * self._share >= s.judgeMaxCost:
-                raise JudgeFailure("budget", f"The judge's budget of {s.judgeMaxCost:g} is spent; raise it to go on")
+            calls = s.judgeMaxCalls > 0 and self._calls >= max(1, s.judgeMaxCalls // self._share)
+            if calls or (s.judgeMaxCost > 0 and self._cost * self._share >= s.judgeMaxCost):
+                limit = f"{s.judgeMaxCalls} calls" if calls else f"{s.judgeMaxCost:g}"
+                raise JudgeFailure("budget", f"The judge's budget of {limit} is used up; raise it to go on")
             self._calls += 1
 
     def _ask(self, asked: _Asked, messages: list[dict[str, str]], schema: Any, most: int) -> tuple[str, bool]:
@@ -219,28 +206,25 @@ class CaptionJudge:
     def _reply(self, asked: _Asked, content: str, schema: Any, most: int, read: Callable[[str, bool], T]) -> T:
         """A reply that `read` accepts, from the cache or the model, which is told once what was wrong."""
         messages = [{"role": "user", "content": content}]
-        key = sha256(
-            _compact([self._s.judge, self._server.model, self._version, messages, schema, most]).encode()
-        ).hexdigest()
-        known = self._cache.get(key)
-        if known is not None:
-            try:
-                value = read(known, False)
+        asked_for = [self._s.judge, self._server.model, self._version, messages, schema, most]
+        key = sha256(_compact(asked_for).encode()).hexdigest()
+        if key in self._cache:
+            with contextlib.suppress(JudgeFailure):
+                value = read(self._cache[key], False)
                 asked.hits += 1
-                asked.raw.append(known)
+                asked.raw.append(self._cache[key])
                 return value
-            except JudgeFailure:
-                pass
-        text, cut = self._ask(asked, messages, schema, most)
-        asked.raw.append(text)
-        try:
-            value = read(text, cut)
-        except JudgeFailure as failure:
-            complaint = f"{failure}. Reply again, in exactly the form that was asked for."
-            messages += [{"role": "assistant", "content": text[:2000]}, {"role": "user", "content": complaint}]
+        for again in (True, False):
             text, cut = self._ask(asked, messages, schema, most)
             asked.raw.append(text)
-            value = read(text, cut)
+            try:
+                value = read(text, cut)
+                break
+            except JudgeFailure as failure:
+                if not again:
+                    raise
+                complaint = f"{failure}. Reply again, in exactly the form that was asked for."
+                messages += [{"role": "assistant", "content": text[:2000]}, {"role": "user", "content": complaint}]
         with self._lock:
             self._cache[key] = text
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -255,58 +239,46 @@ class CaptionJudge:
             if prepared is None:
                 raise JudgeFailure("no-questions", "judgeWritten has no questions for this reference caption")
             return prepared, [self._chosen(asked, caption, own) for own in prepared]
-        described = plain_caption(reference)
+        described = q.plain_caption(reference)
         if not described:
             raise JudgeFailure("no-questions", "The reference caption is empty: it asks nothing")
         counts = {"positives": str(s.judgePositives), "negatives": str(s.judgeNegatives)}
-        first = fill(prompts["questions"], reference=described, **counts)
+        first = q.fill(prompts["questions"], reference=described, **counts)
         questions = self._reply(
-            asked, first, question_schema(s.judgePositives, s.judgeNegatives), s.judgeMaxTokens,
-            lambda text, _: read_questions(text, s.judgePositives, s.judgeNegatives, first),
+            asked, first, q.question_schema(s.judgePositives, s.judgeNegatives), s.judgeMaxTokens,
+            lambda text, _: q.read_questions(text, s.judgePositives, s.judgeNegatives, first),
         )  # fmt: skip
-        second = fill(prompts["answers"], caption=plain_caption(caption), questions=question_text(questions))
-        schema, most = answer_schema(questions), s.judgeMaxTokens
-        return questions, self._reply(asked, second, schema, most, lambda text, _: read_letters(text, questions))
+        second = q.fill(prompts["answers"], caption=q.plain_caption(caption), questions=q.question_text(questions))
+        schema, most = q.answer_schema(questions), s.judgeMaxTokens
+        return questions, self._reply(asked, second, schema, most, lambda text, _: q.read_letters(text, questions))
 
     def _chosen(self, asked: _Asked, caption: str, own: Question) -> str:
         def read(text: str, cut: bool) -> str:
             reply = text.rpartition("</think>")[2]
             begins = reply.strip().lower()
             named = begins[:1] in "abcde" and begins[1:2] in ("", ".", "\n")
-            if cut and not named and not any(begins.startswith(choice.strip().lower()) for choice in own.texts):
+            if cut and not named and not begins.startswith(tuple(choice.strip().lower() for choice in own.texts)):
                 raise JudgeFailure("wrong-form", "The model's reply was cut off before it named a choice", text)
-            parse_answer(reply, own.texts)
+            q.parse_answer(reply, own.texts)
             return reply
 
-        about = {"question": own.question, "choices": choice_text(own.texts)}
-        return self._reply(
-            asked, fill(self._prompts["dlc"], caption=plain_caption(caption), **about), None, _DLC_TOKENS, read
-        )
+        about = {"question": own.question, "choices": q.choice_text(own.texts), "caption": q.plain_caption(caption)}
+        return self._reply(asked, q.fill(self._prompts["dlc"], **about), None, _DLC_TOKENS, read)
 
     def _ranged(self, score: float) -> float:
         return {"raw": score, "clamp": max(0.0, score), "rescale": (score + 1) / 2}[self._s.judgeRange]
 
     def _term(self, reference: str, caption: str) -> dict[str, Any]:
         asked, note, raw = _Asked(), "", ""
-        outcome: dict[str, Any]
-        if not plain_caption(caption):
-            outcome = {
-                "score": 0.0,
-                "positive": 0.0,
-                "negative": 0.0,
-                "recognised": False,
-                "answers": [],
-                "failure": None,
-            }
-            note = "empty caption"
+        if not q.plain_caption(caption):
+            zero = {"score": 0.0, "positive": 0.0, "negative": 0.0, "recognised": False, "failure": None}
+            outcome, note = q.NO_VERDICT | zero, "empty caption"
         else:
             try:
-                outcome = scored(*self._examine(asked, reference, caption))
+                outcome = q.scored(*self._examine(asked, reference, caption))
                 note = "" if outcome["score"] is not None else "the answers give no verdict"
             except JudgeFailure as failure:
-                note, raw = str(failure), failure.raw
-                outcome = {"score": None, "positive": None, "negative": None, "recognised": None, "answers": [],
-                           "failure": failure.kind}  # fmt: skip
+                outcome, note, raw = q.NO_VERDICT | {"failure": failure.kind}, str(failure), failure.raw
         said = asked.raw + ([raw] if raw and raw not in asked.raw else [])
         detail = {
             "instrument": self._s.judge, "provider": "server", "model": self._server.model, "version": self._version,
@@ -325,17 +297,14 @@ class CaptionJudge:
         for reference, (first, *others) in by_reference.items():
             # The first one has the questions made that the others share.
             found[reference, first] = self._term(reference, first)
-            for caption, term in zip(
-                others, self._pool.map(lambda c, r=reference: self._term(r, c), others), strict=True
-            ):
-                found[reference, caption] = term
+            terms = self._pool.map(partial(self._term, reference), others)
+            found |= {(reference, caption): term for caption, term in zip(others, terms, strict=True)}
         out = []
-        free = {"calls": 0, "cost": 0.0, "latencyMs": 0.0}
         for pair in pairs:
-            term = found[pair]
-            out.append(term)
-            again = term["judge"] | free | {"cached": term["value"] is not None}
-            found[pair] = term | {"judge": again}
+            out.append(found[pair])
+            known = found[pair]["value"] is not None
+            free = {"calls": 0, "cost": 0.0, "latencyMs": 0.0, "cached": known}
+            found[pair] = found[pair] | {"judge": found[pair]["judge"] | free}
         return out
 
 

@@ -42,7 +42,7 @@ class LossSettings:
     @property
     def notes(self) -> bool:
         """Whether the loss is that of the design notes."""
-        return self.settings.objective == "notes"
+        return bool(self.settings.objective == "notes")
 
     @property
     def preset(self) -> tuple[str, str, str]:

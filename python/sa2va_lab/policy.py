@@ -174,7 +174,7 @@ class Actor:
         sampler = Sampler(guard=s.logitGuard)
         if address is not None:
             sampler = Sampler(s.temperature, s.logitGuard, s.topK, s.topP, s.minP, s.repetitionPenalty)
-        addresses = address and [address.at(n) for n in range(rollouts)]
+        addresses = None if address is None else [address.at(n) for n in range(rollouts)]
         tails = [whole[-1:]] * rollouts
         return self.decode(whole[:-1], tails, s.maxNewTokens, sampler, addresses, asked.prompt.ids, one_length)
 
@@ -195,8 +195,9 @@ class Actor:
         # What they share ends where the picture's own tokens do: region tokens differ in content.
         shared = self._picture_end(features)
         sampler = Sampler(temperature, self.settings.logitGuard)
-        addresses, most = address and [address.at(at) for at in cells], self.settings.partnerMaxTokens
-        said = self.decode(wholes[0][:shared], [whole[shared:] for whole in wholes], most, sampler, addresses, [])
+        addresses = None if address is None else [address.at(at) for at in cells]
+        tails, most = [whole[shared:] for whole in wholes], self.settings.partnerMaxTokens
+        said = self.decode(wholes[0][:shared], tails, most, sampler, addresses, [])
         for at, completion in zip(cells, said, strict=True):
             captions[at] = self.words.answer(completion.ids)
         return captions

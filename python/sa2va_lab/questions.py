@@ -16,6 +16,12 @@ _ASKED = "Which of these is true of the description?"
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
 
 
+NO_VERDICT: dict[str, Any] = {
+    "score": None, "positive": None, "negative": None, "recognised": None, "answers": [], "failure": "wrong-form",
+}  # fmt: skip
+"""What is stored where the answers give no score."""
+
+
 class JudgeFailure(Exception):
     """Why there is no verdict; `passing` failures may go away."""
 
@@ -65,37 +71,26 @@ def question_text(questions: list[Question]) -> str:
     return "\n\n".join(f"q{at + 1}. {own.question}\n{choice_text(own.texts)}" for at, own in enumerate(questions))
 
 
+def _schema(properties: dict[str, Any]) -> dict[str, Any]:
+    required = list(properties)
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
 def question_schema(positives: int, negatives: int) -> dict[str, Any]:
     """Form of the reply that questions are made of."""
     text = {"type": "string", "minLength": 1}
-    fact = {
-        "type": "object",
-        "properties": {"part": text, "attribute": text, "value": text},
-        "required": ["part", "attribute", "value"],
-        "additionalProperties": False,
-    }
-    return {
-        "type": "object",
-        "properties": {
-            "subject": text,
-            "attributes": {"type": "array", "items": fact, "minItems": 1, "maxItems": positives},
-            "absent": {"type": "array", "items": text, "maxItems": negatives},
-        },
-        "required": ["subject", "attributes", "absent"],
-        "additionalProperties": False,
-    }
+    fact = _schema({"part": text, "attribute": text, "value": text})
+    return _schema({
+        "subject": text,
+        "attributes": {"type": "array", "items": fact, "minItems": 1, "maxItems": positives},
+        "absent": {"type": "array", "items": text, "maxItems": negatives},
+    })  # fmt: skip
 
 
 def answer_schema(questions: list[Question]) -> dict[str, Any]:
     """Form of the reply that answers: a letter a question."""
-    names = [f"q{at + 1}" for at in range(len(questions))]
     letters = [{"type": "string", "enum": list(LETTERS[: len(own.choices)])} for own in questions]
-    return {
-        "type": "object",
-        "properties": dict(zip(names, letters, strict=True)),
-        "required": names,
-        "additionalProperties": False,
-    }
+    return _schema({f"q{at + 1}": own for at, own in enumerate(letters)})
 
 
 def _object(reply: str) -> dict[str, Any]:
@@ -227,13 +222,10 @@ def scored(questions: list[Question], responses: list[str]) -> dict[str, Any]:
             {"type": own.type, "question": own.question, "choices": own.texts, "choice": text, "points": points}
         )
     if failed or recognised is None or not found["positive"]:
-        return {"score": None, "positive": None, "negative": None, "recognised": None, "answers": answers,
-                "failure": "wrong-form"}  # fmt: skip
-    mean: Callable[[list[float]], float | None] = lambda values: sum(values) / len(values) if values else None  # noqa: E731
-    return {
-        "score": mean(found["positive"] + found["negative"]), "positive": mean(found["positive"]),
-        "negative": mean(found["negative"]), "recognised": recognised, "answers": answers, "failure": None,
-    }  # fmt: skip
+        return NO_VERDICT | {"answers": answers}
+    whole = {"score": found["positive"] + found["negative"]} | found
+    means = {name: sum(values) / len(values) if values else None for name, values in whole.items()}
+    return means | {"recognised": recognised, "answers": answers, "failure": None}
 
 
 def prepared_questions(text: str) -> Callable[[str], list[Question] | None]:

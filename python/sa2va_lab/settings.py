@@ -44,17 +44,17 @@ class Settings:
     @property
     def windows(self) -> int:
         """Accumulation windows that one set of rollouts is cut into."""
-        return max(1, self.stepsPerGeneration // self.accumulation)
+        return max(1, int(self.stepsPerGeneration // self.accumulation))
 
     @property
     def groups(self) -> int:
         """Groups that each loop plays in a step, over all processes."""
-        return self.windows * self.accumulation * self.promptsPerStep
+        return self.windows * int(self.accumulation * self.promptsPerStep)
 
     @property
     def needs_reference(self) -> bool:
         """Whether the loss compares with the reference."""
-        return self.beta > 0 or self.objective == "notes"
+        return bool(self.beta > 0 or self.objective == "notes")
 
 
 GAINS = ("iou", "meteor", "judge", "likelihood", "contrast", "confidence", "box", "centre", "user")

@@ -10,7 +10,7 @@ from .mask_policy import Output
 from .masks import nearest, region_cells
 from .philox import Address, uniforms
 from .play import Context
-from .state import Gradients, update
+from .state import taken, update
 from .step import Clock, Outcome
 from .step_metrics import Metrics, mean
 from .team import Team
@@ -94,8 +94,7 @@ def sft_step(context: Context, team: Team) -> Outcome:
             loss, numbers = row_loss(context, row, at)
             torch.autograd.backward(loss / count)
         found.append((context.order.source(row.id), numbers))
-    gradients = Gradients()
-    gradients.take(context.model, 0)
+    gradients = {0: taken(context.model, 0, s)}
     everyone = team.all_of(found)
     with clock.phase("update"):
         done = update(context.model, context.state, gradients, s, team)

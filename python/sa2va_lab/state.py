@@ -40,32 +40,20 @@ class EntropyBonus:
     def applied(self, s: Settings) -> float:
         """Weight in the coming update: with a target, only while the last entropy was at or below it."""
         if not s.adaptiveEntropy:
-            return s.entropyCoefficient
+            return float(s.entropyCoefficient)
         return self.coefficient if self.last is not None and self.last <= s.entropyTarget else 0.0
 
     def after(self, entropy: float, s: Settings) -> "EntropyBonus":
         """After an update of this mean entropy; one that is not finite changes nothing."""
         if not s.adaptiveEntropy or not math.isfinite(entropy):
             return self
-        low = entropy <= s.entropyTarget
-        moved = (
-            min(s.entropyCoefficientMax, self.coefficient + s.entropyStep)
-            if low else max(s.entropyCoefficientMin, self.coefficient - s.entropyStep)
-        )  # fmt: skip
-        return EntropyBonus(moved, entropy)
+        if entropy <= s.entropyTarget:
+            return EntropyBonus(min(s.entropyCoefficientMax, self.coefficient + s.entropyStep), entropy)
+        return EntropyBonus(max(s.entropyCoefficientMin, self.coefficient - s.entropyStep), entropy)
 
 
-@dataclass
-class Gradients:
-    """Gradients of the loops as they grow; a tensor that no loss has reached is None."""
-
-    loops: dict[int, list[Tensor | None]] = field(default_factory=dict)
-
-    def take(self, model: Sa2va, loop: int) -> None:
-        """Moves what the backward passes of a loop have left on the model."""
-        self.loops[loop] = [parameter.grad for parameter in model.trained]
-        for parameter in model.trained:
-            parameter.grad = None
+Gradients = dict[int, list[Tensor | None]]
+"""Of each loop, by the model's names; None where no loss has reached a tensor."""
 
 
 @dataclass(frozen=True)
@@ -109,54 +97,50 @@ def fresh_state(model: Sa2va, settings: Settings) -> State:
     return State(copies(model.trained), copies(model.trained), zeros, copies(zeros), entropy=entropy)
 
 
-def reached(model: Sa2va, loop: int, settings: Settings) -> list[bool]:
-    """Whether a loop's loss may change each tensor."""
+def taken(model: Sa2va, loop: int, settings: Settings) -> list[Tensor | None]:
+    """Moves what a loop's backward passes have left on the model; None for tensors that the loop shall not change."""
     whole = loop != 2 or settings.loop2Reach == "all"
-    return [whole or model.block_of(name) not in _LANGUAGE_BLOCKS for name in model.names]
+    kept = [whole or model.block_of(name) not in _LANGUAGE_BLOCKS for name in model.names]
+    found = [parameter.grad if keep else None for parameter, keep in zip(model.trained, kept, strict=True)]
+    for parameter in model.trained:
+        parameter.grad = None
+    return found
 
 
 def learning_rate(settings: Settings, step: int) -> float:
     """Rate of optimiser step `step`, from 0; skipped steps do not count."""
     total, warm = settings.steps * settings.windows * settings.iterations, settings.warmupSteps
-    if settings.schedule == "constant":
-        return settings.learningRate
-    if step < warm:
+    share = 1.0
+    if settings.schedule != "constant" and step < warm:
         start = 1 / max(1, warm) if settings.schedule == "linear-then-cosine" else 0.0
-        share = step / max(1, warm)
-        return settings.learningRate * (start + (1 - start) * share)
-    progress = (step - warm) / max(1, total - warm)
-    return settings.learningRate * max(0.0, 0.5 * (1 + math.cos(math.pi * progress)))
+        share = start + (1 - start) * (step / max(1, warm))
+    elif settings.schedule != "constant":
+        share = max(0.0, 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, total - warm))))
+    return float(settings.learningRate * share)
 
 
-def _joined(loops: dict[int, list[Tensor | None]], model: Sa2va, team: Team) -> dict[int, list[Tensor | None]]:
+def _joined(loops: Gradients, model: Sa2va, team: Team) -> Gradients:
     """The loops' gradients summed over all processes by one collective; what no process reached stays None."""
     if team.world == 1:
         return loops
-    like = model.trained[0]
-    parts, flags = [], []
-    for own in loops.values():
-        for gradient, parameter in zip(own, model.trained, strict=True):
-            parts.append(torch.zeros_like(parameter.data).flatten() if gradient is None else gradient.flatten())
-            flags.append(0.0 if gradient is None else 1.0)
-    whole = team.sum(torch.cat([*parts, torch.tensor(flags, dtype=like.dtype, device=like.device)]))
-    found: dict[int, list[Tensor | None]] = {}
-    at, flag = 0, len(whole) - len(flags)
-    for loop in loops:
-        found[loop] = []
-        for parameter in model.trained:
-            size = parameter.numel()
-            there = bool(whole[flag] > 0)
-            found[loop].append(whole[at : at + size].reshape(parameter.shape) if there else None)
-            at, flag = at + size, flag + 1
-    return found
+    given = [gradient for own in loops.values() for gradient in own]
+    like = model.trained * len(loops)
+    flags = torch.tensor([gradient is not None for gradient in given]).to(like[0])
+    parts = [torch.zeros_like(p.data) if g is None else g for g, p in zip(given, like, strict=True)]
+    whole = team.sum(torch.cat([flags, *(part.flatten() for part in parts)]))
+    sums = torch.split(whole[len(flags) :], [p.numel() for p in like])
+    there = (whole[: len(flags)] > 0).tolist()
+    found = [own.reshape(p.shape) if arrived else None for own, p, arrived in zip(sums, like, there, strict=True)]
+    size = len(model.trained)
+    return {loop: found[at * size : (at + 1) * size] for at, loop in enumerate(loops)}
 
 
-def _square(gradients: list[Tensor | None]) -> list[float]:
-    return [0.0 if g is None else float(g.double().square().sum()) for g in gradients]
+def _square(gradient: Tensor | None) -> float:
+    return 0.0 if gradient is None else float(gradient.double().square().sum())
 
 
 def _clip_factor(norm: float, most: float) -> float:
-    return min(1.0, most / (norm + 1e-6))
+    return min(1.0, most / (norm + 1e-6)) if most > 0 and math.isfinite(norm) else 1.0
 
 
 @torch.no_grad()
@@ -166,54 +150,42 @@ def update(model: Sa2va, state: State, gradients: Gradients, settings: Settings,
 
     A gradient that is not finite skips the step on all processes. Raises LabError where the run shall stop there.
     """
-    loops = _joined(gradients.loops, model, team)
-    norms = {loop: math.sqrt(sum(_square(own))) for loop, own in loops.items()}
+    loops, most = _joined(gradients, model, team), settings.maxGradNorm
+    norms = {loop: math.sqrt(sum(map(_square, own))) for loop, own in loops.items()}
     apart = len(loops) > 1 and settings.clipScope == "loop"
-    factors = {
-        loop: _clip_factor(norm, settings.maxGradNorm)
-        if apart and settings.maxGradNorm > 0 and math.isfinite(norm) else 1.0
-        for loop, norm in norms.items()
-    }  # fmt: skip
+    factors = {loop: _clip_factor(norm, most) if apart else 1.0 for loop, norm in norms.items()}
     total: list[Tensor | None] = []
-    for at in range(len(model.names)):
-        given = [(own[at], factors[loop]) for loop, own in loops.items()]
-        parts = [gradient * share for gradient, share in given if gradient is not None]
+    for given in zip(*loops.values(), strict=True):
+        parts = [g * share for g, share in zip(given, factors.values(), strict=True) if g is not None]
         total.append(torch.stack(parts).sum(0) if parts else None)
-    squares = _square(total)
-    whole = math.sqrt(sum(squares))
-    blocks: dict[str, float] = {}
-    for name, square, gradient in zip(model.names, squares, total, strict=True):
-        if gradient is not None:
+    there, squares = [gradient is not None for gradient in total], list(map(_square, total))
+    whole, blocks = math.sqrt(sum(squares)), dict[str, float]()
+    for name, square, arrived in zip(model.names, squares, there, strict=True):
+        if arrived:
             blocks[model.block_of(name)] = blocks.get(model.block_of(name), 0.0) + square
     norm, metrics = _loop_metrics(norms, factors, whole)
     rate = learning_rate(settings, state.optimiser_steps)
     metrics |= {"grad_norm": norm, "learning_rate": rate}
     metrics |= {f"grad_norm/{block}": math.sqrt(square) for block, square in blocks.items()}
-    there = [gradient is not None for gradient in total]
     zeros = [torch.zeros_like(p.data) if g is None else g for g, p in zip(total, model.trained, strict=True)]
     if not math.isfinite(whole):
         if settings.haltOnNan:
             raise LabError("A gradient is not finite; the weights are those before this step")
         state.skipped_steps += 1
         return Update(False, metrics | {"skipped_steps": state.skipped_steps}, zeros, 0.0, there)
-    clips = settings.maxGradNorm > 0 and not apart
-    factor = _clip_factor(whole, settings.maxGradNorm) if clips else 1.0
+    factor = 1.0 if apart else _clip_factor(whole, most)
     state.optimiser_steps += 1
-    for at, gradient in enumerate(total):
+    for gradient, first, second in zip(total, state.first, state.second, strict=True):
         if gradient is not None:
-            _moments(state, at, gradient * factor, settings)
+            clipped, (b1, b2) = gradient * factor, (settings.adamBeta1, settings.adamBeta2)
+            first.mul_(b1).add_(clipped, alpha=1 - b1)
+            second.mul_(b2).addcmul_(clipped, clipped, value=1 - b2)
     values = [parameter.data for parameter in model.trained]
     move(model, values, (state.first, state.second), state.optimiser_steps, settings, rate, there)
     decay, distance = average(values, state.ema, state.optimiser_steps, settings)
     _synchronise(model, state, settings)
-    clipped = factor < 1 or any(own < 1 for own in factors.values())
-    metrics |= {
-        "grad_norm_clipped": float(clipped),
-        "skipped_steps": state.skipped_steps,
-        "ema/decay": decay,
-        "ema/distance": distance,
-    }
-    return Update(True, metrics, zeros, factor, there)
+    metrics |= {"grad_norm_clipped": float(min(factor, *factors.values()) < 1), "skipped_steps": state.skipped_steps}
+    return Update(True, metrics | {"ema/decay": decay, "ema/distance": distance}, zeros, factor, there)
 
 
 def _loop_metrics(norms: dict[int, float], factors: dict[int, float], whole: float) -> tuple[float, dict[str, float]]:
@@ -231,11 +203,6 @@ def _loop_metrics(norms: dict[int, float], factors: dict[int, float], whole: flo
     return norm, own | {"grad_cosine": cosine}
 
 
-def _moments(state: State, at: int, gradient: Tensor, s: Settings) -> None:
-    state.first[at].mul_(s.adamBeta1).add_(gradient, alpha=1 - s.adamBeta1)
-    state.second[at].mul_(s.adamBeta2).addcmul_(gradient, gradient, value=1 - s.adamBeta2)
-
-
 @torch.no_grad()
 def move(
     model: Sa2va,
@@ -245,7 +212,7 @@ def move(
     s: Settings,
     rate: float,
     there: list[bool],
-) -> None:
+) -> None:  # fmt: skip
     """AdamW's `count`-th step of values, one count for all tensors; what has no gradient keeps its weight."""
     for name, value, first, second, reached in zip(model.names, values, *moments, there, strict=True):
         if not reached:
@@ -272,9 +239,7 @@ def average(values: Values, ema: Values, count: int, s: Settings) -> tuple[float
 def _synchronise(model: Sa2va, state: State, s: Settings) -> None:
     """Mixes the policy into the reference when it is due."""
     wanted = s.syncReference and s.reference == "start" and s.needs_reference
-    if not wanted or state.optimiser_steps % s.referenceSyncSteps != 0:
-        return
-    before = state.reference or copies(state.start)
-    for value, parameter in zip(before, model.trained, strict=True):
-        value += s.referenceMixup * (parameter.data - value)
-    state.reference = before
+    if wanted and state.optimiser_steps % s.referenceSyncSteps == 0:
+        state.reference = state.reference or copies(state.start)
+        for value, parameter in zip(state.reference, model.trained, strict=True):
+            value += s.referenceMixup * (parameter.data - value)

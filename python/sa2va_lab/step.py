@@ -20,7 +20,7 @@ from .loss import GroupScores, LossInputs, LossSettings, RewardGroup, as_array, 
 from .philox import uniform
 from .play import Context, Live, play, reward_order
 from .rewards import Reward
-from .state import Gradients, Update, reached, update
+from .state import Gradients, Update, taken, update
 from .step_metrics import Grid, Metrics, Played, Readback, diagnose, loop_metrics, over_passes, source_metrics
 from .team import Team
 
@@ -180,14 +180,11 @@ def grpo_step(context: Context, team: Team) -> Outcome:
     updates: list[Update] = []
     records: list[Recorded] = []
     for turn in range(s.iterations * s.windows):
-        gradients = Gradients()
+        gradients: Gradients = {}
         for loop, groups in live.items():
             with clock.phase("loss"):
                 own, settings, seen = _window_pass(context, loop, groups, sizes[loop], turn, first)
-                gradients.take(context.model, loop)
-                kept = reached(context.model, loop, s)
-                pairs = zip(gradients.loops[loop], kept, strict=True)
-                gradients.loops[loop] = [gradient if keep else None for gradient, keep in pairs]
+                gradients[loop] = taken(context.model, loop, s)
             found = _in_order(team, [_record(g.played, r, settings) for g, r in zip(own, seen, strict=True)])
             if turn < s.windows:
                 records += found

@@ -116,7 +116,7 @@ def train(run: OpenRun, team: Team, last: int, stop: Stop) -> bool:
             evaluate(context, folder, team, step)
     if run.step not in folder.checkpoints():
         _checkpoint(run, team)
-    done = run.step >= s.steps
+    done = bool(run.step >= s.steps)
     team.wait()
     if team.first:
         folder.update(state="finished" if done else "paused")
