@@ -11,8 +11,8 @@ from .folder import RunFolder
 from .mask_policy import Output, act
 from .masks import encode_rle, iou, overlap, region_cells
 from .philox import Address
-from .play import Context, answer_facts, likelihoods_of, question_at
-from .policy import Asked, Completion, Likelihood
+from .play import Context, answer_facts, found_facts, question_at, told_facts
+from .policy import Asked, Completion
 from .report import REWARDS, Scores, report_of
 from .rewards import Facts, Reward, score_group
 from .settings import Settings
@@ -52,25 +52,10 @@ def score_row(context: Context, index: int) -> Scores | None:
         # The true caption and the true mask come last: the partner's own answers stand beside the policy's.
         *found, partner = actor.find(features, [*captions, row.caption], height, width)
         *told, described = actor.describe(features, [*(own.mask for own in masks), row.mask])
-    known = {
-        1: likelihoods_of(context, 1, row, features, [own.mask if own else None for own in found]),
-        2: likelihoods_of(context, 2, row, features, [own.mask for own in masks]),
+    facts = {
+        1: found_facts(context, row, features, said, found),
+        2: told_facts(context, row, features, masks, [told])[0],
     }
-
-    def likelihood(loop: int, n: int) -> Likelihood | bool | None:
-        own = known[loop]
-        return False if own is None else own[n]
-
-    first = [
-        Facts(row.caption, captions[n], row.mask, own.mask if own else None, (own and own.confidence) or 0.0,
-              likelihood(1, n), not said[n].ended)
-        for n, own in enumerate(found)
-    ]  # fmt: skip
-    second = [
-        Facts(row.caption, told[n], row.mask, own.mask, own.confidence or 0.0, likelihood(2, n))
-        for n, own in enumerate(masks)
-    ]
-    facts = {1: first, 2: second}
     if 3 in s.active_loops and row.questions:
         question, answer = question_at(row, 0)
         answered, texts = _texts_of(context, actor.question_of(features, cells, question), address(3))

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,21 +104,13 @@ class RunFolder:
 
     def truncate_after(self, step: int) -> None:
         """Drops metrics, evaluations, alarms, rollouts and checkpoints past a step, so that no line doubles."""
-        for name, place in (
-            ("metrics.jsonl", None),
-            ("phases.jsonl", None),
-            ("alarms.jsonl", None),
-            ("eval.jsonl", "report"),
-        ):
+        for name in ("metrics.jsonl", "phases.jsonl", "alarms.jsonl", "eval.jsonl"):
             path = self.path / name
-            if not path.exists():
-                continue
-            kept = []
-            for line in path.read_text(encoding="utf-8").split("\n")[:-1]:
-                row = json.loads(line)
-                if (row[place] if place else row)["step"] <= step:
-                    kept.append(line)
-            self.replace_lines(name, kept)
+            if path.exists():
+                lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+                rows = [json.loads(line) for line in lines]
+                steps = [row.get("report", row)["step"] for row in rows]
+                self.replace_lines(name, [line for line, at in zip(lines, steps, strict=True) if at <= step])
         for path in (self.path / "rollouts").glob("step-*.arrow"):
             if int(path.stem.removeprefix("step-")) > step:
                 path.unlink()
@@ -142,30 +135,16 @@ class RunFolder:
         return folder
 
     def read_values(self, step: int, model: Sa2va) -> dict[str, Values]:
-        """Tensors of a checkpoint in the order of the model's names: policy, ema, moments and reference."""
-        folder = self._checkpoint(step)
-        own = load_file(folder / "modules.safetensors")
-        if (folder / "adapter_model.safetensors").exists():
-            adapter = load_file(folder / "adapter_model.safetensors")
-            own |= {name: adapter[peft_name(name)] for name in model.names if peft_name(name) in adapter}
-        moments = load_file(folder / "optimizer.safetensors")
-        files = {
-            "policy": own,
-            "ema": load_file(folder / "ema.safetensors"),
-            "first": {name: moments[f"exp_avg.{name}"] for name in model.names if f"exp_avg.{name}" in moments},
-            "second": {name: moments[f"exp_avg_sq.{name}"] for name in model.names if f"exp_avg_sq.{name}" in moments},
-        }
-        if (folder / "reference.safetensors").exists():
-            files["reference"] = load_file(folder / "reference.safetensors")
-        return {key: self._ordered(file, model, folder) for key, file in files.items()}
-
-    def _ordered(self, file: dict[str, Tensor], model: Sa2va, folder: Path) -> Values:
-        found = []
-        for name, parameter in zip(model.names, model.trained, strict=True):
-            if name not in file or file[name].shape != parameter.shape:
-                raise LabError(f"{folder} does not fit the trained tensors at {name}; nothing was changed")
-            found.append(file[name].to(parameter))
-        return found
+        """Tensors of a checkpoint in the order of the model's names, by what they are: policy, ema, first…"""
+        folder, named = self._checkpoint(step), dict(zip(model.names, model.trained, strict=True))
+        found: dict[str, dict[str, Tensor]] = {}
+        for file, tensors in _layout(model.names, (folder / "reference.safetensors").exists()).items():
+            read = load_file(folder / f"{file}.safetensors")
+            for stored, (kind, name) in tensors.items():
+                if stored not in read or read[stored].shape != named[name].shape:
+                    raise LabError(f"{folder} does not fit the trained tensors at {name}; nothing was changed")
+                found.setdefault(kind, {})[name] = read[stored].to(named[name])
+        return {kind: [own[name] for name in model.names] for kind, own in found.items()}
 
     def load_start(self, model: Sa2va) -> None:
         """Gives the model what the run began with, where that was an opened adapter."""
@@ -198,44 +177,34 @@ class RunFolder:
         unfinished = folder.with_name(folder.name + ".tmp")
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-        config = self.manifest["config"]
-        named = dict(zip(model.names, model.trained, strict=True))
-        self._adapter(unfinished, named, config)
-        _save({name: own for name, own in named.items() if _LORA not in name}, unfinished / "modules.safetensors")
-        _save(dict(zip(model.names, state.ema, strict=True)), unfinished / "ema.safetensors")
-        if state.reference is not None:
-            _save(dict(zip(model.names, state.reference, strict=True)), unfinished / "reference.safetensors")
-        moments = {f"exp_avg.{name}": own for name, own in zip(model.names, state.first, strict=True)}
-        moments |= {f"exp_avg_sq.{name}": own for name, own in zip(model.names, state.second, strict=True)}
-        _save(moments, unfinished / "optimizer.safetensors")
+        kinds: dict[str, Sequence[Tensor]] = {"policy": model.trained, "ema": state.ema, "first": state.first}
+        kinds |= {"second": state.second} | ({} if state.reference is None else {"reference": state.reference})
+        values = {kind: dict(zip(model.names, own, strict=True)) for kind, own in kinds.items()}
+        for file, tensors in _layout(model.names, state.reference is not None).items():
+            written = {
+                stored: values[kind][name].detach().to("cpu", torch.float32).contiguous()
+                for stored, (kind, name) in tensors.items()
+            }
+            save_file(written, unfinished / f"{file}.safetensors", metadata={"format": "pt"})
+        adapter = exact_json(_adapter_config(model.names, self.manifest), 2) + "\n"
+        (unfinished / "adapter_config.json").write_text(adapter, encoding="utf-8")
         text = exact_json(_trainer_state(step, model, state, self.manifest), 2) + "\n"
         (unfinished / "trainer_state.json").write_text(text, encoding="utf-8")
-        files = sorted(unfinished.iterdir())
+        paths = sorted(unfinished.iterdir())
         marker = {
             "format": "sa2va-lab-checkpoint/1",
             "step": step,
-            "files": {path.name: path.stat().st_size for path in files},
-            "hashes": {path.name: piecewise_hash(path) for path in files},
+            "files": {path.name: path.stat().st_size for path in paths},
+            "hashes": {path.name: piecewise_hash(path) for path in paths},
         }
-        for path in files:
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
+        for path in paths:
+            with path.open("rb") as opened:
+                os.fsync(opened.fileno())
         if folder.exists():
             self._remove(folder)
         unfinished.replace(folder)
         (folder / f"{_MARKER}.tmp").write_text(exact_json(marker, 2) + "\n", encoding="utf-8")
         (folder / f"{_MARKER}.tmp").replace(folder / _MARKER)
-
-    def _adapter(self, folder: Path, named: dict[str, Any], config: dict[str, Any]) -> None:
-        lora = {peft_name(name): own for name, own in named.items() if _LORA in name}
-        about = {
-            "base_model_name_or_path": self.manifest["model"]["name"], "bias": "none",
-            "lora_alpha": config["loraAlpha"], "lora_dropout": config["loraDropout"],
-            "peft_type": "LORA", "r": config["loraRank"],
-            "target_modules": _targets(list(named)), "task_type": "CAUSAL_LM",
-        }  # fmt: skip
-        (folder / "adapter_config.json").write_text(exact_json(about, 2) + "\n", encoding="utf-8")
-        _save(lora, folder / "adapter_model.safetensors")
 
     def prune(self, keep: int, best: int | None) -> None:
         """Keeps the last checkpoints and the best one."""
@@ -251,9 +220,24 @@ def _targets(names: list[str]) -> list[str]:
     return sorted({name.split(".")[-3] for name in names if _LORA in name})
 
 
-def _save(values: dict[str, Any], path: Path) -> None:
-    tensors = {name: value.detach().to("cpu", torch.float32).contiguous() for name, value in values.items()}
-    save_file(tensors, path, metadata={"format": "pt"})
+def _layout(names: list[str], reference: bool) -> dict[str, dict[str, tuple[str, str]]]:
+    """Files of a checkpoint: behind every name in them the values and the trainable tensor that it stands for."""
+    return {
+        "adapter_model": {peft_name(name): ("policy", name) for name in names if _LORA in name},
+        "modules": {name: ("policy", name) for name in names if _LORA not in name},
+        "ema": {name: ("ema", name) for name in names},
+        "optimizer": {f"exp_avg.{name}": ("first", name) for name in names}
+        | {f"exp_avg_sq.{name}": ("second", name) for name in names},
+    } | ({"reference": {name: ("reference", name) for name in names}} if reference else {})
+
+
+def _adapter_config(names: list[str], manifest: dict[str, Any]) -> dict[str, Any]:
+    config = manifest["config"]
+    return {
+        "base_model_name_or_path": manifest["model"]["name"], "bias": "none", "lora_alpha": config["loraAlpha"],
+        "lora_dropout": config["loraDropout"], "peft_type": "LORA", "r": config["loraRank"],
+        "target_modules": _targets(names), "task_type": "CAUSAL_LM",
+    }  # fmt: skip
 
 
 def _trainer_state(step: int, model: Sa2va, state: State, manifest: dict[str, Any]) -> dict[str, Any]:

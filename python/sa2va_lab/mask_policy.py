@@ -90,16 +90,11 @@ def act(output: Output, settings: Settings, count: int, address: Address) -> Mas
     policy = settings.maskPolicy
     if policy == "candidates":
         return _candidates(output, settings.candidateTemperature)
-    if policy == "proposals":
-        return _proposals(output, settings, count, address)
-    if policy == "embedding":
-        return _embedding(output, settings, count, address)
-    if policy == "pixels":
-        return _pixels(output, settings.pixelTemperature, count, address)
-    if policy not in ("field", "imitation"):
+    draw = {"proposals": _proposals, "embedding": _embedding, "pixels": _pixels, "field": _field, "imitation": _field}
+    if policy not in draw:
         raise LabError(f"maskPolicy {policy} is not known here; nothing was sampled")
-    drawn = _field(output, settings, count, address)
-    if policy == "field":
+    drawn = draw[policy](output, settings, count, address)
+    if policy != "imitation":
         return drawn
     index, masks = output.best(), (drawn.logits > 0).to(drawn.logits.dtype)
 
@@ -238,8 +233,8 @@ def _distinct(masks: Tensor, overlap: float, most: int) -> list[int]:
     return kept
 
 
-def _pixels(output: Output, temperature: float, count: int, address: Address) -> MaskActions:
-    index = output.best()
+def _pixels(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
+    index, temperature = output.best(), settings.pixelTemperature
     greedy = output.candidates()[index : index + 1]
     _, height, width = greedy.shape
     own = greedy.reshape(-1).double().cpu().numpy() / temperature

@@ -1,7 +1,7 @@
 """Rollouts of both loops: the policy acts, its partner answers, the reward compares."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from .masks import Mask, Rle, encode_rle, nearest, region_cells
 from .model import Features, Sa2va, halved
 from .order import RowOrder
 from .philox import Address, uniform
-from .policy import Actor, Asked, Completion, Likelihood
+from .policy import Actor, Asked, Completion, Found, Likelihood
 from .rewards import Facts, Reward, Scorer, mean_scores, score_group, wants_likelihood
 from .settings import Contract, Settings
 from .state import State, Update
@@ -152,14 +152,40 @@ def _text_group(
 
 
 def likelihoods_of(
-    context: Context, loop: int, row: Row, features: Features, masks: list[Mask | None]
-) -> list[Likelihood | None] | None:
-    """Of the row's caption for masks, by the weights that the settings name; None where no reward needs them."""
+    context: Context, loop: int, row: Row, features: Features, masks: Sequence[Mask | None]
+) -> Sequence[Likelihood | bool | None]:
+    """Of the row's caption for masks, by the weights that the settings name; False where no reward needs them."""
     if not wants_likelihood(context.settings, loop):
-        return None
+        return [False] * len(masks)
     judge = context.state.start if context.settings.likelihoodJudge == "start" else context.state.ema
     with context.model.values(judge):
-        return context.actor.likelihoods(features, masks, row.caption, row.others)
+        return context.actor.likelihoods(features, list(masks), row.caption, row.others)
+
+
+def found_facts(
+    context: Context, row: Row, features: Features, said: list[Completion], found: list[Found | None]
+) -> list[Facts]:
+    """What captions of loop 1 are rewarded by: the masks that the partner found for them."""
+    known = likelihoods_of(context, 1, row, features, [own.mask if own else None for own in found])
+    return [
+        Facts(row.caption, context.actor.words.answer(text.ids), row.mask, own.mask if own else None,
+              (own and own.confidence) or 0.0, likelihood, not text.ended)
+        for text, own, likelihood in zip(said, found, known, strict=True)
+    ]  # fmt: skip
+
+
+def told_facts(
+    context: Context, row: Row, features: Features, masks: list[Found], texts: list[list[str | None]]
+) -> list[list[Facts]]:
+    """What masks of loop 2 are rewarded by, for each of several texts that the partner told of all."""
+    known = likelihoods_of(context, 2, row, features, [own.mask for own in masks])
+    return [
+        [
+            Facts(row.caption, text, row.mask, own.mask, own.confidence or 0.0, likelihood)
+            for text, own, likelihood in zip(told, masks, known, strict=True)
+        ]
+        for told in texts
+    ]
 
 
 def describe_group(context: Context, group: int) -> Live:
@@ -173,13 +199,7 @@ def describe_group(context: Context, group: int) -> Live:
         captions = [actor.words.answer(own.ids) for own in said]
         with context.model.values(context.state.ema):
             found = actor.find(features, captions, *row.mask.shape)
-        masks = [own.mask if own else None for own in found]
-        known = likelihoods_of(context, 1, row, features, masks)
-        facts = [
-            Facts(row.caption, captions[n], row.mask, masks[n], (own and own.confidence) or 0.0,
-                  False if known is None else known[n], not said[n].ended)
-            for n, own in enumerate(found)
-        ]  # fmt: skip
+        masks, facts = [own.mask if own else None for own in found], found_facts(context, row, features, said, found)
         rewards, terms = score_group(facts, 1, s, context.scorer)
         return Scored(rewards, terms, masks, row.caption, mask_metrics(masks, row.mask))
 
@@ -271,14 +291,7 @@ def segment_group(context: Context, group: int) -> Live:
     greedy = actor.sized(drawn.greedy, height, width)[0]
     masks = [own.mask for own in found]
     texts = _partner_captions(context, group, features, masks)
-    known = likelihoods_of(context, 2, row, features, list(masks))
-    scored = []
-    for said in texts:
-        facts = [
-            Facts(row.caption, said[n], row.mask, own.mask, own.confidence or 0.0, False if known is None else known[n])
-            for n, own in enumerate(found)
-        ]
-        scored.append(score_group(facts, 2, s, context.scorer))
+    scored = [score_group(own, 2, s, context.scorer) for own in told_facts(context, row, features, found, texts)]
     rewards, terms = mean_scores(scored, texts)
     captions = texts[0]
     anchor = _ask_start(context, row, features, drawn)

@@ -12,7 +12,9 @@ import re
 import secrets
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import SEEK_END, BytesIO
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
 _SHOWN = re.compile(
@@ -79,69 +81,53 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_OPTIONS(self) -> None:
         """Answers the browser's question before a call from another origin."""
-        self._begin(
-            204,
-            0,
-            Access_Control_Allow_Methods="GET, HEAD",
-            Access_Control_Allow_Headers="Authorization, Range, If-None-Match",
-            Access_Control_Max_Age="600",
-        )
+        asked = {"Methods": "GET, HEAD", "Headers": "Authorization, Range, If-None-Match"}
+        allowed = {f"Access_Control_Allow_{name}": value for name, value in asked.items()}
+        self._begin(204, 0, Access_Control_Max_Age="600", **allowed)
 
     def do_HEAD(self) -> None:
         """The headers of GET."""
-        self._answer(body=False)
+        self.do_GET()
 
     def do_GET(self) -> None:
         """One file or a range of it, as long as it is at this moment."""
-        self._answer(body=True)
-
-    def _allowed(self) -> bool:
-        token, given = self.server.token, self.headers.get("Authorization", "")
-        return token is None or secrets.compare_digest(given.encode(), f"Bearer {token}".encode())
-
-    def _answer(self, body: bool) -> None:
-        origin = self.headers.get("Origin")
+        origin, token = self.headers.get("Origin"), self.server.token
+        given = self.headers.get("Authorization", "").encode()
         if origin is not None and origin not in self.server.origins:
             self._begin(403, 0)
-        elif not self._allowed():
+        elif token is not None and not secrets.compare_digest(given, f"Bearer {token}".encode()):
             self._begin(401, 0, WWW_Authenticate="Bearer")
         else:
-            self._send(unquote(urlsplit(self.path).path).lstrip("/"), body)
+            self._send(unquote(urlsplit(self.path).path).lstrip("/"))
 
-    def _send(self, name: str, body: bool) -> None:
-        if name == "files.json":
-            listing = self.server.shown.listing()
-            tag = f'"{hashlib.sha256(listing).hexdigest()[:16]}"'
-            if self.headers.get("If-None-Match") == tag:
-                self._begin(304, 0, ETag=tag)
-                return
-            self._begin(200, len(listing), ETag=tag, Content_Type="application/json")
-            if body:
-                self.wfile.write(listing)
-            return
+    def _send(self, name: str) -> None:
         path = self.server.shown.path(name)
-        if path is None:
+        if name == "files.json":
+            content: BinaryIO = BytesIO(self.server.shown.listing())
+            tag = f'"{hashlib.sha256(content.read()).hexdigest()[:16]}"'
+        elif path is not None:
+            content, about = path.open("rb"), path.stat()
+            tag = f'"{about.st_size:x}-{about.st_mtime_ns:x}"'
+        else:
             self._begin(404, 0)
             return
-        with path.open("rb") as file:
-            about = path.stat()
-            size, tag = about.st_size, f'"{about.st_size:x}-{about.st_mtime_ns:x}"'
+        with content:
+            size = content.seek(0, SEEK_END)
             if self.headers.get("If-None-Match") == tag:
                 self._begin(304, 0, ETag=tag)
                 return
             found = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
-            first, last = (0, size - 1) if found is None else (int(found[1]), min(size, int(found[2] or size) + 1) - 1)
+            first, last = (0, size - 1) if found is None else (int(found[1]), min(size - 1, int(found[2] or size)))
             if found is not None and (first >= size or last < first):
                 self._begin(416, 0, Content_Range=f"bytes */{size}", ETag=tag)
                 return
-            kind = _TYPES.get(path.suffix, "application/octet-stream")
-            headers = {"ETag": tag, "Content_Type": kind, "Accept_Ranges": "bytes"}
-            if found is not None:
-                headers["Content_Range"] = f"bytes {first}-{last}/{size}"
-            self._begin(200 if found is None else 206, last - first + 1, **headers)
-            file.seek(first)
-            left = last - first + 1 if body else 0
-            while left > 0 and (piece := file.read(min(left, _PIECE))):
+            kind = _TYPES.get(Path(name).suffix, "application/octet-stream")
+            headers = {"Content_Range": f"bytes {first}-{last}/{size}"} if found else {}
+            length, status = last - first + 1, 206 if found else 200
+            self._begin(status, length, ETag=tag, Content_Type=kind, Accept_Ranges="bytes", **headers)
+            content.seek(first)
+            left = 0 if self.command == "HEAD" else length
+            while left > 0 and (piece := content.read(min(left, _PIECE))):
                 self.wfile.write(piece)
                 left -= len(piece)
 

@@ -1,6 +1,7 @@
 """Metrics of one loop in one step, under the lab's names (docs/metrics.md)."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -82,19 +83,12 @@ def deviation(values: Sequence[float]) -> float:
 
 def caption_metrics(captions: list[str], completions: list[Completion]) -> Metrics:
     """Lengths and variety of captions."""
-    lengths = [len(own.ids) for own in completions]
-    ended = [len(own.ids) for own in completions if own.ended]
+    lengths = {"length": completions, "terminated_length": [own for own in completions if own.ended]}
     out: Metrics = {}
-    if ended:
-        out |= {
-            "completions/mean_terminated_length": mean(ended),
-            "completions/min_terminated_length": min(ended),
-            "completions/max_terminated_length": max(ended),
-        }
+    for name, some in lengths.items():
+        for kind, of in (("mean", mean), ("min", min), ("max", max)):
+            out |= {f"completions/{kind}_{name}": of([len(own.ids) for own in some])} if some else {}
     return out | {
-        "completions/mean_length": mean(lengths),
-        "completions/min_length": min(lengths),
-        "completions/max_length": max(lengths),
         "completions/clipped_ratio": mean([not own.ended for own in completions]),
         "completions/empty_ratio": mean([caption == "" for caption in captions]),
         "completions/distinct_ratio": len(set(captions)) / max(1, len(captions)),
@@ -162,38 +156,29 @@ def diagnose(logps: Grid, old: Grid, played: Played, settings: LossSettings) -> 
 
 def _loss_metrics(played: Played, readback: Readback, old: Grid, settings: LossSettings) -> Metrics:
     d, seen = diagnose(readback.logps, old, played, settings), played.mask > 0.5
+    lengths, count = np.maximum(1, seen.sum(1)), max(1, int(seen.sum()))
 
     def active(values: Grid) -> float:
-        return float(values[seen].sum()) / max(1, int(seen.sum()))
+        return float(values[seen].sum()) / count
 
-    out: Metrics = {}
+    out: Metrics = {"entropy": active(readback.entropies), "ratio/mean": 1.0, "ratio/min": 1.0, "ratio/max": 1.0}
+    if seen.any():
+        ratio = d.ratio[seen]
+        out |= {"ratio/mean": active(d.ratio), "ratio/min": float(ratio.min()), "ratio/max": float(ratio.max())}
     if played.reference is not None:
         out |= {"kl": active(d.kl), "kl/clamped": active(d.clamped)}
-    out |= {
-        "entropy": active(readback.entropies),
-        "ratio/mean": active(d.ratio) if seen.any() else 1.0,
-        "ratio/min": float(d.ratio[seen].min()) if seen.any() else 1.0,
-        "ratio/max": float(d.ratio[seen].max()) if seen.any() else 1.0,
-    }
-    if settings.preset[0] == "clip":
-        out |= _clip_metrics(d, seen, settings)
-    return out
-
-
-def _clip_metrics(d: Diagnostics, seen: npt.NDArray[np.bool_], settings: LossSettings) -> Metrics:
+    if settings.preset[0] != "clip":
+        return out
     by_token = settings.preset[2] == "token"
-    lengths = np.maximum(1, seen.sum(1))
 
     def rows(flags: Grid) -> Grid:
         means = (flags * seen).sum(1) / lengths
         return np.asarray(means[seen.any(1)] if by_token else means)
 
     def share(flags: Grid) -> float:
-        if by_token:
-            return float(flags[seen].sum()) / max(1, int(seen.sum()))
-        return float(rows(flags).sum()) / max(1, len(seen))
+        return active(flags) if by_token else float(rows(flags).sum()) / max(1, len(seen))
 
-    out = {"clip_ratio/low_mean": share(d.low), "clip_ratio/high_mean": share(d.high)}
+    out |= {"clip_ratio/low_mean": share(d.low), "clip_ratio/high_mean": share(d.high)}
     out["clip_ratio/region_mean"] = out["clip_ratio/low_mean"] + out["clip_ratio/high_mean"]
     if settings.settings.delta > 0:
         out["clip_ratio/delta_mean"] = share(d.delta)
@@ -288,14 +273,10 @@ def over_passes(passes: list[Metrics]) -> Metrics:
     if len(passes) == 1:
         return passes[0]
     out: Metrics = {}
+    ends: dict[str, Callable[[list[float]], float]] = {"min": min, "max": max}
     for name in dict.fromkeys(name for own in passes for name in own):
         values = [own[name] for own in passes if name in own]
-        if len({repr(value) for value in values}) == 1:
-            out[name] = values[0]
-        elif name.endswith(("/ratio/min", "/reward_min")):
-            out[name] = min(values)
-        elif name.endswith(("/ratio/max", "/reward_max")):
-            out[name] = max(values)
-        else:
-            out[name] = mean(values)
+        end = re.search(r"/(?:ratio/|reward_)(min|max)$", name)
+        alike = len({repr(value) for value in values}) == 1
+        out[name] = values[0] if alike else (ends[end[1]] if end else mean)(values)
     return out
