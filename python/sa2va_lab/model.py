@@ -1,11 +1,9 @@
 """A Sa2VA checkpoint: own towers and decoder, the language model of transformers, the adapter of PEFT."""
 
-import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -319,38 +317,3 @@ def _weight_files(folder: Path) -> list[Path]:
     if not single.exists():
         raise LabError(f"{folder} has neither model.safetensors nor its index; the model was not loaded")
     return [single]
-
-
-def model_hash(folder: Path) -> str:
-    """
-    The lab's fingerprint of a checkpoint folder: configurations whole, of every tensor its name and three pieces.
-
-    It equals run.json's model.hash where the lab opened the same files from a folder.
-    """
-    paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    parts = []
-    for path in paths:
-        if path.endswith(".safetensors"):
-            parts.append(f"{path} {_file_hash(folder / path)}")
-        elif path.endswith("config.json"):
-            parts.append(f"{path} {sha256((folder / path).read_bytes()).hexdigest()}")
-    return sha256("\n".join(parts).encode()).hexdigest()
-
-
-def _file_hash(path: Path, piece: int = 1024) -> str:
-    whole = sha256()
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        header = json.loads(file.read(length))
-        header.pop("__metadata__", None)
-        for name, about in header.items():
-            start, end = about["data_offsets"]
-            size = end - start
-            whole.update(f"{name} {about['dtype']} {','.join(map(str, about['shape']))}\n".encode())
-            places = [(0, size)] if size <= 3 * piece else [
-                (at, at + piece) for at in (0, (size - piece) // 2, size - piece)
-            ]  # fmt: skip
-            for first, last in places:
-                file.seek(8 + length + start + first)
-                whole.update(file.read(last - first))
-    return whole.hexdigest()

@@ -1,57 +1,22 @@
 """Pictures as the towers see them: bicubic resizing on bytes, tiles and normalised pixels."""
 
 import math
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
+from PIL import Image
 
 from .data import Rgb
 
-_BITS = 22
 _MEAN = (0.485, 0.456, 0.406)
 _STD = (0.229, 0.224, 0.225)
 
 
-def _cubic(offset: float) -> float:
-    t, a = abs(offset), -0.5
-    if t < 1:
-        return ((a + 2) * t - (a + 3)) * t * t + 1
-    return (((t - 5) * t + 8) * t - 4) * a if t < 2 else 0.0
-
-
-@lru_cache(maxsize=64)
-def _taps(size: int, out: int) -> npt.NDArray[np.int64]:
-    """Fixed-point weights [out, size]."""
-    scale = size / out
-    stretch = max(scale, 1.0)
-    table = np.zeros((out, size), dtype=np.int64)
-    for x in range(out):
-        centre = (x + 0.5) * scale
-        low = max(math.trunc(centre - 2 * stretch + 0.5), 0)
-        high = min(math.trunc(centre + 2 * stretch + 0.5), size)
-        taps = [_cubic((i - centre + 0.5) / stretch) for i in range(low, high)]
-        total = sum(taps)
-        for i, tap in zip(range(low, high), taps, strict=True):
-            share = (tap / total if total else tap) * (1 << _BITS)
-            table[x, i] = math.trunc(share - 0.5 if share < 0 else share + 0.5)
-    return table
-
-
-def _along(pixels: Rgb, out: int) -> Rgb:
-    """Resizes the first axis."""
-    if len(pixels) == out:
-        return pixels
-    sums = np.tensordot(_taps(len(pixels), out), pixels.astype(np.int64), 1)
-    return ((sums + (1 << (_BITS - 1))) >> _BITS).clip(0, 255).astype(np.uint8)
-
-
 def bicubic(pixels: Rgb, width: int, height: int) -> Rgb:
     """Bytes at another size, the horizontal pass first: what bytes clamp in between depends on the order."""
-    wide = _along(pixels.transpose(1, 0, 2), width).transpose(1, 0, 2)
-    return _along(wide, height)
+    wide = Image.fromarray(pixels).resize((width, len(pixels)), Image.Resampling.BICUBIC)
+    return np.asarray(wide.resize((width, height), Image.Resampling.BICUBIC))
 
 
 def choose_grid(width: int, height: int, low: int, high: int, tile: int) -> tuple[int, int]:

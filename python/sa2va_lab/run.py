@@ -10,10 +10,11 @@ import torch
 
 from .data import RunData
 from .errors import LabError
+from .fingerprint import model_hash
 from .folder import RunFolder
 from .judge import CaptionJudge
 from .meteor import Meteor, Wordnet
-from .model import load_model, model_hash
+from .model import load_model
 from .order import RowOrder
 from .play import Context
 from .policy import Actor
