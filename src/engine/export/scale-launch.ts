@@ -14,12 +14,12 @@ export function launchFiles(manifest: RunManifest): Readonly<Record<string, stri
   const program = `-m sa2va_lab.train "$RUN" --model "$MODEL" --shards "$SHARDS"`;
   const script = (about: string, command: string): string =>
     `#!/bin/sh\n# ${about}\n# MODEL=<folder> SHARDS=<folder> sh ${about.split(":")[0]}\nset -e\nRUN=$(cd "$(dirname "$0")/../.." && pwd)\nexec ${command} "$@"\n`;
-  const nodes = `torchrun --nnodes 2 --nproc_per_node 8 --max-restarts 3 --rdzv_backend c10d --rdzv_id ${id} --rdzv_endpoint "$HEAD:29500"`;
+  const nodes = `python -m torch.distributed.run --nnodes 2 --nproc_per_node 8 --max-restarts 3 --rdzv_backend c10d --rdzv_id ${id} --rdzv_endpoint "$HEAD:29500"`;
   return {
     "launch/1gpu.sh": script("1gpu.sh: one process", `python ${program}`),
     "launch/8gpu.sh": script(
       "8gpu.sh: eight processes on this machine, or as many as GPUS says; one that dies restarts the run from its last checkpoint",
-      `torchrun --standalone --nproc_per_node "\${GPUS:-8}" --max-restarts 3 ${program}`,
+      `python -m torch.distributed.run --standalone --nproc_per_node "\${GPUS:-8}" --max-restarts 3 ${program}`,
     ),
     "launch/2x8gpu.sh": script("2x8gpu.sh: on each of two machines, HEAD names the first", `${nodes} ${program}`),
     "launch/2x8.slurm": [
@@ -71,6 +71,6 @@ The folder above is the run as the lab keeps it. \`pip install\` the package in 
 - Time a step, computed and not measured, within a factor of two: ${times({ model, config })}. It assumes 256 tokens a
   tile and 32 layers; \`phases.jsonl\` tells the true one after the first step.
 - The same seed draws the same captions and masks on any number of GPUs; sums differ in their last bits.
-- To go on in the lab, copy the folder back. \`python -m sa2va_lab.serve\` shows a running run.
+- To go on in the lab, copy the folder back, or drop it on the page that exported it. \`python -m sa2va_lab.serve\` shows a running run.
 `;
 }

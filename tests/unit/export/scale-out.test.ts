@@ -91,7 +91,7 @@ test("the Python package knows every setting of the table", () => {
   ).toEqual([]);
   const unknown = Object.keys(SETTINGS).filter((name) => !known.includes(name));
   const advice =
-    "settings that python/ does not know: run them (\"used\" in python/sa2va_lab/settings.json, and the code that reads " +
+    'settings that python/ does not know: run them ("used" in python/sa2va_lab/settings.json, and the code that reads ' +
     'them), or add them to "refused" there with the reason, or to "tab" ' +
     "if they change no number of a run. A new choice of a known setting is refused by itself until it stands under " +
     '"choices"';
