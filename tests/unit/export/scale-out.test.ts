@@ -52,7 +52,7 @@ test("a run leaves with its rows, the words it uses and the commands that start 
   expect([...(data.train ?? []), ...(data.selection ?? []), ...(data.report ?? [])].length).toBe(list.rows.length);
   expect(data.shards).toHaveLength(2);
   expect(text(files["brave-otter/scale/launch/8gpu.sh"])).toMatch(
-    /torchrun --standalone --nproc_per_node "\$\{GPUS:-8\}"/,
+    /torch.distributed.run --standalone --nproc_per_node "\$\{GPUS:-8\}"/,
   );
   expect(text(files["brave-otter/scale/README.md"])).toMatch(/8 GPUs \d+\.\d s on A100, \d+\.\d s on H100/);
   expect(contract()).toMatchObject({ templates: { phi3_chat: { before: "<|user|>\n" } }, streams: { token: 0 } });
