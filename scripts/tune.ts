@@ -2,17 +2,19 @@
  * Measures which form of products and attention is fastest on this machine's adapter, and writes the table.
  *
  *   npm run tune -- [--shards DIR…] [--model DIR] [--preset NAME] [--config FILE] [--set NAME=VALUE]… [--start FILE]
- *                   [--buckets N] [--compare ROUNDS] [--processor-time] --out FILE
+ *                   [--buckets N] [--compare ROUNDS] [--processor-time] [--card-forms] --out FILE
  *
  * The shapes are those of one step of a run with these settings, which is not stored. --start measures only what that
  * table lacks; --buckets those with the most arithmetic. --compare then runs that many pairs of steps with the table and
  * with the built-in forms in turn, and prints the ratio of their medians. --processor-time counts the time of the
- * processors, for a software adapter on a busy machine. `npm run train -- --tuned FILE` and System → Import take the table.
+ * processors, for a software adapter on a busy machine. --card-forms starts from the built-in forms of a card, whatever the
+ * adapter. `npm run train -- --tuned FILE` and System → Import take the table.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { nodeClock } from "../bench/tool/node-place.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { formTable, seenShapes, setFormTable } from "../src/engine/gpu/forms/active.ts";
+import { setAdapterKind } from "../src/engine/gpu/runtime/custom-kernels.ts";
 import { peakRates } from "../src/engine/gpu/runtime/peak.ts";
 import { storageChoice } from "../src/engine/loading/storage-settings.ts";
 import { median, ratioOf } from "../src/engine/tuning/choose.ts";
@@ -32,6 +34,7 @@ const OPTIONS = {
   buckets: { takes: 1 },
   compare: { takes: 1 },
   "processor-time": { takes: 0 },
+  "card-forms": { takes: 0 },
   out: { takes: 1 },
 } as const;
 
@@ -47,6 +50,7 @@ await runTool(async () => {
   const seconds = (): number => (clock() as number) / 1000;
   const { rows, list } = await openNodeRows(parsed.get("shards"));
   const device = await openNodeDevice();
+  if (parsed.has("card-forms")) setAdapterKind(false);
   say(device.report.description || device.report.vendor);
   let onStep = (_step: number): boolean => false;
   const session = await nodeSession(device, {

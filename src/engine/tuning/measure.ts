@@ -25,10 +25,16 @@ import { type Tensor, tf } from "../gpu/tf.ts";
 /** Rank of the low-rank branch that stands for those of a bucket. */
 const RANK = 16;
 
+const TOLERANCE = 2e-4;
+/** Three decimal digits, as half precision has them. */
+const HALF_TOLERANCE = 2e-3;
+
 export interface Work {
   readonly forms: readonly (ProductName | AttentionName)[];
   /** The form that TensorFlow.js has; null if none. */
   readonly stock: ProductName | AttentionName | null;
+  /** Largest difference between results of right forms, relative to the largest element. */
+  readonly tolerance: number;
   /** Floating-point operations of a call. */
   readonly flops: number;
   /** Records a call in a form; the results are the caller's. */
@@ -65,7 +71,8 @@ export function workOf(shape: SeenShape): Work {
 const MOST_PACKED = 2 ** 23;
 
 function packedWork(sizes: ProductSizes, storage: WeightStorage): Work {
-  const { layout, m } = sizes;
+  const { layout, epilogue, m } = sizes;
+  const arithmetic = epilogue === "half" ? "f16" : "f32";
   const forward = layout === "nt";
   const [inSize, outs] = forward ? [sizes.k, sizes.n] : [sizes.n, sizes.k];
   const outSize = Math.min(outs, Math.max(1, Math.floor(MOST_PACKED / inSize)));
@@ -74,12 +81,13 @@ function packedWork(sizes: ProductSizes, storage: WeightStorage): Work {
   const x = operand([m, forward ? Math.ceil(inSize / UNIT) * UNIT : outSize], 1);
   const names = Object.keys(PRODUCT_FORMS) as ProductName[];
   return {
-    forms: names.filter((name) => productFits(name, "packed", formLimits()) && productWorth(name, sizes)),
+    forms: names.filter((name) => productFits(name, epilogue, formLimits()) && productWorth(name, sizes)),
     stock: null,
+    tolerance: epilogue === "half" ? HALF_TOLERANCE : TOLERANCE,
     flops: 2 * m * inSize * outSize,
     run: (form) =>
       withForm(form, null, () => [
-        toTensor(forward ? packedForward(x, matrix, undefined, "f32") : packedBackward(x, matrix, "f32")),
+        toTensor(forward ? packedForward(x, matrix, undefined, arithmetic) : packedBackward(x, matrix, arithmetic)),
       ]),
     dispose: () => {
       x.dispose();
@@ -89,7 +97,7 @@ function packedWork(sizes: ProductSizes, storage: WeightStorage): Work {
 }
 
 function productWork(bucket: string, sizes: ProductSizes): Work {
-  if (sizes.epilogue === "packed") return packedWork(sizes, sizes.storage ?? "f32");
+  if (sizes.epilogue === "packed" || sizes.epilogue === "half") return packedWork(sizes, sizes.storage ?? "f32");
   const { layout, epilogue, batch, m, n, k } = sizes;
   const [transposeA, transposeB] = [layout[0] === "t", layout[1] === "t"];
   const lead = batch === 1 ? [] : [batch];
@@ -109,6 +117,7 @@ function productWork(bucket: string, sizes: ProductSizes): Work {
   return {
     forms: names.filter((name) => productFits(name, epilogue, formLimits()) && productWorth(name, sizes)),
     stock: epilogue === "part" ? null : "stock",
+    tolerance: TOLERANCE,
     flops: 2 * batch * m * n * k,
     run: (form) => withForm(form, bucket, () => [tf.tidy(product)]),
     dispose: () => tf.dispose([a, b, ...factors]),
@@ -128,6 +137,7 @@ function attentionWork(bucket: string, sizes: AttentionSizes): Work {
   return {
     forms: names.filter((name) => attentionFits(name, sizes, formLimits(), KEPT_SCORE_BYTES)),
     stock: attentionFits("scores", sizes, formLimits(), KEPT_SCORE_BYTES) ? "scores" : null,
+    tolerance: TOLERANCE,
     // Two products forward and five back; causal order hides half.
     flops: (causal ? 0.5 : 1) * heads * queries * keys * (7 * width + 7 * valueWidth),
     run: (form) =>

@@ -17,8 +17,6 @@ const ROUNDS = 5;
 /** Seconds of a slice, and calls in it at most. */
 const SLICE = 0.02;
 const MOST_CALLS = 64;
-/** Largest difference from the reference, relative to its largest element. */
-const TOLERANCE = 2e-4;
 const LABEL = "tune";
 
 export interface TunerOptions {
@@ -94,7 +92,7 @@ async function measureForms(work: Work, reference: string, options: TunerOptions
       if (values === undefined) throw new LabError("gpu", `The form ${reference} does not run on this device`);
       expected = values;
     }
-    const right = values?.every((own, i) => agrees(own, expected[i] as Float32Array)) ?? false;
+    const right = values?.every((own, i) => agrees(own, expected[i] as Float32Array, work.tolerance)) ?? false;
     const once = right ? await slice(work, form, 1, options) : 0;
     found.set(form, { right, seconds: [], calls: Math.min(MOST_CALLS, Math.max(1, Math.ceil(SLICE / once))) });
   }
@@ -154,8 +152,11 @@ async function valuesOf(
   }
 }
 
-/** Whether no element differs by more than rounding; a NaN never agrees. */
-export function agrees(own: Float32Array, expected: Float32Array): boolean {
+/**
+ * Whether no element differs by more than rounding; a NaN never agrees.
+ * @param tolerance relative to the largest element
+ */
+export function agrees(own: Float32Array, expected: Float32Array, tolerance: number): boolean {
   let [worst, size] = [0, 1e-30];
   for (let i = 0; i < expected.length; i++) {
     const error = Math.abs((own[i] as number) - (expected[i] as number));
@@ -163,5 +164,5 @@ export function agrees(own: Float32Array, expected: Float32Array): boolean {
     worst = Math.max(worst, error);
     size = Math.max(size, Math.abs(expected[i] as number));
   }
-  return own.length === expected.length && worst <= TOLERANCE * size;
+  return own.length === expected.length && worst <= tolerance * size;
 }

@@ -1,7 +1,7 @@
 /** Products, linear layers and packed matrices of any shape. */
 import fc from "fast-check";
 import { afterEach, expect, it } from "vitest";
-import { formLimits, setFormTable } from "../../../src/engine/gpu/forms/active.ts";
+import { formLimits, setAdapterClass, setFormTable } from "../../../src/engine/gpu/forms/active.ts";
 import { PRODUCT_FORMS, type ProductName, productFits } from "../../../src/engine/gpu/forms/records.ts";
 import { activation } from "../../../src/engine/gpu/kernels/activation.ts";
 import { conv2d } from "../../../src/engine/gpu/kernels/conv.ts";
@@ -11,11 +11,13 @@ import { unpacked } from "../../../src/engine/gpu/packed/gather.ts";
 import { packedLinear } from "../../../src/engine/gpu/packed/linear.ts";
 import { packMatrix } from "../../../src/engine/gpu/packed/matrix.ts";
 import { WEIGHT_STORAGES } from "../../../src/engine/gpu/packed/storage.ts";
+import { FEW_ROWS, tiledBackward, tiledForward } from "../../../src/engine/gpu/packed/tile-programs.ts";
 import { setAdapterKind } from "../../../src/engine/gpu/runtime/custom-kernels.ts";
+import { shaderSource } from "../../../src/engine/gpu/runtime/pipelines.ts";
 import { setDispatchWork } from "../../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, scale, side, tensorSeed } from "../../support/any.ts";
-import { checkedGpu } from "../../support/gpu.ts";
+import { checkedGpu, useGpu } from "../../support/gpu.ts";
 import { expectLikeStock, packedOrPlain, randomTensor, valuesAndGradients } from "../../support/kernels.ts";
 
 checkedGpu();
@@ -24,7 +26,8 @@ afterEach(() => {
   setDispatchWork();
 });
 
-const FORMS = Object.keys(PRODUCT_FORMS) as ProductName[];
+const MATRICES = ["tiles-32-32-32-16-16-matrices", "tiles-64-64-32-32-32-matrices"] as const;
+const FORMS = (Object.keys(PRODUCT_FORMS) as ProductName[]).filter((name) => !name.endsWith("-matrices"));
 
 const fourth = (size: number): number => 4 * Math.ceil(size / 4);
 
@@ -211,6 +214,73 @@ it("a layer's product applies the activation that follows, with the bits of a se
     tf.dispose([...inputs, ...constants]);
     packed?.dispose();
   });
+});
+
+const HALF = fc
+  .record({
+    storage: fc.constantFrom("f16", "q8", "q4"),
+    rows: side(140).map((rows) => rows + FEW_ROWS),
+    inSize: side(300),
+    outSize: side(300),
+    bias: fc.boolean(),
+    rowsOfBlock: fc.constantFrom(8, 16, 10_000),
+    budget: fc.constantFrom(undefined, 200_000),
+    form: fc.constantFrom(...MATRICES),
+    /** Twice as many subgroups as parts, as where an adapter runs with fewer lanes than it may. */
+    idle: fc.boolean(),
+    x: scale(-12, 0, 8),
+    seed: tensorSeed,
+  })
+  .filter(({ rows, inSize, outSize }) => rows * inSize * outSize <= 1e6);
+
+it("packed matrices of any shape in subgroup matrices, where the adapter has them", async ({ skip }) => {
+  const limits = formLimits();
+  const { unit } = limits;
+  skip(unit === undefined, "this adapter has no subgroup matrices of f16 with sums in f32");
+  await forAny(20, HALF, async ({ storage, rows, inSize, outSize, bias, rowsOfBlock, budget, form, idle, x, seed }) => {
+    setDispatchWork(budget);
+    setAdapterClass("software", { ...limits, unit: unit && { ...unit, lanes: unit.lanes * (idle ? 2 : 1) } });
+    expect(productFits(form, "half", formLimits())).toBe(true);
+    const taken = new Set<string>();
+    setFormTable({
+      get: (bucket) => {
+        if (!bucket.includes(" half ")) return undefined;
+        taken.add(bucket);
+        return form;
+      },
+    });
+    const weight = randomTensor([outSize, inSize], seed + 1, 0.1);
+    const values = new Float32Array((await weight.data()) as Float32Array);
+    const matrix = packMatrix(values, [outSize, inSize], storage, rowsOfBlock * inSize);
+    const constants = [unpacked(matrix), ...(bias ? [randomTensor([outSize], seed + 2, x)] : [])];
+    const layer = (...[given, plain, shift]: Tensor[]): Tensor =>
+      packedOrPlain(matrix, [given as Tensor, plain as Tensor, shift], undefined, "f16");
+    await expectLikeStock(layer, [randomTensor([rows, inSize], seed, x)], 2e-3, [0.1 * x, 0.1], constants);
+    expect(taken.size).toBe(2);
+    setAdapterClass("software", limits);
+    tf.dispose([weight, ...constants]);
+    matrix.dispose();
+  });
+});
+
+it("programs in subgroup matrices of any listed size are valid", async ({ skip }) => {
+  skip(formLimits().unit === undefined, "this adapter has no subgroup matrices of f16 with sums in f32");
+  const { device } = await useGpu();
+  for (const [m, n, k] of [
+    [16, 16, 16],
+    [8, 16, 16],
+    [16, 8, 16],
+    [16, 8, 8],
+    [8, 8, 8],
+  ] as const) {
+    for (const form of MATRICES) {
+      const [tile, unit] = [PRODUCT_FORMS[form], { m, n, k, lanes: 32 }];
+      for (const program of [tiledForward("q4", "f16", tile, undefined, unit), tiledBackward("f16", "f16", true, tile, unit)]) {
+        const module = device.createShaderModule({ code: shaderSource(program) });
+        expect((await module.getCompilationInfo()).messages.map(({ message }) => message)).toEqual([]);
+      }
+    }
+  }
 });
 
 const WINDOWED = fc

@@ -11,6 +11,7 @@ import {
   ATTENTION_FORMS,
   type AttentionName,
   attentionFits,
+  matrixUnit,
   PRODUCT_FORMS,
   type ProductForm,
   type ProductName,
@@ -27,6 +28,8 @@ const LEAST = {
   maxComputeInvocationsPerWorkgroup: 256,
   maxStorageBuffersPerShaderStage: 8,
 };
+/** What tensor cores of today multiply at once, by the largest subgroups there are. */
+const UNIT = { m: 16, n: 16, k: 16, lanes: 64 };
 const USUAL = { ...LEAST, maxComputeWorkgroupStorageSize: 32_768, maxStorageBuffersPerShaderStage: 10 };
 
 describe("buckets", () => {
@@ -69,8 +72,9 @@ describe("forms", () => {
       if (form.kind !== "tiles") continue;
       expect([form.m % form.rows, form.n % form.columns, form.columns % 4]).toEqual([0, 0, 0]);
       for (const side of [form.m, form.n, form.k]) expect(Math.log2(side) % 1).toBe(0);
-      expect(tileThreads(form)).toBeLessThanOrEqual(256);
-      expect(tileBytes(form)).toBeLessThanOrEqual(16_384);
+      const unit = form.matrices ? UNIT : undefined;
+      expect(tileThreads(form, unit?.lanes)).toBeLessThanOrEqual(256);
+      expect(tileBytes(form, unit)).toBeLessThanOrEqual(16_384);
     }
   });
 
@@ -97,12 +101,51 @@ describe("forms", () => {
     ]);
     const packed = { epilogue: "packed", storage: "q4" } as const;
     expect([fours({ ...packed, layout: "nn" }), fours({ ...packed, layout: "nt" })]).toEqual([true, false]);
+    const half = productBucket({ ...PRODUCT, epilogue: "half", storage: "q8" });
+    expect([half, familyOf(half), familyOf(half.replace("q8", "f32"))]).toEqual([
+      "product nt half q8 m8 n9 k7 b0",
+      "product",
+      undefined,
+    ]);
     expect(attentionFits("tiles-32-16", ATTENTION, USUAL, 0)).toBe(true);
     expect(attentionFits("tiles-32-16", ATTENTION, LEAST, 0)).toBe(false);
     expect(attentionFits("tiles-32-16", { ...ATTENTION, width: 63, valueWidth: 63 }, USUAL, 0)).toBe(false);
     expect(attentionFits("narrow", ATTENTION, USUAL, 0)).toBe(false);
     expect(attentionFits("scores", ATTENTION, USUAL, 4 * 12 * 1025 * 1025)).toBe(true);
     expect(attentionFits("scores", ATTENTION, USUAL, 4 * 12 * 1025 * 1025 - 1)).toBe(false);
+  });
+});
+
+describe("subgroup matrices", () => {
+  const name = "tiles-64-64-32-32-32-matrices";
+  const listed = (M: number, N: number, K: number, of = "f16", into = "f32") => ({
+    componentType: of,
+    resultComponentType: into,
+    M,
+    N,
+    K,
+  });
+
+  it("are candidates for half precision on devices that have them, and nowhere else", () => {
+    const limits = { ...LEAST, unit: UNIT };
+    expect(productFits(name, "half", limits)).toBe(true);
+    expect(productFits(name, "half", LEAST)).toBe(false);
+    for (const epilogue of ["plain", "low-rank", "part", "packed"] as const) {
+      expect(productFits(name, epilogue, limits)).toBe(false);
+    }
+    expect(productFits(name, "half", { ...limits, unit: { ...UNIT, lanes: 128 } })).toBe(false);
+    expect(productFits(name, "half", { ...limits, maxComputeWorkgroupStorageSize: 16_383 })).toBe(false);
+    const built = Object.values(BUILT_IN).map(({ product }) => product({ ...PRODUCT, epilogue: "half" }));
+    expect(built.filter((own) => own.endsWith("-matrices"))).toEqual([]);
+  });
+
+  it("have the largest unit of f16 into f32 that divides the tiles", () => {
+    const all = [listed(8, 8, 8), listed(16, 16, 16), listed(8, 16, 16), listed(16, 16, 32, "u8", "u32")];
+    expect(matrixUnit([...all, listed(32, 32, 8), listed(16, 16, 16, "f16", "f16")], 32)).toEqual({
+      ...UNIT,
+      lanes: 32,
+    });
+    expect(matrixUnit([listed(8, 8, 8, "f32"), listed(24, 8, 8)], 32)).toBeUndefined();
   });
 });
 
@@ -121,7 +164,7 @@ describe("the built-in table", () => {
   it("names forms that exist, for every class and a grid of sizes", () => {
     for (const { product, attention } of Object.values(BUILT_IN)) {
       for (const size of [1, 7, 64, 5000]) {
-        for (const epilogue of ["plain", "low-rank", "part", "packed"] as const) {
+        for (const epilogue of ["plain", "low-rank", "part", "packed", "half"] as const) {
           const name: ProductName = product({ ...PRODUCT, epilogue, m: size, n: size });
           expect(productFits(name, epilogue, LEAST)).toBe(true);
         }

@@ -6,9 +6,10 @@ import type { WeightStorage } from "../packed/storage.ts";
 export type ProductLayout = "nn" | "nt" | "tn" | "tt";
 /**
  * plain: whole tensors, at most a bias, an addend or a factor. low-rank: with a second, small product. part: parts of
- * tensors, bounds, sums into an existing result. packed: B is a packed matrix. Stock has no form of the last two.
+ * tensors, bounds, sums into an existing result. packed: B is a packed matrix. half: the same in half precision. Stock
+ * has no form of the last three.
  */
-export type Epilogue = "plain" | "low-rank" | "part" | "packed";
+export type Epilogue = "plain" | "low-rank" | "part" | "packed" | "half";
 
 export interface ProductSizes {
   readonly layout: ProductLayout;
@@ -51,7 +52,7 @@ export function attentionBucket({ heads, group, queries, keys, width, causal }: 
 }
 
 const PRODUCT =
-  /^product (nn|nt|tn|tt) (?:(?:plain|low-rank|part) f32|packed (?:f32|f16|q8|q4)) m\d{1,2} n\d{1,2} k\d{1,2} b\d{1,2}$/;
+  /^product (nn|nt|tn|tt) (?:(?:plain|low-rank|part) f32|packed (?:f32|f16|q8|q4)|half (?:f16|q8|q4)) m\d{1,2} n\d{1,2} k\d{1,2} b\d{1,2}$/;
 const ATTENTION = /^attention (causal|whole) f32 q\d{1,2} k\d{1,2} w\d{1,2} h\d{1,2} g\d{1,2}$/;
 
 export type Family = "product" | "attention";

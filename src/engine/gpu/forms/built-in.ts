@@ -57,7 +57,7 @@ const CARD: BuiltIn = {
   half: true,
   runBytes: RUN_BYTES.card,
   product: ({ m, n, epilogue }) => {
-    if (epilogue === "packed") return "tiles-64-64-16-4-4";
+    if (epilogue === "packed" || epilogue === "half") return "tiles-64-64-16-4-4";
     if (epilogue !== "part") return "stock";
     return m >= TILED && n >= TILED ? "tiles-64-64-16-4-4" : "registers";
   },

@@ -26,6 +26,17 @@ export interface TileForm {
   readonly vectors?: true;
   /** Pieces of a long K, each with separate workgroups, whose products are added in order; one where absent. */
   readonly split?: number;
+  /** Rows × columns belong to a subgroup, which multiplies them in the matrices of the device's unit; only in half precision. */
+  readonly matrices?: true;
+}
+
+/** Matrices that a subgroup multiplies at once: [m, k] by [k, n] in f16 with sums in f32. */
+export interface MatrixUnit {
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  /** Most threads of a subgroup; where it has fewer, some subgroups of a workgroup only load. */
+  readonly lanes: number;
 }
 
 export type ProductForm = { readonly kind: "stock" } | RegisterForm | TileForm;
@@ -52,6 +63,8 @@ export const PRODUCT_FORMS = {
   "tiles-64-64-16-4-4-vectors": { ...tiles(64, 64, 16, 4, 4), vectors: true },
   "tiles-128-64-16-8-4": tiles(128, 64, 16, 8, 4),
   "tiles-128-64-16-8-4-vectors": { ...tiles(128, 64, 16, 8, 4), vectors: true },
+  "tiles-32-32-32-16-16-matrices": { ...tiles(32, 32, 32, 16, 16), matrices: true },
+  "tiles-64-64-32-32-32-matrices": { ...tiles(64, 64, 32, 32, 32), matrices: true },
 } as const satisfies Readonly<Record<string, ProductForm>>;
 
 export type ProductName = keyof typeof PRODUCT_FORMS;
@@ -82,30 +95,70 @@ export interface FormLimits {
   readonly maxComputeWorkgroupStorageSize: number;
   readonly maxComputeInvocationsPerWorkgroup: number;
   readonly maxStorageBuffersPerShaderStage: number;
+  /** Absent where the device has no subgroup matrices. */
+  readonly unit?: MatrixUnit | undefined;
 }
 
 const F32 = Float32Array.BYTES_PER_ELEMENT;
 
-/** Bytes of workgroup memory: both tiles, their lines one element apart so that threads meet different banks. */
-export function tileBytes({ m, n, k }: TileForm): number {
-  return F32 * k * (m + 1 + n + 1);
+/**
+ * Bytes of workgroup memory: both tiles, their lines one element apart so that threads meet different banks; with
+ * matrices both in f16, and a row of matrices of every subgroup.
+ */
+export function tileBytes({ m, n, k, rows, columns }: TileForm, unit?: MatrixUnit): number {
+  if (unit === undefined) return F32 * k * (m + 1 + n + 1);
+  return (F32 / 2) * k * (m + n) + F32 * (m / rows) * (n / columns) * unit.m * columns;
 }
 
 /** Threads of a workgroup. */
-export function tileThreads({ m, n, rows, columns }: TileForm): number {
-  return (m / rows) * (n / columns);
+export function tileThreads({ m, n, rows, columns }: TileForm, lanes = 1): number {
+  return (m / rows) * (n / columns) * lanes;
+}
+
+/** A unit as `GPUAdapterInfo.subgroupMatrixConfigs` lists it. */
+export interface ListedUnit {
+  readonly componentType: string;
+  readonly resultComponentType: string;
+  readonly M: number;
+  readonly N: number;
+  readonly K: number;
+}
+
+/**
+ * The largest listed unit that multiplies f16 into f32 and divides every form in matrices; undefined if there is none.
+ * @param lanes most threads of a subgroup
+ */
+export function matrixUnit(listed: Iterable<ListedUnit>, lanes: number): MatrixUnit | undefined {
+  const units = [...listed]
+    .filter(({ componentType, resultComponentType }) => componentType === "f16" && resultComponentType === "f32")
+    .map(({ M, N, K }) => ({ m: M, n: N, k: K, lanes }))
+    .filter((unit) =>
+      Object.values<ProductForm>(PRODUCT_FORMS).every((form) => !inMatrices(form) || divides(unit, form)),
+    );
+  return units.sort((a, b) => b.m * b.n * b.k - a.m * a.n * a.k)[0];
+}
+
+function inMatrices(form: ProductForm): form is TileForm {
+  return form.kind === "tiles" && form.matrices === true;
+}
+
+function divides(unit: MatrixUnit, { rows, columns, k }: TileForm): boolean {
+  return rows % unit.m === 0 && columns % unit.n === 0 && k % unit.k === 0;
 }
 
 /** Whether a device of these limits can run a form of products, for results of this kind. */
 export function productFits(name: ProductName, epilogue: Epilogue, limits: FormLimits): boolean {
   const form: ProductForm = PRODUCT_FORMS[name];
-  if (form.kind === "stock") return epilogue !== "part" && epilogue !== "packed";
+  const packed = epilogue === "packed" || epilogue === "half";
+  if (form.kind === "stock") return epilogue !== "part" && !packed;
   // Products with packed matrices choose rows and columns of their registers themselves.
-  if (form.kind === "registers") return epilogue !== "packed" || form.rows === undefined;
+  if (form.kind === "registers") return !packed || form.rows === undefined;
+  const unit = form.matrices ? limits.unit : undefined;
+  if (form.matrices && (unit === undefined || epilogue !== "half")) return false;
   return (
     (form.split === undefined || epilogue === "plain") &&
-    tileBytes(form) <= limits.maxComputeWorkgroupStorageSize &&
-    tileThreads(form) <= limits.maxComputeInvocationsPerWorkgroup
+    tileBytes(form, unit) <= limits.maxComputeWorkgroupStorageSize &&
+    tileThreads(form, unit?.lanes) <= limits.maxComputeInvocationsPerWorkgroup
   );
 }
 
@@ -118,7 +171,7 @@ export function productWorth(name: ProductName, { layout, epilogue, batch, m, n,
   const form: ProductForm = PRODUCT_FORMS[name];
   if (form.kind !== "tiles") return true;
   // The tiled forward program of packed matrices always loads vectors.
-  if (form.vectors && epilogue === "packed") return layout === "nn" && k % 4 === 0;
+  if (form.vectors && (epilogue === "packed" || epilogue === "half")) return layout === "nn" && k % 4 === 0;
   const sides = [layout[0] === "n" ? k : m, layout[1] === "t" ? k : n];
   if (form.vectors && sides.some((side) => side % 4 !== 0)) return false;
   return form.split === undefined || (batch === 1 && m <= FEW_ROWS && k >= LONG);

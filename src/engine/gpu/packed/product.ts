@@ -1,8 +1,8 @@
 /** Products with packed matrices, block by block. */
 
-import { productForm } from "../forms/active.ts";
+import { formLimits, productForm } from "../forms/active.ts";
 import type { ProductLayout } from "../forms/buckets.ts";
-import type { ProductForm, TileForm } from "../forms/records.ts";
+import type { MatrixUnit, ProductForm, TileForm } from "../forms/records.ts";
 import { type After, type AfterSums, afterName, afterOf } from "../matmul/activation-code.ts";
 import { MOST_ROWS, type Tile } from "../matmul/product-form.ts";
 import { multiplesOf4 } from "../matmul/register-forms.ts";
@@ -51,15 +51,20 @@ function into(info: tf.TensorInfo, run: RowRange): OutputInto {
   return "of" in part ? { into: info, part } : { into: info };
 }
 
-/** The form of a product of m rows with a packed matrix: "nt" forward, "nn" its gradient. */
-function formOf({ storage, shape }: PackedMatrix, m: number, layout: ProductLayout): ProductForm {
+/**
+ * Form and precision of a product of m rows with a packed matrix: "nt" forward, "nn" its gradient. Few rows are limited
+ * by memory, so half precision gains nothing.
+ */
+function formOf(
+  { storage, shape }: PackedMatrix,
+  wanted: Arithmetic,
+  m: number,
+  layout: ProductLayout,
+): { readonly form: ProductForm; readonly type: Arithmetic } {
   const [n, k] = layout === "nt" ? shape : [shape[1], shape[0]];
-  return productForm({ layout, epilogue: "packed", storage, batch: 1, m, n, k });
-}
-
-/** Precision of a product of this many rows. Few rows are limited by memory, so half precision gains nothing. */
-function arithmeticFor({ storage }: PackedMatrix, wanted: Arithmetic, m: number, form: ProductForm): Arithmetic {
-  return storage !== "f32" && m > FEW_ROWS && form.kind === "tiles" && halfPrograms() ? wanted : "f32";
+  const half = wanted === "f16" && storage !== "f32" && m > FEW_ROWS && halfPrograms();
+  const form = productForm({ layout, epilogue: half ? "half" : "packed", storage, batch: 1, m, n, k });
+  return { form, type: half && form.kind === "tiles" ? "f16" : "f32" };
 }
 
 interface Plan {
@@ -102,8 +107,11 @@ function tiledPlan(program: GpuProgram, storage: WeightStorage, type: Arithmetic
   };
 }
 
+/** The unit of a form in subgroup matrices. */
+const unitOf = ({ matrices }: TileForm): MatrixUnit | undefined => (matrices ? formLimits().unit : undefined);
+
 /** The part of a program's key that names its tile. */
-const tileKey = ({ m, n, k, rows, columns, vectors }: TileForm): string => [m, n, k, rows, columns, vectors].join("-");
+const tileKey = (tile: TileForm): string => JSON.stringify([tile, unitOf(tile)]);
 
 /** A tile whose other operand than the packed one is loaded as its program always does. */
 const inSingles = ({ vectors, ...tile }: TileForm): TileForm => tile;
@@ -124,7 +132,8 @@ function forwardPlan(
   }
   if (m > FEW_ROWS) {
     const tile = inSingles(form);
-    const program = cached(`${key}-${tileKey(tile)}-${type}`, () => tiledForward(storage, type, tile, after));
+    const make = (): GpuProgram => tiledForward(storage, type, tile, after, unitOf(tile));
+    const program = cached(`${key}-${tileKey(tile)}-${type}`, make);
     return tiledPlan(program, storage, type, n, tile);
   }
   const rows = m === 1 ? 1 : m <= 4 ? 4 : 8;
@@ -149,7 +158,8 @@ function backwardPlan(
     return registerPlan(`${key}-${vectors}`, make, m, Math.ceil(k / UNIT));
   }
   const tile = fours ? form : inSingles(form);
-  const program = cached(`${key}-${tileKey(tile)}-${type}`, () => tiledBackward(storage, type, adds, tile));
+  const make = (): GpuProgram => tiledBackward(storage, type, adds, tile, unitOf(tile));
+  const program = cached(`${key}-${tileKey(tile)}-${type}`, make);
   return tiledPlan(program, storage, type, k, tile);
 }
 
@@ -173,8 +183,7 @@ export function packedForward(
   const y = unwritten([m, width]);
   const units = k / UNIT;
   const rowUnits = paddedWidth(matrix.storage, matrix.shape[1]) / UNIT;
-  const form = formOf(matrix, m, "nt");
-  const type = arithmeticFor(matrix, wanted, m, form);
+  const { form, type } = formOf(matrix, wanted, m, "nt");
   const factors = type === "f16" ? [rowFactors(x)] : [];
   for (const block of matrix.blocks) {
     const vectors = multiplesOf4(block.rows, width, block.first);
@@ -204,8 +213,7 @@ export function packedBackward(dy: tf.TensorInfo, matrix: PackedMatrix, wanted: 
   const k = matrix.shape[1];
   const dx = unwritten([m, k]);
   const rowUnits = paddedWidth(matrix.storage, k) / UNIT;
-  const form = formOf(matrix, m, "nn");
-  const type = arithmeticFor(matrix, wanted, m, form);
+  const { form, type } = formOf(matrix, wanted, m, "nn");
   const factors = type === "f16" ? [rowFactors(dy)] : [];
   matrix.blocks.forEach((block, index) => {
     const fours = multiplesOf4(block.rows, width, block.first);

@@ -3,11 +3,12 @@
  * that every packed element is unpacked once per tile; the tile is a form of forms/records.ts, its arithmetic f32 or as in
  * half.ts. Few rows (decoding) are limited by memory: eight threads read a row of the matrix side by side.
  */
-import { type TileForm, tileThreads } from "../forms/records.ts";
+import { type MatrixUnit, type TileForm, tileThreads } from "../forms/records.ts";
 import { type After, afterBuffers, afterCode, afterName } from "../matmul/activation-code.ts";
 import { grid, lines } from "../matmul/product-form.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { type Arithmetic, HALF_RUN } from "./half.ts";
+import { matrixParts, type TileParts } from "./matrix-tiles.ts";
 import { BACKWARD_UNIFORMS, FORWARD_UNIFORMS } from "./register-programs.ts";
 import { hasScales, type WeightStorage } from "./storage.ts";
 import { blockInputs, readUnit, UNIT, UNITS_PER_SCALE, unpackHeader } from "./unpack.ts";
@@ -42,20 +43,35 @@ function steps(type: Arithmetic, tile: TileForm): string {
   }`;
 }
 
-/** All steps of a tile, once both operands are in workgroup memory. */
-const multiply = (type: Arithmetic, tile: TileForm): string => `
+/** The parts of a program whose threads keep their results in registers. */
+function registerParts(type: Arithmetic, tile: TileForm): TileParts {
+  const { m, n, rows, columns } = tile;
+  const [down, across, groups] = [m / rows, n / columns, columns / 4];
+  return {
+    enable: type === "f16" ? ["f16"] : [],
+    threads: tileThreads(tile),
+    header: "",
+    begin: `
+  let tx = index % ${across}u;
+  let ty = index / ${across}u;
+  ${grid(rows, groups, (r, g) => `var c${r}_${g} = vec4f(0);`)}`,
+    multiply: `
   workgroupBarrier();
   ${steps(type, tile)}
-  workgroupBarrier();`;
+  workgroupBarrier();`,
+    end: `for (var c = 0u; c < 4u; c++) {
+        ${grid(rows, groups, (r, g) => `put(row0 + ty + ${down * r}u, col0 + tx + ${across}u * (c + ${4 * g}u), c${r}_${g}[c]);`)}
+      }`,
+  };
+}
 
 /** The steps of a tile, but not a constant: compilers of software adapters would take seconds to unroll the loop. */
 const DEPTH = { depth: "u32" } as const;
 
 /** Additions for half precision; `firstRow` is that of the factors. */
-function besides(type: Arithmetic): Pick<GpuProgram, "enable" | "inputs" | "uniforms"> {
+function besides(type: Arithmetic): Pick<GpuProgram, "inputs" | "uniforms"> {
   if (type === "f32") return { inputs: {}, uniforms: DEPTH };
   return {
-    enable: ["f16"],
     inputs: { rowFactors: "f32" },
     uniforms: { ...DEPTH, firstRow: "u32", weightFactor: "f32" },
   };
@@ -73,23 +89,11 @@ const CONVERSIONS: Readonly<Record<Arithmetic, string>> = {
   fn whole(row: u32, sum: f32) -> f32 { return u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row]; }`,
 };
 
-function placement({ m, n, rows, columns }: TileForm): string {
-  return `
+const placement = ({ m, n }: TileForm, { begin }: TileParts): string => `
   let index = local.x;
-  let tx = index % ${n / columns}u;
-  let ty = index / ${n / columns}u;
   let row0 = group.y * ${m}u;
   let col0 = group.x * ${n}u;
-  ${grid(rows, columns / 4, (r, g) => `var c${r}_${g} = vec4f(0);`)}`;
-}
-
-/** Passes the results of a thread to `put`. */
-function putAll({ m, n, rows, columns }: TileForm): string {
-  const [down, across] = [m / rows, n / columns];
-  return `for (var c = 0u; c < 4u; c++) {
-        ${grid(rows, columns / 4, (r, g) => `put(row0 + ty + ${down * r}u, col0 + tx + ${across}u * (c + ${4 * g}u), c${r}_${g}[c]);`)}
-      }`;
-}
+  ${begin}`;
 
 /** Eight steps of one line of a tile, from the vectors `low` and `high`, one below the other. */
 const spread = (into: string, lines: number, low: string, high: string): string => `
@@ -110,24 +114,39 @@ function name(
   direction: string,
   type: Arithmetic,
   { m, n, k, rows, columns }: TileForm,
+  unit: MatrixUnit | undefined,
 ): string {
-  return `lab-packed-${storage}-${direction}-tiles-${m}-${n}-${k}-${rows}-${columns}-${type}`;
+  const matrices = unit === undefined ? "" : `-matrices-${unit.m}-${unit.n}-${unit.k}-${unit.lanes}`;
+  return `lab-packed-${storage}-${direction}-tiles-${m}-${n}-${k}-${rows}-${columns}-${type}${matrices}`;
 }
 
-/** y[:, first + j] = factor · x · w[j]ᵀ (+ bias), and what becomes of it; grid: [columns / n, rows / m] of the tile. */
-export function tiledForward(storage: WeightStorage, type: Arithmetic, tile: TileForm, after?: After): GpuProgram {
+const partsOf = (type: Arithmetic, tile: TileForm, unit: MatrixUnit | undefined): TileParts =>
+  unit === undefined ? registerParts(type, tile) : matrixParts(tile, unit);
+
+/**
+ * y[:, first + j] = factor · x · w[j]ᵀ (+ bias), and what becomes of it; grid: [columns / n, rows / m] of the tile.
+ * @param unit of a form in subgroup matrices, whose type is f16
+ */
+export function tiledForward(
+  storage: WeightStorage,
+  type: Arithmetic,
+  tile: TileForm,
+  after?: After,
+  unit?: MatrixUnit,
+): GpuProgram {
   const beside = afterBuffers<"f32">(after, "f32");
-  const { inputs, uniforms, ...rest } = besides(type);
+  const { inputs, uniforms } = besides(type);
+  const parts = partsOf(type, tile, unit);
   const { m, n, k } = tile;
-  const [threads, units] = [tileThreads(tile), k / UNIT];
+  const [threads, units] = [parts.threads, k / UNIT];
   return {
-    name: name(storage, "forward", type, tile) + afterName(after),
-    ...rest,
+    name: name(storage, "forward", type, tile, unit) + afterName(after),
+    enable: parts.enable,
     inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: "f32", ...inputs, ...beside.inputs },
     outputs: { result: "f32", ...beside.outputs },
     uniforms: { ...FORWARD_UNIFORMS, ...uniforms },
     workgroup: [threads, 1],
-    header: `${unpackHeader(storage)} ${memory(type, tile)} ${CONVERSIONS[type]} ${afterCode(after, "f32")}
+    header: `${unpackHeader(storage)} ${memory(type, tile)} ${parts.header} ${CONVERSIONS[type]} ${afterCode(after, "f32")}
       fn put(row: u32, col: u32, sum: f32) {
         if (row >= u.m || col >= u.n) { return; }
         var value = whole(row, sum);
@@ -136,7 +155,7 @@ export function tiledForward(storage: WeightStorage, type: Arithmetic, tile: Til
         result[at] = value;
         ${after === undefined ? "" : "after(at);"}
       }`,
-    body: `${placement(tile)}
+    body: `${placement(tile, parts)}
       for (var at = 0u; at < u.units; at += ${units}u) {
         for (var i = index; i < u.depth * ${m / UNIT}u; i += ${threads}u) {
           let line = i / ${units}u;
@@ -160,31 +179,38 @@ export function tiledForward(storage: WeightStorage, type: Arithmetic, tile: Til
           }
           ${spread("right", n, "bl", "bh")}
         }
-        ${multiply(type, tile)}
+        ${parts.multiply}
       }
-      ${putAll(tile)}`,
+      ${parts.end}`,
   };
 }
 
 /** dX (+)= factor · dy[:, first + j] · w[j]; grid: [columns of dX / n, rows / m] of the tile. @param adds to the result @param tile loads dy in vectors where `vectors`: n, width and first are multiples of 4 */
-export function tiledBackward(storage: WeightStorage, type: Arithmetic, adds: boolean, tile: TileForm): GpuProgram {
-  const { inputs, uniforms, ...rest } = besides(type);
+export function tiledBackward(
+  storage: WeightStorage,
+  type: Arithmetic,
+  adds: boolean,
+  tile: TileForm,
+  unit?: MatrixUnit,
+): GpuProgram {
+  const { inputs, uniforms } = besides(type);
+  const parts = partsOf(type, tile, unit);
   const { m, n, k } = tile;
-  const [threads, units, loads] = [tileThreads(tile), n / UNIT, tile.vectors ? 4 : 1];
+  const [threads, units, loads] = [parts.threads, n / UNIT, tile.vectors ? 4 : 1];
   return {
-    name: `${name(storage, "backward", type, tile)}${tile.vectors ? "-vectors" : ""}${adds ? "-adding" : ""}`,
-    ...rest,
+    name: `${name(storage, "backward", type, tile, unit)}${tile.vectors ? "-vectors" : ""}${adds ? "-adding" : ""}`,
+    enable: parts.enable,
     inputs: { dy: tile.vectors ? "vec4<f32>" : "f32", ...blockInputs(storage), ...inputs },
     outputs: { result: "f32" },
     uniforms: { ...BACKWARD_UNIFORMS, ...uniforms },
     workgroup: [threads, 1],
-    header: `${unpackHeader(storage)} ${memory(type, tile)} ${CONVERSIONS[type]}
+    header: `${unpackHeader(storage)} ${memory(type, tile)} ${parts.header} ${CONVERSIONS[type]}
       fn put(row: u32, col: u32, sum: f32) {
         if (row >= u.m || col >= u.k) { return; }
         let at = row * u.k + col;
         result[at] = ${adds ? "result[at] + " : ""}whole(row, sum);
       }`,
-    body: `${placement(tile)}
+    body: `${placement(tile, parts)}
       for (var at = 0u; at < u.n; at += ${k}u) {
         for (var i = index; i < u.depth * ${m / loads}u; i += ${threads}u) {
           let step = i % ${k / loads}u * ${loads}u;
@@ -210,9 +236,9 @@ export function tiledBackward(storage: WeightStorage, type: Arithmetic, adds: bo
             right[into + 4u] = bh[j];
           }
         }
-        ${multiply(type, tile)}
+        ${parts.multiply}
       }
-      ${putAll(tile)}`,
+      ${parts.end}`,
   };
 }
 

@@ -8,6 +8,7 @@
 import { LabError, shortened } from "../../errors.ts";
 import { setAdapterClass } from "../forms/active.ts";
 import { classOf } from "../forms/built-in.ts";
+import { type FormLimits, type ListedUnit, matrixUnit } from "../forms/records.ts";
 import { tf } from "../tf.ts";
 import { installConcatenate } from "../tfjs/concatenate.ts";
 import { installDeterministicMatMul } from "../tfjs/determinism.ts";
@@ -50,7 +51,10 @@ export interface EngineDevice {
   close(): void;
 }
 
-const WANTED_FEATURES: readonly GPUFeatureName[] = ["shader-f16", "subgroups", "timestamp-query"];
+/** Not in the standard yet: browsers and Dawn offer it where unsafe features are allowed. */
+const MATRICES = "chromium-experimental-subgroup-matrix" as GPUFeatureName;
+
+const WANTED_FEATURES: readonly GPUFeatureName[] = ["shader-f16", "subgroups", "timestamp-query", MATRICES];
 
 const WANTED_LIMITS = [
   "maxBufferSize",
@@ -110,7 +114,7 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
 
   const { vendor, architecture, description } = adapter.info;
   const adapterClass = classOf({ vendor, architecture, description });
-  setAdapterClass(adapterClass, device.limits);
+  setAdapterClass(adapterClass, limitsOf(device, adapter.info));
   const software = adapterClass === "software";
   const { subgroupMinSize, subgroupMaxSize } = adapter.info;
   const fixed = device.features.has("subgroups") && subgroupMinSize === subgroupMaxSize;
@@ -154,6 +158,16 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
       device.destroy();
     },
   };
+}
+
+function limitsOf({ limits, features }: GPUDevice, info: GPUAdapterInfo): FormLimits {
+  const { maxComputeWorkgroupStorageSize, maxComputeInvocationsPerWorkgroup, maxStorageBuffersPerShaderStage } = limits;
+  const listed = (info as { subgroupMatrixConfigs?: Iterable<ListedUnit> }).subgroupMatrixConfigs ?? [];
+  const needed: readonly GPUFeatureName[] = [MATRICES, "shader-f16", "subgroups"];
+  const unit = needed.every((feature) => features.has(feature))
+    ? matrixUnit(listed, info.subgroupMaxSize ?? 0)
+    : undefined;
+  return { maxComputeWorkgroupStorageSize, maxComputeInvocationsPerWorkgroup, maxStorageBuffersPerShaderStage, unit };
 }
 
 /** Sizes beyond the limits are validation errors, but of the same cause and with the same remedy. */

@@ -27,8 +27,12 @@ export interface Compiled {
 
 const compiled = new WeakMap<GPUDevice, Map<string, Compiled>>();
 
+/** The WGSL extension of subgroup matrices; its programs also see `subgroup`, the number of their subgroup. */
+export const SUBGROUP_MATRICES = "chromium_experimental_subgroup_matrix";
+
 /** The shader text of a program. */
 export function shaderSource(program: GpuProgram): string {
+  const subgroup = program.enable?.includes(SUBGROUP_MATRICES) ? ", @builtin(subgroup_id) subgroup: u32" : "";
   const fields = Object.entries(program.uniforms).map(([name, type]) => `${name}: ${type},`);
   let binding = 1;
   const buffer = (access: string, name: string, type: BufferType): string =>
@@ -42,7 +46,7 @@ export function shaderSource(program: GpuProgram): string {
     program.header ?? "",
     `@compute @workgroup_size(${program.workgroup.join(", ")})`,
     "fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,",
-    "  @builtin(num_workgroups) groups: vec3u) {",
+    `  @builtin(num_workgroups) groups: vec3u${subgroup}) {`,
     program.body,
     "}",
   ].join("\n");
