@@ -106,7 +106,7 @@ describe("a sweep", () => {
 
   it("writes a report with table, curves and pictures that needs nothing outside it", () => {
     const html = readFileSync(join(out(), "report.html"), "utf8");
-    expect(html).toContain("Two seeds &lt;of> the demo");
+    expect(html).toContain("Two seeds &lt;of&gt; the demo");
     expect(html.match(/<svg /g)).toHaveLength(1);
     const pictures = [...html.matchAll(/src="data:image\/png;base64,([^"]+)"/g)].map(([, data]) =>
       Buffer.from(data as string, "base64")

@@ -8,7 +8,7 @@ export interface GpuCounts {
   readonly dispatches: number;
   /** Calls of queue.submit. */
   readonly submits: number;
-  /** Buffers mapped for reading, and the bytes read. */
+  /** Buffers mapped for reading, and the bytes read; timestamps of passes do not count. */
   readonly readBacks: number;
   readonly readBytes: number;
   /** Bytes written by the host: queue.writeBuffer, and buffers created with contents. */
@@ -76,14 +76,14 @@ export function passClock(): PassClock | undefined {
 
 /** Starts counting on a new device, before anything else reads its queue or makes encoders. */
 export function watchDevice(device: GPUDevice): void {
-  const own = device.features.has("timestamp-query") ? new PassClock(device) : undefined;
+  const createBuffer: GPUDevice["createBuffer"] = device.createBuffer.bind(device);
+  const own = device.features.has("timestamp-query") ? new PassClock(device, createBuffer) : undefined;
   clock = own;
   held = { now: 0, peak: 0 };
   const queue: GPUQueue = device.queue;
   // Some implementations return a new wrapper at every read of `queue`; all readers must get the counted one.
   Object.defineProperty(device, "queue", { value: queue, configurable: true });
   watchQueue(queue);
-  const createBuffer: GPUDevice["createBuffer"] = device.createBuffer.bind(device);
   device.createBuffer = (descriptor) => {
     const buffer: GPUBuffer = createBuffer(descriptor);
     total.buffers++;

@@ -13,6 +13,7 @@ const STAMP_BYTES = 8;
 
 export class PassClock {
   readonly #device: GPUDevice;
+  readonly #createBuffer: GPUDevice["createBuffer"];
   readonly #sets: GPUQuerySet[] = [];
   #resolved: GPUBuffer | undefined;
   #staging: GPUBuffer | undefined;
@@ -21,8 +22,10 @@ export class PassClock {
   #passes: string[] = [];
   #untimed = new Set<string>();
 
-  constructor(device: GPUDevice) {
+  /** @param createBuffer makes the buffers that timestamps are read through: those reads are no work of the device */
+  constructor(device: GPUDevice, createBuffer: GPUDevice["createBuffer"]) {
     this.#device = device;
+    this.#createBuffer = createBuffer;
   }
 
   /** Label of passes that start from now on; null leaves them untimed. */
@@ -81,8 +84,8 @@ export class PassClock {
       this.#staging?.destroy();
       const size = Math.ceil(bytes / (SET_QUERIES * 2)) * SET_QUERIES * 2;
       const { QUERY_RESOLVE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
-      this.#resolved = this.#device.createBuffer({ label: "timestamps", size, usage: QUERY_RESOLVE | COPY_SRC });
-      this.#staging = this.#device.createBuffer({ label: "timestamps, read", size, usage: COPY_DST | MAP_READ });
+      this.#resolved = this.#createBuffer({ label: "timestamps", size, usage: QUERY_RESOLVE | COPY_SRC });
+      this.#staging = this.#createBuffer({ label: "timestamps, read", size, usage: COPY_DST | MAP_READ });
     }
     const staging = this.#staging as GPUBuffer;
     const encoder = this.#device.createCommandEncoder({ label: "timestamps" });
