@@ -8,7 +8,7 @@ import { checkpointFiles, expectSameFiles, openTestLab, repeatable, type TestLab
 
 let lab: TestLab;
 beforeAll(async () => {
-  lab = await openTestLab();
+  lab = await openTestLab(undefined, undefined, null);
 });
 afterEach(() => {
   lab.watch = () => undefined;

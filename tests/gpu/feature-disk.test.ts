@@ -248,7 +248,7 @@ describe("frozen features on disk", () => {
 describe("a run", () => {
   it("with features on disk has the metrics of one without, also the second time", async () => {
     const diskCache = memoryStore();
-    const plain = await openTestLab();
+    const plain = await openTestLab(undefined, undefined, null);
     const expected = (await plain.train({ featureDisk: 0 })).map(repeatable);
     plain.session.dispose();
     for (const files of [0, 1]) {

@@ -50,7 +50,7 @@ function bytesOf(holders: readonly Holder[]): number {
 describe("the forecast of a run", () => {
   let lab: TestLab;
   beforeAll(async () => {
-    lab = await openTestLab();
+    lab = await openTestLab(undefined, undefined, null);
   });
   afterAll(() => lab.session.dispose());
 

@@ -5,7 +5,7 @@ import { openTestLab, type TestLab } from "../support/session.ts";
 
 let lab: TestLab;
 beforeAll(async () => {
-  lab = await openTestLab();
+  lab = await openTestLab(undefined, undefined, null);
 });
 afterAll(() => lab.session.dispose());
 

@@ -12,7 +12,7 @@ const OWN = { loops: "1", promptsPerStep: 2, groupsAtOnce: 0, saveSteps: 1, sche
 
 let lab: TestLab;
 beforeAll(async () => {
-  lab = await openTestLab();
+  lab = await openTestLab(undefined, undefined, null);
 });
 afterEach(() => {
   lab.watch = () => undefined;

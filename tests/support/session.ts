@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { nodeWordnet, openNodeRows } from "../../scripts/lib/node-rows.ts";
+import { nodeStore } from "../../scripts/lib/node-store.ts";
 import { requireConfig } from "../../src/engine/config/parse.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
@@ -79,11 +80,17 @@ export interface TestLab {
 
 let created = 0;
 
-/** A fresh session with the pocket model freshly loaded. @param store where runs go; an own one in memory when absent @param user runs user-written rewards @param features where frozen features are kept @param choice how the frozen matrices are held @param shards rows in place of the pocket shards */
+/**
+ * Frozen features of the pocket model's pictures, which the test files of one run share: computing them takes a third of a
+ * cheap step. The folder is made and removed by the run (share-features.ts).
+ */
+const sharedFeatures = process.env.LAB_TEST_FEATURES;
+
+/** A fresh session with the pocket model freshly loaded. @param store where runs go; an own one in memory when absent @param user runs user-written rewards @param features where frozen features are kept, null to compute them; those that all files share when absent @param choice how the frozen matrices are held @param shards rows in place of the pocket shards */
 export async function openTestLab(
   store: RunStore = memoryStore(),
   user?: UserRewards,
-  features?: FeatureFiles,
+  features: FeatureFiles | null | undefined = sharedFeatures === undefined ? null : nodeStore(sharedFeatures),
   choice?: StorageChoice,
   shards?: readonly string[],
 ): Promise<TestLab> {
@@ -100,7 +107,7 @@ export async function openTestLab(
     device,
     reopen: openGpuAgain,
     store,
-    features,
+    features: features ?? undefined,
     rows,
     scorer,
     now: () => performance.now() / 1000,
@@ -120,7 +127,12 @@ export async function openTestLab(
       // Ids come from the second a run began.
       created++;
       const time = new Date(Date.UTC(2024, 0, 1, 0, 0, created)).toISOString();
-      return session.start(cheapConfig(changes), { ...list, difficulty }, "test", time);
+      return session.start(
+        cheapConfig({ featureDisk: features === null ? 0 : 1, ...changes }),
+        { ...list, difficulty },
+        "test",
+        time,
+      );
     },
     resume: (id, steps) => session.resume(id, list, steps),
     metrics,

@@ -32,7 +32,7 @@ export interface FeatureOrigin {
   readonly features: unknown;
   /** Size and number of tiles. */
   readonly tiling: unknown;
-  /** The device: others differ in the last bits. */
+  /** The device and its measured forms of kernels: others differ in the last bits. */
   readonly computedBy: unknown;
 }
 

@@ -69,7 +69,7 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
       scorer,
       run,
       doneSteps: done,
-      openDiskCache: (tell) => runFeatures(features, loaded, config, host.device().report, done, tell),
+      openDiskCache: (tell) => runFeatures(features, loaded, config, host.device().report, prepared.table, done, tell),
       lora: loraSettings(model, config),
       now,
       emit,

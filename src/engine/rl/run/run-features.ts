@@ -4,12 +4,14 @@ import { toLabError } from "../../errors.ts";
 import type { GpuReport } from "../../gpu/runtime/device.ts";
 import { type FeatureDiskCache, type FeatureFiles, openFeatureDiskCache } from "../../policy/feature-store.ts";
 import type { Alarm } from "../../runs/alarms.ts";
+import type { TuningTable } from "../../tuning/table.ts";
 import type { LoadedModel } from "./session-types.ts";
 
 const GIGABYTE = 1e9;
 
 /**
  * @param files store of the features; no cache if absent
+ * @param table forms that the run computes with: others differ in the last bits
  * @returns undefined if the cache is off, or if the disk cannot be read, which is reported as a warning
  */
 export async function runFeatures(
@@ -17,6 +19,7 @@ export async function runFeatures(
   { model, hash }: Pick<LoadedModel, "model" | "hash">,
   config: Pick<LabConfig, "featureDisk" | "featureStorage" | "maxTiles">,
   device: Pick<GpuReport, "vendor" | "architecture" | "description">,
+  table: TuningTable | undefined,
   step: number,
   tell: (alarm: Alarm) => void,
 ): Promise<FeatureDiskCache | undefined> {
@@ -32,7 +35,12 @@ export async function runFeatures(
     storage: model.storage,
     features: config.featureStorage,
     tiling,
-    computedBy: { vendor, architecture, description },
+    computedBy: {
+      vendor,
+      architecture,
+      description,
+      forms: table?.entries.map(({ bucket, form }) => [bucket, form]) ?? [],
+    },
   };
   try {
     return await openFeatureDiskCache(files, origin, config.featureDisk * GIGABYTE, warn);

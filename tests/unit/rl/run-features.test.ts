@@ -1,0 +1,33 @@
+/** Frozen features on disk serve a run only if everything their bits depend on is the same. */
+import { expect, it } from "vitest";
+import { presetConfig } from "../../../src/engine/config/presets.ts";
+import { hostFeatures } from "../../../src/engine/policy/host-features.ts";
+import { runFeatures } from "../../../src/engine/rl/run/run-features.ts";
+import type { LoadedModel } from "../../../src/engine/rl/run/session-types.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { emptyTable, type TuningTable } from "../../../src/engine/tuning/table.ts";
+
+const OF = { vendor: "v", architecture: "a", description: "d", browser: "b", kernels: "k" };
+const ENTRY = { bucket: "a", form: "b", reference: "c", seconds: 1, ratio: 1, stock: null, rate: 1 };
+const CONFIG = { ...presetConfig("demo"), featureDisk: 1 };
+const DEVICE = { vendor: "v", architecture: "a", description: "d" };
+const LOADED = {
+  hash: "h",
+  model: { storage: { language: "f32" }, tiling: { maxTiles: 1 } },
+} as unknown as Pick<LoadedModel, "model" | "hash">;
+
+it("features are not shared between tables of forms that differ", async () => {
+  const files = memoryStore();
+  const open = async (table: TuningTable | undefined, step = 0) => {
+    const cache = await runFeatures(files, LOADED, CONFIG, DEVICE, table, step, ({ message }) => expect.fail(message));
+    return cache ?? expect.fail("no cache");
+  };
+  const one = { shape: [2], values: Float32Array.of(1, 2) };
+  await (await open(undefined)).write("picture", hostFeatures(1, [one, one, one, one], "f32"));
+  const table = { ...emptyTable(OF), entries: [ENTRY] };
+  expect(await (await open(table)).read("picture")).toBeUndefined();
+  expect(await (await open({ ...table, entries: [] }, 3)).read("picture")).toMatchObject({ tiles: 1 });
+  // How long a form took changes nothing.
+  await (await open(table)).write("picture", hostFeatures(1, [one, one, one, one], "f32"));
+  expect(await (await open({ ...table, entries: [{ ...ENTRY, seconds: 2 }] })).read("picture")).toBeDefined();
+});
