@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { type Recovery, runWithDeviceRecovery } from "../../src/engine/rl/run/recovery.ts";
+import type { StartedRun } from "../../src/engine/rl/run/session-types.ts";
 import { readPhases } from "../../src/engine/runs/phase-lines.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { checkpointFiles, expectSameFiles, openTestLab, repeatable, type TestLab } from "../support/session.ts";
@@ -29,13 +30,16 @@ function loseAt(step: number, phase: string, times: number): void {
 const alarms = (): string[] => lab.events.flatMap((event) => (event.type === "alarm" ? [event.alarm.message] : []));
 
 describe("a device that is lost in a step", () => {
-  it.each(["generate", "loss"])("(%s) is replaced, and the run ends as if nothing had happened", async (phase) => {
-    const plain = await lab.start({ steps: 3, saveSteps: 1 });
+  let plain: StartedRun;
+  beforeAll(async () => {
+    plain = await lab.start({ steps: 3, saveSteps: 1 });
     await plain.done;
+    lab.events.length = 0;
+  });
+
+  it.each(["generate", "loss"])("(%s) is replaced, and the run ends as if nothing had happened", async (phase) => {
     const expected = await checkpointFiles(lab.store, plain.manifest.id, 3);
     const tensors = memorySnapshot().tensors;
-    lab.events.length = 0;
-
     loseAt(3, phase, 1);
     const run = await lab.start({ steps: 3, saveSteps: 1 });
     expect(await run.done).toBe("finished");

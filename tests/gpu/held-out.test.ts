@@ -134,7 +134,7 @@ describe("loop 2 of held-out rows", () => {
     const policies = ["candidates", "field", "embedding", "pixels", "imitation"] as const;
     const found = new Map<string, StoredEvaluation>();
     // Rewarded by the overlap with the row's mask: two masks may have the same caption; the overlap tells them apart.
-    const settings = { loops: "2", loop2Meteor: 0, loop2Judge: 0, loop2Iou: 1 } as const;
+    const settings = { loops: "2", loop2Meteor: 0, loop2Judge: 0, loop2Iou: 1, evalRows: 2 } as const;
     for (const maskPolicy of policies) found.set(maskPolicy, await start({ ...settings, maskPolicy, fieldSigma: 3 }));
     const overlaps = ({ rows }: StoredEvaluation) => rows.map(({ rewards }) => rewards?.reward2_sampled);
     const [candidates, ...others] = policies.map((name) => found.get(name) as StoredEvaluation);

@@ -19,11 +19,16 @@ const RATE = 5;
 const LEAST_SIDE = 480;
 /** Bits a second. */
 const BITRATE = 2e6;
+/** In the order they are tried. */
+const CODECS = ["vp9", "vp8", "av1"] as const;
+/** A film is small; an encoder on the card would be asked while a run keeps the card busy. */
+const HARDWARE = "prefer-software";
 
 /** WebM of the frames with their masks. @throws LabError("unsupported") where the browser encodes no video */
 export async function film({ rowId, imageId, frames, layers }: FilmedClip): Promise<Blob> {
-  const { BufferTarget, getFirstEncodableVideoCodec, Output, VideoSample, VideoSampleSource, WebMOutputFormat } =
-    await import("mediabunny");
+  const { BufferTarget, canEncodeVideo, Output, VideoSample, VideoSampleSource, WebMOutputFormat } = await import(
+    "mediabunny"
+  );
   const [height, width] = (layers[0] as MaskLayer).mask.size;
   const side = Math.min(width, height / frames);
   const scale = Math.max(1, Math.ceil(LEAST_SIDE / side));
@@ -31,10 +36,9 @@ export async function film({ rowId, imageId, frames, layers }: FilmedClip): Prom
   // Codecs need even sides.
   canvas.width = 2 * Math.ceil((width * scale) / 2);
   canvas.height = 2 * Math.ceil(((height / frames) * scale) / 2);
-  const codec = await getFirstEncodableVideoCodec(["vp9", "vp8", "av1"], {
-    width: canvas.width,
-    height: canvas.height,
-  });
+  const encodes = { width: canvas.width, height: canvas.height, hardwareAcceleration: HARDWARE } as const;
+  let codec: (typeof CODECS)[number] | null = null;
+  for (const one of CODECS) if (codec === null && (await canEncodeVideo(one, encodes))) codec = one;
   const context = canvas.getContext("2d", { willReadFrequently: true });
   if (context === null) throw new LabError("internal", "The browser gave no canvas for the film; nothing was saved");
   if (codec === null) {
@@ -46,7 +50,7 @@ export async function film({ rowId, imageId, frames, layers }: FilmedClip): Prom
   const picture = await loadPicture(rowId, imageId, pictureSide(Math.max(width, height)));
   const { mode, opacity } = useOverlay.getState();
   const output = new Output({ format: new WebMOutputFormat(), target: new BufferTarget() });
-  const source = new VideoSampleSource({ codec, bitrate: BITRATE });
+  const source = new VideoSampleSource({ codec, bitrate: BITRATE, hardwareAcceleration: HARDWARE });
   output.addVideoTrack(source, { frameRate: RATE });
   await output.start();
   for (let at = 0; at < frames; at++) {
