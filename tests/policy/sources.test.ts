@@ -64,5 +64,6 @@ describe("sources", () => {
     const limit =
       /(?:\bwaitFor\w*\(|\.poll\(.*|^(?:it|test)\b.*|^ +(?:it|test)\(.*), *\{.*\btimeout:|\bwaitFor\w*\(\{.*timeout:/;
     expect(places(tests, limit)).toEqual([]);
+    expect(places(tests, /^\s*\}, *[\d_]{5,}\);/)).toEqual([]);
   });
 });

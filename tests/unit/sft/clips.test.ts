@@ -218,7 +218,7 @@ it("appends the words of motion to a trained model and changes nothing else of i
   before.dispose();
   after.dispose();
   rmSync(out, { recursive: true });
-}, 120_000);
+});
 
 it("counts work on a backend that records none", () => {
   expect(() => countWork(1e18)).not.toThrow();
