@@ -22,7 +22,7 @@ const RECENT = 10;
 const TAIL = 2 ** 16;
 const PATH = ".digests.json";
 /** Of the form below; a file of another version is computed again. */
-const VERSION = 1;
+const VERSION = 2;
 
 /** Mean reward by loop; absent for a loop that did not run. */
 export type LoopRewards = Readonly<Partial<Record<LoopId, number>>>;
@@ -51,6 +51,8 @@ interface Remembered extends Pick<RunDigest, "steps" | "rewards" | "bytes" | "ch
   /** Bytes of metrics.jsonl and eval.jsonl; null without one. */
   readonly sizes: readonly [metrics: number | null, evaluations: number | null];
   readonly scored: readonly Scored[];
+  /** The files of rollouts, which are written once: how many, the last of them, and their bytes. */
+  readonly rollouts: { readonly files: number; readonly last: string; readonly bytes: number };
 }
 
 type Runs = Readonly<Record<string, Remembered>>;
@@ -65,6 +67,7 @@ const REMEMBERED = z.object({
       bytes: z.number(),
       checkpoints: z.array(z.number()),
       sizes: z.tuple([z.nullable(z.number()), z.nullable(z.number())]),
+      rollouts: z.object({ files: z.number(), last: z.string(), bytes: z.number() }),
       scored: z.array(z.looseObject({ step: z.number(), means: z.record(z.string(), z.nullable(z.number())) })),
     }),
   ),
@@ -110,7 +113,7 @@ async function computed(
       checkpoints,
       ...(await curveEnd(run, sizes[0])),
       scored: sameScores && kept !== undefined ? kept.scored : sizes[1] === null ? [] : await scoresOf(run),
-      bytes: (await store.list(id)).reduce((sum, { size }) => sum + size, 0),
+      ...(await folderBytes(run, names, kept?.rollouts)),
     };
   }
   const { steps, rewards, bytes, scored } = kept;
@@ -123,6 +126,31 @@ async function computed(
   const notes = names.includes("notes.json") ? await notesOrNone(run) : NO_NOTES;
   const evaluated = scored.map(({ step }) => step);
   return { digest: { manifest, notes, steps, rewards, checkpoints, evaluated, best, bytes }, kept };
+}
+
+/** Bytes of the folder; of rollouts that are known, none is asked for its size again. */
+async function folderBytes(
+  run: RunFolder,
+  names: readonly string[],
+  known: Remembered["rollouts"] | undefined,
+): Promise<Pick<Remembered, "bytes" | "rollouts">> {
+  const { store, id } = run;
+  const folder = `${id}/rollouts`;
+  const sum = (files: readonly { readonly size: number }[]): number => files.reduce((all, { size }) => all + size, 0);
+  if (known === undefined || known.files === 0) {
+    const all = await store.list(id);
+    const own = all.filter(({ path }) => path.startsWith(`${folder}/`));
+    const last = own.at(-1)?.path.slice(folder.length + 1) ?? "";
+    return { rollouts: { files: own.length, last, bytes: sum(own) }, bytes: sum(all) };
+  }
+  const files = await store.names(folder);
+  // A run that went back to a checkpoint has fewer.
+  if (files[known.files - 1] !== known.last) return folderBytes(run, names, undefined);
+  let { bytes } = known;
+  for (const name of files.slice(known.files)) bytes += (await store.size(`${folder}/${name}`)) ?? 0;
+  const others = names.filter((name) => name !== "rollouts").map((name) => store.list(`${id}/${name}`));
+  const rollouts = { files: files.length, last: files.at(-1) ?? "", bytes };
+  return { rollouts, bytes: bytes + sum((await Promise.all(others)).flat()) };
 }
 
 /** Last step and mean rewards. @param bytes of metrics.jsonl; null without one */

@@ -193,15 +193,27 @@ test("a list reads ends of metrics, and the second one of unchanged runs reads o
   expect(await library.list()).toEqual({ ...(await runLibrary(store).list()), runs });
   expect(counts()).toEqual([40, 1, 0, 0, 81, 40 + 1 + 40 + 1]);
   await (await openRun(store, "run-3")).appendStep(3001, { "loop1/reward": 1 });
+  await store.write("run-3/rollouts/step-000010.arrow", "21 bytes of rollouts.");
   await store.remove("run-5");
   const changed = await library.list();
-  expect(changed.runs.find((run) => run.manifest.id === "run-3")?.steps).toBe(3001);
+  const grown = changed.runs.find((run) => run.manifest.id === "run-3");
+  expect(grown?.steps).toBe(3001);
+  expect(grown?.bytes).toBe((await store.list("run-3")).reduce((sum, { size }) => sum + size, 0));
   expect(changed.runs).toHaveLength(39);
-  expect(counts().slice(1, 4)).toEqual([1, 1, 1]);
+  // Of the rollouts only the new file is asked for its size: its other files and folders are listed.
+  expect(counts().slice(1)).toEqual([1, 1, 4, 80, 39 + 1 + 39 + 1 + 1]);
+
+  // A run that went back to a checkpoint has fewer rollouts.
+  await (await openRun(store, "run-3")).appendStep(3002, { "loop1/reward": 1 });
+  for (const step of [19, 20]) await store.remove(`run-3/rollouts/step-00000${step}.arrow`);
+  const back = (await library.list()).runs;
+  const shorter = back.find((run) => run.manifest.id === "run-3");
+  expect(shorter?.bytes).toBe((await store.list("run-3")).reduce((sum, { size }) => sum + size, 0));
+  counts();
 
   // What is remembered can be damaged: it is computed again.
   await store.write(".digests.json", '{"version":1,"runs":{"run-7":{}}}');
-  expect((await library.list()).runs).toEqual(changed.runs);
+  expect((await library.list()).runs).toEqual(back);
   expect(counts().slice(2, 4)).toEqual([39, 39]);
 });
 
