@@ -10,7 +10,9 @@ import { storedFirstEvaluation } from "../src/engine/rl/run/first-evaluation.ts"
 import { countCardLines, measureCard } from "../src/engine/self-test/card/measure.ts";
 import { passed } from "../src/engine/self-test/self-check.ts";
 import { countChecks, selfTest } from "../src/engine/self-test/self-test.ts";
+import { lookAtRollout } from "../src/engine/session/look.ts";
 import { findMemory, type Plan } from "../src/engine/session/plan.ts";
+import { replayStep } from "../src/engine/session/replay.ts";
 import { Session, type StartedRun } from "../src/engine/session/session.ts";
 import { freeRoom } from "../src/engine/storage/free-room.ts";
 import { heldRuns } from "../src/engine/storage/lock.ts";
@@ -185,7 +187,12 @@ const calls: Handlers<TrainerCalls> = {
   },
   async replay(runId, list, step, onStep, signal) {
     const { lab, rows } = await started();
-    return lab.replay({ id: runId, list, step, onStep, signal, source: await storeElsewhere(rows, runId) });
+    return lab.repeat(replayStep, { id: runId, list, step, onStep, signal, source: await storeElsewhere(rows, runId) });
+  },
+  async look(runId, list, step, rollout, onStep, signal) {
+    const { lab, rows } = await started();
+    const source = await storeElsewhere(rows, runId);
+    return lab.repeat(lookAtRollout, { id: runId, list, step, rollout, onStep, signal, source });
   },
   async evaluate(runId, list, step, onRows, signal) {
     await (await started()).lab.evaluate({ id: runId, list, step, onRows, signal });

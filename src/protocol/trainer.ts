@@ -9,6 +9,7 @@ import type { Fork } from "../engine/runs/fork.ts";
 import type { LoopId } from "../engine/runs/records.ts";
 import type { CardLine, CardSizes } from "../engine/self-test/card/card-line.ts";
 import type { SelfCheck } from "../engine/self-test/self-check.ts";
+import type { RolloutLook } from "../engine/session/look.ts";
 import type { SystemReport } from "../engine/session/memory-report.ts";
 import type { PlannedBlock, Plan as RunPlan } from "../engine/session/plan.ts";
 import type { ReplayReport } from "../engine/session/replay.ts";
@@ -81,6 +82,15 @@ export interface TrainerCalls {
     onStep: (step: number) => void,
     signal: AbortSignal,
   ): Promise<ReplayReport>;
+  /** What a logged rollout could have been: other tokens, probabilities of its mask. @throws LabError as `replay` does */
+  look(
+    runId: string,
+    rows: RowSelection,
+    step: number,
+    rollout: string,
+    onStep: (step: number) => void,
+    signal: AbortSignal,
+  ): Promise<RolloutLook>;
   /**
    * Evaluates held-out rows with a checkpoint of a stored run and keeps the result with it.
    * @throws LabError("cancelled") when the signal aborts
@@ -206,4 +216,13 @@ export interface ModelInfo {
   readonly note: string | null;
 }
 
-export type { CachedModel, Fork, PlannedBlock as TrainableBlock, ReplayReport, RunPlan, StorageChoice, SystemReport };
+export type {
+  CachedModel,
+  Fork,
+  PlannedBlock as TrainableBlock,
+  ReplayReport,
+  RolloutLook,
+  RunPlan,
+  StorageChoice,
+  SystemReport,
+};

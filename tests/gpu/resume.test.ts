@@ -2,11 +2,14 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { memoryFolder } from "../../src/engine/bytes/memory.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
+import { encodeRle, maskIou } from "../../src/engine/data/mask/rle.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import { checkpointPath } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import { readEvaluations } from "../../src/engine/runs/evaluations.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
+import { lookAtRollout } from "../../src/engine/session/look.ts";
+import { replayStep } from "../../src/engine/session/replay.ts";
 import { folderStore } from "../../src/engine/storage/folder-store.ts";
 import { memoryStore } from "../../src/engine/storage/memory-store.ts";
 import type { RunStore } from "../../src/engine/storage/store.ts";
@@ -163,7 +166,14 @@ describe("three steps, and two and one in a fresh session", () => {
     const before = (await store.list(run.manifest.id)).map(({ path, size }) => [path, size]);
     const { signal } = new AbortController();
     const replay = (step: number, source?: RunStore) =>
-      second.session.replay({ id: run.manifest.id, list: second.list, step, onStep: () => undefined, signal, source });
+      second.session.repeat(replayStep, {
+        id: run.manifest.id,
+        list: second.list,
+        step,
+        onStep: () => undefined,
+        signal,
+        source,
+      });
     // A run that lies elsewhere is only read.
     expect(await replay(2, await elsewhere(run.manifest.id))).toMatchObject({
       from: 1,
@@ -174,6 +184,33 @@ describe("three steps, and two and one in a fresh session", () => {
     const first = await replay(1);
     expect(first).toMatchObject({ from: 0, rollouts: 4, otherRollouts: [], otherMetrics: [] });
     expect(first.metrics).toBeGreaterThan(30);
+    // What a rollout could have been: its tokens and its mask have the probabilities that the log was drawn from.
+    for (const { loop, rollouts } of await (await openRun(store, run.manifest.id)).readGroups(2)) {
+      const { id: rollout, actions, predictedMask } = rollouts[1] as (typeof rollouts)[number];
+      const asked = { id: run.manifest.id, list: second.list, step: 2, rollout, onStep: () => undefined, signal };
+      const look = await second.session.repeat(lookAtRollout, asked);
+      expect(look.from).toBe(1);
+      expect(look.tokens).toHaveLength(loop === 1 ? actions.length : 0);
+      for (const [at, choices] of look.tokens.entries()) {
+        const logps = choices.map(({ logp }) => logp);
+        expect(logps).toEqual(logps.toSorted((a, b) => b - a));
+        expect(logps.reduce((sum, logp) => sum + Math.exp(logp), 0)).toBeLessThan(1 + 1e-6);
+        const { id, label, oldLogp } = actions[at] as (typeof actions)[number];
+        const drawn = choices.find((choice) => choice.id === id);
+        if (drawn === undefined) expect(oldLogp).toBeLessThanOrEqual((logps.at(-1) as number) + 1e-4);
+        else expect(drawn).toEqual({ id, label, logp: expect.closeTo(oldLogp, 4) });
+      }
+      const { height, width, values } = look.mask as NonNullable<typeof look.mask>;
+      const mask = encodeRle(
+        values.map((level) => Number(level >= 128)),
+        height,
+        width,
+      );
+      expect(maskIou(mask, predictedMask as NonNullable<typeof predictedMask>).iou).toBeGreaterThan(0.999);
+    }
+    const unknown = { id: run.manifest.id, list: second.list, step: 2, rollout: "2-1-0-99" };
+    const refused = second.session.repeat(lookAtRollout, { ...unknown, onStep: () => undefined, signal });
+    await expect(refused).rejects.toThrow(/Rollout 2-1-0-99 is not in the log/);
     expect((await store.list(run.manifest.id)).map(({ path, size }) => [path, size])).toEqual(before);
     await expect(replay(3)).rejects.toThrow(/no metrics of step 3/);
     const log = `${run.manifest.id}/metrics.jsonl`;

@@ -4,7 +4,8 @@ import { wordCount } from "../../engine/data/word-count.ts";
 import { LabError, quote } from "../../engine/errors.ts";
 import { needsDifficulty } from "../../engine/runs/difficulty.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
-import type { ReplayReport, Started } from "../../protocol/trainer.ts";
+import type { RolloutRecord } from "../../engine/runs/records.ts";
+import type { ReplayReport, RolloutLook, Started } from "../../protocol/trainer.ts";
 import { checkpointEvaluationStore } from "../stores/checkpoint-evaluation.ts";
 import { beginRun, isActive, runStore } from "../stores/run.ts";
 import { runTitle } from "../stores/run-title.ts";
@@ -103,6 +104,17 @@ export async function replayStep(
 ): Promise<ReplayReport> {
   await requireAgreed(run.config, `Run ${quote(run.title)}`, lab().reward.allow);
   return lab().trainer.replay(run.id, selection(), step, onStep, signal);
+}
+
+/** What a logged rollout could have been, with the rows that are open; nothing is stored. */
+export async function lookAtRollout(
+  run: StoredRun,
+  rollout: Pick<RolloutRecord, "id" | "step">,
+  onStep: (step: number) => void,
+  signal: AbortSignal,
+): Promise<RolloutLook> {
+  await requireAgreed(run.config, `Run ${quote(run.title)}`, lab().reward.allow);
+  return lab().trainer.look(run.id, selection(), rollout.step, rollout.id, onStep, signal);
 }
 
 /** Occupies the page from the moment a run is asked for; one that does not come to be leaves it as it was. */

@@ -1,12 +1,12 @@
 /** The caption policy of loop 1: groups of captions of marked regions, and their log-probabilities. */
 import { repeatRows } from "../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { languageScores } from "../model/language/language.ts";
+import { languageLogits, languageScores } from "../model/language/language.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Weights } from "../model/weights/weights.ts";
 import type { Completion } from "./decode/generate.ts";
 import type { PromptBatch } from "./decode/prefill.ts";
-import type { SamplerSettings } from "./decode/sampler.ts";
+import { likeliest, type SamplerSettings } from "./decode/sampler.ts";
 import { batchesOf, statesBehind } from "./decode/shared-prompts.ts";
 import { embedIds, embedPrompt, projectImage, projectImages } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
@@ -93,6 +93,24 @@ export function captionScores(
   return scores;
 }
 
+/** For each token of a completion, the `count` likeliest tokens of the distribution it was drawn from, see `likeliest`. */
+export async function tokenChoices(
+  model: Sa2vaModel,
+  weights: Weights,
+  about: { readonly features: ImageFeatures; readonly prompt: CaptionPrompt; readonly ids: readonly number[] },
+  sampler: SamplerSettings,
+  maxNewTokens: number,
+  count: number,
+): Promise<ReturnType<typeof likeliest>[]> {
+  const { ids, prompt } = about;
+  const ropeLength = prompt.ids.length + maxNewTokens;
+  const logits = tf.tidy(() => languageLogits(weights, statesOf(model, weights, [about], [ids], ropeLength)));
+  const values = await logits.data();
+  logits.dispose();
+  const width = values.length / ids.length;
+  return ids.map((_, at) => likeliest(values.subarray(at * width, (at + 1) * width), sampler, count));
+}
+
 interface SizedGroup extends Omit<CaptionGroup, "actions"> {
   readonly width: number;
   readonly ropeLength: number;
@@ -110,6 +128,35 @@ function scoresTogether(
     completions.map(({ ids }) => Array.from({ length: width }, (_, t) => ids[t] ?? 0)),
   );
   const rows = targets.length;
+  return tf.tidy(() => {
+    const hidden = statesOf(model, weights, groups, targets, ropeLength);
+    const ids = tf.tensor1d(targets.flat(), "int32");
+    const { logp, entropy } = languageScores(weights, hidden, ids, sampler.temperature, sampler.guard);
+    let from = 0;
+    return groups.map((group): CaptionScores => {
+      const count = group.completions.length;
+      from += count;
+      const cut = (values: Tensor): Tensor => {
+        const grid = values.reshape([rows, width]);
+        return groups.length === 1 ? grid : tf.slice(grid, [from - count, 0], [count, group.width]);
+      };
+      return { logps: cut(logp), entropies: cut(entropy) };
+    }) as unknown as tf.TensorContainer;
+  }) as unknown as CaptionScores[];
+}
+
+/**
+ * Hidden states that predict the tokens of completions, [rows · width, D]. Each prompt runs once for its completions.
+ * @param targets [rows][width], as many rows for each of `groups`
+ */
+function statesOf(
+  model: Sa2vaModel,
+  weights: Weights,
+  groups: readonly Pick<SizedGroup, "features" | "prompt">[],
+  targets: readonly (readonly number[])[],
+  ropeLength: number,
+): Tensor {
+  const [rows, width] = [targets.length, (targets[0] as readonly number[]).length];
   return tf.tidy(() => {
     const visuals = projectImages(
       weights,
@@ -143,23 +190,6 @@ function scoresTogether(
       sampled.length === 0 ? first : tf.concat([first, ...sampled], 1),
       ropeLength,
     );
-    const ids = tf.tensor1d(targets.flat(), "int32");
-    const { logp, entropy } = languageScores(
-      weights,
-      hidden.reshape([rows * width, -1]),
-      ids,
-      sampler.temperature,
-      sampler.guard,
-    );
-    let from = 0;
-    return groups.map((group): CaptionScores => {
-      const count = group.completions.length;
-      from += count;
-      const cut = (values: Tensor): Tensor => {
-        const grid = values.reshape([rows, width]);
-        return groups.length === 1 ? grid : tf.slice(grid, [from - count, 0], [count, group.width]);
-      };
-      return { logps: cut(logp), entropies: cut(entropy) };
-    }) as unknown as tf.TensorContainer;
-  }) as unknown as CaptionScores[];
+    return hidden.reshape([rows * width, -1]);
+  });
 }

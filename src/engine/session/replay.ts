@@ -1,10 +1,12 @@
 /** Repeats one logged step of a run from its seeds and the checkpoint before it, and compares the result with the log. */
 import { LabError } from "../errors.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
+import type { TrainingState } from "../rl/optim/training-state.ts";
 import type { TrainerEvent } from "../rl/run/events.ts";
 import type { LoadedModel, SessionDeps } from "../rl/run/session-types.ts";
+import type { Trainer } from "../rl/run/trainer.ts";
 import type { GroupRecord, StepMetrics } from "../runs/records.ts";
-import { createRun, openRun } from "../runs/run-folder.ts";
+import { createRun, openRun, type RunFolder } from "../runs/run-folder.ts";
 import type { RowList } from "../runs/run-rows.ts";
 import { memoryStore } from "../storage/memory-store.ts";
 import type { RunStore } from "../storage/store.ts";
@@ -48,33 +50,16 @@ export async function replayStep(
   device: EngineDevice,
   asked: ReplayAsked,
 ): Promise<ReplayReport> {
-  const { id, list, step, signal, source = deps.store } = asked;
+  const { id, step, source = deps.store } = asked;
   const run = await openRun(source, id);
   const manifest = run.manifest();
   const logged = (await run.readMetrics()).find((row) => row.step === step);
   if (logged === undefined) {
     throw new LabError("bad-input", `Run "${manifest.title}" has no metrics of step ${step}`, { subject: id });
   }
-  const copy = await createRun(memoryStore(), manifest);
-  let held: LabError | undefined;
-  const emit = (event: TrainerEvent, stop: () => void): void => {
-    if (event.type === "held") {
-      // A replay does not wait for an answer: what holds a run ends it.
-      held = new LabError(event.error.code, event.error.message);
-      stop();
-    }
-    if (event.type !== "step") return;
-    asked.onStep(event.step);
-    if (event.step === step) stop();
-  };
-  const work = { run, list, upTo: step - 1, evaluates: false, target: copy, emit, signal };
-  const from = await withStoredTrainer(deps, loaded, device, work, async (trainer, began) => {
-    await trainer.run();
-    return began;
-  });
-  if (held !== undefined) throw held;
+  const { copy, from } = await repeatUpTo(step, deps, loaded, device, run, asked, async (repeated) => repeated);
   const repeated = (await copy.readMetrics()).find((row) => row.step === step);
-  if (repeated === undefined) throw new LabError("cancelled", `The replay of step ${step} was stopped`);
+  if (repeated === undefined) throw new LabError("internal", `Step ${step} was repeated without metrics`);
   const groups = async (of: typeof run): Promise<readonly GroupRecord[]> =>
     (await of.groupSteps()).includes(step) ? of.readGroups(step) : [];
   return {
@@ -83,6 +68,59 @@ export async function replayStep(
     ...compareMetrics(logged, repeated),
     ...compareRollouts(await groups(run), await groups(copy)),
   };
+}
+
+/** Work of a session that repeats a part of a stored run. */
+export type RepeatingWork<A, T> = (
+  deps: SessionDeps,
+  loaded: Pick<LoadedModel, "model" | "hash">,
+  device: EngineDevice,
+  asked: A,
+) => Promise<T>;
+
+/** A run that was repeated in memory. */
+export interface Repeated {
+  readonly trainer: Trainer;
+  /** Weights after the last repeated step; freed when the work ends. */
+  readonly state: TrainingState;
+  /** Step of the checkpoint it began from; 0 for the start. */
+  readonly from: number;
+  readonly copy: RunFolder;
+}
+
+/**
+ * Repeats a stored run to the end of step `to`, from its newest checkpoint before the asked step.
+ * @param to the asked step, or the one before it
+ * @throws LabError("cancelled") when the signal aborts
+ */
+export async function repeatUpTo<T>(
+  to: number,
+  deps: SessionDeps,
+  loaded: Pick<LoadedModel, "model" | "hash">,
+  device: EngineDevice,
+  run: RunFolder,
+  { list, step, onStep, signal }: ReplayAsked,
+  work: (repeated: Repeated) => Promise<T>,
+): Promise<T> {
+  const copy = await createRun(memoryStore(), run.manifest());
+  let held: LabError | undefined;
+  const emit = (event: TrainerEvent, stop: () => void): void => {
+    if (event.type === "held") {
+      // A replay does not wait for an answer: what holds a run ends it.
+      held = new LabError(event.error.code, event.error.message);
+      stop();
+    }
+    if (event.type !== "step") return;
+    onStep(event.step);
+    if (event.step === to) stop();
+  };
+  const stored = { run, list, upTo: step - 1, evaluates: false, target: copy, emit, signal };
+  return withStoredTrainer(deps, loaded, device, stored, async (trainer, from, state) => {
+    if (from < to) await trainer.run();
+    if (held !== undefined) throw held;
+    if (signal.aborted || trainer.step < to) throw new LabError("cancelled", `The replay of step ${step} was stopped`);
+    return work({ trainer, state, from, copy });
+  });
 }
 
 function compareMetrics(logged: StepMetrics, now: StepMetrics): Pick<ReplayReport, "metrics" | "otherMetrics"> {

@@ -30,7 +30,7 @@ import { KernelForms } from "./kernel-forms.ts";
 import { launchRun, type RunHost } from "./launch-run.ts";
 import { memoryReport, type SystemReport } from "./memory-report.ts";
 import { type Plan, planRun } from "./plan.ts";
-import { type ReplayAsked, type ReplayReport, replayStep } from "./replay.ts";
+import type { RepeatingWork } from "./replay.ts";
 import { type Asked, Question } from "./request.ts";
 import { benchFromStart } from "./reward-bench.ts";
 import { SessionLock, type Use } from "./session-lock.ts";
@@ -231,9 +231,9 @@ export class Session {
     return this.#claimRun(() => prepareFork(this.#deps, this.#loaded(), parent, list, asked, source));
   }
 
-  /** Repeats a logged step and compares it with the log, see replay.ts; nothing is stored. @throws LabError like `start` */
-  async replay(asked: ReplayAsked): Promise<ReplayReport> {
-    return this.whileIdle("replay", () => replayStep(this.#deps, this.#loaded(), this.#device, asked));
+  /** Work that repeats a part of a stored run: replay.ts, look.ts; nothing is stored. @throws LabError like `start` */
+  async repeat<A, T>(work: RepeatingWork<A, T>, asked: A): Promise<T> {
+    return this.whileIdle("replay", () => work(this.#deps, this.#loaded(), this.#device, asked));
   }
 
   /** Evaluates held-out rows with a checkpoint of a stored run, see evaluate-checkpoint.ts. @throws LabError like `start` */

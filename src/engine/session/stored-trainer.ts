@@ -2,7 +2,7 @@
 import { withFormTable } from "../gpu/forms/active.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
 import { tf } from "../gpu/tf.ts";
-import { disposeState } from "../rl/optim/training-state.ts";
+import { disposeState, type TrainingState } from "../rl/optim/training-state.ts";
 import { captionerOf } from "../rl/run/captioner.ts";
 import type { TrainerEvent } from "../rl/run/events.ts";
 import { keptAdapter } from "../rl/run/kept-adapters.ts";
@@ -34,7 +34,7 @@ export interface StoredWork {
 
 /**
  * Builds the trainer, does the work and frees the weights.
- * @param work receives the step of the checkpoint, 0 for the start
+ * @param work receives the step of the checkpoint, 0 for the start, and the weights that the trainer changes
  * @throws LabError("bad-input") for other rows or weights than the run's
  */
 export async function withStoredTrainer<T>(
@@ -42,7 +42,7 @@ export async function withStoredTrainer<T>(
   { model, hash }: Pick<LoadedModel, "model" | "hash">,
   device: EngineDevice,
   { run, list, upTo, evaluates, target, emit, signal }: StoredWork,
-  work: (trainer: Trainer, from: number) => Promise<T>,
+  work: (trainer: Trainer, from: number, state: TrainingState) => Promise<T>,
 ): Promise<T> {
   const { store, id } = run;
   const manifest = run.manifest();
@@ -81,7 +81,7 @@ export async function withStoredTrainer<T>(
   signal.addEventListener("abort", stop);
   try {
     if (signal.aborted) stop();
-    return await withFormTable(table === undefined ? new Map() : formsOf(table), () => work(trainer, from));
+    return await withFormTable(table === undefined ? new Map() : formsOf(table), () => work(trainer, from, state));
   } finally {
     signal.removeEventListener("abort", stop);
     trainer.features.clear();

@@ -188,6 +188,11 @@ export function useAllGroups(run: ViewedRun | null, wanted: boolean): Scan {
   }, [last, runId, live, arrived, count, stored]);
 }
 
+/** Title of a run; none while it is read, so that its id does not stand there first. */
+export function runTitle({ manifest, loading, runId }: ViewedRun): string {
+  return manifest?.title ?? (loading ? "\u00a0" : runId);
+}
+
 /** Id of a group within its step, as in the address. */
 export function groupKey(group: { readonly loop: LoopId; readonly group: number }): string {
   return `${group.loop}-${group.group}`;

@@ -19,6 +19,7 @@ import {
 import { StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
 import {
   groupKey,
+  runTitle,
   useAllGroups,
   useStepGroups,
   useViewedRun,
@@ -31,6 +32,7 @@ import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { counted } from "../../styles/format.ts";
+import { CloserLook } from "./closer-look.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { GroupTabs } from "./group-tabs.tsx";
 import { GroupView } from "./group-view.tsx";
@@ -95,7 +97,7 @@ function WholeRun({ run }: { readonly run: ViewedRun }): ReactNode {
   return (
     <>
       <header className={styles.head}>
-        <h1 className="grow">{run.manifest?.title ?? run.runId}</h1>
+        <h1 className="grow">{runTitle(run)}</h1>
         <ViewSwitch />
       </header>
       <TimeLine steps={run.steps} selected={shownStep(run.steps, asked)} asked={asked} />
@@ -187,7 +189,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
   return (
     <>
       <header className={styles.head}>
-        <h1>{run.manifest?.title ?? run.runId}</h1>
+        <h1>{runTitle(run)}</h1>
         {table ? <span className="grow" /> : <StepTitle shown={step} asked={asked} />}
         <ViewSwitch />
         <FilterBar filter={filter} onChange={setFilter} search={search} />
@@ -272,9 +274,14 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
                             },
                           ]),
                       {
-                        id: "replay",
-                        label: "Replay",
-                        content: <ReplayStep key={group.step} run={run} step={group.step} />,
+                        id: "recompute",
+                        label: "Recompute",
+                        content: (
+                          <div className="grid gap-4">
+                            <CloserLook key={selected.id} run={run} rollout={selected} />
+                            <ReplayStep key={group.step} run={run} step={group.step} />
+                          </div>
+                        ),
                       },
                       { id: "history", label: "History", content: <RowHistory run={run} group={group} /> },
                     ]}

@@ -173,6 +173,26 @@ export function greedyToken(
   return describe(logits, settings, id, id < 0 ? 0 : 1, id < 0 ? Number.NaN : 0);
 }
 
+/** The likeliest tokens of the full guarded and tempered distribution, likeliest first, with their log-probs (nats). */
+export function likeliest(
+  logits: ArrayLike<number>,
+  settings: SamplerSettings,
+  count: number,
+): { readonly id: number; readonly logp: number }[] {
+  const top = greatest(logits, settings);
+  const best: { readonly id: number; readonly logp: number }[] = [];
+  let sum = 0;
+  for (let id = 0; id < logits.length; id++) {
+    const logp = clip(logits[id] as number, settings.guard) / settings.temperature - top;
+    sum += Math.exp(logp);
+    if (best.length === count && !(logp > (best[count - 1]?.logp ?? 0))) continue;
+    const place = best.findIndex((other) => logp > other.logp);
+    best.splice(place < 0 ? best.length : place, 0, { id, logp });
+    best.length = Math.min(best.length, count);
+  }
+  return best.map(({ id, logp }) => ({ id, logp: logp - Math.log(sum) }));
+}
+
 function describe(
   logits: ArrayLike<number>,
   settings: SamplerSettings,

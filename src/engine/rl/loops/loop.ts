@@ -2,8 +2,11 @@
 import type { LabConfig } from "../../config/table.ts";
 import type { TrainingRow } from "../../data/training-row.ts";
 import type { EvaluateLoop } from "../../eval/held-out.ts";
+import type { Tensor } from "../../gpu/tf.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
-import { countCells, rowCells } from "../../policy/prompts.ts";
+import type { ImageFeatures } from "../../policy/features.ts";
+import { type CaptionPrompt, countCells, rowCells } from "../../policy/prompts.ts";
+import type { RolloutRecord } from "../../runs/records.ts";
 import type { StepContext } from "../step/context.ts";
 import type { Group, LoopRollouts } from "../step/group.ts";
 
@@ -18,8 +21,24 @@ export interface Loop {
   longest(groups: readonly Group[], config: LabConfig): number;
   /** Samples held-out rows; without it evaluations have no score of the loop. */
   readonly evaluate?: EvaluateLoop;
+  /** Recomputes a logged rollout with the weights that sampled it; without it there is nothing to look at. */
+  readonly look?: (
+    context: LookContext,
+    row: TrainingRow,
+    features: ImageFeatures,
+    rollout: RolloutRecord,
+  ) => Promise<Looked>;
   /** Whether the loop trains the blocks of the language model; absent if it always does. */
   trainsLanguage?(config: LabConfig): boolean;
+}
+
+export type LookContext = Pick<StepContext, "model" | "config" | "step" | "policy" | "partner">;
+
+export interface Looked {
+  /** Prompt of the completion; absent where actions are not its tokens. */
+  readonly prompt?: CaptionPrompt;
+  /** Logits of the answer's mask, [1, h, w], owned by the caller; null without a mask, and for clips. */
+  readonly mask: Tensor | null;
 }
 
 /** A loop over regions needs a mask that covers a visual token. */

@@ -33,7 +33,7 @@ export interface StepContext {
 }
 
 /** Number of a group in its step. @param group place in its sampling */
-export function groupNumber({ firstGroup = 0 }: StepContext, group: number): number {
+export function groupNumber({ firstGroup = 0 }: Pick<StepContext, "firstGroup">, group: number): number {
   return firstGroup + group;
 }
 
@@ -60,7 +60,11 @@ export function dropoutKey(
 }
 
 /** Draws of a group's mask noise: one number per (rollout, cell). */
-export function maskDraws(context: StepContext, loop: LoopId, group: number): MaskDraws {
+export function maskDraws(
+  context: Pick<StepContext, "config" | "step" | "firstGroup">,
+  loop: LoopId,
+  group: number,
+): MaskDraws {
   const { seed } = context.config;
   const key = (rollout: number, position: number): RandomKey => ({
     seed,

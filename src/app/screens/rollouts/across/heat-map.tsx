@@ -1,7 +1,6 @@
 import { type MouseEvent, type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import type { RowDraws } from "../../../../engine/runs/group-measures.ts";
 import type { GroupRecord } from "../../../../engine/runs/records.ts";
-import { CopyPicture } from "../../../components/charts/copy-button.tsx";
 import { currentTheme, onThemeChange } from "../../../components/charts/palette.ts";
 import { fixed } from "../../../styles/format.ts";
 import styles from "./across.module.css";
@@ -97,12 +96,6 @@ export function HeatMap(props: {
       <div className="row wrap gap-2-4 between muted small">
         <span className={styles.told}>{told}</span>
         <span className="row gap-2 nowrap">
-          <CopyPicture
-            title="Reward of every row at every step"
-            className={styles.copy}
-            lines={() => [`${rows.length} rows, best first; steps ${span.first} to ${span.first + span.steps - 1}`]}
-            canvas={() => canvas.current}
-          />
           {fixed(span.low, 2)}
           <i className={styles.scale} style={{ background: `linear-gradient(90deg, ${SCALE.map(rgb).join(", ")})` }} />
           {fixed(span.high, 2)}

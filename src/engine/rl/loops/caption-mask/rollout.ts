@@ -9,7 +9,7 @@ import type { Rle } from "../../../data/mask/rle.ts";
 import { encodeRle } from "../../../data/mask/rle-mask.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
 import { LabError } from "../../../errors.ts";
-import type { Tensor } from "../../../gpu/tf.ts";
+import { type Tensor, tf } from "../../../gpu/tf.ts";
 import { nearestMask } from "../../../model/preprocess/region-grid.ts";
 import type { Weights } from "../../../model/weights/weights.ts";
 import {
@@ -22,6 +22,7 @@ import {
 import { disposeFeatures, type ImageFeatures } from "../../../policy/features.ts";
 import { inBatches } from "../../../policy/in-batches.ts";
 import { type MaskAnchor, maskAnchor, wantsAnchor } from "../../../policy/mask/mask-anchor.ts";
+import { maskPolicyOf } from "../../../policy/mask/mask-policies.ts";
 import { type PhraseOutput, type PhraseOutputs, phraseOutputs } from "../../../policy/phrase-output.ts";
 import { regionCells, segmentPrompt } from "../../../policy/prompts.ts";
 import { softCaptionLoss } from "../../../policy/soft-caption.ts";
@@ -43,6 +44,22 @@ export const captionMask: Loop = {
   ...REGION_ROWS,
   rollout,
   evaluate,
+  async look(context, row, features, { group, index, predictedMask }) {
+    if (predictedMask === null || row.view !== undefined) return { mask: null };
+    const outputs = phraseOutputs(context.model, context.policy, [asked({ row, features })]);
+    try {
+      const { config } = context;
+      const [output] = outputs.all as [PhraseOutput];
+      const actions = await maskPolicyOf(config).act(output, config.groupSize, maskDraws(context, 2, group));
+      const [, height, width] = actions.logits.shape as [number, number, number];
+      const mask = tf.slice(actions.logits, [index, 0, 0], [1, height, width]);
+      tf.dispose([actions.logits, actions.greedy]);
+      actions.dispose();
+      return { mask };
+    } finally {
+      outputs.dispose();
+    }
+  },
   longest: (groups) => groups.reduce((most, { actions }) => Math.max(most, actions), 1),
   trainsLanguage: ({ loop2Reach }) => loop2Reach === "all",
 };

@@ -1,11 +1,15 @@
 /**
  * Loop 1: mask → caption (policy) → mask′ (partner); reward IoU(mask, mask′).
  */
+import type { LabConfig } from "../../../config/table.ts";
 import { clipFact, rowSize } from "../../../data/clips/row-frames.ts";
 import { maskIou } from "../../../data/mask/rle-compare.ts";
 import { encodeRle } from "../../../data/mask/rle-mask.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
 import type { EvaluateLoop } from "../../../eval/held-out.ts";
+import { tf } from "../../../gpu/tf.ts";
+import type { Sa2vaModel } from "../../../model/sa2va.ts";
+import { selectMask } from "../../../model/sam2/mask-decoder.ts";
 import type { FoundMask } from "../../../model/sam2/postprocess.ts";
 import {
   judgedPicture,
@@ -15,8 +19,8 @@ import {
 } from "../../../policy/caption-likelihood.ts";
 import { disposeFeatures, type ImageFeatures } from "../../../policy/features.ts";
 import { inBatches } from "../../../policy/in-batches.ts";
-import { findInPictures } from "../../../policy/partner.ts";
-import { captionPrompt, rowCells } from "../../../policy/prompts.ts";
+import { findInPictures, segmentPhraseLogits } from "../../../policy/partner.ts";
+import { type CaptionPrompt, captionPrompt, rowCells } from "../../../policy/prompts.ts";
 import { rewardPlan } from "../../../rewards/composer/plan.ts";
 import type { RolloutFacts } from "../../../rewards/term.ts";
 import type { StepContext } from "../../step/context.ts";
@@ -33,7 +37,29 @@ import {
   textRollouts,
 } from "../texts.ts";
 
-export const maskCaption: Loop = { ...REGION_ROWS, rollout, longest: TEXT_LENGTH, evaluate };
+export const maskCaption: Loop = {
+  ...REGION_ROWS,
+  rollout,
+  longest: TEXT_LENGTH,
+  evaluate,
+  async look({ model, config, partner }, row, features, { caption, predictedMask }) {
+    const prompt = promptOf(model, config, row, features);
+    if (predictedMask === null || row.view !== undefined) return { prompt, mask: null };
+    const { masks, iou, objectScore } = segmentPhraseLogits(model, partner, features, [caption]);
+    const { mask, index } = selectMask(masks, iou);
+    tf.dispose([masks, iou, objectScore, index]);
+    return { prompt, mask };
+  },
+};
+
+function promptOf(
+  model: Sa2vaModel,
+  { smallRegions }: LabConfig,
+  row: TrainingRow,
+  { tiles }: ImageFeatures,
+): CaptionPrompt {
+  return captionPrompt(model, tiles, rowCells(model, row, smallRegions === "force"));
+}
 
 /** One group per row: G captions of the row's mask, each scored by the partner's mask for it. */
 async function rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
@@ -43,10 +69,7 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
   try {
     for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb, row.view));
     await context.phase("generate", 1);
-    const prompts = rows.map((row, group) => {
-      const cells = rowCells(model, row, config.smallRegions === "force");
-      return captionPrompt(model, (features[group] as ImageFeatures).tiles, cells);
-    });
+    const prompts = rows.map((row, group) => promptOf(model, config, row, features[group] as ImageFeatures));
     const sampled = await sampleTexts(context, 1, rows, prompts, features);
     await context.phase("partner", 1);
     const found = await findAll(context, sampled, features);

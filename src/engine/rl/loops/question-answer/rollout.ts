@@ -34,6 +34,10 @@ export const questionAnswer: Loop = {
   rollout,
   longest: TEXT_LENGTH,
   evaluate,
+  async look({ model, config, step }, row, features) {
+    const cells = rowCells(model, row, config.smallRegions === "force");
+    return { prompt: promptOf(model, questionAt(row, step).question, features, cells), mask: null };
+  },
 };
 
 function questionsOf({ summary: { questions = [] } }: TrainingRow): readonly QuestionAnswer[] {

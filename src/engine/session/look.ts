@@ -1,0 +1,87 @@
+/**
+ * What a logged rollout could have been: the likeliest tokens at every position, and the probabilities of its mask. The log has
+ * neither, so both are computed with the weights that sampled the rollout, from the checkpoint before its step.
+ */
+import { LabError } from "../errors.ts";
+import type { EngineDevice } from "../gpu/runtime/device.ts";
+import { tf } from "../gpu/tf.ts";
+import { imageLogits } from "../model/sam2/postprocess.ts";
+import { tokenChoices } from "../policy/caption-policy.ts";
+import { samplerSettings } from "../policy/decode/sampler.ts";
+import { disposeFeatures } from "../policy/features.ts";
+import type { Looked } from "../rl/loops/loop.ts";
+import { LOOP_CODE } from "../rl/loops/registry.ts";
+import { checkedRows } from "../rl/run/run-facts.ts";
+import type { LoadedModel, SessionDeps } from "../rl/run/session-types.ts";
+import { stepRows } from "../rl/step/clip-frames.ts";
+import { runWeights } from "../rl/step/run-weights.ts";
+import { openRun } from "../runs/run-folder.ts";
+import { type ReplayAsked, repeatUpTo } from "./replay.ts";
+
+export interface LookAsked extends ReplayAsked {
+  /** Id of a rollout of the step. */
+  readonly rollout: string;
+}
+
+export interface RolloutLook {
+  /** Step of the checkpoint it began from; 0 for the start. */
+  readonly from: number;
+  /** For each token of the completion the likeliest ones, likeliest first (nats); empty where actions are not tokens. */
+  readonly tokens: readonly (readonly { readonly id: number; readonly label: string; readonly logp: number }[])[];
+  /** Probability of the answer's mask, ⌊256 p⌋ for each pixel, row-major; null without a mask, and for clips. */
+  readonly mask: { readonly height: number; readonly width: number; readonly values: Uint8Array } | null;
+}
+
+/** Tokens listed for a position. */
+const LISTED = 8;
+
+/** @throws LabError like `replayStep`, or "bad-input" for a rollout that is not in the log; the run's folder is only read */
+export async function lookAtRollout(
+  deps: SessionDeps,
+  loaded: Pick<LoadedModel, "model" | "hash">,
+  device: EngineDevice,
+  asked: LookAsked,
+): Promise<RolloutLook> {
+  const { id, list, step, source = deps.store } = asked;
+  const run = await openRun(source, id);
+  const groups = await run.readGroups(step);
+  const rollout = groups.flatMap(({ rollouts }) => rollouts).find((one) => one.id === asked.rollout);
+  const index = list.rows.findIndex(([row]) => row === rollout?.rowId);
+  if (rollout === undefined || index < 0) {
+    throw new LabError("bad-input", `Rollout ${asked.rollout} is not in the log of run "${id}"`, { subject: id });
+  }
+  const { model } = loaded;
+  return repeatUpTo(step - 1, deps, loaded, device, run, asked, async ({ trainer, state, from }) => {
+    const { config } = run.manifest();
+    const policy = runWeights(model, state.params, state.loraScale, config);
+    const partner = runWeights(model, state.ema, state.loraScale, config);
+    const row = await stepRows(checkedRows(deps.rows, list), config, step)(index);
+    const { height, width } = row.rgb;
+    const features = await trainer.features.get(row.summary.imageId, row.rgb, row.view);
+    let looked: Looked | undefined;
+    try {
+      const context = { model, config, step, policy, partner };
+      looked = await LOOP_CODE[rollout.loop].look?.(context, row, features, rollout);
+      const { prompt = null, mask = null } = looked ?? {};
+      const ids = rollout.actions.map((action) => action.id);
+      const about = prompt === null || ids.length === 0 ? null : { features, prompt, ids };
+      const choices =
+        about === null
+          ? []
+          : await tokenChoices(model, policy, about, samplerSettings(config), config.maxNewTokens, LISTED);
+      const label = (token: number): string => model.tokenizer.decode([token], { keepSpecial: true });
+      const tokens = choices.map((own) => own.map((one) => ({ ...one, label: label(one.id) })));
+      if (mask === null) return { from, tokens, mask };
+      const levels = tf.tidy(() => {
+        const logits = imageLogits(mask, model.config.sam2.imageSize, height, width);
+        return tf.sigmoid(logits).mul(256);
+      });
+      const values = Uint8Array.from(await levels.data(), (level) => Math.min(255, level));
+      levels.dispose();
+      return { from, tokens, mask: { height, width, values } };
+    } finally {
+      looked?.mask?.dispose();
+      disposeFeatures(features);
+    }
+  });
+}
