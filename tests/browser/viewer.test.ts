@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { unzipSync } from "fflate";
+import type { Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { decodePng } from "../../src/engine/data/image/png-decode.ts";
@@ -202,6 +203,10 @@ describe("the charts of a run", () => {
     await page.reload();
     await expect.poll(ids).toEqual([usual[1], usual[0], ...usual.slice(2)]);
     expect(page.url()).toMatch(/x=time&band=1&clip=1&order=over-start,reward,/);
+    // Dragged to the place of the other, they have changed places again.
+    await page.getByTestId("chart-over-start").getByRole("heading").dragTo(chart());
+    await expect.poll(ids).toEqual(usual);
+    expect(page.url()).toMatch(/order=reward,over-start,/);
     await chart().hover();
     await page.getByRole("button", { name: "Enlarge Reward", exact: true }).click();
     const large = page.getByRole("dialog").getByTestId("chart-reward").getByRole("img").first();
@@ -226,6 +231,52 @@ describe("the charts of a run", () => {
     await page.getByRole("button", { name: "Usual order of charts" }).click();
     await page.keyboard.press("Escape");
     await expect.poll(async () => (await ids())[0]).toBe("chart-reward");
+  });
+});
+
+describe("every panel", () => {
+  /** Size of the picture in the clipboard in CSS pixels, and whether more is on it than text on a ground. */
+  const copied = () =>
+    lab.page.evaluate(async () => {
+      const [item] = await navigator.clipboard.read();
+      if (!item?.types.includes("image/png")) return null;
+      const bitmap = await createImageBitmap(await item.getType("image/png"));
+      const { width, height } = bitmap;
+      const context = new OffscreenCanvas(width, height).getContext("2d");
+      context?.drawImage(bitmap, 0, 0);
+      const pixels = new Uint32Array(context?.getImageData(0, 0, width, height).data.buffer ?? new ArrayBuffer(0));
+      return { width: width / 2, height: height / 2, colours: new Set(pixels).size };
+    });
+
+  it("is copied as a picture: a chart, a group with its masks, the result, any other", async () => {
+    const { page } = lab;
+    await lab.context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    const expectPicture = async (panel: Locator, colours: number): Promise<void> => {
+      const box = await panel.boundingBox();
+      const [width, height] = [Math.round(box?.width ?? 0) + 24, Math.round(box?.height ?? 0) + 24];
+      await expect.poll(copied).toMatchObject({ width, height });
+      expect((await copied())?.colours).toBeGreaterThan(colours);
+    };
+    await show(page, { screen: "train", step: "20" });
+    const chart = page.getByTestId("chart-kl");
+    await chart.hover();
+    await page.getByRole("button", { name: "More for KL and entropy", exact: true }).click();
+    await page.getByRole("menuitem", { name: "Copy as a picture" }).click();
+    await expectPicture(chart, 20);
+    for (const [panel, name, colours] of [
+      [
+        page.getByTestId("live-strip").locator("article").filter({ hasText: "Loop 1" }).first(),
+        "the group of loop 1",
+        2000,
+      ],
+      [page.getByTestId("result"), "the result", 20],
+    ] as const) {
+      await page.getByRole("button", { name: `Copy ${name} as a picture` }).click();
+      await expectPicture(panel, colours);
+    }
+    await show(page, { screen: "system" });
+    await page.getByRole("button", { name: "Copy Log as a picture" }).click();
+    await expectPicture(page.getByRole("region", { name: "Log" }), 5);
   });
 });
 

@@ -40,6 +40,7 @@ export function ChartGrid(props: {
             spec={spec}
             view={view}
             onMove={(by) => navigate({ order: moved(order, spec.id, by) })}
+            onTake={(id) => navigate({ order: moved(order, id, order.indexOf(spec.id) - order.indexOf(id)) })}
             onEnlarge={() => navigate({ chart: spec.id })}
             {...(picked === undefined ? {} : { onRemove: () => onRemove(picked) })}
           />

@@ -16,13 +16,13 @@ import type { StepNote } from "../../../engine/runs/notes.ts";
 import { report } from "../../clients/lab.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { IconEnlarge } from "../ui/icons.tsx";
+import { copyPanel } from "../ui/panel-picture.ts";
 import { axisText } from "./axis.ts";
 import { cancelRedraw, requestRedraw } from "./chart-clock.ts";
 import { ChartHelp } from "./chart-help.tsx";
 import { ChartMenu } from "./chart-menu.tsx";
 import { type ChartSpec, dashOf, type FoundSeries, findSeries, type MetricSource, showValue } from "./chart-spec.ts";
 import { ChartTable } from "./chart-table.tsx";
-import { copyPicture } from "./copy-picture.ts";
 import styles from "./live-chart.module.css";
 import { currentTheme, LINE_COLOURS, onThemeChange, type Theme } from "./palette.ts";
 import { createPlot } from "./plot.ts";
@@ -48,11 +48,15 @@ export interface LiveChartProps {
   readonly onRemove?: () => void;
   /** Moves the chart by places among the others. */
   readonly onMove?: (by: -1 | 1) => void;
+  /** Another chart was dropped on this one. */
+  readonly onTake?: (id: string) => void;
   /** Shows the chart large, in a dialog. */
   readonly onEnlarge?: () => void;
 }
 
 const HEIGHT = 146;
+/** Kind of what is dragged: the id of a chart. */
+const DRAGGED = "text/x-chart";
 const NO_NOTES: readonly StepNote[] = [];
 
 /** A live curve: reads the metrics store outside React, redraws only while visible. */
@@ -66,6 +70,7 @@ export function LiveChart(props: LiveChartProps): ReactNode {
   const [found, setFound] = useState<readonly FoundSeries[]>(() => findSeries(spec, source));
   const [drawn, setDrawn] = useState<Drawn>({ thinned: false, nonFinite: 0, outside: 0 });
   const [cursor, setCursor] = useState<Cursor | null>(null);
+  const [under, setUnder] = useState(false);
   const pick = useRef(onPick);
   pick.current = onPick;
   const marked = useRef({ step, notes });
@@ -153,8 +158,23 @@ export function LiveChart(props: LiveChartProps): ReactNode {
       className={`column-flex min-0 framed surface ${styles.chart}`}
       aria-labelledby={titleId}
       data-testid={`chart-${spec.id}`}
+      data-under={under}
+      onDragStart={(event) => event.dataTransfer.setData(DRAGGED, spec.id)}
+      onDragOver={(event) => {
+        if (props.onTake === undefined || !event.dataTransfer.types.includes(DRAGGED)) return;
+        event.preventDefault();
+        setUnder(true);
+      }}
+      onDragLeave={() => setUnder(false)}
+      onDrop={(event) => {
+        const id = event.dataTransfer.getData(DRAGGED);
+        if (id === "") return;
+        event.preventDefault();
+        setUnder(false);
+        if (id !== spec.id) props.onTake?.(id);
+      }}
     >
-      <header className={`row ${styles.header}`}>
+      <header className={`row ${styles.header}`} draggable={props.onTake !== undefined}>
         <h2 id={titleId} className={`clip bold ellipsis nowrap ${styles.title}`} title={spec.picked ?? spec.title}>
           {spec.title}
         </h2>
@@ -172,7 +192,7 @@ export function LiveChart(props: LiveChartProps): ReactNode {
             <span title="All points are kept; the chart draws the minimum and maximum per pixel">thinned</span>
           )}
         </span>
-        <span className={`row ${styles.tools}`}>
+        <span className={`row ${styles.tools}`} data-copies>
           <Tool aria-pressed={logarithmic} title="Logarithmic scale" onClick={() => setLogarithmic(!logarithmic)}>
             log
           </Tool>
@@ -187,10 +207,8 @@ export function LiveChart(props: LiveChartProps): ReactNode {
           <ChartMenu
             title={spec.picked ?? spec.title}
             onCopy={() => {
-              const canvas = holder.current?.querySelector("canvas") ?? null;
-              if (canvas === null) return;
-              const lines = found.map((own) => `${own.spec.label} ${showValue(own.spec, valueAt(own, source, null))}`);
-              report(copyPicture(canvas, spec.title, lines));
+              const panel = holder.current?.closest("section");
+              if (panel) report(copyPanel(panel));
             }}
             onSvg={() => {
               const plot = drawing.current;
@@ -266,7 +284,7 @@ function Legend({ found, spec, source, cursor, step, notes, axis, theme }: Legen
   const place = cursor?.at ?? (step === null ? null : indexOfStep(source.steps, step));
   const note = notes.find((one) => one.step === cursor?.step)?.text;
   return (
-    <ul className={`flex wrap small muted relative p-0 no-bullets ${styles.legend}`} data-empty={found.length === 0}>
+    <ul className={`flex wrap small muted relative p-0 no-bullets ${styles.legend}`}>
       {spec.series.map((series) => {
         const own = found.find((candidate) => candidate.spec === series);
         if (own === undefined && found.length > 0) return null;
@@ -291,16 +309,15 @@ function Legend({ found, spec, source, cursor, step, notes, axis, theme }: Legen
           </li>
         );
       })}
-      {found.length > 0 &&
-        spec.levels?.map(({ label, value }) => (
-          <li key={label}>
-            <svg width="18" height="8" aria-hidden="true">
-              <line x1="0" x2="18" y1="4" y2="4" stroke="var(--chart-axis)" strokeWidth="1" />
-            </svg>
-            <span>{label}</span>
-            <b>{compact(value)}</b>
-          </li>
-        ))}
+      {spec.levels?.map(({ label, value }) => (
+        <li key={label}>
+          <svg width="18" height="8" aria-hidden="true">
+            <line x1="0" x2="18" y1="4" y2="4" stroke="var(--chart-axis)" strokeWidth="1" />
+          </svg>
+          <span>{label}</span>
+          <b>{compact(value)}</b>
+        </li>
+      ))}
       <li className={styles.step}>
         {cursor === null
           ? ""

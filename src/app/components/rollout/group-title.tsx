@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord } from "../../../engine/runs/records.ts";
 import { fixed } from "../../styles/format.ts";
+import { CopyPanel } from "../ui/copy-panel.tsx";
 import { loopStyle } from "./loop-colour.ts";
 import styles from "./rollout.module.css";
 
@@ -17,24 +18,29 @@ export function GroupTitle({
   const { arrow, text } = aboutLoop(group.loop);
   return (
     <div className="min-0">
-      <div className={`row wrap small ${styles.groupLine}`}>
-        <span className={`bold ${styles.loop}`} style={loopStyle(group.loop)} data-loop={group.loop}>
-          Loop {group.loop}
-        </span>
-        <span className="medium">{arrow}</span>
-        {withStep === true && <span className={`muted clip ellipsis nowrap ${styles.meta}`}>step {group.step}</span>}
-        <span className={`muted clip ellipsis nowrap ${styles.meta}`} title="Row in the data set">
-          row {group.rowId}
-        </span>
-        <span className={`muted clip ellipsis nowrap ${styles.meta}`}>
-          mean <b>{fixed(group.rewardMean, 2)}</b>
-        </span>
-        <span className={`muted clip ellipsis nowrap ${styles.meta}`}>
-          std <b>{fixed(group.rewardStd, 3)}</b>
-        </span>
-        {group.zeroSpread && (
-          <span className={`round-s warn-soft warn medium ${styles.noSignal}`}>No learning signal from this group</span>
-        )}
+      <div className="flex gap-1 between align-start">
+        <div className={`row wrap small ${styles.groupLine}`}>
+          <span className={`bold ${styles.loop}`} style={loopStyle(group.loop)} data-loop={group.loop}>
+            Loop {group.loop}
+          </span>
+          <span className="medium">{arrow}</span>
+          {withStep === true && <span className={`muted clip ellipsis nowrap ${styles.meta}`}>step {group.step}</span>}
+          <span className={`muted clip ellipsis nowrap ${styles.meta}`} title="Row in the data set">
+            row {group.rowId}
+          </span>
+          <span className={`muted clip ellipsis nowrap ${styles.meta}`}>
+            mean <b>{fixed(group.rewardMean, 2)}</b>
+          </span>
+          <span className={`muted clip ellipsis nowrap ${styles.meta}`}>
+            std <b>{fixed(group.rewardStd, 3)}</b>
+          </span>
+          {group.zeroSpread && (
+            <span className={`round-s warn-soft warn medium ${styles.noSignal}`}>
+              No learning signal from this group
+            </span>
+          )}
+        </div>
+        <CopyPanel name={`the group of loop ${group.loop}`} />
       </div>
       {first !== undefined && (
         <p className={`large ${styles.asked}`}>

@@ -7,6 +7,7 @@ import { useOverlay } from "../mask/overlay-store.ts";
 import { useViews, WHOLE } from "../mask/view-store.ts";
 import { Button } from "../ui/button.tsx";
 import { Slider } from "../ui/controls.tsx";
+import { CopyPanel } from "../ui/copy-panel.tsx";
 import { Tabs } from "../ui/tabs.tsx";
 import { ActionStrip } from "./action-strip.tsx";
 import { Caption, CaptionDiff, CopyButton } from "./caption-diff.tsx";
@@ -91,6 +92,7 @@ export function Inspector(props: InspectorProps): ReactNode {
                 Swipe
               </Button>
             )}
+            <CopyPanel name={`rollout ${rollout.index + 1}`} />
           </span>
           {zoom === 1 ? (
             <span className={`muted small ${styles.quiet}`}>Click and scroll to zoom, or press +</span>

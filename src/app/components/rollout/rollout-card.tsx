@@ -55,7 +55,7 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
             {fixed(rollout.reward, 2)}
           </strong>
         </span>
-        <CardText rollout={rollout} />
+        <CardText rollout={rollout} small={small} />
       </button>
       <div className={styles.cardFoot}>
         <ul className={`flex wrap m-0 muted small p-0 no-bullets ${styles.terms}`}>
@@ -71,13 +71,14 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
   );
 });
 
-/** The generated text that is rewarded. */
-function CardText({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
+/** The generated text that is rewarded; a small tile has no room for its name. */
+function CardText({ rollout, small }: { readonly rollout: RolloutRecord; readonly small: boolean }): ReactNode {
   const text = generatedText(rollout.loop, rollout);
   const name = aboutLoop(rollout.loop).textName;
   return (
     <span className={`clip ${styles.said}`}>
-      <span className="muted tiny">{name}</span> {text === null ? "–" : text.trim() === "" ? <em>empty</em> : text}
+      <span className={small ? "visually-hidden" : "muted tiny"}>{name}</span>{" "}
+      {text === null ? "–" : text.trim() === "" ? <em>empty</em> : text}
     </span>
   );
 }

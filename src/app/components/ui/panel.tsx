@@ -1,4 +1,5 @@
 import { type ReactNode, useId } from "react";
+import { CopyPanel } from "./copy-panel.tsx";
 import styles from "./panel.module.css";
 
 /** A titled area; `aside` is placed at the right of the title. */
@@ -12,7 +13,10 @@ export function Panel(props: {
   return (
     <section className={[styles.panel, props.className].filter(Boolean).join(" ")} aria-labelledby={title}>
       <header className="row wrap gap-2-3 between mb-3">
-        <h2 id={title}>{props.title}</h2>
+        <span className="row gap-1">
+          <h2 id={title}>{props.title}</h2>
+          <CopyPanel name={props.title} />
+        </span>
         {props.aside}
       </header>
       {props.children}

@@ -4,6 +4,7 @@ import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts
 import { RolloutFigure } from "../../components/rollout/rollout-figure.tsx";
 import { type LayerKey, sortRollouts } from "../../components/rollout/rollout-view.ts";
 import { groupKey } from "../../components/rollout/use-viewed-run.ts";
+import { CopyPanel } from "../../components/ui/copy-panel.tsx";
 import { navigate } from "../../stores/route.ts";
 import { fixed } from "../../styles/format.ts";
 import styles from "./home.module.css";
@@ -28,9 +29,12 @@ export function LoopPicture({
     navigate({ screen: "rollouts", run: runId, step: group.step, group: groupKey(group), rollout: rollout.id });
   return (
     <article className="grid gap-2 p-4 surface round-l" data-testid={`home-loop-${group.loop}`} key={best.id}>
-      <h2>
-        {samples === "text" ? "Name it" : "Find it"} <span className="muted normal">{arrow}</span>
-      </h2>
+      <span className="row gap-1">
+        <h2>
+          {samples === "text" ? "Name it" : "Find it"} <span className="muted normal">{arrow}</span>
+        </h2>
+        <CopyPanel name={`loop ${group.loop}`} />
+      </span>
       <ol className={`grid m-0 p-0 no-bullets ${styles.stages}`}>
         <Stage name={samples === "text" ? "Given region" : "Given caption"}>
           {samples === "text" ? (

@@ -3,6 +3,7 @@ import { activeLoops } from "../../../engine/config/derived.ts";
 import type { StoredEvaluation } from "../../../engine/runs/evaluations.ts";
 import { runResult, type ScoreResult } from "../../../engine/runs/run-result.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { CopyPanel } from "../../components/ui/copy-panel.tsx";
 import { linkTo } from "../../stores/route.ts";
 import { useRun } from "../../stores/run.ts";
 import { counted, NONE, signed } from "../../styles/format.ts";
@@ -42,6 +43,7 @@ export function ResultCard(props: {
         </span>
         <a href={linkTo({ screen: "eval", run: place })}>Best and worst rows</a>
         <a href={linkTo({ screen: "runs" })}>Export</a>
+        <CopyPanel name="the result" />
       </p>
     </section>
   );
