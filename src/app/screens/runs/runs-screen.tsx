@@ -118,7 +118,7 @@ export function RunsScreen(): ReactNode {
   const blocker = isActive(state) ? "Another run is in progress" : missing;
   return (
     <div className={styles.screen} data-testid="screen-runs">
-      <header className="row wrap gap-3 between">
+      <header className="row wrap gap-3">
         <h1>Runs</h1>
         {stored !== null && (
           <StorageMeter
@@ -127,10 +127,10 @@ export function RunsScreen(): ReactNode {
             onDeleteFeatures={() => change(lab().data.deleteFeatures())}
           />
         )}
-        <OpenAddress />
-        <p role="status" className="muted anywhere" data-testid="exported">
+        <p role="status" className="muted anywhere grow" data-testid="exported">
           {exported ?? ""}
         </p>
+        <OpenAddress />
       </header>
       <EvaluationProgress />
       <TagFilter tags={tags} />

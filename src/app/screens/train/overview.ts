@@ -1,3 +1,5 @@
+import { activeLoops } from "../../../engine/config/derived.ts";
+import type { LabConfig } from "../../../engine/config/table.ts";
 import { findTerm } from "../../../engine/rewards/terms/registry.ts";
 import { aboutLoop, LOOP_IDS, LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
 import type { ChartSpec, SeriesSpec } from "../../components/charts/chart-spec.ts";
@@ -149,6 +151,18 @@ export function overviewOf(mode: "rl" | "sft" | undefined, maxGradNorm: number):
   return usual.map((spec) =>
     spec.id === "gradient" ? { ...spec, levels: [{ label: "clip", value: maxGradNorm }] } : spec,
   );
+}
+
+/**
+ * Without the lines of loops and terms that a run does not have, so that a legend is as long before the first step as after
+ * it. @param config of the run; undefined where it is not read yet
+ */
+export function ofRun(charts: readonly ChartSpec[], config: LabConfig | undefined): readonly ChartSpec[] {
+  if (config === undefined) return charts;
+  const loops = activeLoops(config);
+  const has = ({ loop, metrics }: SeriesSpec): boolean =>
+    (loop === null || loops.includes(loop)) && (config.judge !== "off" || !metrics[0]?.includes("/rewards/judge"));
+  return charts.map((spec) => ({ ...spec, series: spec.series.filter(has) })).filter(({ series }) => series.length > 0);
 }
 
 /** Without the gain over the start where a run does not measure it: no KL to the start, or an older version. */

@@ -1,8 +1,8 @@
-import type { ReactNode } from "react";
+import type { CSSProperties, ReactNode } from "react";
 import { type Eta, evaluationSeconds, roughly } from "../../stores/eta.ts";
 import { useRun } from "../../stores/run.ts";
 import { formatSeconds, percent } from "../../styles/format.ts";
-import { PHASE_NAMES, phaseShares } from "./phases.ts";
+import { PHASE_NAMES, type PhaseShare, phaseShares } from "./phases.ts";
 import styles from "./train.module.css";
 
 /** Time of the last step by phase, and the current phase; in a first step, the number of compiled programs. */
@@ -40,11 +40,11 @@ export function PhaseBar(): ReactNode {
           {programs > 0 ? `${programs} GPU programs compiled` : ""}
         </p>
       ) : (
-        <ol className={`flex m-0 p-0 clip round-s surface-2 no-bullets ${styles.bar}`}>
+        <ol className={`relative m-0 p-0 clip round-s surface-2 no-bullets ${styles.bar}`}>
           {shares.map((part, at) => (
             <li
               key={part.phase}
-              style={{ flexGrow: part.share }}
+              style={placeOf(shares, at)}
               data-shade={at % 2}
               data-now={active ? part.phase === phase : part.phase === next?.phase}
               title={`${PHASE_NAMES[part.phase]}: ${formatSeconds(part.seconds)}, ${percent(part.share)}`}
@@ -58,6 +58,21 @@ export function PhaseBar(): ReactNode {
       )}
     </section>
   );
+}
+
+/**
+ * Place and width of a phase in the bar. A transform, because places change with every step and nothing else moves; `--need`
+ * is the room for the label, which has none beside it where the phase is shorter.
+ */
+function placeOf(shares: readonly PhaseShare[], at: number): CSSProperties {
+  const { share, phase } = shares[at] as PhaseShare;
+  const before = shares.slice(0, at).reduce((sum, part) => sum + part.share, 0);
+  const length = PHASE_NAMES[phase].length + percent(share).length + 1;
+  return {
+    width: `${100 * share}%`,
+    transform: `translateX(${(100 * before) / share}%)`,
+    "--need": `calc(${length}ch + 14px)`,
+  } as CSSProperties;
 }
 
 function evaluationLeft(eta: Eta): string | null {

@@ -12,7 +12,7 @@ import { SaveCsv } from "../../components/charts/save-csv.tsx";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
-import { useStepGroups, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { runTitle, useStepGroups, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
@@ -23,7 +23,7 @@ import { isActive, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { Alarms } from "./alarms.tsx";
 import { StepStrip, useLiveGroups } from "./live-strip.tsx";
-import { arrangeCharts, measuredCharts, overviewOf } from "./overview.ts";
+import { arrangeCharts, measuredCharts, ofRun, overviewOf } from "./overview.ts";
 import { PhaseBar } from "./phase-bar.tsx";
 import { PhaseLesson } from "./phase-lesson.tsx";
 import { ResultCard } from "./result-card.tsx";
@@ -74,7 +74,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   return (
     <>
       <header className="row wrap gap-2-3">
-        <h1>{run.manifest?.title ?? run.runId}</h1>
+        <h1>{runTitle(run)}</h1>
         <span className="muted">{kindOf(run)}</span>
         <StepTitle shown={asked === null ? null : step} asked={asked} />
         {!supervised && (
@@ -127,14 +127,15 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
 function useCharts({ manifest, metrics }: ViewedRun) {
   const order = useRoute((route) => route.order);
   const chosen = useRoute((route) => route.metrics) ?? NO_METRICS;
-  const { mode, maxGradNorm = 0 } = manifest?.config ?? {};
+  const config = manifest?.config;
+  const own = useMemo(() => ofRun(overviewOf(config?.mode, config?.maxGradNorm ?? 0), config), [config]);
   const names = useSyncExternalStore(
     (changed) => metrics.subscribe(changed),
     () => loggedText(metrics),
   );
   return useMemo(() => {
     const logged = names.split("\n").filter(Boolean);
-    const usual = measuredCharts(overviewOf(mode, maxGradNorm), logged);
+    const usual = measuredCharts(own, logged);
     const others = otherMetrics(logged, metricsOf(usual));
     // Metrics that this run did not log stay in the address, for runs that did.
     const picked = chosen.filter((name) => others.includes(name)).map(metricChart);
@@ -142,7 +143,7 @@ function useCharts({ manifest, metrics }: ViewedRun) {
     const all = ordered(arranged.flat(), order);
     const [above, below] = [all.slice(0, arranged[0].length), all.slice(arranged[0].length)];
     return { others, chosen, above, below, choose: (list: readonly string[]) => navigate({ metrics: list }) };
-  }, [mode, maxGradNorm, names, chosen, order]);
+  }, [own, names, chosen, order]);
 }
 
 const NO_METRICS: readonly string[] = [];
