@@ -77,12 +77,10 @@ let library: Promise<RunLibrary> | null = null;
 /** The library; a store that could not be opened is tried again at the next request. */
 async function runs(): Promise<RunLibrary> {
   library ??= openOpfsStore().then((store) => runLibrary(store));
-  try {
-    return await library;
-  } catch (thrown) {
+  return library.catch((thrown: unknown) => {
     library = null;
     throw thrown;
-  }
+  });
 }
 
 /** What the trainer keeps of the frozen towers. */
@@ -303,6 +301,7 @@ const dataCalls: Handlers<DataCalls> = {
   runGroups: async (runId, step) => (await holding(runId)).groups(runId, step),
   evaluations: async (runId) => (await holding(runId)).evaluations(runId),
   alarms: async (runId) => (await holding(runId)).alarms(runId),
+  costs: async (runId) => (await holding(runId)).costs(runId),
   leaderboards: async (asked) => leaderboards(await boardEntries(), asked),
   boardRows: async (asked, hash) =>
     new Blob([ledgerCsv(await boardColumns(await boardEntries(), asked, hash))], { type: "text/csv" }),

@@ -22,6 +22,7 @@ import type { RunDigest } from "../engine/runs/digest.ts";
 import type { StoredEvaluation } from "../engine/runs/evaluations.ts";
 import type { RunLibrary } from "../engine/runs/library.ts";
 import type { RunNotes } from "../engine/runs/notes.ts";
+import type { StepCosts } from "../engine/runs/phase-lines.ts";
 import type { GroupRecord } from "../engine/runs/records.ts";
 import type { SplitSettings } from "../engine/runs/run-rows.ts";
 import type { Thumb, Thumbs } from "../engine/runs/thumbs.ts";
@@ -128,6 +129,8 @@ export interface DataCalls {
   evaluations(runId: string): Promise<readonly StoredEvaluation[]>;
   /** Alarms of a run, oldest first; null for a run of a version that kept none. */
   alarms(runId: string): Promise<readonly Alarm[] | null>;
+  /** Costs of the steps of a run by phase, ascending; empty for a run that stored none. */
+  costs(runId: string): Promise<readonly StepCosts[]>;
   /** Stored runs by a held-out score, over the same rows. */
   leaderboards(asked: BoardAsked): Promise<readonly Board[]>;
   /** The rows behind a leaderboard as CSV: a column a run. @param hash of its rows */

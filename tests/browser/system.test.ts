@@ -1,6 +1,9 @@
 /** The System screen before, during and after a run, and where WebGPU is missing. */
+import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
 import {
   CHEAP_RUN,
   type OpenPage,
@@ -44,7 +47,14 @@ describe("before a run", () => {
     const owned = await page.getByTestId("owners").locator("tbody td:nth-of-type(1)").allTextContents();
     const [all] = await cells("owners", "Tensors, as counted by the backend");
     expect(owned.reduce((sum, text) => sum + (Number(text) || 0), 0)).toBe(Number(all));
-    expect(await page.getByTestId("phase-costs").count()).toBe(0);
+    // A stored run has the costs of its folder: of the recorded one 40 lines.
+    const [folder] = readdirSync(join(root, "public/pocket/recorded")).filter((name) => name !== "files.json");
+    const lines = readFileSync(join(root, "public/pocket/recorded", folder ?? "", "phases.jsonl"), "utf8").trim();
+    const { phases } = JSON.parse(lines.split("\n").at(-1) ?? "") as { phases: Readonly<Record<string, Cost>> };
+    await expect
+      .poll(async () => (await cells("phase-costs", "loss and backward"))[2])
+      .toMatch(new RegExp(`^${phases.loss?.dispatches.toLocaleString("en-US")}median `));
+    expect(await page.getByText(/^demo, .* Step 40, below it the median of 40 steps$/).count()).toBe(1);
   });
 
   it("tests the adapter on a press, with every check to be seen", async () => {

@@ -6,6 +6,7 @@ import { type Alarm, readAlarms } from "./alarms.ts";
 import { digestRun, listDigests, type RunDigest } from "./digest.ts";
 import { readEvaluations, type StoredEvaluation } from "./evaluations.ts";
 import { type RunNotes, writeNotes } from "./notes.ts";
+import { readPhases, type StepCosts } from "./phase-lines.ts";
 import type { GroupRecord, StepMetrics } from "./records.ts";
 import { openRun } from "./run-folder.ts";
 import { takeOver } from "./take-over.ts";
@@ -34,6 +35,8 @@ export interface RunLibrary {
   evaluations(id: string): Promise<readonly StoredEvaluation[]>;
   /** Alarms, oldest first; null for a run of a version that stored none. */
   alarms(id: string): Promise<readonly Alarm[] | null>;
+  /** Costs of its steps by phase, ascending; empty for a run that stored none. */
+  costs(id: string): Promise<readonly StepCosts[]>;
   rename(id: string, title: string): Promise<void>;
   /** Replaces what is given, as `writeNotes` does. */
   setNotes(id: string, changes: Partial<RunNotes>): Promise<RunNotes>;
@@ -65,6 +68,7 @@ export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary
     },
     evaluations: (id) => readEvaluations(store, id),
     alarms: (id) => readAlarms(store, id),
+    costs: (id) => readPhases(store, id),
     groups: async (id, step) => (await openRun(store, id)).readGroups(step),
     thumbs: (id) => readThumbs(store, id),
     setThumb: (id, rollout, thumb) => writeThumb(store, id, rollout, thumb),

@@ -1,9 +1,12 @@
 import { type ReactNode, useId, useMemo, useState } from "react";
 import type { Phase } from "../../../engine/rl/run/events.ts";
-import type { PhaseCost } from "../../../engine/runs/phase-lines.ts";
+import type { PhaseCost, StepCosts } from "../../../engine/runs/phase-lines.ts";
+import { lab } from "../../clients/lab.ts";
+import { useViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { IconChevron } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
+import { useAsync } from "../../components/use-async.ts";
 import { isActive, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { formatBytes, formatCount, formatSeconds } from "../../styles/format.ts";
@@ -41,10 +44,15 @@ const COLUMNS: readonly {
   { key: "peakBytes", label: "Peak memory", help: "Most bytes of all GPU buffers at once", format: formatBytes },
 ];
 
-/** GPU costs of every phase: the last step, and below it the median over the run. */
+const NO_COSTS: readonly StepCosts[] = [];
+
+/** GPU costs of every phase: the last step, and below it the median over the run; of a stored run as its folder has them. */
 export function PhasesPanel(): ReactNode {
-  const costs = useRun((run) => run.costs);
-  const step = useRun((run) => run.step);
+  const arrived = useRun((run) => run.costs);
+  const viewed = useViewedRun();
+  const other = viewed === null || viewed.live ? null : viewed;
+  const stored = useAsync(other?.runId ?? null, (id) => lab().data.costs(id));
+  const costs = other === null ? arrived : (stored.value ?? NO_COSTS);
   const active = useRun((run) => isActive(run.state));
   const now = useRun((run) => (run.state === "running" || run.state === "pausing" ? run.phase : null));
   const rows = useMemo(() => phaseRows(costs), [costs]);
@@ -54,9 +62,11 @@ export function PhasesPanel(): ReactNode {
     return (
       <Panel title="Phases of a step">
         <p className="muted">
-          {active
-            ? "The first step is running; its GPU costs appear here when it ends"
-            : "Time, dispatches, submits, read-backs and new buffers of every phase appear here after the first step of a run"}
+          {other !== null
+            ? (stored.problem ?? (stored.loading ? "Reading…" : "This run has no costs"))
+            : active
+              ? "The first step is running; its GPU costs appear here when it ends"
+              : "Time, dispatches, submits, read-backs and new buffers of every phase appear here after the first step of a run"}
         </p>
       </Panel>
     );
@@ -69,7 +79,8 @@ export function PhasesPanel(): ReactNode {
       title="Phases of a step"
       aside={
         <span className="muted">
-          Step {step}
+          {other !== null && `${other.manifest?.title ?? other.runId}, ${other.manifest?.adapter.description ?? ""} · `}
+          Step {costs.at(-1)?.step}
           {median}
         </span>
       }
@@ -96,7 +107,7 @@ export function PhasesPanel(): ReactNode {
                 row={rows.phases.get(phase) as PhaseRow}
                 longest={longest}
                 medians={costs.length > 1}
-                now={now === phase}
+                now={other === null && now === phase}
                 open={open === phase}
                 onToggle={() => setOpen(open === phase ? null : phase)}
               />
