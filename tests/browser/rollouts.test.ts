@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { groupsFromArrow } from "../../src/engine/runs/rollouts-arrow.ts";
 import { violations } from "../support/axe.ts";
-import { type OpenPage, openPage, problems, show } from "../support/page.ts";
+import { type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
 
 const RUN = join(root, "public/pocket/recorded");
 const [first] = JSON.parse(readFileSync(join(RUN, "files.json"), "utf8")) as readonly { readonly path: string }[];
@@ -117,6 +117,37 @@ describe("a search in rollouts", () => {
     expect(await violations(page)).toEqual([]);
     await swipe.click();
     expect(await border.count()).toBe(0);
+  });
+});
+
+describe("a rollout", () => {
+  it("has its mask at any threshold and the alternatives of its tokens, computed on request as they were drawn", async () => {
+    const { page } = lab;
+    const group = groups.find(({ step, loop }) => step === 1 && loop === 1);
+    const rollout = group?.rollouts.find(({ reward }) => (reward ?? 0) > 0.5);
+    await show(page, { screen: "rollouts", step: "1", view: "", filter: "", rollout: rollout?.id ?? "" });
+    await untilReady(page);
+    await page.getByRole("tab", { name: "Recompute" }).click();
+    await page.getByRole("button", { name: "Compute probabilities" }).click();
+    const alternatives = page.getByTestId("alternatives");
+    await alternatives.waitFor();
+    // The log was written on another adapter.
+    const told = page.getByTestId("at-threshold");
+    const iou = async (): Promise<number> => Number(/IoU ([\d.]+)/.exec((await told.textContent()) ?? "")?.[1]);
+    expect(await iou()).toBeCloseTo(rollout?.terms.find(({ name }) => name === "iou")?.value ?? Number.NaN, 1);
+    const before = await iou();
+    await page.getByRole("slider", { name: "Threshold of the mask" }).focus();
+    await page.keyboard.press("End");
+    await expect.poll(iou).not.toBe(before);
+    const tokens = page.getByTestId("closer-look").getByRole("listitem").getByRole("button");
+    expect(await tokens.count()).toBe(rollout?.actions.length);
+    await tokens.nth(1).click();
+    const drawn = alternatives.locator("tr[data-drawn=true]");
+    expect(await drawn.count()).toBe(1);
+    const logp = Number((await drawn.locator("td").last().textContent())?.replace("−", "-"));
+    expect(logp).toBeCloseTo(rollout?.actions[1]?.oldLogp ?? Number.NaN, 2);
+    expect(await violations(page)).toEqual([]);
+    expect(await problems(page)).toEqual([]);
   });
 });
 
