@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PHASE_WORDS } from "../../src/app/stores/phase-words.ts";
 import type { Phase } from "../../src/engine/rl/run/events.ts";
 import { violations } from "../support/axe.ts";
-import { CHEAP_RUN, type OpenPage, openFollowed, type RunEvent, untilEvent } from "../support/page.ts";
+import { CHEAP_RUN, layoutShift, type OpenPage, openFollowed, type RunEvent, untilEvent } from "../support/page.ts";
 
 let lab: OpenPage;
 let events: RunEvent[];
@@ -39,6 +39,8 @@ describe("a run", () => {
     await untilEvent(events, 0, (event) => event.type === "step" && event.step === 2);
     const left = page.getByTestId("time-left");
     await left.waitFor();
+    // From its start to its second step the run has moved nothing that was read.
+    expect(await layoutShift(page)).toBeLessThan(0.05);
     expect(await left.textContent()).toMatch(/^(about \d+ (s|min|h( \d+ min)?)|a few seconds)$/);
   });
 

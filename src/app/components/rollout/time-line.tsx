@@ -77,7 +77,7 @@ export function StepTitle({
   if (shown === null) return <span className="grow" />;
   return (
     <span className="grow muted large">
-      step {shown}
+      <span className="nowrap">step {shown}</span>
       {asked !== null && asked !== shown && <small>, the nearest with rollouts to step {asked}</small>}
     </span>
   );

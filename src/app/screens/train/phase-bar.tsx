@@ -71,7 +71,7 @@ function placeOf(shares: readonly PhaseShare[], at: number): CSSProperties {
   return {
     width: `${100 * share}%`,
     transform: `translateX(${(100 * before) / share}%)`,
-    "--need": `calc(${length}ch + 14px)`,
+    "--need": `calc(${0.9 * length}ch + 12px)`,
   } as CSSProperties;
 }
 
