@@ -3,13 +3,31 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PHASE_WORDS } from "../../src/app/stores/phase-words.ts";
 import type { Phase } from "../../src/engine/rl/run/events.ts";
 import { violations } from "../support/axe.ts";
-import { CHEAP_RUN, layoutShift, type OpenPage, openFollowed, type RunEvent, untilEvent } from "../support/page.ts";
+import {
+  CHEAP_RUN,
+  followTrainer,
+  layoutShift,
+  type OpenPage,
+  openPage,
+  type RunEvent,
+  untilEvent,
+  untilReady,
+} from "../support/page.ts";
 
 let lab: OpenPage;
 let events: RunEvent[];
 
 beforeAll(async () => {
-  ({ lab, events } = await openFollowed({ screen: "train", ...CHEAP_RUN, steps: "200" }, { bypassCSP: true }));
+  lab = await openPage({ screen: "train", ...CHEAP_RUN, steps: "200" }, { bypassCSP: true });
+  events = await followTrainer(lab.page);
+  await lab.page.addInitScript(`{
+    const Real = Worker;
+    globalThis.Worker = class extends Real {
+      constructor(url, options) { super(url, options); if (options.name === "trainer") globalThis.trainerWorker = this; }
+    };
+  }`);
+  await lab.page.reload();
+  await untilReady(lab.page);
 });
 afterAll(() => lab.close());
 
@@ -129,5 +147,18 @@ describe("afterwards", () => {
   it("the console has no errors and the page no problems", async () => {
     expect(lab.consoleErrors).toEqual([]);
     expect(await lab.page.locator("[data-testid=problems] p").allTextContents()).toEqual([]);
+  });
+});
+
+describe("a trainer that throws", () => {
+  it("is ended: the run is free, and the page says that it failed, not that another tab has it", async () => {
+    const { page } = lab;
+    const held = () => page.evaluate(async () => ((await navigator.locks.query()).held ?? []).length);
+    expect(await held()).toBeGreaterThan(0);
+    await page.evaluate(`trainerWorker.dispatchEvent(new ErrorEvent("error", { message: "out of memory" }))`);
+    await page.getByText(/^The trainer worker failed: out of memory.* reload the page to continue$/).waitFor();
+    await expect.poll(held).toBe(0);
+    expect(await page.getByTestId("run-state").textContent()).toBe("failed");
+    expect(await page.locator("main").textContent()).not.toMatch(/another tab/);
   });
 });

@@ -72,18 +72,24 @@ export function startLab(): void {
   providePictures(data.call.image);
 }
 
-/** @param onFailure called when the worker throws outside any call, or its script cannot be loaded */
+/**
+ * @param onFailure called when the worker throws outside any call, or its script cannot be loaded; a worker with it is ended
+ *   then, which gives its run and its device free
+ */
 function connectTo<Theirs, Mine = unknown>(
   name: string,
   worker: Worker,
   handlers: Handlers<Mine>,
-  onFailure: () => void = () => undefined,
+  onFailure?: () => void,
 ) {
   const connection = connect<Theirs, Mine>(worker, handlers);
   const failed = (message: string, forGood: boolean): void => {
     const error: WireError = { code: "internal", message, subject: name };
-    connection.fail(error, forGood);
-    onFailure();
+    connection.fail(error, forGood || onFailure !== undefined);
+    if (onFailure !== undefined) {
+      worker.terminate();
+      onFailure();
+    }
     addProblem(error);
   };
   worker.addEventListener("error", ({ filename, lineno, message }) => {

@@ -100,7 +100,7 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
           size: (_, labels) => Math.max(inBytes ? 62 : 46, labelWidth(labels)),
           space: 26,
           scale: "y",
-          values: (_, splits) => splits.map((value) => tickText(value, inBytes)),
+          values: (_, splits) => once(splits.map((value) => tickText(value, inBytes))),
         },
         ...(hasRight
           ? [
@@ -111,7 +111,7 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
                 side: 1 as const,
                 scale: "right",
                 grid: { show: false },
-                values: (_: uPlot, splits: number[]) => splits.map((value) => tickText(value, false)),
+                values: (_: uPlot, splits: number[]) => once(splits.map((value) => tickText(value, false))),
               },
             ]
           : []),
@@ -158,6 +158,11 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
 
 function fillerData(length: number): uPlot.AlignedData {
   return Array.from({ length }, () => []) as unknown as uPlot.AlignedData;
+}
+
+/** Labels without repetitions: ticks closer than the digits of a label say nothing new. */
+function once(labels: readonly string[]): string[] {
+  return labels.map((label, at) => (label === labels[at - 1] ? "" : label));
 }
 
 /** Pixels that an axis needs for its labels, measured with digits, the widest characters in them. */

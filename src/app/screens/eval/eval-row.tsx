@@ -179,5 +179,6 @@ function Answer(props: {
 }
 
 function Change({ value }: { readonly value: number }): ReactNode {
-  return <b data-verdict={value > 0 ? "better" : value < 0 ? "worse" : "open"}>{signed(value, 3)}</b>;
+  const verdict = Number(value.toFixed(3)) === 0 ? "open" : value > 0 ? "better" : "worse";
+  return <b data-verdict={verdict}>{signed(value, 3)}</b>;
 }
