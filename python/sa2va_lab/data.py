@@ -18,7 +18,7 @@ from PIL import Image, ImageOps
 from .errors import LabError
 from .masks import Mask, Rle, decode_rle
 from .order import Known, word_count
-from .settings import read_json
+from .settings import read_json, read_lines
 
 Rgb = npt.NDArray[np.uint8]
 _PIECE = 4096
@@ -41,6 +41,10 @@ class Row:
     questions: tuple[tuple[str, str], ...] = ()
     """Questions about the region with their answers."""
 
+    def exchange(self, loop: int, step: int) -> tuple[str, str]:
+        """What a loop asks, nothing for a caption, and the row's own text; steps use successive questions."""
+        return self.questions[step % len(self.questions)] if loop == 3 else ("", self.caption)
+
 
 def image_id(data: bytes) -> str:
     """The lab's name of an encoded picture: SHA-256 of its length and its first, middle and last 4 KiB, 16 digits."""
@@ -62,8 +66,7 @@ class RunData:
         self.train: list[int] = about["train"]
         self.selection: list[int] = about["selection"]
         self.report: list[int] = about["report"]
-        with (run / "scale" / "rows.jsonl").open(encoding="utf-8") as lines:
-            self._rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
+        self._rows: list[dict[str, Any]] = read_lines(run / "scale" / "rows.jsonl")
         ids = [[row["id"], row["imageId"]] for row in self._rows]
         text = json.dumps(ids, ensure_ascii=False, separators=(",", ":"))
         if hashlib.sha256(text.encode()).hexdigest() != about["hash"]:
@@ -74,9 +77,7 @@ class RunData:
         self._folders = shards
         self._files = {shard["name"]: self._find(shard) for shard in about["shards"]}
         self._tables: dict[str, pa.Table] = {}
-        measured = run / "difficulty.jsonl"
-        told = measured.read_text(encoding="utf-8").split("\n") if measured.exists() else []
-        self._difficulty = [json.loads(line) for line in told if line]
+        self._difficulty = read_lines(run / "difficulty.jsonl")
         self._pictures: dict[str, Rgb] = {}
 
     def known(self, streams: dict[str, int]) -> Known:
@@ -103,7 +104,7 @@ class RunData:
     def row(self, index: int) -> Row:
         """The row with its pixels. Raises LabError naming the row whose picture is another one."""
         about = self._rows[index]
-        rle = Rle(about["mask"], (about["height"], about["width"]))
+        rle = {"counts": about["mask"], "size": [about["height"], about["width"]]}
         key = about["imageId"]
         if key not in self._pictures:
             if len(self._pictures) >= 256:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 
@@ -11,8 +10,9 @@ from .folder import RunFolder
 from .mask_policy import Output, act
 from .masks import encode_rle, iou, overlap, region_cells
 from .philox import Address
-from .play import Context, answer_facts, found_facts, question_at, told_facts
+from .play import Context, text_facts, told_facts
 from .policy import Asked, Completion
+from .records import exact_json
 from .report import REWARDS, Scores, report_of
 from .rewards import Facts, Reward, score_group
 from .settings import Settings
@@ -25,9 +25,9 @@ def due(settings: Settings, step: int, rows: int) -> bool:
 
 
 def _weighted(values: Sequence[Reward], weights: Sequence[float] | None) -> Reward:
-    pairs = [(v, 1.0 if weights is None else weights[at]) for at, v in enumerate(values) if v is not None]
-    total = sum(weight for _, weight in pairs)
-    return sum(value * weight for value, weight in pairs) / total if total else None
+    known = [(v, w) for v, w in zip(values, weights or [1.0] * len(values), strict=True) if v is not None]
+    total = sum(weight for _, weight in known)
+    return sum(value * weight for value, weight in known) / total if total else None
 
 
 @torch.no_grad()
@@ -44,55 +44,49 @@ def score_row(context: Context, index: int) -> Scores | None:
         fixed = context.contract.evaluation
         return Address(fixed["seed"], 0, loop, index, fixed["stream"])
 
-    said, captions = _texts_of(context, actor.caption_of(features, cells), address(1))
+    said = _texts_of(context, actor.asked(features, cells), address(1))
     output = Output(actor, features, row.caption, row.others)
     drawn = act(output, s, draws, address(2))
     masks = actor.sized(torch.cat([drawn.greedy, drawn.logits]), height, width)
     with context.model.values(context.state.ema):
         # The true caption and the true mask come last: the partner's own answers stand beside the policy's.
-        *found, partner = actor.find(features, [*captions, row.caption], height, width)
+        *found, partner = actor.find(features, [*(own.text for own in said), row.caption], height, width)
         *told, described = actor.describe(features, [*(own.mask for own in masks), row.mask])
     facts = {
-        1: found_facts(context, row, features, said, found),
-        2: told_facts(context, row, features, masks, [told])[0],
+        1: text_facts(context, 1, row, row.caption, said, found),
+        2: told_facts(context, row, masks, [told])[0],
     }
     if 3 in s.active_loops and row.questions:
-        question, answer = question_at(row, 0)
-        answered, texts = _texts_of(context, actor.question_of(features, cells, question), address(3))
-        facts[3] = [answer_facts(row, answer, text, not own.ended) for text, own in zip(texts, answered, strict=True)]
-    meteors = [context.scorer.meteor.score(row.caption, text or "").score for text in [captions[0], *told, described]]
-    ious = [0.0 if own is None else iou(own.mask, row.mask) for own in found]
-    truth = masks[0].mask
+        question, answer = row.exchange(3, 0)
+        answers = _texts_of(context, actor.asked(features, cells, question), address(3))
+        facts[3] = text_facts(context, 3, row, answer, answers, [])
+    texts = [said[0].text, *told, described]
+    meteors = [context.scorer.meteor.score(row.caption, text or "")["score"] for text in texts]
+    ious = [0.0 if own is None else iou(own.mask, row.mask) for own in [*found, partner, masks[0]]]
     return {
         "rowId": row.id, "imageId": row.image_id, "caption": row.caption,
-        "captionGreedy": captions[0], "captionPrime": told[0] or "",
-        "maskPrime": None if found[0] is None else _rle(found[0].mask),
-        "maskGreedy": _rle(truth),
-        "groundingPixels": list(overlap(truth, row.mask)),
+        "captionGreedy": said[0].text, "captionPrime": told[0] or "",
+        "maskPrime": found[0] and encode_rle(found[0].mask),
+        "maskGreedy": encode_rle(masks[0].mask),
+        "groundingPixels": list(overlap(masks[0].mask, row.mask)),
         "loop1_greedy": ious[0],
-        "loop1_sampled": _weighted(ious[1:], None),
+        "loop1_sampled": _weighted(ious[1:-2], None),
         "loop2_greedy": meteors[1],
         "loop2_sampled": _weighted(meteors[2:-1], drawn.weights),
-        "grounding_iou": iou(truth, row.mask),
+        "grounding_iou": ious[-1],
         "caption_meteor": meteors[0],
-        "partnerMask": None if partner is None else _rle(partner.mask),
-        "partnerIou": 0.0 if partner is None else iou(partner.mask, row.mask),
+        "partnerMask": partner and encode_rle(partner.mask),
+        "partnerIou": ious[-2],
         "partnerCaption": described or "",
         "partnerMeteor": meteors[-1],
         "rewards": _own_rewards(context, facts, drawn.weights),
     }  # fmt: skip
 
 
-def _texts_of(context: Context, asked: Asked, address: Address) -> tuple[list[Completion], list[str]]:
-    """The greedy answer of the policy to a prompt, then sampled ones, with their texts."""
-    actor, draws = context.actor, context.contract.evaluation["draws"]
-    said = actor.texts(asked, 1, None) + actor.texts(asked, draws, address)
-    return said, [actor.words.answer(own.ids) for own in said]
-
-
-def _rle(mask: Any) -> Scores:
-    rle = encode_rle(mask)
-    return {"size": list(rle.size), "counts": rle.counts}
+def _texts_of(context: Context, asked: Asked, address: Address) -> list[Completion]:
+    """The greedy answer of the policy to a prompt, then sampled ones."""
+    draws = context.contract.evaluation["draws"]
+    return context.actor.texts(asked, 1, None) + context.actor.texts(asked, draws, address)
 
 
 def _own_rewards(context: Context, facts: dict[int, list[Facts]], weights: list[float] | None) -> dict[str, Reward]:
@@ -104,9 +98,8 @@ def _own_rewards(context: Context, facts: dict[int, list[Facts]], weights: list[
     own = s.changed(missingVerdict="pause" if s.missingVerdict == "pause" else "drop")
     out: dict[str, Reward] = {name: None for name in REWARDS if int(name[6]) in facts}
     for loop in (loop for loop in s.active_loops if loop in facts):
-        greedy, _ = score_group(facts[loop][:1], loop, own, scorer)
-        sampled, _ = score_group(facts[loop][1:], loop, own, scorer)
-        out[f"reward{loop}_greedy"] = greedy[0]
+        out[f"reward{loop}_greedy"] = score_group(facts[loop][:1], loop, own, scorer)[0][0]
+        sampled = score_group(facts[loop][1:], loop, own, scorer)[0]
         out[f"reward{loop}_sampled"] = _weighted(sampled, weights if loop == 2 else None)
     return out
 
@@ -130,7 +123,7 @@ def evaluate(context: Context, folder: RunFolder, team: Team, step: int) -> None
         return
     earlier = [stored for stored in folder.lines("eval.jsonl") if stored["report"]["step"] < step]
     report = report_of(step, rows, s, earlier)
-    folder.write_evaluations([*earlier, {"report": report, "rows": rows}])
+    folder.replace_lines("eval.jsonl", [exact_json(own) for own in (*earlier, {"report": report, "rows": rows})])
 
 
 def best_step(folder: RunFolder) -> int | None:

@@ -3,21 +3,22 @@
 import contextlib
 import hashlib
 import json
-import math
 import os
 import shutil
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
+from transformers import TrainerState
 
 from .errors import LabError
 from .model import Sa2va, Values
 from .records import exact_json, number
-from .settings import read_json
+from .settings import read_json, read_lines
 from .state import EntropyBonus, State
 
 _MARKER = "complete.json"
@@ -48,9 +49,8 @@ def _line(row: dict[str, Any]) -> str:
     """A line of metrics: what JSON has no number for is text."""
 
     def plain(value: Any) -> Any:
-        if isinstance(value, float) and not math.isfinite(value):
-            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-        return number(value) if isinstance(value, float) and value != 0 else value
+        found = number(value) if isinstance(value, float) and value != 0 else value
+        return found["$number"] if isinstance(found, dict) else found
 
     return json.dumps({name: plain(value) for name, value in row.items()}, separators=(",", ":"))
 
@@ -84,18 +84,11 @@ class RunFolder:
 
     def lines(self, name: str) -> list[dict[str, Any]]:
         """Whole lines of a file; none where there is no file."""
-        path = self.path / name
-        if not path.exists():
-            return []
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1] if line]
+        return read_lines(self.path / name)
 
     def replace_lines(self, name: str, rows: list[str]) -> None:
         """Replaces a file of lines as a whole."""
         self._replace(name, "".join(f"{row}\n" for row in rows))
-
-    def write_evaluations(self, evaluations: list[dict[str, Any]]) -> None:
-        """Replaces eval.jsonl as a whole."""
-        self.replace_lines("eval.jsonl", [exact_json(own) for own in evaluations])
 
     def checkpoints(self) -> list[int]:
         """Steps with a complete checkpoint, ascending."""
@@ -161,8 +154,7 @@ class RunFolder:
     def restore(self, step: int, model: Sa2va, state: State) -> None:
         """Weights and state of a checkpoint."""
         values = self.read_values(step, model)
-        for parameter, value in zip(model.trained, values["policy"], strict=True):
-            parameter.data = value
+        model.put(values["policy"])
         state.ema, state.first, state.second = values["ema"], values["first"], values["second"]
         state.reference = values.get("reference")
         about = read_json(self.path / "checkpoints" / step_name(step) / "trainer_state.json")["sa2va_lab"]
@@ -260,11 +252,8 @@ def _trainer_state(step: int, model: Sa2va, state: State, manifest: dict[str, An
         "order": model.names,
         "baseModel": {"name": manifest["model"]["name"], "hash": manifest["model"]["hash"]},
     }
-    return {
-        "best_global_step": None, "best_metric": None, "best_model_checkpoint": None, "epoch": 0, "eval_steps": 0,
-        "global_step": step, "is_hyper_param_search": False, "is_local_process_zero": True,
-        "is_world_process_zero": True, "log_history": [], "logging_steps": 1, "max_steps": config["steps"],
-        "num_input_tokens_seen": 0, "num_train_epochs": 0, "sa2va_lab": ours, "save_steps": config["saveSteps"],
-        "stateful_callbacks": {}, "total_flos": 0, "train_batch_size": config["promptsPerStep"], "trial_name": None,
-        "trial_params": None,
-    }  # fmt: skip
+    state_of = TrainerState(
+        epoch=0, global_step=step, max_steps=config["steps"], logging_steps=1, eval_steps=0,
+        save_steps=config["saveSteps"], train_batch_size=config["promptsPerStep"],
+    )  # fmt: skip
+    return asdict(state_of) | {"sa2va_lab": ours}

@@ -1,7 +1,6 @@
-"""Language models: those of transformers, InternLM2 of its own, and the cache that decoding fills."""
+"""Language models of transformers, InternLM2 as a Llama with its own projection, and the cache of decoding."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -9,11 +8,19 @@ import torch.nn.functional as F
 import transformers
 from torch import Tensor, nn
 from transformers import DynamicCache
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+from transformers.models.llama.modeling_llama import LlamaAttention, apply_rotary_pos_emb
 
 from .errors import LabError
-from .vision import RmsNorm
 
 INTERNLM2 = "InternLM2ForCausalLM"
+_INTERNLM2_NAMES = {
+    "language_model.lm_head": "language_model.output", ".embed_tokens": ".tok_embeddings",
+    ".self_attn.o_proj": ".attention.wo", ".self_attn.": ".attention.", ".mlp.gate_proj": ".feed_forward.w1",
+    ".mlp.up_proj": ".feed_forward.w3", ".mlp.down_proj": ".feed_forward.w2", ".input_layernorm": ".attention_norm",
+    ".post_attention_layernorm": ".ffn_norm",
+}  # fmt: skip
 FAMILIES = ("Qwen2ForCausalLM", "Qwen3ForCausalLM", "LlamaForCausalLM", "Phi3ForCausalLM", INTERNLM2)
 
 
@@ -82,207 +89,109 @@ class Rotation(nn.Module):
     """
     Rotary angles whose scaling goes by the length of a sequence, that of the whole where it is computed in parts.
 
-    Modules of transformers go by the length of each part; where that differs, this one takes their place.
+    The module of transformers that it takes the place of goes by the length of each part.
     """
 
-    def __init__(self, config: dict[str, Any]) -> None:
-        """`config` is the checkpoint's llm_config. Raises LabError for a scaling that is not known here."""
+    def __init__(self, own: Any, limit: int, growing: bool) -> None:
+        """`own` gives other angles to sequences above `limit` tokens, to each length its own if it is `growing`."""
         super().__init__()
+        self.own, self.limit, self.growing = own, limit, growing
         self.length: int | None = None
         """Of the whole sequence; None for that of the pass."""
-        scaling = _scaling(config)
-        kind, size = _kind(scaling), _head_size(config)
-        most = config.get("max_position_embeddings", 4096)
-        self.limit = math.inf
-        """Tokens above which angles change."""
-        self._kind, self._growth, self._amplitude = kind, float(scaling.get("factor", 1.0)), 1.0
-        self._theta = float(scaling.get("rope_theta", config.get("rope_theta", 10000.0)))
-        self._powers = torch.arange(0, size, 2, dtype=torch.float64) / size
-        self._divisors = [torch.ones(size // 2, dtype=torch.float64)] * 2
-        if kind == "linear":
-            self._divisors = [own * self._growth for own in self._divisors]
-        elif kind == "dynamic":
-            self.limit = most
-        elif "short_factor" in scaling:
-            trained = config.get("original_max_position_embeddings", most)
-            self.limit = scaling.get("original_max_position_embeddings", trained)
-            lists = (scaling["short_factor"], scaling["long_factor"])
-            self._divisors = [torch.tensor(own, dtype=torch.float64) for own in lists]
-            growth = scaling.get("factor", most / self.limit)
-            logs = 0.0 if growth <= 1 else math.log(growth)
-            root = 0.1 * logs + 1 if kind == "yarn" else math.sqrt(1 + logs / math.log(self.limit))
-            self._amplitude = float(scaling.get("attention_factor", root))
-        elif kind != "default":
-            raise LabError(f"llm_config.rope_scaling of type {kind} is not known here; the model was not loaded")
 
     def alike(self, lengths: list[int]) -> bool:
         """Whether sequences of these lengths are rotated alike."""
-        beyond = {length if self._kind == "dynamic" else 0 for length in lengths if length > self.limit}
+        beyond = {length if self.growing else 0 for length in lengths if length > self.limit}
         return len(beyond) + any(length <= self.limit for length in lengths) == 1
 
     def forward(self, x: Tensor, position_ids: Tensor) -> tuple[Tensor, Tensor]:
         """Cosines and sines [n, T, d] of positions [n, T]."""
-        wide = torch.float64 if x.dtype == torch.float64 else torch.float32
-        length = self.length or int(position_ids.max()) + 1
-        theta = self._theta
-        if self._kind == "dynamic" and length > self.limit:
-            growth = self._growth * length / self.limit - (self._growth - 1)
-            theta *= growth ** (len(self._powers) / (len(self._powers) - 1))
-        turns = theta**-self._powers / self._divisors[length > self.limit]
-        angles = position_ids[..., None].to(wide) * turns.to(x.device, wide)
-        angles = torch.cat([angles, angles], -1)
-        return (angles.cos() * self._amplitude).to(x.dtype), (angles.sin() * self._amplitude).to(x.dtype)
+        count = position_ids.shape[1]
+        if self.length is not None:
+            last = position_ids.new_full((len(position_ids), 1), self.length - 1)
+            position_ids = torch.cat([position_ids, last], 1)
+        # What an earlier, longer sequence has left would stay.
+        self.own.max_seq_len_cached = 0
+        cos, sin = self.own(x, position_ids)
+        return cos[:, :count], sin[:, :count]
 
 
 def _scaling(config: dict[str, Any]) -> dict[str, Any]:
-    scaling = config.get("rope_parameters") or config.get("rope_scaling") or {}
-    return {"type": scaling} if isinstance(scaling, str) else scaling
-
-
-def _kind(scaling: dict[str, Any]) -> str:
-    kind = scaling.get("rope_type") or scaling.get("type") or "default"
-    return "longrope" if kind == "su" else str(kind)
-
-
-def _head_size(config: dict[str, Any]) -> int:
-    return int(config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"])
+    """How rotary angles are scaled, as transformers names it. Raises LabError for a kind that it does not know."""
+    given = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    given = {"type": given} if isinstance(given, str) else given
+    named = given.get("rope_type") or given.get("type") or "default"
+    most = config.get("max_position_embeddings", 4096)
+    theta = given.get("rope_theta", config.get("rope_theta", 10000.0))
+    scaling = given | {"rope_type": named, "rope_theta": float(theta)}
+    scaling.pop("type", None)
+    if "short_factor" in given:
+        trained = given.get("original_max_position_embeddings", config.get("original_max_position_embeddings", most))
+        growth = given.get("factor", most / trained)
+        scaling |= {"rope_type": "longrope", "original_max_position_embeddings": trained, "factor": growth}
+        if named == "yarn":
+            scaling["attention_factor"] = given.get("attention_factor", 0.1 * math.log(max(1.0, growth)) + 1)
+    if scaling["rope_type"] not in ("default", *ROPE_INIT_FUNCTIONS):
+        raise LabError(f"llm_config.rope_scaling of type {named} is not known here; the model was not loaded")
+    return scaling
 
 
 def language_model(config: dict[str, Any]) -> nn.Module:
     """The language model of an llm_config. Raises LabError for a family that is not known."""
     family = config["architectures"][0]
-    if family == INTERNLM2:
-        return InternLm2(config)
     if family not in FAMILIES:
         raise LabError(f"config.json has the language model {family}; this package runs {', '.join(FAMILIES)}")
-    shown = {name: value for name, value in config.items() if name not in ("architectures", "auto_map", "torch_dtype")}
-    own = _kind(_scaling(config)) in ("dynamic", "longrope") or "short_factor" in _scaling(config)
-    if own:
-        shown = {name: value for name, value in shown.items() if name not in ("rope_scaling", "rope_parameters")}
-        shown["rope_theta"] = _scaling(config).get("rope_theta", config.get("rope_theta", 10000.0))
-    made = getattr(transformers, family.replace("ForCausalLM", "Config"))(**shown)
+    fused = family == INTERNLM2
+    known, scaling = "LlamaForCausalLM" if fused else family, _scaling(config)
+    ours = ("architectures", "auto_map", "torch_dtype", "rope_scaling", "rope_parameters", "rope_theta")
+    shown = {name: value for name, value in config.items() if name not in ours}
+    shown |= {"rope_parameters": scaling} | ({"attention_bias": config.get("bias", True)} if fused else {})
+    made = getattr(transformers, known.replace("ForCausalLM", "Config"))(**shown)
     # One attention for sampling and training, or the ratio would not be 1.
-    made._attn_implementation = "sdpa"
-    model: Any = getattr(transformers, family)._from_config(made, attn_implementation="sdpa")
-    if own:
-        model.model.rotary_emb = Rotation(config)
+    model: Any = getattr(transformers, known)._from_config(made, attn_implementation="sdpa")
+    if fused:
+        for at, layer in enumerate(model.model.layers):
+            layer.self_attn = _FusedAttention(model.config, at)
+    if scaling["rope_type"] in ("dynamic", "longrope"):
+        limit = scaling.get("original_max_position_embeddings", made.max_position_embeddings)
+        model.model.rotary_emb = Rotation(model.model.rotary_emb, limit, scaling["rope_type"] == "dynamic")
     language: nn.Module = model
     return language
 
 
-@dataclass(frozen=True)
-class _Said:
-    last_hidden_state: Tensor
+class _FusedAttention(LlamaAttention):  # type: ignore[misc]
+    """InternLM2's: one projection gives of every key head its query heads, its key and its value."""
 
-
-class _Norm(RmsNorm):
-    def forward(self, x: Tensor) -> Tensor:
-        wide = x.float() if x.itemsize < 4 else x
-        return super().forward(wide).to(x.dtype)
-
-
-class _Attention(nn.Module):
-    def __init__(self, config: dict[str, Any], layer: int) -> None:
-        super().__init__()
-        width, self.heads = config["hidden_size"], config["num_attention_heads"]
-        self.groups = config.get("num_key_value_heads") or self.heads
-        self.size, self.layer = width // self.heads, layer
-        bias = config.get("bias", True)
-        self.wqkv = nn.Linear(width, (self.heads + 2 * self.groups) * self.size, bias=bias)
-        self.wo = nn.Linear(self.heads * self.size, width, bias=bias)
-
-    def forward(self, x: Tensor, turn: tuple[Tensor, Tensor], mask: Tensor, cache: DynamicCache | None) -> Tensor:
-        rows, length, _ = x.shape
-        # Of every key head: its query heads, its key, its value.
-        parts = self.wqkv(x).unflatten(-1, (self.groups, -1, self.size))
-        q = parts[..., :-2, :].reshape(rows, length, self.heads, self.size).transpose(1, 2)
-        k, v = (parts[..., at, :].transpose(1, 2) for at in (-2, -1))
-        q, k = _rotated(q, turn), _rotated(k, turn)
-        if cache is not None:
-            k, v = cache.update(k, v, self.layer)
-        shared = self.heads // self.groups
-        k, v = k.repeat_interleave(shared, 1), v.repeat_interleave(shared, 1)
-        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        out: Tensor = self.wo(mixed.transpose(1, 2).flatten(2))
-        return out
-
-
-def _rotated(x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
-    cos, sin = turn
-    a, b = x.chunk(2, -1)
-    return x * cos + torch.cat([-b, a], -1) * sin
-
-
-class _FeedForward(nn.Module):
-    def __init__(self, config: dict[str, Any]) -> None:
-        super().__init__()
-        width, inner = config["hidden_size"], config["intermediate_size"]
-        self.w1 = nn.Linear(width, inner, bias=False)
-        self.w3 = nn.Linear(width, inner, bias=False)
-        self.w2 = nn.Linear(inner, width, bias=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.w2(F.silu(self.w1(x)) * self.w3(x))
-        return out
-
-
-class _Layer(nn.Module):
-    def __init__(self, config: dict[str, Any], layer: int) -> None:
-        super().__init__()
-        width, eps = config["hidden_size"], config["rms_norm_eps"]
-        self.attention = _Attention(config, layer)
-        self.feed_forward = _FeedForward(config)
-        self.attention_norm, self.ffn_norm = _Norm(width, eps), _Norm(width, eps)
-
-    def forward(self, x: Tensor, turn: tuple[Tensor, Tensor], mask: Tensor, cache: DynamicCache | None) -> Tensor:
-        x = x + self.attention(self.attention_norm(x), turn, mask, cache)
-        out: Tensor = x + self.feed_forward(self.ffn_norm(x))
-        return out
-
-
-class _Body(nn.Module):
-    def __init__(self, config: dict[str, Any]) -> None:
-        super().__init__()
-        width = config["hidden_size"]
-        self.tok_embeddings = nn.Embedding(config["vocab_size"], width)
-        self.layers = nn.ModuleList(_Layer(config, layer) for layer in range(config["num_hidden_layers"]))
-        self.norm = _Norm(width, config["rms_norm_eps"])
-        self.rotary_emb = Rotation(config)
+    def __init__(self, config: Any, layer: int) -> None:
+        super().__init__(config, layer)
+        wide = (config.num_attention_heads + 2 * config.num_key_value_heads) * self.head_dim
+        self.wqkv = nn.Linear(config.hidden_size, wide, bias=config.attention_bias)
+        self.groups = config.num_key_value_heads
+        del self.q_proj, self.k_proj, self.v_proj
 
     def forward(
         self,
-        inputs_embeds: Tensor,
-        past_key_values: DynamicCache | None = None,
+        hidden_states: Tensor,
+        position_embeddings: tuple[Tensor, Tensor],
         attention_mask: Tensor | None = None,
-        position_ids: Tensor | None = None,
-        use_cache: bool = False,
-    ) -> _Said:
-        x, before = inputs_embeds, 0 if past_key_values is None else past_key_values.get_seq_length()
-        if position_ids is None:
-            position_ids = torch.arange(before, before + x.shape[1], device=x.device)[None]
-        if attention_mask is None:
-            keys = torch.arange(before + x.shape[1], device=x.device)[None]
-            attention_mask = visibility(position_ids, keys, torch.ones_like(keys, dtype=torch.bool), None, x)
-        cos, sin = self.rotary_emb(x, position_ids)
-        turn = (cos[:, None], sin[:, None])
-        for layer in self.layers:
-            x = layer(x, turn, attention_mask, past_key_values)
-        return _Said(self.norm(x))
+        past_key_values: DynamicCache | None = None,
+        **_: Any,
+    ) -> tuple[Tensor, None]:
+        parts = self.wqkv(hidden_states).unflatten(-1, (self.groups, -1, self.head_dim))
+        q = parts[..., :-2, :].flatten(2, 3).transpose(1, 2)
+        k, v = (parts[..., at, :].transpose(1, 2) for at in (-2, -1))
+        q, k = apply_rotary_pos_emb(q, k, *position_embeddings)
+        if past_key_values is not None:
+            k, v = past_key_values.update(k, v, self.layer_idx)
+        attend = ALL_ATTENTION_FUNCTIONS["sdpa"]
+        mixed, _weights = attend(self, q, k, v, attention_mask, dropout=0.0, scaling=self.scaling)
+        return self.o_proj(mixed.flatten(2)), None
 
 
-class InternLm2(nn.Module):
-    """InternLM2 with the published tensor names; it is called as the models of transformers are."""
-
-    def __init__(self, config: dict[str, Any]) -> None:
-        """`config` is the checkpoint's llm_config."""
-        super().__init__()
-        self.model = _Body(config)
-        self.output = nn.Linear(config["hidden_size"], config["vocab_size"], bias=False)
-
-    def get_input_embeddings(self) -> nn.Embedding:
-        """The table of token embeddings."""
-        return self.model.tok_embeddings
-
-    def get_output_embeddings(self) -> nn.Linear:
-        """The head."""
-        return self.output
+def published(name: str, config: dict[str, Any]) -> str:
+    """Name of a parameter as checkpoints have it; InternLM2 has its own for the parts of a Llama."""
+    name = name.replace(".base_layer.", ".").replace(".default.", ".")
+    if name.startswith("language_model.") and config["architectures"][0] == INTERNLM2:
+        for ours, theirs in _INTERNLM2_NAMES.items():
+            name = name.replace(ours, theirs)
+    return name

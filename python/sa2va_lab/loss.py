@@ -5,12 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from .errors import LabError
 from .rewards import Reward
 from .settings import Settings
+
+Grid = npt.NDArray[np.float64]
 
 _PRESETS: dict[str, tuple[str, str, str]] = {
     "grpo": ("clip", "row-mean", "token"),
@@ -23,6 +26,11 @@ _PRESETS: dict[str, tuple[str, str, str]] = {
     "vespo": ("vespo", "window-token-mean", "token"),
     "notes": ("clip", "row-mean", "token"),
 }
+
+
+def as_array(values: Tensor) -> Grid:
+    """Values on the host in double precision."""
+    return values.detach().double().cpu().numpy()
 
 
 @dataclass(frozen=True)
@@ -79,45 +87,92 @@ class LossInputs:
     weights: Tensor | None
 
 
-@dataclass(frozen=True)
-class LossParts:
-    """The loss and what it is made of."""
-
-    loss: Tensor
-    policy: Tensor
-    kl_penalty: Tensor
-
-
 def kl_term(gap: Tensor, settings: LossSettings) -> Tensor:
     """Estimate of KL from the log-ratio to the reference."""
     kind, (difference, largest) = settings.estimator, settings.clamp
-    if kind == "k1":
-        return gap
-    if kind == "notes":
-        return -gap
-    if kind == "abs":
-        return gap.abs()
-    if kind == "k2":
-        return gap.square() / 2
+    if kind != "k3":
+        return {"k1": gap, "notes": -gap, "k2": gap.square() / 2}[kind]
     q = (-gap).clamp(-difference, difference)
-    k3 = (torch.expm1(q) - q).clamp(max=largest)
-    if kind == "k3":
-        return k3
-    half = gap.square() / 2
-    return k3.detach() + half - half.detach()
+    return (torch.expm1(q) - q).clamp(max=largest)
 
 
-def _objective(inputs: LossInputs, logps: Tensor, ratio: Tensor, token_ratio: Tensor, settings: LossSettings) -> Tensor:
-    s, kind, a = settings.settings, settings.preset[0], inputs.advantages[:, None]
+@dataclass(frozen=True)
+class Ratios:
+    """
+    Of counted actions the log-probabilities, [N, T], and their log-ratios to the old ones.
+
+    `ratio` is [N, 1] where the loss has one for a row; `to_reference` and `kl` are None without a reference.
+    """
+
+    logps: Tensor
+    gap: Tensor
+    ratio: Tensor
+    to_reference: Tensor | None
+    kl: Tensor | None
+
+
+def ratios_of(inputs: LossInputs, settings: LossSettings) -> Ratios:
+    """What both the loss and its metrics are made of."""
+    mask, seen = inputs.mask, inputs.mask > 0.5
+    logps = torch.where(seen, inputs.logps, 0.0)
+    gap = logps - (logps.detach() if inputs.old is None else torch.where(seen, inputs.old, 0.0))
+    raw = gap
+    if settings.preset[2] == "sequence":
+        raw = (gap * mask).sum(1, keepdim=True) / mask.sum(1, keepdim=True).clamp_min(1)
+    ratio = raw.clamp(-settings.bound, settings.bound).exp()
+    if inputs.reference is None:
+        return Ratios(logps, gap, ratio, None, None)
+    to_reference = logps - torch.where(seen, inputs.reference, 0.0)
+    kl = kl_term(to_reference, settings)
+    return Ratios(logps, gap, ratio, to_reference, kl * ratio if settings.settings.biasCorrectedKl else kl)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a loss did to each action, [N, T]; masked ones hold 1, 0 and 0."""
+
+    ratio: Grid
+    kl: Grid
+    low: Grid
+    high: Grid
+    delta: Grid
+    clamped: Grid
+
+    @property
+    def clipped(self) -> Grid:
+        """1 where any clip took effect."""
+        return self.low + self.high + self.delta
+
+
+def effect_of(inputs: LossInputs, settings: LossSettings) -> Effect:
+    """Ratio, KL and what the clips did to each action."""
+    s, seen, a, found = settings.settings, inputs.mask > 0.5, inputs.advantages[:, None], ratios_of(inputs, settings)
+    ratio = torch.where(seen, found.ratio, 1.0)
+    capped = ratio.clamp(max=s.delta) if s.delta > 0 else ratio
+    high = seen & (a > 0) & (capped > 1 + s.epsilonHigh)
+    low = seen & (a < 0) & (ratio < 1 - s.epsilonLow)
+    delta = seen & (capped < ratio) & (a != 0) & ~high
+    kl = clamped = torch.zeros_like(ratio)
+    if found.kl is not None and found.to_reference is not None:
+        kl = torch.where(seen, found.kl, 0.0)
+        if settings.estimator == "k3":
+            difference, largest = settings.clamp
+            q = (-found.to_reference).clamp(-difference, difference)
+            clamped = (q != -found.to_reference) | (torch.expm1(q) - q > largest)
+    return Effect(*map(as_array, (ratio, kl, low, high, delta, clamped)))
+
+
+def _objective(inputs: LossInputs, found: Ratios, settings: LossSettings) -> Tensor:
+    s, kind, a, ratio = settings.settings, settings.preset[0], inputs.advantages[:, None], found.ratio
     if kind == "clip":
         capped = ratio.clamp(max=s.delta) if s.delta > 0 else ratio
         return -torch.minimum(capped * a, ratio.clamp(1 - s.epsilonLow, 1 + s.epsilonHigh) * a)
     if kind == "cispo":
-        return -ratio.detach().clamp(0, s.epsilonHigh) * a * logps
+        return -ratio.detach().clamp(0, s.epsilonHigh) * a * found.logps
     if kind == "sapo":
         k = torch.where(a > 0, s.sapoTemperaturePositive, s.sapoTemperatureNegative)
         return -(4 / k) * torch.sigmoid(k * (ratio - 1)) * a
-    return -vespo_weight(token_ratio.detach() * inputs.mask, a, s) * a * logps
+    return -vespo_weight(found.gap.detach() * inputs.mask, a, s) * a * found.logps
 
 
 def vespo_weight(token_ratio: Tensor, advantages: Tensor, s: Settings) -> Tensor:
@@ -155,36 +210,24 @@ def top_entropy(entropies: Tensor, mask: Tensor, share: float) -> Tensor:
     return (active & (entropies.detach() >= threshold - threshold.abs() * 1e-6)).to(mask.dtype)
 
 
-def policy_loss(inputs: LossInputs, settings: LossSettings) -> LossParts:
-    """Loss of one group; its gradient flows into the log-probabilities and entropies."""
-    s, mask = settings.settings, inputs.mask
-    level, lengths = settings.preset[2], mask.sum(1, keepdim=True).clamp_min(1)
-    seen = mask > 0.5
-    logps = torch.where(seen, inputs.logps, 0.0)
-    old = logps.detach() if inputs.old is None else torch.where(seen, inputs.old, 0.0)
-    token_ratio = logps - old
-    raw = token_ratio if level == "token" else (token_ratio * mask).sum(1, keepdim=True) / lengths
-    ratio = raw.clamp(-settings.bound, settings.bound).exp()
-    term = _objective(inputs, logps, ratio, token_ratio, settings)
+def policy_loss(inputs: LossInputs, settings: LossSettings) -> tuple[Tensor, Tensor]:
+    """Loss of one group and its policy part; its gradient flows into the log-probabilities and entropies."""
+    s, mask, found = settings.settings, inputs.mask, ratios_of(inputs, settings)
     kept = top_entropy(inputs.entropies, mask, s.topEntropyQuantile)
     keep = kept if s.topEntropyQuantile < 1 else torch.ones_like(mask)
     if s.offPolicyThreshold > 0:
-        drift = -(token_ratio.detach() * mask).sum(1, keepdim=True) / lengths
+        drift = -(found.gap.detach() * mask).sum(1, keepdim=True) / mask.sum(1, keepdim=True).clamp_min(1)
         left = (inputs.advantages[:, None] < 0) & (drift > s.offPolicyThreshold)
         keep = keep * (~left).to(mask.dtype)
     weights = _aggregation(mask, settings)
     if inputs.weights is not None:
         weights = weights * inputs.weights[:, None]
-    policy = (weights * (term * keep)).sum()
-    penalty = policy.new_zeros(())
-    if inputs.reference is not None:
-        kl = kl_term(logps - torch.where(seen, inputs.reference, 0.0), settings)
-        penalty = s.beta * (weights * (kl * ratio if s.biasCorrectedKl else kl)).sum()
-    loss = policy + penalty
+    policy = (weights * (_objective(inputs, found, settings) * keep)).sum()
+    loss = policy if found.kl is None else policy + s.beta * (weights * found.kl).sum()
     if settings.entropy != 0:
         share = kept / kept.sum().clamp_min(1) * (settings.entropy / settings.groups)
-        loss = loss - (share * torch.where(seen, inputs.entropies, 0.0)).sum()
-    return LossParts(loss, policy, penalty)
+        loss = loss - (share * torch.where(mask > 0.5, inputs.entropies, 0.0)).sum()
+    return loss, policy
 
 
 @dataclass(frozen=True)
@@ -276,8 +319,3 @@ def group_scores(groups: list[RewardGroup], s: Settings) -> list[GroupScores]:
         values = [0.0 if r is None or silent else (r - centre) * factor / divisor for r in own]
         found.append(GroupScores(group.spread, values))
     return found
-
-
-def as_array(values: Tensor) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
-    """Values on the host in double precision."""
-    return values.detach().double().cpu().numpy()

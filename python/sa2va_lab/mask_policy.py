@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +15,8 @@ from .errors import LabError
 from .loss import as_array
 from .model import Features
 from .philox import Address, normals, uniforms
-from .policy import Actor, Decoded
-from .sam2 import cell_centres
+from .policy import Actor
+from .sam2 import Decoded, cell_centres
 from .settings import Settings
 
 CANDIDATES = 3
@@ -30,25 +31,23 @@ class Output:
         """The model's weights must stay those of the call; `others` are the picture's other phrases."""
         self.actor, self.features, self.others = actor, features, others
         self.language = actor.phrase_prompts(features, [phrase])
-        self._decoded: Decoded | None = None
 
+    @cached_property
     def decoded(self) -> Decoded:
         """Candidates of the phrase."""
-        if self._decoded is None:
-            self._decoded = self.decode(self.language)
-        return self._decoded
-
-    def decode(self, prompts: Tensor) -> Decoded:
-        """Candidates of other prompts [n, C] on the same picture."""
-        return self.actor.decoded(self.features, prompts)
+        return self.actor.decoded(self.features, self.language)
 
     def candidates(self) -> Tensor:
         """Logits of candidates 1 to 3, [3, h, w]."""
-        return self.decoded().masks[0, 1:]
+        return self.decoded.masks[0, 1:]
+
+    def chosen(self, index: int) -> Tensor:
+        """Logits of one candidate, [1, h, w]."""
+        return self.candidates()[index : index + 1]
 
     def best(self) -> int:
         """The candidate with the largest predicted IoU, 0 to 2."""
-        return int(self.decoded().iou[0, 1:].argmax())
+        return int(self.decoded.iou[0, 1:].argmax())
 
 
 @dataclass(frozen=True)
@@ -68,13 +67,17 @@ class MaskActions:
     imitate: Callable[[Output, list[float]], Tensor] | None = None
 
 
-def mask_loss(logits: Tensor, truth: Tensor, bce: float = 2.0, dice: float = 0.5) -> Tensor:
-    """Cross-entropy and Dice over all pixels of [N, h, w], with the weights of the published recipe."""
-    z, t = logits.flatten(1), truth.flatten(1)
+def mask_parts(z: Tensor, t: Tensor, eps: float = 0.0) -> tuple[Tensor, Tensor]:
+    """Mean cross-entropy and Dice of logits [N, P] for targets [N, P]; `eps` is added to both counts."""
     p = z.sigmoid()
-    entropy = (F.softplus(z) - z * t).mean()
-    overlap = 1 - (2 * (p * t).sum(1) + 1) / (p.sum(1) + t.sum(1) + 1)
-    return bce * entropy + dice * overlap.mean()
+    dice = 1 - (2 * (p * t).sum(1) + 1) / (p.sum(1) + t.sum(1) + 1)
+    return (F.softplus(z) - z * t).sum() / (z.numel() + eps), dice.sum() / (len(z) + eps)
+
+
+def mask_loss(logits: Tensor, truth: Tensor) -> Tensor:
+    """Cross-entropy and Dice over all pixels of [N, h, w], with the weights of the published recipe."""
+    entropy, dice = mask_parts(logits.flatten(1), truth.flatten(1))
+    return 2 * entropy + 0.5 * dice
 
 
 def bernoulli_kl(logits: Tensor, reference: Tensor) -> Tensor:
@@ -88,27 +91,23 @@ def bernoulli_kl(logits: Tensor, reference: Tensor) -> Tensor:
 def act(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
     """Draws masks as the settings' policy does; `address` names the group."""
     policy = settings.maskPolicy
-    if policy == "candidates":
-        return _candidates(output, settings.candidateTemperature)
-    draw = {"proposals": _proposals, "embedding": _embedding, "pixels": _pixels, "field": _field, "imitation": _field}
-    if policy not in draw:
-        raise LabError(f"maskPolicy {policy} is not known here; nothing was sampled")
-    drawn = draw[policy](output, settings, count, address)
+    draw = {"candidates": _candidates, "proposals": _proposals, "embedding": _embedding, "pixels": _pixels}
+    drawn = draw.get(policy, _field)(output, settings, count, address)
     if policy != "imitation":
         return drawn
     index, masks = output.best(), (drawn.logits > 0).to(drawn.logits.dtype)
 
     def imitate(other: Output, shares: list[float]) -> Tensor:
-        own = other.candidates()[index : index + 1]
+        own = other.chosen(index)
         losses = [mask_loss(own, masks[n : n + 1]) * share for n, share in enumerate(shares)]
         return torch.stack(losses).sum()
 
-    return MaskActions(drawn.logits, drawn.greedy, drawn.labels, drawn.logps, None, drawn.scores, imitate)
+    return replace(drawn, imitate=imitate)
 
 
-def _candidates(output: Output, temperature: float) -> MaskActions:
+def _candidates(output: Output, settings: Settings, _count: int, _address: Address) -> MaskActions:
     def scores(other: Output) -> Scores:
-        logs = (other.decoded().iou[0, 1:] / temperature).log_softmax(-1)
+        logs = (other.decoded.iou[0, 1:] / settings.candidateTemperature).log_softmax(-1)
         entropy = -(logs.exp() * logs).sum()
         return logs[:, None], entropy.expand(CANDIDATES, 1)
 
@@ -153,7 +152,7 @@ def _noise(
 
 def _field(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
     n, index = settings.fieldGrid, output.best()
-    greedy = output.candidates()[index : index + 1]
+    greedy = output.chosen(index)
     height, width = greedy.shape[1:]
     if height % n or width % n:
         raise LabError(f"fieldGrid {n} must divide the mask size {height} × {width} of this model")
@@ -172,7 +171,7 @@ def _field(output: Output, settings: Settings, count: int, address: Address) -> 
     labels = [[(c, f"cell {c // n},{c % n}") for c in range(n * n)]] * count
 
     def scores(other: Output) -> Scores:
-        logps, entropies = of_mean(pooled(other.candidates()[index : index + 1]))
+        logps, entropies = of_mean(pooled(other.chosen(index)))
         return logps * acts, entropies * acts
 
     return MaskActions(greedy + enlarged, greedy, labels, logps * acts.double().cpu().numpy(), None, scores)
@@ -184,12 +183,12 @@ def _embedding(output: Output, settings: Settings, count: int, address: Address)
     deviation = _deviation(settings.embeddingSigma, settings.noiseUnit, language, 1e-4)
     noise, logps = _noise(address, count, width, deviation, language, settings.antitheticNoise)
     action = language + noise
-    noisy, index = output.decode(action), output.best()
+    noisy, index = output.actor.decoded(output.features, action), output.best()
     chosen = noisy.iou[:, 1:].argmax(1)
     logits = noisy.masks[torch.arange(count, device=chosen.device), 1 + chosen]
     of_mean = _gaussian(action, deviation)
     labels = [[(c, f"channel {c}") for c in range(width)]] * count
-    greedy = output.candidates()[index : index + 1]
+    greedy = output.chosen(index)
     return MaskActions(logits, greedy, labels, logps, None, lambda other: of_mean(other.language))
 
 
@@ -201,10 +200,11 @@ def _proposals(output: Output, settings: Settings, count: int, address: Address)
     prompts = language + noise
     if settings.proposalPhrases and output.others:
         prompts = torch.cat([output.actor.phrase_prompts(output.features, list(output.others)), prompts])
-    greedy, tried = output.candidates()[index : index + 1], output.decode(prompts).masks[:, 1:].flatten(0, 1)
+    greedy, tried = output.chosen(index), output.actor.decoded(output.features, prompts).masks[:, 1:].flatten(0, 1)
     known, clicks = 3 * (len(prompts) - len(noise)), tried[:0]
     if settings.proposalPoints:
-        clicks = output.actor.clicked(output.features, cell_centres(settings.proposalPoints)).masks[:, 1:].flatten(0, 1)
+        points = cell_centres(settings.proposalPoints)
+        clicks = output.actor.decoded(output.features, points, True).masks[:, 1:].flatten(0, 1)
     pool = torch.cat([greedy, output.candidates(), tried[:known], clicks, tried[known:]])
     logits = pool[_distinct(pool > 0, settings.proposalOverlap, count)]
     bits = (logits > 0).to(logits.dtype).flatten(1)
@@ -212,7 +212,7 @@ def _proposals(output: Output, settings: Settings, count: int, address: Address)
 
     def scores(other: Output) -> Scores:
         inside = other.candidates().flatten(1) @ bits.T / (area * settings.proposalTemperature)
-        chosen = (other.decoded().iou[0, 1:] / settings.candidateTemperature).log_softmax(-1)
+        chosen = (other.decoded.iou[0, 1:] / settings.candidateTemperature).log_softmax(-1)
         logs = (inside.log_softmax(-1) + chosen[:, None]).logsumexp(0)
         return logs[:, None], (-(logs.exp() * logs).sum()).expand(len(logs), 1)
 
@@ -235,7 +235,7 @@ def _distinct(masks: Tensor, overlap: float, most: int) -> list[int]:
 
 def _pixels(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
     index, temperature = output.best(), settings.pixelTemperature
-    greedy = output.candidates()[index : index + 1]
+    greedy = output.chosen(index)
     _, height, width = greedy.shape
     own = greedy.reshape(-1).double().cpu().numpy() / temperature
     drawn = np.stack([uniforms(address.at(n), height * width) for n in range(count)])
@@ -243,7 +243,7 @@ def _pixels(output: Output, settings: Settings, count: int, address: Address) ->
     signs = torch.from_numpy(2 * bits - 1).to(greedy)
 
     def scores(other: Output) -> Scores:
-        z = other.candidates()[index : index + 1].reshape(1, -1) / temperature
+        z = other.chosen(index).reshape(1, -1) / temperature
         entropy = -(z.sigmoid() * F.logsigmoid(z) + (-z).sigmoid() * F.logsigmoid(-z))
         return F.logsigmoid(signs * z), entropy.expand(count, -1)
 

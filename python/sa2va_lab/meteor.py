@@ -1,11 +1,12 @@
 """METEOR as NLTK computes it, over the lab's WordNet table, with the alignment that the lab's screens show."""
 
-from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
+from functools import lru_cache, partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from nltk.stem.porter import PorterStemmer
+from nltk.translate.meteor_score import _count_chunks, _enum_stem_match, _enum_wordnetsyn_match, _match_enums
 
 from .errors import LabError
 
@@ -17,12 +18,10 @@ _RULES: dict[str, tuple[tuple[str, str], ...]] = {
     "a": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
     "r": (),
 }  # fmt: skip
-Match = tuple[int, int, str]
-"""Hypothesis index, reference index, stage."""
 
 
 class Wordnet:
-    """One-word synonyms from the table of the lab (public/wordnet)."""
+    """The table of the lab (public/wordnet), asked as NLTK asks a WordNet."""
 
     def __init__(self, path: Path) -> None:
         """Raises LabError for another file."""
@@ -55,25 +54,14 @@ class Wordnet:
                 found += self._synsets[part].get(form, [])
         return found
 
-    def synonyms(self, word: str) -> set[str]:
-        """The word and the one-word lemmas of its synsets."""
-        names = {name for line in self.lines(word.lower()) for name in line.split(" ") if "_" not in name}
-        return names | {word}
+    def synsets(self, word: str) -> list[Any]:
+        """Synsets of a word in any case."""
+        return [_synset(line) for line in self.lines(word.lower())]
 
 
-@dataclass(frozen=True)
-class Score:
-    """A score with its alignment."""
-
-    hypothesis: list[str]
-    reference: list[str]
-    matches: list[Match]
-    chunks: int
-    precision: float
-    recall: float
-    f_mean: float
-    penalty: float
-    score: float
+def _synset(line: str) -> Any:
+    lemmas = [SimpleNamespace(name=partial(str, name)) for name in line.split(" ")]
+    return SimpleNamespace(lemmas=lambda: lemmas)
 
 
 def tokens(text: str) -> list[str]:
@@ -86,38 +74,30 @@ class Meteor:
 
     def __init__(self, wordnet: Wordnet) -> None:
         """One instance serves a whole run."""
-        self._stem = lru_cache(20_000)(PorterStemmer().stem)
-        self._synonyms = lru_cache(20_000)(wordnet.synonyms)
+        stemmer = SimpleNamespace(stem=lru_cache(20_000)(PorterStemmer().stem))
+        known = SimpleNamespace(synsets=lru_cache(20_000)(wordnet.synsets))
+        self._stages = {"exact": _match_enums, "stem": partial(_enum_stem_match, stemmer=stemmer),
+                        "synonym": partial(_enum_wordnetsyn_match, wordnet=known)}  # fmt: skip
 
-    def score(self, reference: str, hypothesis: str) -> Score:
-        """Score of two captions: alpha 0.9, beta 3, gamma 0.5."""
+    def score(self, reference: str, hypothesis: str) -> dict[str, Any]:
+        """
+        Score of two captions with alpha 0.9, beta 3 and gamma 0.5, and how it came about.
+
+        `matches` are hypothesis index, reference index and stage; each stage sees what the one before it left.
+        """
         left, right = tokens(hypothesis), tokens(reference)
-        matches = self._align(left, right)
-        count = len(matches)
-        if count == 0:
-            return Score(left, right, [], 0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        chunks = 1 + sum(b[0] != a[0] + 1 or b[1] != a[1] + 1 for a, b in pairwise(matches))
-        precision, recall = count / len(left), count / len(right)
-        f_mean = (precision * recall) / (0.9 * precision + (1 - 0.9) * recall)
-        penalty = 0.5 * (chunks / count) ** 3
-        return Score(left, right, matches, chunks, precision, recall, f_mean, penalty, (1 - penalty) * f_mean)
-
-    def _align(self, left: list[str], right: list[str]) -> list[Match]:
-        """Three greedy passes, each from the last words to the first; the third sees the stems of the second."""
-        mine, theirs = dict(enumerate(left)), dict(enumerate(right))
-        found: list[Match] = []
-
-        def stage(name: str) -> None:
-            for i in sorted(mine, reverse=True):
-                accepted = self._synonyms(mine[i]) if name == "synonym" else {mine[i]}
-                j = next((j for j in sorted(theirs, reverse=True) if theirs[j] in accepted), None)
-                if j is not None:
-                    found.append((i, j, name))
-                    del mine[i], theirs[j]
-
-        stage("exact")
-        mine = {i: self._stem(word) for i, word in mine.items()}
-        theirs = {j: self._stem(word) for j, word in theirs.items()}
-        stage("stem")
-        stage("synonym")
-        return sorted(found)
+        mine, theirs, matches = list(enumerate(left)), list(enumerate(right)), list[Any]()
+        for stage, match in self._stages.items():
+            pairs, mine, theirs = match(mine, theirs)
+            matches += [[i, j, stage] for i, j in pairs]
+        count, precision, recall, f_mean, penalty, chunks = len(matches), 0.0, 0.0, 0.0, 0.0, 0
+        if count > 0:
+            matches.sort()
+            chunks = _count_chunks([(i, j) for i, j, _ in matches])
+            precision, recall = count / len(left), count / len(right)
+            f_mean = (precision * recall) / (0.9 * precision + (1 - 0.9) * recall)
+            penalty = 0.5 * (chunks / count) ** 3
+        return {
+            "hypothesis": left, "reference": right, "matches": matches, "chunks": chunks, "precision": precision,
+            "recall": recall, "fMean": f_mean, "penalty": penalty, "score": (1 - penalty) * f_mean,
+        }  # fmt: skip

@@ -15,11 +15,11 @@ from transformers import DynamicCache
 
 from .data import Rgb
 from .errors import LabError
-from .language import Rotation, Slots, language_model, visibility, window_of
+from .language import Rotation, Slots, language_model, published, visibility, window_of
 from .pictures import bicubic, normalise, tiles_of
 from .sam2 import Levels, Sam2Model
 from .settings import read_json
-from .vision import RmsNorm, VisionTower, pixel_shuffle
+from .vision import VisionTower, pixel_shuffle
 
 if TYPE_CHECKING:
     from .shard import Lockstep
@@ -68,12 +68,6 @@ def halved(features: Features) -> Features:
     return Features(rounded(features.vision), [rounded(level) for level in features.levels])
 
 
-class _Grounding(nn.Module):
-    def __init__(self, config: dict[str, Any]) -> None:
-        super().__init__()
-        self.sam2_model = Sam2Model(config)
-
-
 class Sa2va(nn.Module):
     """The whole model; its state dict has the published names."""
 
@@ -94,10 +88,11 @@ class Sa2va(nn.Module):
         self.text_hidden_fcs: Any = nn.Sequential(
             nn.Linear(width, width), nn.ReLU(), nn.Linear(width, sam2["hidden_dim"])
         )
-        self.grounding_encoder: Any = _Grounding(sam2)
+        self.grounding_encoder: Any = nn.ModuleDict({"sam2_model": Sam2Model(sam2)})
         self.names: list[str] = []
         """Trainable tensors in the lab's order."""
-        self._trained: list[nn.Parameter] = []
+        self.trained: list[nn.Parameter] = []
+        """Their parameters."""
         self.graphs = False
         """Whether the pass of a token is recorded as a CUDA graph."""
         self.lockstep: Lockstep | None = None
@@ -115,67 +110,57 @@ class Sa2va(nn.Module):
         return int(self.config["sam2_config"]["image_size"])
 
     @property
+    def sam2(self) -> Sam2Model:
+        """The one inside the grounding encoder."""
+        found: Sam2Model = self.grounding_encoder["sam2_model"]
+        return found
+
+    @property
     def device(self) -> torch.device:
         """Where the model computes."""
         found: torch.device = self.mlp1[1].weight.device
         return found
 
-    @property
-    def trained(self) -> list[nn.Parameter]:
-        """Trainable parameters in the order of `names`."""
-        return self._trained
-
     def block_of(self, name: str) -> str:
         """Block of a trainable tensor."""
         return next(block for block, prefix in _PREFIXES.items() if name.startswith(prefix))
 
+    def named(self) -> dict[str, nn.Parameter]:
+        """Parameters under the names that checkpoints have."""
+        return {published(name, self.config["llm_config"]): own for name, own in self.named_parameters()}
+
     def add_adapter(self, rank: int, alpha: float) -> None:
         """Adapters on every linear layer of the decoder; afterwards `names` and `trained` are known."""
-        targets = [name for name in _LINEARS if any(path.endswith(f".{name}") for path, _ in self._linears())]
-        lora = LoraConfig(r=rank, lora_alpha=alpha, lora_dropout=0.0, bias="none", target_modules=targets)
+        lora = LoraConfig(r=rank, lora_alpha=alpha, lora_dropout=0.0, bias="none", target_modules="all-linear")
         inject_adapter_in_model(lora, self.language_model)
         self.requires_grad_(False)
-        named = {_published(name): parameter for name, parameter in self.named_parameters()}
-        self.names = []
-        for block, prefix in _PREFIXES.items():
-            if block == "lora":
-                self.names += self._adapter_names(named)
-            else:
-                self.names += sorted(name for name in named if name.startswith(prefix))
-        self._trained = [named[name] for name in self.names]
-        for parameter in self._trained:
+        named = self.named()
+        trains = (name for name in named if ".lora_" in name or not name.startswith(LANGUAGE))
+        self.names = sorted((name for name in trains if name.startswith(tuple(_PREFIXES.values()))), key=self._place)
+        self.trained = [named[name] for name in self.names]
+        for parameter in self.trained:
             parameter.requires_grad_(True)
             parameter.data = parameter.data.to(self.mlp1[1].weight.dtype)
 
-    def _linears(self) -> Iterator[tuple[str, nn.Linear]]:
-        for name, module in self.language_model.named_modules():
-            if isinstance(module, nn.Linear) and name.startswith("model.layers."):
-                yield name, module
-
-    def _adapter_names(self, named: dict[str, nn.Parameter]) -> list[str]:
-        """In the order of the forward pass: layer by layer, A before B."""
-        order = {name: at for at, name in enumerate(_LINEARS)}
-
-        def place(name: str) -> tuple[int, int, str]:
-            parts = name.split(".")
-            return int(parts[3]), order[parts[-3]], parts[-2]
-
-        return sorted((name for name in named if ".lora_" in name), key=place)
+    def _place(self, name: str) -> tuple[int, int, int, str]:
+        """Block by block, adapters in the order of the forward pass: layer by layer, A before B."""
+        parts, block = name.split("."), list(_PREFIXES).index(self.block_of(name))
+        return (block, int(parts[3]), _LINEARS.index(parts[-3]), parts[-2]) if ".lora_" in name else (block, 0, 0, name)
 
     @contextmanager
-    def values(self, values: Values | None) -> Iterator[None]:
-        """Other values of the trainable tensors; None keeps those being trained."""
-        if values is None:
-            yield
-            return
-        own = [parameter.data for parameter in self._trained]
+    def values(self, values: Values) -> Iterator[None]:
+        """Other values of the trainable tensors, for a while."""
+        own = [parameter.data for parameter in self.trained]
         try:
-            for parameter, value in zip(self._trained, values, strict=True):
-                parameter.data = value
+            self.put(values)
             yield
         finally:
-            for parameter, value in zip(self._trained, own, strict=True):
-                parameter.data = value
+            self.put(own)
+
+    def put(self, values: Values) -> None:
+        """Gives the trainable tensors these values."""
+        for parameter, value in zip(self.trained, values, strict=True):
+            parameter.data = value
 
     @torch.no_grad()
     def look(self, rgb: Rgb, most_tiles: int) -> Features:
@@ -183,7 +168,7 @@ class Sa2va(nn.Module):
         weight = self.vision_model.embeddings.patch_embedding.weight
         tiles = normalise(tiles_of(rgb, self.config, most_tiles)).to(weight)
         states = pixel_shuffle(self.vision_model(tiles), self.config.get("ps_version", "v2"))
-        encoder = self.grounding_encoder.sam2_model.image_encoder
+        encoder = self.sam2.image_encoder
         whole = normalise(bicubic(rgb, self.sam_size, self.sam_size)[None]).to(encoder.trunk.pos_embed)
         return Features(states.to(self.mlp1[1].weight.dtype), encoder(whole))
 
@@ -245,11 +230,6 @@ class Sa2va(nn.Module):
         return out
 
 
-def _published(name: str) -> str:
-    """Name of a parameter as checkpoints have it."""
-    return name.replace(".base_layer.", ".").replace(".default.", ".")
-
-
 def load_model(folder: Path, frozen: torch.dtype = torch.float32, trained: torch.dtype = torch.float32) -> Sa2va:
     """
     A checkpoint folder in the HuggingFace Sa2VA layout, frozen parts and the rest in these precisions.
@@ -262,17 +242,14 @@ def load_model(folder: Path, frozen: torch.dtype = torch.float32, trained: torch
             f"{folder / 'config.json'} has no sam2_config; convert the checkpoint with the lab's export merged"
         )
     model = Sa2va(config)
-    wanted = dict(model.named_parameters()) | dict(model.named_buffers())
+    wanted: dict[str, Tensor] = {**model.named(), **dict(model.grounding_encoder.named_buffers("grounding_encoder"))}
     head = model.language_model.get_output_embeddings()
     tied = next(name for name, parameter in wanted.items() if parameter is head.weight)
     found = set()
     for path in _weight_files(folder):
         with safe_open(path, "pt") as file:
-            for name in file.keys():  # noqa: SIM118
-                target = wanted.get(name)
-                if target is None:
-                    continue
-                value = file.get_tensor(name)
+            for name in wanted.keys() & file.keys():
+                value, target = file.get_tensor(name), wanted[name]
                 if value.numel() != target.numel():
                     shape = list(value.shape)
                     raise LabError(f"{name} has shape {shape}, config.json asks for {list(target.shape)}; not loaded")
@@ -281,19 +258,14 @@ def load_model(folder: Path, frozen: torch.dtype = torch.float32, trained: torch
     if tied not in found:
         head.weight = model.language_model.get_input_embeddings().weight
         found.add(tied)
-    kept = {name for name in wanted if name.startswith(LANGUAGE) and name not in dict(model.named_parameters())}
-    missing = sorted(wanted.keys() - found - kept)
+    missing = sorted(wanted.keys() - found)
     if missing:
         raise LabError(f"{folder} lacks {missing[0]} and {len(missing) - 1} more tensors; the model was not loaded")
-    for part in (model.language_model, model.vision_model, model.grounding_encoder):
-        part.to(frozen)
-    for name in ("sam_mask_decoder", "sam_prompt_encoder", "image_encoder"):
-        getattr(model.grounding_encoder.sam2_model, name).to(trained)
-    model.grounding_encoder.sam2_model.no_mem_embed.data = model.grounding_encoder.sam2_model.no_mem_embed.data.to(
-        trained
-    )
-    model.mlp1.to(trained)
-    model.text_hidden_fcs.to(trained)
+    for part in (model.mlp1, model.text_hidden_fcs, model.grounding_encoder):
+        part.to(trained)
+    for parameter in (*model.language_model.parameters(), *model.vision_model.parameters()):
+        # Buffers keep their precision: rotary frequencies in half of it would be other angles.
+        parameter.data = parameter.data.to(frozen)
     if frozen == torch.float64:
         _widen_norms(model.language_model)
     return model.eval()
@@ -304,7 +276,7 @@ def _widen_norms(language: Any) -> None:
     for parent in list(language.modules()):
         for name, child in list(parent.named_children()):
             if type(child).__name__.endswith("RMSNorm"):
-                own = RmsNorm(len(child.weight), child.variance_epsilon)
+                own = nn.RMSNorm(len(child.weight), child.variance_epsilon)
                 own.weight = child.weight
                 setattr(parent, name, own)
 

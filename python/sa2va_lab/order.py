@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .errors import LabError
-from .philox import Address, uniform, uniforms_of_rows
+from .philox import Address, uniform, uniforms
 from .settings import Settings
 
 _OTHERS = "*"
@@ -131,13 +131,13 @@ class LoopOrder:
             whole, rest = divmod(length, max(1, len(places)))
             found += places * whole
             if rest:
-                draws = uniforms_of_rows(self._address("curriculum", epoch, round, at), len(places))
+                draws = uniforms(self._address("curriculum", epoch, round, at), len(places), rows=True)
                 found += _permuted(places, draws)[:rest]
         return found
 
     def _epoch_of(self, epoch: int, round: int) -> list[int]:
         slots = self._slots(epoch, round)
-        order = _permuted(slots, uniforms_of_rows(self._address("data", epoch, round, 0), len(slots)))
+        order = _permuted(slots, uniforms(self._address("data", epoch, round, 0), len(slots), rows=True))
         return order if self._lengths is None else length_grouped(order, self._lengths, self._s.groups)
 
     def _sums_of(self, size: int) -> Any:

@@ -41,39 +41,22 @@ def philox(counter: Words, key: tuple[int, int]) -> Words:
     return c0, c1, c2, c3
 
 
-def _words(address: Address, count: int) -> Words:
-    """Words at `count` positions from the address on."""
-    whole = np.full(count, 1, np.uint64)
-    position = np.arange(address.position, address.position + count).astype(np.uint64)
-    counter = (
-        whole * np.uint64(address.step),
-        whole * np.uint64(address.row),
-        whole * np.uint64(address.rollout),
-        position,
-    )
-    return philox(counter, (address.seed, (address.stream << 8) | (address.loop & 0xFF)))
+def _words(address: Address, count: int, rows: bool = False) -> Words:
+    """Words at `count` positions, or rows, from the address on."""
+    places = np.arange(count, dtype=np.uint64)
+    start = [address.step, address.row, address.rollout, address.position]
+    step, row, rollout, position = (np.full(count, part, dtype=np.uint64) for part in start)
+    moved = (step, row + places, rollout, position) if rows else (step, row, rollout, position + places)
+    return philox(moved, (address.seed, address.stream << 8 | address.loop))
 
 
 def _unit(word: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
     return ((word >> np.uint64(9)).astype(np.float64) + 0.5) * 2.0**-23
 
 
-def uniforms(address: Address, count: int) -> npt.NDArray[np.float64]:
-    """Uniforms in (0, 1) at `count` positions from the address on."""
-    return _unit(_words(address, count)[0])
-
-
-def uniforms_of_rows(address: Address, count: int) -> npt.NDArray[np.float64]:
-    """Uniforms in (0, 1) at the address's position in `count` rows from the address's on."""
-    whole = np.full(count, 1, np.uint64)
-    rows = np.arange(address.row, address.row + count).astype(np.uint64)
-    counter = (
-        whole * np.uint64(address.step),
-        rows,
-        whole * np.uint64(address.rollout),
-        whole * np.uint64(address.position),
-    )
-    return _unit(philox(counter, (address.seed, (address.stream << 8) | (address.loop & 0xFF)))[0])
+def uniforms(address: Address, count: int, rows: bool = False) -> npt.NDArray[np.float64]:
+    """Uniforms in (0, 1) at `count` positions, or at the same position of as many rows, from the address on."""
+    return _unit(_words(address, count, rows)[0])
 
 
 def uniform(address: Address) -> float:

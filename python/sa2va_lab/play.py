@@ -11,17 +11,17 @@ from torch import Tensor
 
 from .data import Row, RunData
 from .errors import LabError
-from .loss import as_array
+from .loss import Grid, as_array
 from .mask_policy import MaskActions, Output, act, bernoulli_kl, mask_loss
 from .masks import Mask, Rle, encode_rle, nearest, region_cells
 from .model import Features, Sa2va, halved
 from .order import RowOrder
 from .philox import Address, uniform
-from .policy import Actor, Asked, Completion, Found, Likelihood
+from .policy import Actor, Completion, Found, Likelihood
 from .rewards import Facts, Reward, Scorer, mean_scores, score_group, wants_likelihood
 from .settings import Contract, Settings
 from .state import State, Update
-from .step_metrics import Grid, Metrics, Played, caption_metrics, mask_metrics, pair_metrics
+from .step_metrics import Played, caption_metrics, mask_metrics, pair_metrics
 
 Auxiliary = dict[str, tuple[float, Tensor]]
 """Losses beside the policy's by name: weight and value."""
@@ -41,7 +41,6 @@ class Context:
     """What a step works on."""
 
     actor: Actor
-    settings: Settings
     contract: Contract
     data: RunData
     state: State
@@ -56,6 +55,11 @@ class Context:
     def model(self) -> Sa2va:
         """The actor's."""
         return self.actor.model
+
+    @property
+    def settings(self) -> Settings:
+        """The actor's."""
+        return self.actor.settings
 
     def look(self, row: Row) -> Features:
         """Features of a row's picture; the last 64 are kept."""
@@ -105,80 +109,34 @@ def _rle(mask: Mask | None) -> Rle | None:
     return None if mask is None else encode_rle(mask)
 
 
-@dataclass(frozen=True)
-class Scored:
-    """What texts have earned."""
-
-    rewards: list[Reward]
-    terms: list[list[dict[str, Any]]]
-    masks: list[Mask | None]
-    reference: str
-    metrics: Metrics = field(default_factory=dict)
-
-
-def _text_group(
-    context: Context, loop: int, group: int, row: Row, asked: Asked, scored: Callable[[list[Completion]], Scored]
-) -> Live:
-    """A group whose actions are the tokens of texts that the policy says to one prompt."""
-    s, actor, words = context.settings, context.actor, context.actor.words
-    said = actor.texts(asked, s.groupSize, context.address(loop, group, "token"), True)
-    found = scored(said)
-    longest = max(1, *(len(own.ids) for own in said))
-    counts = [[1.0 if own.ended or not s.maskTruncated else 0.0] * len(own.ids) for own in said]
-    drafts = [
-        _draft(
-            row, asked.prompt.text, found.rewards[n], found.terms[n], completion=words.decode(own.ids, True),
-            caption=words.answer(own.ids), predicted_mask=_rle(found.masks[n]), truncated=not own.ended,
-            reference_caption=found.reference,
-        )
-        for n, own in enumerate(said)
-    ]  # fmt: skip
-    captions = [str(draft["caption"]) for draft in drafts]
-    metrics = caption_metrics(captions, said) | found.metrics
-    played = Played(
-        loop, group, row.id, found.rewards, found.terms, None, _padded(counts, longest),
-        _padded([own.logps for own in said], longest), True,
-        [[(token, words.decode([token], True)) for token in own.ids] for own in said], asked.prompt.ids, None, drafts,
-        metrics | {
-            "sampling/non_finite": sum(own.broken for own in said),
-            "sampling/guard_clips": sum(own.clips for own in said),
-        },
-    )  # fmt: skip
-
-    def score() -> tuple[Tensor, Tensor, Auxiliary]:
-        return (*actor.text_scores(asked, [own.ids for own in said], longest, s.temperature, s.maxNewTokens), {})
-
-    return Live(played, score)
-
-
 def likelihoods_of(
-    context: Context, loop: int, row: Row, features: Features, masks: Sequence[Mask | None]
+    context: Context, loop: int, row: Row, masks: Sequence[Mask | None]
 ) -> Sequence[Likelihood | bool | None]:
     """Of the row's caption for masks, by the weights that the settings name; False where no reward needs them."""
     if not wants_likelihood(context.settings, loop):
         return [False] * len(masks)
     judge = context.state.start if context.settings.likelihoodJudge == "start" else context.state.ema
     with context.model.values(judge):
-        return context.actor.likelihoods(features, list(masks), row.caption, row.others)
+        return context.actor.likelihoods(context.look(row), masks, row.caption, row.others)
 
 
-def found_facts(
-    context: Context, row: Row, features: Features, said: list[Completion], found: list[Found | None]
+def text_facts(
+    context: Context, loop: int, row: Row, reference: str, said: list[Completion], found: Sequence[Found | None]
 ) -> list[Facts]:
-    """What captions of loop 1 are rewarded by: the masks that the partner found for them."""
-    known = likelihoods_of(context, 1, row, features, [own.mask if own else None for own in found])
+    """What captions of loop 1 are rewarded by, with the masks that the partner found, and answers of loop 3."""
+    if loop == 3:
+        return [Facts(reference, text.text, row.mask, None, None, truncated=not text.ended) for text in said]
+    known = likelihoods_of(context, loop, row, [own.mask if own else None for own in found])
     return [
-        Facts(row.caption, context.actor.words.answer(text.ids), row.mask, own.mask if own else None,
-              (own and own.confidence) or 0.0, likelihood, not text.ended)
+        Facts(reference, text.text, row.mask, own.mask if own else None, (own and own.confidence) or 0.0, likelihood,
+              not text.ended)
         for text, own, likelihood in zip(said, found, known, strict=True)
     ]  # fmt: skip
 
 
-def told_facts(
-    context: Context, row: Row, features: Features, masks: list[Found], texts: list[list[str | None]]
-) -> list[list[Facts]]:
+def told_facts(context: Context, row: Row, masks: list[Found], texts: list[list[str | None]]) -> list[list[Facts]]:
     """What masks of loop 2 are rewarded by, for each of several texts that the partner told of all."""
-    known = likelihoods_of(context, 2, row, features, [own.mask for own in masks])
+    known = likelihoods_of(context, 2, row, [own.mask for own in masks])
     return [
         [
             Facts(row.caption, text, row.mask, own.mask, own.confidence or 0.0, likelihood)
@@ -188,77 +146,73 @@ def told_facts(
     ]
 
 
-def describe_group(context: Context, group: int) -> Live:
-    """Loop 1: captions of a row's mask by the policy, masks of the captions by the partner."""
-    s, actor = context.settings, context.actor
-    row = draw_row(context, 1, group)
-    features = context.look(row)
-    cells = region_cells(row.mask, context.model.side, s.smallRegions == "force")
+def text_group(context: Context, loop: int, group: int) -> Live:
+    """
+    A group whose actions are the tokens of texts that the policy says to one prompt.
 
-    def scored(said: list[Completion]) -> Scored:
-        captions = [actor.words.answer(own.ids) for own in said]
+    Loop 1: captions of a row's mask, for which the partner finds masks. Loop 3: answers to a question about its region,
+    against the row's own answer.
+    """
+    s, actor, words = context.settings, context.actor, context.actor.words
+    row = draw_row(context, loop, group)
+    features, cells = context.look(row), region_cells(row.mask, context.model.side, s.smallRegions == "force")
+    question, reference = row.exchange(loop, context.step)
+    asked = actor.asked(features, cells, question)
+    said = actor.texts(asked, s.groupSize, context.address(loop, group, "token"), True)
+    captions, found = [own.text for own in said], list[Found | None]()
+    if loop == 1:
         with context.model.values(context.state.ema):
             found = actor.find(features, captions, *row.mask.shape)
-        masks, facts = [own.mask if own else None for own in found], found_facts(context, row, features, said, found)
-        rewards, terms = score_group(facts, 1, s, context.scorer)
-        return Scored(rewards, terms, masks, row.caption, mask_metrics(masks, row.mask))
+    rewards, terms = score_group(text_facts(context, loop, row, reference, said, found), loop, s, context.scorer)
+    masks = [own.mask if own else None for own in found] or [None] * len(said)
+    longest = max(1, *(len(own.ids) for own in said))
+    counts = [[1.0 if own.ended or not s.maskTruncated else 0.0] * len(own.ids) for own in said]
+    drafts = [
+        _draft(
+            row, asked.prompt.text, rewards[n], terms[n], completion=words.decode(own.ids, True), caption=own.text,
+            predicted_mask=_rle(masks[n]), truncated=not own.ended,
+            reference_caption=reference,
+        )
+        for n, own in enumerate(said)
+    ]  # fmt: skip
+    metrics = caption_metrics(captions, said) | (mask_metrics(masks, row.mask) if loop == 1 else {})
+    metrics |= {
+        "sampling/non_finite": sum(own.broken for own in said),
+        "sampling/guard_clips": sum(own.clips for own in said),
+    }
+    played = Played(
+        loop, group, row.id, rewards, terms, None, _padded(counts, longest),
+        _padded([own.logps for own in said], longest), True,
+        [[(token, words.decode([token], True)) for token in own.ids] for own in said], asked.prompt.ids, None, drafts,
+        metrics,
+    )  # fmt: skip
 
-    return _text_group(context, 1, group, row, actor.caption_of(features, cells), scored)
+    def score() -> tuple[Tensor, Tensor, Auxiliary]:
+        return (*actor.text_scores(asked, [own.ids for own in said], longest, s.temperature, s.maxNewTokens), {})
 
-
-def question_at(row: Row, step: int) -> tuple[str, str]:
-    """Question and answer of a row in a step; successive steps use successive ones."""
-    return row.questions[step % len(row.questions)]
-
-
-def answer_facts(row: Row, reference: str, answer: str, truncated: bool) -> Facts:
-    """What an answer is rewarded by: loop 3 has no partner."""
-    return Facts(reference, answer, row.mask, None, None, truncated=truncated)
-
-
-def answer_group(context: Context, group: int) -> Live:
-    """Loop 3: answers of the policy to a question about a row's region, against the row's own answer."""
-    s, actor = context.settings, context.actor
-    row = draw_row(context, 3, group)
-    features = context.look(row)
-    cells = region_cells(row.mask, context.model.side, s.smallRegions == "force")
-    question, answer = question_at(row, context.step)
-
-    def scored(said: list[Completion]) -> Scored:
-        facts = [answer_facts(row, answer, actor.words.answer(own.ids), not own.ended) for own in said]
-        rewards, terms = score_group(facts, 3, s, context.scorer)
-        return Scored(rewards, terms, [None] * len(said), answer)
-
-    return _text_group(context, 3, group, row, actor.question_of(features, cells, question), scored)
-
-
-@dataclass(frozen=True)
-class _Anchor:
-    """What the weights of the run's beginning say about a phrase, as far as the settings ask."""
-
-    logits: Tensor | None
-    truth: Tensor | None
-    index: int
-    start: Grid | None
+    return Live(played, score)
 
 
 @torch.no_grad()
-def _ask_start(context: Context, row: Row, features: Features, drawn: MaskActions) -> _Anchor:
+def _ask_start(
+    context: Context, row: Row, features: Features, drawn: MaskActions
+) -> tuple[Grid | None, Callable[[Output], Tensor] | None]:
+    """As the settings ask: log-probabilities under the weights of the run's beginning, and the anchor's loss."""
     s = context.settings
     anchored = s.maskAnchor != "none" and s.maskAnchorWeight != 0
     referred = s.needs_reference and s.reference == "start" and not s.syncReference
     if not anchored and not referred:
-        return _Anchor(None, None, 0, None)
+        return None, None
     with context.model.values(context.state.start):
         output = Output(context.actor, features, row.caption, row.others)
         start = as_array(drawn.scores(output)[0]) if referred else None
         if not anchored:
-            return _Anchor(None, None, 0, start)
-        if s.maskAnchor == "start":
-            return _Anchor(output.candidates().clone(), None, 0, start)
-        side = output.candidates().shape[-1]
-        truth = torch.from_numpy(nearest(row.mask, side, side))[None].to(output.candidates())
-        return _Anchor(None, truth, output.best(), start)
+            return start, None
+        logits, index = output.candidates(), output.best()
+    if s.maskAnchor == "start":
+        return start, lambda own: bernoulli_kl(own.candidates(), logits).mean()
+    truth = torch.from_numpy(nearest(row.mask, *logits.shape[1:]))[None].to(logits)
+    return start, lambda own: mask_loss(own.chosen(index), truth)
 
 
 def _shares(rewards: list[Reward]) -> list[float]:
@@ -291,10 +245,10 @@ def segment_group(context: Context, group: int) -> Live:
     greedy = actor.sized(drawn.greedy, height, width)[0]
     masks = [own.mask for own in found]
     texts = _partner_captions(context, group, features, masks)
-    scored = [score_group(own, 2, s, context.scorer) for own in told_facts(context, row, features, found, texts)]
+    scored = [score_group(own, 2, s, context.scorer) for own in told_facts(context, row, found, texts)]
     rewards, terms = mean_scores(scored, texts)
     captions = texts[0]
-    anchor = _ask_start(context, row, features, drawn)
+    start, anchor = _ask_start(context, row, features, drawn)
     prompt, answer, cut = words.segment_prompt(features.tiles, context.model.side**2, row.caption)
     drafts = [
         _draft(
@@ -308,17 +262,14 @@ def segment_group(context: Context, group: int) -> Live:
     played = Played(
         2, group, row.id, rewards, terms, drawn.weights, np.ones_like(drawn.logps), drawn.logps,
         drawn.imitate is None, drawn.labels, prompt.ids, answer, drafts,
-        observed | mask_metrics(masks, row.mask) | pair_metrics(masks, captions), anchor.start,
+        observed | mask_metrics(masks, row.mask) | pair_metrics(masks, captions), start,
     )  # fmt: skip
 
     def score() -> tuple[Tensor, Tensor, Auxiliary]:
         output = Output(actor, features, row.caption)
         extra: Auxiliary = {}
-        if anchor.logits is not None:
-            extra["mask_anchor"] = (s.maskAnchorWeight, bernoulli_kl(output.candidates(), anchor.logits).mean())
-        elif anchor.truth is not None:
-            own = output.candidates()[anchor.index : anchor.index + 1]
-            extra["mask_anchor"] = (s.maskAnchorWeight, mask_loss(own, anchor.truth))
+        if anchor is not None:
+            extra["mask_anchor"] = (s.maskAnchorWeight, anchor(output))
         if drawn.imitate is not None:
             order = reward_order(context, 2, group, len(rewards))
             extra["imitation"] = (1.0, drawn.imitate(output, _shares([rewards[n] for n in order])))
@@ -340,4 +291,4 @@ def reward_order(context: Context, loop: int, group: int, count: int) -> list[in
 
 def play(context: Context, loop: int, group: int) -> Live:
     """One group of a loop."""
-    return {1: describe_group, 2: segment_group, 3: answer_group}[loop](context, group)
+    return segment_group(context, group) if loop == 2 else text_group(context, loop, group)

@@ -1,6 +1,7 @@
 """What weights do: captions of regions, masks of phrases, and the log-probabilities of both."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,7 +14,8 @@ from .language import Slots
 from .masks import Mask, region_cells
 from .model import Features, Sa2va
 from .philox import Address, uniform
-from .sampler import Drawn, Row, Sampler, draw
+from .sam2 import Decoded
+from .sampler import Drawn, Sampler, draw
 from .settings import Settings
 from .text import Prompt, Words, plain_phrase
 from .token_step import TokenStep
@@ -48,14 +50,8 @@ class Completion:
     """Whether its logits were no numbers."""
     clips: int = 0
     """Logits that the guard clipped."""
-
-
-@dataclass(frozen=True)
-class Decoded:
-    """Mask logits [n, 4, h, w] and predicted IoU [n, 4]; candidate 0 is never used."""
-
-    masks: Tensor
-    iou: Tensor
+    text: str = ""
+    """What was said, without special tokens and stop word."""
 
 
 @dataclass(frozen=True)
@@ -95,20 +91,15 @@ class Actor:
             cache.batch_repeat_interleave(len(tails))
         return self.model.states(tails, cache, length)
 
-    def caption_of(self, features: Features, cells: Mask) -> Asked:
-        """The question for a region's caption."""
-        prompt = self.words.caption_prompt(features.tiles, self.model.side**2, int(cells.sum()))
-        return Asked(prompt, features, cells)
-
-    def question_of(self, features: Features, cells: Mask, question: str) -> Asked:
-        """A question about a region."""
-        prompt = self.words.question_prompt(features.tiles, self.model.side**2, int(cells.sum()), question)
+    def asked(self, features: Features, cells: Mask, question: str = "") -> Asked:
+        """A question about a region, or the one for its caption."""
+        prompt = self.words.region_prompt(features.tiles, self.model.side**2, int(cells.sum()), question)
         return Asked(prompt, features, cells)
 
     def _embedded(self, asked: Asked) -> Tensor:
         return self._spliced(asked.prompt.ids, asked.features, asked.cells)
 
-    def draw(self, logits: Row, sampler: Sampler, address: Address | None, seen: list[int]) -> Drawn:
+    def draw(self, logits: Tensor, sampler: Sampler, address: Address | None, seen: list[int]) -> Drawn:
         """One token; without an address the likeliest."""
         return draw(logits, sampler, None if address is None else uniform(address), seen)
 
@@ -147,7 +138,7 @@ class Actor:
         step = TokenStep(self.model, cache, keys, there)
         said = [Completion() for _ in tails]
         for position in range(most):
-            logits = self.model.logits(hidden[:, -1]).double().cpu().numpy()
+            logits = self.model.logits(hidden[:, -1]).double().cpu()
             for row, own in enumerate(said):
                 if own.ended or own.broken:
                     continue
@@ -165,6 +156,8 @@ class Actor:
             x = self.model.embed([[own.ids[-1] if own.ids else 0] for own in said])
             hidden = step(x, done, whole if one_length else done + 1)
             done += 1
+        for own in said:
+            own.text = self.words.answer(own.ids)
         return said
 
     @torch.no_grad()
@@ -191,7 +184,7 @@ class Actor:
         cells = {at: own for at, mask in enumerate(masks) if (own := self._seen(mask)) is not None}
         if not cells:
             return captions
-        wholes = [self._embedded(self.caption_of(features, own)) for own in cells.values()]
+        wholes = [self._embedded(self.asked(features, own)) for own in cells.values()]
         # What they share ends where the picture's own tokens do: region tokens differ in content.
         shared = self._picture_end(features)
         sampler = Sampler(temperature, self.settings.logitGuard)
@@ -199,12 +192,12 @@ class Actor:
         tails, most = [whole[shared:] for whole in wholes], self.settings.partnerMaxTokens
         said = self.decode(wholes[0][:shared], tails, most, sampler, addresses, [])
         for at, completion in zip(cells, said, strict=True):
-            captions[at] = self.words.answer(completion.ids)
+            captions[at] = completion.text
         return captions
 
     @torch.no_grad()
     def likelihoods(
-        self, features: Features, masks: list[Mask | None], caption: str, others: tuple[str, ...]
+        self, features: Features, masks: Sequence[Mask | None], caption: str, others: tuple[str, ...]
     ) -> list[Likelihood | None]:
         """Of a caption for each mask, against `others`; None for a mask that the weights cannot see."""
         texts = list(dict.fromkeys([caption, *others]))
@@ -215,7 +208,7 @@ class Actor:
             cells = None if mask is None else self._seen(mask)
             if cells is None:
                 continue
-            logps, _ = self.text_scores(self.caption_of(features, cells), ids, width, 1.0, width)
+            logps, _ = self.text_scores(self.asked(features, cells), ids, width, 1.0, width)
             sums = [float(row[: len(own)].double().sum()) for row, own in zip(logps, ids, strict=True)]
             rivals = sum(math.exp(own - sums[0]) for own in sums)
             contrast = None if len(texts) == 1 else 1 / rivals
@@ -223,7 +216,7 @@ class Actor:
         return found
 
     def _picture_end(self, features: Features) -> int:
-        ids = self.words.caption_prompt(features.tiles, self.model.side**2, 1).ids
+        ids = self.words.region_prompt(features.tiles, self.model.side**2, 1).ids
         return ids.index(self.words.context) + features.tiles * self.model.side**2
 
     def text_scores(
@@ -269,15 +262,10 @@ class Actor:
         last = torch.tensor([len(own) - 1 for own in tails], device=hidden.device)
         return self.model.seg_prompt(hidden[torch.arange(len(tails), device=hidden.device), last])
 
-    def decoded(self, features: Features, prompts: Tensor) -> Decoded:
-        """Candidate masks of prompts about one picture; differentiable."""
-        sam2 = self.model.grounding_encoder.sam2_model
-        return Decoded(*sam2.decode(features.levels, sam2.sam_prompt_encoder.phrases(prompts)))
-
-    def clicked(self, features: Features, points: Tensor) -> Decoded:
-        """Candidate masks of one click each at (x, y) in 0 to 1, [n, 2]."""
-        sam2 = self.model.grounding_encoder.sam2_model
-        return Decoded(*sam2.decode(features.levels, sam2.sam_prompt_encoder.clicks(points)))
+    def decoded(self, features: Features, prompts: Tensor, clicks: bool = False) -> Decoded:
+        """Candidate masks of language prompts [n, C], or of one click each at (x, y) in 0 to 1; differentiable."""
+        encoder = self.model.sam2.sam_prompt_encoder
+        return self.model.sam2.decode(features.levels, (encoder.clicks if clicks else encoder.phrases)(prompts))
 
     @torch.no_grad()
     def find(self, features: Features, phrases: list[str], height: int, width: int) -> list[Found | None]:

@@ -2,13 +2,13 @@
 
 import json
 import math
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from .masks import Rle
-from .step import Recorded
+from .step_metrics import Recorded
 
 _MASK = pa.struct([("counts", pa.string()), ("size", pa.list_(pa.field("item", pa.int32())))])
 _ACTION = pa.struct(
@@ -33,22 +33,18 @@ def exact_json(value: Any, indent: int | None = None) -> str:
     """JSON with sorted keys in which no double is lost: what JSON has no number for is marked."""
 
     def mark(own: Any) -> Any:
-        if isinstance(own, bool) or own is None or isinstance(own, str):
-            return own
-        if isinstance(own, (int, float)):
-            return number(own)
         if isinstance(own, dict):
-            return {str(key): mark(own[key]) for key in sorted(own, key=str)}
-        return [mark(item) for item in own]
+            return {str(key): mark(item) for key, item in own.items()}
+        if isinstance(own, (list, tuple)):
+            return [mark(item) for item in own]
+        return number(own) if isinstance(own, float) else own
 
     separators = (",", ":") if indent is None else (",", ": ")
-    return json.dumps(mark(value), ensure_ascii=False, separators=separators, indent=indent)
+    return json.dumps(mark(value), ensure_ascii=False, separators=separators, indent=indent, sort_keys=True)
 
 
 def number(value: float) -> Any:
     """A number as JavaScript writes it; a marked one where JSON has none."""
-    if isinstance(value, int):
-        return value
     if not math.isfinite(value):
         return {"$number": "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"}
     if value == 0:
@@ -61,70 +57,50 @@ def _feature(kind: pa.DataType) -> Any:
     if pa.types.is_list(kind):
         return [_feature(kind.value_type)]
     if pa.types.is_struct(kind):
-        return {kind.field(at).name: _feature(kind.field(at).type) for at in range(kind.num_fields)}
+        return {field.name: _feature(field.type) for field in kind}
     return {"dtype": _DTYPES[kind], "_type": "Value"}
-
-
-def _mask(rle: Rle | None) -> dict[str, Any] | None:
-    return None if rle is None else {"counts": rle.counts, "size": list(rle.size)}
 
 
 def _runs(ids: list[int]) -> list[int]:
     """Pairs of id and repetitions."""
-    runs: list[int] = []
-    for token in ids:
-        if runs and runs[-2] == token:
-            runs[-1] += 1
-        else:
-            runs += [token, 1]
-    return runs
+    return [part for token, run in groupby(ids) for part in (token, len(list(run)))]
 
 
 def rollout_rows(step: int, record: Recorded) -> list[dict[str, Any]]:
     """Rows of one group's rollouts, by column."""
-    played, scores = record.played, record.played.scores
+    played, seen, scores = record.played, record.readback, record.played.scores
     assert scores is not None
-    rows = []
+    grids = {"logp": seen.logps, "old_logp": played.sampling, "ref_logp": played.reference,
+             "ratio": record.effect.ratio, "kl": None if played.reference is None else record.effect.kl,
+             "entropy": seen.entropies}  # fmt: skip
+    group = {
+        "step": step, "loop": played.loop, "group": played.group, "group_reward_mean": scores.spread.mean,
+        "group_reward_std": scores.spread.std, "group_zero_spread": scores.spread.zero,
+        "prompt_runs": _runs(played.prompt_ids), "answer_ids": played.answer_ids,
+    }  # fmt: skip
+    rows, clipped = [], record.effect.clipped
     for n, draft in enumerate(played.drafts):
         actions = [
-            {
-                "label": label, "id": token, "logp": float(record.readback.logps[n, t]),
-                "old_logp": float(played.sampling[n, t]),
-                "ref_logp": None if played.reference is None else float(played.reference[n, t]),
-                "ratio": float(record.ratio[n, t]),
-                "kl": None if played.reference is None else float(record.kl[n, t]),
-                "entropy": float(record.readback.entropies[n, t]), "clipped": bool(record.clipped[n, t]),
-            }
+            {"label": label, "id": token, "clipped": bool(clipped[n, t])}
+            | {name: None if grid is None else float(grid[n, t]) for name, grid in grids.items()}
             for t, (token, label) in enumerate(played.labels[n])
-        ]  # fmt: skip
-        rows.append(
-            draft
-            | {
-                "id": f"{step}-{played.loop}-{played.group}-{n}", "step": step, "loop": played.loop,
-                "group": played.group, "index": n, "given_mask": _mask(draft["given_mask"]),
-                "predicted_mask": _mask(draft["predicted_mask"]), "greedy_mask": _mask(draft["greedy_mask"]),
-                "advantage": scores.advantages[n], "group_reward_mean": scores.spread.mean,
-                "group_reward_std": scores.spread.std, "group_zero_spread": scores.spread.zero,
-                "prompt_runs": _runs(played.prompt_ids), "answer_ids": played.answer_ids, "actions": actions,
-                "terms_json": exact_json(draft["terms"]),
-            }
-            | {f"rewards/{term['name']}": term["value"] for term in draft["terms"]}
-        )  # fmt: skip
+        ]
+        own = {"id": f"{step}-{played.loop}-{played.group}-{n}", "index": n, "advantage": scores.advantages[n]}
+        own |= {"actions": actions, "terms_json": exact_json(draft["terms"])}
+        rewards = {f"rewards/{term['name']}": term["value"] for term in draft["terms"]}
+        rows.append(draft | group | own | rewards)
     return rows
 
 
 def write_rollouts(path: Path, step: int, records: list[Recorded]) -> None:
     """Replaces the file of a step as a whole."""
     rows = [row for record in records for row in rollout_rows(step, record)]
-    terms = sorted(
-        {"rewards/iou", "rewards/meteor"} | {name for row in rows for name in row if name.startswith("rewards/")}
-    )
-    columns = [*_COLUMNS, *((name, pa.float64()) for name in terms)]
+    terms = {name for row in rows for name in row if name.startswith("rewards/")}
+    columns = [*_COLUMNS, *((name, pa.float64()) for name in sorted({"rewards/iou", "rewards/meteor"} | terms))]
     features = {"info": {"features": {name: _feature(kind) for name, kind in columns}}}
-    schema = pa.schema(columns, metadata={"huggingface": json.dumps(features)})
-    table = pa.Table.from_pylist(rows, schema)
+    table = pa.Table.from_pylist(rows, pa.schema(columns, metadata={"huggingface": json.dumps(features)}))
     path.parent.mkdir(exist_ok=True)
     unfinished = path.with_suffix(".tmp")
-    with pa.OSFile(str(unfinished), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
+    with pa.OSFile(str(unfinished), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     unfinished.replace(path)

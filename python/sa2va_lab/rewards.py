@@ -49,42 +49,35 @@ class Scorer:
     """A function of a rollout, in place of the lab's custom reward."""
 
 
+def _term(name: str, value: Reward, note: str = "", **more: Any) -> Term:
+    return {"name": name, "value": value} | more | ({"note": note} if note else {})
+
+
 def _iou_term(facts: Facts, settings: Settings) -> Term:
     if facts.predicted is None:
-        return {"name": "iou", "value": 0.0, "note": "no mask"}
+        return _term("iou", 0.0, "no mask")
     both, either = overlap(facts.given, facts.predicted)
     counts = {"intersection": both, "union": either}
     if either == 0:
-        return {"name": "iou", "value": settings.emptyPairReward, "iou": counts, "note": "both masks empty"}
-    value = both / either
-    if settings.iouShape == "squared":
-        value *= value
-    elif settings.iouShape == "tiered":
-        value = sum(both / either >= tier for tier in _TIERS) / len(_TIERS)
-    term: Term = {"name": "iou", "value": value, "iou": counts}
-    return term if facts.predicted.any() else term | {"note": "empty mask"}
+        return _term("iou", settings.emptyPairReward, "both masks empty", iou=counts)
+    share = both / either
+    tiers = sum(share >= tier for tier in _TIERS) / len(_TIERS)
+    value = {"plain": share, "squared": share * share, "tiered": tiers}[settings.iouShape]
+    return _term("iou", value, "" if facts.predicted.any() else "empty mask", iou=counts)
 
 
 def _meteor_term(facts: Facts, meteor: Meteor) -> Term:
     found = meteor.score(facts.reference, facts.caption or "")
-    detail = {
-        "hypothesis": found.hypothesis, "reference": found.reference, "matches": [list(m) for m in found.matches],
-        "chunks": found.chunks, "precision": found.precision, "recall": found.recall, "fMean": found.f_mean,
-        "penalty": found.penalty, "score": found.score,
-    }  # fmt: skip
-    term: Term = {"name": "meteor", "value": found.score, "meteor": detail}
-    if facts.caption is None:
-        return term | {"note": "empty mask"}
-    if not found.hypothesis:
-        return term | {"note": "empty caption"}
-    return term if found.reference else term | {"note": "empty reference"}
+    empty = {"mask": facts.caption is None, "caption": not found["hypothesis"], "reference": not found["reference"]}
+    note = next((f"empty {name}" for name, there in empty.items() if there), "")
+    return _term("meteor", found["score"], note, meteor=found)
 
 
-def _auxiliary(name: str, facts: Facts) -> Term:
+def _of_masks(name: str, facts: Facts, of: Callable[[Mask, Mask], float | None]) -> Term:
     if facts.predicted is None:
-        return {"name": name, "value": 0.0, "note": "no mask"}
-    value = (box_iou if name == "box" else centre_score)(facts.given, facts.predicted)
-    return {"name": name, "value": 0.0, "note": "empty mask"} if value is None else {"name": name, "value": value}
+        return _term(name, 0.0, "no mask")
+    value = of(facts.given, facts.predicted)
+    return _term(name, 0.0, "empty mask") if value is None else _term(name, value)
 
 
 def plain_words(text: str) -> list[str]:
@@ -111,41 +104,32 @@ def leaked_words(caption: str, words: str) -> list[str]:
     return [phrase for phrase in phrases if phrase and f" {phrase} " in text]
 
 
-def _seen(name: str, facts: Facts) -> Term:
-    """Likelihood or contrast; a mask that the captioner cannot see is worth 0."""
+def _seen(facts: Facts) -> list[Term]:
+    """Likelihood and contrast, where they were asked for; a mask that the captioner cannot see is worth 0."""
     known = facts.likelihood
+    if known is False:
+        return []
     if not isinstance(known, Likelihood):
         note = "no mask" if facts.predicted is None else "covers no visual token"
-        return {"name": name, "value": 0.0, "note": note}
-    if name == "likelihood":
-        return {"name": name, "value": known.likelihood}
-    if known.contrast is None:
-        return {"name": name, "value": None, "note": "no other thing in the picture"}
-    return {"name": name, "value": known.contrast}
-
-
-def _confidence(facts: Facts) -> Term:
-    if facts.confidence is not None:
-        return {"name": "confidence", "value": facts.confidence}
-    return {"name": "confidence", "value": 0.0, "note": "no mask"}
+        return [_term(name, 0.0, note) for name in ("likelihood", "contrast")]
+    alone = "no other thing in the picture" if known.contrast is None else ""
+    return [_term("likelihood", known.likelihood), _term("contrast", known.contrast, alone)]
 
 
 def _measured(facts: Facts, settings: Settings, meteor: Meteor) -> list[Term]:
     """Terms that need only the rollout itself, in the order of the lab's matrix."""
-    caption = facts.caption or ""
+    caption, sure = facts.caption or "", facts.confidence
     leaked = leaked_words(caption, settings.leakWords)
-    leak: Term = {"name": "leak", "value": float(bool(leaked))}
-    asked = [] if facts.likelihood is False else [_seen("likelihood", facts), _seen("contrast", facts)]
     return [
         _iou_term(facts, settings),
         _meteor_term(facts, meteor),
-        *asked,
-        _confidence(facts),
-        _auxiliary("box", facts),
-        _auxiliary("centre", facts),
-        {"name": "length", "value": length_cost(caption, facts.reference, settings.lengthRatio)},
-        {"name": "repetition", "value": repetition_cost(caption, settings.repetitionGram)},
-        leak | {"note": ", ".join(leaked)} if leaked else leak,
+        *_seen(facts),
+        _term("confidence", 0.0 if sure is None else sure, "no mask" if sure is None else ""),
+        _of_masks("box", facts, box_iou),
+        _of_masks("centre", facts, centre_score),
+        _term("length", length_cost(caption, facts.reference, settings.lengthRatio)),
+        _term("repetition", repetition_cost(caption, settings.repetitionGram)),
+        _term("leak", float(bool(leaked)), ", ".join(leaked)),
     ]
 
 
@@ -174,7 +158,7 @@ def _custom(scorer: Scorer, group: list[Facts], terms: list[Term], at: int, loop
         ) from cause
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise LabError(f"The custom reward returned {value!r}, not a finite number; nothing of this step was kept")
-    return {"name": "user", "value": float(value)}
+    return _term("user", float(value))
 
 
 def score_group(
@@ -185,14 +169,11 @@ def score_group(
     rows = [_measured(facts, settings, scorer.meteor) for facts in group]
     if scorer.judge is not None and weights["judge"] != 0:
         verdicts = scorer.judge.terms([(facts.reference, facts.caption or "") for facts in group])
-        for row, verdict in zip(rows, verdicts, strict=True):
-            row.append(verdict)
+        rows = [[*row, verdict] for row, verdict in zip(rows, verdicts, strict=True)]
     elif weights["judge"] != 0:
         _without_judge(weights)
     if weights["user"] != 0:
-        customs = [_custom(scorer, group, row, at, loop) for at, row in enumerate(rows)]
-        for row, term in zip(rows, customs, strict=True):
-            row.append(term)
+        rows = [[*row, _custom(scorer, group, row, at, loop)] for at, row in enumerate(rows)]
     return _composed(rows, weights, settings)
 
 

@@ -1,6 +1,7 @@
 """A run that is open: model, data, state and folder, at a step."""
 
 import argparse
+import runpy
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,11 +41,15 @@ class OpenRun:
     """A run folder with everything that a step works on."""
 
     folder: RunFolder
-    settings: Settings
     context: Context
     step: int
     """Steps done."""
     dtype: str
+
+    @property
+    def settings(self) -> Settings:
+        """The actor's."""
+        return self.context.settings
 
 
 def arguments(about: str | None) -> argparse.ArgumentParser:
@@ -103,14 +108,13 @@ def open_run(given: argparse.Namespace, team: Team, step: int | None = None) -> 
     order = RowOrder(data.known(contract.streams), settings)
     custom = None if given.reward is None else _own_reward(given.reward)
     scorer = Scorer(Meteor(Wordnet(path / "scale" / "wordnet30.txt")), judge, custom)
-    return OpenRun(folder, settings, Context(actor, settings, contract, data, state, scorer, order, at + 1), at, dtype)
+    return OpenRun(folder, Context(actor, contract, data, state, scorer, order, at + 1), at, dtype)
 
 
 def _own_reward(path: Path) -> Callable[[dict[str, Any]], object]:
     """The function `reward` of a Python file. Raises LabError when there is none."""
-    names: dict[str, Any] = {"__name__": path.stem, "__file__": str(path)}
     try:
-        exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
+        names = runpy.run_path(str(path), run_name=path.stem)
     except Exception as cause:
         raise LabError(f"--reward {path} cannot be loaded ({type(cause).__name__}: {cause})") from cause
     if not callable(names.get("reward")):

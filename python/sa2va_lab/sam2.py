@@ -2,7 +2,7 @@
 
 import math
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -10,6 +10,13 @@ from torch import Tensor, nn
 
 Levels = list[Tensor]
 """Features at stride 4, 8 and 16, [1, C, h, w] each."""
+
+
+class Decoded(NamedTuple):
+    """Mask logits [n, 4, h, w] and predicted IoU [n, 4]; candidate 0 is never used."""
+
+    masks: Tensor
+    iou: Tensor
 
 
 class _Layers(nn.Module):
@@ -32,12 +39,6 @@ def _pool(x: Tensor) -> Tensor:
     return F.max_pool2d(x.permute(0, 3, 1, 2), 2).permute(0, 2, 3, 1)
 
 
-class _WindowAttention(nn.Module):
-    def __init__(self, width: int, out: int) -> None:
-        super().__init__()
-        self.qkv, self.proj = nn.Linear(width, 3 * out), nn.Linear(out, out)
-
-
 class _Block(nn.Module):
     """A Hiera block: attention in windows, with pooled queries where a stage begins."""
 
@@ -45,7 +46,7 @@ class _Block(nn.Module):
         super().__init__()
         self.pools, self.heads, self.window = width != out, heads, window
         self.norm1, self.norm2 = nn.LayerNorm(width, 1e-6), nn.LayerNorm(out, 1e-6)
-        self.attn = _WindowAttention(width, out)
+        self.attn = nn.ModuleDict({"qkv": nn.Linear(width, 3 * out), "proj": nn.Linear(out, out)})
         self.mlp = _Layers([out, 4 * out, out], gelu=True)
         if self.pools:
             self.proj = nn.Linear(width, out)
@@ -58,12 +59,12 @@ class _Block(nn.Module):
         rows, cols = (y.shape[1] // window, y.shape[2] // window) if window else (1, 1)
         th, tw = y.shape[1] // rows, y.shape[2] // cols
         y = y.reshape(n, rows, th, cols, tw, channels).permute(0, 1, 3, 2, 4, 5).reshape(-1, th, tw, channels)
-        q, k, v = self.attn.qkv(y).chunk(3, -1)
+        q, k, v = self.attn["qkv"](y).chunk(3, -1)
         if self.pools:
             q = _pool(q)
             th, tw, height, width = th // 2, tw // 2, height // 2, width // 2
         q, k, v = (t.flatten(1, 2).unflatten(-1, (self.heads, -1)).transpose(1, 2) for t in (q, k, v))
-        a = self.attn.proj(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2))
+        a = self.attn["proj"](F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2))
         a = a.reshape(n, rows, cols, th, tw, -1).permute(0, 1, 3, 2, 4, 5).reshape(n, rows * th, cols * tw, -1)
         whole: Tensor = a[:, :height, :width]
         return whole
@@ -76,17 +77,11 @@ class _Block(nn.Module):
         return out
 
 
-class _PatchEmbed(nn.Module):
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.proj = nn.Conv2d(3, width, 7, 4, 3)
-
-
 class _Trunk(nn.Module):
     def __init__(self, c: dict[str, Any]) -> None:
         super().__init__()
         width, heads = c["embed_dim"], c["num_heads"]
-        self.patch_embed = _PatchEmbed(width)
+        self.patch_embed = nn.ModuleDict({"proj": nn.Conv2d(3, width, 7, 4, 3)})
         side = c["window_pos_embed_bkg_spatial_size"]
         self.pos_embed = nn.Parameter(torch.zeros(1, width, *side))
         self.pos_embed_window = nn.Parameter(torch.zeros(1, width, c["window_spec"][0], c["window_spec"][0]))
@@ -102,7 +97,7 @@ class _Trunk(nn.Module):
         self.ends = [sum(c["stages"][: at + 1]) - 1 for at in range(4)]
 
     def forward(self, pixels: Tensor) -> list[Tensor]:
-        x = self.patch_embed.proj(pixels)
+        x = self.patch_embed["proj"](pixels)
         size = x.shape[2:]
         background = F.interpolate(self.pos_embed, size=size, mode="bicubic", align_corners=False)
         tile = self.pos_embed_window
@@ -116,31 +111,23 @@ class _Trunk(nn.Module):
         return outputs
 
 
-class _Lateral(nn.Module):
-    def __init__(self, width: int, out: int) -> None:
-        super().__init__()
-        self.conv = nn.Conv2d(width, out, 1)
-
-
-class _Neck(nn.Module):
-    def __init__(self, c: dict[str, Any]) -> None:
-        super().__init__()
-        self.convs = nn.ModuleList(_Lateral(c["embed_dim"] * 2**stage, c["hidden_dim"]) for stage in (3, 2, 1, 0))
-
-
 class ImageEncoder(nn.Module):
     """The frozen tower of the whole picture."""
 
     def __init__(self, c: dict[str, Any]) -> None:
         """`c` is config.json's sam2_config."""
         super().__init__()
-        self.trunk, self.neck = _Trunk(c), _Neck(c)
+        self.trunk = _Trunk(c)
+        widths = [c["embed_dim"] * 2**stage for stage in (3, 2, 1, 0)]
+        laterals = (nn.ModuleDict({"conv": nn.Conv2d(width, c["hidden_dim"], 1)}) for width in widths)
+        self.neck = nn.ModuleDict({"convs": nn.ModuleList(laterals)})
 
     def forward(self, pixels: Tensor) -> Levels:
         """[1, 3, s, s] to the three feature levels."""
         stages = self.trunk(pixels)
-        laterals: list[Any] = list(self.neck.convs)
-        coarse, s16, s8, s4 = (lateral.conv(stages[3 - at].permute(0, 3, 1, 2)) for at, lateral in enumerate(laterals))
+        laterals: list[Any] = list(self.neck["convs"].children())
+        pairs = zip(laterals, reversed(stages), strict=True)
+        coarse, s16, s8, s4 = (lateral["conv"](x.permute(0, 3, 1, 2)) for lateral, x in pairs)
         return [s4, s8, s16 + F.interpolate(coarse, scale_factor=2.0, mode="nearest")]
 
 
@@ -239,15 +226,6 @@ class _TwoWayLayer(nn.Module):
         return q, keys
 
 
-class _TwoWay(nn.Module):
-    def __init__(self, c: dict[str, Any]) -> None:
-        super().__init__()
-        width, heads = c["hidden_dim"], c["decoder_num_heads"]
-        self.layers = nn.ModuleList(_TwoWayLayer(c) for _ in range(c["decoder_depth"]))
-        self.final_attn_token_to_image = _DecoderAttention(width, width // 2, heads)
-        self.norm_final_attn = nn.LayerNorm(width, 1e-5)
-
-
 class MaskDecoder(nn.Module):
     """Language prompts to four candidate masks and their predicted IoU."""
 
@@ -255,7 +233,13 @@ class MaskDecoder(nn.Module):
         """`c` is config.json's sam2_config."""
         super().__init__()
         width = c["hidden_dim"]
-        self.transformer = _TwoWay(c)
+        self.transformer = nn.ModuleDict(
+            {
+                "layers": nn.ModuleList(_TwoWayLayer(c) for _ in range(c["decoder_depth"])),
+                "final_attn_token_to_image": _DecoderAttention(width, width // 2, c["decoder_num_heads"]),
+                "norm_final_attn": nn.LayerNorm(width, 1e-5),
+            }
+        )
         self.iou_token, self.mask_tokens, self.obj_score_token = (nn.Embedding(n, width) for n in (1, 4, 1))
         self.output_upscaling = nn.Sequential(
             nn.ConvTranspose2d(width, width // 4, 2, 2), _ChannelNorm(width // 4), nn.GELU(),
@@ -279,8 +263,8 @@ class Sam2Model(nn.Module):
         self.sam_mask_decoder = MaskDecoder(c)
         self.no_mem_embed = nn.Parameter(torch.zeros(1, 1, c["hidden_dim"]))
 
-    def decode(self, levels: Levels, sparse: Tensor) -> tuple[Tensor, Tensor]:
-        """Mask logits [n, 4, h, w] and predicted IoU [n, 4] of prompts' tokens [n, T, C] about one picture."""
+    def decode(self, levels: Levels, sparse: Tensor) -> Decoded:
+        """Candidate masks of prompts' tokens [n, T, C] about one picture."""
         n, d, p = len(sparse), self.sam_mask_decoder, self.sam_prompt_encoder
         s0, s1 = d.conv_s0(levels[0]), d.conv_s1(levels[1])
         features = levels[2] + self.no_mem_embed.reshape(1, -1, 1, 1)
@@ -290,13 +274,13 @@ class Sam2Model(nn.Module):
         source = (features + p.no_mask_embed.weight.reshape(1, -1, 1, 1)).expand(n, -1, -1, -1)
         position = p.positions(side).to(source.dtype)
         q, keys = tokens, source.flatten(2).transpose(1, 2)
-        for at, layer in enumerate(d.transformer.layers):
+        for at, layer in enumerate(d.transformer["layers"].children()):
             q, keys = layer(q, keys, tokens, position, at == 0)
-        final = d.transformer.final_attn_token_to_image(q + tokens, keys + position, keys)
-        q = d.transformer.norm_final_attn(q + final)
+        final = d.transformer["final_attn_token_to_image"](q + tokens, keys + position, keys)
+        q = d.transformer["norm_final_attn"](q + final)
         up = list(d.output_upscaling)
         x = up[1](up[0](keys.transpose(1, 2).reshape(n, -1, side, side)) + s1)
         x = F.gelu(up[3](F.gelu(x)) + s0)
         factors = torch.stack([mlp(q[:, 2 + k]) for k, mlp in enumerate(d.output_hypernetworks_mlps)], 1)
         masks = torch.einsum("nkc,nchw->nkhw", factors, x)
-        return masks, d.iou_prediction_head(q[:, 1]).sigmoid()
+        return Decoded(masks, d.iou_prediction_head(q[:, 1]).sigmoid())

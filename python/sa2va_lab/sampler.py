@@ -1,11 +1,12 @@
-"""Drawing a token in double precision, in the lab's order of steps."""
+"""Drawing a token in double precision, in the lab's order of steps, with the filters of transformers."""
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-Row = npt.NDArray[np.float64]
+import torch
+from torch import Tensor
+from transformers import MinPLogitsWarper, RepetitionPenaltyLogitsProcessor, TopKLogitsWarper, TopPLogitsWarper
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,17 @@ class Sampler:
     min_p: float = 0.0
     penalty: float = 1.0
 
+    def guarded(self, logits: Tensor) -> Tensor:
+        """Scores within the guard over the temperature."""
+        return logits.clamp(-self.guard, self.guard) / self.temperature
+
+    @property
+    def filters(self) -> list[Any]:
+        """What drops tokens, in order."""
+        filters = [TopKLogitsWarper(self.top_k)] if self.top_k > 0 else []
+        filters += [TopPLogitsWarper(self.top_p)] if self.top_p < 1 else []
+        return filters + ([MinPLogitsWarper(self.min_p)] if self.min_p > 0 else [])
+
 
 @dataclass(frozen=True)
 class Drawn:
@@ -31,58 +43,26 @@ class Drawn:
     """Logits that the guard clipped."""
 
 
-def _softmax(scores: Row) -> Row:
-    weights = np.exp(scores - scores.max())
-    return np.asarray(weights / weights.sum())
-
-
-def _penalised(logits: Row, sampler: Sampler, seen: list[int]) -> Row:
-    if sampler.penalty == 1:
-        return logits
-    scores = logits.copy()
-    ids = np.unique(np.asarray(seen, dtype=np.int64))
-    scores[ids] = np.where(scores[ids] > 0, scores[ids] / sampler.penalty, scores[ids] * sampler.penalty)
-    return scores
-
-
-def _kept(scores: Row, sampler: Sampler) -> Row:
-    """Scores with what the sampler drops at minus infinity."""
-    if 0 < sampler.top_k < len(scores):
-        scores = np.where(scores < np.sort(scores)[-sampler.top_k], -np.inf, scores)
-    if sampler.top_p < 1:
-        order = np.argsort(scores, kind="stable")
-        mass = np.cumsum(_softmax(scores)[order])
-        drop = mass <= 1 - sampler.top_p
-        drop[-1] = False
-        scores = scores.copy()
-        scores[order[drop]] = -np.inf
-    if sampler.min_p > 0:
-        shares = _softmax(scores)
-        scores = np.where(shares < sampler.min_p * shares.max(), -np.inf, scores)
-    return scores
-
-
-def draw(logits: Row, sampler: Sampler, u: float | None, seen: list[int]) -> Drawn:
+def draw(logits: Tensor, sampler: Sampler, u: float | None, seen: list[int]) -> Drawn:
     """
-    The first token in vocabulary order whose running sum of probabilities exceeds `u`.
+    The first token in vocabulary order whose running sum of probabilities exceeds `u`; `logits` are [V] doubles.
 
     Without `u` it is the likeliest token before the guard, the first of equal ones.
     """
-    guarded = np.clip(logits, -sampler.guard, sampler.guard) / sampler.temperature
-    if np.isnan(guarded).any():
-        return Drawn(-1, float("nan"), float("nan"))
-    own = _penalised(logits, sampler, seen)
+    if logits.isnan().any():
+        return Drawn(-1, math.nan, math.nan)
+    own = logits[None]
+    if sampler.penalty != 1:
+        own = RepetitionPenaltyLogitsProcessor(float(sampler.penalty))(torch.tensor([seen], dtype=torch.long), own)
     if u is None:
         token = int(own.argmax())
     else:
-        shares = _softmax(_kept(np.clip(own, -sampler.guard, sampler.guard) / sampler.temperature, sampler))
-        places = np.flatnonzero(shares > 0)
-        sums = np.cumsum(shares[places])
-        at = int(np.searchsorted(sums, u, side="right"))
-        token = int(places[min(at, len(places) - 1)])
-    top = guarded.max()
-    weights = np.exp(guarded - top)
-    total = weights.sum()
-    entropy = np.log(total) - ((guarded - top) * weights).sum() / total
-    logp = float(guarded[token] - top - np.log(total))
-    return Drawn(token, logp, float(entropy), int((np.abs(logits) > sampler.guard).sum()))
+        scores = sampler.guarded(own)
+        for drop in sampler.filters:
+            scores = drop(None, scores)
+        shares = scores[0].softmax(-1)
+        at = int(torch.searchsorted(shares.cumsum(0), u, right=True))
+        token = min(at, int(shares.nonzero()[-1]))
+    logs = sampler.guarded(logits).log_softmax(-1)
+    clips = int((logits.abs() > sampler.guard).sum())
+    return Drawn(token, float(logs[token]), -float((logs.exp() * logs).sum()), clips)

@@ -1,7 +1,7 @@
 """The run's settings and the words that both sides share, as `scale/contract.json` and run.json have them."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,11 @@ class Settings:
     def groups(self) -> int:
         """Groups that each loop plays in a step, over all processes."""
         return self.windows * int(self.accumulation * self.promptsPerStep)
+
+    def window(self, turn: int) -> range:
+        """Places of the groups that an update trains; `turn` counts the updates of a step."""
+        size, at = self.groups // self.windows, turn % self.windows
+        return range(at * size, (at + 1) * size)
 
     @property
     def needs_reference(self) -> bool:
@@ -104,21 +109,12 @@ def _refusals(given: dict[str, Any], defaults: dict[str, Any], names: set[str]) 
 
 
 @dataclass(frozen=True)
-class Template:
-    """A chat template: the user's turn is written between `before` and `after`."""
-
-    before: str
-    after: str
-    stop_words: tuple[str, ...]
-    bos: bool
-
-
-@dataclass(frozen=True)
 class Contract:
     """Words and constants of the lab version that exported the run."""
 
     wordings: dict[str, str]
-    templates: dict[str, Template]
+    templates: dict[str, dict[str, Any]]
+    """Chat templates: the user's turn is written between `before` and `after`."""
     streams: dict[str, int]
     evaluation: dict[str, int]
     judge: dict[str, str]
@@ -134,6 +130,13 @@ def read_json(path: Path) -> Any:
         raise LabError(f"{path} cannot be read ({cause}); nothing was changed") from cause
 
 
+def read_lines(path: Path) -> list[Any]:
+    """Whole lines of a file of JSON lines; none where there is no file."""
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1] if line]
+
+
 def read_contract(run: Path) -> Contract:
     """The contract of an exported run. Raises LabError when the folder was not exported for this package."""
     path = run / "scale" / "contract.json"
@@ -142,10 +145,4 @@ def read_contract(run: Path) -> Contract:
     given = read_json(path)
     if given.get("format") != "sa2va-lab-scale/2":
         raise LabError(f"{path} is not of the form sa2va-lab-scale/2; export the run again")
-    templates = {
-        name: Template(t["before"], t["after"], tuple(t["stopWords"]), t["bos"])
-        for name, t in given["templates"].items()
-    }
-    return Contract(
-        given["wordings"], templates, given["streams"], given["evaluation"], given["judge"], given["defaults"]
-    )
+    return Contract(**{field.name: given[field.name] for field in fields(Contract)})

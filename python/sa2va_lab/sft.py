@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from .data import Row
-from .mask_policy import Output
+from .mask_policy import Output, mask_parts
 from .masks import nearest, region_cells
 from .philox import Address, uniforms
 from .play import Context
@@ -38,37 +38,24 @@ def _points(logits: Tensor, count: int, address: Address) -> Tensor:
     return torch.cat([places[:, order], places[:, candidates:]], 1)
 
 
-def _mask_parts(logits: Tensor, truth: Tensor, points: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Cross-entropy and Dice of [1, h, w], over all pixels or at points."""
-    scale: float
-    masks: float
-    if points is None:
-        z, t = logits.flatten(1), truth.flatten(1)
-        scale, masks = z.numel(), 1.0
-    else:
-        z, t = _sample(logits, points), _sample(truth, points)
-        scale, masks = z.numel() + _COUNT_EPS, 1 + _COUNT_EPS
-    p = z.sigmoid()
-    dice = 1 - (2 * (p * t).sum(1) + 1) / (p.sum(1) + t.sum(1) + 1)
-    return (F.softplus(z) - z * t).sum() / scale, dice.sum() / masks
-
-
 def row_loss(context: Context, row: Row, at: int) -> tuple[Tensor, Metrics]:
     """Loss of one row, the `at`-th of the step, and its numbers."""
     s, actor, words = context.settings, context.actor, context.actor.words
     features = context.look(row)
     cells = region_cells(row.mask, context.model.side, True)
-    asked = actor.caption_of(features, cells)
+    asked = actor.asked(features, cells)
     answer, cut = words.caption_answer(row.caption, len(asked.prompt.ids))
     token = actor.answer_loss(asked, answer)
     output = Output(actor, features, row.caption)
-    best = output.best()
-    logits = output.candidates()[best : best + 1]
+    logits = output.chosen(output.best())
     side = logits.shape[-1]
     truth = torch.from_numpy(nearest(row.mask, side, side))[None].to(logits)
     address = Address(s.seed, context.step, _SUPERVISED, at, context.contract.streams["mask"])
-    points = _points(logits, s.sftPoints, address) if side * side > s.sftPoints and s.loops != "1" else None
-    bce, dice = _mask_parts(logits, truth, points)
+    if side * side > s.sftPoints and s.loops != "1":
+        points = _points(logits, s.sftPoints, address)
+        bce, dice = mask_parts(_sample(logits, points), _sample(truth, points), _COUNT_EPS)
+    else:
+        bce, dice = mask_parts(logits.flatten(1), truth.flatten(1))
     weights = (0 if s.loops == "2" else 1, *((0, 0) if s.loops == "1" else (s.sftBceWeight, s.sftDiceWeight)))
     loss = token * weights[0] + bce * weights[1] + dice * weights[2]
     numbers = {

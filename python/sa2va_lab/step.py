@@ -4,36 +4,34 @@ One dual-loop GRPO step over all processes: sample, partner, score, advantage, l
 A group belongs to process g mod world; what crosses processes is one gathering of rewards and one sum of gradients.
 """
 
-import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
+from torch import Tensor
 
 from .judge import judge_metrics
-from .loss import GroupScores, LossInputs, LossSettings, RewardGroup, as_array, group_scores, policy_loss
+from .loss import (
+    Grid,
+    GroupScores,
+    LossInputs,
+    LossSettings,
+    RewardGroup,
+    as_array,
+    effect_of,
+    group_scores,
+    policy_loss,
+    top_entropy,
+)  # fmt: skip
 from .philox import uniform
 from .play import Context, Live, play, reward_order
 from .rewards import Reward
 from .state import Gradients, Update, taken, update
-from .step_metrics import Grid, Metrics, Played, Readback, diagnose, loop_metrics, over_passes, source_metrics
+from .step_metrics import Metrics, Played, Readback, Recorded, loop_metrics, over_passes, source_metrics
 from .team import Team
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """A group as the run folder keeps it."""
-
-    played: Played
-    readback: Readback
-    ratio: Grid
-    kl: Grid
-    clipped: Grid
 
 
 @dataclass(frozen=True)
@@ -76,54 +74,56 @@ def _reward_group(context: Context, played: Played) -> RewardGroup:
 
 def _signed(context: Context, played: Played, scores: GroupScores) -> GroupScores:
     """In the control a coin turns the sign of a group's advantages."""
-    if (
-        not context.settings.shuffleRewards
-        or uniform(context.address(played.loop, played.group, "shuffle").at(0)) < 0.5
-    ):
+    address = context.address(played.loop, played.group, "shuffle")
+    if not context.settings.shuffleRewards or uniform(address) < 0.5:
         return scores
     return replace(scores, advantages=[-advantage if advantage else 0.0 for advantage in scores.advantages])
 
 
 @torch.no_grad()
-def _references(context: Context, live: list[Live]) -> None:
-    """Log-probabilities of the actions under the reference, where the loss needs them."""
+def _compare(context: Context, own: Live) -> None:
+    """
+    Log-probabilities of a group's actions that the loss compares with.
+
+    Those under the reference, where it is asked for, and the policy's own where another update comes first.
+    """
     s, state = context.settings, context.state
-    if not s.needs_reference:
-        return
     values = state.ema if s.reference == "ema" else (state.reference or state.start)
-    for own in live:
-        own.played.from_start = values is state.start
-        if own.played.reference is None or values is not state.start:
-            with context.model.values(values):
-                own.played.reference = as_array(own.score()[0])
+    own.played.from_start = s.needs_reference and values is state.start
+    if s.needs_reference and (own.played.reference is None or not own.played.from_start):
+        with context.model.values(values):
+            own.played.reference = as_array(own.score()[0])
+    if own.played.place not in s.window(0):
+        own.played.first = as_array(own.score()[0])
 
 
-def _backward(context: Context, own: Live, settings: LossSettings, old: Grid | None) -> Readback:
-    """Loss of one group; its gradient is added on the model."""
-    s, played = context.settings, own.played
-    logps, entropies, extra = own.score()
-
+def _inputs(played: Played, logps: Tensor, entropies: Tensor, old: Grid | None) -> LossInputs:
     def grid(values: Any) -> Any:
         return None if values is None else torch.as_tensor(values).to(logps)
 
     weights = None if played.weights is None else [p * len(played.weights) for p in played.weights]
-    inputs = LossInputs(
-        logps, entropies, grid(old), grid(played.reference), grid(played.mask), grid(played.advantages), grid(weights)
-    )
-    parts = policy_loss(inputs, settings)
-    loss = parts.loss
+    grids = (old, played.reference, played.mask, played.advantages, weights)
+    return LossInputs(logps, entropies, *map(grid, grids))
+
+
+def _backward(context: Context, own: Live, settings: LossSettings) -> Readback:
+    """Loss of one group; its gradient is added on the model."""
+    s, played = context.settings, own.played
+    played.old = played.reference if s.objective == "notes" else played.first
+    logps, entropies, extra = own.score()
+    loss, policy = policy_loss(_inputs(played, logps, entropies, played.old), settings)
     for weight, value in extra.values():
         loss = loss + value * (weight / settings.groups)
     torch.autograd.backward(loss * s.loop_weights[played.loop])
     played.auxiliary = {name: float(value.detach()) for name, (_, value) in extra.items()}
-    total, policy, penalty = (float(value.detach()) for value in (loss, parts.policy, parts.kl_penalty))
-    return Readback(total, policy, penalty, as_array(logps), as_array(entropies))
+    return Readback(float(loss.detach()), float(policy.detach()), as_array(logps), as_array(entropies))
 
 
 def _record(played: Played, readback: Readback, settings: LossSettings) -> Recorded:
-    found = diagnose(readback.logps, played.sampling if played.old is None else played.old, played, settings)
-    clipped = found.low + found.high + found.delta > 0
-    return Recorded(replace(played), readback, found.ratio, found.kl, clipped.astype(float))
+    """A group after a pass; before a first one there is what sampling computed."""
+    old = played.sampling if played.old is None else played.old
+    logps, entropies = torch.from_numpy(readback.logps), torch.from_numpy(readback.entropies)
+    return Recorded(replace(played), readback, effect_of(_inputs(played, logps, entropies, old), settings))
 
 
 def _played(context: Context, team: Team, loop: int) -> list[Live]:
@@ -156,11 +156,6 @@ def _played(context: Context, team: Team, loop: int) -> list[Live]:
     return [own for _, own in sorted(chosen.items())]
 
 
-def _in_order(team: Team, items: list[Recorded]) -> list[Recorded]:
-    """Groups of all processes in the order of one."""
-    return sorted(team.all_of(items), key=lambda item: item.played.place)
-
-
 def grpo_step(context: Context, team: Team) -> Outcome:
     """Runs one optimiser step and changes weights and state."""
     s, clock = context.settings, Clock()
@@ -170,30 +165,23 @@ def grpo_step(context: Context, team: Team) -> Outcome:
             live[loop] = _played(context, team, loop)
     with clock.phase("advantage"):
         sizes = _advantages(context, team, live)
-        for own in live.values():
-            _references(context, own)
+        for own in (own for groups in live.values() for own in groups):
+            _compare(context, own)
         context.model.settle()
-    first: dict[tuple[int, int], Grid] = {}
-    _later_passes(context, live, first)
-    context.model.settle()
     passes: dict[int, list[Metrics]] = {loop: [] for loop in live}
     updates: list[Update] = []
     records: list[Recorded] = []
     for turn in range(s.iterations * s.windows):
         gradients: Gradients = {}
         for loop, groups in live.items():
+            bonus = context.state.entropy[loop].applied(s)
+            settings = LossSettings(s, len(s.window(turn)), sizes[loop][0] / s.windows, sizes[loop][1], bonus)
             with clock.phase("loss"):
-                own, settings, seen = _window_pass(context, loop, groups, sizes[loop], turn, first)
+                found = sorted(team.all_of(_pass(context, groups, settings, turn)), key=lambda own: own.played.place)
                 gradients[loop] = taken(context.model, loop, s)
-            found = _in_order(team, [_record(g.played, r, settings) for g, r in zip(own, seen, strict=True)])
-            if turn < s.windows:
-                records += found
-            everyone = [item.played for item in found]
-            passes[loop].append(loop_metrics(loop, everyone, [item.readback for item in found], settings, turn == 0))
+            records += found if turn < s.windows else []
+            passes[loop].append(loop_metrics(loop, found, settings, turn == 0))
             _follow_entropy(context, loop, found, passes[loop][-1])
-            for group, readback in zip(own, seen, strict=True):
-                if turn < s.windows:
-                    first[loop, group.played.place] = readback.logps
         with clock.phase("update"):
             updates.append(update(context.model, context.state, gradients, s, team))
         if context.between is not None:
@@ -210,22 +198,13 @@ def grpo_step(context: Context, team: Team) -> Outcome:
 
 def _follow_entropy(context: Context, loop: int, groups: list[Recorded], metrics: Metrics) -> None:
     """Moves an adaptive entropy bonus by the mean entropy of what kept its policy term, and logs the bonus."""
-    s, state = context.settings, context.state
-    counted = [
-        item.readback.entropies[_kept_actions(item.readback.entropies, item.played.mask > 0.5, s.topEntropyQuantile)]
-        for item in groups
-    ]
-    values = np.concatenate(counted)
-    state.entropy[loop] = state.entropy[loop].after(float(values.mean()) if len(values) else math.nan, s)
+    s, state, counted = context.settings, context.state, []
+    for item in groups:
+        entropies, mask = torch.from_numpy(item.readback.entropies), torch.from_numpy(item.played.mask)
+        counted.append(entropies[top_entropy(entropies, mask, s.topEntropyQuantile) > 0.5])
+    state.entropy[loop] = state.entropy[loop].after(float(torch.cat(counted).mean()), s)
     if s.adaptiveEntropy or s.entropyCoefficient != 0:
         metrics[f"loop{loop}/entropy_coef"] = state.entropy[loop].coefficient
-
-
-def _kept_actions(entropies: Grid, active: npt.NDArray[np.bool_], share: float) -> npt.NDArray[np.bool_]:
-    if share >= 1 or not active.any():
-        return active
-    threshold = float(np.quantile(entropies[active], 1 - share))
-    return np.asarray(active & (entropies >= threshold - 1e-6 * abs(threshold)))
 
 
 def _advantages(context: Context, team: Team, live: dict[int, list[Live]]) -> dict[int, tuple[float, int]]:
@@ -247,37 +226,13 @@ def _advantages(context: Context, team: Team, live: dict[int, list[Live]]) -> di
     return sizes
 
 
-def _window(context: Context, turn: int) -> range:
-    size = context.settings.groups // context.settings.windows
-    at = turn % context.settings.windows
-    return range(at * size, (at + 1) * size)
-
-
-@torch.no_grad()
-def _later_passes(context: Context, live: dict[int, list[Live]], first: dict[tuple[int, int], Grid]) -> None:
-    """Log-probabilities of groups whose first update comes after another one's."""
-    for own in (own for groups in live.values() for own in groups):
-        if own.played.place not in _window(context, 0):
-            first[own.played.loop, own.played.place] = as_array(own.score()[0])
-
-
-def _window_pass(
-    context: Context,
-    loop: int,
-    live: list[Live],
-    size: tuple[float, int],
-    turn: int,
-    first: dict[tuple[int, int], Grid],
-) -> tuple[list[Live], LossSettings, list[Readback]]:
+def _pass(context: Context, live: list[Live], settings: LossSettings, turn: int) -> list[Recorded]:
     """Backward passes of this process's groups of one accumulation window."""
-    s, window = context.settings, _window(context, turn)
-    own = [group for group in live if group.played.place in window]
-    bonus = context.state.entropy[loop].applied(s)
-    settings = LossSettings(s, len(window), size[0] / s.windows, size[1], bonus)
-    seen = []
-    for group in own:
-        known = first.get((loop, group.played.place))
-        old = group.played.reference if s.objective == "notes" else known
-        group.played.old = old
-        seen.append(_backward(context, group, settings, old))
-    return own, settings, seen
+    s, found = context.settings, []
+    for own in live:
+        if own.played.place in s.window(turn):
+            readback = _backward(context, own, settings)
+            found.append(_record(own.played, readback, settings))
+            if turn < s.windows:
+                own.played.first = readback.logps
+    return found

@@ -7,15 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import torch
 
-from .loss import GroupScores, LossSettings, kl_term
+from .loss import Effect, Grid, GroupScores, LossSettings
 from .masks import Mask, iou
 from .policy import Completion
 from .rewards import Reward, Term
 
-Grid = npt.NDArray[np.float64]
 Metrics = dict[str, float]
 
 
@@ -44,8 +41,10 @@ class Played:
     from_start: bool = False
     """Whether the reference is the weights of the run's beginning."""
     scores: GroupScores | None = None
-    old: Grid | None = None
+    first: Grid | None = None
     """Log-probabilities of the first pass; None before it."""
+    old: Grid | None = None
+    """Those that the ratios of the last pass compare with."""
     auxiliary: Metrics = field(default_factory=dict)
     place: int = 0
     """In the step's order; `group` is the address of its draws."""
@@ -63,9 +62,17 @@ class Readback:
 
     loss: float
     policy: float
-    kl_penalty: float
     logps: Grid
     entropies: Grid
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A group as a pass saw it: what the run folder keeps."""
+
+    played: Played
+    readback: Readback
+    effect: Effect
 
 
 def mean(values: Sequence[float]) -> float:
@@ -75,10 +82,7 @@ def mean(values: Sequence[float]) -> float:
 
 def deviation(values: Sequence[float]) -> float:
     """Unbiased; 0 below two values."""
-    if len(values) < 2:
-        return 0.0
-    centre = mean(values)
-    return math.sqrt(sum((value - centre) ** 2 for value in values) / (len(values) - 1))
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
 def caption_metrics(captions: list[str], completions: list[Completion]) -> Metrics:
@@ -116,57 +120,18 @@ def pair_metrics(masks: list[Mask], captions: list[str | None]) -> Metrics:
     }
 
 
-@dataclass(frozen=True)
-class Diagnostics:
-    """Per action: ratio, KL and what the clip did; masked ones hold 1, 0 and false."""
-
-    ratio: Grid
-    kl: Grid
-    low: Grid
-    high: Grid
-    delta: Grid
-    clamped: Grid
-
-
-def diagnose(logps: Grid, old: Grid, played: Played, settings: LossSettings) -> Diagnostics:
-    """What the loss did to each action, in double precision."""
-    s, seen = settings.settings, played.mask > 0.5
-    lengths = np.maximum(1, seen.sum(1, keepdims=True))
-    gap = np.where(seen, logps - old, 0.0)
-    if settings.preset[2] == "sequence":
-        gap = np.where(seen, gap.sum(1, keepdims=True) / lengths, 0.0)
-    ratio = np.where(seen, np.exp(np.clip(gap, -settings.bound, settings.bound)), 1.0)
-    a = np.asarray(played.advantages)[:, None]
-    capped = np.minimum(ratio, s.delta) if s.delta > 0 else ratio
-    high = seen & (a > 0) & (capped > 1 + s.epsilonHigh)
-    kl, clamped = np.zeros_like(ratio), np.zeros_like(ratio)
-    if played.reference is not None:
-        to_reference = np.where(seen, logps - played.reference, 0.0)
-        value = kl_term(torch.from_numpy(to_reference), settings).numpy()
-        kl = value * ratio if s.biasCorrectedKl else value
-        if settings.estimator.startswith("k3"):
-            difference, largest = settings.clamp
-            q = np.clip(-to_reference, -difference, difference)
-            clamped = ((q != -to_reference) | (np.expm1(q) - q > largest)).astype(np.float64)
-        kl = np.where(seen, kl, 0.0)
-    low = seen & (a < 0) & (ratio < 1 - s.epsilonLow)
-    delta = seen & (capped < ratio) & (a != 0) & ~high
-    return Diagnostics(ratio, kl, low.astype(float), high.astype(float), delta.astype(float), clamped)
-
-
-def _loss_metrics(played: Played, readback: Readback, old: Grid, settings: LossSettings) -> Metrics:
-    d, seen = diagnose(readback.logps, old, played, settings), played.mask > 0.5
+def _loss_metrics(record: Recorded, settings: LossSettings) -> Metrics:
+    played, effect, seen = record.played, record.effect, record.played.mask > 0.5
     lengths, count = np.maximum(1, seen.sum(1)), max(1, int(seen.sum()))
 
     def active(values: Grid) -> float:
         return float(values[seen].sum()) / count
 
-    out: Metrics = {"entropy": active(readback.entropies), "ratio/mean": 1.0, "ratio/min": 1.0, "ratio/max": 1.0}
-    if seen.any():
-        ratio = d.ratio[seen]
-        out |= {"ratio/mean": active(d.ratio), "ratio/min": float(ratio.min()), "ratio/max": float(ratio.max())}
+    ratio = effect.ratio[seen] if seen.any() else np.ones(1)
+    out: Metrics = {"entropy": active(record.readback.entropies), "ratio/mean": float(ratio.mean())}
+    out |= {"ratio/min": float(ratio.min()), "ratio/max": float(ratio.max())}
     if played.reference is not None:
-        out |= {"kl": active(d.kl), "kl/clamped": active(d.clamped)}
+        out |= {"kl": active(effect.kl), "kl/clamped": active(effect.clamped)}
     if settings.preset[0] != "clip":
         return out
     by_token = settings.preset[2] == "token"
@@ -178,12 +143,13 @@ def _loss_metrics(played: Played, readback: Readback, old: Grid, settings: LossS
     def share(flags: Grid) -> float:
         return active(flags) if by_token else float(rows(flags).sum()) / max(1, len(seen))
 
-    out |= {"clip_ratio/low_mean": share(d.low), "clip_ratio/high_mean": share(d.high)}
-    out["clip_ratio/region_mean"] = out["clip_ratio/low_mean"] + out["clip_ratio/high_mean"]
+    low, high = share(effect.low), share(effect.high)
+    out |= {"clip_ratio/low_mean": low, "clip_ratio/high_mean": high, "clip_ratio/region_mean": low + high}
     if settings.settings.delta > 0:
-        out["clip_ratio/delta_mean"] = share(d.delta)
-    if len(rows(d.low)):
-        out |= {"clip_ratio/low_min": float(rows(d.low).min()), "clip_ratio/high_max": float(rows(d.high).max())}
+        out["clip_ratio/delta_mean"] = share(effect.delta)
+    if len(rows(effect.low)):
+        out["clip_ratio/low_min"] = float(rows(effect.low).min())
+        out["clip_ratio/high_max"] = float(rows(effect.high).max())
     return out
 
 
@@ -214,57 +180,52 @@ def _average(records: Iterable[Metrics]) -> Metrics:
     return {name: mean(own) for name, own in values.items()}
 
 
-def loop_metrics(
-    loop: int, groups: list[Played], readbacks: list[Readback], settings: LossSettings, alike: bool
-) -> Metrics:
+def loop_metrics(loop: int, records: list[Recorded], settings: LossSettings, alike: bool) -> Metrics:
     """What one pass over a loop's rollouts shows; `alike` when the pass computes what sampling computed."""
+    groups, seen = [own.played for own in records], [own.readback for own in records]
     scores = [group.scores for group in groups if group.scores is not None]
-    rewards = [reward for group in groups for reward in group.rewards if reward is not None]
-    means = [own.spread.mean for own in scores if not math.isnan(own.spread.mean)]
+    rewards = [reward for group in groups for reward in group.rewards]
+    known = [reward for reward in rewards if reward is not None]
     out: Metrics = {
-        "loss": sum(own.loss for own in readbacks),
-        "policy_loss": sum(own.policy for own in readbacks),
-        "reward": mean(means),
-        "reward_std": deviation(rewards),
-        "reward_min": min(rewards, default=math.nan),
-        "reward_max": max(rewards, default=math.nan),
-        "reward_missing": mean([float(reward is None) for group in groups for reward in group.rewards]),
+        "loss": sum(own.loss for own in seen),
+        "policy_loss": sum(own.policy for own in seen),
+        "reward": mean([own.spread.mean for own in scores if not math.isnan(own.spread.mean)]),
+        "reward_std": deviation(known),
+        "reward_min": min(known, default=math.nan),
+        "reward_max": max(known, default=math.nan),
+        "reward_missing": mean([float(reward is None) for reward in rewards]),
         "group_std_mean": mean([own.spread.std for own in scores]),
         "frac_reward_zero_std": mean([float(own.spread.zero) for own in scores]),
         "advantage_abs_mean": mean([abs(a) for own in scores for a in own.advantages]),
     }
-    values: dict[str, list[float]] = {}
-    for group in groups:
-        for term in (term for own in group.terms for term in own if term["value"] is not None):
-            values.setdefault(term["name"], []).append(term["value"])
-    for name, found in values.items():
-        out |= {f"rewards/{name}/mean": mean(found), f"rewards/{name}/std": deviation(found)}
+    terms = [term for group in groups for own in group.terms for term in own if term["value"] is not None]
+    for name in dict.fromkeys(term["name"] for term in terms):
+        values = [term["value"] for term in terms if term["name"] == name]
+        out |= {f"rewards/{name}/mean": mean(values), f"rewards/{name}/std": deviation(values)}
     out |= _average(group.metrics | _over_start(group) for group in groups)
     passes = []
-    for group, readback in zip(groups, readbacks, strict=True):
-        old = group.sampling if group.old is None else group.old
-        own = _loss_metrics(group, readback, old, settings)
+    for record in records:
+        played, own = record.played, _loss_metrics(record, settings)
         if alike:
-            gaps = np.abs(readback.logps - group.sampling)[group.mask > 0.5]
+            gaps = np.abs(record.readback.logps - played.sampling)[played.mask > 0.5]
             own["logp_train_vs_sampling/mean"] = float(gaps.mean()) if len(gaps) else 0.0
-            own["logp_train_vs_sampling/max"] = float(gaps.max()) if len(gaps) else 0.0
-        passes.append(own | {f"{name}_loss": value for name, value in group.auxiliary.items()})
+            own["logp_train_vs_sampling/max"] = float(gaps.max(initial=0.0))
+        passes.append(own | {f"{name}_loss": value for name, value in played.auxiliary.items()})
     return {f"loop{loop}/{name}": value for name, value in (out | _average(passes)).items()}
 
 
 def source_metrics(loop: int, groups: list[Played], source: Callable[[str], str | None]) -> Metrics:
     """Rewards and draws of a step by source of the mix; none without a mix."""
-    found: dict[str, list[GroupScores]] = {}
+    found: dict[str, list[Metrics]] = {}
     for group in groups:
         name = source(group.row_id)
         if name is not None and group.scores is not None:
-            found.setdefault(name, []).append(group.scores)
-    out: Metrics = {}
-    for name, own in found.items():
-        rewards = [scores.spread.mean for scores in own if not math.isnan(scores.spread.mean)]
-        out[f"loop{loop}/source_groups/{name}"] = len(own)
-        out |= {f"loop{loop}/source_reward/{name}": mean(rewards)} if rewards else {}
-        out[f"loop{loop}/source_zero_std/{name}"] = mean([float(scores.spread.zero) for scores in own])
+            spread = group.scores.spread
+            own = {} if math.isnan(spread.mean) else {f"loop{loop}/source_reward/{name}": spread.mean}
+            found.setdefault(name, []).append(own | {f"loop{loop}/source_zero_std/{name}": float(spread.zero)})
+    out: Metrics = {f"loop{loop}/source_groups/{name}": len(own) for name, own in found.items()}
+    for records in found.values():
+        out |= _average(records)
     return out
 
 

@@ -10,7 +10,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from .errors import LabError
 from .pieces import PiecesTokenizer
-from .settings import Contract, Template
+from .settings import Contract
 
 # JavaScript's white space: what Python's \s has beside it, or lacks.
 _SPACE = "\t\n\v\f\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
@@ -48,7 +48,8 @@ class Words:
         name = str(config["template"]).replace("-", "_")
         if name not in contract.templates:
             raise LabError(f"config.json names the template {name}, which scale/contract.json lacks")
-        self.template: Template = contract.templates[name]
+        self.template = contract.templates[name]
+        self.stops: tuple[str, ...] = tuple(self.template["stopWords"])
         self.wordings = contract.wordings
         if (folder / "tokenizer.json").exists():
             self.tokenizer: Any = PreTrainedTokenizerFast.from_pretrained(str(folder))
@@ -60,7 +61,7 @@ class Words:
         self.seg = self._id("[SEG]")
         self.eos = self.tokenizer.eos_token_id
         adds = getattr(self.tokenizer, "add_bos_token", False)
-        self.begin = [self.tokenizer.bos_token_id] if adds or self.template.bos else []
+        self.begin = [self.tokenizer.bos_token_id] if adds or self.template["bos"] else []
         limit = config["llm_config"].get("max_position_embeddings", 8192)
         self.limit = min(8192, int(limit))
 
@@ -94,27 +95,28 @@ class Words:
             if cells:
                 picture += f"\nThere are 1 part regions in the picture: region1<vp>{write(cells)}</vp>.\n"
             said = wording.replace("<image>", picture)
-            texts.append(self.template.before + said + self.template.after)
+            texts.append(self.template["before"] + said + self.template["after"])
         before, slot, after = texts[0].partition("{phrase}")
         ids = self._literal(before, phrase, after) if slot else self.encode(before)
         if ids.count(self.context) != tiles * tokens + cells:
             raise LabError(f"The prompt came out with {ids.count(self.context)} visual tokens; nothing was sampled")
         return Prompt(self.begin + ids, texts[1].replace("{phrase}", phrase))
 
-    def caption_prompt(self, tiles: int, tokens: int, cells: int) -> Prompt:
-        """The question for a caption of a region of `cells` visual tokens."""
-        return self._prompt(self.wordings["caption"], tiles, tokens, cells)
+    def region_prompt(self, tiles: int, tokens: int, cells: int, question: str = "") -> Prompt:
+        """
+        A question about a region of `cells` visual tokens, or the one for its caption.
 
-    def question_prompt(self, tiles: int, tokens: int, cells: int, question: str) -> Prompt:
-        """A question about a region of `cells` visual tokens. Raises LabError for one that is too long."""
-        made = self._prompt(self.wordings["question"], tiles, tokens, cells, plain_phrase(question))
-        if len(made.ids) > self.limit:
+        Raises LabError for one that is too long.
+        """
+        wording = self.wordings["question" if question else "caption"]
+        made = self._prompt(wording, tiles, tokens, cells, plain_phrase(question))
+        if question and len(made.ids) > self.limit:
             raise LabError(f"The question is longer than the model's context of {self.limit} tokens; nothing was asked")
         return made
 
     def segment_prompt(self, tiles: int, tokens: int, phrase: str) -> tuple[Prompt, list[int], bool]:
         """The question for a mask, the forced answer up to [SEG], and whether the phrase was cut to the context."""
-        answer = self.encode(self.wordings["answer"] + self.template.stop_words[0])
+        answer = self.encode(self.wordings["answer"] + self.stops[0])
         answer = answer[: answer.index(self.seg) + 1]
 
         def made(text: str) -> Prompt:
@@ -125,7 +127,7 @@ class Words:
 
     def caption_tokens(self, caption: str) -> list[int]:
         """A caption of the data as it is, with the first stop word."""
-        return self._literal("", caption, self.template.stop_words[0])
+        return self._literal("", caption, self.stops[0])
 
     def caption_answer(self, caption: str, prompt: int) -> tuple[list[int], bool]:
         """A caption of the data with the first stop word, and whether it was cut to fit behind `prompt` tokens."""
@@ -154,12 +156,12 @@ class Words:
         if ids[-1] == self.eos:
             return True
         text = re.sub(r"[\r\n]", "", self.decode(ids[-64:], True))
-        return text.endswith(self.template.stop_words)
+        return text.endswith(self.stops)
 
     def answer(self, ids: list[int]) -> str:
         """Text of an answer without special tokens and stop word."""
         text = _trim(self.decode(ids, False))
-        for word in self.template.stop_words:
+        for word in self.stops:
             if text.endswith(word):
                 text = _trim(text[: -len(word)])
         return text

@@ -6,9 +6,9 @@ Under torchrun or accelerate every process plays its share of the groups; the fi
 
 import signal
 import sys
+import threading
 import time
 from datetime import datetime, timezone
-from types import FrameType
 
 import accelerate
 import torch
@@ -26,19 +26,6 @@ _NO_COST = {
     "gpu_seconds": None, "dispatches": 0, "submits": 0, "read_backs": 0, "read_bytes": 0, "written_bytes": 0,
     "buffers": 0, "buffer_bytes": 0, "programs": None,
 }  # fmt: skip
-
-
-class Stop:
-    """Whether the machine wants the processes to end: the step under way is finished and stored first."""
-
-    def __init__(self) -> None:
-        """Listens for SIGTERM and SIGUSR1."""
-        self.asked = False
-        for name in (signal.SIGTERM, signal.SIGUSR1):
-            signal.signal(name, self._ask)
-
-    def _ask(self, _number: int, _frame: FrameType | None) -> None:
-        self.asked = True
 
 
 def _segment(team: Team, step: int, dtype: str) -> dict[str, object]:
@@ -83,15 +70,15 @@ def extend(run: OpenRun, team: Team, steps: int) -> None:
     before = run.settings.steps
     if steps < run.step:
         raise LabError(f"The run has {run.step} steps already; --steps {steps} would take them back")
-    run.settings = run.context.settings = run.context.actor.settings = run.settings.changed(steps=steps)
+    run.context.actor.settings = run.settings.changed(steps=steps)
     if team.first and steps != before:
         length = {"afterStep": run.step, "from": before, "to": steps}
         lengths = [*run.folder.manifest.get("lengths", []), length]
         run.folder.update(config=run.folder.manifest["config"] | {"steps": steps}, lengths=lengths)
 
 
-def train(run: OpenRun, team: Team, last: int, stop: Stop) -> bool:
-    """Runs to step `last`; returns whether the run is at its end."""
+def train(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
+    """Runs to step `last`; after `stop` the step under way is finished and stored."""
     s, folder, context = run.settings, run.folder, run.context
     rows = len(context.data.report)
     if team.first:
@@ -102,7 +89,7 @@ def train(run: OpenRun, team: Team, last: int, stop: Stop) -> bool:
     known = {stored["report"]["step"] for stored in folder.lines("eval.jsonl")}
     if due(s, run.step, rows) and run.step not in known:
         evaluate(context, folder, team, run.step)
-    while run.step < min(last, s.steps) and not any(team.all_of([stop.asked])):
+    while run.step < min(last, s.steps) and not any(team.all_of([stop.is_set()])):
         context.step = step = run.step + 1
         began = time.monotonic()
         outcome = step_of(run, team)
@@ -116,11 +103,9 @@ def train(run: OpenRun, team: Team, last: int, stop: Stop) -> bool:
             evaluate(context, folder, team, step)
     if run.step not in folder.checkpoints():
         _checkpoint(run, team)
-    done = bool(run.step >= s.steps)
     team.wait()
     if team.first:
-        folder.update(state="finished" if done else "paused")
-    return done
+        folder.update(state="finished" if run.step >= s.steps else "paused")
 
 
 def _checkpoint(run: OpenRun, team: Team) -> None:
@@ -137,7 +122,9 @@ def main() -> int:
     parser.add_argument("--steps", type=int, help="changes the run's number of steps")
     given = parser.parse_args()
     team = Team()
-    stop = Stop()
+    stop = threading.Event()
+    for name in (signal.SIGTERM, signal.SIGUSR1):
+        signal.signal(name, lambda *_: stop.set())
     try:
         run = open_run(given, team)
         if run.settings.groups < team.world:

@@ -1,6 +1,7 @@
 """InternViT and the projector's input, with the published tensor names."""
 
 import math
+from collections import OrderedDict
 from typing import Any
 
 import torch
@@ -8,23 +9,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 
-class RmsNorm(nn.Module):
-    """Root-mean-square norm in the input's own precision."""
-
-    def __init__(self, width: int, eps: float) -> None:
-        """`eps` is added to the mean square."""
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(width))
-        self.eps = eps
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[..., width]."""
-        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight
-
-
 def _norm(config: dict[str, Any]) -> nn.Module:
     width, eps = config["hidden_size"], config["layer_norm_eps"]
-    return RmsNorm(width, eps) if config["norm_type"] == "rms_norm" else nn.LayerNorm(width, eps)
+    return nn.RMSNorm(width, eps) if config["norm_type"] == "rms_norm" else nn.LayerNorm(width, eps)
 
 
 class _Attention(nn.Module):
@@ -35,8 +22,9 @@ class _Attention(nn.Module):
         self.qkv = nn.Linear(width, 3 * width, bias=config["qkv_bias"])
         self.proj = nn.Linear(width, width)
         normed = config["qk_normalization"]
-        self.q_norm = RmsNorm(width, config["layer_norm_eps"]) if normed else nn.Identity()
-        self.k_norm = RmsNorm(width, config["layer_norm_eps"]) if normed else nn.Identity()
+        self.q_norm, self.k_norm = (
+            nn.RMSNorm(width, config["layer_norm_eps"]) if normed else nn.Identity() for _ in range(2)
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         q, k, v = self.qkv(x).chunk(3, -1)
@@ -46,21 +34,12 @@ class _Attention(nn.Module):
         return out
 
 
-class _Mlp(nn.Module):
-    def __init__(self, width: int, inner: int) -> None:
-        super().__init__()
-        self.fc1, self.fc2 = nn.Linear(width, inner), nn.Linear(inner, width)
-
-    def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.fc2(F.gelu(self.fc1(x)))
-        return out
-
-
 class _Layer(nn.Module):
     def __init__(self, config: dict[str, Any]) -> None:
         super().__init__()
-        width = config["hidden_size"]
-        self.attn, self.mlp = _Attention(config), _Mlp(width, config["intermediate_size"])
+        width, inner = config["hidden_size"], config["intermediate_size"]
+        self.attn, parts = _Attention(config), {"fc1": nn.Linear(width, inner), "act": nn.GELU()}
+        self.mlp = nn.Sequential(OrderedDict(parts | {"fc2": nn.Linear(inner, width)}))
         self.norm1, self.norm2 = _norm(config), _norm(config)
         self.ls1, self.ls2 = nn.Parameter(torch.ones(width)), nn.Parameter(torch.ones(width))
 
@@ -91,26 +70,21 @@ class _Embeddings(nn.Module):
         return torch.cat([first, x.flatten(2).transpose(1, 2)], 1) + table
 
 
-class _Encoder(nn.Module):
-    def __init__(self, config: dict[str, Any]) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList(_Layer(config) for _ in range(config["num_hidden_layers"]))
-
-
 class VisionTower(nn.Module):
     """The frozen tower of tiles."""
 
     def __init__(self, config: dict[str, Any], select_layer: int) -> None:
         """`config` is config.json's vision_config."""
         super().__init__()
-        self.embeddings, self.encoder = _Embeddings(config), _Encoder(config)
         count = config["num_hidden_layers"]
+        self.embeddings = _Embeddings(config)
+        self.encoder = nn.ModuleDict({"layers": nn.ModuleList(_Layer(config) for _ in range(count))})
         self.last = select_layer % (count + 1)
 
     def forward(self, pixels: Tensor) -> Tensor:
         """[n, 3, t, t] to patch states [n, patches, width] of the selected layer."""
         x: Tensor = self.embeddings(pixels)
-        for layer in list(self.encoder.layers)[: self.last]:
+        for layer in list(self.encoder["layers"].children())[: self.last]:
             x = layer(x)
         return x[:, 1:]
 

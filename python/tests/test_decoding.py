@@ -46,3 +46,11 @@ def test_a_token_sees_what_a_whole_pass_sees(folder: Path, device: str) -> None:
         for row, start in enumerate(TAILS):
             expected = wholes[row][0, PREFIX + start + token]
             torch.testing.assert_close(hidden[row, 0], expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("folder", MODELS, ids=lambda folder: folder.name)
+def test_half_precision_leaves_the_rotary_frequencies(folder: Path) -> None:
+    model = load_model(folder, torch.bfloat16)
+    assert {own.dtype for own in model.language_model.parameters()} == {torch.bfloat16}
+    frequencies = [own for name, own in model.language_model.named_buffers() if name.endswith("inv_freq")]
+    assert {own.dtype for own in frequencies} == {torch.float32}

@@ -1,43 +1,61 @@
-"""Rotary angles against the modules of transformers, which go by the length of a pass."""
+"""Rotary angles that go by the length of a sequence, against their formulas."""
 
+import math
 from typing import Any
 
 import pytest
 import torch
-from transformers import LlamaConfig, Phi3Config
-from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
-from transformers.models.phi3.modeling_phi3 import Phi3RotaryEmbedding
 
 from sa2va_lab.errors import LabError
-from sa2va_lab.language import Rotation, window_of
+from sa2va_lab.language import Rotation, language_model, window_of
 
-SIZES = {"hidden_size": 24, "num_attention_heads": 4, "max_position_embeddings": 64, "rope_theta": 500.0}
+SIZES = {"hidden_size": 24, "num_attention_heads": 4, "max_position_embeddings": 64, "rope_theta": 500.0,
+         "intermediate_size": 8, "num_hidden_layers": 1, "num_key_value_heads": 4, "vocab_size": 9, "pad_token_id": 0,
+         "bos_token_id": 1, "eos_token_id": 2, "rms_norm_eps": 1e-6}  # fmt: skip
 LISTS = {"short_factor": [1.0, 1.2, 1.5], "long_factor": [1.5, 3.0, 6.0]}
 LONG = SIZES | {"original_max_position_embeddings": 16, "rope_scaling": {"type": "su", **LISTS}}
 GROWING = SIZES | {"rope_scaling": {"type": "dynamic", "factor": 3.0}, "max_position_embeddings": 16}
+FAMILIES = {"su": "Phi3ForCausalLM", "dynamic": "InternLM2ForCausalLM"}
 
 
-def _theirs(config: dict[str, Any]) -> torch.nn.Module:
-    scaling = config["rope_scaling"]
-    kind = "longrope" if scaling["type"] == "su" else scaling["type"]
-    given = {**config, "pad_token_id": 0, "rope_scaling": {**scaling, "type": kind, "rope_type": kind}}
-    if kind == "dynamic":
-        return LlamaRotaryEmbedding(LlamaConfig(**given))
-    given["rope_scaling"]["original_max_position_embeddings"] = config["original_max_position_embeddings"]
-    return Phi3RotaryEmbedding(Phi3Config(**given))
+def rotation(config: dict[str, Any]) -> Rotation:
+    """That of the language model of a configuration."""
+    model = language_model(config | {"architectures": [FAMILIES[config["rope_scaling"]["type"]]]})
+    return next(own for own in model.modules() if isinstance(own, Rotation))
+
+
+def angles(config: dict[str, Any], length: int) -> torch.Tensor:
+    """By the formulas of the papers, in double precision, [length, 3]."""
+    powers, scaling = torch.arange(0, 6, 2, dtype=torch.float64) / 6, config["rope_scaling"]
+    if scaling["type"] == "su":
+        turns = 500.0**-powers / torch.tensor(scaling["long_factor" if length > 16 else "short_factor"])
+    else:
+        turns = (500.0 * max(1.0, 3.0 * length / 16 - 2) ** (6 / 4)) ** -powers
+    return torch.arange(length, dtype=torch.float64)[:, None] * turns
 
 
 @pytest.mark.parametrize("config", [LONG, GROWING])
-@pytest.mark.parametrize("length", [1, 16, 17, 40])
-def test_angles_are_those_of_a_whole_pass(config: dict[str, Any], length: int) -> None:
-    x, places = torch.zeros(1, length, 24), torch.arange(length)[None]
-    own = Rotation(config)
-    for mine, theirs in zip(own(x, places), _theirs(config)(x, places), strict=True):
-        torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-5)
+def test_angles_go_by_the_length(config: dict[str, Any]) -> None:
+    own = rotation(config)
+    # Longer ones before shorter ones: nothing of them stays.
+    for length in (40, 17, 16, 1, 30):
+        cos, sin = own(torch.zeros(1, length, 24), torch.arange(length)[None])
+        size = math.sqrt(1 + math.log(4) / math.log(16)) if config is LONG else 1.0
+        expected = angles(config, length)
+        torch.testing.assert_close(cos[0, :, :3].double(), expected.cos() * size, rtol=0, atol=1e-5)
+        torch.testing.assert_close(sin[0, :, :3].double(), expected.sin() * size, rtol=0, atol=1e-5)
 
 
-def test_a_part_turns_as_the_whole_does() -> None:
-    own, x, places = Rotation(LONG), torch.zeros(1, 40, 24), torch.arange(40)[None]
+def test_an_older_name_has_its_own_size() -> None:
+    config = LONG | {"rope_scaling": {"type": "yarn", **LISTS}, "architectures": ["Phi3ForCausalLM"]}
+    own = next(part for part in language_model(config).modules() if isinstance(part, Rotation))
+    cos, _ = own(torch.zeros(1, 1, 24), torch.zeros(1, 1, dtype=torch.long))
+    assert float(cos[0, 0, 0]) == pytest.approx(0.1 * math.log(4) + 1)
+
+
+@pytest.mark.parametrize("config", [LONG, GROWING])
+def test_a_part_turns_as_the_whole_does(config: dict[str, Any]) -> None:
+    own, x, places = rotation(config), torch.zeros(1, 40, 24), torch.arange(40)[None]
     whole = own(x, places)
     own.length = 40
     assert torch.equal(own(x[:, :9], places[:, :9])[0], whole[0][:, :9])
@@ -46,15 +64,14 @@ def test_a_part_turns_as_the_whole_does() -> None:
 
 
 def test_lengths_on_both_sides_of_the_limit_are_not_alike() -> None:
-    assert Rotation(LONG).alike([3, 16])
-    assert Rotation(LONG).alike([17, 40])
-    assert not Rotation(LONG).alike([16, 17])
-    assert not Rotation(GROWING).alike([17, 40])
-    assert Rotation(SIZES).alike([3, 4000])
+    assert rotation(LONG).alike([3, 16])
+    assert rotation(LONG).alike([17, 40])
+    assert not rotation(LONG).alike([16, 17])
+    assert not rotation(GROWING).alike([17, 40])
 
 
 def test_what_is_not_known_is_refused() -> None:
     with pytest.raises(LabError, match="rope_scaling of type ntk"):
-        Rotation(SIZES | {"rope_scaling": {"type": "ntk"}})
+        language_model(SIZES | {"rope_scaling": {"type": "ntk"}, "architectures": ["LlamaForCausalLM"]})
     with pytest.raises(LabError, match="use_sliding_window"):
         window_of({"architectures": ["Qwen2ForCausalLM"], "use_sliding_window": True})

@@ -73,8 +73,8 @@ def _inputs(old: torch.Tensor | None) -> LossInputs:
 
 def test_at_ratio_one_the_gradient_is_the_advantage() -> None:
     inputs = _inputs(None)
-    parts = policy_loss(inputs, LossSettings(settings(), 2, 6, 4))
-    parts.loss.backward()
+    loss, _ = policy_loss(inputs, LossSettings(settings(), 2, 6, 4))
+    loss.backward()
     assert inputs.logps.grad is not None
     assert inputs.logps.grad.tolist() == [[-0.125, -0.125], [0.25, 0.0]]
 
@@ -84,7 +84,7 @@ def test_at_ratio_one_the_gradient_is_the_advantage() -> None:
 )
 def test_aggregations_weigh_a_token(name: str, first: float) -> None:
     inputs = _inputs(None)
-    policy_loss(inputs, LossSettings(settings(lossType=name), 2, 6, 4)).loss.backward()
+    policy_loss(inputs, LossSettings(settings(lossType=name), 2, 6, 4))[0].backward()
     assert inputs.logps.grad is not None
     assert float(inputs.logps.grad[0, 0]) == pytest.approx(first)
 
@@ -92,7 +92,7 @@ def test_aggregations_weigh_a_token(name: str, first: float) -> None:
 def test_the_clip_removes_the_gradient() -> None:
     old = torch.tensor([[-2.0, -2.0], [-0.5, 0.0]], dtype=torch.float64)
     inputs = _inputs(old)
-    policy_loss(inputs, LossSettings(settings(), 1, 3, 4)).loss.backward()
+    policy_loss(inputs, LossSettings(settings(), 1, 3, 4))[0].backward()
     assert inputs.logps.grad is not None
     assert float(inputs.logps.grad[0, 0]) == 0
     assert float(inputs.logps.grad[0, 1]) == pytest.approx(-0.25)

@@ -17,13 +17,13 @@ from torch import Tensor
 
 from sa2va_lab.errors import LabError
 from sa2va_lab.folder import step_name
-from sa2va_lab.masks import Mask, Rle, decode_rle
+from sa2va_lab.masks import Mask, decode_rle
 from sa2va_lab.model import Values
 from sa2va_lab.philox import Address, uniform
 from sa2va_lab.policy import Actor
 from sa2va_lab.records import rollout_rows
 from sa2va_lab.run import OpenRun, arguments, open_run, step_of
-from sa2va_lab.sampler import Drawn, Row, Sampler, draw
+from sa2va_lab.sampler import Drawn, Sampler, draw
 from sa2va_lab.state import Update, average, copies, learning_rate, move
 from sa2va_lab.step import Outcome
 from sa2va_lab.team import Team
@@ -54,7 +54,9 @@ def compare_rollouts(stored: dict[str, dict[str, Any]], own: dict[str, dict[str,
         for name in _EQUAL:
             out[f"{name}_differ"] += before[name] != now[name]
             if name in _MASKS and before[name] and now[name]:
-                out["mask_pixels"] = max(out["mask_pixels"], int((_bits(before[name]) != _bits(now[name])).sum()))
+                out["mask_pixels"] = max(
+                    out["mask_pixels"], int((decode_rle(before[name]) != decode_rle(now[name])).sum())
+                )
         for name in ("reward", "advantage"):
             out[name] = max(out[name], abs((before[name] or 0) - (now[name] or 0)))
         out["actions"] += len(before["actions"])
@@ -69,24 +71,20 @@ def compare_rollouts(stored: dict[str, dict[str, Any]], own: dict[str, dict[str,
     return out
 
 
-def _bits(mask: dict[str, Any]) -> Mask:
-    return decode_rle(Rle(mask["counts"], tuple(mask["size"])))
-
-
 class Recorded(Actor):
     """An actor whose record decides where a number is within rounding of a border."""
 
     def __init__(self, actor: Actor, rows: list[dict[str, Any]]) -> None:
         """`rows` are the stored rollouts of the step."""
         super().__init__(actor.model, actor.words, actor.settings)
-        self._masks = [_bits(row[name]) for row in rows for name in _MASKS if row[name]]
+        self._masks = [decode_rle(row[name]) for row in rows for name in _MASKS if row[name]]
         self._ids = {
             (row["loop"], row["group"], row["index"]): [action["id"] for action in row["actions"]] for row in rows
         }
         self.pixels, self.draws = 0, 0
         """Pixels and tokens that the record has decided."""
 
-    def draw(self, logits: Row, sampler: Sampler, address: Address | None, seen: list[int]) -> Drawn:
+    def draw(self, logits: Tensor, sampler: Sampler, address: Address | None, seen: list[int]) -> Drawn:
         """A token, or the recorded one where a border to it is near."""
         drawn = super().draw(logits, sampler, address, seen)
         if address is None or address.loop == 2:
@@ -206,8 +204,7 @@ def replay(run: OpenRun, step: int, team: Team) -> tuple[dict[str, Any], Outcome
         if left != 1 or middle or after is None or not update.stepped or context.state.optimiser_steps != count + 1:
             return
         middle.append(_before_last(run, after, update.there, count + 2))
-        for parameter, value in zip(model.trained, copies(middle[0]), strict=True):
-            parameter.data = value
+        model.put(copies(middle[0]))
 
     path = run.folder.path / "rollouts" / f"{step_name(step)}.arrow"
     stored = _stored_rows(path) if path.exists() else {}
