@@ -49,7 +49,9 @@ def _line(row: dict[str, Any]) -> str:
     """A line of metrics: what JSON has no number for is text."""
 
     def plain(value: Any) -> Any:
-        found = number(value) if isinstance(value, float) and value != 0 else value
+        if not isinstance(value, float) or value == 0:
+            return value
+        found = number(value)
         return found["$number"] if isinstance(found, dict) else found
 
     return json.dumps({name: plain(value) for name, value in row.items()}, separators=(",", ":"))

@@ -184,9 +184,10 @@ class Actor:
         cells = {at: own for at, mask in enumerate(masks) if (own := self._seen(mask)) is not None}
         if not cells:
             return captions
-        wholes = [self._embedded(self.asked(features, own)) for own in cells.values()]
+        asked = [self.asked(features, own) for own in cells.values()]
+        wholes = [self._embedded(own) for own in asked]
         # What they share ends where the picture's own tokens do: region tokens differ in content.
-        shared = self._picture_end(features)
+        shared = asked[0].prompt.ids.index(self.words.context) + features.tiles * self.model.side**2
         sampler = Sampler(temperature, self.settings.logitGuard)
         addresses = None if address is None else [address.at(at) for at in cells]
         tails, most = [whole[shared:] for whole in wholes], self.settings.partnerMaxTokens
@@ -214,10 +215,6 @@ class Actor:
             contrast = None if len(texts) == 1 else 1 / rivals
             found[at] = Likelihood(math.exp(sums[0] / len(ids[0])), contrast)
         return found
-
-    def _picture_end(self, features: Features) -> int:
-        ids = self.words.region_prompt(features.tiles, self.model.side**2, 1).ids
-        return ids.index(self.words.context) + features.tiles * self.model.side**2
 
     def text_scores(
         self, asked: Asked, completions: list[list[int]], width: int, temperature: float, most: int

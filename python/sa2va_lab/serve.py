@@ -85,10 +85,6 @@ class _Handler(BaseHTTPRequestHandler):
         allowed = {f"Access_Control_Allow_{name}": value for name, value in asked.items()}
         self._begin(204, 0, Access_Control_Max_Age="600", **allowed)
 
-    def do_HEAD(self) -> None:
-        """The headers of GET."""
-        self.do_GET()
-
     def do_GET(self) -> None:
         """One file or a range of it, as long as it is at this moment."""
         origin, token = self.headers.get("Origin"), self.server.token
@@ -99,6 +95,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._begin(401, 0, WWW_Authenticate="Bearer")
         else:
             self._send(unquote(urlsplit(self.path).path).lstrip("/"))
+
+    do_HEAD = do_GET
 
     def _send(self, name: str) -> None:
         path = self.server.shown.path(name)
