@@ -41,7 +41,7 @@ import type {
 } from "../src/engine/eval/suites/suite.ts";
 import { openModelFolder } from "../src/engine/loading/open-model.ts";
 import { readStartAdapter } from "../src/engine/model/adapter/start-adapter.ts";
-import { type FollowSettings, followExpression } from "../src/engine/policy/clip/follow-expression.ts";
+import { type FollowSettings, followExpressions } from "../src/engine/policy/clip/follow.ts";
 import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
 import { suiteAnswersOf, tryTaskOf } from "../src/engine/session/suite-ask.ts";
 import { type TryContext, tryFeatures, tryOut, weightsOf } from "../src/engine/session/try-out.ts";
@@ -172,8 +172,9 @@ async function followTasks(
   try {
     for (const task of tasks) {
       if (task.kind !== "follow") throw new LabError("internal", "A clip was asked what pictures are asked");
-      const found = await followExpression(context.model, weights, pictures, task.phrase, settings, context.signal);
-      answers.push({ text: found.answer, masks: found.masklets[0] ?? [] });
+      const { model, signal } = context;
+      const found = await followExpressions({ model, weights, pictures, signal }, [task.phrase], settings);
+      answers.push({ text: found.answers[0] as string, masks: found.masklets[0] ?? [] });
     }
   } finally {
     dispose();
@@ -249,7 +250,7 @@ await runTool(async () => {
       if (clip !== undefined) return await followTasks(context, system, clip, tasks, options.follow);
       const rgb = await decodeImage(await opened.picture(index));
       const task = tryTaskOf(tasks, options.follow.maxNewTokens);
-      const answer = await tryOut(context, (items[index] as SuiteItem).imageId, rgb, task, { from: system });
+      const answer = await tryOut(context, { id: (items[index] as SuiteItem).imageId, rgb }, task, { from: system });
       device.check();
       return suiteAnswersOf(answer);
     },

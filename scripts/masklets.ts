@@ -17,7 +17,7 @@ import type { Sa2vaConfig } from "../src/engine/model/config.ts";
 import { openSa2va } from "../src/engine/model/sa2va.ts";
 import { decoderWork, encoderWork, pointerWork, TRACKED_TOKENS } from "../src/engine/plan/sam2-work.ts";
 import { bankBytes, mapsRead, pointersRead, trackingWork } from "../src/engine/plan/video.ts";
-import type { FollowSettings } from "../src/engine/policy/clip/follow-expression.ts";
+import type { FollowSettings } from "../src/engine/policy/clip/follow.ts";
 import { one, type Parsed, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
 import { runClip, type ScoredClip, writeJson } from "./lib/clip-run.ts";

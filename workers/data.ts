@@ -1,6 +1,7 @@
 /** Reads shards, decodes pictures and keeps the library of stored runs, so that neither page nor trainer waits for them. */
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { checkRegionSet } from "../src/engine/data/check.ts";
+import { framePixels } from "../src/engine/data/clips/film-strip.ts";
 import { decodeInBrowser, displayBitmap } from "../src/engine/data/image/decode-bitmap.ts";
 import { pictureCache } from "../src/engine/data/image/picture-cache.ts";
 import { decodeRle } from "../src/engine/data/mask/rle.ts";
@@ -151,8 +152,8 @@ const open: Open = async (folders, mapping, onProgress, onRows, signal) => {
 };
 
 function current(): OpenSet {
-  if (opened === null) throw new LabError("bad-input", "No data set is open; open or drop a folder of shards first");
-  return opened;
+  if (opened !== null) return opened;
+  throw new LabError("bad-input", "No data set is open; open or drop a folder of shards first");
 }
 
 /** Pixels of a row of a set; what goes wrong names the row. */
@@ -227,14 +228,12 @@ async function allFinished(store: RunStore): Promise<FinishedEvaluation[]> {
 
 const dataCalls: Handlers<DataCalls> = {
   open,
-  async image(rowId, imageId, maxSide) {
+  async image(rowId, imageId, maxSide, frame) {
     const item = /^suite (\d+)$/.exec(rowId)?.[1];
-    if (item !== undefined) {
-      const shown = await displayBitmap((await suitePixels(Number(item))).rgb, maxSide);
-      return new Moved(shown, shown);
-    }
-    const { index } = findRow(current().byId, rowId, imageId);
-    const bitmap = await displayBitmap(await pixelsOf(current().set, index), maxSide);
+    const row = item === undefined ? findRow(current().byId, rowId, imageId) : undefined;
+    const rgb = row === undefined ? (await suitePixels(Number(item))).rgb : await pixelsOf(current().set, row.index);
+    const shown = frame === null ? rgb : framePixels(rgb, row?.frames ?? 1, frame);
+    const bitmap = await displayBitmap(shown, maxSide);
     return new Moved(bitmap, bitmap);
   },
   async openSuite(name, split, part, signal) {

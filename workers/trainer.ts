@@ -215,6 +215,12 @@ const calls: Handlers<TrainerCalls> = {
     const asked = { picture: await tryPicture(picture, rows), task, from: weights };
     return { answer: await lab.tryOut(asked, onPhase, signal), seconds: seconds() - began };
   },
+  async follow(row, task, from, ref, resume, event, signal) {
+    const { lab } = await started();
+    const opened = ref === null ? undefined : await openModelRef(ref, { signal });
+    const asked = { row, task, from, memory: opened?.folder, resume };
+    await lab.follow(asked, event, signal).finally(() => opened?.close());
+  },
   async merge(runId, base, target, onProgress) {
     const { lab, store } = await started();
     return lab.whileIdle("merge", async () => mergeInto(target, await openFolder(base), store, runId, onProgress));

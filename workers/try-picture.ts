@@ -2,17 +2,15 @@
 import { sha256Hex } from "../src/engine/bytes/hash.ts";
 import type { RgbImage } from "../src/engine/data/sample.ts";
 import { LabError } from "../src/engine/errors.ts";
+import type { AskedPicture } from "../src/engine/session/try-out.ts";
 import type { RowCalls } from "../src/protocol/data.ts";
 import { MAX_OWN_SIDE, type TryPicture } from "../src/protocol/trainer.ts";
 
 /** Fetches or decodes a picture; equal pictures have equal ids. @throws LabError("bad-input") when it cannot be decoded */
-export async function tryPicture(
-  picture: TryPicture,
-  { row, suitePicture }: RowCalls,
-): Promise<{ readonly id: string; readonly rgb: RgbImage }> {
+export async function tryPicture(picture: TryPicture, { row, suitePicture }: RowCalls): Promise<AskedPicture> {
   if (picture.kind === "row") {
     const { summary, rgb } = await row(picture.index);
-    return { id: summary.imageId, rgb };
+    return { id: summary.imageId, rgb, frames: summary.frames };
   }
   if (picture.kind === "suite") return suitePicture(picture.index);
   const bytes = new Uint8Array(await picture.file.arrayBuffer());

@@ -14,11 +14,7 @@ import { writeSafetensors } from "../../src/engine/formats/safetensors-write.ts"
 import { tf } from "../../src/engine/gpu/tf.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { weightsView } from "../../src/engine/model/weights/weights.ts";
-import {
-  type FollowKeeper,
-  type FollowSettings,
-  followExpression,
-} from "../../src/engine/policy/clip/follow-expression.ts";
+import { type FollowKeeper, type FollowSettings, followExpressions } from "../../src/engine/policy/clip/follow.ts";
 import type { ClipPictures } from "../../src/engine/policy/clip/masklets.ts";
 import { nodeSource } from "./node-files.ts";
 import { decodeImage } from "./node-images.ts";
@@ -59,20 +55,16 @@ export async function runClip(job: ClipJob): Promise<ScoredClip> {
   await mkdir(folder, { recursive: true });
   const pictures = await clipPictures(clip);
   const weights = weightsView(model.frozen, Object.fromEntries(model.base), 0);
-  const seen = (frames: number, bank: number): void => {
-    if (frames % job.keepEvery !== 0 && frames !== pictures.total) return;
-    say(`${frames} frames: ${bank} bytes remembered, ${tf.memory().numBytes} bytes of tensors`);
+  const seen: FollowKeeper["seen"] = ({ bankBytes }, done) => {
+    if (done % job.keepEvery !== 0 && done !== pictures.total) return;
+    say(`${done} frames: ${bankBytes} bytes remembered, ${tf.memory().numBytes} bytes of tensors`);
   };
   const keeper = { ...keeperIn(folder, job.keepEvery), seen };
   const { settings, signal } = job;
-  const { answer, frames, masklets } = await followExpression(
-    model,
-    weights,
-    pictures,
-    expression.text,
+  const { answers, frames, masklets } = await followExpressions(
+    { model, weights, pictures, signal, keeper },
+    [expression.text],
     settings,
-    signal,
-    keeper,
   );
   const size: [number, number] = [pictures.height, pictures.width];
   const masks = masklets[0] ?? clip.names.map(() => parseRle({ size, counts: [size[0] * size[1]] }));
@@ -81,7 +73,7 @@ export async function runClip(job: ClipJob): Promise<ScoredClip> {
     expression: expression.id,
     text: expression.text,
     type: expression.type,
-    answer,
+    answer: answers[0] as string,
     frames,
     found: masklets.length,
     score: await scoreOf(expression, masks),

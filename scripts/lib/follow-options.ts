@@ -1,6 +1,6 @@
 /** How an expression is followed through a clip, from the command line. */
 import { LabError } from "../../src/engine/errors.ts";
-import type { FollowSettings } from "../../src/engine/policy/clip/follow-expression.ts";
+import type { FollowSettings } from "../../src/engine/policy/clip/follow.ts";
 import { PUBLISHED_FRAMES, parseFrameChoice } from "../../src/engine/policy/clip/frames.ts";
 import { CLIP_DECODERS } from "../../src/engine/policy/clip/masklets.ts";
 import { one, type Parsed, whole } from "./arguments.ts";

@@ -86,8 +86,9 @@ export interface DataCalls {
   /**
    * Picture of an open row, its longer side at most `maxSide` device pixels.
    * @param imageId fails when the row has another picture; null takes the one it has
+   * @param frame of a clip; null for all of them below each other
    */
-  image(rowId: string, imageId: string | null, maxSide: number): Promise<ImageBitmap>;
+  image(rowId: string, imageId: string | null, maxSide: number, frame: number | null): Promise<ImageBitmap>;
   /** Rows of an evaluation suite in the open files; their pictures go by `suitePictureId`. */
   openSuite(suite: string, split: string | null, part: SuitePart, signal: AbortSignal): Promise<OpenSuite>;
   /** What a judge is shown of a row of the open suite, as data URLs. @throws LabError as pictures do */

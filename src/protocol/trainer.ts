@@ -3,12 +3,14 @@ import type { LabConfig } from "../engine/config/table.ts";
 import type { GpuReport } from "../engine/gpu/runtime/device.ts";
 import type { CachedModel } from "../engine/loading/model-cache.ts";
 import type { StorageChoice } from "../engine/model/weights/storage-choice.ts";
+import type { ClipDecoder } from "../engine/policy/clip/masklets.ts";
 import type { Alarm, Phase, PhaseTimes, RunState, TrainerEvent } from "../engine/rl/run/events.ts";
 import type { BenchGroup } from "../engine/runs/bench/bench-group.ts";
 import type { Fork } from "../engine/runs/fork.ts";
 import type { LoopId } from "../engine/runs/records.ts";
 import type { CardLine, CardSizes } from "../engine/self-test/card/card-line.ts";
 import type { SelfCheck } from "../engine/self-test/self-check.ts";
+import type { FollowEvent, FollowTask, OnFollow } from "../engine/session/follow-clip.ts";
 import type { RolloutLook } from "../engine/session/look.ts";
 import type { SystemReport } from "../engine/session/memory-report.ts";
 import type { PlannedBlock, Plan as RunPlan } from "../engine/session/plan.ts";
@@ -120,6 +122,21 @@ export interface TrainerCalls {
     onPhase: (phase: TryPhase) => void,
     signal: AbortSignal,
   ): Promise<Tried>;
+  /**
+   * Follows objects through an open row that is a clip. A call that was cancelled goes on where it stopped when it is made again
+   * with `resume`.
+   * @param memory the loaded model's folder, which SAM2's memory is read from; null decodes frames alone
+   * @throws LabError("cancelled") when the signal aborts; finished frames are kept
+   */
+  follow(
+    row: number,
+    task: FollowTask,
+    weights: TryWeights,
+    memory: FolderRef | null,
+    resume: boolean,
+    tell: OnFollow,
+    signal: AbortSignal,
+  ): Promise<void>;
   /** Writes a run's policy, folded into the base model, below a folder that the person chose. */
   merge(
     runId: string,
@@ -167,7 +184,19 @@ export interface Merged {
   readonly missingCode: readonly string[];
 }
 
-export type { Alarm, Phase, PhaseTimes, RunState, TryAnswer, TryPhase, TryTask, TryWeights };
+export type {
+  Alarm,
+  ClipDecoder,
+  FollowEvent,
+  FollowTask,
+  Phase,
+  PhaseTimes,
+  RunState,
+  TryAnswer,
+  TryPhase,
+  TryTask,
+  TryWeights,
+};
 
 /** Longer own pictures are made smaller before the model sees them; regions are in pixels of what it sees. */
 export const MAX_OWN_SIDE = 4096;
@@ -211,6 +240,8 @@ export interface ModelInfo {
   readonly storage: StorageChoice;
   /** Bytes of its weights on the GPU. */
   readonly heldBytes: number;
+  /** Why clips cannot be followed with SAM2's memory; null where they can. */
+  readonly lacksMemory: string | null;
   /** Whether its conversion was read from or written to the page's storage, and why not. */
   readonly cached: "read" | "written" | "none";
   readonly note: string | null;

@@ -1,8 +1,45 @@
-/** The model asked outside training: regions of a row, phrases, an own picture; and the fit before a start. */
+/** The model asked outside training: regions of a row, phrases, an own picture, objects of a clip; and the fit before a start. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { encode } from "fast-png";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
+import { boxMask } from "../unit/data/make.ts";
+
+/** Frames of the drawn clip: together they are larger than any picture that is fetched. */
+const CLIP_FRAMES = 20;
+const [CLIP_HEIGHT, CLIP_WIDTH] = [160, 240];
+
+/** What is dropped on the page, which reads it when it is looked at. */
+const scratch = mkdtempSync(join(tmpdir(), "lab-clip-"));
+
+/** Brightness of a frame beside the box. */
+function clipShade(frame: number): number {
+  return 20 + 8 * frame;
+}
+
+/** A box that crosses a clip, as a folder of frames with run-length masks. */
+function clipFolder(): string {
+  const folder = join(scratch, "clip");
+  mkdirSync(join(folder, "JPEGImages", "drawn"), { recursive: true });
+  const names = Array.from({ length: CLIP_FRAMES }, (_, at) => String(at).padStart(5, "0"));
+  for (const [at, name] of names.entries()) {
+    const data = new Uint8Array(CLIP_HEIGHT * CLIP_WIDTH * 3).fill(clipShade(at));
+    for (let y = 60; y < 100; y++) data.fill(230, 3 * (y * CLIP_WIDTH + 4 * at), 3 * (y * CLIP_WIDTH + 4 * at + 32));
+    const picture = encode({ width: CLIP_WIDTH, height: CLIP_HEIGHT, data, channels: 3, depth: 8 });
+    writeFileSync(join(folder, "JPEGImages", "drawn", `${name}.png`), picture);
+  }
+  const expressions = { "0": { exp: "the bright box", obj_id: [0], anno_id: [0] } };
+  writeFileSync(
+    join(folder, "meta_expressions.json"),
+    JSON.stringify({ videos: { drawn: { frames: names, expressions } } }),
+  );
+  const masks = names.map((_, at) => boxMask(CLIP_HEIGHT, CLIP_WIDTH, 4 * at, 60, 32, 40));
+  writeFileSync(join(folder, "mask_dict.json"), JSON.stringify({ "0": masks }));
+  return folder;
+}
 
 describe("trying the model out", () => {
   let lab: OpenPage;
@@ -10,7 +47,10 @@ describe("trying the model out", () => {
     lab = await openPage({ screen: "data" });
     await untilReady(lab.page);
   });
-  afterAll(() => lab.close());
+  afterAll(async () => {
+    await lab.close();
+    rmSync(scratch, { recursive: true });
+  });
 
   const ask = async (): Promise<string> => {
     const { page } = lab;
@@ -118,6 +158,136 @@ describe("trying the model out", () => {
     await list.nth(2).getByRole("radio").check();
     await expect.poll(() => picture.getAttribute("aria-label")).toMatch(/1 mask shown/);
     expect(await page.getByTestId("try-masks").textContent()).toMatch(/of the picture/);
+    expect(await problems(page)).toEqual([]);
+    expect(lab.consoleErrors).toEqual([]);
+  });
+
+  /** Opens the first row and its tab for following. */
+  const openClip = async (): Promise<void> => {
+    const { page } = lab;
+    await page.getByTestId("gallery").getByRole("button").first().click();
+    await page.getByRole("tab", { name: "Follow" }).click();
+  };
+  const state = () => lab.page.getByTestId("followed").getAttribute("data-state");
+  const done = async (): Promise<number> =>
+    Number.parseInt((await lab.page.getByTestId("follow-progress").textContent()) ?? "", 10);
+  const objects = () => lab.page.getByTestId("follow-objects").locator("li");
+
+  it("follows several expressions through a clip, each frame alone where the checkpoint has no memory", async () => {
+    const { page } = lab;
+    // Clips in the gallery stand still.
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    await page.getByRole("button", { name: "Use demo clips" }).first().click();
+    await page
+      .getByRole("img", { name: /of the clip$/ })
+      .first()
+      .waitFor();
+    await openClip();
+    expect(await page.getByTestId("follow-lacks").textContent()).toMatch(
+      /can only decode frames alone: it lacks SAM2's memory/,
+    );
+    expect(await page.getByTestId("follow-decoder").locator("option").allTextContents()).toEqual(["Decoder: alone"]);
+    const caption = await page.getByTestId("follow-words").inputValue();
+    expect(caption).toMatch(/^the /);
+    await page.getByTestId("follow-words").fill(`${caption}\nthe other one`);
+    await page.getByTestId("follow-answers").selectOption("forced");
+    await page.getByTestId("follow-start").click();
+    await expect.poll(state).toBe("finished");
+    expect(await done()).toBe(6);
+    expect(await objects().allTextContents()).toEqual([
+      expect.stringMatching(/^1the .*mean IoU/),
+      expect.stringMatching(/^2the other one.*mean IoU/),
+    ]);
+    await page.getByRole("radio", { name: "Given mask" }).click();
+    expect(await page.getByTestId("follow-start").getAttribute("title")).toMatch(/memory, which the model lacks$/);
+    expect(await problems(page)).toEqual([]);
+  });
+
+  it("follows with SAM2's memory, stops at a frame, goes on there, and hands the masklet out", async () => {
+    const { page } = lab;
+    const golden = join(root, "tests/golden/sa2va-tiny-qwen2");
+    await page.getByTestId("pick-model").setInputFiles(golden);
+    await page.getByTestId("pick-shards").setInputFiles(clipFolder());
+    await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(/^1 row/);
+    await show(page, { screen: "setup" });
+    await expect.poll(() => page.getByTestId("model-facts").textContent()).toMatch(/qwen2/);
+    await show(page, { screen: "data" });
+    await openClip();
+    expect(await page.getByTestId("follow-lacks").count()).toBe(0);
+    const detail = page.getByTestId("row-detail");
+    const slider = detail.getByRole("slider", { name: "Frame" });
+    /** Beside the mask the picture is shown at half its brightness; frames of a strip this long would be mixed. */
+    const corner = async () => {
+      const figure = detail.getByRole("img").first();
+      // Figures outside the window are not drawn.
+      await figure.scrollIntoViewIfNeeded();
+      return figure.evaluate((element) => {
+        const canvas = element as HTMLCanvasElement;
+        const pixel = canvas.getContext("2d")?.getImageData(canvas.width / 2, canvas.height - 9, 1, 1).data[0];
+        return 2 * Math.round((pixel ?? 0) / 2);
+      });
+    };
+    for (const [key, frame] of [
+      ["Home", 0],
+      ["ArrowRight", 1],
+      ["End", CLIP_FRAMES - 1],
+    ] as const) {
+      await slider.focus();
+      await page.keyboard.press(key);
+      await expect.poll(corner).toBe(clipShade(frame) / 2);
+    }
+    const reasons = new Set<string | null>();
+    for (const decoder of ["alone", "consistent", "published"]) {
+      await page.getByTestId("follow-decoder").selectOption(decoder);
+      reasons.add(await page.getByTestId("follow-reason").textContent());
+    }
+    expect(reasons.size).toBe(3);
+    await page.getByTestId("follow-answers").selectOption("forced");
+    // From inside: the clip may take less time than a press from outside.
+    await page.evaluate(`new MutationObserver((_, observer) => {
+      const text = document.querySelector("[data-testid=follow-progress]")?.textContent ?? "";
+      if (!(Number.parseInt(text) > 3)) return;
+      observer.disconnect();
+      document.querySelector("[data-testid=follow-stop]")?.click();
+    }).observe(document.body, { subtree: true, childList: true, characterData: true })`);
+    await page.getByTestId("follow-start").click();
+    await expect.poll(state).toBe("stopped");
+    const at = await done();
+    expect(at).toBeLessThan(CLIP_FRAMES);
+    expect(await detail.getByTestId("frame-number").textContent()).toBe(`Frame ${at} of ${CLIP_FRAMES}`);
+    await slider.focus();
+    await page.keyboard.press("End");
+    await expect.poll(() => detail.getByTestId("frame-iou").textContent()).toBe("not followed yet");
+    const more = page.getByTestId("follow-continue");
+    expect(await more.textContent()).toBe(`Continue after ${at} frames`);
+    await more.click();
+    await expect.poll(state).toBe("finished");
+    expect(await done()).toBe(CLIP_FRAMES);
+    expect(await page.getByTestId("follow-memory").textContent()).toMatch(/ kB remembered, /);
+    expect(await detail.getByTestId("frame-curve").getAttribute("aria-label")).toMatch(
+      /^IoU of the bright box: mean .* over 20 frames/,
+    );
+    const [file] = await Promise.all([page.waitForEvent("download"), detail.getByTestId("export-json").click()]);
+    const { names, objects: masks } = JSON.parse(readFileSync(await file.path(), "utf8")) as {
+      readonly names: readonly string[];
+      readonly objects: readonly unknown[][];
+    };
+    expect([names, masks.map(({ length }) => length)]).toEqual([
+      ["given", "the bright box"],
+      [CLIP_FRAMES, CLIP_FRAMES],
+    ]);
+  });
+
+  it("follows the given mask of a frame", async () => {
+    const { page } = lab;
+    await page.getByRole("radio", { name: "Given mask" }).click();
+    expect(await page.getByTestId("follow-reason").textContent()).toMatch(
+      new RegExp(`given mask of frame ${CLIP_FRAMES},`),
+    );
+    await page.getByTestId("follow-start").click();
+    await expect.poll(async () => (await objects().allTextContents())[0]).toMatch(`mask of frame ${CLIP_FRAMES}`);
+    await page.evaluate(`document.querySelector("[data-testid=follow-stop]")?.click()`);
+    await expect.poll(state).not.toBe("running");
     expect(await problems(page)).toEqual([]);
     expect(lab.consoleErrors).toEqual([]);
   });

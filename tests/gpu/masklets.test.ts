@@ -12,7 +12,7 @@ import { decodePng } from "../../src/engine/data/image/png-decode.ts";
 import { decodeRle, parseRle } from "../../src/engine/data/mask/rle.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";
-import type { FollowSettings } from "../../src/engine/policy/clip/follow-expression.ts";
+import type { FollowSettings } from "../../src/engine/policy/clip/follow.ts";
 import { openArrays } from "../../tools/parity/golden-arrays.ts";
 import { useGpu } from "../support/gpu.ts";
 import { tool } from "../support/tools.ts";
@@ -110,11 +110,14 @@ it("writes and scores masklets, and an interrupted run ends as one that was not"
   }
 
   const stop = new AbortController();
-  onRead = (frame) => (frame === 5 ? stop.abort() : undefined);
-  await expect(runClip(job("stopped", { signal: stop.signal }))).rejects.toMatchObject({ code: "cancelled" });
+  onRead = (frame) => (frame === 3 ? stop.abort() : undefined);
+  await expect(runClip(job("stopped", { signal: stop.signal, keepEvery: 99 }))).rejects.toMatchObject({
+    code: "cancelled",
+    message: "Following was stopped after frame 3; finished frames are kept",
+  });
   onRead = () => undefined;
   await runClip(job("stopped"));
-  // The size, the two frames of the language model, and the frames behind the kept state.
+  // The size, the two frames of the language model, and the frames behind the one at which it was stopped.
   expect(reads).toEqual([0, 0, 1, 4, 5]);
   expect(await readFile(join(folder("stopped"), "masklets.json"), "utf8")).toBe(written);
   expect((await readdir(folder("stopped"))).sort()).toEqual(["masklets.json", "png"]);

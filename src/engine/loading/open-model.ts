@@ -77,10 +77,10 @@ async function openFolder(folder: ByteFolder, name: string, options: OpenModelOp
   void compileUsualPrograms();
   const passing = await passingHash(folder);
   const checkpoint = await openCheckpoint(passing.folder, options.video);
-  const { config, bytes } = checkpoint;
+  const { config, bytes, lacksMemory } = checkpoint;
   const tokenizer = await modelTokenizer(folder, config);
   const key: CacheKey = { source: await weightsHash(folder), choice, blockElements };
-  const facts = { name, config, tokenizer, storage: choice, bytes };
+  const facts = { name, config, tokenizer, storage: choice, bytes, lacksMemory };
   const plain = choice.language === "f32" && choice.towers === "f32";
   const cache = keep === "none" || options.video === true || (plain && keep === "packed") ? undefined : options.cache;
   const converted = (skip?: (tensor: string, first: number) => boolean): AsyncGenerator<WeightPiece> =>
@@ -145,7 +145,9 @@ export async function openCachedModel(
   const config = parseSa2vaConfig(await readJson(source));
   const tokenizer = await modelTokenizer(files, config);
   beforeWeightsOf(options)();
-  const facts = { name: entry.name, config, tokenizer, storage: entry.choice, bytes: entry.originalBytes };
+  const { name, choice: storage, originalBytes: bytes } = entry;
+  const lacksMemory = "The stored conversion has no tensors of SAM2's memory; open the model's folder to use them";
+  const facts = { name, config, tokenizer, storage, bytes, lacksMemory };
   const model = await assembleSa2va(facts, storedPieces(cache, entry, options));
   return withTilingNote({ model, hash: entry.hash, cached: "read" });
 }

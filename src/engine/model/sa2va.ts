@@ -27,6 +27,8 @@ export interface Sa2vaModel {
   readonly parameters: number;
   /** Bytes of the weight files. */
   readonly bytes: number;
+  /** Why clips cannot be followed with SAM2's memory; undefined where its tensors can be read. */
+  readonly lacksMemory: string | undefined;
   dispose(): void;
 }
 
@@ -44,7 +46,7 @@ export interface OpenOptions {
 }
 
 /** A model without its weights. */
-export type ModelFacts = Pick<Sa2vaModel, "name" | "config" | "tokenizer" | "storage" | "bytes">;
+export type ModelFacts = Pick<Sa2vaModel, "name" | "config" | "tokenizer" | "storage" | "bytes" | "lacksMemory">;
 
 /**
  * Loads a model folder onto the current backend.
@@ -53,12 +55,12 @@ export type ModelFacts = Pick<Sa2vaModel, "name" | "config" | "tokenizer" | "sto
  */
 export async function openSa2va(folder: ByteFolder, name: string, options: OpenOptions = {}): Promise<Sa2vaModel> {
   const checkpoint = await openCheckpoint(folder, options.video);
-  const { config, bytes } = checkpoint;
+  const { config, bytes, lacksMemory } = checkpoint;
   const tokenizer = await modelTokenizer(folder, config);
   const storage = options.choice ?? ALL_F32;
   options.beforeWeights?.();
   const pieces = convertCheckpoint(checkpoint, { ...options, choice: storage });
-  return assembleSa2va({ name, config, tokenizer, storage, bytes }, pieces);
+  return assembleSa2va({ name, config, tokenizer, storage, bytes, lacksMemory }, pieces);
 }
 
 /** Maximum rows of an embedding without a token: padding to round sizes takes a few hundred. */

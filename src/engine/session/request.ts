@@ -1,17 +1,28 @@
-/** The single current try-out request; it yields to a run that continues. */
-import type { RgbImage } from "../data/sample.ts";
+/** The single current request to the model outside training; it yields to a run that continues. */
+import type { RowSource } from "../data/training-row.ts";
+import type { Followed } from "../policy/clip/follow.ts";
 import type { FeatureCache } from "../policy/features.ts";
-import { type TryAnswer, type TryContext, type TryTask, type TryWeights, tryFeatures, tryOut } from "./try-out.ts";
+import { ClipFollower, type FollowAsked, type OnFollow } from "./follow-clip.ts";
+import {
+  type AskedPicture,
+  type Outside,
+  type TryAnswer,
+  type TryContext,
+  type TryTask,
+  type TryWeights,
+  tryFeatures,
+  tryOut,
+} from "./try-out.ts";
 
 export interface Asked {
-  /** Its id is the key in the feature cache. */
-  readonly picture: { readonly id: string; readonly rgb: RgbImage };
+  readonly picture: AskedPicture;
   readonly task: TryTask;
   readonly from: TryWeights;
 }
 
 export class Question {
   #features: FeatureCache | undefined;
+  readonly #follower = new ClipFollower();
   #now: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
 
   /** Frozen features cached between requests. */
@@ -19,19 +30,37 @@ export class Question {
     return this.#features;
   }
 
-  /** Drops the features, because another model replaces the one that computed them. */
+  /** Drops features and kept frames, because another model replaces the one that computed them. */
   forget(): void {
     this.#features = undefined;
+    this.#follower.forget();
+  }
+
+  /** Drops the frames of a clip that was stopped, because weights change. */
+  forgetFrames(): void {
+    this.#follower.forget();
   }
 
   /**
    * Answers a request; the caller ensures that there is one at a time.
    * @throws LabError("cancelled") when the signal fires or the request yields, "bad-input" naming the problem
    */
-  async ask(context: Omit<TryContext, "features">, { picture, task, from }: Asked): Promise<TryAnswer> {
-    const { model, signal } = context;
-    this.#features ??= tryFeatures(model);
+  async ask(context: Outside, { picture, task, from }: Asked, onPhase: TryContext["onPhase"]): Promise<TryAnswer> {
+    this.#features ??= tryFeatures(context.model);
     const features = this.#features;
+    return this.#during(context.signal, (signal) =>
+      tryOut({ ...context, features, onPhase, signal }, picture, task, from),
+    );
+  }
+
+  /** Follows objects through a clip, see follow-clip.ts. @throws LabError as `ask` does */
+  async follow(context: Outside, rows: RowSource, asked: FollowAsked, tell: OnFollow): Promise<Followed> {
+    return this.#during(context.signal, async (signal) =>
+      this.#follower.follow({ ...context, signal }, await rows(asked.row), asked, tell),
+    );
+  }
+
+  async #during<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const stop = new AbortController();
     let end = (): void => undefined;
     const ended = new Promise<void>((resolve) => {
@@ -39,8 +68,7 @@ export class Question {
     });
     this.#now = { stop, ended };
     try {
-      const either = AbortSignal.any([signal, stop.signal]);
-      return await tryOut({ ...context, features, signal: either }, picture.id, picture.rgb, task, from);
+      return await work(AbortSignal.any([signal, stop.signal]));
     } finally {
       this.#now = undefined;
       end();

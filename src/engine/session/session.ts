@@ -11,11 +11,12 @@ import type { EngineDevice } from "../gpu/runtime/device.ts";
 import { type OpenedModel, type OpenModelOptions, openCachedModel, openModelFolder } from "../loading/open-model.ts";
 import { readStartAdapter, type StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
+import type { Followed } from "../policy/clip/follow.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
 import { disposeState } from "../rl/optim/training-state.ts";
 import type { FirstEvaluation } from "../rl/run/first-evaluation.ts";
 import { type PreparedRun, prepareFork, prepareNew, prepareStored } from "../rl/run/prepare-run.ts";
-import type { LoadedModel, SessionDeps, StartedRun } from "../rl/run/session-types.ts";
+import type { AdapterRole, LoadedModel, RunControl, SessionDeps, StartedRun } from "../rl/run/session-types.ts";
 import type { Trainer } from "../rl/run/trainer.ts";
 import type { BenchGroup } from "../runs/bench/bench-group.ts";
 import type { Fork } from "../runs/fork.ts";
@@ -26,6 +27,7 @@ import type { RunStore } from "../storage/store.ts";
 import type { TuningTable } from "../tuning/table.ts";
 import { DeviceRate } from "./device-rate.ts";
 import { type CheckpointAsked, evaluateCheckpoint } from "./evaluate-checkpoint.ts";
+import type { FollowAsked, OnFollow } from "./follow-clip.ts";
 import { KernelForms } from "./kernel-forms.ts";
 import { launchRun, type RunHost } from "./launch-run.ts";
 import { memoryReport, type SystemReport } from "./memory-report.ts";
@@ -34,17 +36,11 @@ import type { RepeatingWork } from "./replay.ts";
 import { type Asked, Question } from "./request.ts";
 import { benchFromStart } from "./reward-bench.ts";
 import { SessionLock, type Use } from "./session-lock.ts";
-import type { TryAnswer, TryContext } from "./try-out.ts";
+import type { Outside, TryAnswer, TryContext } from "./try-out.ts";
 
-export type { SessionDeps, StartedRun } from "../rl/run/session-types.ts";
-
-/** Commands to the current run. */
-export type RunControl = "pause" | "play" | "step" | "phase" | "stop";
+export type { AdapterRole, RunControl, SessionDeps, StartedRun } from "../rl/run/session-types.ts";
 
 type OpenOptions = Omit<OpenModelOptions, "cache" | "beforeWeights">;
-
-/** What an opened adapter is for. */
-export type AdapterRole = "start" | "captioner";
 
 export class Session {
   readonly #deps: SessionDeps;
@@ -244,6 +240,7 @@ export class Session {
   /** Claims the session synchronously, and keeps it until the run has ended or failed to start. */
   async #claimRun(prepare: (table: TuningTable) => Promise<PreparedRun>): Promise<StartedRun> {
     const free = this.#uses.claim("run");
+    this.#question.forgetFrames();
     try {
       await this.#rate.quiet();
       return this.#launch(await prepare(await this.forms.table()), free);
@@ -265,11 +262,8 @@ export class Session {
     signal: AbortSignal,
   ): Promise<void> {
     await this.whileIdle("bench", async () => {
-      const { model } = this.#loaded();
-      const { rows, scorer } = this.#deps;
-      const device = this.#device;
-      const { start: adapter, captioner } = this.#adapters;
-      const from = { model, config, adapter, captioner, scorer, signal };
+      const [device, { rows, scorer }, { start: adapter, captioner }] = [this.#device, this.#deps, this.#adapters];
+      const from = { model: this.#loaded().model, config, adapter, captioner, scorer, signal };
       await benchFromStart(from, { rows, indices, loops, onGroup, checkDevice: () => device.check() });
     });
   }
@@ -281,11 +275,10 @@ export class Session {
     this.#model = undefined;
   }
 
-  /**
-   * Controls the current run, if there is one. A try-out beside a paused run yields: it ends before the run continues.
-   */
+  /** Controls the current run, if there is one. A try-out beside a paused run ends before the run continues. */
   async control(action: RunControl): Promise<void> {
     if (this.#trainer !== undefined) await this.#question.yield();
+    this.#question.forgetFrames();
     this.#trainer?.control[action]();
   }
 
@@ -294,14 +287,21 @@ export class Session {
    * @throws LabError("cancelled") when the signal fires or the run continues
    */
   async tryOut(asked: Asked, onPhase: TryContext["onPhase"], signal: AbortSignal): Promise<TryAnswer> {
+    return this.#besideRun(signal, (context) => this.#question.ask(context, asked, onPhase));
+  }
+
+  /** Follows objects through an open clip, see follow-clip.ts. @throws LabError like `tryOut`, under whose rules it is */
+  async follow(asked: FollowAsked, tell: OnFollow, signal: AbortSignal): Promise<Followed> {
+    return this.#besideRun(signal, (context) => this.#question.follow(context, this.#deps.rows, asked, tell));
+  }
+
+  async #besideRun<T>(signal: AbortSignal, work: (context: Outside) => Promise<T>): Promise<T> {
     if (this.#uses.has("run") && this.#trainer?.control.state !== "paused")
       throw new LabError("bad-input", "A run is in progress. Pause it before you try the model");
-    const answering = async (): Promise<TryAnswer> => {
-      const { model, hash } = this.#loaded();
-      const { store } = this.#deps;
+    const { store } = this.#deps;
+    const answering = async (): Promise<T> => {
       const device = this.#device;
-      const context = { model, hash, adapter: this.#adapters.start, live: this.#live, store, onPhase, signal };
-      const answer = await this.#question.ask(context, asked);
+      const answer = await work({ ...this.#loaded(), adapter: this.#adapters.start, live: this.#live, store, signal });
       device.check();
       return answer;
     };

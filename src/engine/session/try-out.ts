@@ -1,4 +1,5 @@
 /** One question to the model outside training: describe regions, segment phrases, or any question, with chosen weights. */
+import type { FrameView } from "../data/clips/film-strip.ts";
 import { decodeRle, encodeRle, type Rle } from "../data/mask/rle.ts";
 import type { RgbImage } from "../data/sample.ts";
 import { LabError } from "../errors.ts";
@@ -9,10 +10,11 @@ import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { FoundMask } from "../model/sam2/postprocess.ts";
 import type { ParameterSet } from "../model/weights/weights.ts";
 import { type Weights, weightsView } from "../model/weights/weights.ts";
+import { chosenFrames, PUBLISHED_FRAMES } from "../policy/clip/frames.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
 import { createFeatureCache, disposeFeatures, type FeatureCache } from "../policy/features.ts";
 import { answerFreely, questionPrompt } from "../policy/free-answer.ts";
-import { describeMasks, findMasks } from "../policy/partner.ts";
+import { describePictures, findInPictures } from "../policy/partner.ts";
 import { countCells, regionCells } from "../policy/prompts.ts";
 import type { TrainingState } from "../rl/optim/training-state.ts";
 import { readTrained } from "../runs/checkpoint/trained.ts";
@@ -84,6 +86,9 @@ export interface TryContext {
   readonly signal: AbortSignal;
 }
 
+/** What any request outside training needs. */
+export type Outside = Omit<TryContext, "features" | "onPhase">;
+
 /** Host bytes of frozen features cached between try-outs, for repeated requests about a picture. */
 const FEATURE_BYTES = 256 * 2 ** 20;
 
@@ -95,14 +100,27 @@ export function tryFeatures(model: Sa2vaModel): FeatureCache {
 /** Guard of the logits, as in evaluation. */
 const LOGIT_GUARD = 30;
 
+/** What is asked about. */
+export interface AskedPicture {
+  /** Key in the feature cache. */
+  readonly id: string;
+  readonly rgb: RgbImage;
+  /** Frames of a clip, below each other. */
+  readonly frames?: number | undefined;
+}
+
+/** Frames of a clip that the model sees, evenly spread; a free question is about the whole strip as one picture. */
+function viewOf({ frames: total }: AskedPicture, task: TryTask): FrameView | undefined {
+  if (total === undefined || task.kind === "ask") return undefined;
+  return { total, frames: chosenFrames(total, { kind: "uniform", count: PUBLISHED_FRAMES }) };
+}
+
 /**
- * @param imageId key of the picture in the feature cache
  * @throws LabError("cancelled") when the signal fires, "bad-input" naming the problem
  */
 export async function tryOut(
   context: TryContext,
-  imageId: string,
-  rgb: RgbImage,
+  picture: AskedPicture,
   task: TryTask,
   from: TryWeights,
 ): Promise<TryAnswer> {
@@ -112,13 +130,16 @@ export async function tryOut(
   try {
     stopIf(signal);
     onPhase("features");
-    const features = await context.features.get(imageId, rgb);
+    const { id, rgb } = picture;
+    const view = viewOf(picture, task);
+    const features = await context.features.get(id, rgb, view);
     try {
       stopIf(signal);
       onPhase("answer");
       const { height, width } = rgb;
+      const own = { features, height, width, view };
       if (task.kind === "segment") {
-        const found = await findMasks(model, weights, features, task.phrases, height, width);
+        const [found = []] = await findInPictures(model, weights, [{ ...own, phrases: task.phrases }]);
         stopIf(signal);
         return {
           kind: "segment",
@@ -140,10 +161,8 @@ export async function tryOut(
       const masks = task.regions.map((region) => regionMask(region, rgb));
       const { maxNewTokens } = task;
       const options = { maxNewTokens, logitGuard: LOGIT_GUARD, keepTiny: true, signal };
-      return {
-        kind: "describe",
-        captions: await describeMasks(model, weights, features, masks, height, width, options),
-      };
+      const [captions = []] = await describePictures(model, weights, [{ ...own, masks }], options);
+      return { kind: "describe", captions };
     } finally {
       disposeFeatures(features);
     }
@@ -175,7 +194,7 @@ export interface OwnedWeights {
 }
 
 /** The weights that are asked, with what was uploaded for them. @throws LabError when they are not there */
-export async function weightsOf(context: TryContext, from: TryWeights): Promise<OwnedWeights> {
+export async function weightsOf(context: Outside, from: TryWeights): Promise<OwnedWeights> {
   const { model, adapter, live, store } = context;
   if (from.from === "base") return owned(model, new Map(), 0);
   if (from.from === "adapter") {

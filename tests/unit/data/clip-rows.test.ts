@@ -1,10 +1,11 @@
 /** Arrow rows with a list of frames and a list of masks: one masklet with one caption a row. */
+import { unzipSync } from "fflate";
 import { expect, test } from "vitest";
 import { decodeImage } from "../../../scripts/lib/node-images.ts";
 import { openNodeRows } from "../../../scripts/lib/node-rows.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { openClips } from "../../../src/engine/data/clips/clip-set.ts";
-import { maskletsJson } from "../../../src/engine/data/clips/export-masklets.ts";
+import { frameMasks, maskletsJson, maskletsZip, stripOfMasks } from "../../../src/engine/data/clips/export-masklets.ts";
 import {
   checkFrames,
   decodeSample,
@@ -89,6 +90,20 @@ test("masklets are compared frame by frame, and frames that show neither have no
     names: ["a"],
     objects: [[mask(1), encodeRle(new Uint8Array(24 * 32), 24, 32), mask(9)]],
   });
+});
+
+test("masks of frames become the mask of their strip, and a masklet of any name a folder", () => {
+  // Runs that touch the upper and lower edge, a full frame, one without an answer, and noise.
+  const noise = Uint8Array.from({ length: 24 * 32 }, (_, at) => ((at * at) % 7 < 3 ? 1 : 0));
+  const full = encodeRle(new Uint8Array(24 * 32).fill(1), 24, 32);
+  const masks = [boxMask(24, 32, 2, 0, 5, 24), full, undefined, encodeRle(noise, 24, 32), full];
+  const parts = masks.map((own) => (own === undefined ? new Uint8Array(24 * 32) : decodeRle(own)));
+  const strip = stripOfMasks(masks, [24, 32]);
+  expect(strip).toEqual(encodeRle(stacked(parts), 5 * 24, 32));
+  expect(frameMasks(strip, 5).map((own) => decodeRle(own))).toEqual(parts);
+  expect(stripOfMasks([undefined, undefined], [24, 32])).toEqual(encodeRle(new Uint8Array(48 * 32), 48, 32));
+  const names = Object.keys(unzipSync(maskletsZip([{ name: "2 ../up? é", mask: strip }], 5)));
+  expect(names[4]).toBe("2-up-é/00004.png");
 });
 
 test("every broken clip is left out with one sentence, the good one behind it stays", async () => {

@@ -91,7 +91,7 @@ describe("a checkpoint folder", () => {
     const pointer = "grounding_encoder.sam2_model.no_obj_ptr";
     expect((await openCheckpoint(await lacking(pointer))).tensorNames.length).toBeGreaterThan(300);
     await expect(lacking(pointer).then((folder) => openCheckpoint(folder, true))).rejects.toThrow(
-      `no tensor "${pointer}", without which it can only decode frames alone`,
+      `can only decode frames alone: it lacks SAM2's memory (tensor "${pointer}")`,
     );
     for (const [name, shape] of [
       ["mlp1.3.weight", [24, 96]],

@@ -23,8 +23,16 @@ const EXPORTS = [
 export interface Track {
   readonly name: string;
   readonly mask: Rle | null;
+  /** Colour of its masks where several lie on the picture; in a film all that have one are drawn. */
+  readonly colour?: string;
+  /** Whether each frame has an answer; all by default. */
+  readonly known?: readonly boolean[];
   /** The one that is looked at; its curve lies on top. */
   readonly selected?: boolean;
+}
+
+function knownScores(scores: readonly (number | null)[], known?: readonly boolean[]): readonly (number | null)[] {
+  return known === undefined ? scores : scores.map((score, at) => (known[at] === true ? score : null));
 }
 
 /**
@@ -55,7 +63,7 @@ export function ClipPlayer(props: {
         : tracks.flatMap(({ mask, ...track }) =>
             mask === null || mask.size.join() !== given.size.join()
               ? []
-              : [{ ...track, mask, scores: frameScores(given, mask, of) }],
+              : [{ ...track, mask, scores: knownScores(frameScores(given, mask, of), track.known) }],
           ),
     [tracks, given, of],
   );
@@ -66,7 +74,9 @@ export function ClipPlayer(props: {
   const save = (kind: ExportKind): void => {
     const layers: MaskLayer[] = [
       { role: "given", mask: given },
-      ...(told === undefined ? [] : [{ role, mask: told.mask }]),
+      ...curves
+        .filter((curve) => curve === told || curve.colour !== undefined)
+        .map(({ mask, colour }) => ({ role, mask, ...(colour === undefined ? {} : { colour }) })),
     ];
     const masklets = [{ name: "given", mask: given }, ...curves.map(({ name, mask }) => ({ name, mask }))];
     const clip: ClipFile = { name: fileName ?? "clip", rowId, imageId, frames: frame.of, masklets, layers };
@@ -87,7 +97,11 @@ export function ClipPlayer(props: {
         </span>
         {told !== undefined && (
           <span className="small nowrap" data-testid="frame-iou">
-            {score === null || score === undefined ? "no mask" : `IoU ${fixed(score, 2)}`}
+            {told.known?.[at] === false
+              ? "not followed yet"
+              : score === null || score === undefined
+                ? "no mask"
+                : `IoU ${fixed(score, 2)}`}
           </span>
         )}
         <span className="grow" />

@@ -47,7 +47,6 @@ export async function film({ rowId, imageId, frames, layers }: FilmedClip): Prom
       "This browser encodes neither VP9, VP8 nor AV1, so no film was made; export JSON or PNG",
     );
   }
-  const picture = await loadPicture(rowId, imageId, pictureSide(Math.max(width, height)));
   const { mode, opacity } = useOverlay.getState();
   const output = new Output({ format: new WebMOutputFormat(), target: new BufferTarget() });
   const source = new VideoSampleSource({ codec, bitrate: BITRATE, hardwareAcceleration: HARDWARE });
@@ -55,7 +54,8 @@ export async function film({ rowId, imageId, frames, layers }: FilmedClip): Prom
   await output.start();
   for (let at = 0; at < frames; at++) {
     drawFigure(context, {
-      picture,
+      picture: await loadPicture(rowId, imageId, pictureSide(Math.max(width, height / frames)), at),
+      oneFrame: true,
       width,
       height,
       frame: { at, of: frames },

@@ -6,6 +6,8 @@ import type { View } from "./view-store.ts";
 
 export interface Drawing {
   readonly picture: ImageBitmap | null;
+  /** Whether the picture is that of `frame` alone, not of the whole strip. */
+  readonly oneFrame?: boolean;
   /** Size of the picture in pixels. */
   readonly width: number;
   readonly height: number;
@@ -32,6 +34,8 @@ export interface Frame {
   readonly of: number;
 }
 
+const WHOLE: Frame = { at: 0, of: 1 };
+
 /** Where the picture lies on the canvas: scale in device pixels per picture pixel, and the corner. */
 interface Placement {
   readonly scale: number;
@@ -44,7 +48,7 @@ export function drawFigure(context: CanvasRenderingContext2D, drawing: Drawing):
   const { canvas } = context;
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.clearRect(0, 0, canvas.width, canvas.height);
-  const { frame = { at: 0, of: 1 } } = drawing;
+  const { frame = WHOLE } = drawing;
   const shown = placement(canvas.width, canvas.height, { ...drawing, height: drawing.height / frame.of });
   const side = (drawing.height / frame.of) * shown.scale;
   context.save();
@@ -90,13 +94,9 @@ function drawStrip(context: CanvasRenderingContext2D, drawing: Drawing, place: P
   if (drawing.picture !== null) {
     context.imageSmoothingEnabled = place.scale < 4;
     context.imageSmoothingQuality = "high";
-    context.drawImage(
-      drawing.picture,
-      place.left,
-      place.top,
-      drawing.width * place.scale,
-      drawing.height * place.scale,
-    );
+    const { at, of } = drawing.oneFrame === true ? (drawing.frame ?? WHOLE) : WHOLE;
+    const side = (drawing.height / of) * place.scale;
+    context.drawImage(drawing.picture, place.left, place.top + at * side, drawing.width * place.scale, side);
     if (place.scale >= 14) drawPixelGrid(context, drawing, place);
   }
   if (drawing.mode === "off") return;

@@ -1,6 +1,6 @@
 import { type CSSProperties, type ReactNode, useEffect, useRef, useState } from "react";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
-import { loadPicture, pictureSide } from "../../stores/picture-cache.ts";
+import { isTooLarge, loadPicture, pictureSide } from "../../stores/picture-cache.ts";
 import { useClips } from "../clip/clip-store.ts";
 import { useClipFrame } from "../clip/use-clip.ts";
 import { useAsync } from "../use-async.ts";
@@ -37,6 +37,8 @@ export interface MaskFigureProps {
   readonly onPress?: () => void;
 }
 
+const NO_PICTURE = { picture: null, oneFrame: false };
+
 /** The frame of a picture. */
 const PICTURE = { at: 0, of: 1 };
 
@@ -56,15 +58,22 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
   const view = useViews((state) => (sync === undefined ? WHOLE : (state.views[sync] ?? WHOLE)));
   useGestures(canvas, sync);
 
-  const shown = of * Math.max(box?.width ?? 0, box?.height ?? 0) * (box?.ratio ?? 1) * view.zoom;
-  const side = box === null ? null : pictureSide(Math.min(shown, Math.max(width, height)));
+  const shown = Math.max(box?.width ?? 0, box?.height ?? 0) * (box?.ratio ?? 1) * view.zoom;
+  const wanted = Math.min(of * shown, Math.max(width, height));
+  // The frames of a long clip are fetched one by one: together they would be blurred.
+  const alone = of > 1 && isTooLarge(wanted) ? at : null;
+  const side =
+    box === null ? null : pictureSide(alone === null ? wanted : Math.min(shown, Math.max(width, height / of)));
   const loaded = useAsync(
     rowId === null || side === null ? null : "picture",
-    () => loadPicture(rowId as string, imageId, side as number),
-    [rowId, imageId, side],
+    async () => ({
+      picture: await loadPicture(rowId as string, imageId, side as number, alone),
+      oneFrame: alone !== null,
+    }),
+    [rowId, imageId, side, alone],
   );
   const { problem } = loaded;
-  const picture = loaded.value ?? null;
+  const { picture, oneFrame } = loaded.value ?? NO_PICTURE;
 
   useEffect(() => {
     const element = canvas.current;
@@ -77,6 +86,7 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
       const frame = { at, of };
       drawFigure(context, {
         picture,
+        oneFrame,
         width,
         height,
         frame,
@@ -92,7 +102,7 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
       });
     });
     return () => cancelAnimationFrame(next);
-  }, [box, picture, width, height, at, of, onion, layers, difference, mode, opacity, swipe, view, fit]);
+  }, [box, picture, oneFrame, width, height, at, of, onion, layers, difference, mode, opacity, swipe, view, fit]);
 
   const style: CSSProperties = fit === "cover" ? {} : { aspectRatio: `${width} / ${height / of}` };
   return (

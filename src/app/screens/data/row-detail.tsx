@@ -1,7 +1,9 @@
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
+import type { Rle } from "../../../engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { ClipPlayer, type Track } from "../../components/clip/clip-player.tsx";
+import { answerColour } from "../../components/mask/layers.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { isTyping } from "../../components/mask/use-hold-to-hide.ts";
 import { Badge } from "../../components/ui/badge.tsx";
@@ -10,14 +12,16 @@ import { CopyText } from "../../components/ui/copy-text.tsx";
 import { IconChevron, IconClose } from "../../components/ui/icons.tsx";
 import { Tabs } from "../../components/ui/tabs.tsx";
 import { useAsync } from "../../components/use-async.ts";
+import { type FollowedClip, useFollowed } from "../../stores/follow.ts";
 import { navigate } from "../../stores/route.ts";
 import { formatCount, formatShare } from "../../styles/format.ts";
 import { turnsOf } from "./conversation.ts";
 import { useLayers } from "./gallery.tsx";
 import styles from "./row-detail.module.css";
+import { FollowClip } from "./try/follow-clip.tsx";
 import { TryOut } from "./try/try-out.tsx";
 
-const NO_ANSWERS: readonly Track[] = [];
+type FollowedTrack = Track & Required<Pick<Track, "colour">> & { readonly mask: Rle };
 
 /** One row: picture, caption, raw record, mask text. */
 export function RowDetail(props: {
@@ -26,7 +30,14 @@ export function RowDetail(props: {
   readonly rows: readonly RegionSummary[];
 }): ReactNode {
   const { row, rows } = props;
-  const layers = useLayers(row);
+  const followed = useFollowed(row);
+  const [object, setObject] = useState(0);
+  const tracks = useMemo(() => tracksOf(followed, object), [followed, object]);
+  const given = useLayers(row);
+  const layers = useMemo(
+    () => [...given, ...tracks.map(({ mask, colour }) => ({ role: "policy", mask, colour }) as const)],
+    [given, tracks],
+  );
   const raw = useRawRow(row.id);
   const at = rows.findIndex((candidate) => candidate.id === row.id);
   const [before, after] = [rows[at - 1], at < 0 ? undefined : rows[at + 1]];
@@ -93,12 +104,12 @@ export function RowDetail(props: {
           height={row.height}
           layers={layers}
           sync={`row ${row.id}`}
-          className={styles.picture ?? ""}
+          className={`${styles.picture} ${tab === "follow" ? styles.smaller : ""}`}
           label={`Row ${row.index + 1}, mask covers ${share} of the picture`}
         />
       )}
       {tab !== "try" && (
-        <ClipPlayer rowId={row.id} given={row.mask} tracks={NO_ANSWERS} fileName={`row-${row.index + 1}`} />
+        <ClipPlayer rowId={row.id} given={row.mask} tracks={tracks} fileName={`row-${row.index + 1}`} />
       )}
       <p className="row wrap gap-1-3 muted">
         {row.category.map((name) => (
@@ -115,6 +126,17 @@ export function RowDetail(props: {
         onChange={setTab}
         tabs={[
           { id: "words", label: "Caption", content: <Words row={row} raw={raw} /> },
+          ...(row.frames === undefined
+            ? []
+            : [
+                {
+                  id: "follow",
+                  label: "Follow",
+                  content: (
+                    <FollowClip key={row.id} row={row} followed={followed} object={object} onObject={setObject} />
+                  ),
+                },
+              ]),
           { id: "try", label: "Try the model", content: <TryOut key={row.id} row={row} /> },
           { id: "raw", label: "Raw record", content: <Code text={raw ?? "Reading"} /> },
           {
@@ -126,6 +148,17 @@ export function RowDetail(props: {
       />
     </aside>
   );
+}
+
+/** The followed masklets; the given one is beside them. */
+function tracksOf(followed: FollowedClip | null, object: number): readonly FollowedTrack[] {
+  if (followed === null) return [];
+  const { objects, known } = followed;
+  const selected = Math.min(object, objects.length - 1);
+  return objects.map(({ name, mask }, at) => ({
+    ...{ name, mask, known, colour: answerColour(at) },
+    selected: at === selected,
+  }));
 }
 
 function Words(props: { readonly row: RegionSummary; readonly raw: string | null }): ReactNode {

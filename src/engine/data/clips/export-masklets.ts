@@ -1,8 +1,12 @@
 /** Masklets of a clip as files: run lengths in the form of `npm run masklets`, and a zip of PNG of 0 and 255. */
 import { encode } from "fast-png";
 import { zipSync } from "fflate";
-import { decodeRle, encodeRle, type Rle } from "../mask/rle.ts";
+import { canonicalRuns, decodeRle, encodeRle, type Rle, rleFromRuns } from "../mask/rle.ts";
+import { eachRun } from "../mask/rle-runs.ts";
 import { frameOf } from "./film-strip.ts";
+
+/** Characters of a masklet's folder. */
+const LONGEST_NAME = 60;
 
 /** A masklet as the mask of its strip of frames, with a name. */
 export interface NamedMasklet {
@@ -20,6 +24,34 @@ export function frameMasks(strip: Rle, frames: number): Rle[] {
   const [height, width] = strip.size;
   const pixels = decodeRle(strip);
   return Array.from({ length: frames }, (_, at) => encodeRle(frameOf(pixels, frames, at), height / frames, width));
+}
+
+/**
+ * The opposite of `frameMasks`, by runs alone: the mask of the strip, empty where a frame has none.
+ * @param size of a frame, [height, width]
+ */
+export function stripOfMasks(masks: readonly (Rle | undefined)[], [height, width]: Rle["size"]): Rle {
+  const total = masks.length;
+  /** Beginnings and ends of runs in the strip by column; frames come in order, so they are sorted. */
+  const columns = Array.from({ length: width }, (): number[] => []);
+  masks.forEach((mask, frame) => {
+    let position = 0;
+    const add = (run: number, index: number): void => {
+      const end = position + run;
+      if (index % 2 === 0) position = end;
+      while (position < end) {
+        const column = Math.floor(position / height);
+        const stop = Math.min(end, (column + 1) * height);
+        const shift = (column * (total - 1) + frame) * height;
+        columns[column]?.push(position + shift, stop + shift);
+        position = stop;
+      }
+    };
+    if (mask !== undefined) eachRun(mask, add);
+  });
+  const ends = [0, ...columns.flat(), total * height * width];
+  const runs = ends.slice(1).map((end, at) => end - (ends[at] as number));
+  return rleFromRuns(canonicalRuns(runs), total * height, width);
 }
 
 /** `{size, frames, names, objects}`: objects in the order of names, each with one run-length mask a frame. */
@@ -42,7 +74,7 @@ export function maskletsZip(masklets: readonly NamedMasklet[], frames: number): 
     const strip = decodeRle(mask).map((pixel) => 255 * pixel);
     for (let at = 0; at < frames; at++) {
       const data = frameOf(strip, frames, at);
-      const path = `${name.replaceAll(" ", "-")}/${frameName(at)}.png`;
+      const path = `${name.replaceAll(/[^\p{L}\p{N}]+/gu, "-").slice(0, LONGEST_NAME)}/${frameName(at)}.png`;
       files[path] = encode({ width, height: height / frames, data, channels: 1, depth: 8 });
     }
   }

@@ -10,7 +10,7 @@ import { openSafetensors, type Safetensors } from "../../formats/safetensors.ts"
 import { parseSa2vaConfig, type Sa2vaConfig } from "../config.ts";
 import { isVideoOnly, videoShapes } from "../sam2/video/video-shapes.ts";
 import { sam2Shapes } from "../sam2-shapes.ts";
-import { expectedShapes } from "./tensor-shapes.ts";
+import { expectedShapes, type NamedShape } from "./tensor-shapes.ts";
 
 const SINGLE = "model.safetensors";
 const INDEX = "model.safetensors.index.json";
@@ -34,6 +34,8 @@ export interface Checkpoint {
   shape(name: string): readonly number[];
   /** Bytes of the tensors in the files. */
   readonly bytes: number;
+  /** Why frames can only be decoded alone; undefined where SAM2's memory is complete. */
+  readonly lacksMemory: string | undefined;
   /** The file that holds a tensor. @throws LabError("bad-input") when there is no such tensor */
   holder(name: string): Safetensors;
 }
@@ -50,7 +52,11 @@ export async function openCheckpoint(folder: ByteFolder, video = false): Promise
   }
   const config = parseSa2vaConfig(await readJson(configSource));
   const holders = await openShards(folder);
-  checkShapes(holders, config, video);
+  const memory = misfit(holders, videoShapes(config.sam2));
+  const wrong =
+    misfit(holders, [...expectedShapes(config), ...sam2Shapes(config.sam2, config.decoderSizes)]) ??
+    (video ? memory : undefined);
+  if (wrong !== undefined) throw wrong;
   const holder = (name: string): Safetensors => {
     const found = holders.get(name);
     if (found === undefined) {
@@ -65,6 +71,7 @@ export async function openCheckpoint(folder: ByteFolder, video = false): Promise
     config,
     tensorNames,
     bytes: sumBytes(tensorNames),
+    lacksMemory: memory?.message,
     holder,
     shape: (name) => holder(name).info(name).shape,
   };
@@ -112,24 +119,24 @@ async function openShards(folder: ByteFolder): Promise<Map<string, Safetensors>>
   return holders;
 }
 
-function checkShapes(holders: ReadonlyMap<string, Safetensors>, config: Sa2vaConfig, video: boolean): void {
-  const pictures = [...expectedShapes(config), ...sam2Shapes(config.sam2, config.decoderSizes)];
-  const wantedShapes = video ? [...pictures, ...videoShapes(config.sam2)] : pictures;
-  for (const [name, wanted] of wantedShapes) {
+/** What is wrong with the first tensor that is missing or has another shape. */
+function misfit(holders: ReadonlyMap<string, Safetensors>, shapes: readonly NamedShape[]): LabError | undefined {
+  for (const [name, wanted] of shapes) {
     const file = holders.get(name);
     if (file === undefined) {
-      const why = isVideoOnly(name)
-        ? "without which it can only decode frames alone"
-        : "which its config.json calls for";
-      throw new LabError("bad-input", `The checkpoint has no tensor "${name}", ${why}`, { subject: name });
+      const what = isVideoOnly(name)
+        ? `The checkpoint can only decode frames alone: it lacks SAM2's memory (tensor "${name}")`
+        : `The checkpoint has no tensor "${name}", which its config.json calls for`;
+      return new LabError("bad-input", what, { subject: name });
     }
     const { shape } = file.info(name);
     if (shape.length !== wanted.length || wanted.some((side, axis) => side !== shape[axis])) {
-      throw new LabError(
+      return new LabError(
         "bad-input",
         `${file.source}: tensor "${name}" is [${shape.join(", ")}], config.json calls for [${wanted.join(", ")}]`,
         { subject: name },
       );
     }
   }
+  return undefined;
 }

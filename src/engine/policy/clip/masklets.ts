@@ -49,24 +49,22 @@ export interface FrameResult {
 }
 
 export interface MaskletOptions {
+  /** Of language prompts; given masks are followed by SAM2's tracker. */
   readonly decoder: ClipDecoder;
-  /** Frames that the language prompt decides, ascending. */
-  readonly frames: readonly number[];
-  readonly signal?: AbortSignal | undefined;
+  readonly signal: AbortSignal;
   readonly resume?: StoredTracking | undefined;
 }
 
 /**
- * Follows the objects of `lang` through a clip; frames come in the order of the work.
- * @param lang [B, C]; not disposed
- * @throws LabError("bad-input") naming a frame of another size; LabError("cancelled") when the signal fires
+ * Follows the objects of a prompt through a clip; frames come in the order of the work. It can be left after any frame.
+ * @throws LabError("bad-input") naming a frame of another size; LabError("cancelled") when the signal fires before the first frame
  */
 export async function* masklets(
   model: Sa2vaModel,
   weights: Weights,
   pictures: ClipPictures,
-  lang: Tensor,
-  { decoder, frames, signal, resume }: MaskletOptions,
+  prompt: ClipPrompt,
+  { decoder, signal, resume }: MaskletOptions,
 ): AsyncGenerator<FrameResult> {
   const { sam2 } = model.config;
   const { height, width, total } = pictures;
@@ -84,15 +82,14 @@ export async function* masklets(
     pixels.dispose();
     return made;
   };
-  const followed = async (): Promise<AsyncGenerator<ClipStep>> => {
-    const prompt: ClipPrompt =
-      decoder === "published"
-        ? { kind: "language", frames, lang }
-        : { kind: "masks", masks: await firstMasks(model, weights, pictures, maps, lang, frames, resume) };
-    return followClip(weights, sam2, { total, maps }, prompt, { blank: decoder === "consistent", signal, resume });
+  const asks = async (): Promise<ClipPrompt> => {
+    if (prompt.kind === "masks" || decoder === "published") return prompt;
+    return { kind: "masks", masks: await firstMasks(model, weights, pictures, maps, prompt, { signal, resume }) };
   };
-  const steps =
-    decoder === "alone" ? eachAlone(weights, sam2, { total, maps }, lang, { signal, resume }) : await followed();
+  const alone = prompt.kind === "language" && decoder === "alone";
+  const steps = alone
+    ? eachAlone(weights, sam2, { total, maps }, prompt.lang, resume)
+    : followClip(weights, sam2, { total, maps }, await asks(), { blank: decoder !== "published", resume });
   for await (const step of steps) {
     const { lowRes, score } = step.masks;
     const [[found = []], scores] = await Promise.all([
@@ -111,18 +108,15 @@ export async function* masklets(
 
 type AloneStep = Omit<ClipStep, "masks"> & { readonly masks: Pick<FrameMasks, "lowRes" | "score"> };
 
-/** Masks of every frame by the language prompt, in the order of time. @throws LabError("cancelled") */
+/** Masks of every frame by the language prompt, in the order of time. */
 async function* eachAlone(
   weights: Weights,
   config: Sam2Config,
   { total, maps }: ClipFeatures,
   lang: Tensor,
-  { signal, resume }: Pick<MaskletOptions, "signal" | "resume">,
+  resume: StoredTracking | undefined,
 ): AsyncGenerator<AloneStep> {
   for (let frame = resume?.done ?? 0; frame < total; frame++) {
-    if (signal?.aborted === true) {
-      throw new LabError("cancelled", `Decoding was stopped before frame ${frame}; finished frames are kept`);
-    }
     const { f16, f8, f4 } = await maps(frame);
     let masks: AloneStep["masks"];
     try {
@@ -146,9 +140,8 @@ async function firstMasks(
   weights: Weights,
   { height, width }: ClipPictures,
   maps: (frame: number) => Promise<FrameMaps>,
-  lang: Tensor,
-  frames: readonly number[],
-  resume: StoredTracking | undefined,
+  { lang, frames }: Extract<ClipPrompt, { readonly kind: "language" }>,
+  { signal, resume }: Pick<MaskletOptions, "signal" | "resume">,
 ): Promise<ReadonlyMap<number, readonly GivenMask[]>> {
   const tuned = weights.find(`${TUNED_DECODER}.iou_token.weight`) === undefined ? undefined : TUNED_DECODER;
   const given = new Map<number, readonly GivenMask[]>();
@@ -158,6 +151,7 @@ async function firstMasks(
       given.set(frame, []);
       continue;
     }
+    if (signal.aborted) throw new LabError("cancelled", `Decoding was stopped before frame ${frame}; nothing is kept`);
     const features = await maps(frame);
     const found = promptedMasks(weights, model.config.sam2, features, lang, tuned);
     const [, side] = found.lowRes.shape as [number, number];

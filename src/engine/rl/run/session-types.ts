@@ -37,6 +37,12 @@ export interface StartedRun {
   readonly done: Promise<"finished" | "stopped">;
 }
 
+/** Commands to the current run. */
+export type RunControl = "pause" | "play" | "step" | "phase" | "stop";
+
+/** What an opened adapter is for. */
+export type AdapterRole = "start" | "captioner";
+
 export interface LoadedModel {
   readonly model: Sa2vaModel;
   readonly hash: string;

@@ -10,7 +10,6 @@ import { Button } from "../../../components/ui/button.tsx";
 import { Segmented, Select } from "../../../components/ui/controls.tsx";
 import { FileButton } from "../../../components/ui/file-button.tsx";
 import { addOwnPicture } from "../../../stores/picture-cache.ts";
-import { isActive, useRun } from "../../../stores/run.ts";
 import { useSession } from "../../../stores/session.ts";
 import { useTry } from "../../../stores/try-out.ts";
 import { Answer, type Shown, type TrialAnswer } from "./answer.tsx";
@@ -18,6 +17,7 @@ import { BoxCanvas } from "./box-canvas.tsx";
 import { RegionList } from "./region-list.tsx";
 import { boxRegion, type Region, rowPicture, rowRegions, type TrialPicture } from "./regions.ts";
 import styles from "./try-out.module.css";
+import { useModelBlocker } from "./use-model-blocker.ts";
 import { useSides } from "./use-sides.ts";
 
 type Task = (typeof TASKS)[number]["value"];
@@ -221,12 +221,8 @@ function taskOf(task: Task, phrases: readonly string[], question: string, region
 
 /** Why the model cannot be asked now, or null. */
 function useBlocker(task: Task, regions: readonly Region[], words: string): string | null {
-  const model = useSession((session) => session.model);
-  const loading = useSession((session) => session.modelProgress);
-  const state = useRun((run) => run.state);
-  if (loading !== null) return "The model is still being loaded";
-  if (model === null) return "No model is loaded. Open a checkpoint folder first";
-  if (isActive(state) && state !== "paused") return "A run is in progress. Pause it to try the model";
+  const blocker = useModelBlocker();
+  if (blocker !== null) return blocker;
   if (task === "describe" && regions.every(({ on }) => !on)) return "Mark a region to describe";
   if (task === "segment" && words.trim() === "") return "Enter a phrase to segment";
   if (task === "ask" && words.trim() === "") return "Write a question";

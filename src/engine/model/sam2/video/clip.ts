@@ -50,7 +50,6 @@ export interface StoredTracking {
 export interface ClipOptions {
   /** Whether masks of absent objects become empty on tracked frames. */
   readonly blank: boolean;
-  readonly signal?: AbortSignal | undefined;
   /** Goes on behind these frames. */
   readonly resume?: StoredTracking | undefined;
 }
@@ -74,16 +73,15 @@ export function clipOrder(total: number, conditioning: readonly number[]): numbe
 }
 
 /**
- * Masks of every frame of a clip, in the order of the work.
- * @throws LabError("bad-input") without a conditioning frame, or for one that the clip does not have;
- *   LabError("cancelled") when the signal fires; what was given out stays valid
+ * Masks of every frame of a clip, in the order of the work. It can be left after any frame; what was given out stays valid.
+ * @throws LabError("bad-input") without a conditioning frame, or for one that the clip does not have
  */
 export async function* followClip(
   w: Weights,
   config: Sam2Config,
   clip: ClipFeatures,
   prompt: ClipPrompt,
-  { blank, signal, resume }: ClipOptions,
+  { blank, resume }: ClipOptions,
 ): AsyncGenerator<ClipStep> {
   const prompted = prompt.kind === "language" ? [...prompt.frames] : [...prompt.masks.keys()].sort((a, b) => a - b);
   checkFrames(clip.total, prompted);
@@ -100,9 +98,6 @@ export async function* followClip(
       const maps = await clip.maps(frame);
       let masks: FrameMasks;
       try {
-        if (signal?.aborted === true) {
-          throw new LabError("cancelled", `Tracking was stopped before frame ${frame}; finished frames are kept`);
-        }
         if (at >= prompted.length) masks = tracker.track(frame, maps, reverse);
         else if (prompt.kind === "language") masks = tracker.condition(frame, maps, prompt.lang);
         else masks = tracker.conditionMasks(frame, maps, prompt.masks.get(frame) ?? []);

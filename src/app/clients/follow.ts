@@ -1,0 +1,125 @@
+/** Follows objects through an open clip in the trainer's worker; the store shows frames as they come. */
+import { stripOfMasks } from "../../engine/data/clips/export-masklets.ts";
+import type { Rle } from "../../engine/data/mask/rle.ts";
+import type { RegionSummary } from "../../engine/data/sample.ts";
+import { LabError } from "../../engine/errors.ts";
+import type { FollowEvent, FollowTask, TryWeights } from "../../protocol/trainer.ts";
+import { type FollowedClip, followStore } from "../stores/follow.ts";
+import { sessionStore } from "../stores/session.ts";
+import { lab } from "./lab.ts";
+import { loadedFolder } from "./loading.ts";
+
+/** Least milliseconds between two changes of the store. */
+const SHOW_EVERY_MS = 200;
+
+/** Finished frames of the clip in the store. */
+let frames = new Map<number, readonly Rle[]>();
+let stop = new AbortController();
+
+/** Whether the task needs the tensors of SAM2's memory. */
+function needsMemory(task: FollowTask): boolean {
+  return task.kind === "masks" || task.settings.decoder !== "alone";
+}
+
+/**
+ * Follows from the first frame of the work on.
+ * @param onFrame called with the newest frame whenever the store changes
+ * @throws LabError("cancelled") after `stopFollowing`; finished frames stay and `continueFollowing` goes on behind them
+ */
+export async function followClip(
+  { id, imageId, frames: total }: RegionSummary,
+  task: FollowTask,
+  weights: TryWeights,
+  onFrame: (frame: number) => void,
+): Promise<void> {
+  if (total === undefined) throw new LabError("bad-input", "Only clips are followed; this row is a picture");
+  frames = new Map();
+  const known = Array.from({ length: total }, () => false);
+  await run(
+    {
+      ...{ rowId: id, imageId, task, weights, state: "running", answers: task.kind === "masks" ? [] : null },
+      ...{ objects: [], known, done: 0, bankBytes: 0, tensorBytes: 0 },
+    },
+    false,
+    onFrame,
+  );
+}
+
+/** Goes on behind the frames that are done. @throws LabError as `followClip` */
+export async function continueFollowing(onFrame: (frame: number) => void): Promise<void> {
+  const { clip } = followStore.getState();
+  if (clip?.state === "stopped") await run({ ...clip, state: "running" }, true, onFrame);
+}
+
+export function stopFollowing(): void {
+  stop.abort();
+}
+
+async function run(begun: FollowedClip, resume: boolean, onFrame: (frame: number) => void): Promise<void> {
+  const { rowId, imageId, task, weights } = begun;
+  const row = sessionStore.getState().rows.find((candidate) => candidate.id === rowId && candidate.imageId === imageId);
+  if (row === undefined) throw new LabError("bad-input", "The clip is no longer open; its finished frames are kept");
+  const mine = new AbortController();
+  stop = mine;
+  const isNewest = (): boolean => stop === mine;
+  let clip = begun;
+  let labels = clip.objects.map(({ label }) => label);
+  let newest: number | null = null;
+  let shownAt = Number.NEGATIVE_INFINITY;
+  const show = (): void => {
+    if (!isNewest()) return;
+    shownAt = performance.now();
+    followStore.setState({ clip: { ...clip, ...objectsOf(row, labels) } });
+    if (newest !== null) onFrame(newest);
+  };
+  const hear = (event: FollowEvent): void => {
+    if (!isNewest()) return;
+    if (event.kind === "answers") {
+      const { answers, expressions } = event;
+      labels = labelsOf(task, expressions);
+      clip = { ...clip, answers };
+    } else {
+      // What was kept may be gone: then it begins anew.
+      if (event.done === 1) frames.clear();
+      if (task.kind === "masks") labels = event.masks.map(() => `mask of frame ${task.frame + 1}`);
+      frames.set(event.frame, event.masks);
+      newest = event.frame;
+      const { done, bankBytes, tensorBytes } = event;
+      clip = { ...clip, done, bankBytes, tensorBytes };
+    }
+    if (performance.now() - shownAt >= SHOW_EVERY_MS) show();
+  };
+  show();
+  try {
+    const memory = needsMemory(task) ? loadedFolder() : null;
+    await lab().trainer.follow(row.index, task, weights, memory, resume, hear, mine.signal);
+    clip = { ...clip, state: "finished" };
+  } catch (thrown) {
+    clip = { ...clip, state: "stopped" };
+    throw thrown;
+  } finally {
+    show();
+  }
+}
+
+function labelsOf(task: FollowTask, expressions: readonly number[]): string[] {
+  return expressions.map((at) => (task.kind === "expressions" ? task.expressions[at] : undefined) ?? "");
+}
+
+function objectsOf(
+  { width, height, frames: total = 1 }: RegionSummary,
+  labels: readonly string[],
+): Pick<FollowedClip, "objects" | "known"> {
+  const all = Array.from({ length: total }, (_, frame) => frames.get(frame));
+  return {
+    objects: labels.map((label, object) => ({
+      label,
+      name: labels.length === 1 ? label : `${object + 1} ${label}`,
+      mask: stripOfMasks(
+        all.map((masks) => masks?.[object]),
+        [height / total, width],
+      ),
+    })),
+    known: all.map((masks) => masks !== undefined),
+  };
+}

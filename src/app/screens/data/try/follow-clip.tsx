@@ -1,0 +1,197 @@
+import { type ReactNode, useMemo, useState } from "react";
+import { frameOf, visibleFrames } from "../../../../engine/data/clips/film-strip.ts";
+import { decodeRle, encodeRle } from "../../../../engine/data/mask/rle.ts";
+import type { RegionSummary } from "../../../../engine/data/sample.ts";
+import type { ClipDecoder, FollowTask } from "../../../../protocol/trainer.ts";
+import { continueFollowing, followClip, stopFollowing } from "../../../clients/follow.ts";
+import { report } from "../../../clients/lab.ts";
+import { showFrame, useClips } from "../../../components/clip/clip-store.ts";
+import { useClipFrame } from "../../../components/clip/use-clip.ts";
+import { Button } from "../../../components/ui/button.tsx";
+import { Segmented, Select } from "../../../components/ui/controls.tsx";
+import { type FollowedClip, useFollow } from "../../../stores/follow.ts";
+import { useSession } from "../../../stores/session.ts";
+import { counted } from "../../../styles/format.ts";
+import { FollowedObjects } from "./followed-objects.tsx";
+import styles from "./try-out.module.css";
+import { useModelBlocker } from "./use-model-blocker.ts";
+import { useSides } from "./use-sides.ts";
+
+const STARTS = [
+  { value: "expressions", label: "Expressions" },
+  { value: "masks", label: "Given mask" },
+] as const;
+type Start = (typeof STARTS)[number]["value"];
+
+const DECODERS: Readonly<Record<ClipDecoder, { readonly label: string; readonly reason: string }>> = {
+  published: {
+    label: "Decoder: published",
+    reason:
+      "As Sa2VA is released: the fine-tuned decoder also decodes frames with memory, which its training never had.",
+  },
+  consistent: {
+    label: "Decoder: consistent",
+    reason:
+      "As Sa2VA-i: the fine-tuned decoder decodes only the frames that the language model sees, as in training, and SAM2's tracker follows these masks.",
+  },
+  alone: {
+    label: "Decoder: alone",
+    reason: "Every frame is decoded by the expression and without memory, as in training: any checkpoint can do it.",
+  },
+};
+
+const CHOICES = [
+  { value: "uniform", label: "5 frames, evenly spread" },
+  { value: "first", label: "First 5 frames" },
+] as const;
+
+const ANSWERS = [
+  { value: "forced", label: "Answer: Sure, [SEG]." },
+  { value: "free", label: "Answer: free" },
+] as const;
+
+/** Frames that the language model sees, as in the published recipes. */
+const FRAMES = 5;
+const MAX_ANSWER_TOKENS = 256;
+
+/** Follows objects through a clip: those that expressions name, or that of the given mask of the frame that is shown. */
+export function FollowClip(props: {
+  readonly row: RegionSummary;
+  readonly followed: FollowedClip | null;
+  /** The object whose curve is on top. */
+  readonly object: number;
+  readonly onObject: (object: number) => void;
+}): ReactNode {
+  const { row, followed, object, onObject } = props;
+  const { frames: total = 1 } = row;
+  const lacking = useSession(({ model }) => model?.lacksMemory ?? null);
+  const [start, setStart] = useState<Start>("expressions");
+  const [words, setWords] = useState(() => wordsOf(followed) ?? row.caption);
+  const [asked, setDecoder] = useState<ClipDecoder>("published");
+  const [chosen, setChoice] = useState<(typeof CHOICES)[number]["value"] | null>(null);
+  const [answers, setAnswers] = useState<(typeof ANSWERS)[number]["value"]>("forced");
+  const [sideName, setSide] = useState("base");
+  const sides = useSides();
+  const side = sides.find(({ value }) => value === sideName) ?? sides[0];
+  const at = useClipFrame(row.id)?.at ?? 0;
+  const visible = useMemo(() => visibleFrames(decodeRle(row.mask), total), [row.mask, total]);
+  const decoder = lacking === null ? asked : "alone";
+  const choice = chosen ?? (decoder === "published" ? "first" : "uniform");
+  const lines = words.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
+  const empty = start === "expressions" ? lines.length === 0 : !visible.includes(at);
+  const blocker = useBlocker(row, start, empty);
+  const running = followed?.state === "running";
+
+  const task = (): FollowTask => {
+    if (start === "expressions") {
+      const settings = { choice: { kind: choice, count: FRAMES }, decoder, answers, maxNewTokens: MAX_ANSWER_TOKENS };
+      return { kind: "expressions", expressions: lines, settings };
+    }
+    const mask = encodeRle(frameOf(decodeRle(row.mask), total, at), row.height / total, row.width);
+    return { kind: "masks", frame: at, masks: [mask] };
+  };
+  /** Shows frames as they come until another is looked at. */
+  const showNewest = (): ((frame: number) => void) => {
+    let shown: number | undefined;
+    return (frame) => {
+      const now = useClips.getState();
+      if (shown !== undefined && (now.shown[row.id] !== shown || now.playing?.rowId === row.id)) return;
+      shown = frame;
+      showFrame(row.id, frame);
+    };
+  };
+  return (
+    <section className="column-flex gap-3" aria-label="Follow objects through the clip" data-testid="follow">
+      <div className={`row wrap gap-2 ${styles.line}`}>
+        <Segmented label="Start from" options={STARTS} value={start} onChange={setStart} />
+        <Select label="Weights" options={sides} value={side?.value ?? "base"} onChange={setSide} testId="follow-side" />
+      </div>
+      {lacking !== null && (
+        <p className="p-2-3 warn-soft round-m anywhere" data-testid="follow-lacks">
+          {lacking}
+        </p>
+      )}
+      {start === "expressions" ? (
+        <>
+          <label className={`column-flex gap-1 ${styles.phrases}`}>
+            <span>Expressions, one per line</span>
+            <textarea
+              rows={2}
+              value={words}
+              data-testid="follow-words"
+              onChange={(event) => setWords(event.currentTarget.value)}
+            />
+          </label>
+          <div className={`row wrap gap-2 ${styles.line}`}>
+            <Select
+              label="Decoder"
+              options={Object.entries(DECODERS).flatMap(([value, { label }]) =>
+                lacking === null || value === "alone" ? [{ value: value as ClipDecoder, label }] : [],
+              )}
+              value={decoder}
+              onChange={setDecoder}
+              testId="follow-decoder"
+            />
+            <Select label="Frames for the language model" options={CHOICES} value={choice} onChange={setChoice} />
+            <Select label="Answer" options={ANSWERS} value={answers} onChange={setAnswers} testId="follow-answers" />
+          </div>
+          <p className="muted anywhere" data-testid="follow-reason">
+            {DECODERS[decoder].reason}
+          </p>
+        </>
+      ) : (
+        <p className="muted anywhere" data-testid="follow-reason">
+          SAM2's tracker follows the given mask of frame {at + 1}, forward and then back. The language model is not
+          asked.
+        </p>
+      )}
+      <div className={`row wrap gap-2 ${styles.line}`}>
+        {running ? (
+          <Button data-testid="follow-stop" onClick={stopFollowing}>
+            Cancel
+          </Button>
+        ) : (
+          <Button
+            kind="primary"
+            blocker={blocker}
+            data-testid="follow-start"
+            onClick={() => side !== undefined && report(followClip(row, task(), side.weights, showNewest()))}
+          >
+            Follow
+          </Button>
+        )}
+        {blocker !== null && !running && <p className="muted anywhere">{blocker}</p>}
+      </div>
+      {followed !== null && (
+        <FollowedObjects followed={followed} given={row.mask} {...{ object, onObject }}>
+          {followed.state === "stopped" && followed.done > 0 && (
+            <Button
+              blocker={blocker}
+              data-testid="follow-continue"
+              onClick={() => report(continueFollowing(showNewest()))}
+            >
+              Continue after {counted(followed.done, "frame")}
+            </Button>
+          )}
+        </FollowedObjects>
+      )}
+    </section>
+  );
+}
+
+/** The expressions of what is followed. */
+function wordsOf(followed: FollowedClip | null): string | null {
+  return followed?.task.kind === "expressions" ? followed.task.expressions.join("\n") : null;
+}
+
+/** Why nothing can be followed now, or null. */
+function useBlocker(row: RegionSummary, start: Start, empty: boolean): string | null {
+  const blocker = useModelBlocker();
+  const lacking = useSession(({ model }) => model?.lacksMemory ?? null);
+  const elsewhere = useFollow(({ clip }) => clip?.state === "running" && clip.rowId !== row.id);
+  if (blocker !== null) return blocker;
+  if (elsewhere) return "Another clip is followed; cancel it first";
+  if (start === "masks" && lacking !== null) return "A given mask is followed by SAM2's memory, which the model lacks";
+  if (!empty) return null;
+  return start === "masks" ? "The given mask is empty on this frame; show another" : "Enter an expression";
+}

@@ -1,0 +1,88 @@
+import { type ReactNode, useMemo } from "react";
+import { frameScores } from "../../../../engine/data/clips/frame-scores.ts";
+import type { Rle } from "../../../../engine/data/mask/rle.ts";
+import { answerColour } from "../../../components/mask/layers.ts";
+import type { FollowedClip } from "../../../stores/follow.ts";
+import { fixed, formatBytes } from "../../../styles/format.ts";
+import styles from "./try-out.module.css";
+
+/** Progress, the answers, and each object with its mean overlap on the frames that are done. */
+export function FollowedObjects(props: {
+  readonly followed: FollowedClip;
+  readonly given: Rle;
+  readonly object: number;
+  readonly onObject: (object: number) => void;
+  /** Beside the progress. */
+  readonly children: ReactNode;
+}): ReactNode {
+  const { followed, given, object, onObject, children } = props;
+  const { state, answers, objects, known, done, bankBytes, tensorBytes, task } = followed;
+  const total = known.length;
+  const overlaps = useMemo(
+    () =>
+      objects.map(({ mask }) => {
+        const scores = frameScores(given, mask, total).filter((score, at) => score !== null && known[at] === true);
+        return scores.length === 0
+          ? null
+          : scores.reduce((sum: number, score) => sum + (score ?? 0), 0) / scores.length;
+      }),
+    [objects, known, given, total],
+  );
+  // A forced answer says nothing.
+  const said = task.kind === "expressions" && task.settings.answers === "free" ? (answers ?? []) : [];
+  const nothing = state === "finished" && done === 0;
+  return (
+    <div className={`p-3 surface-2 round-m ${styles.answer}`} data-testid="followed" data-state={state}>
+      <div className="row wrap gap-2" role="status">
+        <progress max={total} value={done} aria-label="Frames followed" />
+        <span className="small" data-testid="follow-progress">
+          {done} of {total} frames{state === "stopped" ? ", stopped" : ""}
+        </span>
+        {done > 0 && (
+          <span
+            className="muted small"
+            data-testid="follow-memory"
+            data-bank={bankBytes}
+            data-tensors={tensorBytes}
+            title="Memory of SAM2's bank, and of all tensors of the trainer, after the last frame"
+          >
+            {bankBytes > 0 && `${formatBytes(bankBytes)} remembered, `}
+            {formatBytes(tensorBytes)} of tensors
+          </span>
+        )}
+      </div>
+      {children}
+      {said.map((answer, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: answers have no other name and never move
+        <p key={at} className="anywhere" data-testid="follow-answer">
+          {task.kind === "expressions" && said.length > 1 && <span className="muted">{task.expressions[at]}: </span>}
+          {answer === "" ? "The answer is empty" : answer}
+        </p>
+      ))}
+      {nothing && (
+        <p className="muted anywhere">The answer marks nothing: it has no [SEG]. Choose the answer “Sure, [SEG].”</p>
+      )}
+      {objects.length > 0 && (
+        <ul data-testid="follow-objects">
+          {objects.map(({ label, name }, at) => (
+            <li key={name}>
+              <label>
+                <input
+                  type="radio"
+                  name="follow-object"
+                  checked={Math.min(object, objects.length - 1) === at}
+                  onChange={() => onObject(at)}
+                />
+                <span className={`small bold round-s ${styles.mark}`} style={{ background: answerColour(at) }}>
+                  {at + 1}
+                </span>
+                <span>{label}</span>
+              </label>
+              <span className="muted">mean IoU {fixed(overlaps[at])}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

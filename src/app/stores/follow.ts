@@ -1,0 +1,46 @@
+/** Objects that are followed through an open clip: the newest one, which stays until another is followed. */
+import { useStore } from "zustand";
+import { createStore } from "zustand/vanilla";
+import type { Rle } from "../../engine/data/mask/rle.ts";
+import type { FollowTask, TryWeights } from "../../protocol/trainer.ts";
+
+export interface FollowedObject {
+  /** Its expression or given mask. */
+  readonly label: string;
+  /** The same, numbered where there are several. */
+  readonly name: string;
+  /** The mask of the strip of frames, empty where the frame is not done. */
+  readonly mask: Rle;
+}
+
+export interface FollowedClip {
+  readonly rowId: string;
+  readonly imageId: string;
+  readonly task: FollowTask;
+  readonly weights: TryWeights;
+  readonly state: "running" | "stopped" | "finished";
+  /** The language model's answer to each expression; null before it is there, empty for a given mask. */
+  readonly answers: readonly string[] | null;
+  readonly objects: readonly FollowedObject[];
+  /** Whether each frame is done. */
+  readonly known: readonly boolean[];
+  readonly done: number;
+  /** What tracking remembers, and all tensors of the trainer, after the last frame. */
+  readonly bankBytes: number;
+  readonly tensorBytes: number;
+}
+
+interface FollowState {
+  readonly clip: FollowedClip | null;
+}
+
+export const followStore = createStore<FollowState>()(() => ({ clip: null }));
+
+export function useFollow<T>(select: (state: FollowState) => T): T {
+  return useStore(followStore, select);
+}
+
+/** What is followed in a row; null for another row or other pictures. */
+export function useFollowed(row: { readonly id: string; readonly imageId: string }): FollowedClip | null {
+  return useFollow(({ clip }) => (clip?.rowId === row.id && clip.imageId === row.imageId ? clip : null));
+}

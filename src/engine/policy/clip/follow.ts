@@ -1,0 +1,151 @@
+/** Objects followed through a clip: those that expressions name, one for each [SEG] of an answer, or those of given masks. */
+import { encodeRle, type Rle } from "../../data/mask/rle.ts";
+import { LabError } from "../../errors.ts";
+import { tf } from "../../gpu/tf.ts";
+import type { Sa2vaModel } from "../../model/sa2va.ts";
+import type { ClipPrompt, StoredTracking } from "../../model/sam2/video/clip.ts";
+import type { GivenMask } from "../../model/sam2/video/mask-prompt.ts";
+import type { Weights } from "../../model/weights/weights.ts";
+import { type ClipAnswer, clipVision, forcedClipAnswer, freeClipAnswer, segmentClipPrompt } from "./clip-prompt.ts";
+import { chosenFrames, type FrameChoice } from "./frames.ts";
+import { type ClipDecoder, type ClipPictures, type FrameResult, masklets } from "./masklets.ts";
+
+export interface FollowSettings {
+  /** Frames that the language model sees. */
+  readonly choice: FrameChoice;
+  readonly decoder: ClipDecoder;
+  readonly answers: "free" | "forced";
+  /** Of a free answer. */
+  readonly maxNewTokens: number;
+}
+
+/** Frames that are done, in the order of the work. */
+export interface KeptFrames {
+  readonly state: StoredTracking;
+  /** Masks of all objects by frame. */
+  readonly masks: ReadonlyMap<number, readonly Rle[]>;
+}
+
+export interface FollowKeeper {
+  /** Frames between two calls of `keep`; it is also called when the signal fires. */
+  readonly every: number;
+  /** What was kept of the same objects in the same clip, if anything. @param of prompt and settings as text */
+  find(of: string): Promise<KeptFrames | undefined>;
+  keep(of: string, kept: KeptFrames): Promise<void>;
+  /** After every frame. @param done frames so far */
+  seen?(step: FrameResult, done: number): void;
+}
+
+/** What is followed, and through what. */
+export interface FollowJob {
+  readonly model: Sa2vaModel;
+  readonly weights: Weights;
+  readonly pictures: ClipPictures;
+  readonly signal: AbortSignal;
+  readonly keeper?: FollowKeeper | undefined;
+  /** Called before the first frame is followed. */
+  readonly onAnswers?: ((answers: Pick<Followed, "answers" | "expressions">) => void) | undefined;
+}
+
+export interface Followed {
+  /** The language model's answer to each expression. */
+  readonly answers: readonly string[];
+  /** Frames that the language model saw, or that have a given mask. */
+  readonly frames: readonly number[];
+  /** One masklet a [SEG] or given mask, [object][frame]. */
+  readonly masklets: readonly (readonly Rle[])[];
+  /** Index of the expression of each masklet; empty where masks were given. */
+  readonly expressions: readonly number[];
+}
+
+/**
+ * Follows what expressions name; all objects share the features of a frame.
+ * @throws LabError("cancelled") when the signal fires, LabError("bad-input") for an unusable frame; what was kept stays
+ */
+export async function followExpressions(
+  job: FollowJob,
+  expressions: readonly string[],
+  settings: FollowSettings,
+): Promise<Followed> {
+  const { model, weights, pictures, signal } = job;
+  const { decoder } = settings;
+  const frames = chosenFrames(pictures.total, settings.choice);
+  const seen = [];
+  for (const frame of frames) seen.push(await pictures.picture(frame));
+  const vision = clipVision(model, seen);
+  const answered: ClipAnswer[] = [];
+  try {
+    for (const expression of expressions) {
+      const prompt = segmentClipPrompt(model, expression, frames.length);
+      answered.push(
+        settings.answers === "forced"
+          ? forcedClipAnswer(model, weights, prompt, vision)
+          : await freeClipAnswer(model, weights, prompt, vision, { ...settings, signal }),
+      );
+    }
+  } catch (thrown) {
+    tf.dispose(answered.map(({ lang }) => lang));
+    throw thrown;
+  } finally {
+    vision.dispose();
+  }
+  const answers = answered.map(({ text }) => text);
+  const owners = answered.flatMap(({ lang }, at) => Array.from({ length: lang?.shape[0] ?? 0 }, () => at));
+  job.onAnswers?.({ answers, expressions: owners });
+  const found = answered.flatMap(({ lang }) => lang ?? []);
+  if (found.length === 0) return { answers, frames, masklets: [], expressions: [] };
+  const lang = tf.concat(found);
+  tf.dispose(found);
+  try {
+    const of = JSON.stringify([expressions, answers, frames, decoder]);
+    const followed = await track(job, { kind: "language", frames, lang }, decoder, of);
+    return { answers, frames, masklets: followed, expressions: owners };
+  } finally {
+    lang.dispose();
+  }
+}
+
+/**
+ * Follows the objects of given masks with SAM2's tracker, as its video predictor does; the language model is not asked.
+ * @param masks of each frame that has some, one an object
+ * @throws LabError as `followExpressions`
+ */
+export async function followMasks(job: FollowJob, masks: ReadonlyMap<number, readonly GivenMask[]>): Promise<Followed> {
+  const of = JSON.stringify([...masks].map(([frame, own]) => [frame, own.map(textOf)]));
+  const masklets = await track(job, { kind: "masks", masks }, "consistent", of);
+  return { answers: [], frames: [...masks.keys()].sort((a, b) => a - b), masklets, expressions: [] };
+}
+
+function textOf({ data, height, width }: GivenMask): string {
+  return encodeRle(data, height, width).counts;
+}
+
+/** Masks of all frames, [object][frame]; an interrupted clip goes on where it was kept. */
+async function track(
+  { model, weights, pictures, signal, keeper }: FollowJob,
+  prompt: ClipPrompt,
+  decoder: ClipDecoder,
+  of: string,
+): Promise<Rle[][]> {
+  const { total } = pictures;
+  const kept = await keeper?.find(of);
+  const masks = new Map(kept?.masks ?? []);
+  let done = kept?.state.done ?? 0;
+  for await (const step of masklets(model, weights, pictures, prompt, { decoder, signal, resume: kept?.state })) {
+    masks.set(step.frame, step.masks);
+    done++;
+    keeper?.seen?.(step, done);
+    if (done === total) break;
+    const { aborted } = signal;
+    if (keeper !== undefined && (aborted || done % keeper.every === 0)) {
+      await keeper.keep(of, { state: await step.save(), masks });
+    }
+    if (aborted) {
+      throw new LabError("cancelled", `Following was stopped after frame ${step.frame}; finished frames are kept`);
+    }
+  }
+  const [first = []] = masks.values();
+  return first.map((_, object) =>
+    Array.from({ length: total }, (_, frame) => (masks.get(frame) as readonly Rle[])[object] as Rle),
+  );
+}

@@ -1,0 +1,149 @@
+/** Objects followed through an open clip outside training, with chosen weights. A stopped clip goes on where it was left. */
+import type { ByteFolder } from "../bytes/source.ts";
+import { framePixels } from "../data/clips/film-strip.ts";
+import { decodeRle, type Rle, rleIsEmpty } from "../data/mask/rle.ts";
+import type { TrainingRow } from "../data/training-row.ts";
+import { LabError } from "../errors.ts";
+import { trimPool } from "../gpu/runtime/pool.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
+import type { GivenMask } from "../model/sam2/video/mask-prompt.ts";
+import { isVideoOnly } from "../model/sam2/video/video-shapes.ts";
+import { openCheckpoint } from "../model/weights/checkpoint.ts";
+import { loadTensors } from "../model/weights/weight-pieces.ts";
+import {
+  type Followed,
+  type FollowJob,
+  type FollowSettings,
+  followExpressions,
+  followMasks,
+  type KeptFrames,
+} from "../policy/clip/follow.ts";
+import type { ClipPictures } from "../policy/clip/masklets.ts";
+import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
+import { type Outside, type TryWeights, weightsOf } from "./try-out.ts";
+
+/** What is followed: the objects that expressions name, or those of masks on one frame, each of the frame's size. */
+export type FollowTask =
+  | { readonly kind: "expressions"; readonly expressions: readonly string[]; readonly settings: FollowSettings }
+  | { readonly kind: "masks"; readonly frame: number; readonly masks: readonly Rle[] };
+
+export interface FollowAsked {
+  /** Index of an open row that is a clip. */
+  readonly row: number;
+  readonly task: FollowTask;
+  readonly from: TryWeights;
+  /** The checkpoint, whose tensors of SAM2's memory are loaded for this clip; not needed where frames are decoded alone. */
+  readonly memory: ByteFolder | undefined;
+  /** Goes on where the same was stopped; else from the start. */
+  readonly resume: boolean;
+}
+
+/** The language model's answers, and the expression of each object; then every finished frame. */
+export type FollowEvent = (Pick<Followed, "answers" | "expressions"> & { readonly kind: "answers" }) | FollowedFrame;
+
+export interface FollowedFrame {
+  readonly kind: "frame";
+  readonly frame: number;
+  /** One an object, of the frame's size. */
+  readonly masks: readonly Rle[];
+  /** Finished frames. */
+  readonly done: number;
+  /** What tracking remembers, and all tensors on the device. */
+  readonly bankBytes: number;
+  readonly tensorBytes: number;
+}
+
+export type OnFollow = (event: FollowEvent) => void;
+
+/** Follows one clip at a time, and keeps the frames of the last one that was stopped in host memory. */
+export class ClipFollower {
+  #kept: { readonly of: string; readonly frames: KeptFrames } | undefined;
+
+  /** Drops the kept frames, because weights change. */
+  forget(): void {
+    this.#kept = undefined;
+  }
+
+  /**
+   * @throws LabError("cancelled") when the signal fires: finished frames are kept; "bad-input" for a picture, an unusable mask, or
+   *   a checkpoint without memory where it is needed
+   */
+  async follow(
+    context: Outside,
+    row: TrainingRow,
+    { task, from, memory, resume }: FollowAsked,
+    tell: OnFollow,
+  ): Promise<Followed> {
+    const pictures = rowPictures(row);
+    const masks = task.kind === "masks" ? given(task, pictures) : undefined;
+    if (!resume) this.forget();
+    const alone = task.kind === "expressions" && task.settings.decoder === "alone";
+    const tensors = alone ? new Map<string, Tensor>() : await memoryTensors(memory);
+    const model = { ...context.model, frozen: new Map([...context.model.frozen, ...tensors]) };
+    try {
+      const { weights, dispose } = await weightsOf({ ...context, model }, from);
+      const keeper = this.#keeper(`${row.summary.imageId} ${JSON.stringify(from)} `, tell);
+      const onAnswers: FollowJob["onAnswers"] = (answers) => tell({ kind: "answers", ...answers });
+      const job: FollowJob = { model, weights, pictures, signal: context.signal, keeper, onAnswers };
+      const followed =
+        task.kind === "expressions"
+          ? followExpressions(job, task.expressions, task.settings)
+          : followMasks(job, masks ?? new Map());
+      return await followed.finally(dispose);
+    } finally {
+      tf.dispose([...tensors.values()]);
+      if (context.live === undefined) freeDecodeBuffers();
+      trimPool();
+    }
+  }
+
+  #keeper(prefix: string, tell: OnFollow): NonNullable<FollowJob["keeper"]> {
+    return {
+      // Only when the signal fires: reading the bank back takes time.
+      every: Number.POSITIVE_INFINITY,
+      find: async (of) => (this.#kept?.of === prefix + of ? this.#kept.frames : undefined),
+      keep: async (of, frames) => {
+        this.#kept = { of: prefix + of, frames };
+      },
+      seen: ({ frame, masks, bankBytes }, done) =>
+        tell({ kind: "frame", frame, masks, done, bankBytes, tensorBytes: tf.memory().numBytes }),
+    };
+  }
+}
+
+/** The frames of a row. @throws LabError("bad-input") for a picture */
+function rowPictures({ summary, rgb }: TrainingRow): ClipPictures {
+  const { frames: total } = summary;
+  if (total === undefined) throw new LabError("bad-input", `Row ${summary.id} is a picture; only clips are followed`);
+  const { height, width } = framePixels(rgb, total, 0);
+  return { total, height, width, picture: async (frame) => framePixels(rgb, total, frame) };
+}
+
+async function memoryTensors(folder: ByteFolder | undefined): Promise<Map<string, Tensor>> {
+  if (folder !== undefined) return loadTensors(await openCheckpoint(folder, true), isVideoOnly);
+  throw new LabError(
+    "bad-input",
+    "The model's folder is not open, so SAM2's memory cannot be read; nothing was followed",
+  );
+}
+
+/** @throws LabError("bad-input") for a frame that the clip does not have, or a mask that is empty or of another size */
+function given(
+  { frame, masks }: Extract<FollowTask, { readonly kind: "masks" }>,
+  { total, height, width }: ClipPictures,
+): ReadonlyMap<number, readonly GivenMask[]> {
+  if (!Number.isInteger(frame) || frame < 0 || frame >= total) {
+    throw new LabError("bad-input", `Frame ${frame} has a mask, but the clip has frames 0 to ${total - 1}`);
+  }
+  const own = masks.map((mask) => {
+    const [tall, wide] = mask.size;
+    if (tall !== height || wide !== width) {
+      const is = `is ${wide} x ${tall} pixels, the frame ${width} x ${height}`;
+      throw new LabError("bad-input", `The mask of frame ${frame} ${is}; nothing was followed`);
+    }
+    if (rleIsEmpty(mask)) throw new LabError("bad-input", `The mask of frame ${frame} is empty; nothing was followed`);
+    return { data: decodeRle(mask), height, width };
+  });
+  if (own.length === 0) throw new LabError("bad-input", `Frame ${frame} has no mask; nothing was followed`);
+  return new Map([[frame, own]]);
+}
