@@ -199,7 +199,7 @@ describe("a run that has done all its steps", () => {
       .setInputFiles({ name: "other.zip", mimeType: "application/zip", buffer });
     await page.getByText("imported run, read-only").waitFor();
     await show(page, { screen: "rollouts", run: "other", step: "1" });
-    await page.getByRole("tab", { name: "Replay" }).click();
+    await page.getByRole("tab", { name: "Recompute" }).click();
     await page.getByRole("button", { name: "Replay step 1" }).click();
     await page.getByText(/Repeated from the start: 4 rollouts and \d+ metrics equal the log bit for bit/).waitFor();
     expect(await violations(page)).toEqual([]);
