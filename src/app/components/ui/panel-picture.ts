@@ -49,11 +49,15 @@ function documentOf(panel: HTMLElement, height: number): string {
   style.textContent = [...document.styleSheets]
     .flatMap((sheet) => [...sheet.cssRules].map(({ cssText }) => cssText))
     .join("\n");
+  style.textContent += "* { scrollbar-width: none }";
   const frame = svg.appendChild(document.createElementNS(SVG, "foreignObject"));
   frame.setAttribute("width", "100%");
   frame.setAttribute("height", "100%");
   const root = frame.appendChild(document.createElementNS(XHTML, "html"));
+  // The font of the page is written as a shorthand with variables, which rules lose as text.
+  const { fontFamily, fontSize, lineHeight } = getComputedStyle(document.documentElement);
   root.setAttribute("style", `display: block; height: 100%; padding: ${MARGIN}px; overflow: hidden`);
+  Object.assign((root as HTMLElement).style, { fontFamily, fontSize, lineHeight, fontVariantNumeric: "tabular-nums" });
   const copy = root.appendChild(copyOf(panel));
   copy.setAttribute("style", `${copy.getAttribute("style") ?? ""}; width: ${panel.offsetWidth}px; margin: 0`);
   return new XMLSerializer().serializeToString(svg);

@@ -42,8 +42,10 @@ export function Alarms({ run, alarms }: { readonly run: ViewedRun; readonly alar
             <a href={linkTo({ screen: "rollouts", run: runId, step: alarm.step })}>Step {alarm.step}</a>
             <span>
               {alarm.message}
-              <RolloutLinks alarm={alarm} runId={runId} />
-              <Remedies alarm={alarm} run={run} />
+              <span className="row wrap gap-2-4">
+                <RolloutLinks alarm={alarm} runId={runId} />
+                <Remedies alarm={alarm} run={run} />
+              </span>
             </span>
             {run.live && (
               <Button kind="quiet" aria-label="Dismiss" icon={<IconClose />} onClick={() => dismissAlarm(alarm)} />
