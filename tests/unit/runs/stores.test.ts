@@ -1,7 +1,9 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { root } from "../../../scripts/lib/ensure.mjs";
 import { nodeStore } from "../../../scripts/lib/node-store.ts";
 import { freeRoom } from "../../../src/engine/storage/free-room.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
@@ -184,6 +186,32 @@ test("a finished write leaves no second file on disk", async () => {
   const store = await onDisk();
   await store.write("run/a", "x");
   expect(await readdir(join(directories.at(-1) as string, "runs", "run"))).toEqual(["a"]);
+});
+
+test("two processes write one file at once, and both are done", async () => {
+  const store = await onDisk();
+  const folder = join(directories.at(-1) as string, "runs");
+  const script = join(directories.at(-1) as string, "writer.mts");
+  const module = JSON.stringify(join(root, "scripts/lib/node-store.ts"));
+  await writeFile(
+    script,
+    `import { root } from "../../../scripts/lib/ensure.mjs";
+import { nodeStore } from ${module};
+    const store = nodeStore(${JSON.stringify(folder)});
+    for (let n = 0; n < 200; n++) await store.write("run/a", new Uint8Array(1e5).fill(7));`,
+  );
+  const other = spawn(process.execPath, ["--import", "tsx", script], {
+    cwd: root,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const ended = new Promise<number | null>((resolve) => other.once("exit", resolve));
+  let running = true;
+  void ended.then(() => {
+    running = false;
+  });
+  while (running) await store.write("run/a", new Uint8Array(1e5).fill(7));
+  expect(await ended).toBe(0);
+  expect(new Set(await store.read("run/a"))).toEqual(new Set([7]));
 });
 
 test("names are escaped without two becoming one", () => {
