@@ -15,8 +15,8 @@ import { LOCK_FILE, lockRun } from "./run-lock.ts";
 
 /** Ending of a file that is being written; such files are never listed. */
 const UNFINISHED = ".unfinished~";
-/** Two processes may write the same file, such as the features of a picture: each has its own unfinished one. */
-const OWN_UNFINISHED = `.${process.pid}${UNFINISHED}`;
+/** Two processes may write the same file, such as the features of a picture: who finds its unfinished one gone writes again. */
+const TRIES = 50;
 
 /** Runs in a directory, each in a folder of its id. The directory is made when the first file is written. */
 export function nodeStore(directory: string): RunStore {
@@ -55,19 +55,23 @@ export function nodeStore(directory: string): RunStore {
     write: async (path, content) => {
       const target = full(path);
       const bytes = contentBytes(content);
-      try {
-        await mkdir(dirname(target), { recursive: true });
-        const handle = await open(target + OWN_UNFINISHED, "w");
+      for (let tries = 1; ; tries++) {
         try {
-          await handle.writeFile(bytes);
-          await handle.sync();
-        } finally {
-          await handle.close();
+          await mkdir(dirname(target), { recursive: true });
+          const handle = await open(target + UNFINISHED, "w");
+          try {
+            await handle.writeFile(bytes);
+            await handle.sync();
+          } finally {
+            await handle.close();
+          }
+          await rename(target + UNFINISHED, target);
+          return;
+        } catch (thrown) {
+          if (codeOf(thrown) === "ENOENT" && tries < TRIES) continue;
+          await rm(target + UNFINISHED, { force: true });
+          throw await failed(thrown, path, bytes.length);
         }
-        await rename(target + OWN_UNFINISHED, target);
-      } catch (thrown) {
-        await rm(target + OWN_UNFINISHED, { force: true });
-        throw await failed(thrown, path, bytes.length);
       }
     },
     append: async (path, content) => {
