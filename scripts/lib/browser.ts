@@ -4,8 +4,8 @@ import { LabError } from "../../src/engine/errors.ts";
 import { ensureChromium } from "./ensure.mjs";
 
 /**
- * Without a graphics card the page is put together on the processor itself, which takes a quarter less of it than OpenGL on a
- * software adapter. A page that drew on WebGPU canvases would need that adapter for its compositing too; this one draws in 2D.
+ * Compositing on the processor takes a quarter less processor time than OpenGL on a software adapter. WebGPU canvases would need
+ * the adapter for compositing; the page draws in 2D (docs/spec/webgpu.md#11-headless-chromium-with-swiftshader).
  */
 export const CHROMIUM_ARGS = [
   "--no-sandbox",

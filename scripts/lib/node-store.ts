@@ -15,7 +15,7 @@ import { LOCK_FILE, lockRun } from "./run-lock.ts";
 
 /** Ending of a file that is being written; such files are never listed. */
 const UNFINISHED = ".unfinished~";
-/** Two processes may write the same file, such as the features of a picture: who finds its unfinished one gone writes again. */
+/** Writes of a file at most: where another process renamed the unfinished file of both, this one writes again. */
 const TRIES = 50;
 
 /** Runs in a directory, each in a folder of its id. The directory is made when the first file is written. */

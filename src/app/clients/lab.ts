@@ -73,8 +73,8 @@ export function startLab(): void {
 }
 
 /**
- * @param onFailure called when the worker throws outside any call, or its script cannot be loaded; a worker with it is ended
- *   then, which gives its run and its device free
+ * @param onFailure called when the worker throws outside any call, or its script cannot be loaded. The worker is ended first, which
+ *   releases its run and its device. Without it the worker goes on
  */
 function connectTo<Theirs, Mine = unknown>(
   name: string,

@@ -21,7 +21,7 @@ const LEAST_SIDE = 480;
 const BITRATE = 2e6;
 /** In the order they are tried. */
 const CODECS = ["vp9", "vp8", "av1"] as const;
-/** A film is small; an encoder on the card would be asked while a run keeps the card busy. */
+/** Films are small, and a run keeps the card busy. */
 const HARDWARE = "prefer-software";
 
 /** WebM of the frames with their masks. @throws LabError("unsupported") where the browser encodes no video */
@@ -37,11 +37,16 @@ export async function film({ rowId, imageId, frames, layers }: FilmedClip): Prom
   canvas.width = 2 * Math.ceil((width * scale) / 2);
   canvas.height = 2 * Math.ceil(((height / frames) * scale) / 2);
   const encodes = { width: canvas.width, height: canvas.height, hardwareAcceleration: HARDWARE } as const;
-  let codec: (typeof CODECS)[number] | null = null;
-  for (const one of CODECS) if (codec === null && (await canEncodeVideo(one, encodes))) codec = one;
+  let codec: (typeof CODECS)[number] | undefined;
+  for (const candidate of CODECS) {
+    if (await canEncodeVideo(candidate, encodes)) {
+      codec = candidate;
+      break;
+    }
+  }
   const context = canvas.getContext("2d", { willReadFrequently: true });
   if (context === null) throw new LabError("internal", "The browser gave no canvas for the film; nothing was saved");
-  if (codec === null) {
+  if (codec === undefined) {
     throw new LabError(
       "unsupported",
       "This browser encodes neither VP9, VP8 nor AV1, so no film was made; export JSON or PNG",

@@ -189,7 +189,7 @@ export function useAllGroups(run: ViewedRun | null, wanted: boolean): Scan {
 }
 
 /** Title of a run; none while it is read, so that its id does not stand there first. */
-export function runTitle({ manifest, loading, runId }: ViewedRun): string {
+export function titleOf({ manifest, loading, runId }: ViewedRun): string {
   return manifest?.title ?? (loading ? "\u00a0" : runId);
 }
 

@@ -9,7 +9,7 @@ import { useSession } from "../../stores/session.ts";
 
 type State<T> =
   | { readonly kind: "idle" }
-  | { readonly kind: "busy"; readonly at: number | null; readonly stop: AbortController }
+  | { readonly kind: "busy"; readonly at: number | null }
   | { readonly kind: "done"; readonly result: T }
   | { readonly kind: "failed"; readonly message: string };
 
@@ -34,9 +34,9 @@ export function Repeated<T>(props: {
   const start = async (): Promise<void> => {
     const stop = new AbortController();
     running.current = stop;
-    setState({ kind: "busy", at: null, stop });
+    setState({ kind: "busy", at: null });
     try {
-      const result = await work(manifest, (at) => setState({ kind: "busy", at, stop }), stop.signal);
+      const result = await work(manifest, (at) => setState({ kind: "busy", at }), stop.signal);
       setState({ kind: "done", result });
     } catch (thrown) {
       const { code, message } = toLabError(thrown);
@@ -48,7 +48,7 @@ export function Repeated<T>(props: {
       {state.kind !== "done" && <p className="muted">{about}</p>}
       <div className="row wrap gap-2-3">
         {state.kind === "busy" ? (
-          <Button onClick={() => state.stop.abort()}>Stop</Button>
+          <Button onClick={() => running.current?.abort()}>Stop</Button>
         ) : (
           <Button blocker={blocker} onClick={() => void start()}>
             {label}

@@ -19,7 +19,7 @@ import {
 import { StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
 import {
   groupKey,
-  runTitle,
+  titleOf,
   useAllGroups,
   useStepGroups,
   useViewedRun,
@@ -97,7 +97,7 @@ function WholeRun({ run }: { readonly run: ViewedRun }): ReactNode {
   return (
     <>
       <header className={styles.head}>
-        <h1 className="grow">{runTitle(run)}</h1>
+        <h1 className="grow">{titleOf(run)}</h1>
         <ViewSwitch />
       </header>
       <TimeLine steps={run.steps} selected={shownStep(run.steps, asked)} asked={asked} />
@@ -189,7 +189,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
   return (
     <>
       <header className={styles.head}>
-        <h1>{runTitle(run)}</h1>
+        <h1>{titleOf(run)}</h1>
         {table ? <span className="grow" /> : <StepTitle shown={step} asked={asked} />}
         <ViewSwitch />
         <FilterBar filter={filter} onChange={setFilter} search={search} />

@@ -2,7 +2,7 @@ import { type ReactNode, useId, useMemo, useState } from "react";
 import type { Phase } from "../../../engine/rl/run/events.ts";
 import type { PhaseCost, StepCosts } from "../../../engine/runs/phase-lines.ts";
 import { lab } from "../../clients/lab.ts";
-import { useViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { titleOf, useViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { IconChevron } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
@@ -79,7 +79,7 @@ export function PhasesPanel(): ReactNode {
       title="Phases of a step"
       aside={
         <span className="muted">
-          {other !== null && `${other.manifest?.title ?? other.runId}, ${other.manifest?.adapter.description ?? ""} · `}
+          {other !== null && `${titleOf(other)}, ${other.manifest?.adapter.description ?? ""} · `}
           Step {costs.at(-1)?.step}
           {median}
         </span>

@@ -12,7 +12,7 @@ import { SaveCsv } from "../../components/charts/save-csv.tsx";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
-import { runTitle, useStepGroups, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { titleOf, useStepGroups, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
@@ -74,7 +74,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   return (
     <>
       <header className="row wrap gap-2-3">
-        <h1>{runTitle(run)}</h1>
+        <h1>{titleOf(run)}</h1>
         <span className="muted">{kindOf(run)}</span>
         <StepTitle shown={asked === null ? null : step} asked={asked} />
         {!supervised && (
