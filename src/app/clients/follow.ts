@@ -1,10 +1,10 @@
 /** Follows objects through an open clip in the trainer's worker; the store shows frames as they come. */
-import { stripOfMasks } from "../../engine/data/clips/export-masklets.ts";
-import type { Rle } from "../../engine/data/mask/rle.ts";
+import { frameMasks, stripOfMasks } from "../../engine/data/clips/export-masklets.ts";
+import { maskIou, type Rle, rleIsEmpty } from "../../engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
 import { LabError } from "../../engine/errors.ts";
 import type { FollowEvent, FollowTask, TryWeights } from "../../protocol/trainer.ts";
-import { type FollowedClip, followStore } from "../stores/follow.ts";
+import { type FollowedClip, type FollowedObject, followStore } from "../stores/follow.ts";
 import { sessionStore } from "../stores/session.ts";
 import { lab } from "./lab.ts";
 import { loadedFolder } from "./loading.ts";
@@ -12,8 +12,14 @@ import { loadedFolder } from "./loading.ts";
 /** Least milliseconds between two changes of the store. */
 const SHOW_EVERY_MS = 200;
 
+interface FinishedFrame {
+  /** One an object. */
+  readonly masks: readonly Rle[];
+  readonly scores: readonly (number | null)[];
+}
+
 /** Finished frames of the clip in the store. */
-let frames = new Map<number, readonly Rle[]>();
+let frames = new Map<number, FinishedFrame>();
 let stop = new AbortController();
 
 /** Whether the task needs the tensors of SAM2's memory. */
@@ -34,15 +40,21 @@ export async function followClip(
 ): Promise<void> {
   if (total === undefined) throw new LabError("bad-input", "Only clips are followed; this row is a picture");
   frames = new Map();
-  const known = Array.from({ length: total }, () => false);
-  await run(
-    {
-      ...{ rowId: id, imageId, task, weights, state: "running", answers: task.kind === "masks" ? [] : null },
-      ...{ objects: [], known, done: 0, bankBytes: 0, tensorBytes: 0 },
-    },
-    false,
-    onFrame,
-  );
+  const answers = task.kind === "masks" ? [] : null;
+  const begun: FollowedClip = {
+    rowId: id,
+    imageId,
+    task,
+    weights,
+    state: "running",
+    answers,
+    objects: [],
+    total,
+    done: 0,
+    bankBytes: 0,
+    tensorBytes: 0,
+  };
+  await run(begun, false, onFrame);
 }
 
 /** Goes on behind the frames that are done. @throws LabError as `followClip` */
@@ -56,12 +68,13 @@ export function stopFollowing(): void {
 }
 
 async function run(begun: FollowedClip, resume: boolean, onFrame: (frame: number) => void): Promise<void> {
-  const { rowId, imageId, task, weights } = begun;
+  const { rowId, imageId, task, weights, total } = begun;
   const row = sessionStore.getState().rows.find((candidate) => candidate.id === rowId && candidate.imageId === imageId);
   if (row === undefined) throw new LabError("bad-input", "The clip is no longer open; its finished frames are kept");
   const mine = new AbortController();
   stop = mine;
   const isNewest = (): boolean => stop === mine;
+  const given = frameMasks(row.mask, total);
   let clip = begun;
   let labels = clip.objects.map(({ label }) => label);
   let newest: number | null = null;
@@ -69,7 +82,7 @@ async function run(begun: FollowedClip, resume: boolean, onFrame: (frame: number
   const show = (): void => {
     if (!isNewest()) return;
     shownAt = performance.now();
-    followStore.setState({ clip: { ...clip, ...objectsOf(row, labels) } });
+    followStore.setState({ clip: { ...clip, objects: objectsOf(row, total, labels) } });
     if (newest !== null) onFrame(newest);
   };
   const hear = (event: FollowEvent): void => {
@@ -82,7 +95,7 @@ async function run(begun: FollowedClip, resume: boolean, onFrame: (frame: number
       // What was kept may be gone: then it begins anew.
       if (event.done === 1) frames.clear();
       if (task.kind === "masks") labels = event.masks.map(() => `mask of frame ${task.frame + 1}`);
-      frames.set(event.frame, event.masks);
+      frames.set(event.frame, scored(event.masks, given[event.frame] as Rle));
       newest = event.frame;
       const { done, bankBytes, tensorBytes } = event;
       clip = { ...clip, done, bankBytes, tensorBytes };
@@ -106,20 +119,20 @@ function labelsOf(task: FollowTask, expressions: readonly number[]): string[] {
   return expressions.map((at) => (task.kind === "expressions" ? task.expressions[at] : undefined) ?? "");
 }
 
-function objectsOf(
-  { width, height, frames: total = 1 }: RegionSummary,
-  labels: readonly string[],
-): Pick<FollowedClip, "objects" | "known"> {
+function scored(masks: readonly Rle[], given: Rle): FinishedFrame {
+  const scores = masks.map((mask) => (rleIsEmpty(mask) && rleIsEmpty(given) ? null : maskIou(given, mask).iou));
+  return { masks, scores };
+}
+
+function objectsOf({ width, height }: RegionSummary, total: number, labels: readonly string[]): FollowedObject[] {
   const all = Array.from({ length: total }, (_, frame) => frames.get(frame));
-  return {
-    objects: labels.map((label, object) => ({
-      label,
-      name: labels.length === 1 ? label : `${object + 1} ${label}`,
-      mask: stripOfMasks(
-        all.map((masks) => masks?.[object]),
-        [height / total, width],
-      ),
-    })),
-    known: all.map((masks) => masks !== undefined),
-  };
+  return labels.map((label, object) => ({
+    label,
+    name: labels.length === 1 ? label : `${object + 1} ${label}`,
+    mask: stripOfMasks(
+      all.map((frame) => frame?.masks[object]),
+      [height / total, width],
+    ),
+    scores: all.map((frame) => frame?.scores[object]),
+  }));
 }

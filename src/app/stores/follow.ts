@@ -1,6 +1,7 @@
 /** Objects that are followed through an open clip: the newest one, which stays until another is followed. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
+import type { FrameScores } from "../../engine/data/clips/frame-scores.ts";
 import type { Rle } from "../../engine/data/mask/rle.ts";
 import type { FollowTask, TryWeights } from "../../protocol/trainer.ts";
 
@@ -11,6 +12,8 @@ export interface FollowedObject {
   readonly name: string;
   /** The mask of the strip of frames, empty where the frame is not done. */
   readonly mask: Rle;
+  /** Overlap with the given mask by frame; undefined where the frame is not done. */
+  readonly scores: FrameScores;
 }
 
 export interface FollowedClip {
@@ -22,8 +25,8 @@ export interface FollowedClip {
   /** The language model's answer to each expression; null before it is there, empty for a given mask. */
   readonly answers: readonly string[] | null;
   readonly objects: readonly FollowedObject[];
-  /** Whether each frame is done. */
-  readonly known: readonly boolean[];
+  /** Frames of the clip, and how many of them are done. */
+  readonly total: number;
   readonly done: number;
   /** What tracking remembers, and all tensors of the trainer, after the last frame. */
   readonly bankBytes: number;

@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo } from "react";
-import { frameScores } from "../../../engine/data/clips/frame-scores.ts";
+import { type FrameScores, frameScores } from "../../../engine/data/clips/frame-scores.ts";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
 import { report } from "../../clients/lab.ts";
 import { fixed } from "../../styles/format.ts";
@@ -25,14 +25,10 @@ export interface Track {
   readonly mask: Rle | null;
   /** Colour of its masks where several lie on the picture; in a film all that have one are drawn. */
   readonly colour?: string;
-  /** Whether each frame has an answer; all by default. */
-  readonly known?: readonly boolean[];
+  /** Overlap by frame; computed from the masks if absent. */
+  readonly scores?: FrameScores;
   /** The one that is looked at; its curve lies on top. */
   readonly selected?: boolean;
-}
-
-function knownScores(scores: readonly (number | null)[], known?: readonly boolean[]): readonly (number | null)[] {
-  return known === undefined ? scores : scores.map((score, at) => (known[at] === true ? score : null));
 }
 
 /**
@@ -63,7 +59,7 @@ export function ClipPlayer(props: {
         : tracks.flatMap(({ mask, ...track }) =>
             mask === null || mask.size.join() !== given.size.join()
               ? []
-              : [{ ...track, mask, scores: knownScores(frameScores(given, mask, of), track.known) }],
+              : [{ ...track, mask, scores: track.scores ?? frameScores(given, mask, of) }],
           ),
     [tracks, given, of],
   );
@@ -97,11 +93,7 @@ export function ClipPlayer(props: {
         </span>
         {told !== undefined && (
           <span className="small nowrap" data-testid="frame-iou">
-            {told.known?.[at] === false
-              ? "not followed yet"
-              : score === null || score === undefined
-                ? "no mask"
-                : `IoU ${fixed(score, 2)}`}
+            {score === undefined ? "not followed yet" : score === null ? "no mask" : `IoU ${fixed(score, 2)}`}
           </span>
         )}
         <span className="grow" />

@@ -1,4 +1,5 @@
 import type { PointerEvent, ReactNode } from "react";
+import { type FrameScores, knownScores } from "../../../engine/data/clips/frame-scores.ts";
 import { fixed } from "../../styles/format.ts";
 import type { Frame } from "../mask/draw.ts";
 import styles from "./clip-player.module.css";
@@ -6,8 +7,8 @@ import styles from "./clip-player.module.css";
 export interface Curve {
   readonly name: string;
   readonly selected?: boolean;
-  /** IoU a frame; null where both masks are empty. */
-  readonly scores: readonly (number | null)[];
+  /** IoU a frame. */
+  readonly scores: FrameScores;
 }
 
 /** IoU over the frames of a clip, 0 at the bottom and 1 at the top; a click shows the frame. */
@@ -52,19 +53,21 @@ export function FrameCurve(props: {
 }
 
 /** A line through neighbouring frames that have a score, broken where one has none. */
-function linePath(scores: readonly (number | null)[]): string {
+function linePath(scores: FrameScores): string {
   return scores
-    .map((score, at) => (score === null ? "" : `${(scores[at - 1] ?? null) === null ? "M" : "L"}${at} ${1 - score}`))
+    .map((score, at) =>
+      typeof score === "number" ? `${(scores[at - 1] ?? null) === null ? "M" : "L"}${at} ${1 - score}` : "",
+    )
     .join("");
 }
 
 /** Strokes without length, which round ends make dots. */
-function dotPath(scores: readonly (number | null)[]): string {
-  return scores.map((score, at) => (score === null ? "" : `M${at} ${1 - score}h0`)).join("");
+function dotPath(scores: FrameScores): string {
+  return scores.map((score, at) => (typeof score === "number" ? `M${at} ${1 - score}h0` : "")).join("");
 }
 
 function spoken({ name, scores }: Curve): string {
-  const seen = scores.filter((score) => score !== null);
+  const seen = knownScores(scores);
   if (seen.length === 0) return `${name}: no mask`;
   const mean = seen.reduce((sum, score) => sum + score, 0) / seen.length;
   return `IoU of ${name}: mean ${fixed(mean, 2)} over ${seen.length} frames, lowest ${fixed(Math.min(...seen), 2)}`;

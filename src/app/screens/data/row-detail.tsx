@@ -153,12 +153,11 @@ export function RowDetail(props: {
 /** The followed masklets; the given one is beside them. */
 function tracksOf(followed: FollowedClip | null, object: number): readonly FollowedTrack[] {
   if (followed === null) return [];
-  const { objects, known } = followed;
+  const { objects } = followed;
   const selected = Math.min(object, objects.length - 1);
-  return objects.map(({ name, mask }, at) => ({
-    ...{ name, mask, known, colour: answerColour(at) },
-    selected: at === selected,
-  }));
+  return objects.map(({ name, mask, scores }, at) => {
+    return { name, mask, scores, colour: answerColour(at), selected: at === selected };
+  });
 }
 
 function Words(props: { readonly row: RegionSummary; readonly raw: string | null }): ReactNode {

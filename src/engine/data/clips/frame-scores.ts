@@ -3,6 +3,14 @@ import { type FrameMask, regionSimilarity } from "../mask/boundary.ts";
 import { decodeRle, type Rle } from "../mask/rle.ts";
 import { frameOf } from "./film-strip.ts";
 
+/** One score a frame: null where both masks are empty, undefined where there is no answer yet. */
+export type FrameScores = readonly (number | null | undefined)[];
+
+/** Scores of the frames that have one. */
+export function knownScores(scores: FrameScores): number[] {
+  return scores.filter((score) => typeof score === "number");
+}
+
 /**
  * One score a frame, null where both masks are empty.
  * @param frames of the clip; both masks are strips of this number of frames

@@ -163,7 +163,7 @@ export function FollowClip(props: {
         {blocker !== null && !running && <p className="muted anywhere">{blocker}</p>}
       </div>
       {followed !== null && (
-        <FollowedObjects followed={followed} given={row.mask} {...{ object, onObject }}>
+        <FollowedObjects followed={followed} object={object} onObject={onObject}>
           {followed.state === "stopped" && followed.done > 0 && (
             <Button
               blocker={blocker}

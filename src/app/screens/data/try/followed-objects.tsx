@@ -1,6 +1,5 @@
-import { type ReactNode, useMemo } from "react";
-import { frameScores } from "../../../../engine/data/clips/frame-scores.ts";
-import type { Rle } from "../../../../engine/data/mask/rle.ts";
+import type { ReactNode } from "react";
+import { type FrameScores, knownScores } from "../../../../engine/data/clips/frame-scores.ts";
 import { answerColour } from "../../../components/mask/layers.ts";
 import type { FollowedClip } from "../../../stores/follow.ts";
 import { fixed, formatBytes } from "../../../styles/format.ts";
@@ -9,25 +8,13 @@ import styles from "./try-out.module.css";
 /** Progress, the answers, and each object with its mean overlap on the frames that are done. */
 export function FollowedObjects(props: {
   readonly followed: FollowedClip;
-  readonly given: Rle;
   readonly object: number;
   readonly onObject: (object: number) => void;
   /** Beside the progress. */
   readonly children: ReactNode;
 }): ReactNode {
-  const { followed, given, object, onObject, children } = props;
-  const { state, answers, objects, known, done, bankBytes, tensorBytes, task } = followed;
-  const total = known.length;
-  const overlaps = useMemo(
-    () =>
-      objects.map(({ mask }) => {
-        const scores = frameScores(given, mask, total).filter((score, at) => score !== null && known[at] === true);
-        return scores.length === 0
-          ? null
-          : scores.reduce((sum: number, score) => sum + (score ?? 0), 0) / scores.length;
-      }),
-    [objects, known, given, total],
-  );
+  const { followed, object, onObject, children } = props;
+  const { state, answers, objects, total, done, bankBytes, tensorBytes, task } = followed;
   // A forced answer says nothing.
   const said = task.kind === "expressions" && task.settings.answers === "free" ? (answers ?? []) : [];
   const nothing = state === "finished" && done === 0;
@@ -64,7 +51,7 @@ export function FollowedObjects(props: {
       )}
       {objects.length > 0 && (
         <ul data-testid="follow-objects">
-          {objects.map(({ label, name }, at) => (
+          {objects.map(({ label, name, scores }, at) => (
             <li key={name}>
               <label>
                 <input
@@ -78,11 +65,17 @@ export function FollowedObjects(props: {
                 </span>
                 <span>{label}</span>
               </label>
-              <span className="muted">mean IoU {fixed(overlaps[at])}</span>
+              <span className="muted">mean IoU {fixed(meanOf(scores))}</span>
             </li>
           ))}
         </ul>
       )}
     </div>
   );
+}
+
+/** Over the frames with a score. */
+function meanOf(scores: FrameScores): number | null {
+  const found = knownScores(scores);
+  return found.length === 0 ? null : found.reduce((sum, score) => sum + score, 0) / found.length;
 }
