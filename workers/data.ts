@@ -1,4 +1,4 @@
-/** Reads shards, decodes pictures and keeps the library of stored runs, so that neither page nor trainer waits for them. */
+/** Reads shards, decodes pictures and serves stored runs, so that neither page nor trainer waits for them. */
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { checkRegionSet } from "../src/engine/data/check.ts";
 import { framePixels } from "../src/engine/data/clips/film-strip.ts";
@@ -12,7 +12,6 @@ import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts"
 import type { RegionSummary, RgbImage } from "../src/engine/data/sample.ts";
 import { describeSet } from "../src/engine/data/set-info.ts";
 import { LabError, LONGEST_SENTENCE, shortened, toLabError } from "../src/engine/errors.ts";
-import { type BoardEntry, BoardReader, boardColumns, leaderboards } from "../src/engine/eval/leaderboard.ts";
 import { suiteOf } from "../src/engine/eval/suites/all.ts";
 import {
   evaluationColumns,
@@ -26,28 +25,22 @@ import { suitePart } from "../src/engine/eval/suites/part.ts";
 import { rowPictures } from "../src/engine/eval/suites/row-pictures.ts";
 import type { SuiteRows } from "../src/engine/eval/suites/suite.ts";
 import { inTurn } from "../src/engine/gpu/in-turn.ts";
-import { remoteAddress } from "../src/engine/loading/remote/address.ts";
 import { askRemote } from "../src/engine/loading/remote/listing.ts";
 import { weightForecast } from "../src/engine/plan/weights.ts";
 import { keepDifficulty, keptDifficulty, mergedDifficulty } from "../src/engine/runs/difficulty.ts";
-import { directoryRuns } from "../src/engine/runs/directory-runs.ts";
 import { importRollouts } from "../src/engine/runs/import-rollouts.ts";
-import { type RunLibrary, runLibrary } from "../src/engine/runs/library.ts";
 import type { PictureOf } from "../src/engine/runs/rollout-picture.ts";
-import { listRuns } from "../src/engine/runs/run-folder.ts";
 import { countTrainRows } from "../src/engine/runs/run-rows.ts";
-import { addressStore } from "../src/engine/storage/address-store.ts";
-import { folderStore } from "../src/engine/storage/folder-store.ts";
 import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
 import type { ReportSources } from "../src/engine/sweep/report.ts";
 import type { DataCalls, RowCalls } from "../src/protocol/data.ts";
 import { connect, type Handlers, Moved } from "../src/protocol/rpc.ts";
-import { addElsewhere, digestsElsewhere, elsewhereCalls, libraryElsewhere } from "./elsewhere.ts";
+import { elsewhereCalls } from "./elsewhere.ts";
 import { exportZip, scaleOutZip } from "./exports.ts";
-import { folderName, openFolder, openFolders } from "./folders.ts";
-import { runIn } from "./import-run.ts";
-import { jobStateOf, sweepDocument, sweepResults } from "./sweeps.ts";
+import { folderName, openFolders } from "./folders.ts";
+import { runCalls, runs } from "./stored-runs.ts";
+import { sweepDocument } from "./sweeps.ts";
 
 /** Decoded pixels kept: some 250 pictures of 640 x 480. */
 const PICTURE_BYTES = 256 * 2 ** 20;
@@ -74,35 +67,6 @@ let suite: SuiteRows | null = null;
 const evaluations = new Map<string, EvalFolder>();
 let opening = new AbortController();
 const inOrder = inTurn();
-let library: Promise<RunLibrary> | null = null;
-/** The library; a store that could not be opened is tried again at the next request. */
-async function runs(): Promise<RunLibrary> {
-  library ??= openOpfsStore().then((store) => runLibrary(store));
-  return library.catch((thrown: unknown) => {
-    library = null;
-    throw thrown;
-  });
-}
-
-/** What the trainer keeps of the frozen towers. */
-async function featuresKept(): Promise<{ readonly bytes: number; readonly pictures: number }> {
-  const files = await (await openOpfsStore("features")).list("");
-  return { bytes: files.reduce((sum, { size }) => sum + size, 0), pictures: files.length };
-}
-
-/** The library that holds a run: what is served, else what is stored here. */
-async function holding(runId: string): Promise<RunLibrary> {
-  return libraryElsewhere(runId) ?? (await runs());
-}
-
-/** A run from elsewhere would hide a stored one of the same id. */
-async function refuseStored(runId: string): Promise<void> {
-  if ((await (await openOpfsStore()).size(`${runId}/run.json`)) === null) return;
-  throw new LabError("bad-input", `Run "${runId}" is stored in this browser too; export and delete it here first`, {
-    subject: runId,
-  });
-}
-
 const openSet: Open = async (folders, mapping, onProgress, onRows, signal) => {
   const names = folders.map(folderName);
   const folder = await openFolders(folders);
@@ -152,8 +116,8 @@ const open: Open = async (folders, mapping, onProgress, onRows, signal) => {
 };
 
 function current(): OpenSet {
-  if (opened !== null) return opened;
-  throw new LabError("bad-input", "No data set is open; open or drop a folder of shards first");
+  if (opened === null) throw new LabError("bad-input", "No data set is open; open or drop a folder of shards first");
+  return opened;
 }
 
 /** Pixels of a row of a set; what goes wrong names the row. */
@@ -215,18 +179,12 @@ async function difficultyFile() {
   return { store: await openOpfsStore("difficulty"), name: (await rowsHash(idsOfRows())).slice(0, 32) };
 }
 
-let boards: BoardReader | null = null;
-
-async function boardEntries(): Promise<BoardEntry[]> {
-  boards ??= new BoardReader(await openOpfsStore());
-  return boards.read((await (await runs()).list()).runs);
-}
-
 async function allFinished(store: RunStore): Promise<FinishedEvaluation[]> {
   return finishedEvaluations(store, await store.names(""));
 }
 
 const dataCalls: Handlers<DataCalls> = {
+  ...runCalls,
   open,
   async image(rowId, imageId, maxSide, frame) {
     const item = /^suite (\d+)$/.exec(rowId)?.[1];
@@ -270,52 +228,7 @@ const dataCalls: Handlers<DataCalls> = {
     const { file, row } = findRow(current().byId, rowId, null);
     return rawRow(current().set, file, row);
   },
-  async recorded(baseUrl) {
-    const store = folderStore(await openFolder({ kind: "built-in", baseUrl }));
-    const { runs: found } = await listRuns(store);
-    for (const run of found) addElsewhere(run.id, store);
-    return found[0]?.id ?? null;
-  },
-  async importRun(folder) {
-    const found = await runIn(folder);
-    if (found === null) return null;
-    const { id, store } = found;
-    const stored = (await (await openOpfsStore()).size(`${id}/run.json`)) !== null;
-    if (stored) await (await runs()).takeOver(id, store);
-    else addElsewhere(id, store);
-    return { id, stored };
-  },
-  async follow(place, token) {
-    const { store, runIds } =
-      typeof place === "string"
-        ? await addressStore(remoteAddress(place, "").baseUrl, token)
-        : await directoryRuns(place);
-    for (const runId of runIds) await refuseStored(runId);
-    for (const runId of runIds) addElsewhere(runId, store);
-    return runIds;
-  },
-  runs: async () => ({ ...(await (await runs()).list()), features: await featuresKept() }),
-  runsElsewhere: digestsElsewhere,
-  run: async (runId) => (await holding(runId)).open(runId),
-  runGroups: async (runId, step) => (await holding(runId)).groups(runId, step),
-  evaluations: async (runId) => (await holding(runId)).evaluations(runId),
-  alarms: async (runId) => (await holding(runId)).alarms(runId),
-  costs: async (runId) => (await holding(runId)).costs(runId),
-  leaderboards: async (asked) => leaderboards(await boardEntries(), asked),
-  boardRows: async (asked, hash) =>
-    new Blob([ledgerCsv(await boardColumns(await boardEntries(), asked, hash))], { type: "text/csv" }),
-  thumbs: async (runId) => (await holding(runId)).thumbs(runId),
-  setThumb: async (runId, rollout, thumb) => (await holding(runId)).setThumb(runId, rollout, thumb),
-  sweepJob: async (runId) => jobStateOf(await openOpfsStore(), runId),
-  sweepResults: async (sweep) => sweepResults(await openOpfsStore(), sweep),
   sweepReport: async (sweep) => sweepDocument(await openOpfsStore(), sweep, storedRow),
-  deleteRun: async (runId) => (await runs()).remove(runId),
-  renameRun: async (runId, title) => (await runs()).rename(runId, title),
-  setNotes: async (runId, changes) => (await runs()).setNotes(runId, changes),
-  async deleteFeatures() {
-    const store = await openOpfsStore("features");
-    for (const { path } of await store.list("")) await store.remove(path);
-  },
   async exportRun(runId, format, wordnetUrl) {
     if (format === "scale-out") return scaleOutZip(await openOpfsStore(), runId, opened?.set ?? null, wordnetUrl);
     if (format !== "zip") return exportZip(await openOpfsStore(), runId, format, opened?.set ?? null, pictureOf);

@@ -1,0 +1,104 @@
+/** The stored runs of this browser, and those that are read elsewhere: listed, opened, named, compared and deleted. */
+import { LabError } from "../src/engine/errors.ts";
+import { type BoardEntry, BoardReader, boardColumns, leaderboards } from "../src/engine/eval/leaderboard.ts";
+import { ledgerCsv } from "../src/engine/eval/suites/ledger.ts";
+import { remoteAddress } from "../src/engine/loading/remote/address.ts";
+import { directoryRuns } from "../src/engine/runs/directory-runs.ts";
+import { type RunLibrary, runLibrary } from "../src/engine/runs/library.ts";
+import { listRuns } from "../src/engine/runs/run-folder.ts";
+import { addressStore } from "../src/engine/storage/address-store.ts";
+import { folderStore } from "../src/engine/storage/folder-store.ts";
+import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
+import type { DataCalls } from "../src/protocol/data.ts";
+import type { Handlers } from "../src/protocol/rpc.ts";
+import { addElsewhere, digestsElsewhere, libraryElsewhere } from "./elsewhere.ts";
+import { openFolder } from "./folders.ts";
+import { runIn } from "./import-run.ts";
+import { jobStateOf, sweepResults } from "./sweeps.ts";
+
+let library: Promise<RunLibrary> | null = null;
+
+/** The library; a store that could not be opened is tried again at the next request. */
+export async function runs(): Promise<RunLibrary> {
+  library ??= openOpfsStore().then((store) => runLibrary(store));
+  try {
+    return await library;
+  } catch (thrown) {
+    library = null;
+    throw thrown;
+  }
+}
+
+/** What the trainer keeps of the frozen towers. */
+async function featuresKept(): Promise<{ readonly bytes: number; readonly pictures: number }> {
+  const files = await (await openOpfsStore("features")).list("");
+  return { bytes: files.reduce((sum, { size }) => sum + size, 0), pictures: files.length };
+}
+
+/** The library that holds a run: what is served, else what is stored here. */
+async function holding(runId: string): Promise<RunLibrary> {
+  return libraryElsewhere(runId) ?? (await runs());
+}
+
+/** A run from elsewhere would hide a stored one of the same id. */
+async function refuseStored(runId: string): Promise<void> {
+  if ((await (await openOpfsStore()).size(`${runId}/run.json`)) === null) return;
+  throw new LabError("bad-input", `Run "${runId}" is stored in this browser too; export and delete it here first`, {
+    subject: runId,
+  });
+}
+
+let boards: BoardReader | null = null;
+
+async function boardEntries(): Promise<BoardEntry[]> {
+  boards ??= new BoardReader(await openOpfsStore());
+  return boards.read((await (await runs()).list()).runs);
+}
+
+export const runCalls = {
+  async recorded(baseUrl) {
+    const store = folderStore(await openFolder({ kind: "built-in", baseUrl }));
+    const { runs: found } = await listRuns(store);
+    for (const run of found) addElsewhere(run.id, store);
+    return found[0]?.id ?? null;
+  },
+  async importRun(folder) {
+    const found = await runIn(folder);
+    if (found === null) return null;
+    const { id, store } = found;
+    const stored = (await (await openOpfsStore()).size(`${id}/run.json`)) !== null;
+    if (stored) await (await runs()).takeOver(id, store);
+    else addElsewhere(id, store);
+    return { id, stored };
+  },
+  async follow(place, token) {
+    const { store, runIds } =
+      typeof place === "string"
+        ? await addressStore(remoteAddress(place, "").baseUrl, token)
+        : await directoryRuns(place);
+    for (const runId of runIds) await refuseStored(runId);
+    for (const runId of runIds) addElsewhere(runId, store);
+    return runIds;
+  },
+  runs: async () => ({ ...(await (await runs()).list()), features: await featuresKept() }),
+  runsElsewhere: digestsElsewhere,
+  run: async (runId) => (await holding(runId)).open(runId),
+  runGroups: async (runId, step) => (await holding(runId)).groups(runId, step),
+  evaluations: async (runId) => (await holding(runId)).evaluations(runId),
+  alarms: async (runId) => (await holding(runId)).alarms(runId),
+  costs: async (runId) => (await holding(runId)).costs(runId),
+  leaderboards: async (asked) => leaderboards(await boardEntries(), asked),
+  boardRows: async (asked, hash) =>
+    new Blob([ledgerCsv(await boardColumns(await boardEntries(), asked, hash))], { type: "text/csv" }),
+  thumbs: async (runId) => (await holding(runId)).thumbs(runId),
+  setThumb: async (runId, rollout, thumb) => (await holding(runId)).setThumb(runId, rollout, thumb),
+  sweepJob: async (runId) => jobStateOf(await openOpfsStore(), runId),
+  sweepResults: async (sweep) => sweepResults(await openOpfsStore(), sweep),
+  deleteRun: async (runId) => (await runs()).remove(runId),
+  renameRun: async (runId, title) => (await runs()).rename(runId, title),
+  setNotes: async (runId, changes) => (await runs()).setNotes(runId, changes),
+  async deleteFeatures() {
+    const store = await openOpfsStore("features");
+    for (const { path } of await store.list("")) await store.remove(path);
+  },
+} satisfies Partial<Handlers<DataCalls>>;
