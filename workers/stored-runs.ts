@@ -29,7 +29,7 @@ export async function runs(): Promise<RunLibrary> {
   }
 }
 
-/** What the trainer keeps of the frozen towers. */
+/** Size of the disk cache of frozen features. */
 async function featuresKept(): Promise<{ readonly bytes: number; readonly pictures: number }> {
   const files = await (await openOpfsStore("features")).list("");
   return { bytes: files.reduce((sum, { size }) => sum + size, 0), pictures: files.length };

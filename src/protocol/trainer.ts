@@ -84,7 +84,7 @@ export interface TrainerCalls {
     onStep: (step: number) => void,
     signal: AbortSignal,
   ): Promise<ReplayReport>;
-  /** What a logged rollout could have been: other tokens, probabilities of its mask. @throws LabError as `replay` does */
+  /** Recomputes a logged rollout's token alternatives and mask probabilities. @throws LabError as `replay` does */
   look(
     runId: string,
     rows: RowSelection,

@@ -86,7 +86,7 @@ let created = 0;
  */
 const sharedFeatures = process.env.LAB_TEST_FEATURES;
 
-/** A fresh session with the pocket model freshly loaded. @param store where runs go; an own one in memory when absent @param user runs user-written rewards @param features where frozen features are kept, null to compute them; those that all files share when absent @param choice how the frozen matrices are held @param shards rows in place of the pocket shards */
+/** A fresh session with the pocket model freshly loaded. @param store where runs go; in memory when absent @param user runs user-written rewards @param features where frozen features are kept, null to compute them; those that all files share when absent @param choice how the frozen matrices are held @param shards rows in place of the pocket shards */
 export async function openTestLab(
   store: RunStore = memoryStore(),
   user?: UserRewards,

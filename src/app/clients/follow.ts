@@ -9,7 +9,7 @@ import { sessionStore } from "../stores/session.ts";
 import { lab } from "./lab.ts";
 import { loadedFolder } from "./loading.ts";
 
-/** Least milliseconds between two changes of the store. */
+/** Shortest time between two changes of the store, in milliseconds. */
 const SHOW_EVERY_MS = 200;
 
 interface FinishedFrame {
@@ -28,9 +28,9 @@ function needsMemory(task: FollowTask): boolean {
 }
 
 /**
- * Follows from the first frame of the work on.
+ * Follows a clip from the start.
  * @param onFrame called with the newest frame whenever the store changes
- * @throws LabError("cancelled") after `stopFollowing`; finished frames stay and `continueFollowing` goes on behind them
+ * @throws LabError("cancelled") after `stopFollowing`; finished frames stay, and `continueFollowing` continues after them
  */
 export async function followClip(
   { id, imageId, frames: total }: RegionSummary,
@@ -57,7 +57,7 @@ export async function followClip(
   await run(begun, false, onFrame);
 }
 
-/** Goes on behind the frames that are done. @throws LabError as `followClip` */
+/** Continues after the finished frames. @throws LabError as `followClip` */
 export async function continueFollowing(onFrame: (frame: number) => void): Promise<void> {
   const { clip } = followStore.getState();
   if (clip?.state === "stopped") await run({ ...clip, state: "running" }, true, onFrame);
@@ -92,7 +92,7 @@ async function run(begun: FollowedClip, resume: boolean, onFrame: (frame: number
       labels = labelsOf(task, expressions);
       clip = { ...clip, answers };
     } else {
-      // What was kept may be gone: then it begins anew.
+      // The worker may have dropped the kept frames; then it starts again.
       if (event.done === 1) frames.clear();
       if (task.kind === "masks") labels = event.masks.map(() => `mask of frame ${task.frame + 1}`);
       frames.set(event.frame, scored(event.masks, given[event.frame] as Rle));

@@ -106,7 +106,7 @@ export async function replayStep(
   return lab().trainer.replay(run.id, selection(), step, onStep, signal);
 }
 
-/** What a logged rollout could have been, with the rows that are open; nothing is stored. */
+/** Recomputes a logged rollout's probabilities with the open rows; nothing is stored. */
 export async function lookAtRollout(
   run: StoredRun,
   rollout: Pick<RolloutRecord, "id" | "step">,

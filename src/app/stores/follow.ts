@@ -1,4 +1,4 @@
-/** Objects that are followed through an open clip: the newest one, which stays until another is followed. */
+/** The clip that was followed last; it stays until another is followed. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
 import type { FrameScores } from "../../engine/data/clips/frame-scores.ts";
@@ -28,7 +28,7 @@ export interface FollowedClip {
   /** Frames of the clip, and how many of them are done. */
   readonly total: number;
   readonly done: number;
-  /** What tracking remembers, and all tensors of the trainer, after the last frame. */
+  /** Bytes of the memory bank, and of all tensors of the trainer, after the last frame. */
   readonly bankBytes: number;
   readonly tensorBytes: number;
 }
@@ -43,7 +43,7 @@ export function useFollow<T>(select: (state: FollowState) => T): T {
   return useStore(followStore, select);
 }
 
-/** What is followed in a row; null for another row or other pictures. */
+/** The followed objects of a row; null for other rows or pictures. */
 export function useFollowed(row: { readonly id: string; readonly imageId: string }): FollowedClip | null {
   return useFollow(({ clip }) => (clip?.rowId === row.id && clip.imageId === row.imageId ? clip : null));
 }

@@ -14,7 +14,7 @@ export type PictureSource = (
 /** Few sizes, so that a resized window reuses cached pictures. */
 const SIDES = [192, 384, 768, 1536, 3072] as const;
 const CAPACITY = 240;
-/** Single frames of clips: those around the one that is shown. */
+/** Frames of clips around the shown one. */
 const FRAME_CAPACITY = 48;
 
 let source: PictureSource | null = null;
@@ -51,7 +51,7 @@ export function forgetPictures(): void {
   frames.clear();
 }
 
-/** Whether a picture of this many device pixels is larger than any that is fetched, so that it would be blurred. */
+/** Whether a picture of this many device pixels exceeds the largest fetched size, and would be blurred. */
 export function isTooLarge(wanted: number): boolean {
   return wanted > pictureSide(wanted);
 }

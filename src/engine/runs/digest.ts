@@ -51,7 +51,7 @@ interface Remembered extends Pick<RunDigest, "steps" | "rewards" | "bytes" | "ch
   /** Bytes of metrics.jsonl and eval.jsonl; null without one. */
   readonly sizes: readonly [metrics: number | null, evaluations: number | null];
   readonly scored: readonly Scored[];
-  /** The files of rollouts, which are written once: how many, the last of them, and their bytes. */
+  /** Files of rollouts, which never change once written: their number, the last name, and their bytes. */
   readonly rollouts: { readonly files: number; readonly last: string; readonly bytes: number };
 }
 
@@ -128,7 +128,7 @@ async function computed(
   return { digest: { manifest, notes, steps, rewards, checkpoints, evaluated, best, bytes }, kept };
 }
 
-/** Bytes of the folder; of rollouts that are known, none is asked for its size again. */
+/** Bytes of the folder; sizes of known rollout files are not read again. */
 async function folderBytes(
   run: RunFolder,
   names: readonly string[],
@@ -144,7 +144,7 @@ async function folderBytes(
     return { rollouts: { files: own.length, last, bytes: sum(own) }, bytes: sum(all) };
   }
   const files = await store.names(folder);
-  // A run that went back to a checkpoint has fewer.
+  // A run that was restored to a checkpoint has fewer.
   if (files[known.files - 1] !== known.last) return folderBytes(run, names, undefined);
   let { bytes } = known;
   for (const name of files.slice(known.files)) bytes += (await store.size(`${folder}/${name}`)) ?? 0;

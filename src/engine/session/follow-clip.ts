@@ -1,4 +1,4 @@
-/** Objects followed through an open clip outside training, with chosen weights. A stopped clip goes on where it was left. */
+/** Follows objects through an open clip outside training, with chosen weights. A stopped clip can be continued. */
 import type { ByteFolder } from "../bytes/source.ts";
 import { framePixels } from "../data/clips/film-strip.ts";
 import { decodeRle, type Rle, rleIsEmpty } from "../data/mask/rle.ts";
@@ -22,7 +22,7 @@ import type { ClipPictures } from "../policy/clip/masklets.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
 import { type Outside, type TryWeights, weightsOf } from "./try-out.ts";
 
-/** What is followed: the objects that expressions name, or those of masks on one frame, each of the frame's size. */
+/** Objects to follow: those named by expressions, or those of masks of one frame, each of the frame's size. */
 export type FollowTask =
   | { readonly kind: "expressions"; readonly expressions: readonly string[]; readonly settings: FollowSettings }
   | { readonly kind: "masks"; readonly frame: number; readonly masks: readonly Rle[] };
@@ -34,11 +34,11 @@ export interface FollowAsked {
   readonly from: TryWeights;
   /** The checkpoint, whose tensors of SAM2's memory are loaded for this clip; not needed where frames are decoded alone. */
   readonly memory: ByteFolder | undefined;
-  /** Goes on where the same was stopped; else from the start. */
+  /** Continues the same request where it was stopped; otherwise starts again. */
   readonly resume: boolean;
 }
 
-/** The language model's answers, and the expression of each object; then every finished frame. */
+/** First the language model's answers with the expression of each object, then every finished frame. */
 export type FollowEvent = (Pick<Followed, "answers" | "expressions"> & { readonly kind: "answers" }) | FollowedFrame;
 
 export interface FollowedFrame {
@@ -48,14 +48,14 @@ export interface FollowedFrame {
   readonly masks: readonly Rle[];
   /** Finished frames. */
   readonly done: number;
-  /** What tracking remembers, and all tensors on the device. */
+  /** Bytes of the memory bank, and of all tensors on the device. */
   readonly bankBytes: number;
   readonly tensorBytes: number;
 }
 
 export type OnFollow = (event: FollowEvent) => void;
 
-/** Follows one clip at a time, and keeps the frames of the last one that was stopped in host memory. */
+/** Follows one clip at a time and keeps the frames of the last stopped one in host memory. */
 export class ClipFollower {
   #kept: { readonly of: string; readonly frames: KeptFrames } | undefined;
 

@@ -1,6 +1,6 @@
 /**
- * What a logged rollout could have been: the likeliest tokens at every position, and the probabilities of its mask. The log has
- * neither, so both are computed with the weights that sampled the rollout, from the checkpoint before its step.
+ * Recomputes what the log does not hold of a rollout: the likeliest tokens at every position and the probabilities of its mask,
+ * with the weights that sampled it, from the checkpoint before its step.
  */
 import { LabError } from "../errors.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";

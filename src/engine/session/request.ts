@@ -36,7 +36,7 @@ export class Question {
     this.#follower.forget();
   }
 
-  /** Drops the frames of a clip that was stopped, because weights change. */
+  /** Drops the frames of a stopped clip, because weights change. */
   forgetFrames(): void {
     this.#follower.forget();
   }

@@ -290,7 +290,7 @@ export class Session {
     return this.#besideRun(signal, (context) => this.#question.ask(context, asked, onPhase));
   }
 
-  /** Follows objects through an open clip, see follow-clip.ts. @throws LabError like `tryOut`, under whose rules it is */
+  /** Follows objects through an open clip (follow-clip.ts), by the rules of `tryOut`. @throws LabError as it does */
   async follow(asked: FollowAsked, tell: OnFollow, signal: AbortSignal): Promise<Followed> {
     return this.#besideRun(signal, (context) => this.#question.follow(context, this.#deps.rows, asked, tell));
   }

@@ -86,7 +86,7 @@ export interface TryContext {
   readonly signal: AbortSignal;
 }
 
-/** What any request outside training needs. */
+/** Context of any request outside training. */
 export type Outside = Omit<TryContext, "features" | "onPhase">;
 
 /** Host bytes of frozen features cached between try-outs, for repeated requests about a picture. */
@@ -100,7 +100,7 @@ export function tryFeatures(model: Sa2vaModel): FeatureCache {
 /** Guard of the logits, as in evaluation. */
 const LOGIT_GUARD = 30;
 
-/** What is asked about. */
+/** The picture of a request. */
 export interface AskedPicture {
   /** Key in the feature cache. */
   readonly id: string;
@@ -109,7 +109,7 @@ export interface AskedPicture {
   readonly frames?: number | undefined;
 }
 
-/** Frames of a clip that the model sees, evenly spread; a free question is about the whole strip as one picture. */
+/** Evenly spread frames for the model; a free question uses the whole strip as one picture. */
 function viewOf({ frames: total }: AskedPicture, task: TryTask): FrameView | undefined {
   if (total === undefined || task.kind === "ask") return undefined;
   return { total, frames: chosenFrames(total, { kind: "uniform", count: PUBLISHED_FRAMES }) };

@@ -48,14 +48,14 @@ export interface LiveChartProps {
   readonly onRemove?: () => void;
   /** Moves the chart by places among the others. */
   readonly onMove?: (by: -1 | 1) => void;
-  /** Another chart was dropped on this one. */
+  /** Called when another chart is dropped on this one. */
   readonly onTake?: (id: string) => void;
   /** Shows the chart large, in a dialog. */
   readonly onEnlarge?: () => void;
 }
 
 const HEIGHT = 146;
-/** Kind of what is dragged: the id of a chart. */
+/** Data type of a dragged chart: its id. */
 const DRAGGED = "text/x-chart";
 const NO_NOTES: readonly StepNote[] = [];
 

@@ -160,7 +160,7 @@ function fillerData(length: number): uPlot.AlignedData {
   return Array.from({ length }, () => []) as unknown as uPlot.AlignedData;
 }
 
-/** Labels without repetitions: ticks closer than the digits of a label say nothing new. */
+/** Blanks repeated labels, where ticks are closer than the digits shown. */
 function once(labels: readonly string[]): string[] {
   return labels.map((label, at) => (label === labels[at - 1] ? "" : label));
 }

@@ -23,7 +23,7 @@ const EXPORTS = [
 export interface Track {
   readonly name: string;
   readonly mask: Rle | null;
-  /** Colour of its masks where several lie on the picture; in a film all that have one are drawn. */
+  /** Colour of its masks where a picture has several; a film draws all tracks with a colour. */
   readonly colour?: string;
   /** Overlap by frame; computed from the masks if absent. */
   readonly scores?: FrameScores;

@@ -60,7 +60,7 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
 
   const shown = Math.max(box?.width ?? 0, box?.height ?? 0) * (box?.ratio ?? 1) * view.zoom;
   const wanted = Math.min(of * shown, Math.max(width, height));
-  // The frames of a long clip are fetched one by one: together they would be blurred.
+  // Frames of a long clip are fetched one by one; a picture of all would be blurred.
   const alone = of > 1 && isTooLarge(wanted) ? at : null;
   const side =
     box === null ? null : pictureSide(alone === null ? wanted : Math.min(shown, Math.max(width, height / of)));

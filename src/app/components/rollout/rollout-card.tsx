@@ -71,7 +71,7 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
   );
 });
 
-/** The generated text that is rewarded; a small tile has no room for its name. */
+/** The rewarded text; a small tile has no room for its name. */
 function CardText({ rollout, small }: { readonly rollout: RolloutRecord; readonly small: boolean }): ReactNode {
   const text = generatedText(rollout.loop, rollout);
   const name = aboutLoop(rollout.loop).textName;

@@ -188,7 +188,7 @@ export function useAllGroups(run: ViewedRun | null, wanted: boolean): Scan {
   }, [last, runId, live, arrived, count, stored]);
 }
 
-/** Title of a run; none while it is read, so that its id does not stand there first. */
+/** Title of a run; blank while it is loading, so that its id does not appear first. */
 export function titleOf({ manifest, loading, runId }: ViewedRun): string {
   return manifest?.title ?? (loading ? "\u00a0" : runId);
 }

@@ -4,10 +4,10 @@ import styles from "./copy-panel.module.css";
 import { IconCheck, IconCopy } from "./icons.tsx";
 import { copyPanel } from "./panel-picture.ts";
 
-/** Milliseconds that "copied" is shown. */
+/** How long "copied" is shown, in milliseconds. */
 const TOLD_MS = 2000;
 
-/** Copies the section or article around it as a picture; visible while that is pointed at, or where nothing can hover. */
+/** Copies the enclosing section or article as a picture; visible on hover, and always on devices without hover. */
 export function CopyPanel({ name }: { readonly name: string }): ReactNode {
   const [copied, setCopied] = useState(false);
   const copy = async (panel: HTMLElement): Promise<void> => {

@@ -8,13 +8,13 @@ const SVG = "http://www.w3.org/2000/svg";
 const XHTML = "http://www.w3.org/1999/xhtml";
 /** CSS pixels around the panel. */
 const MARGIN = 12;
-/** Device pixels per CSS pixel, at least: pictures are looked at enlarged. */
+/** Least device pixels per CSS pixel, because pictures are enlarged. */
 const LEAST_RATIO = 2;
 
 /** Copies a panel to the clipboard. @throws LabError("unsupported") when the browser takes no pictures into its clipboard */
 export async function copyPanel(panel: HTMLElement): Promise<void> {
   try {
-    // A promise in the item: the press that allows the copy may be over when the picture is drawn.
+    // The item takes a promise, because the permission of the click may end before the picture is drawn.
     await navigator.clipboard.write([new ClipboardItem({ "image/png": panelPicture(panel) })]);
   } catch (cause) {
     throw new LabError("unsupported", "The browser refused to copy the picture; click into the page and try again", {
@@ -39,7 +39,7 @@ async function panelPicture(panel: HTMLElement): Promise<Blob> {
   return blob;
 }
 
-/** As wide as the window, so that rules for its width apply to the panel as they do on the page. */
+/** The document is as wide as the window, so that media queries apply to the panel as on the page. */
 function documentOf(panel: HTMLElement, height: number): string {
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("data-theme", document.documentElement.dataset.theme ?? "light");
@@ -54,7 +54,7 @@ function documentOf(panel: HTMLElement, height: number): string {
   frame.setAttribute("width", "100%");
   frame.setAttribute("height", "100%");
   const root = frame.appendChild(document.createElementNS(XHTML, "html"));
-  // The font of the page is written as a shorthand with variables, which rules lose as text.
+  // Rules as text lose the page's font, a shorthand with variables.
   const { fontFamily, fontSize, lineHeight } = getComputedStyle(document.documentElement);
   root.setAttribute("style", `display: block; height: 100%; padding: ${MARGIN}px; overflow: hidden`);
   Object.assign((root as HTMLElement).style, { fontFamily, fontSize, lineHeight, fontVariantNumeric: "tabular-nums" });

@@ -11,14 +11,14 @@ import { fixed, percent, signed } from "../../styles/format.ts";
 import { Repeated } from "./repeated.tsx";
 import styles from "./rollouts.module.css";
 
-/** What a rollout could have been: its mask at other thresholds and the alternatives of its tokens, computed on request. */
+/** A rollout's mask at other thresholds and the alternatives of its tokens, computed on request. */
 export function CloserLook({ run, rollout }: { readonly run: ViewedRun; readonly rollout: RolloutRecord }): ReactNode {
   return (
     <div className="grid gap-3" data-testid="closer-look">
       <Repeated
         run={run}
         step={rollout.step}
-        about="The log has the mask and the tokens that were drawn. The probabilities behind them are computed with the weights that sampled this rollout, from the checkpoint before its step; nothing is stored"
+        about="The log holds the sampled tokens and the mask. Their probabilities are recomputed with the weights that sampled this rollout, from the checkpoint before its step; nothing is stored"
         label="Compute probabilities"
         work={(manifest, onStep, signal) => lookAtRollout(manifest, rollout, onStep, signal)}
       >
@@ -26,7 +26,7 @@ export function CloserLook({ run, rollout }: { readonly run: ViewedRun; readonly
           <>
             {mask !== null && <Threshold rollout={rollout} mask={mask} />}
             {tokens.length > 0 && <Alternatives rollout={rollout} tokens={tokens} />}
-            {mask === null && tokens.length === 0 && <p>This rollout has neither tokens nor a mask of one picture</p>}
+            {mask === null && tokens.length === 0 && <p>This rollout has no tokens and no mask of a single picture</p>}
           </>
         )}
       </Repeated>
@@ -36,7 +36,7 @@ export function CloserLook({ run, rollout }: { readonly run: ViewedRun; readonly
 
 type Probabilities = NonNullable<RolloutLook["mask"]>;
 
-/** The mask at a threshold beside the probabilities that it cuts. */
+/** The mask at a threshold, beside its probabilities. */
 function Threshold({ rollout, mask }: { readonly rollout: RolloutRecord; readonly mask: Probabilities }): ReactNode {
   const { givenMask, loop, rowId, imageId } = rollout;
   const { height, width, values } = mask;
@@ -79,7 +79,7 @@ function Threshold({ rollout, mask }: { readonly rollout: RolloutRecord; readonl
         onChange={setThreshold}
       />
       <p className="flex between">
-        <span className="muted">Inside above {percent(threshold)}</span>
+        <span className="muted">Threshold {percent(threshold)}</span>
         <b data-testid="at-threshold">{told}</b>
       </p>
     </div>
@@ -108,7 +108,7 @@ function ProbabilityMap({ mask: { height, width, values } }: { readonly mask: Pr
   );
 }
 
-/** The tokens of a completion; a click lists what could have stood there. */
+/** The tokens of a completion; a click lists the candidates at that position. */
 function Alternatives({
   rollout: { actions },
   tokens,
@@ -120,13 +120,13 @@ function Alternatives({
   const drawn = actions[at];
   if (drawn === undefined) return null;
   const listed = tokens[at] ?? [];
-  // A token from the tail has the log-probability that the log has.
+  // A sampled token outside the list takes its logged log-probability.
   const all = listed.some(({ id }) => id === drawn.id)
     ? listed
     : [...listed, { id: drawn.id, label: drawn.label, logp: drawn.oldLogp }];
   return (
     <div className="grid gap-2">
-      <ol className={`flex wrap m-0 p-0 no-bullets ${styles.drawn}`} aria-label="Tokens that were drawn">
+      <ol className={`flex wrap m-0 p-0 no-bullets ${styles.drawn}`} aria-label="Sampled tokens">
         {actions.map((action, n) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a token's position is its identity
           <li key={n}>
@@ -144,7 +144,7 @@ function Alternatives({
       <table className={`full-width small ${styles.choices}`} data-testid="alternatives">
         <thead>
           <tr>
-            <th scope="col">Token {at + 1} could be</th>
+            <th scope="col">Candidates for token {at + 1}</th>
             <th scope="col">Probability</th>
             <th scope="col">log π</th>
           </tr>
@@ -154,7 +154,7 @@ function Alternatives({
             <tr key={id} data-drawn={id === drawn.id}>
               <th scope="row">
                 <code>{shown(label)}</code>
-                {id === drawn.id && <span className="muted"> drawn</span>}
+                {id === drawn.id && <span className="muted"> sampled</span>}
               </th>
               <td>
                 <i style={{ width: `${60 * Math.exp(logp)}%` }} />

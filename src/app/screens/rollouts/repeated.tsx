@@ -13,7 +13,7 @@ type State<T> =
   | { readonly kind: "done"; readonly result: T }
   | { readonly kind: "failed"; readonly message: string };
 
-/** Something that is computed by repeating a stored run up to a step: a button, its progress, and what came of it. */
+/** A computation that repeats a stored run up to a step: a button, progress, and the result. */
 export function Repeated<T>(props: {
   readonly run: ViewedRun;
   readonly step: number;
@@ -56,7 +56,7 @@ export function Repeated<T>(props: {
         )}
         <span role="status" className={state.kind === "failed" ? "bad" : "muted"}>
           {state.kind === "failed" && state.message}
-          {state.kind === "busy" && (state.at === null ? "The first step is repeated" : `Step ${state.at} of ${step}`)}
+          {state.kind === "busy" && (state.at === null ? "Repeating the first step" : `Step ${state.at} of ${step}`)}
         </span>
       </div>
       {state.kind === "done" && children(state.result)}

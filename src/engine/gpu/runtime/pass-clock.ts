@@ -22,7 +22,7 @@ export class PassClock {
   #passes: string[] = [];
   #untimed = new Set<string>();
 
-  /** @param createBuffer makes the buffers that timestamps are read through: those reads are no work of the device */
+  /** @param createBuffer of the device, uncounted: reading timestamps is not work of a phase */
   constructor(device: GPUDevice, createBuffer: GPUDevice["createBuffer"]) {
     this.#device = device;
     this.#createBuffer = createBuffer;

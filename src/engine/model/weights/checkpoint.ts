@@ -119,7 +119,7 @@ async function openShards(folder: ByteFolder): Promise<Map<string, Safetensors>>
   return holders;
 }
 
-/** What is wrong with the first tensor that is missing or has another shape. */
+/** The error of the first tensor that is missing or has another shape; undefined if there is none. */
 function misfit(holders: ReadonlyMap<string, Safetensors>, shapes: readonly NamedShape[]): LabError | undefined {
   for (const [name, wanted] of shapes) {
     const file = holders.get(name);

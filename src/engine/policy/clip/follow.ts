@@ -1,4 +1,4 @@
-/** Objects followed through a clip: those that expressions name, one for each [SEG] of an answer, or those of given masks. */
+/** Follows objects through a clip: those named by expressions, one per [SEG] of an answer, or those of given masks. */
 import { encodeRle, type Rle } from "../../data/mask/rle.ts";
 import { LabError } from "../../errors.ts";
 import { tf } from "../../gpu/tf.ts";
@@ -29,14 +29,14 @@ export interface KeptFrames {
 export interface FollowKeeper {
   /** Frames between two calls of `keep`; it is also called when the signal fires. */
   readonly every: number;
-  /** What was kept of the same objects in the same clip, if anything. @param of prompt and settings as text */
+  /** Kept frames of the same request, if any. @param of prompt and settings as text */
   find(of: string): Promise<KeptFrames | undefined>;
   keep(of: string, kept: KeptFrames): Promise<void>;
   /** After every frame. @param done frames so far */
   seen?(step: FrameResult, done: number): void;
 }
 
-/** What is followed, and through what. */
+/** A request to follow objects. */
 export interface FollowJob {
   readonly model: Sa2vaModel;
   readonly weights: Weights;
@@ -59,7 +59,7 @@ export interface Followed {
 }
 
 /**
- * Follows what expressions name; all objects share the features of a frame.
+ * Follows the objects named by expressions; all share the features of a frame.
  * @throws LabError("cancelled") when the signal fires, LabError("bad-input") for an unusable frame; what was kept stays
  */
 export async function followExpressions(
@@ -120,7 +120,7 @@ function textOf({ data, height, width }: GivenMask): string {
   return encodeRle(data, height, width).counts;
 }
 
-/** Masks of all frames, [object][frame]; an interrupted clip goes on where it was kept. */
+/** Masks of all frames, [object][frame]; an interrupted clip continues from the kept frames. */
 async function track(
   { model, weights, pictures, signal, keeper }: FollowJob,
   prompt: ClipPrompt,

@@ -21,7 +21,7 @@ export interface Loop {
   longest(groups: readonly Group[], config: LabConfig): number;
   /** Samples held-out rows; without it evaluations have no score of the loop. */
   readonly evaluate?: EvaluateLoop;
-  /** Recomputes a logged rollout with the weights that sampled it; without it there is nothing to look at. */
+  /** Recomputes a logged rollout with the weights that sampled it; without it *Recompute* shows nothing. */
   readonly look?: (
     context: LookContext,
     row: TrainingRow,

@@ -40,7 +40,7 @@ export interface StartedRun {
 /** Commands to the current run. */
 export type RunControl = "pause" | "play" | "step" | "phase" | "stop";
 
-/** What an opened adapter is for. */
+/** The role of an opened adapter. */
 export type AdapterRole = "start" | "captioner";
 
 export interface LoadedModel {

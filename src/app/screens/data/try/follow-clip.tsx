@@ -26,17 +26,16 @@ type Start = (typeof STARTS)[number]["value"];
 const DECODERS: Readonly<Record<ClipDecoder, { readonly label: string; readonly reason: string }>> = {
   published: {
     label: "Decoder: published",
-    reason:
-      "As Sa2VA is released: the fine-tuned decoder also decodes frames with memory, which its training never had.",
+    reason: "As released: the fine-tuned decoder also decodes frames with memory, which it never saw in training.",
   },
   consistent: {
     label: "Decoder: consistent",
     reason:
-      "As Sa2VA-i: the fine-tuned decoder decodes only the frames that the language model sees, as in training, and SAM2's tracker follows these masks.",
+      "As Sa2VA-i: the fine-tuned decoder decodes only the frames that the language model sees, as in training. SAM2's tracker follows these masks.",
   },
   alone: {
     label: "Decoder: alone",
-    reason: "Every frame is decoded by the expression and without memory, as in training: any checkpoint can do it.",
+    reason: "Every frame is decoded from the expression, without memory, as in training. Any checkpoint can do it.",
   },
 };
 
@@ -54,7 +53,7 @@ const ANSWERS = [
 const FRAMES = 5;
 const MAX_ANSWER_TOKENS = 256;
 
-/** Follows objects through a clip: those that expressions name, or that of the given mask of the frame that is shown. */
+/** Follows objects through a clip: those named by expressions, or that of the shown frame's given mask. */
 export function FollowClip(props: {
   readonly row: RegionSummary;
   readonly followed: FollowedClip | null;
@@ -90,7 +89,7 @@ export function FollowClip(props: {
     const mask = encodeRle(frameOf(decodeRle(row.mask), total, at), row.height / total, row.width);
     return { kind: "masks", frame: at, masks: [mask] };
   };
-  /** Shows frames as they come until another is looked at. */
+  /** Shows new frames until the user selects another. */
   const showNewest = (): ((frame: number) => void) => {
     let shown: number | undefined;
     return (frame) => {
@@ -179,7 +178,7 @@ export function FollowClip(props: {
   );
 }
 
-/** The expressions of what is followed. */
+/** The expressions of the followed clip. */
 function wordsOf(followed: FollowedClip | null): string | null {
   return followed?.task.kind === "expressions" ? followed.task.expressions.join("\n") : null;
 }
@@ -190,8 +189,8 @@ function useBlocker(row: RegionSummary, start: Start, empty: boolean): string | 
   const lacking = useSession(({ model }) => model?.lacksMemory ?? null);
   const elsewhere = useFollow(({ clip }) => clip?.state === "running" && clip.rowId !== row.id);
   if (blocker !== null) return blocker;
-  if (elsewhere) return "Another clip is followed; cancel it first";
-  if (start === "masks" && lacking !== null) return "A given mask is followed by SAM2's memory, which the model lacks";
+  if (elsewhere) return "Another clip is being followed. Cancel it first";
+  if (start === "masks" && lacking !== null) return "A given mask needs SAM2's memory, which the model lacks";
   if (!empty) return null;
   return start === "masks" ? "The given mask is empty on this frame; show another" : "Enter an expression";
 }

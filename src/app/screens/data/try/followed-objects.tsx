@@ -15,7 +15,7 @@ export function FollowedObjects(props: {
 }): ReactNode {
   const { followed, object, onObject, children } = props;
   const { state, answers, objects, total, done, bankBytes, tensorBytes, task } = followed;
-  // A forced answer says nothing.
+  // A forced answer carries no information.
   const said = task.kind === "expressions" && task.settings.answers === "free" ? (answers ?? []) : [];
   const nothing = state === "finished" && done === 0;
   return (
@@ -47,7 +47,9 @@ export function FollowedObjects(props: {
         </p>
       ))}
       {nothing && (
-        <p className="muted anywhere">The answer marks nothing: it has no [SEG]. Choose the answer “Sure, [SEG].”</p>
+        <p className="muted anywhere">
+          The answer has no [SEG], so nothing was followed. Choose “Answer: Sure, [SEG].”
+        </p>
       )}
       {objects.length > 0 && (
         <ul data-testid="follow-objects">
