@@ -13,6 +13,7 @@ import {
   openPage,
   problems,
   type RunEvent,
+  saveExport,
   show,
   untilEvent,
   untilReady,
@@ -266,10 +267,7 @@ describe("a run with the judge", () => {
   it("leaves its key in no file, address, message, storage, page or log", async () => {
     const { page } = lab;
     await show(page, { screen: "runs" });
-    const [download] = await Promise.all([
-      page.waitForEvent("download"),
-      page.getByTestId("export-run").first().click(),
-    ]);
+    const download = await saveExport(page);
     const files = unzipSync(new Uint8Array(readFileSync(await download.path())));
     expect(Object.keys(files).map((name) => name.split("/").at(-1))).toEqual(
       expect.arrayContaining(["judge.json", "thumbs.json", "run.json", "step-000001.arrow"]),

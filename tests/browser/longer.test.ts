@@ -8,7 +8,16 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { violations } from "../support/axe.ts";
 import { WAIT } from "../support/hang.ts";
-import { CHEAP_RUN, type OpenPage, openFollowed, problems, type RunEvent, show, untilEvent } from "../support/page.ts";
+import {
+  CHEAP_RUN,
+  type OpenPage,
+  openFollowed,
+  problems,
+  type RunEvent,
+  saveExport,
+  show,
+  untilEvent,
+} from "../support/page.ts";
 
 let lab: OpenPage;
 let events: RunEvent[];
@@ -81,8 +90,7 @@ describe("the report of a run", () => {
   it("is one page that opens from a file, offline, with curves, result, rollouts and settings", async () => {
     const { page, browser } = lab;
     await show(page, { screen: "runs" });
-    await page.getByTestId("export-format").selectOption("report");
-    const [download] = await Promise.all([page.waitForEvent("download"), page.getByTestId("export-run").click()]);
+    const download = await saveExport(page, "Report (one HTML file)");
     expect(download.suggestedFilename()).toMatch(/\.html$/);
     const path = `${await download.path()}.html`;
     await download.saveAs(path);
@@ -143,7 +151,8 @@ describe("a run that has done all its steps", () => {
     await show(page, { screen: "runs" });
     await expect.poll(() => page.getByTestId("runs-table").textContent()).toMatch(/2 \/ 2/);
     // Its settings for a new run: the form still has the length that the run was started with.
-    await page.getByRole("button", { name: "Use settings" }).click();
+    await page.getByTestId("more-of-run").click();
+    await page.getByRole("menuitem", { name: "Use settings" }).click();
     await expect.poll(() => page.getByTestId("setting-steps").inputValue()).toBe("2");
     await show(page, { screen: "runs" });
     expect(await problems(page)).toEqual([]);
@@ -151,8 +160,7 @@ describe("a run that has done all its steps", () => {
 
   it("leaves for many GPUs whole, with its rows, words and commands", async () => {
     const { page } = lab;
-    await page.getByTestId("export-format").selectOption("scale-out");
-    const [download] = await Promise.all([page.waitForEvent("download"), page.getByTestId("export-run").click()]);
+    const download = await saveExport(page, "For many GPUs (Python)");
     const name = download.suggestedFilename().replace(/\.zip$/, "");
     const folder = `${name}/${name.replace(/-scale-out$/, "")}`;
     const files = unzipSync(new Uint8Array(readFileSync(await download.path())));
@@ -184,8 +192,7 @@ describe("a run that has done all its steps", () => {
 
   it("is repeated with equal bits where it was exported and dropped again", async () => {
     const { page } = lab;
-    await page.getByTestId("export-format").selectOption("zip");
-    const [download] = await Promise.all([page.waitForEvent("download"), page.getByTestId("export-run").click()]);
+    const download = await saveExport(page);
     const id = download.suggestedFilename().replace(/\.zip$/, "");
     const files = Object.entries(unzipSync(new Uint8Array(readFileSync(await download.path()))));
     const renamed = files.map(([path, bytes]): [string, Uint8Array] => {

@@ -4,7 +4,16 @@ import { unzipSync } from "fflate";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { GroupRecord } from "../../src/engine/runs/records.ts";
 import { groupsFromArrow } from "../../src/engine/runs/rollouts-arrow.ts";
-import { CHEAP_RUN, type OpenPage, openFollowed, problems, type RunEvent, show, untilEvent } from "../support/page.ts";
+import {
+  CHEAP_RUN,
+  type OpenPage,
+  openFollowed,
+  problems,
+  type RunEvent,
+  saveExport,
+  show,
+  untilEvent,
+} from "../support/page.ts";
 
 let lab: OpenPage;
 let events: RunEvent[];
@@ -52,7 +61,7 @@ it("has its groups on Rollouts; the inspector shows question, answer, reward and
 it("is in the export of the run", async () => {
   const { page } = lab;
   await show(page, { screen: "runs" });
-  const [download] = await Promise.all([page.waitForEvent("download"), page.getByTestId("export-run").click()]);
+  const download = await saveExport(page);
   const files = Object.entries(unzipSync(new Uint8Array(readFileSync(await download.path()))));
   const groups: GroupRecord[] = [];
   for (const [name, bytes] of files) if (name.endsWith(".arrow")) groups.push(...(await groupsFromArrow(bytes, name)));

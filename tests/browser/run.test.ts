@@ -203,8 +203,9 @@ describe("after a reload", () => {
   it("it can be exported as a zip with all its parts", async () => {
     const { page } = lab;
     await go("n", "runs");
-    const exported = tabToAndPress(page.getByTestId("export-run"));
-    const [download] = await Promise.all([page.waitForEvent("download"), exported]);
+    await tabToAndPress(page.getByTestId("export-run"));
+    await page.getByRole("menuitem", { name: "Whole run (zip)" }).and(page.locator(":focus")).waitFor();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("Enter")]);
     expect(download.suggestedFilename()).toMatch(/\.zip$/);
     const files = unzipSync(new Uint8Array(readFileSync(await download.path())));
     const names = Object.keys(files).map((name) => name.replace(`${runId}/`, ""));
@@ -276,7 +277,13 @@ describe("another start", () => {
     await row.waitFor();
     const button = (name: string) => row.getByRole("button", { name, exact: true });
     expect(await button("Resume").getAttribute("aria-disabled")).toBe("true");
-    expect(await button("Delete…").getAttribute("aria-disabled")).toBe("true");
+    await row.getByTestId("more-of-run").click();
+    for (const name of ["Fork…", "Delete…"]) {
+      const entry = other.getByRole("menuitem", { name });
+      expect(await entry.getAttribute("aria-disabled")).toBe("true");
+      expect(await entry.textContent()).toMatch(/training in another tab/);
+    }
+    await other.keyboard.press("Escape");
     await row.getByRole("link", { name: "Open" }).click();
     await other.getByText("training in another tab, read-only here").waitFor();
     const curve = other.getByTestId("chart-reward").getByRole("img").first();

@@ -10,7 +10,16 @@ import { promisify } from "node:util";
 import { unzipSync, zipSync } from "fflate";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { CHEAP_RUN, type OpenPage, openFollowed, problems, type RunEvent, show, untilEvent } from "../support/page.ts";
+import {
+  CHEAP_RUN,
+  type OpenPage,
+  openFollowed,
+  problems,
+  type RunEvent,
+  saveExport,
+  show,
+  untilEvent,
+} from "../support/page.ts";
 import { expectSameRun, recordsOf } from "../support/same-run.ts";
 import { python } from "../support/tools.ts";
 
@@ -45,11 +54,9 @@ describe.skipIf(needed.code !== 0)("a run from the page to two processes and bac
     await show(lab.page, { screen: "runs" });
   }
   /** Saves an export of the newest run and unpacks it. @returns its run folder */
-  async function saved(format: "zip" | "scale-out"): Promise<string> {
+  async function saved(form?: string): Promise<string> {
     const { page } = lab;
-    await page.getByTestId("export-format").first().selectOption(format);
-    const button = page.getByTestId("export-run").first();
-    const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+    const download = await saveExport(page, form);
     const out = await mkdtemp(join(scratch, "out-"));
     for (const [path, bytes] of Object.entries(unzipSync(await readFile(await download.path())))) {
       await mkdir(dirname(join(out, path)), { recursive: true });
@@ -71,7 +78,7 @@ describe.skipIf(needed.code !== 0)("a run from the page to two processes and bac
   it("equals nine steps in the page", async () => {
     const { page } = lab;
     await start();
-    const run = await saved("scale-out");
+    const run = await saved("For many GPUs (Python)");
     const python = process.env.PYTHON ?? "python3";
     const env = {
       ...{ ...process.env, PATH: [dirname(python), process.env.PATH].join(delimiter), GPUS: "2" },
@@ -92,7 +99,7 @@ describe.skipIf(needed.code !== 0)("a run from the page to two processes and bac
     await dialog.getByRole("button", { name: "Train on" }).click();
     await finished(from);
     await show(page, { screen: "runs" });
-    const back = await recordsOf(await saved("zip"));
+    const back = await recordsOf(await saved());
     expect(back.manifest.segments).toMatchObject([{ fromStep: 3, engine: "sa2va_lab", world: 2 }]);
     expect(back.steps).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
     expect(back.evaluations.map(({ report }) => [report.step, report.baseline])).toEqual([
@@ -104,7 +111,7 @@ describe.skipIf(needed.code !== 0)("a run from the page to two processes and bac
 
     await show(page, { screen: "train", steps: "9" });
     await start();
-    expectSameRun(back, await recordsOf(await saved("zip")), 4);
+    expectSameRun(back, await recordsOf(await saved()), 4);
     expect(await problems(page)).toEqual([]);
     expect(lab.consoleErrors).toEqual([]);
   });

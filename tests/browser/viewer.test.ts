@@ -463,7 +463,7 @@ describe("runs of this browser", () => {
     const { page } = lab;
     await page.setViewportSize({ width: 1024, height: 900 });
     await show(page, { screen: "runs", compare: "" });
-    const button = page.getByTestId("runs-table").getByRole("button", { name: "Delete…" }).first();
+    const button = page.getByTestId("runs-table").getByTestId("more-of-run").first();
     await button.waitFor();
     const box = await button.boundingBox();
     expect((box?.x ?? Number.NaN) + (box?.width ?? Number.NaN)).toBeLessThanOrEqual(1024);

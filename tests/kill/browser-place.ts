@@ -10,7 +10,7 @@ import { ensureChromium } from "../../scripts/lib/ensure.mjs";
 import { servePage } from "../../scripts/lib/page-server.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import { WAIT } from "../support/hang.ts";
-import { CHEAP_RUN, untilReady } from "../support/page.ts";
+import { CHEAP_RUN, saveExport, untilReady } from "../support/page.ts";
 import { type Life, type Place, type Run, SETTINGS } from "./place.ts";
 
 interface OpenBrowser {
@@ -76,7 +76,8 @@ export async function browserPlace(): Promise<Place> {
       const resume = row.first().getByRole("button", { name: "Resume", exact: true });
       if ((await resume.getAttribute("aria-disabled")) !== "true") return resume.click();
       // Nothing to go on from: it was killed before its first checkpoint, so the run begins anew.
-      await row.first().getByRole("button", { name: "Delete…" }).click();
+      await row.first().getByTestId("more-of-run").click();
+      await page.getByRole("menuitem", { name: "Delete…" }).click();
       await page.getByRole("button", { name: /^Delete \d/ }).click();
       await row.first().waitFor({ state: "detached" });
       return page.getByTestId("strip-start").click();
@@ -124,9 +125,7 @@ export async function browserPlace(): Promise<Place> {
 /** The newest run's files, through the export that a person uses. */
 async function exported(page: Page, url: string): Promise<Map<string, Uint8Array>> {
   await page.goto(`${url}#screen=runs`);
-  const button = page.getByTestId("export-run").first();
-  await button.waitFor();
-  const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+  const download = await saveExport(page);
   const entries = Object.entries(unzipSync(new Uint8Array(readFileSync(await download.path()))));
   return new Map(entries.map(([path, bytes]) => [path.split("/").slice(1).join("/"), bytes]));
 }

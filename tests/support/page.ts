@@ -1,5 +1,5 @@
 /** The built page in a real Chromium, for the browser tests. */
-import type { Locator, Page } from "playwright-core";
+import type { Download, Locator, Page } from "playwright-core";
 import { type BrowserOptions, openBrowser, type WatchedPage } from "../../scripts/lib/browser.ts";
 import { servePage } from "../../scripts/lib/page-server.ts";
 import { WAIT } from "./hang.ts";
@@ -136,4 +136,12 @@ export async function untilEvent(
     if (Date.now() > deadline) throw new Error(`No such event within ${WAIT / 1000} s`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
+}
+
+/** Saves an export of the newest run on the Runs screen. @param form as the menu names it */
+export async function saveExport(page: Page, form = "Whole run (zip)"): Promise<Download> {
+  await page.getByTestId("export-run").first().click();
+  const entry = page.getByRole("menuitem", { name: form });
+  const [download] = await Promise.all([page.waitForEvent("download"), entry.click()]);
+  return download;
 }

@@ -126,16 +126,16 @@ export const PRESETS: readonly Preset[] = [
     values: { ...SMALL, mode: "sft", learningRate: 5e-4, promptsPerStep: 8 },
   },
   {
-    name: "both",
-    title: "Real checkpoint, 12 GB",
-    summary: "Both loops on a 1B model in f16: groups of 8, all tiles, activations recomputed",
-    values: { ...REAL, gpuMemory: 12, groupSize: 8 },
-  },
-  {
     name: "card8",
     title: "Real checkpoint, 8 GB",
     summary: "A 1B model in f16: groups of 4, at most 6 tiles",
     values: { ...REAL, gpuMemory: 8, groupSize: 4, maxTiles: 6 },
+  },
+  {
+    name: "both",
+    title: "Real checkpoint, 12 GB",
+    summary: "Both loops on a 1B model in f16: groups of 8, all tiles, activations recomputed",
+    values: { ...REAL, gpuMemory: 12, groupSize: 8 },
   },
   {
     name: "card16",

@@ -5,27 +5,26 @@
 import * as z from "zod/mini";
 import { fits, parseJson } from "../bytes/json.ts";
 import { LabError } from "../errors.ts";
-import { LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
 import type { RunStore } from "../storage/store.ts";
 import { type BestCheckpoint, bestOf } from "./checkpoint/best-checkpoint.ts";
 import { listCheckpoints } from "./checkpoint/checkpoint-folder.ts";
-import { type EvalReport, readEvaluations } from "./evaluations.ts";
+import type { ScoreId } from "./evaluation-scores.ts";
+import { type EvalReport, type Interval, readEvaluations } from "./evaluations.ts";
 import type { RunManifest } from "./manifest.ts";
 import { NO_NOTES, type RunNotes, readNotes } from "./notes.ts";
-import { parseMetricsLine } from "./numbers-json.ts";
-import type { StepMetrics } from "./records.ts";
+import { type LoopRewards, NO_CURVE, RUN_CURVE, type RunCurve, readCurve, recentRewards } from "./run-curve.ts";
 import { listRuns, type RunFolder, readEach, runFolder } from "./run-folder.ts";
+import { runResult } from "./run-result.ts";
 
-/** Number of steps in the mean reward of a list. */
-const RECENT = 10;
-/** Bytes at the end of metrics.jsonl that hold that many lines in most runs. */
-const TAIL = 2 ** 16;
 const PATH = ".digests.json";
 /** Of the form below; a file of another version is computed again. */
-const VERSION = 2;
+const VERSION = 3;
 
-/** Mean reward by loop; absent for a loop that did not run. */
-export type LoopRewards = Readonly<Partial<Record<LoopId, number>>>;
+/** Change of a held-out score from the start to the newest evaluation. */
+export interface RunGain extends Interval {
+  readonly score: ScoreId;
+  readonly rows: number;
+}
 
 /** Summary of a run for lists, without reading its rollouts. */
 export interface RunDigest {
@@ -35,6 +34,12 @@ export interface RunDigest {
   readonly steps: number;
   /** Mean reward of each loop over the last ten steps; absent when the loop did not run. */
   readonly rewards: LoopRewards;
+  /** Rewards of evenly spaced steps, at most 64. */
+  readonly curve: readonly LoopRewards[];
+  /** Time of all steps in seconds, without pauses and evaluations. */
+  readonly seconds: number;
+  /** Rewards of the loops first; empty before the second evaluation. */
+  readonly gains: readonly RunGain[];
   readonly checkpoints: readonly number[];
   /** Steps with a held-out evaluation, ascending; empty if one of them is damaged. */
   readonly evaluated: readonly number[];
@@ -47,9 +52,10 @@ export interface RunDigest {
 type Scored = Pick<EvalReport, "step" | "means" | "selection">;
 
 /** What is remembered of a run, and the sizes by which a change is noticed. */
-interface Remembered extends Pick<RunDigest, "steps" | "rewards" | "bytes" | "checkpoints"> {
+interface Remembered extends Pick<RunDigest, "bytes" | "checkpoints" | "gains"> {
   /** Bytes of metrics.jsonl and eval.jsonl; null without one. */
   readonly sizes: readonly [metrics: number | null, evaluations: number | null];
+  readonly curve: RunCurve;
   readonly scored: readonly Scored[];
   /** Files of rollouts, which never change once written: their number, the last name, and their bytes. */
   readonly rollouts: { readonly files: number; readonly last: string; readonly bytes: number };
@@ -62,8 +68,8 @@ const REMEMBERED = z.object({
   runs: z.record(
     z.string(),
     z.object({
-      steps: z.number(),
-      rewards: z.record(z.string(), z.number()),
+      curve: RUN_CURVE,
+      gains: z.array(z.looseObject({ mean: z.number(), low: z.number(), high: z.number(), rows: z.number() })),
       bytes: z.number(),
       checkpoints: z.array(z.number()),
       sizes: z.tuple([z.nullable(z.number()), z.nullable(z.number())]),
@@ -111,12 +117,14 @@ async function computed(
     kept = {
       sizes,
       checkpoints,
-      ...(await curveEnd(run, sizes[0])),
-      scored: sameScores && kept !== undefined ? kept.scored : sizes[1] === null ? [] : await scoresOf(run),
+      curve: sizes[0] === null ? NO_CURVE : await readCurve(store, `${id}/metrics.jsonl`, kept?.curve ?? NO_CURVE),
+      ...(sameScores && kept !== undefined
+        ? { scored: kept.scored, gains: kept.gains }
+        : await scoresOf(run, sizes[1] !== null)),
       ...(await folderBytes(run, names, kept?.rollouts)),
     };
   }
-  const { steps, rewards, bytes, scored } = kept;
+  const { curve, gains, bytes, scored } = kept;
   const manifest = run.manifest();
   const best = bestOf(
     scored.map((report) => ({ report })),
@@ -125,7 +133,9 @@ async function computed(
   );
   const notes = names.includes("notes.json") ? await notesOrNone(run) : NO_NOTES;
   const evaluated = scored.map(({ step }) => step);
-  return { digest: { manifest, notes, steps, rewards, checkpoints, evaluated, best, bytes }, kept };
+  const { step: steps, seconds, points } = curve;
+  const numbers = { steps, seconds, rewards: recentRewards(curve), curve: points, gains, bytes };
+  return { digest: { manifest, notes, ...numbers, checkpoints, evaluated, best }, kept };
 }
 
 /** Bytes of the folder; sizes of known rollout files are not read again. */
@@ -153,44 +163,19 @@ async function folderBytes(
   return { rollouts, bytes: bytes + sum((await Promise.all(others)).flat()) };
 }
 
-/** Last step and mean rewards. @param bytes of metrics.jsonl; null without one */
-async function curveEnd(run: RunFolder, bytes: number | null): Promise<Pick<RunDigest, "steps" | "rewards">> {
-  const metrics = bytes === null ? [] : await lastMetrics(run);
-  const rewards: Partial<Record<LoopId, number>> = {};
-  for (const loop of LOOP_IDS) {
-    const recent = metrics.flatMap((row) => {
-      const reward = row[`loop${loop}/reward`];
-      return reward !== undefined && Number.isFinite(reward) ? [reward] : [];
-    });
-    if (recent.length > 0) rewards[loop] = recent.reduce((sum, reward) => sum + reward, 0) / recent.length;
-  }
-  return { steps: metrics.at(-1)?.step ?? 0, rewards };
-}
-
-/** The last lines of metrics.jsonl. @throws LabError("bad-input") naming a line that is damaged */
-async function lastMetrics(run: RunFolder): Promise<StepMetrics[]> {
-  const path = `${run.id}/metrics.jsonl`;
-  const source = await run.store.open(path);
-  for (let length = TAIL; ; length *= 4) {
-    const start = Math.max(0, source.size - length);
-    const lines = new TextDecoder().decode(await source.read(start, source.size)).split("\n");
-    // The text after the last line break is empty, or a line truncated by a crash; the first line may start earlier.
-    lines.pop();
-    if (start > 0) lines.shift();
-    if (start > 0 && lines.length < RECENT) continue;
-    const from = Math.max(0, lines.length - RECENT);
-    return lines
-      .slice(from)
-      .map((line, n) => parseMetricsLine(line, `${path}, line ${lines.length - from - n} from its end,`));
-  }
-}
-
 /** Damaged evaluations are reported in their own view; they do not hide the run. */
-async function scoresOf(run: RunFolder): Promise<Scored[]> {
-  const evaluations = await orElse(readEvaluations(run.store, run.id), []);
-  return evaluations.map(({ report: { step, means, selection } }) =>
-    selection === undefined ? { step, means } : { step, means, selection },
-  );
+async function scoresOf(run: RunFolder, evaluated: boolean): Promise<Pick<Remembered, "scored" | "gains">> {
+  const evaluations = evaluated ? await orElse(readEvaluations(run.store, run.id), []) : [];
+  return {
+    scored: evaluations.map(({ report: { step, means, selection } }) =>
+      selection === undefined ? { step, means } : { step, means, selection },
+    ),
+    gains: (runResult(evaluations)?.scores ?? []).map(({ id, score: { difference, n } }) => ({
+      score: id,
+      rows: n,
+      ...difference,
+    })),
+  };
 }
 
 /** Damaged notes are reported when they are edited. */

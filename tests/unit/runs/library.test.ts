@@ -135,7 +135,7 @@ test("a run that grows while its metrics are read is listed with its new end", a
   expect(runs.map(({ steps }) => steps)).toEqual([2]);
 });
 
-test("a list reads ends of metrics, and the second one of unchanged runs reads only manifests, whatever the runs hold", async () => {
+test("a list reads metrics once, and the second one of unchanged runs reads only manifests, whatever the runs hold", async () => {
   const store = memoryStore();
   const line = { "loop1/reward": 0.25, note: 1 };
   for (let n = 0; n < 40; n++) {
@@ -182,11 +182,14 @@ test("a list reads ends of metrics, and the second one of unchanged runs reads o
   const { runs } = await library.list();
   expect(runs).toHaveLength(40);
   expect(runs[0]).toMatchObject({ steps: 3000, rewards: { 1: 0.25, 2: 2994.5 }, checkpoints: [100] });
+  // Every 64th step.
+  expect(runs[0]?.curve.map((point) => point[2])).toEqual(Array.from({ length: 47 }, (_, at) => 64 * at));
   const scored = runs.find((run) => run.manifest.id === "run-7");
   expect(scored).toMatchObject({ evaluated: [100], best: { step: 100 } });
-  // Each manifest once and the end of its metrics; sizes of what a run holds are asked once.
+  // Each manifest and its metrics once; sizes of what a run holds are asked once.
   expect(counts()).toEqual([40, 1, 40, 40, 81, 40 + 1 + 40 + 2]);
-  expect(bytes).toBe(40 * 2 ** 16);
+  const whole = (await store.size("run-0/metrics.jsonl")) as number;
+  expect(bytes).toBe(40 * (whole + 200));
   expect(most).toBeGreaterThan(8);
 
   // Again: only whether metrics, evaluations and checkpoints are as they were.
@@ -195,7 +198,10 @@ test("a list reads ends of metrics, and the second one of unchanged runs reads o
   await (await openRun(store, "run-3")).appendStep(3001, { "loop1/reward": 1 });
   await store.write("run-3/rollouts/step-000010.arrow", "21 bytes of rollouts.");
   await store.remove("run-5");
+  bytes = 0;
   const changed = await library.list();
+  // The new line, and twice the end of what was read.
+  expect(bytes).toBe(((await store.size("run-3/metrics.jsonl")) as number) - whole + 2 * 200);
   const grown = changed.runs.find((run) => run.manifest.id === "run-3");
   expect(grown?.steps).toBe(3001);
   expect(grown?.bytes).toBe((await store.list("run-3")).reduce((sum, { size }) => sum + size, 0));

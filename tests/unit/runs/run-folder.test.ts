@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { digestRun } from "../../../src/engine/runs/digest.ts";
 import { appendPhases, readPhases } from "../../../src/engine/runs/phase-lines.ts";
+import { NO_CURVE, readCurve, recentRewards } from "../../../src/engine/runs/run-curve.ts";
 import { createRun, listRuns, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { cost, group, manifest } from "./sample-run.ts";
@@ -107,5 +108,30 @@ test("the digest averages the last ten rewards that are numbers", async () => {
   const digest = await digestRun(run);
   expect(digest.steps).toBe(12);
   expect(digest.rewards).toEqual({ 1: (3 + 4 + 5 + 6 + 7 + 8 + 9 + 10 + 11) / 9 });
+  expect(digest.curve.map((point) => point[1])).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, undefined]);
   expect(digest.bytes).toBeGreaterThan(300);
+});
+
+test("a curve goes on where it was read, and is read again where its file was cut and has grown", async () => {
+  const store = memoryStore();
+  const path = "run/metrics.jsonl";
+  const lines = (from: number, to: number, reward: number): string =>
+    Array.from(
+      { length: to - from },
+      (_, at) => `{"step":${from + at + 1},"loop1/reward":${reward},"step_time":2}\n`,
+    ).join("");
+  // A character of three bytes at a cut, and a last line that a crash truncated.
+  await store.append(path, `${lines(0, 70, 1)}{"step":71,"note":"€`);
+  const first = await readCurve(store, path, NO_CURVE);
+  expect(first).toMatchObject({ lines: 70, step: 70, seconds: 140, stride: 2 });
+  expect(first.points).toHaveLength(35);
+  expect(await readCurve(store, path, first)).toBe(first);
+  await store.append(path, `"}\n${lines(71, 100, 3)}`);
+  const grown = await readCurve(store, path, first);
+  expect(grown).toEqual(await readCurve(store, path, NO_CURVE));
+  expect(grown).toMatchObject({ lines: 100, step: 100, seconds: 198 });
+  await store.write(path, lines(0, 200, 5));
+  expect(recentRewards(await readCurve(store, path, grown))).toEqual({ 1: 5 });
+  await store.append(path, "no JSON\n");
+  await expect(readCurve(store, path, grown)).rejects.toThrow(/run\/metrics\.jsonl, line 201/);
 });

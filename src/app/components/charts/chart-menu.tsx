@@ -1,6 +1,6 @@
-import { DropdownMenu } from "radix-ui";
 import type { ReactNode } from "react";
 import { IconMore } from "../ui/icons.tsx";
+import { Menu } from "../ui/menu.tsx";
 import styles from "./live-chart.module.css";
 
 /** Less frequent actions of a chart. */
@@ -23,19 +23,13 @@ export function ChartMenu(props: {
   ].filter((entry) => entry !== false);
   if (entries.length === 0) return null;
   return (
-    <DropdownMenu.Root modal={false}>
-      <DropdownMenu.Trigger className={styles.tool} aria-label={`More for ${title}`} title="More">
-        <IconMore size={12} />
-      </DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
-        <DropdownMenu.Content className={styles.menu} align="end" sideOffset={4} collisionPadding={12}>
-          {entries.map(({ label, act }) => (
-            <DropdownMenu.Item key={label} className={styles.entry} onSelect={act}>
-              {label}
-            </DropdownMenu.Item>
-          ))}
-        </DropdownMenu.Content>
-      </DropdownMenu.Portal>
-    </DropdownMenu.Root>
+    <Menu
+      entries={entries}
+      trigger={
+        <button type="button" className={styles.tool} aria-label={`More for ${title}`} title="More">
+          <IconMore size={12} />
+        </button>
+      }
+    />
   );
 }

@@ -5,7 +5,7 @@ import { SELECTION_NAMES } from "../../../engine/runs/evaluation-scores.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { useCheckpointEvaluation } from "../../stores/checkpoint-evaluation.ts";
 import { linkTo } from "../../stores/route.ts";
-import { fixed } from "../../styles/format.ts";
+import { counted, fixed } from "../../styles/format.ts";
 import styles from "./runs.module.css";
 
 /** Checkpoints of a run: each leads to its held-out scores, or has them computed. */
@@ -70,5 +70,5 @@ function progressText({ done, total }: { readonly done: number; readonly total: 
 /** How the best checkpoint was chosen. */
 function bestText({ selection }: BestCheckpoint): string {
   if (selection === null) return "best by the reported rows (older version)";
-  return `best by ${SELECTION_NAMES[selection.metric]} ${fixed(selection.value, 3)} on ${selection.n} selection rows`;
+  return `best by ${SELECTION_NAMES[selection.metric]} ${fixed(selection.value, 3)} on ${counted(selection.n, "selection row")}`;
 }

@@ -1,16 +1,17 @@
-import { type ReactNode, useState } from "react";
-import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
+import type { ReactNode } from "react";
 import type { RunDigest } from "../../../engine/runs/digest.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { Select } from "../../components/ui/controls.tsx";
+import { IconChevron, IconMore } from "../../components/ui/icons.tsx";
+import { Menu } from "../../components/ui/menu.tsx";
 import { linkTo } from "../../stores/route.ts";
 import { useTry } from "../../stores/try-out.ts";
-import { fixed, formatBytes } from "../../styles/format.ts";
+import { formatBytes, formatSeconds } from "../../styles/format.ts";
 import { EXPORT_CHOICES, type ExportChoice } from "./export-run.ts";
 import { RunCheckpoints } from "./run-checkpoints.tsx";
 import type { Change } from "./run-difference.ts";
 import { NotesOf } from "./run-notes.tsx";
+import { RunGains, RunRewards } from "./run-numbers.tsx";
 import { RunTitle } from "./run-title.tsx";
 import styles from "./runs.module.css";
 
@@ -57,8 +58,7 @@ export interface RunRowProps {
 /** One stored run and its actions. */
 export function RunRow(props: RunRowProps): ReactNode {
   const { run, live, active, otherTabs, changes, resumeBlocker, exporting, compared } = props;
-  const { manifest, rewards } = run;
-  const [choice, setChoice] = useState<ExportChoice>("zip");
+  const { manifest } = run;
   const merging = useTry((state) => state.merging);
   const interrupted = manifest.state === "running" && !active && !otherTabs;
   return (
@@ -76,6 +76,9 @@ export function RunRow(props: RunRowProps): ReactNode {
       <th scope="row">
         <RunTitle title={manifest.title} onRename={props.onRename} />
         <small>{manifest.id}</small>
+        <small>
+          {manifest.model.name} · {manifest.data.name}
+        </small>
         {manifest.forkedFrom !== undefined && (
           <small className="block muted">
             Fork of {manifest.forkedFrom.run}, step {manifest.forkedFrom.step}
@@ -85,6 +88,7 @@ export function RunRow(props: RunRowProps): ReactNode {
       </th>
       <td data-label="Started">
         <time dateTime={manifest.created}>{startedAt(manifest.created)}</time>
+        <small title="Time of its steps, without pauses and evaluations">{formatSeconds(run.seconds || null)}</small>
       </td>
       <td data-label="State">
         <Badge tone={interrupted ? "warn" : TONES[manifest.state]}>
@@ -94,11 +98,12 @@ export function RunRow(props: RunRowProps): ReactNode {
       <td data-label="Steps" className={styles.number}>
         {run.steps} / {manifest.config.steps}
       </td>
-      {LOOP_IDS.map((id) => (
-        <td key={id} data-label={`Loop ${id}`} className={styles.number}>
-          {fixed(rewards[id], 3)}
-        </td>
-      ))}
+      <td data-label="Reward">
+        <RunRewards run={run} />
+      </td>
+      <td data-label="Held-out gain">
+        <RunGains run={run} />
+      </td>
       <td data-label="Changed" className={`small ${styles.changes}`}>
         <Changes changes={changes} />
       </td>
@@ -119,29 +124,39 @@ export function RunRow(props: RunRowProps): ReactNode {
           <Button blocker={resumeBlocker} onClick={props.done ? props.onTrainOn : props.onResume}>
             {props.done ? "Train on…" : "Resume"}
           </Button>
-          <Button blocker={resumeBlocker} onClick={props.onFork}>
-            Fork…
-          </Button>
-          <Button title="Fills the form of a new run with the settings of this one" onClick={props.onSettings}>
-            Use settings
-          </Button>
-          <Select
-            label={`Form of the export of ${manifest.title}`}
-            options={EXPORT_CHOICES}
-            value={choice}
-            onChange={setChoice}
-            testId="export-format"
+          <Menu
+            entries={EXPORT_CHOICES.map(({ value, label }) => ({ label, act: () => props.onExport(value) }))}
+            trigger={
+              <Button data-testid="export-run" disabled={exporting}>
+                {!exporting ? "Export" : merging === null ? "Exporting" : `${merging.done} of ${merging.total}`}
+                <IconChevron />
+              </Button>
+            }
           />
-          <Button data-testid="export-run" disabled={exporting} onClick={() => props.onExport(choice)}>
-            {!exporting ? "Export" : merging === null ? "Exporting" : `${merging.done} of ${merging.total}`}
-          </Button>
-          <Button
-            kind="danger"
-            blocker={otherTabs ? OTHER_TAB : active ? "Stop it first" : null}
-            onClick={props.onDelete}
-          >
-            Delete…
-          </Button>
+          <Menu
+            entries={[
+              { label: "Fork…", act: props.onFork, blocker: resumeBlocker },
+              {
+                label: "Use settings",
+                act: props.onSettings,
+                help: "Fills the form of a new run with the settings of this one",
+              },
+              {
+                label: "Delete…",
+                act: props.onDelete,
+                danger: true,
+                blocker: otherTabs ? OTHER_TAB : active ? "Stop it first" : null,
+              },
+            ]}
+            trigger={
+              <Button
+                data-testid="more-of-run"
+                aria-label={`More for ${manifest.title}`}
+                title="More"
+                icon={<IconMore />}
+              />
+            }
+          />
         </div>
       </td>
     </tr>

@@ -1,6 +1,5 @@
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import { LabError, quote } from "../../../engine/errors.ts";
-import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import type { RunDigest } from "../../../engine/runs/digest.ts";
 import type { StoredRuns } from "../../../protocol/data.ts";
 import { loadedBlocker } from "../../clients/blockers.ts";
@@ -33,16 +32,7 @@ import { StorageMeter } from "./storage-meter.tsx";
 import { SweepPanel } from "./sweep/sweep-panel.tsx";
 import { TrainOn } from "./train-on.tsx";
 
-const COLUMNS = [
-  "Run",
-  "Started",
-  "State",
-  "Steps",
-  ...LOOP_IDS.map((id) => `Loop ${id}`),
-  "Changed",
-  "Size",
-  "Checkpoints",
-];
+const COLUMNS = ["Run", "Started", "State", "Steps", "Reward", "Held-out gain", "Changed", "Size", "Checkpoints"];
 
 /** Stored runs, newest first. */
 export function RunsScreen(): ReactNode {

@@ -70,7 +70,7 @@ export function TuningPanel(): ReactNode {
 
 function statusOf({ state, done, total, bucket }: TuningState, missing: number): string {
   if (state === "running") return total === 0 ? "Starting" : `${done + 1} of ${total}: ${bucket}`;
-  if (missing > 0) return `Built-in form of this class of adapter: ${counted(missing, "shape")}`;
+  if (missing > 0) return `${counted(missing, "shape")} in the built-in form of this class of adapter`;
   return "New runs take the fastest form of each shape and keep this table; forms that are equally fast stay";
 }
 

@@ -1,0 +1,60 @@
+import type { ReactNode } from "react";
+import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
+import type { RunDigest } from "../../../engine/runs/digest.ts";
+import { Sparkline } from "../../components/charts/sparkline.tsx";
+import { loopStyle } from "../../components/rollout/loop-colour.ts";
+import { linkTo } from "../../stores/route.ts";
+import { fixed, NONE, signed } from "../../styles/format.ts";
+import { evalTexts } from "../eval/eval-metrics.ts";
+import { verdict } from "../eval/score-card.tsx";
+import styles from "./runs.module.css";
+
+/** Each loop's reward over the steps, and its mean over the last ten. */
+export function RunRewards({ run }: { readonly run: RunDigest }): ReactNode {
+  const { rewards, curve } = run;
+  const loops = LOOP_IDS.filter((loop) => rewards[loop] !== undefined);
+  if (loops.length === 0) return NONE;
+  return (
+    <ul className={`no-bullets m-0 p-0 grid gap-1 ${styles.curves}`}>
+      {loops.map((loop) => (
+        <li key={loop} className="row gap-2" style={loopStyle(loop)} title={`Loop ${loop}`}>
+          <span className="muted small">{loop}</span>
+          <Sparkline
+            className={styles.curve ?? ""}
+            name={`Reward of loop ${loop}`}
+            values={curve.map((point) => point[loop] ?? Number.NaN)}
+          />
+          <b className="medium">{fixed(rewards[loop], 3)}</b>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const REWARDS = /^reward\d_sampled$/;
+
+/** The change of the held-out rewards since the start, with 95 % intervals; of a run without rewards, its two scores. */
+export function RunGains({ run }: { readonly run: RunDigest }): ReactNode {
+  const { gains, manifest, evaluated } = run;
+  const trained = gains.filter(({ score }) => REWARDS.test(score));
+  const shown =
+    trained.length > 0 ? trained : gains.filter(({ score }) => score === "grounding_iou" || score === "caption_meteor");
+  if (shown.length === 0) return NONE;
+  const titles = new Map(evalTexts({ maskPolicy: manifest.config.maskPolicy }).map(({ id, title }) => [id, title]));
+  return (
+    <a
+      className={`grid gap-1 ${styles.gains}`}
+      href={linkTo({ screen: "eval", run: manifest.id, step: evaluated.at(-1) ?? null })}
+      title="Rows behind these numbers"
+    >
+      {shown.map(({ score, rows, ...difference }) => (
+        <span key={score} title={`${titles.get(score) ?? score} of ${rows} rows`}>
+          <b data-verdict={verdict(difference)}>{signed(difference.mean, 3)}</b>{" "}
+          <small>
+            {signed(difference.low, 3)} to {signed(difference.high, 3)}
+          </small>
+        </span>
+      ))}
+    </a>
+  );
+}
