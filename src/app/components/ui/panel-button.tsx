@@ -1,7 +1,7 @@
 import { Popover } from "radix-ui";
 import type { ReactNode } from "react";
 import { Button } from "./button.tsx";
-import { IconChevron } from "./icons.tsx";
+import { IconDown } from "./icons.tsx";
 import styles from "./panel-button.module.css";
 
 /** A button that opens a small panel below it; Escape and a click outside close the panel. */
@@ -24,7 +24,7 @@ export function PanelButton(props: {
       <Popover.Trigger asChild>
         <Button className={styles.trigger ?? ""} data-testid={testId} blocker={blocker}>
           {label}
-          {arrow && <IconChevron />}
+          {arrow && <IconDown />}
         </Button>
       </Popover.Trigger>
       <Popover.Portal>

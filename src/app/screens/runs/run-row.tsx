@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import type { RunDigest } from "../../../engine/runs/digest.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { IconChevron, IconMore } from "../../components/ui/icons.tsx";
+import { IconDown, IconMore } from "../../components/ui/icons.tsx";
 import { Menu } from "../../components/ui/menu.tsx";
 import { linkTo } from "../../stores/route.ts";
 import { useTry } from "../../stores/try-out.ts";
@@ -129,7 +129,7 @@ export function RunRow(props: RunRowProps): ReactNode {
             trigger={
               <Button data-testid="export-run" disabled={exporting}>
                 {!exporting ? "Export" : merging === null ? "Exporting" : `${merging.done} of ${merging.total}`}
-                <IconChevron />
+                <IconDown />
               </Button>
             }
           />
