@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { MeteorDetail, RewardTerm } from "../../../engine/rewards/term.ts";
 import type { RolloutRecord } from "../../../engine/runs/records.ts";
-import { fixed, NONE } from "../../styles/format.ts";
+import { fixed, formatCount, NONE } from "../../styles/format.ts";
 import { TableHead } from "../ui/table-head.tsx";
 import { JudgeAnswers } from "./judge-answers.tsx";
 import { MeteorAlignment } from "./meteor-alignment.tsx";
@@ -78,12 +78,11 @@ function TermDetail(props: { readonly term: RewardTerm; readonly comparison: Mas
 function IouDetail(props: { readonly title: string; readonly comparison: MaskComparison }): ReactNode {
   const { intersection, union, missed, extra } = props.comparison;
   const share = (pixels: number): string => `${union === 0 ? 0 : (pixels / union) * 100}%`;
-  const count = (pixels: number): string => pixels.toLocaleString("en-US").replaceAll(",", " ");
   return (
     <section className={styles.detail}>
       <h3>{props.title}</h3>
       <p className={`muted ${styles.formula}`}>
-        {count(intersection)} px intersection / {count(union)} px union ={" "}
+        {formatCount(intersection)} px intersection / {formatCount(union)} px union ={" "}
         <b>{union === 0 ? NONE : fixed(intersection / union, 4)}</b>
       </p>
       <div className={`flex clip surface-2 ${styles.parts}`} aria-hidden="true">
@@ -93,13 +92,13 @@ function IouDetail(props: { readonly title: string; readonly comparison: MaskCom
       </div>
       <ul className={styles.partNames}>
         <li>
-          <i className={styles.hit} /> hit {count(intersection)}
+          <i className={styles.hit} /> hit {formatCount(intersection)}
         </li>
         <li>
-          <i className={styles.missed} /> missed {count(missed)}
+          <i className={styles.missed} /> missed {formatCount(missed)}
         </li>
         <li>
-          <i className={styles.extra} /> extra {count(extra)}
+          <i className={styles.extra} /> extra {formatCount(extra)}
         </li>
       </ul>
     </section>

@@ -8,7 +8,7 @@ import { whatIf } from "../../../engine/rl/step/what-if.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
 import { advantageText } from "../../components/rollout/advantage-text.ts";
 import { compareMasks, splitTerms, termName } from "../../components/rollout/rollout-view.ts";
-import { compact, counted, fixed, formatShare, NONE, signed } from "../../styles/format.ts";
+import { compact, counted, fixed, formatCount, formatShare, NONE, signed } from "../../styles/format.ts";
 
 export interface LessonPart {
   readonly phase: Phase;
@@ -88,7 +88,7 @@ function partner({ rollout }: LessonInput): readonly LessonPart[] {
       phase: "partner",
       made,
       formulas:
-        pixels === null ? [] : [`IoU = ${pixels.intersection} px ÷ ${pixels.union} px = ${fixed(pixels.iou, 3)}`],
+        pixels === null ? [] : [`IoU = ${formatCount(pixels.intersection)} px ÷ ${formatCount(pixels.union)} px = ${fixed(pixels.iou, 3)}`],
       ...(text && rollout.predictedMask !== null && { picture: "answer" as const }),
     },
   ];
