@@ -88,7 +88,11 @@ function partner({ rollout }: LessonInput): readonly LessonPart[] {
       phase: "partner",
       made,
       formulas:
-        pixels === null ? [] : [`IoU = ${formatCount(pixels.intersection)} px ÷ ${formatCount(pixels.union)} px = ${fixed(pixels.iou, 3)}`],
+        pixels === null
+          ? []
+          : [
+              `IoU = ${formatCount(pixels.intersection)} px ÷ ${formatCount(pixels.union)} px = ${fixed(pixels.iou, 3)}`,
+            ],
       ...(text && rollout.predictedMask !== null && { picture: "answer" as const }),
     },
   ];
