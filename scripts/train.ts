@@ -253,13 +253,13 @@ await runTool(async () => {
     const created = new Date().toISOString();
     const run =
       resume === undefined
-        ? await session.start(
-            config,
-            { ...list, ...measured(parsed) },
-            one(parsed, "preset") ?? "demo",
+        ? await session.start({
+            settings: config,
+            list: { ...list, ...measured(parsed) },
+            title: one(parsed, "preset") ?? "demo",
             created,
-            await firstEvaluation(parsed),
-          )
+            first: await firstEvaluation(parsed),
+          })
         : await session.resume(resume.id, list, resume.steps);
     say(`run ${run.manifest.id}, ${run.trainRows} training rows, from step ${run.resumedAt}`);
     const stop = (): void => session.trainer?.control.stop();

@@ -60,8 +60,8 @@ await runTool(async () => {
     },
   });
   const run = async (steps: number): Promise<void> => {
-    const config = { ...given, steps, saveSteps: 0, evalSteps: 0 };
-    await (await session.start(config, list, "tune", new Date().toISOString())).done;
+    const settings = { ...given, steps, saveSteps: 0, evalSteps: 0 };
+    await (await session.start({ settings, list, title: "tune", created: new Date().toISOString() })).done;
   };
   try {
     const source = await localCheckpoint(one(parsed, "model") ?? POCKET_MODEL);

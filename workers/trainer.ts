@@ -10,6 +10,7 @@ import { storedFirstEvaluation } from "../src/engine/rl/run/first-evaluation.ts"
 import { countCardLines, measureCard } from "../src/engine/self-test/card/measure.ts";
 import { passed } from "../src/engine/self-test/self-check.ts";
 import { countChecks, selfTest } from "../src/engine/self-test/self-test.ts";
+import { dryRun } from "../src/engine/session/dry-run.ts";
 import { lookAtRollout } from "../src/engine/session/look.ts";
 import { findMemory, type Plan } from "../src/engine/session/plan.ts";
 import { replayStep } from "../src/engine/session/replay.ts";
@@ -178,7 +179,11 @@ const calls: Handlers<TrainerCalls> = {
   async startRun(config, rows, title, now, first) {
     const { lab, store } = await started();
     const known = first === undefined ? undefined : await storedFirstEvaluation(store, first);
-    return watch(await lab.start(config, rows, title, now, known));
+    return watch(await lab.start({ settings: config, list: rows, title, created: now, first: known }));
+  },
+  async dryRun(settings, list, onPhase, signal) {
+    const { lab } = await started();
+    return dryRun(lab, { settings, list, onPhase, signal });
   },
   resumeRun: async (runId, rows, steps, from) => watch(await (await started()).lab.resume(runId, rows, steps, from)),
   async forkRun(runId, list, fork) {

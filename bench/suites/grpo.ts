@@ -33,9 +33,9 @@ export async function runSteps({ device, reopen, pocket, steps, onStart, onStep 
   });
   try {
     await session.openModel(pocket.model, "pocket");
-    const config = requireConfig({ steps, seed: 1, saveSteps: 0, evalSteps: 0 }, presetConfig("demo"), "bench");
+    const settings = requireConfig({ steps, seed: 1, saveSteps: 0, evalSteps: 0 }, presetConfig("demo"), "bench");
     onStart?.();
-    const run = await session.start(config, pocket.list, "demo", new Date(0).toISOString());
+    const run = await session.start({ settings, list: pocket.list, title: "demo", created: new Date(0).toISOString() });
     await run.done;
   } finally {
     session.dispose();

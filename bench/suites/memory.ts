@@ -88,8 +88,8 @@ export async function memoryRows(device: EngineDevice, adapter: string, steps: n
   });
   try {
     await session.openModel(await nodeFolder(POCKET_MODEL), "pocket");
-    const config = requireConfig({ ...SETTINGS, steps }, presetConfig("demo"), "bench");
-    const run = await session.start(config, list, "memory", new Date(0).toISOString());
+    const settings = requireConfig({ ...SETTINGS, steps }, presetConfig("demo"), "bench");
+    const run = await session.start({ settings, list, title: "memory", created: new Date(0).toISOString() });
     await run.done;
   } finally {
     session.dispose();

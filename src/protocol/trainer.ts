@@ -10,6 +10,7 @@ import type { Fork } from "../engine/runs/fork.ts";
 import type { LoopId } from "../engine/runs/records.ts";
 import type { CardLine, CardSizes } from "../engine/self-test/card/card-line.ts";
 import type { SelfCheck } from "../engine/self-test/self-check.ts";
+import type { DryRun, DryRunPlace, MeasuredStep } from "../engine/session/dry-run.ts";
 import type { FollowEvent, FollowTask, OnFollow } from "../engine/session/follow-clip.ts";
 import type { RolloutLook } from "../engine/session/look.ts";
 import type { SystemReport } from "../engine/session/memory-report.ts";
@@ -69,6 +70,13 @@ export interface TrainerCalls {
    * @param first id of a stored run that began alike, whose evaluation of the start is taken over
    */
   startRun(config: LabConfig, rows: RowSelection, title: string, now: string, first?: string): Promise<Started>;
+  /** Measures two steps of a run that is not kept, see dry-run.ts. @throws LabError("cancelled") when the signal aborts */
+  dryRun(
+    config: LabConfig,
+    rows: RowSelection,
+    onPhase: (place: DryRunPlace) => void,
+    signal: AbortSignal,
+  ): Promise<DryRun>;
   /**
    * @param steps the run's length from now on; as it was by default
    * @param from step of an earlier checkpoint, whose later steps are dropped
@@ -249,7 +257,10 @@ export interface ModelInfo {
 
 export type {
   CachedModel,
+  DryRun,
+  DryRunPlace,
   Fork,
+  MeasuredStep,
   PlannedBlock as TrainableBlock,
   ReplayReport,
   RolloutLook,

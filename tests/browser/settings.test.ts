@@ -1,7 +1,7 @@
 /** Settings from an address and from files, under the names of other trainers, and what the plan says of the browser's storage. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatShare } from "../../src/app/styles/format.ts";
-import { CHEAP_RUN, type OpenPage, openPage, problems, untilReady } from "../support/page.ts";
+import { CHEAP_RUN, type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
 
 let lab: OpenPage;
 beforeAll(async () => {
@@ -44,6 +44,40 @@ describe("TRL's names", () => {
       .toMatch(/^grpo\.yaml: Names of other trainers were translated: /);
     expect(await settings()).toMatchObject({ groupSize: 5, steps: 9, saveSteps: 3, evalSteps: 0 });
   });
+});
+
+it("a dry run measures a step beside the forecast, can be cancelled, and stores nothing", async () => {
+  const { page } = lab;
+  const runs = (): Promise<unknown> =>
+    page.evaluate(`(async () => {
+      const root = await navigator.storage.getDirectory();
+      return Array.fromAsync((await root.getDirectoryHandle("runs")).keys());
+    })()`);
+  await pick("cheap.json", JSON.stringify({ groupSize: 2, maxNewTokens: 4, partnerMaxTokens: 4, judge: "off" }));
+  const [button, reality] = [page.getByTestId("dry-run"), page.getByTestId("fit-reality")];
+  const problemsBefore = await problems(page);
+  const length = page.getByTestId("run-length");
+  await button.click();
+  await expect.poll(() => page.getByTestId("dry-run-phase").textContent()).toMatch(/^Step 1 of 2: /);
+  expect(await page.getByTestId("start-reason").textContent()).toMatch(/^A dry run is in progress/);
+  await page.getByTestId("dry-run-cancel").click();
+  await button.click();
+  await reality.waitFor();
+  expect((await reality.locator("tr").allTextContents()).map((row) => row.replace(/\d[\d.]*/g, "#"))).toEqual([
+    expect.stringMatching(/^Held between steps# MB# MB$/),
+    expect.stringMatching(/^Peak# MB# MB$/),
+    expect.stringMatching(/^A step.*#( s| ms)$/),
+    expect.stringMatching(/^First step, compiling# s$/),
+  ]);
+  expect(await length.textContent()).toMatch(/minutes, by the dry run/);
+  await show(page, { steps: "12" });
+  await expect.poll(settings).toMatchObject({ steps: 12 });
+  expect(await reality.count()).toBe(1);
+  await show(page, { groupSize: "3" });
+  await expect.poll(() => reality.count()).toBe(0);
+  expect(await length.textContent()).not.toMatch(/dry run/);
+  expect(await runs()).toEqual([]);
+  expect(await problems(page)).toEqual(problemsBefore);
 });
 
 it("a mix shows the rows and shares of its sources; it comes from a file, as addresses carry no texts", async () => {

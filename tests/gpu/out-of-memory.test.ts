@@ -4,8 +4,16 @@ import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { probeMemory } from "../../src/engine/gpu/runtime/probe-memory.ts";
 import { readAlarms } from "../../src/engine/runs/alarms.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
+import { type DryRunPlace, dryRun } from "../../src/engine/session/dry-run.ts";
 import { refuseNextBuffer } from "../support/refused-memory.ts";
-import { checkpointFiles, expectSameFiles, openTestLab, type TestLab, untilPaused } from "../support/session.ts";
+import {
+  cheapConfig,
+  checkpointFiles,
+  expectSameFiles,
+  openTestLab,
+  type TestLab,
+  untilPaused,
+} from "../support/session.ts";
 
 /** Two groups at once, until memory runs out. */
 const OWN = { loops: "1", promptsPerStep: 2, groupsAtOnce: 0, saveSteps: 1, schedule: "constant" } as const;
@@ -76,6 +84,19 @@ it("the user has allowed it: the run goes on, equal to one whose step had the se
   await lab.store.write(path, JSON.stringify({ ...manifest, config: { ...manifest.config, groupsAtOnce: 1 } }));
   await (await lab.resume(other.manifest.id, 2)).done;
   expectSameFiles(await checkpointFiles(lab.store, id, 2), await checkpointFiles(lab.store, other.manifest.id, 2));
+  expect(memorySnapshot().tensors).toBe(tensors);
+});
+
+it("a dry run goes on as well, and says with what", async () => {
+  let refused = (): boolean => false;
+  const onPhase = ({ step, phase }: DryRunPlace): void => {
+    if (step === 1 && phase === "loss" && !refused()) refused = refuseNextBuffer(lab.session.device).refused;
+  };
+  const asked = { settings: cheapConfig(OWN), list: lab.list, onPhase, signal: new AbortController().signal };
+  const tensors = memorySnapshot().tensors;
+  expect(await dryRun(lab.session, asked)).toMatchObject({
+    smaller: expect.stringMatching(/ran out of memory in step 1.*repeated with groupsAtOnce 1$/),
+  });
   expect(memorySnapshot().tensors).toBe(tensors);
 });
 

@@ -1,19 +1,38 @@
 /** One run at a time, from the moment it is asked for, and questions that give way to it. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { openNodeRows } from "../../scripts/lib/node-rows.ts";
+import type { LabConfig } from "../../src/engine/config/table.ts";
 import { encodeRle } from "../../src/engine/data/mask/rle.ts";
 import type { TrainingRow } from "../../src/engine/data/training-row.ts";
+import { LabError } from "../../src/engine/errors.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
+import type { UserRewards } from "../../src/engine/rewards/user/user-rewards.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
+import { type DryRunPlace, dryRun } from "../../src/engine/session/dry-run.ts";
 import type { Asked } from "../../src/engine/session/request.ts";
 import type { RunControl } from "../../src/engine/session/session.ts";
-import { openTestLab, repeatable, type TestLab, untilPaused } from "../support/session.ts";
+import {
+  cheapConfig,
+  checkpointFiles,
+  expectSameFiles,
+  openTestLab,
+  repeatable,
+  type TestLab,
+  untilPaused,
+} from "../support/session.ts";
 
 let lab: TestLab;
 let question: Asked;
 let plain: readonly StepMetrics[];
+let checkpoint: ReadonlyMap<string, Uint8Array>;
+/** A custom reward that cannot be given. */
+const user: UserRewards = {
+  run: async () => {
+    throw new LabError("held", "The custom reward threw: no");
+  },
+};
 beforeAll(async () => {
-  lab = await openTestLab();
+  lab = await openTestLab(undefined, user);
   const { summary, mask, rgb }: TrainingRow = await (await openNodeRows()).rows(0);
   const { height, width } = rgb;
   const regions = Array.from({ length: 8 }, () => encodeRle(mask, height, width));
@@ -22,7 +41,11 @@ beforeAll(async () => {
     task: { kind: "describe", regions, maxNewTokens: 256 },
     from: { from: "base" },
   };
-  plain = await lab.train();
+  const run = await lab.start();
+  await run.done;
+  plain = await lab.metrics(run.manifest.id);
+  checkpoint = await checkpointFiles(lab.store, run.manifest.id, 2);
+  lab.events.length = 0;
 });
 afterEach(() => {
   lab.watch = () => undefined;
@@ -106,5 +129,62 @@ describe("a run that is asked for", () => {
   it("and does not come to be leaves the session free", async () => {
     await expect(lab.resume("no-such-run")).rejects.toThrow(/no-such-run/);
     expect(await lab.train({ steps: 1 })).toHaveLength(1);
+  });
+});
+
+describe("a dry run", () => {
+  const dry = (
+    changes: Partial<LabConfig> = {},
+    onPhase: (place: DryRunPlace) => void = () => undefined,
+    signal = never(),
+  ) => dryRun(lab.session, { settings: cheapConfig(changes), list: lab.list, onPhase, signal });
+  const holdings = async () => {
+    const { tensors, bytes, gpuBytes } = memorySnapshot();
+    return { tensors, bytes, gpuBytes, files: await lab.store.list("") };
+  };
+
+  it("measures two steps, stores and tells nothing, frees everything and leaves the next run as it was", async () => {
+    const before = await holdings();
+    const phases: string[] = [];
+    let others: ReturnType<typeof Promise.allSettled> | undefined;
+    // The test has no judge: asking one would fail.
+    const judged = { judge: "questions", steps: 50, saveSteps: 1, evalSteps: 1, outOfMemory: "pause" } as const;
+    const measured = await dry(judged, ({ step, phase, loop }) => {
+      phases.push(`${step} ${phase} ${loop}`);
+      others ??= Promise.allSettled([lab.start(), dry()]);
+    });
+    expect(phases).toEqual(expect.arrayContaining(["1 generate 1", "1 loss 2", "2 partner 1", "2 update null"]));
+    expect(phases.filter((phase) => /eval|checkpoint|^3/.test(phase))).toEqual([]);
+    for (const other of (await others) ?? []) {
+      expect(other).toMatchObject({ reason: { message: expect.stringMatching(/A dry run is in progress/) } });
+    }
+    expect(measured).toMatchObject({ held: plain[1]?.["memory/gpu_bytes"], smaller: null });
+    for (const { seconds } of [measured.first, measured.second]) expect(seconds).toBeGreaterThan(0);
+    expect(measured.peak).toBeGreaterThanOrEqual(measured.held);
+    expect(await holdings()).toEqual(before);
+    expect(lab.events).toEqual([]);
+    const run = await lab.start();
+    await run.done;
+    expect((await lab.metrics(run.manifest.id)).map(repeatable)).toEqual(plain.map(repeatable));
+    expectSameFiles(await checkpointFiles(lab.store, run.manifest.id, 2), checkpoint);
+  });
+
+  it.each(["1 sample 1", "1 loss 1", "2 update null"])("can be cancelled at %s", async (when) => {
+    const before = await holdings();
+    const stop = new AbortController();
+    const cancelled = dry(
+      {},
+      ({ step, phase, loop }) => `${step} ${phase} ${loop}` === when && stop.abort(),
+      stop.signal,
+    );
+    await expect(cancelled).rejects.toMatchObject({ code: "cancelled" });
+    expect(await holdings()).toEqual(before);
+  });
+
+  it("ends with the sentence of what would hold a run", async () => {
+    const before = await holdings();
+    const reward = { userReward: "function reward() { return 1; }", loop1User: 1 } as const;
+    await expect(dry(reward)).rejects.toMatchObject({ code: "held", message: "The custom reward threw: no" });
+    expect(await holdings()).toEqual(before);
   });
 });

@@ -204,7 +204,7 @@ async function takeStep(model: string, shards: string, store: RunStore, say: (te
   try {
     await session.openModel(await nodeFolder(model), "made up", { choice: storageChoice(settings) });
     say(`loaded after ${((performance.now() - began) / 1000).toFixed(0)} s`);
-    const run = await session.start(settings, list, "both", new Date().toISOString());
+    const run = await session.start({ settings, list, title: "both", created: new Date().toISOString() });
     await run.done;
     return run.manifest.id;
   } finally {

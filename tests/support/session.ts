@@ -126,13 +126,9 @@ export async function openTestLab(
     start: (changes) => {
       // Ids come from the second a run began.
       created++;
-      const time = new Date(Date.UTC(2024, 0, 1, 0, 0, created)).toISOString();
-      return session.start(
-        cheapConfig({ featureDisk: features === null ? 0 : 1, ...changes }),
-        { ...list, difficulty },
-        "test",
-        time,
-      );
+      const when = new Date(Date.UTC(2024, 0, 1, 0, 0, created)).toISOString();
+      const settings = cheapConfig({ featureDisk: features === null ? 0 : 1, ...changes });
+      return session.start({ settings, list: { ...list, difficulty }, title: "test", created: when });
     },
     resume: (id, steps) => session.resume(id, list, steps),
     metrics,

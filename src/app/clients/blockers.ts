@@ -3,7 +3,7 @@ import { type SessionState, sessionStore } from "../stores/session.ts";
 
 /** What any run needs and the page lacks, also a resumed run with stored settings; null if nothing is missing. */
 export function loadedBlocker(session: SessionState = sessionStore.getState()): string | null {
-  const { dataInfo, rows, model, modelProgress, opening, gpuError } = session;
+  const { dataInfo, rows, model, modelProgress, opening, gpuError, dryRun } = session;
   if (gpuError !== null) return gpuError.message;
   if (opening !== null) return "Rows are still being read";
   if (dataInfo === null || rows.length === 0) return "No rows are loaded; open shards or use the demo shard";
@@ -11,7 +11,7 @@ export function loadedBlocker(session: SessionState = sessionStore.getState()): 
   if (unready !== undefined) return `The data are not ready for training: ${unready.detail}`;
   if (modelProgress !== null) return "The model is still being loaded";
   if (model === null) return "No model is loaded; open a checkpoint folder or use the pocket model";
-  return null;
+  return dryRun === null ? null : "A dry run is in progress; wait for it or cancel it";
 }
 
 /** What keeps a new run from starting with the present settings; null when nothing does. */

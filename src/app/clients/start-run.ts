@@ -5,8 +5,10 @@ import { LabError, quote } from "../../engine/errors.ts";
 import { needsDifficulty } from "../../engine/runs/difficulty.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
 import type { RolloutRecord } from "../../engine/runs/records.ts";
-import type { ReplayReport, RolloutLook, Started } from "../../protocol/trainer.ts";
+import { dryRunSettings } from "../../engine/session/dry-run.ts";
+import type { DryRunPlace, ReplayReport, RolloutLook, Started } from "../../protocol/trainer.ts";
 import { checkpointEvaluationStore } from "../stores/checkpoint-evaluation.ts";
+import { dryRunSubject } from "../stores/measured.ts";
 import { beginRun, isActive, runStore } from "../stores/run.ts";
 import { runTitle } from "../stores/run-title.ts";
 import { sessionStore } from "../stores/session.ts";
@@ -26,6 +28,11 @@ function selection() {
   };
 }
 
+/** The same for a new run, with the measured difficulty where its order depends on it. */
+async function newRows(config: LabConfig) {
+  return { ...selection(), difficulty: needsDifficulty(config) ? await lab().data.difficulty() : [] };
+}
+
 /** The present settings, once the person agreed to what they reach for. @throws LabError("cancelled") */
 export async function agreedSettings(): Promise<LabConfig> {
   const { config } = sessionStore.getState();
@@ -41,16 +48,40 @@ export async function startRun(): Promise<void> {
 }
 
 /**
+ * Measures two steps with the present settings; nothing is stored. The result is shown until settings, rows or model change.
+ * @throws LabError("cancelled") when it was cancelled
+ */
+export async function dryRun(): Promise<void> {
+  const [{ config }, of] = [sessionStore.getState(), dryRunSubject()];
+  const stop = new AbortController();
+  let last: DryRunPlace | null = null;
+  const show = (place: DryRunPlace | null): void => {
+    last = place;
+    sessionStore.setState({ dryRun: { place, stop: stop.signal.aborted ? null : cancel } });
+  };
+  const cancel = (): void => {
+    stop.abort();
+    show(last);
+  };
+  show(null);
+  try {
+    await requireAgreed(dryRunSettings(config), "The settings of this page", lab().reward.allow);
+    const result = await lab().trainer.dryRun(config, await newRows(config), show, stop.signal);
+    sessionStore.setState({ lastDryRun: { result, of } });
+  } finally {
+    sessionStore.setState({ dryRun: null });
+  }
+}
+
+/**
  * Starts a new run with settings that were agreed to.
  * @param first id of a run that began alike, whose evaluation of the start is taken over
  * @returns its id
  */
 export async function startRunWith(config: LabConfig, title: string, first?: string): Promise<string> {
-  return await begin(async () => {
-    const difficulty = needsDifficulty(config) ? await lab().data.difficulty() : [];
-    const list = { ...selection(), difficulty };
-    return lab().trainer.startRun(config, list, title, new Date().toISOString(), first);
-  });
+  return await begin(async () =>
+    lab().trainer.startRun(config, await newRows(config), title, new Date().toISOString(), first),
+  );
 }
 
 /**

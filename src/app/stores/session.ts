@@ -12,7 +12,7 @@ import type { RunDigest } from "../../engine/runs/digest.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import type { OpeningProgress } from "../../protocol/data.ts";
 import type { WireError } from "../../protocol/rpc.ts";
-import type { CachedModel, LoadProgress, ModelInfo, RunPlan } from "../../protocol/trainer.ts";
+import type { CachedModel, DryRun, DryRunPlace, LoadProgress, ModelInfo, RunPlan } from "../../protocol/trainer.ts";
 import { remember, remembered, rememberedFlag } from "./saved.ts";
 
 export interface ModelProgress extends LoadProgress {
@@ -47,6 +47,10 @@ export interface SessionState {
   readonly config: LabConfig;
   readonly preset: PresetName;
   readonly plan: RunPlan | null;
+  /** The dry run in progress; `stop` is null once it was cancelled, `place` before its first phase. */
+  readonly dryRun: { readonly place: DryRunPlace | null; readonly stop: (() => void) | null } | null;
+  /** What the last dry run measured, and of what; null once that has changed (measured.ts). */
+  readonly lastDryRun: { readonly result: DryRun; readonly of: readonly unknown[] } | null;
   /** The recorded run served with the page, shown until another run exists. */
   readonly recordedRun: string | null;
   /** Runs that are computed elsewhere, opened by address or in a folder. */
@@ -76,6 +80,8 @@ export const sessionStore = createStore<SessionState>()(() => ({
   config: presetConfig("demo"),
   preset: "demo",
   plan: null,
+  dryRun: null,
+  lastDryRun: null,
   recordedRun: null,
   followedRuns: [],
   interrupted: null,

@@ -8,7 +8,7 @@ import type { Trainer } from "../rl/run/trainer.ts";
 import type { GroupRecord, StepMetrics } from "../runs/records.ts";
 import { createRun, openRun, type RunFolder } from "../runs/run-folder.ts";
 import type { RowList } from "../runs/run-rows.ts";
-import { memoryStore } from "../storage/memory-store.ts";
+import { scratchStore } from "../storage/memory-store.ts";
 import type { RunStore } from "../storage/store.ts";
 import { withStoredTrainer } from "./stored-trainer.ts";
 
@@ -102,7 +102,7 @@ export async function repeatUpTo<T>(
   { list, step, onStep, signal }: ReplayAsked,
   work: (repeated: Repeated) => Promise<T>,
 ): Promise<T> {
-  const copy = await createRun(memoryStore(), run.manifest());
+  const copy = await createRun(scratchStore(), run.manifest());
   let held: LabError | undefined;
   const emit = (event: TrainerEvent, stop: () => void): void => {
     if (event.type === "held") {

@@ -3,6 +3,7 @@ import { LabError } from "../errors.ts";
 
 const SENTENCES = {
   run: "A run is in progress. Stop it first",
+  "dry-run": "A dry run is in progress; wait for it or cancel it",
   bench: "The reward bench is sampling; stop it first",
   "try-out": "A try-out is in progress; wait for its answer or stop it",
   "self-test": "The self-test is in progress; it takes seconds",

@@ -13,9 +13,7 @@ import { readStartAdapter, type StartAdapter } from "../model/adapter/start-adap
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Followed } from "../policy/clip/follow.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
-import { disposeState } from "../rl/optim/training-state.ts";
-import type { FirstEvaluation } from "../rl/run/first-evaluation.ts";
-import { type PreparedRun, prepareFork, prepareNew, prepareStored } from "../rl/run/prepare-run.ts";
+import { type AskedRun, type PreparedRun, prepareFork, prepareNew, prepareStored } from "../rl/run/prepare-run.ts";
 import type { AdapterRole, LoadedModel, RunControl, SessionDeps, StartedRun } from "../rl/run/session-types.ts";
 import type { Trainer } from "../rl/run/trainer.ts";
 import type { BenchGroup } from "../runs/bench/bench-group.ts";
@@ -40,6 +38,7 @@ import type { Outside, TryAnswer, TryContext } from "./try-out.ts";
 
 export type { AdapterRole, RunControl, SessionDeps, StartedRun } from "../rl/run/session-types.ts";
 
+type Own = Pick<SessionDeps, "store" | "emit">;
 type OpenOptions = Omit<OpenModelOptions, "cache" | "beforeWeights">;
 
 export class Session {
@@ -188,24 +187,17 @@ export class Session {
 
   /**
    * Starts a new run.
-   * @param created ISO time
-   * @param first evaluation of the same start, which is then not computed again
+   * @param own store and events of a run that is not kept (dry-run.ts); those of the session by default
    * @throws LabError when the session is in use, or naming what does not fit
    */
-  async start(
-    settings: LabConfig,
-    list: RowList,
-    title: string,
-    created: string,
-    first?: FirstEvaluation,
-  ): Promise<StartedRun> {
-    return this.#claimRun((table) => {
+  async start(asked: AskedRun, own?: Own): Promise<StartedRun> {
+    const prepare = async (table: TuningTable, deps: SessionDeps): Promise<PreparedRun> => {
       const { report } = this.#device;
       const { start, captioner } = this.#adapters;
-      const own = { version: VERSION, report, start, captioner, selfTest: this.#selfTest, table };
-      const asked = { settings, list, title, created, ...own, first };
-      return prepareNew(this.#deps, this.#loaded(), asked);
-    });
+      const known = { version: VERSION, report, start, captioner, selfTest: this.#selfTest, table };
+      return prepareNew(deps, this.#loaded(), { ...asked, ...known });
+    };
+    return this.#claimRun(prepare, own);
   }
 
   /**
@@ -238,12 +230,16 @@ export class Session {
   }
 
   /** Claims the session synchronously, and keeps it until the run has ended or failed to start. */
-  async #claimRun(prepare: (table: TuningTable) => Promise<PreparedRun>): Promise<StartedRun> {
-    const free = this.#uses.claim("run");
+  async #claimRun(
+    prepare: (table: TuningTable, deps: SessionDeps) => Promise<PreparedRun>,
+    own?: Own,
+  ): Promise<StartedRun> {
+    const free = this.#uses.claim(own === undefined ? "run" : "dry-run");
+    const deps = { ...this.#deps, ...own };
     this.#question.forgetFrames();
     try {
       await this.#rate.quiet();
-      return this.#launch(await prepare(await this.forms.table()), free);
+      return launchRun(this.#host(deps), await prepare(await this.forms.table(), deps), free);
     } catch (thrown) {
       free();
       throw thrown;
@@ -308,15 +304,9 @@ export class Session {
     return this.#uses.during("try-out", answering, "run");
   }
 
-  /** @param free releases the claim of the run */
-  #launch(prepared: PreparedRun, free: () => void): StartedRun {
-    if (this.#trainer !== undefined) {
-      disposeState(prepared.state);
-      prepared.release();
-      throw new LabError("bad-input", "A run is in progress. Stop it first");
-    }
-    const host: RunHost = {
-      deps: this.#deps,
+  #host(deps: SessionDeps): RunHost {
+    return {
+      deps,
       forms: this.forms,
       device: () => this.#device,
       model: () => this.#loaded(),
@@ -327,7 +317,6 @@ export class Session {
       },
       reopen: () => this.#reopen(),
     };
-    return launchRun(host, prepared, free);
   }
 
   /** Another device with the model on it, after a loss. */

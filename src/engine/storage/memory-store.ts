@@ -11,6 +11,11 @@ import {
   type StoredFile,
 } from "./store.ts";
 
+/** A store for one run that is not kept; no other tab or process sees the run. */
+export function scratchStore(): RunStore {
+  return { ...memoryStore(), scratch: true, hold: async () => () => undefined };
+}
+
 /** A store in memory, for tests and for pages whose browser offers no private file system. */
 export function memoryStore(options: { readonly quota?: number } = {}): RunStore {
   const quota = options.quota ?? Number.POSITIVE_INFINITY;

@@ -44,6 +44,8 @@ export interface RunStore {
    * @throws LabError("bad-input") naming the process that holds it
    */
   hold?(runId: string): Promise<() => void>;
+  /** Whether its content is thrown away after the run, so that a checkpoint would be for nothing. */
+  readonly scratch?: boolean;
   /** Whether this many more bytes fit, if the store can probe it without writing them. */
   fits?(bytes: number): Promise<boolean>;
 }

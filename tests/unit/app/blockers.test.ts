@@ -37,6 +37,7 @@ describe("what keeps a run from beginning", () => {
       },
       /not ready for training: 9 of 9 masks/,
     ],
+    ["a dry run", { dryRun: { place: null, stop: null } }, /A dry run is in progress/],
     ["rows under way", { opening: { files: 0, filesTotal: 1, rows: 0, file: "" } }, /still being read/],
     ["no model", { model: null }, /No model is loaded/],
     [

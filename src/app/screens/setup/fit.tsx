@@ -1,15 +1,14 @@
-import { type ReactNode, useSyncExternalStore } from "react";
+import type { ReactNode } from "react";
 import { MOST_GIGABYTES } from "../../../engine/config/presets.ts";
 import type { RunPlan } from "../../../protocol/trainer.ts";
 import { findMemory } from "../../clients/card.ts";
 import { report } from "../../clients/lab.ts";
 import { Button } from "../../components/ui/button.tsx";
-import { metricStore } from "../../stores/metrics.ts";
-import { useRun } from "../../stores/run.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { formatBytes, formatSeconds } from "../../styles/format.ts";
 import { useBusy } from "../system/use-busy.ts";
 import styles from "./fit.module.css";
+import { DryRun, Reality } from "./reality.tsx";
 
 type Fit = RunPlan["fit"];
 
@@ -71,6 +70,7 @@ export function FitTable(props: { readonly plan: RunPlan }): ReactNode {
         {fit.group.newTokens}
       </p>
       <Changes fit={fit} />
+      <DryRun />
       <Reality fit={fit} />
     </section>
   );
@@ -128,34 +128,5 @@ function Changes({ fit }: { readonly fit: Fit }): ReactNode {
         ))}
       </ul>
     </div>
-  );
-}
-
-/** The forecast against the last steps of the run of this page. */
-function Reality({ fit }: { readonly fit: Fit }): ReactNode {
-  const runId = useRun((run) => run.runId);
-  const store = runId === null ? null : metricStore(runId);
-  const steps = useSyncExternalStore(
-    (changed) => (store === null ? () => undefined : store.subscribe(changed)),
-    () => store?.length ?? 0,
-  );
-  if (store === null || steps === 0) return null;
-  const [held, seconds] = [store.latest("memory/gpu_bytes"), store.latest("step_time")];
-  return (
-    <table className={`full-width ${styles.bytes}`} data-testid="fit-reality">
-      <caption>Forecast and measured</caption>
-      <tbody>
-        <tr>
-          <th scope="row">Held between steps</th>
-          <td>{formatBytes(fit.held)}</td>
-          <td>{formatBytes(held)}</td>
-        </tr>
-        <tr>
-          <th scope="row">A step</th>
-          <td>{formatSeconds(fit.stepSeconds)}</td>
-          <td>{formatSeconds(seconds)}</td>
-        </tr>
-      </tbody>
-    </table>
   );
 }

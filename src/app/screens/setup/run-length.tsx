@@ -5,8 +5,7 @@ import type { LabConfig } from "../../../engine/config/table.ts";
 import { lab } from "../../clients/lab.ts";
 import { TextInput } from "../../components/ui/controls.tsx";
 import { useAsync } from "../../components/use-async.ts";
-import { metricStore } from "../../stores/metrics.ts";
-import { useRun } from "../../stores/run.ts";
+import { useMeasured } from "../../stores/measured.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import styles from "./settings-form.module.css";
 
@@ -22,8 +21,7 @@ export function RunLength({ config }: { readonly config: LabConfig }): ReactNode
   // Null until all rows are open.
   const data = useSession((session) => session.dataInfo);
   const forecast = useSession((session) => session.plan?.fit.stepSeconds ?? null);
-  const runId = useRun((run) => run.runId);
-  const measured = useRun((run) => (run.step > 0 && runId !== null ? metricStore(runId).latest("step_time") : null));
+  const measured = useMeasured();
   const { maxRows, heldOutShare, splitSeed, selectionShare } = config;
   const split = [maxRows, heldOutShare, splitSeed, selectionShare];
   const counted = useAsync(
@@ -32,7 +30,7 @@ export function RunLength({ config }: { readonly config: LabConfig }): ReactNode
     split,
   );
   const trainRows = counted.value ?? 0;
-  const seconds = measured ?? forecast;
+  const seconds = measured?.seconds ?? forecast;
   const perEpoch = trainRows / rowsPerStep(config);
   return (
     <div className={`row wrap gap-2-4 muted small ${styles.length}`} data-testid="run-length">
@@ -45,11 +43,7 @@ export function RunLength({ config }: { readonly config: LabConfig }): ReactNode
         />
       )}
       {seconds !== null && seconds > 0 && (
-        <Amount
-          label={measured === null ? "minutes, by the forecast" : "minutes, by the last step"}
-          steps={config.steps}
-          perUnit={60 / seconds}
-        />
+        <Amount label={`minutes, by the ${measured?.by ?? "forecast"}`} steps={config.steps} perUnit={60 / seconds} />
       )}
     </div>
   );

@@ -46,12 +46,17 @@ export interface PreparedRun {
   readonly release: () => void;
 }
 
-export interface NewRun {
+export interface AskedRun {
   readonly settings: LabConfig;
   readonly list: RowList;
   readonly title: string;
   /** ISO time. */
   readonly created: string;
+  /** The evaluation of the start, where another run has computed it; it is computed if absent. */
+  readonly first?: FirstEvaluation | undefined;
+}
+
+export interface NewRun extends AskedRun {
   /** Program, device and self-test for the manifest. */
   readonly version: string;
   readonly report: Parameters<typeof newRun>[3];
@@ -62,8 +67,6 @@ export interface NewRun {
   readonly captioner: StartAdapter | undefined;
   /** Measured forms that the run computes with. */
   readonly table: TuningTable;
-  /** The evaluation of the start, where another run has computed it; undefined computes it. */
-  readonly first: FirstEvaluation | undefined;
 }
 
 type Loaded = Pick<LoadedModel, "model" | "hash">;

@@ -122,12 +122,11 @@ export class Trainer {
    */
   async run(): Promise<"finished" | "stopped"> {
     const { run } = this.#deps;
-    const { steps } = this.#config;
     this.control.play();
     try {
       // Includes what an earlier attempt left undone before a stop or a lost device.
       await this.#evaluateDue();
-      while (this.#step < steps) {
+      while (this.#step < this.#config.steps) {
         await this.control.beforeStep();
         if (await this.#wholeStep()) await this.#evaluateDue();
       }
@@ -334,6 +333,7 @@ export class Trainer {
     const { run, state, lora, model, emit } = this.#deps;
     const config = this.#config;
     this.#checkpointAsked = false;
+    if (run.store.scratch === true) return;
     this.#tellPhase("checkpoint");
     const bytes = await writeCheckpoint(run.store, run.id, {
       ...(await stateArrays(state)),

@@ -1,0 +1,85 @@
+import type { ReactNode } from "react";
+import type { MeasuredStep, RunPlan } from "../../../protocol/trainer.ts";
+import { startBlocker } from "../../clients/blockers.ts";
+import { report } from "../../clients/lab.ts";
+import { actionBlocker } from "../../clients/run-actions.ts";
+import { dryRun } from "../../clients/start-run.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { useMeasured } from "../../stores/measured.ts";
+import { PHASE_WORDS } from "../../stores/phase-words.ts";
+import { useRun } from "../../stores/run.ts";
+import { useSession } from "../../stores/session.ts";
+import { formatBytes, formatSeconds } from "../../styles/format.ts";
+import styles from "./fit.module.css";
+
+/** The button of the dry run; while it works its step and phase, and a button that ends it. */
+export function DryRun(): ReactNode {
+  const now = useSession((session) => session.dryRun);
+  const judged = useSession(({ config }) => config.judge !== "off");
+  const busy = useRun((run) => actionBlocker("start", run.state));
+  const missing = useSession(startBlocker);
+  if (now === null) {
+    return (
+      <p className="row wrap gap-2 mt-3 muted small">
+        <Button data-testid="dry-run" blocker={busy ?? missing} onClick={() => report(dryRun())}>
+          Dry run
+        </Button>
+        Takes two steps{judged && " without the judge"} and keeps nothing
+      </p>
+    );
+  }
+  const { place, stop } = now;
+  const words = place === null ? "Preparing" : `Step ${place.step} of 2: ${PHASE_WORDS[place.phase]}`;
+  return (
+    <p className="row wrap gap-2 mt-3 muted small">
+      <Button
+        data-testid="dry-run-cancel"
+        blocker={stop === null ? "It ends after this phase" : null}
+        onClick={() => stop?.()}
+      >
+        Cancel
+      </Button>
+      <span data-testid="dry-run-phase">
+        {words}
+        {place !== null && place.loop !== null && ` (loop ${place.loop})`}
+      </span>
+    </p>
+  );
+}
+
+const compiling = (step?: MeasuredStep): string => (step === undefined || step.programs === 0 ? "" : ", compiling");
+
+/** The forecast against what was measured. */
+export function Reality({ fit }: { readonly fit: RunPlan["fit"] }): ReactNode {
+  const judged = useSession(({ config }) => config.judge !== "off");
+  const measured = useMeasured();
+  if (measured === null) return null;
+  const { by, dryRun } = measured;
+  const rows: (readonly [string, string, string])[] = [
+    ["Held between steps", formatBytes(fit.held), formatBytes(measured.held)],
+    ["Peak", formatBytes(fit.peak), formatBytes(measured.peak)],
+    [`A step${compiling(dryRun?.second)}`, formatSeconds(fit.stepSeconds), formatSeconds(measured.seconds)],
+  ];
+  if (dryRun !== null) rows.push([`First step${compiling(dryRun.first)}`, "", formatSeconds(dryRun.first.seconds)]);
+  return (
+    <>
+      <table className={`full-width ${styles.bytes}`} data-testid="fit-reality">
+        <caption>Forecast and measured</caption>
+        <tbody>
+          {rows.map(([name, forecast, found]) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td>{forecast}</td>
+              <td>{found}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p className="mt-1 muted tiny">
+        {dryRun === null ? `Measured in the ${by} of the run` : "A step is the second one of the dry run"}
+        {dryRun !== null && judged && "; a run waits for the judge as well"}
+      </p>
+      {dryRun?.smaller && <p className="mt-1 warn tiny">{dryRun.smaller}</p>}
+    </>
+  );
+}

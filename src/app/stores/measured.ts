@@ -1,0 +1,47 @@
+/** What a step takes on this device: as the last dry run measured it, else as the run of this page did. */
+import { dryRunSettings } from "../../engine/session/dry-run.ts";
+import type { DryRun } from "../../protocol/trainer.ts";
+import { metricStore } from "./metrics.ts";
+import { runStore, useRun } from "./run.ts";
+import { sessionStore, useSession } from "./session.ts";
+import { tryStore } from "./try-out.ts";
+
+export interface Measured {
+  readonly by: "dry run" | "last step";
+  readonly seconds: number | null;
+  /** Bytes held between steps, and at the peak; null if unknown. */
+  readonly held: number | null;
+  readonly peak: number | null;
+  /** Null if a run measured it. */
+  readonly dryRun: DryRun | null;
+}
+
+/** What a dry run measures; settings that it replaces are left out, and a later run measures anew. */
+export function dryRunSubject(): readonly unknown[] {
+  const { config, dataInfo, model } = sessionStore.getState();
+  const { adapter, captioner } = tryStore.getState();
+  return [JSON.stringify(dryRunSettings(config)), dataInfo, model, adapter, captioner, runStore.getState().runId];
+}
+
+function dropOutdated(): void {
+  const { lastDryRun } = sessionStore.getState();
+  if (lastDryRun === null) return;
+  const now = dryRunSubject();
+  if (lastDryRun.of.some((part, at) => part !== now[at])) sessionStore.setState({ lastDryRun: null });
+}
+
+for (const store of [sessionStore, tryStore, runStore]) store.subscribe(dropOutdated);
+
+/** Null if nothing was measured. */
+export function useMeasured(): Measured | null {
+  const dryRun = useSession(({ lastDryRun }) => lastDryRun?.result ?? null);
+  const runId = useRun((run) => (run.step > 0 ? run.runId : null));
+  const costs = useRun((run) => run.costs.at(-1));
+  if (dryRun !== null) return { by: "dry run", seconds: dryRun.second.seconds, ...dryRun, dryRun };
+  const store = runId === null ? null : metricStore(runId);
+  if (store === null || store.length === 0) return null;
+  const peaks = Object.values(costs?.phases ?? {}).map(({ peakBytes }) => peakBytes ?? 0);
+  const peak = peaks.length === 0 ? null : Math.max(...peaks);
+  const [seconds, held] = [store.latest("step_time"), store.latest("memory/gpu_bytes")];
+  return { by: "last step", seconds, held, peak, dryRun };
+}
