@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { unzipSync } from "fflate";
 import type { Page } from "playwright-core";
-import { isTextSetting } from "../src/engine/config/parse.ts";
+import { isUnlinked } from "../src/engine/config/parse.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { reachOf } from "../src/engine/rewards/consent.ts";
 import type { TrainerMessage } from "../src/protocol/trainer.ts";
@@ -174,14 +174,14 @@ async function drive(watched: WatchedPage, url: string, task: Task): Promise<voi
   const run = await followRun(page, task);
   // Texts are not in the address: the page finds them where it remembers them from one visit to the next.
   const all = Object.entries(task.settings);
-  const texts = Object.fromEntries(all.filter(([key]) => isTextSetting(key)));
+  const texts = Object.fromEntries(all.filter(([key]) => isUnlinked(key)));
   await page.addInitScript(
     `localStorage.setItem("sa2va-lab/1", ${JSON.stringify(JSON.stringify({ texts, allowed: task.allowed }))})`,
   );
   const settings = new URLSearchParams({
     screen: "data",
     preset: task.preset,
-    ...Object.fromEntries(all.filter(([key]) => !isTextSetting(key))),
+    ...Object.fromEntries(all.filter(([key]) => !isUnlinked(key))),
   });
   await page.goto(`${url}#${settings}`);
   // The page asks whether the judge that its address switches on may be asked; the command line has said so.

@@ -30,7 +30,7 @@ import { weightForecast } from "../src/engine/plan/weights.ts";
 import { keepDifficulty, keptDifficulty, mergedDifficulty } from "../src/engine/runs/difficulty.ts";
 import { importRollouts } from "../src/engine/runs/import-rollouts.ts";
 import type { PictureOf } from "../src/engine/runs/rollout-picture.ts";
-import { countTrainRows } from "../src/engine/runs/run-rows.ts";
+import { rowList, runRows } from "../src/engine/runs/run-rows.ts";
 import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
 import type { ReportSources } from "../src/engine/sweep/report.ts";
@@ -223,7 +223,7 @@ const dataCalls: Handlers<DataCalls> = {
   },
   keepAnswers: async (id, rows) => evaluation(id).add(rows),
   keepReport: async (id, report) => evaluation(id).report(report),
-  trainRows: async (settings) => countTrainRows(idsOfRows(), settings),
+  trainRows: async (settings) => runRows(rowList("the open data set", current().set.summaries), settings).train.length,
   rawRow(rowId) {
     const { file, row } = findRow(current().byId, rowId, null);
     return rawRow(current().set, file, row);

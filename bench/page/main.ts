@@ -11,6 +11,7 @@ import { openRegionSet } from "../../src/engine/data/region-set.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import { type GpuReport, openAgain, openDevice } from "../../src/engine/gpu/runtime/device.ts";
 import { loadWordnet } from "../../src/engine/rewards/wordnet.ts";
+import { rowList } from "../../src/engine/runs/run-rows.ts";
 import { openJax } from "../baselines/jax.ts";
 import { openOrt } from "../baselines/ort.ts";
 import type { BenchOptions } from "../context.ts";
@@ -39,7 +40,7 @@ async function openPocket(): Promise<Pocket> {
   const set = await openRegionSet(await fetchedFolder(at("pocket/shards/")));
   const words = at("wordnet/wordnet30.txt");
   return {
-    list: { dataSet: "pocket", rows: set.summaries.map(({ id, imageId }) => [id, imageId] as const) },
+    list: rowList("pocket", set.summaries),
     rows: async (index) => {
       const sample = await set.sample(index);
       const summary = set.summaries[index];

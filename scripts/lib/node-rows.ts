@@ -6,10 +6,9 @@ import { decodeRle } from "../../src/engine/data/mask/rle.ts";
 import { otherCaptions } from "../../src/engine/data/other-captions.ts";
 import { openRegionSet, type RegionSet } from "../../src/engine/data/region-set.ts";
 import type { RowSource } from "../../src/engine/data/training-row.ts";
-import { wordCount } from "../../src/engine/data/word-count.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import { loadWordnet, type Wordnet } from "../../src/engine/rewards/wordnet.ts";
-import type { RowList } from "../../src/engine/runs/run-rows.ts";
+import { type RowList, rowList } from "../../src/engine/runs/run-rows.ts";
 import { root } from "./ensure.mjs";
 import { nodeFolders, nodeSource } from "./node-files.ts";
 import { decodeImage } from "./node-images.ts";
@@ -31,11 +30,7 @@ export async function openNodeRows(shards: readonly string[] = [POCKET_SHARDS], 
   const set = await openRegionSet(await nodeFolders(shards), split === undefined ? {} : { split });
   return {
     set,
-    list: {
-      dataSet: shards.map((path) => basename(path)).join(" + "),
-      rows: set.summaries.map((summary) => [summary.id, summary.imageId] as const),
-      words: set.summaries.map(({ caption }) => wordCount(caption)),
-    },
+    list: rowList(shards.map((path) => basename(path)).join(" + "), set.summaries),
     rows: async (index) => {
       const sample = await set.sample(index);
       const summary = set.summaries[index];

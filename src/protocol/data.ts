@@ -104,7 +104,7 @@ export interface DataCalls {
   ledger(ids: readonly string[], format: "csv" | "parquet"): Promise<Blob>;
   keepAnswers(id: string, rows: readonly SuiteRow[]): Promise<void>;
   keepReport(id: string, report: SuiteReport): Promise<void>;
-  /** Number of open rows that a run with these settings trains on; 0 if none is left. */
+  /** Number of open rows that a run with these settings trains on. @throws LabError when none is left */
   trainRows(settings: SplitSettings): Promise<number>;
   /** The row's record as JSON text, picture bytes left out. */
   rawRow(rowId: string): Promise<string>;

@@ -83,13 +83,14 @@ describe("three steps, and two and one in a fresh session", () => {
 
   beforeAll(async () => {
     const first = await openTestLab(store);
-    const run = await first.start({ steps: STEPS });
+    const settings = { steps: STEPS, rowFilter: "area:..0.07" };
+    const run = await first.start(settings);
     await run.done;
     whole = run.manifest.id;
     first.watch = (event, session) => {
       if (event.type === "step" && event.step === CUT) session.trainer?.control.stop();
     };
-    const cut = await first.start({ steps: STEPS });
+    const cut = await first.start(settings);
     expect(await cut.done).toBe("stopped");
     halves = cut.manifest.id;
     first.session.dispose();
@@ -238,6 +239,7 @@ describe("three steps, and two and one in a fresh session", () => {
     expect(three.map((row) => row.learning_rate)).not.toEqual(one.map((row) => row.learning_rate));
     expect(three[0]).toEqual(one[0]);
     await expect(fork("rank", { loraRank: 8 })).rejects.toThrow(/A fork keeps LoRA rank r of its parent/);
+    await expect(fork("rows", { rowFilter: "words:3.." })).rejects.toThrow(/A fork keeps Row filter of its parent/);
     expect(await store.list("rank-20240201000000")).toEqual([]);
     await second.session.evaluate(asked(id, 2));
     const evaluations = await readEvaluations(store, id);
@@ -306,9 +308,7 @@ describe("three steps, and two and one in a fresh session", () => {
 
   it("are refused over other rows, without a checkpoint, and under an unknown name", async () => {
     const list = { dataSet: "other", rows: [["a", "a"] as const] };
-    await expect(second.session.resume(halves, list)).rejects.toThrow(
-      /uses the rows of shards, but other rows are open/,
-    );
+    await expect(second.session.resume(halves, list)).rejects.toThrow(/uses the rows of shards; other has other rows/);
     await expect(second.resume("nothing")).rejects.toThrow(/nothing/);
     second.watch = (event, session) => {
       if (event.type === "phase") session.trainer?.control.stop();

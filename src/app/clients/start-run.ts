@@ -1,10 +1,10 @@
 /** Starting and resuming runs. */
 import type { LabConfig } from "../../engine/config/table.ts";
-import { wordCount } from "../../engine/data/word-count.ts";
 import { LabError, quote } from "../../engine/errors.ts";
 import { needsDifficulty } from "../../engine/runs/difficulty.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
 import type { RolloutRecord } from "../../engine/runs/records.ts";
+import { rowList } from "../../engine/runs/run-rows.ts";
 import { dryRunSettings } from "../../engine/session/dry-run.ts";
 import type { DryRunPlace, ReplayReport, RolloutLook, Started } from "../../protocol/trainer.ts";
 import { checkpointEvaluationStore } from "../stores/checkpoint-evaluation.ts";
@@ -18,19 +18,15 @@ import { lab } from "./lab.ts";
 
 type StoredRun = Pick<RunManifest, "id" | "title" | "config">;
 
-/** Rows of the open data set in the form the trainer draws from. */
-function selection() {
+/** Rows of the open data set in the form the trainer draws from. @param config settings of the run */
+function selection({ rowFilter }: Pick<LabConfig, "rowFilter">) {
   const { dataInfo, rows } = sessionStore.getState();
-  return {
-    dataSet: dataInfo?.name ?? "",
-    rows: rows.map((row) => [row.id, row.imageId] as const),
-    words: rows.map(({ caption }) => wordCount(caption)),
-  };
+  return rowList(dataInfo?.name ?? "", rows, rowFilter !== "");
 }
 
 /** The same for a new run, with the measured difficulty where its order depends on it. */
 async function newRows(config: LabConfig) {
-  return { ...selection(), difficulty: needsDifficulty(config) ? await lab().data.difficulty() : [] };
+  return { ...selection(config), difficulty: needsDifficulty(config) ? await lab().data.difficulty() : [] };
 }
 
 /** The present settings, once the person agreed to what they reach for. @throws LabError("cancelled") */
@@ -92,7 +88,7 @@ export async function startRunWith(config: LabConfig, title: string, first?: str
  */
 export async function resumeRun(run: StoredRun, steps?: number, from?: number): Promise<void> {
   await requireAgreed(run.config, `Run ${quote(run.title)}`, lab().reward.allow);
-  await begin(() => lab().trainer.resumeRun(run.id, selection(), steps, from));
+  await begin(() => lab().trainer.resumeRun(run.id, selection(run.config), steps, from));
 }
 
 /**
@@ -103,7 +99,7 @@ export async function forkRun(run: StoredRun, step: number, changes: Partial<Lab
   await requireAgreed({ ...run.config, ...changes }, `Run ${quote(run.title)}`, lab().reward.allow);
   const title = `${run.title} from ${step}`;
   const created = new Date().toISOString();
-  await begin(() => lab().trainer.forkRun(run.id, selection(), { step, title, created, changes }));
+  await begin(() => lab().trainer.forkRun(run.id, selection(run.config), { step, title, created, changes }));
 }
 
 /** Evaluates held-out rows with a checkpoint of a stored run, until stopped. @throws LabError when it cannot */
@@ -117,7 +113,7 @@ export async function evaluateCheckpoint(run: StoredRun, step: number): Promise<
     });
   show(0, 0);
   try {
-    await lab().trainer.evaluate(id, selection(), step, show, stop.signal);
+    await lab().trainer.evaluate(id, selection(run.config), step, show, stop.signal);
     runStore.setState(({ evaluations }) => ({ evaluations: evaluations + 1 }));
   } catch (thrown) {
     if (!stop.signal.aborted) throw thrown;
@@ -134,7 +130,7 @@ export async function replayStep(
   signal: AbortSignal,
 ): Promise<ReplayReport> {
   await requireAgreed(run.config, `Run ${quote(run.title)}`, lab().reward.allow);
-  return lab().trainer.replay(run.id, selection(), step, onStep, signal);
+  return lab().trainer.replay(run.id, selection(run.config), step, onStep, signal);
 }
 
 /** Recomputes a logged rollout's probabilities with the open rows; nothing is stored. */
@@ -145,7 +141,7 @@ export async function lookAtRollout(
   signal: AbortSignal,
 ): Promise<RolloutLook> {
   await requireAgreed(run.config, `Run ${quote(run.title)}`, lab().reward.allow);
-  return lab().trainer.look(run.id, selection(), rollout.step, rollout.id, onStep, signal);
+  return lab().trainer.look(run.id, selection(run.config), rollout.step, rollout.id, onStep, signal);
 }
 
 /** Occupies the page from the moment a run is asked for; one that does not come to be leaves it as it was. */

@@ -1,7 +1,7 @@
 /** The current route, synchronised with the URL; settings that differ from the preset are part of the URL. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
-import { configDifference, isTextSetting, parseConfig } from "../../engine/config/parse.ts";
+import { configDifference, isUnlinked, parseConfig } from "../../engine/config/parse.ts";
 import { presetConfig } from "../../engine/config/presets.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import { SETTINGS } from "../../engine/config/table.ts";
@@ -37,7 +37,7 @@ export function linkTo(to: Partial<Route>): string {
 function addressSettings(): Readonly<Record<string, unknown>> {
   const { config, preset } = sessionStore.getState();
   const difference = Object.entries(configDifference(config, presetConfig(preset)));
-  return Object.fromEntries(difference.filter(([key]) => !isTextSetting(key)));
+  return Object.fromEntries(difference.filter(([key]) => !isUnlinked(key)));
 }
 
 function writeHash(entry: boolean): void {
@@ -71,7 +71,7 @@ function readSettings(own: boolean): void {
   const named = params.get("preset") ?? "demo";
   const preset = isPreset(named) ? named : "demo";
   const known = [...params].filter(([name]) => name in SETTINGS || isTrlName(name));
-  const settings = known.filter(([name]) => !isTextSetting(name));
+  const settings = known.filter(([name]) => !isUnlinked(name));
   const parsed = parseConfig(Object.fromEntries(settings), { ...presetConfig(preset), ...rememberedTexts() });
   const before = sessionStore.getState().config;
   const [now, then] = [judgeOf(parsed.config), judgeOf(before)];
@@ -85,7 +85,7 @@ function readSettings(own: boolean): void {
       subject: "URL",
     });
   }
-  for (const [name] of known.filter(([key]) => isTextSetting(key))) {
+  for (const [name] of known.filter(([key]) => isUnlinked(key))) {
     const message = `${name} was left out: an address cannot set a text; use a settings file`;
     addProblem({ code: "bad-config", message, subject: "URL" });
   }

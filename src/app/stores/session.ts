@@ -1,7 +1,7 @@
 /** State of the page: device, data, model, settings, problems, theme. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
-import { configDifference, isTextSetting, parseConfig } from "../../engine/config/parse.ts";
+import { configDifference, isTextSetting, isUnlinked, parseConfig } from "../../engine/config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../../engine/config/presets.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import type { DataMapping } from "../../engine/data/mapping.ts";
@@ -125,7 +125,10 @@ export function setShowAdvanced(showAdvanced: boolean): void {
 
 /** Sets all values of a preset; texts written by the user stay. */
 export function choosePreset(preset: PresetName): void {
-  sessionStore.setState(({ config }) => ({ preset, config: { ...presetConfig(preset), ...textsOf(config) } }));
+  sessionStore.setState(({ config }) => ({
+    preset,
+    config: { ...presetConfig(preset), ...textsOf(config, isTextSetting) },
+  }));
 }
 
 /** Takes a preset in place of another one of which nothing was changed. */
@@ -138,18 +141,18 @@ export function replacePreset(before: PresetName, after: PresetName): void {
 /** Replaces values of the configuration, which the caller has validated. */
 export function changeConfig(values: Partial<LabConfig>): void {
   sessionStore.setState(({ config }) => ({ config: { ...config, ...values } }));
-  if (Object.keys(values).some(isTextSetting)) remember("texts", textsOf(sessionStore.getState().config));
+  if (Object.keys(values).some(isUnlinked)) remember("texts", textsOf(sessionStore.getState().config));
 }
 
-/** Text settings of the last visit; the address does not contain them. */
+/** Text settings of the last visit that the address does not contain. */
 export function rememberedTexts(): Partial<LabConfig> {
   const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
     typeof value === "object" && value !== null;
   return textsOf(parseConfig(remembered("texts", {}, isRecord)).config);
 }
 
-function textsOf(config: LabConfig): Partial<LabConfig> {
-  return Object.fromEntries(Object.entries(config).filter(([key]) => isTextSetting(key)));
+function textsOf(config: LabConfig, which = isUnlinked): Partial<LabConfig> {
+  return Object.fromEntries(Object.entries(config).filter(([key]) => which(key)));
 }
 
 export function isPreset(name: string): name is PresetName {

@@ -146,9 +146,14 @@ export function requireParsed(
   return { config, given };
 }
 
-/** Text settings, which links leave out: an address must not contain code. */
+/** Text settings, which presets leave as they are. */
 export function isTextSetting(key: string): boolean {
   return key in SETTINGS && SETTINGS[key as SettingKey].kind === "text";
+}
+
+/** Text settings that links leave out: an address must not contain code. */
+export function isUnlinked(key: string): boolean {
+  return isTextSetting(key) && !("linked" in SETTINGS[key as SettingKey]);
 }
 
 /** Settings that differ from `base`, in table order. */

@@ -33,12 +33,14 @@ export interface FlagSetting extends Common {
   readonly default: boolean;
 }
 
-/** A text: a list of words or the source of a function. It stays out of the page's address; the page remembers it. */
+/** A text: a list of words or the source of a function. The page remembers it and leaves it out of its address. */
 export interface TextSetting extends Common {
   readonly kind: "text";
   readonly default: string;
   /** In UTF-16 units. */
   readonly maxLength: number;
+  /** The address has it and the page does not remember it: the text is neither long nor code. */
+  readonly linked?: true;
 }
 
 export type Setting = NumberSetting | ChoiceSetting | FlagSetting | TextSetting;

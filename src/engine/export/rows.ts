@@ -3,7 +3,7 @@ import type { RegionSet } from "../data/region-set.ts";
 import type { RegionSample } from "../data/sample.ts";
 import { LabError } from "../errors.ts";
 import type { RunManifest } from "../runs/manifest.ts";
-import { type RunRows, storedRunRows } from "../runs/run-rows.ts";
+import { type RunRows, rowList, type SplitSettings, storedRunRows } from "../runs/run-rows.ts";
 
 export interface ExportRows {
   /** Training rows in the order of the data set, read on demand. */
@@ -18,7 +18,7 @@ export interface RowSplit {
   readonly dataSet: string;
   /** SHA-256 over ids and images of all rows, as in run.json. */
   readonly hash: string;
-  readonly settings: Readonly<Record<"maxRows" | "heldOutShare" | "splitSeed" | "selectionShare", number>>;
+  readonly settings: SplitSettings;
   readonly train: readonly string[];
   /** `selection` and `report` together: never exported for training. */
   readonly heldOut: readonly string[];
@@ -40,9 +40,10 @@ export function pictureName({ image, imageId }: RegionSample): string {
  * @throws LabError("bad-input") when it holds other rows than those of the run
  */
 export async function exportRows(manifest: RunManifest, set: RegionSet, name: string): Promise<ExportRows> {
-  const rows = set.summaries.map(({ id, imageId }) => [id, imageId] as const);
-  const parts = await storedRunRows(manifest, { dataSet: name, rows });
-  const { maxRows, heldOutShare, splitSeed, selectionShare } = manifest.config;
+  const list = rowList(name, set.summaries);
+  const { rows } = list;
+  const parts = await storedRunRows(manifest, list);
+  const { rowFilter, maxRows, heldOutShare, splitSeed, selectionShare } = manifest.config;
   async function* samples(indices: readonly number[]): AsyncIterable<RegionSample> {
     for (const index of indices) {
       const sample = await set.sample(index);
@@ -59,7 +60,7 @@ export async function exportRows(manifest: RunManifest, set: RegionSet, name: st
     split: {
       dataSet: manifest.data.name,
       hash: manifest.data.hash,
-      settings: { maxRows, heldOutShare, splitSeed, selectionShare },
+      settings: { rowFilter, maxRows, heldOutShare, splitSeed, selectionShare },
       train: ids("train"),
       heldOut: ids("heldOut"),
       selection: ids("selection"),

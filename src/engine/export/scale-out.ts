@@ -13,7 +13,7 @@ import { listCheckpoints } from "../runs/checkpoint/checkpoint-folder.ts";
 import { EVAL_DRAWS, EVAL_SEED, EVAL_STREAM } from "../runs/evaluation-draws.ts";
 import { VERSION } from "../runs/manifest.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
-import { storedRunRows } from "../runs/run-rows.ts";
+import { rowList, storedRunRows } from "../runs/run-rows.ts";
 import { stepName } from "../runs/step-name.ts";
 import { QUESTION_WORDING, REFERRING_WORDING, REGION_CAPTION_WORDING, SEG_ANSWER } from "../text/prompt.ts";
 import { TEMPLATES } from "../text/template.ts";
@@ -52,8 +52,7 @@ export async function* scaleOutFiles(run: RunFolder, scale: ScaleOut): ExportFil
   const scaleFile = (name: string, content: string): ExportFile => wholeFile(`${id}/scale/${name}`, content);
   const json = (name: string, value: unknown): ExportFile => scaleFile(name, `${JSON.stringify(value, null, 2)}\n`);
 
-  const rows = scale.set.summaries.map((row) => [row.id, row.imageId] as const);
-  const parts = await storedRunRows(manifest, { dataSet: scale.dataSet, rows });
+  const parts = await storedRunRows(manifest, rowList(scale.dataSet, scale.set.summaries));
   yield json("data.json", {
     ...manifest.data,
     shards: await Promise.all(scale.set.files.map(({ name }) => shardReference(scale.set, name))),

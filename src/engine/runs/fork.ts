@@ -30,6 +30,7 @@ const FIXED: readonly SettingKey[] = [
   "heldOutShare",
   "splitSeed",
   "selectionShare",
+  "rowFilter",
   "maxRows",
 ];
 

@@ -33,6 +33,8 @@ export interface RunManifest {
     readonly trainRows: number;
     readonly heldOutRows: number;
     readonly hash: string;
+    /** See `usedHash`; absent without a row filter. */
+    readonly usedHash?: string;
   };
   readonly adapter: {
     readonly vendor: string;

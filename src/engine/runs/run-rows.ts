@@ -1,13 +1,16 @@
 /**
  * Divides a data set into the rows that a run trains on and those it holds out. Trainer, evaluation and exports all use
- * it. The result depends on the rows and on four settings (maxRows, heldOutShare, splitSeed, selectionShare), never on
- * the training seed.
+ * it. The result depends on the rows and on five settings (rowFilter, maxRows, heldOutShare, splitSeed, selectionShare),
+ * never on the training seed.
  */
 import type { LabConfig } from "../config/table.ts";
 import { rowsHash } from "../data/open-rows.ts";
+import { parseRowFilter, type RowFacts, rowMatcher } from "../data/row-filter.ts";
+import type { RegionSummary } from "../data/sample.ts";
 import { parseSources, sourceAt } from "../data/sources.ts";
 import { splitByImage } from "../data/splits.ts";
-import { LabError } from "../errors.ts";
+import { wordCount } from "../data/word-count.ts";
+import { LabError, quote } from "../errors.ts";
 import type { RowDifficulty } from "./difficulty.ts";
 import type { RunManifest } from "./manifest.ts";
 
@@ -18,8 +21,22 @@ export interface RowList {
   readonly rows: readonly (readonly [string, string])[];
   /** Words of each row's caption, for length grouping; at least 1. */
   readonly words?: readonly number[];
+  /** What a filter reads of each row; required where the settings have one. */
+  readonly facts?: readonly RowFacts[];
   /** Measured difficulty of any rows, for a curriculum. */
   readonly difficulty?: readonly RowDifficulty[];
+}
+
+/** @param filtered false leaves out what only a filter reads, so that less is sent */
+export function rowList(dataSet: string, summaries: readonly RegionSummary[], filtered = true): RowList {
+  return {
+    dataSet,
+    rows: summaries.map(({ id, imageId }) => [id, imageId] as const),
+    words: summaries.map(({ caption }) => wordCount(caption)),
+    ...(filtered && {
+      facts: summaries.map(({ file, caption, category, maskShare }) => ({ file, caption, category, maskShare })),
+    }),
+  };
 }
 
 /** Data-set indices, ascending. No image is in two of `train`, `selection` and `report`. */
@@ -34,50 +51,81 @@ export interface RunRows {
 }
 
 /** Settings that decide the split. */
-export type SplitSettings = Pick<LabConfig, "maxRows" | "heldOutShare" | "splitSeed" | "selectionShare">;
+export type SplitSettings = Pick<LabConfig, "rowFilter" | "maxRows" | "heldOutShare" | "splitSeed" | "selectionShare">;
 
 /** Gives the held-out images another hash than the one that chose them. */
 const SELECTION_SALT = 0x5e1ec7;
 
-/** @throws LabError("bad-input") when no row is left for training */
+/**
+ * @throws LabError("bad-input") when no row is left for training, "bad-config" for a filter that cannot be read
+ */
 export function runRows(list: RowList, config: SplitSettings): RunRows {
-  const { images, train, heldOut } = splitRows(list.rows, config);
-  if (train.length === 0) {
-    throw new LabError(
-      "bad-input",
-      `${list.dataSet} has no row to train on: ${images.length} usable, ${heldOut.length} held out`,
-      { subject: list.dataSet },
+  const { dataSet, rows } = list;
+  const { rowFilter, heldOutShare, splitSeed } = config;
+  const used = usedRows(list, config);
+  const split = (of: readonly number[], share: number, seed: number): Pick<RunRows, "train" | "heldOut"> => {
+    const parts = splitByImage(
+      of.map((index) => ({ imageId: imageOf(rows, index) })),
+      share,
+      seed,
     );
+    const indices = (places: readonly number[]): number[] => places.map((place) => of[place] as number);
+    return { train: indices(parts.train), heldOut: indices(parts.heldOut) };
+  };
+  const { train, heldOut } = split(used, heldOutShare, splitSeed);
+  if (train.length === 0) {
+    const message =
+      rowFilter === ""
+        ? `${dataSet} has no row to train on: ${used.length} usable`
+        : `rowFilter ${quote(rowFilter)} leaves no row of ${dataSet} to train on: ${used.length} of ${rows.length} match`;
+    throw new LabError("bad-input", `${message}, ${heldOut.length} held out`, { subject: dataSet });
   }
-  const held = heldOut.map((index) => images[index] as (typeof images)[number]);
   // A single image cannot be on both sides; it is reported.
-  const share = new Set(held.map(({ imageId }) => imageId)).size < 2 ? 0 : config.selectionShare;
-  const parts = splitByImage(held, share, (config.splitSeed ^ SELECTION_SALT) >>> 0);
-  const indices = (places: readonly number[]): number[] => places.map((place) => heldOut[place] as number);
-  return { train, heldOut, selection: indices(parts.heldOut), report: indices(parts.train) };
+  const images = new Set(heldOut.map((index) => imageOf(rows, index)));
+  const share = images.size < 2 ? 0 : config.selectionShare;
+  const parts = split(heldOut, share, (splitSeed ^ SELECTION_SALT) >>> 0);
+  return { train, heldOut, selection: parts.heldOut, report: parts.train };
 }
 
-/** Number of rows that a run with these settings trains on; 0 if none is left. */
-export function countTrainRows(rows: RowList["rows"], config: SplitSettings): number {
-  return splitRows(rows, config).train.length;
+const imageOf = (rows: RowList["rows"], index: number): string => (rows[index] as RowList["rows"][number])[1];
+
+/** Of the rows that pass the filter the first `maxRows`. */
+function usedRows({ dataSet, rows, facts }: RowList, { rowFilter, maxRows }: SplitSettings): readonly number[] {
+  const every = [...rows.keys()];
+  if (rowFilter === "") return maxRows === 0 ? every : every.slice(0, maxRows);
+  if (facts?.length !== rows.length) throw new LabError("internal", `The captions and masks of ${dataSet} are missing`);
+  const matches = rowMatcher(parseRowFilter(rowFilter));
+  const kept = every.filter((index) => matches(facts[index] as RowFacts));
+  return maxRows === 0 ? kept : kept.slice(0, maxRows);
 }
 
-function splitRows(rows: RowList["rows"], { maxRows, heldOutShare, splitSeed }: SplitSettings) {
-  const images = (maxRows === 0 ? rows : rows.slice(0, maxRows)).map(([, imageId]) => ({ imageId }));
-  return { images, ...splitByImage(images, heldOutShare, splitSeed) };
+/**
+ * What identifies the rows that a filter chose, as they also depend on captions, labels and masks: a field of the
+ * manifest's data. Empty without a filter.
+ */
+export async function usedHash(
+  { rows }: Pick<RowList, "rows">,
+  { train, heldOut }: Pick<RunRows, "train" | "heldOut">,
+  { rowFilter }: Pick<LabConfig, "rowFilter">,
+): Promise<{ readonly usedHash?: string }> {
+  if (rowFilter === "") return {};
+  return { usedHash: await rowsHash([...train, ...heldOut].map((index) => rows[index] as RowList["rows"][number])) };
 }
 
 /**
  * The rows of a stored run in the open data set.
- * @throws LabError("bad-input") when the open rows are not those of the run
+ * @throws LabError("bad-input") when the open rows are not those of the run, or its filter chooses others of them now
  */
-export async function storedRunRows(manifest: RunManifest, list: RowList): Promise<RunRows> {
-  if ((await rowsHash(list.rows)) === manifest.data.hash) return runRows(list, manifest.config);
-  throw new LabError(
-    "bad-input",
-    `Run "${manifest.title}" uses the rows of ${manifest.data.name}; ${list.dataSet} has other rows, so the split into training and held-out rows is unknown`,
-    { subject: manifest.id },
-  );
+export async function storedRunRows({ id, title, data, config }: RunManifest, list: RowList): Promise<RunRows> {
+  const refuse = (why: string): LabError => new LabError("bad-input", `Run "${title}" ${why}`, { subject: id });
+  if ((await rowsHash(list.rows)) !== data.hash) {
+    throw refuse(
+      `uses the rows of ${data.name}; ${list.dataSet} has other rows, so the split into training and held-out rows is unknown`,
+    );
+  }
+  const selected = runRows(list, config);
+  if ((await usedHash(list, selected, config)).usedHash === data.usedHash) return selected;
+  throw refuse("was filtered by captions, labels or masks that differ in the open rows");
 }
 
 /**

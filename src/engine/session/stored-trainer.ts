@@ -7,14 +7,14 @@ import { captionerOf } from "../rl/run/captioner.ts";
 import type { TrainerEvent } from "../rl/run/events.ts";
 import { keptAdapter } from "../rl/run/kept-adapters.ts";
 import { runOrder } from "../rl/run/prepare-run.ts";
-import { checkedRows, checkSameRun, describeData } from "../rl/run/run-facts.ts";
+import { checkedRows, rowsOfSameRun } from "../rl/run/run-facts.ts";
 import type { LoadedModel, SessionDeps } from "../rl/run/session-types.ts";
 import { loraSettings, resumeState, startState } from "../rl/run/start-run.ts";
 import { Trainer } from "../rl/run/trainer.ts";
 import { usableCheckpoint } from "../rl/run/usable-checkpoint.ts";
 import { keptDifficulty } from "../runs/difficulty.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
-import { evaluatedRows, type RowList, runRows } from "../runs/run-rows.ts";
+import { evaluatedRows, type RowList } from "../runs/run-rows.ts";
 import { formsOf, keptTable } from "../tuning/table.ts";
 
 export interface StoredWork {
@@ -47,8 +47,7 @@ export async function withStoredTrainer<T>(
   const { store, id } = run;
   const manifest = run.manifest();
   const { config, startAdapter } = manifest;
-  const selected = runRows(list, config);
-  checkSameRun(manifest, hash, await describeData(list, selected));
+  const selected = await rowsOfSameRun(manifest, hash, list);
   await deps.scorer.begin(config);
   const start = await keptAdapter(store, id, "start", model, startAdapter);
   const kept = await keptAdapter(store, id, "captioner", model, manifest.captioner);

@@ -1,7 +1,7 @@
 /** The page's address: where one is, and settings. */
 import fc from "fast-check";
 import { formatRoute, parseRoute, SCREENS } from "../../../src/app/stores/route-text.ts";
-import { isTextSetting, parseConfig, SETTING_KEYS } from "../../../src/engine/config/parse.ts";
+import { isUnlinked, parseConfig, SETTING_KEYS } from "../../../src/engine/config/parse.ts";
 import type { Bytes, Damage } from "../bytes.ts";
 import { casesOf } from "../cases.ts";
 import { check, checkSentence, type Target } from "../target.ts";
@@ -64,7 +64,7 @@ export const address: Target = {
       JSON.stringify(parseRoute(formatRoute(route, {}, "demo"))) === JSON.stringify(route),
       "another place when written",
     );
-    const given = [...new URLSearchParams(hash.replace(/^#/, ""))].filter(([key]) => !isTextSetting(key));
+    const given = [...new URLSearchParams(hash.replace(/^#/, ""))].filter(([key]) => !isUnlinked(key));
     const { config, problems, translated } = parseConfig(Object.fromEntries(given));
     checkConfig(config);
     for (const problem of problems) checkSentence(problem);

@@ -10,6 +10,13 @@ it("replaces an unchanged preset with all its values", () => {
   expect(sessionStore.getState()).toMatchObject({ preset: "clips", config: presetConfig("clips") });
 });
 
+it("keeps the row filter, which is about the open rows", () => {
+  changeConfig({ rowFilter: "category:cup" });
+  choosePreset("loop1");
+  expect(sessionStore.getState().config).toEqual({ ...presetConfig("loop1"), rowFilter: "category:cup" });
+  changeConfig({ rowFilter: "" });
+});
+
 it("keeps settings of one's own", () => {
   changeConfig({ groupSize: 3 });
   replacePreset("demo", "clips");

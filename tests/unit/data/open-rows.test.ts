@@ -24,7 +24,7 @@ test("a row of another data set is refused by name, not taken for its namesake",
 
 test("rows have the hash that a run's manifest keeps, and another with other pictures", async () => {
   const rows = [[NAME, "aa"] as const];
-  const { hash } = await describeData({ dataSet: "a", rows }, { train: [0], heldOut: [] });
+  const { hash } = await describeData({ dataSet: "a", rows }, { train: [0], heldOut: [] }, { rowFilter: "" });
   expect(await rowsHash(rows)).toBe(hash);
   expect(await rowsHash([[NAME, "bb"]])).not.toBe(hash);
 });

@@ -123,6 +123,7 @@ test("the page's export holds the run's training rows, and names the held-out on
   const read = (name: string): string => new TextDecoder().decode(files[`boxes-sa2va/${name}`]);
   const split = JSON.parse(read("split.json")) as RowSplit;
   expect(split.settings).toEqual({
+    rowFilter: "",
     maxRows: 0,
     heldOutShare: 0.4,
     splitSeed: 5,

@@ -17,7 +17,7 @@ import { TERMS } from "../../../src/engine/rewards/terms/registry.ts";
 import { LOOP_IDS } from "../../../src/engine/rl/loops/abouts.ts";
 import { rowOrder } from "../../../src/engine/rl/step/data-order.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
-import { evaluatedRows } from "../../../src/engine/runs/run-rows.ts";
+import { evaluatedRows, runRows, usedHash } from "../../../src/engine/runs/run-rows.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { python } from "../../support/tools.ts";
 import { manifest } from "../runs/sample-run.ts";
@@ -28,9 +28,12 @@ const text = (bytes: Uint8Array | undefined): string => new TextDecoder().decode
 
 async function exportable() {
   const { set, list } = await openNodeRows([POCKET_SHARDS]);
-  const data = { ...manifest().data, name: list.dataSet, rows: list.rows.length, hash: await rowsHash(list.rows) };
+  const config: LabConfig = { ...manifest().config, rowFilter: "words:..7" };
+  const used = await usedHash(list, runRows(list, config), config);
+  const hash = await rowsHash(list.rows);
+  const data = { ...manifest().data, name: list.dataSet, rows: list.rows.length, hash, ...used };
   const store = memoryStore();
-  const run = await createRun(store, manifest("brave-otter", { data }));
+  const run = await createRun(store, manifest("brave-otter", { data, config }));
   const wordnet = memorySource("wordnet30.txt", new TextEncoder().encode("table"));
   return { store, run, list, scale: { set, dataSet: list.dataSet, wordnet, step: null, fresh: true } };
 }
@@ -49,7 +52,10 @@ test("a run leaves with its rows, the words it uses and the commands that start 
   expect(own.map(({ id, imageId }) => [id, imageId])).toEqual(list.rows);
   expect(own[0]?.column).toBe("image");
   const data = JSON.parse(text(files["brave-otter/scale/data.json"])) as Record<string, readonly unknown[]>;
-  expect([...(data.train ?? []), ...(data.selection ?? []), ...(data.report ?? [])].length).toBe(list.rows.length);
+  // The package trains on the rows that the row filter chose.
+  const filtered = scale.set.summaries.filter(({ caption }) => wordCount(caption) <= 7).map(({ index }) => index);
+  expect(filtered.length).toBeLessThan(list.rows.length);
+  expect([data.train, data.selection, data.report].flat().sort((a, b) => Number(a) - Number(b))).toEqual(filtered);
   expect(data.shards).toHaveLength(2);
   expect(text(files["brave-otter/scale/launch/8gpu.sh"])).toMatch(
     /torch.distributed.run --standalone --nproc_per_node "\$\{GPUS:-8\}"/,

@@ -36,6 +36,13 @@ describe("settings that no step can be taken with", () => {
     expect(told({ loop1User: 1, loops: "2" })).toEqual([]);
   });
 
+  it("are conditions on rows that cannot be read", () => {
+    expect(told({ mode: "sft", rowFilter: "area:small red" })).toEqual([
+      { setting: "rowFilter", sentence: 'rowFilter has "area:small", which is not a range such as area:0.01..0.2' },
+    ]);
+    expect(told({ rowFilter: "area:0.01..0.2 red" })).toEqual([]);
+  });
+
   it("do not matter where they are not used", () => {
     expect(told({ mode: "sft", delta: 0.5, maskPolicy: "field", fieldGrid: 7 })).toEqual([]);
     expect(told({ loops: "1", maskPolicy: "field", fieldGrid: 7 })).toEqual([]);

@@ -5,18 +5,22 @@ import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { rowsHash } from "../../../src/engine/data/open-rows.ts";
 import { splitByImage } from "../../../src/engine/data/splits.ts";
 import { parseManifest } from "../../../src/engine/runs/manifest-schema.ts";
-import {
-  countTrainRows,
-  evaluatedRows,
-  type RowList,
-  runRows,
-  storedRunRows,
-} from "../../../src/engine/runs/run-rows.ts";
+import { evaluatedRows, type RowList, runRows, storedRunRows, usedHash } from "../../../src/engine/runs/run-rows.ts";
 import { manifest as sampleManifest } from "./sample-run.ts";
 
 const LIST: RowList = {
   dataSet: "shapes",
   rows: Array.from({ length: 300 }, (_, at) => [`a.arrow#${at}`, `image-${Math.floor(at / 3)}`] as const),
+};
+/** The same rows with captions, every second one labelled. */
+const FILTERED: RowList = {
+  ...LIST,
+  facts: LIST.rows.map((_, at) => ({
+    file: "a.arrow",
+    caption: `thing ${at}`,
+    category: at % 2 === 0 ? ["even"] : [],
+    maskShare: at / 300,
+  })),
 };
 const config = (changes: Partial<LabConfig> = {}): LabConfig => ({ ...defaultConfig(), heldOutShare: 0.2, ...changes });
 const imagesOf = (indices: readonly number[]): Set<string> =>
@@ -59,14 +63,21 @@ describe("the rows of a run", () => {
 
   it("are refused where none is left to train on", () => {
     expect(() => runRows({ dataSet: "nothing", rows: [] }, config())).toThrow(/nothing has no row to train on/);
-    expect(countTrainRows([], config())).toBe(0);
+    expect(() => runRows(FILTERED, config({ rowFilter: "category:chair" }))).toThrow(
+      'rowFilter "category:chair" leaves no row of shapes to train on: 0 of 300 match, 0 held out',
+    );
   });
 
-  it("are counted without being listed", () => {
-    for (const changes of [{}, { maxRows: 100 }, { splitSeed: 5, heldOutShare: 0.4 }]) {
-      const expected = runRows(LIST, config(changes)).train.length;
-      expect(countTrainRows(LIST.rows, config(changes))).toBe(expected);
-    }
+  it("are filtered before they are counted and held out, by image", () => {
+    const even = runRows(FILTERED, config({ rowFilter: "category:even", maxRows: 90 }));
+    const used = [...even.train, ...even.heldOut].sort((a, b) => a - b);
+    expect(used).toEqual(Array.from({ length: 90 }, (_, at) => 2 * at));
+    expect([...even.selection, ...even.report].sort((a, b) => a - b)).toEqual(even.heldOut);
+    expect(imagesOf(even.train).size + imagesOf(even.heldOut).size).toBe(imagesOf(used).size);
+    expect(even.heldOut.length).toBeGreaterThan(10);
+    // Conditions that all rows meet change nothing.
+    expect(runRows(FILTERED, config({ rowFilter: "area:0..1" }))).toEqual(runRows(LIST, config()));
+    expect(runRows(FILTERED, config())).toEqual(runRows(LIST, config()));
   });
 
   it("scored by an evaluation are evalRows in all, both parts filled", () => {
@@ -101,8 +112,8 @@ describe("the rows of a run", () => {
 });
 
 describe("the rows of a stored run", () => {
-  const manifest = async (stored: object) => {
-    const data = { ...sampleManifest().data, hash: await rowsHash(LIST.rows) };
+  const manifest = async (stored: object, more: object = {}) => {
+    const data = { ...sampleManifest().data, hash: await rowsHash(LIST.rows), ...more };
     const parsed = parseManifest({ ...sampleManifest(), data, config: stored });
     if ("problem" in parsed) throw new Error(parsed.problem);
     return parsed.manifest;
@@ -121,6 +132,17 @@ describe("the rows of a stored run", () => {
     // Its settings as a file keep the rows as well, also under another training seed.
     const settings = readSettingsFile(JSON.stringify({ ...sampleManifest(), config: older }), "run.json");
     expect(settings.splitSeed).toBe(5);
+  });
+
+  it("are those that its filter chose, and refused where captions have changed the choice", async () => {
+    const settings = config({ rowFilter: "thing 1" });
+    const selected = runRows(FILTERED, settings);
+    const stored = await manifest(settings, await usedHash(LIST, selected, settings));
+    expect(await storedRunRows(stored, FILTERED)).toEqual(selected);
+    const facts = FILTERED.facts?.map((row) => (row.caption === "thing 1" ? { ...row, caption: "a cup" } : row));
+    await expect(storedRunRows(stored, { ...FILTERED, ...(facts && { facts }) })).rejects.toThrow(
+      /was filtered by captions, labels or masks that differ in the open rows/,
+    );
   });
 
   it("are refused in another data set", async () => {

@@ -22,13 +22,9 @@ export function RunLength({ config }: { readonly config: LabConfig }): ReactNode
   const data = useSession((session) => session.dataInfo);
   const forecast = useSession((session) => session.plan?.fit.stepSeconds ?? null);
   const measured = useMeasured();
-  const { maxRows, heldOutShare, splitSeed, selectionShare } = config;
-  const split = [maxRows, heldOutShare, splitSeed, selectionShare];
-  const counted = useAsync(
-    data,
-    () => lab().data.trainRows({ maxRows, heldOutShare, splitSeed, selectionShare }),
-    split,
-  );
+  const { rowFilter, maxRows, heldOutShare, splitSeed, selectionShare } = config;
+  const split = { rowFilter, maxRows, heldOutShare, splitSeed, selectionShare };
+  const counted = useAsync(data, () => lab().data.trainRows(split), Object.values(split));
   const trainRows = counted.value ?? 0;
   const seconds = measured?.seconds ?? forecast;
   const perEpoch = trainRows / rowsPerStep(config);

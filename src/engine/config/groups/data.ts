@@ -1,5 +1,5 @@
 /** Settings of the group "data": selection and number of rows. */
-import { float, inGroup, int } from "../setting.ts";
+import { float, inGroup, int, text } from "../setting.ts";
 
 export const DATA_SETTINGS = inGroup("data", {
   promptsPerStep: int("Prompts per loop", 1, [1, 64], {
@@ -41,8 +41,13 @@ export const DATA_SETTINGS = inGroup("data", {
     help: "Share of the held-out images that choose the best checkpoint; reported numbers exclude them. 0: no best checkpoint",
     advanced: true,
   }),
+  rowFilter: text("Row filter", "", 400, {
+    help: 'Uses only rows that meet all conditions, as in category:chair area:0.01..0.2 words:2..8 shard:NAME red cup: a label, the share of the picture that the mask covers, the words in the caption, the path of a shard, and words that occur in the caption. Quotes hold words together, as in category:"dining table". Rows are filtered before they are held out, so held-out rows meet the conditions as well. Empty uses all rows',
+    linked: true,
+    advanced: true,
+  }),
   maxRows: int("Rows used", 0, [0, 10000000], {
-    help: "Uses only the first rows of the shards; 0 uses all rows",
+    help: "Uses only the first rows of the shards that pass the row filter; 0 uses all rows",
     advanced: true,
   }),
 });

@@ -1,6 +1,7 @@
 /** Settings that are valid separately but make every step fail; reported before anything is sampled. */
 import { activeLoops, generationBlocker, samples } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
+import { parseRowFilter } from "../../data/row-filter.ts";
 import { parseSources } from "../../data/sources.ts";
 import { LabError } from "../../errors.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
@@ -24,6 +25,7 @@ export function settingBlockers(model: Shape, config: LabConfig): readonly Block
     const sentence = `At most ${config.maxTiles} tiles are allowed, this model cuts a picture into at least ${minTiles}; raise maxTiles`;
     found.push({ setting: "maxTiles", sentence });
   }
+  found.push(...refusal(() => parseRowFilter(config.rowFilter)));
   found.push(...refusal(() => parseSources(config.mixSources)));
   if (config.mode === "sft") return found;
   const { weights, user } = rewardPlan(config);

@@ -56,7 +56,8 @@ export function takenOver({ manifest, evaluation }: FirstEvaluation, own: RunMan
       subject: manifest.id,
     });
   if (manifest.model.hash !== own.model.hash) throw differs("it is of another model");
-  if (manifest.data.hash !== own.data.hash) throw differs("it is of other rows");
+  const [theirs, mine] = [manifest.data, own.data];
+  if (theirs.hash !== mine.hash || theirs.usedHash !== mine.usedHash) throw differs("it is of other rows");
   if (manifest.startAdapter?.hash !== own.startAdapter?.hash) throw differs("it started from another adapter");
   if (manifest.captioner?.hash !== own.captioner?.hash) throw differs("its likelihoods are of another checkpoint");
   if (manifest.adapter.description !== own.adapter.description) throw differs("it is of another GPU");

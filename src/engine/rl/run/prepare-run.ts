@@ -22,7 +22,7 @@ import { requireCaptioner } from "./captioner.ts";
 import { type FirstEvaluation, takenOver } from "./first-evaluation.ts";
 import { keepAdapter, keptAdapter } from "./kept-adapters.ts";
 import { raiseAlarm } from "./raise-alarm.ts";
-import { checkSameRun, describeData, holdOrRefuse, newRun, parameterCounts, runId } from "./run-facts.ts";
+import { describeData, holdOrRefuse, newRun, parameterCounts, rowsOfSameRun, runId } from "./run-facts.ts";
 import { recordJudge } from "./run-judge.ts";
 import { failedRun } from "./run-state.ts";
 import type { LoadedModel, SessionDeps } from "./session-types.ts";
@@ -108,7 +108,7 @@ export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, ask
     ...(start === undefined ? {} : { startAdapter: { name: start.name, hash: start.hash } }),
     ...(captioner === undefined ? {} : { captioner: { name: captioner.name, hash: captioner.hash } }),
     ...(selfTest === undefined ? {} : { selfTest }),
-    data: await describeData(list, selected),
+    data: await describeData(list, selected, config),
   };
   const first = asked.first === undefined ? [] : [takenOver(asked.first, manifest)];
   const release = await holdOrRefuse(deps.store, manifest.id);
@@ -171,8 +171,7 @@ export async function prepareStored(
   const config = steps === undefined ? manifest.config : requireConfig({ steps }, manifest.config, "Length of the run");
   await sealReward(config);
   checkStorage(manifest.title, config, model.storage);
-  const selected = runRows(list, config);
-  checkSameRun(manifest, hash, await describeData(list, selected));
+  const selected = await rowsOfSameRun(manifest, hash, list);
   const order = runOrder(list, selected, config, await keptDifficulty(store, id));
   const table = await keptTable(store, id);
   const release = await holdOrRefuse(store, id);

@@ -6,7 +6,7 @@ import { LabError } from "../../errors.ts";
 import type { GpuReport } from "../../gpu/runtime/device.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
 import type { RunManifest } from "../../runs/manifest.ts";
-import type { RowList, RunRows } from "../../runs/run-rows.ts";
+import { type RowList, type RunRows, storedRunRows, usedHash } from "../../runs/run-rows.ts";
 import { holdRun } from "../../storage/lock.ts";
 import type { RunStore } from "../../storage/store.ts";
 import { trainableOf } from "./start-run.ts";
@@ -55,6 +55,7 @@ export function runId(title: string, created: string): string {
 export async function describeData(
   list: RowList,
   selected: Pick<RunRows, "train" | "heldOut">,
+  config: Pick<LabConfig, "rowFilter">,
 ): Promise<RunManifest["data"]> {
   return {
     name: list.dataSet,
@@ -62,26 +63,23 @@ export async function describeData(
     trainRows: selected.train.length,
     heldOutRows: selected.heldOut.length,
     hash: await rowsHash(list.rows),
+    ...(await usedHash(list, selected, config)),
   };
 }
 
 /**
- * A run continues only with its original model and rows.
+ * A run continues only with its original model and rows, which are returned.
  * @param hash hash of the loaded model
  * @throws LabError("bad-input") naming the difference
  */
-export function checkSameRun(manifest: RunManifest, hash: string, data: RunManifest["data"]): void {
+export async function rowsOfSameRun(manifest: RunManifest, hash: string, list: RowList): Promise<RunRows> {
   const { id, title } = manifest;
   if (manifest.model.hash !== hash) {
     throw new LabError("bad-input", `Run "${title}" was trained on ${manifest.model.name}, another model is loaded`, {
       subject: id,
     });
   }
-  if (manifest.data.hash !== data.hash) {
-    throw new LabError("bad-input", `Run "${title}" uses the rows of ${manifest.data.name}, but other rows are open`, {
-      subject: id,
-    });
-  }
+  return storedRunRows(manifest, list);
 }
 
 /** Numbers in all tensors together. */

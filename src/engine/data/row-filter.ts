@@ -1,0 +1,114 @@
+/** Conditions on rows: the setting rowFilter, and the filter of the Data screen. Both have one text and one meaning. */
+import { LabError, quote } from "../errors.ts";
+import type { RegionSummary } from "./sample.ts";
+import { wordCount } from "./word-count.ts";
+
+/** What a filter reads of a row. */
+export type RowFacts = Pick<RegionSummary, "file" | "caption" | "category" | "maskShare">;
+
+/** Least and most, both inclusive; infinite where open. */
+export type Limits = readonly [least: number, most: number];
+
+export const ANY: Limits = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+
+export interface RowFilter {
+  /** A label of the row; empty for all. */
+  readonly category: string;
+  /** Path of the row's shard; empty for all. */
+  readonly shard: string;
+  /** Share of the picture that the mask covers, 0..1. */
+  readonly area: Limits;
+  /** Words in the caption. */
+  readonly words: Limits;
+  /** Words and "phrases in quotes" that must all occur in the caption; case is ignored. */
+  readonly search: string;
+}
+
+export const NO_FILTER: RowFilter = { category: "", shard: "", area: ANY, words: ANY, search: "" };
+
+const CONDITION = /^(category|shard|area|words):(.*)$/s;
+
+/** Parts between white space; quotes hold a part together. */
+const parts = (text: string): readonly string[] => text.match(/(?:[a-z]+:)?"(?:[^"\\]|\\.)*"|\S+/gs) ?? [];
+
+const quoted = (value: string): string => `"${value.replace(/["\\]/g, "\\$&")}"`;
+
+/** The text inside quotes; of an unclosed one what follows it. */
+function unquoted(value: string): string {
+  const inside = /^"((?:[^"\\]|\\.)*)"$/s.exec(value)?.[1];
+  return inside === undefined ? value.replace(/^"/, "") : inside.replace(/\\(.)/gs, "$1");
+}
+
+export function isAny([least, most]: Limits): boolean {
+  return least === ANY[0] && most === ANY[1];
+}
+
+export function isWithin(value: number, [least, most]: Limits): boolean {
+  return value >= least && value <= most;
+}
+
+/** Conditions as text, such as `category:chair area:0.01..0.2 words:2..8 red cup`; empty for no filter. */
+export function rowFilterText({ category, shard, area, words, search }: RowFilter): string {
+  const named = (name: string, value: string): string[] =>
+    value === "" ? [] : [`${name}:${/\s|^"/.test(value) ? quoted(value) : value}`];
+  const range = (limits: Limits): string =>
+    isAny(limits) ? "" : limits.map((limit) => (Number.isFinite(limit) ? limit : "")).join("..");
+  return [
+    ...named("category", category),
+    ...named("shard", shard),
+    ...named("area", range(area)),
+    ...named("words", range(words)),
+    ...parts(search).map((part) => (CONDITION.test(part) ? quoted(part) : part)),
+  ].join(" ");
+}
+
+/**
+ * The filter of a text; what is no condition is searched in captions.
+ * @throws LabError("bad-config") naming the part that is no condition
+ */
+export function parseRowFilter(text: string): RowFilter {
+  const found = new Map<string, string>();
+  const search: string[] = [];
+  for (const part of parts(text)) {
+    const [, name, value = ""] = CONDITION.exec(part) ?? [];
+    if (name === undefined) {
+      search.push(part);
+      continue;
+    }
+    if (found.has(name)) throw bad(`names ${name} twice`);
+    if (unquoted(value) === "") throw bad(`has ${quote(part)} without a value`);
+    found.set(name, unquoted(value));
+  }
+  return {
+    category: found.get("category") ?? "",
+    shard: found.get("shard") ?? "",
+    area: limitsOf("area", found.get("area")),
+    words: limitsOf("words", found.get("words")),
+    search: search.join(" "),
+  };
+}
+
+function limitsOf(name: string, range: string | undefined): Limits {
+  if (range === undefined) return ANY;
+  const [least = "", most = "", ...more] = range.split("..");
+  const limits: Limits = [least === "" ? ANY[0] : Number(least), most === "" ? ANY[1] : Number(most)];
+  if (range.includes("..") && more.length === 0 && !isAny(limits) && limits[0] <= limits[1]) return limits;
+  const example = name === "area" ? "0.01..0.2" : "2..8";
+  throw bad(`has ${quote(`${name}:${range}`)}, which is not a range such as ${name}:${example}`);
+}
+
+function bad(what: string): LabError {
+  return new LabError("bad-config", `rowFilter ${what}`, { subject: "rowFilter" });
+}
+
+/** Whether a row meets all conditions. */
+export function rowMatcher({ category, shard, area, words, search }: RowFilter): (row: RowFacts) => boolean {
+  const searched = parts(search).map((part) => unquoted(part).toLowerCase());
+  return (row) => {
+    if (category !== "" && !row.category.includes(category)) return false;
+    if (shard !== "" && row.file !== shard) return false;
+    if (!isWithin(row.maskShare, area) || !(isAny(words) || isWithin(wordCount(row.caption), words))) return false;
+    const caption = row.caption.toLowerCase();
+    return searched.every((part) => caption.includes(part));
+  };
+}
