@@ -4,8 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
+import { openNodeRows } from "../../scripts/lib/node-rows.ts";
 import { formatShare } from "../../src/app/styles/format.ts";
+import { presetConfig } from "../../src/engine/config/presets.ts";
 import { writeRegionShard } from "../../src/engine/data/write-shard.ts";
+import { runRows } from "../../src/engine/runs/run-rows.ts";
 import { expectedLayouts } from "../support/layouts.ts";
 import { type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
 import { boxMask, png, row } from "../unit/data/make.ts";
@@ -30,6 +33,60 @@ async function open(folder: string, rows: number): Promise<void> {
   await page.getByTestId("pick-shards").setInputFiles(folder);
   await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(new RegExp(`^${rows} rows`));
 }
+
+describe("rows of the demo shard", () => {
+  it("are filtered by bars, sent to training, counted there, and all used again", async () => {
+    const { page } = lab;
+    const histogram = page.getByTestId("row-histograms").getByRole("region", { name: "Words in caption" });
+    const counts = page.getByTestId("data-counts");
+    const bar = histogram.getByRole("button", { name: /^2: / });
+    await bar.click();
+    await expect.poll(() => counts.textContent()).toMatch(/^36 of 320 rows/);
+    await page.keyboard.press("Shift+ArrowRight");
+    await expect.poll(() => counts.textContent()).toMatch(/^51 of 320 rows/);
+    const [from, to] = [await bar.boundingBox(), await histogram.getByRole("button", { name: /^4: / }).boundingBox()];
+    if (from === null || to === null) throw new Error("The bars have no place");
+    const middle = from.y + from.height / 2;
+    await page.mouse.move(to.x + to.width / 2, middle);
+    await page.mouse.down();
+    await page.mouse.move(from.x + from.width / 2, middle, { steps: 3 });
+    await page.mouse.up();
+    await expect.poll(() => counts.textContent()).toMatch(/^81 of 320 rows/);
+    await page.getByLabel("Search captions").fill("big ");
+    const filter = "words:2..4 big";
+    const { list } = await openNodeRows();
+    const { train, heldOut } = runRows(list, { ...presetConfig("demo"), rowFilter: filter });
+    const chosen = `${train.length + heldOut.length} of 320 rows`;
+    await expect.poll(() => counts.textContent()).toContain(chosen);
+    expect(new URLSearchParams(new URL(page.url()).hash.slice(1)).get("rows")).toBe(filter);
+
+    await page.getByRole("button", { name: "Train on these rows" }).click();
+    await expect.poll(() => page.getByTestId("setting-rowFilter").inputValue()).toBe(filter);
+    await expect
+      .poll(() => page.getByTestId("run-length").textContent())
+      .toContain(`epochs of ${train.length} training`);
+    await page.getByTestId("setting-rowFilter").fill("category:spoon");
+    await expect
+      .poll(() => page.getByTestId("run-length").textContent())
+      .toContain(
+        'rowFilter "category:spoon" leaves no row of the open data set to train on: 0 of 320 match, 0 held out',
+      );
+    await page.getByTestId("setting-rowFilter").fill(filter);
+
+    await show(page, { screen: "data" });
+    const told = page.getByTestId("training-rows");
+    expect(await told.textContent()).toContain(`Training uses ${chosen}`);
+    await page.getByRole("button", { name: "Clear filter" }).click();
+    await expect.poll(() => counts.textContent()).toMatch(/^320 rows/);
+    await page.getByRole("button", { name: "Show them" }).click();
+    await expect.poll(() => page.getByLabel("Search captions").inputValue()).toBe("big");
+    await histogram.getByRole("button", { name: "All" }).click();
+    await expect.poll(() => page.url()).toMatch(/rows=big/);
+    await page.getByRole("button", { name: "Train on all rows" }).click();
+    await told.waitFor({ state: "detached" });
+    expect(page.url()).not.toContain("rowFilter");
+  });
+});
 
 describe("layouts of other libraries", () => {
   it("are read in the worker, under the page's content policy", async () => {

@@ -6,6 +6,7 @@ import { storageChoice } from "../../engine/loading/storage-settings.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import type { LoadProgress, ModelInfo } from "../../protocol/trainer.ts";
 import { forgetPictures } from "../stores/picture-cache.ts";
+import { navigate } from "../stores/route.ts";
 import { isActive, runStore } from "../stores/run.ts";
 import { addProblem, replacePreset, sessionStore } from "../stores/session.ts";
 import { tryStore } from "../stores/try-out.ts";
@@ -65,6 +66,13 @@ export async function openData(
   const before = sessionStore.getState();
   let begun = before.dataInfo === null;
   if (begun) onRows();
+  const begin = (): void => {
+    begun = true;
+    forgetPictures();
+    // The filter does not apply to other rows.
+    navigate({ rows: null });
+    onRows();
+  };
   sessionStore.setState({
     mapping: mapping ?? {},
     ...(begun && { rows: [] }),
@@ -78,11 +86,7 @@ export async function openData(
       (added) => {
         if (!isNewest() || added.length === 0) return;
         const first = !begun;
-        if (first) {
-          begun = true;
-          forgetPictures();
-          onRows();
-        }
+        if (first) begin();
         sessionStore.setState(({ rows }) => ({
           rows: first ? added : [...rows, ...added],
           ...(first && { dataInfo: null }),
@@ -91,11 +95,9 @@ export async function openData(
       mine.signal,
     );
     if (!isNewest()) return;
-    if (!begun) {
-      forgetPictures();
-      onRows();
-    }
-    sessionStore.setState({ dataInfo, ...(!begun && { rows: [] }) });
+    const empty = !begun;
+    if (empty) begin();
+    sessionStore.setState({ dataInfo, ...(empty && { rows: [] }) });
     // Clips need more than pictures.
     if (isClips(before.rows) !== isClips(sessionStore.getState().rows)) report(refreshPlan());
   } catch (thrown) {

@@ -63,6 +63,8 @@ export interface Route {
   readonly chart: string | null;
   /** Which rollouts are shown, as `filterText` writes it. */
   readonly filter: string | null;
+  /** Which rows Data shows, as `rowFilterText` writes it. */
+  readonly rows: string | null;
 }
 
 interface Key<T> {
@@ -119,6 +121,7 @@ const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
   order: { fallback: null, read: list, write: (value) => (value ?? []).join(",") },
   chart: text,
   filter: text,
+  rows: text,
 };
 
 const NAMES = Object.keys(KEYS) as (keyof Route)[];

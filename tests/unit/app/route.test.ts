@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FALLBACK, formatRoute, parseRoute, type Route } from "../../../src/app/stores/route-text.ts";
+import { isUnlinked, parseConfig } from "../../../src/engine/config/parse.ts";
 import { SETTINGS } from "../../../src/engine/config/table.ts";
 
 describe("route", () => {
@@ -21,6 +22,7 @@ describe("route", () => {
       chart: "reward",
       view: "table",
       filter: "loop:1 reward:0.2..0.4 is:truncated red cup",
+      rows: "category:chair area:0.01..0.2",
     };
     expect(parseRoute(formatRoute(route, {}, "demo"))).toEqual(route);
   });
@@ -29,6 +31,14 @@ describe("route", () => {
     expect(formatRoute({ ...FALLBACK, screen: "setup" }, { groupSize: 8 }, "loop1")).toBe(
       "#screen=setup&preset=loop1&groupSize=8",
     );
+  });
+
+  it("brings a row filter back as it was, and no other text", () => {
+    const rowFilter = 'category:"dining table" shard:a/b.arrow area:0.01..0.2 "red cup" 50% & more';
+    const hash = formatRoute(FALLBACK, { rowFilter }, "demo");
+    const { config } = parseConfig(Object.fromEntries(new URLSearchParams(hash.slice(1))));
+    expect(config.rowFilter).toBe(rowFilter);
+    expect(["rowFilter", "userReward", "mixSources", "seed"].map(isUnlinked)).toEqual([false, true, true, false]);
   });
 
   it("ignores unknown keys and falls back on bad values", () => {

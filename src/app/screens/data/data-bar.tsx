@@ -1,16 +1,21 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
+import { NO_FILTER, type RowFilter, rowFilterText } from "../../../engine/data/row-filter.ts";
+import type { RegionSummary } from "../../../engine/data/sample.ts";
 import { cancelOpening } from "../../clients/loading.ts";
 import { isTyping } from "../../components/mask/use-hold-to-hide.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Select } from "../../components/ui/controls.tsx";
+import { IconChevron, IconClose } from "../../components/ui/icons.tsx";
 import { useSession } from "../../stores/session.ts";
 import { formatBytes, formatCount } from "../../styles/format.ts";
 import { ChecksDialog, checksWord } from "./checks.tsx";
 import styles from "./data-bar.module.css";
 import { OpenButtons } from "./open-buttons.tsx";
-import { type FilterOptions, ROW_ORDERS, type RowFilter } from "./row-filter.ts";
+import { type FilterOptions, ROW_ORDERS, type RowOrder } from "./row-filter.ts";
+import { RowHistograms } from "./row-histograms.tsx";
 import { ShardsDialog, SkippedDialog } from "./side-tables.tsx";
 import type { TileSize } from "./tile-size.ts";
+import { TrainingRows, TrainOnThese } from "./training-rows.tsx";
 
 const SIZES = [
   { value: "s", label: "S" },
@@ -20,16 +25,21 @@ const SIZES = [
 
 /** Name and size of the open data set, and the filters. */
 export function DataBar(props: {
-  readonly shown: number;
-  /** Rows before filtering. */
-  readonly total: number;
+  readonly rows: readonly RegionSummary[];
+  /** Those that pass the filter. */
+  readonly shown: readonly RegionSummary[];
   readonly filter: RowFilter;
   readonly offered: FilterOptions;
   readonly onFilter: (filter: RowFilter) => void;
+  readonly order: RowOrder;
+  readonly onOrder: (order: RowOrder) => void;
   readonly size: TileSize;
   readonly onSize: (size: TileSize) => void;
 }): ReactNode {
-  const { filter, onFilter, offered } = props;
+  const { rows, shown, filter, onFilter, offered } = props;
+  const text = rowFilterText(filter);
+  // Small windows are for the pictures.
+  const [unfolded, setUnfolded] = useState(() => matchMedia("(width >= 1024px)").matches);
   const info = useSession((session) => session.dataInfo);
   const search = useRef<HTMLInputElement>(null);
   useEffect(() => {
@@ -45,12 +55,12 @@ export function DataBar(props: {
     <div className={`column-flex gap-2 surface ${styles.bar}`}>
       <div className={`row wrap gap-2-3 ${styles.line}`}>
         <h1 className={`clip large ellipsis nowrap ${styles.name}`}>{info?.name ?? "Opening"}</h1>
-        <Counts shown={props.shown} />
+        <Counts shown={shown.length} />
         <div className={`flex gap-2 ${styles.open}`}>
           <OpenButtons />
         </div>
       </div>
-      <div className={`row wrap gap-2-3 ${styles.line}`} hidden={props.total === 0}>
+      <div className={`row wrap gap-2-3 ${styles.line}`} hidden={rows.length === 0}>
         <input
           ref={search}
           className={`min-0 surface round-m min-control ${styles.search}`}
@@ -82,14 +92,32 @@ export function DataBar(props: {
             ]}
           />
         )}
-        <Select
-          label="Order"
-          value={filter.order}
-          onChange={(order) => onFilter({ ...filter, order })}
-          options={ROW_ORDERS}
-        />
+        <Select label="Order" value={props.order} onChange={props.onOrder} options={ROW_ORDERS} />
         <Segmented label="Tile size" options={SIZES} value={props.size} onChange={props.onSize} />
+        <Button
+          kind="quiet"
+          className={styles.fold ?? ""}
+          icon={<IconChevron size={14} />}
+          aria-expanded={unfolded}
+          onClick={() => setUnfolded(!unfolded)}
+        >
+          Histograms
+        </Button>
+        {text !== "" && (
+          <span className="row gap-1">
+            <TrainOnThese text={text} />
+            <Button
+              kind="quiet"
+              icon={<IconClose />}
+              aria-label="Clear filter"
+              title="Clear filter"
+              onClick={() => onFilter(NO_FILTER)}
+            />
+          </span>
+        )}
       </div>
+      {unfolded && rows.length > 0 && <RowHistograms rows={rows} shown={shown} filter={filter} onFilter={onFilter} />}
+      <TrainingRows />
     </div>
   );
 }

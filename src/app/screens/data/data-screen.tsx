@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo, useState } from "react";
+import { type RowFilter, rowFilterText } from "../../../engine/data/row-filter.ts";
 import type { SkippedRow } from "../../../engine/data/sample.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
@@ -11,7 +12,7 @@ import styles from "./data-screen.module.css";
 import { Gallery } from "./gallery.tsx";
 import { NothingOpen, OpenButtons } from "./open-buttons.tsx";
 import { RowDetail } from "./row-detail.tsx";
-import { filterOptions, filterRows, NO_FILTER, offeredFilter, type RowFilter } from "./row-filter.ts";
+import { filterOptions, filterRows, orderRows, type RowOrder, readFilter } from "./row-filter.ts";
 import type { TileSize } from "./tile-size.ts";
 
 /** The rows of the open shards, and the skipped rows. */
@@ -21,17 +22,23 @@ export function DataScreen(): ReactNode {
   const info = useSession((session) => session.dataInfo);
   const opening = useSession((session) => session.opening);
   const selected = useRoute((route) => route.row);
-  const [chosen, setChosen] = useState<RowFilter>(NO_FILTER);
-  const [size, setSize] = useState<TileSize>("m");
-  const [filtered, setFiltered] = useState(info);
-  if (filtered !== info) {
-    setFiltered(info);
-    // The filter does not apply to a new data set; the order does.
-    if (info === null) setChosen({ ...NO_FILTER, order: chosen.order });
+  const written = useRoute((route) => route.rows) ?? "";
+  // Kept as well, because the address has no unfinished search.
+  const [filter, setFilter] = useState(() => readFilter(written).filter);
+  const [read, setRead] = useState(written);
+  if (read !== written) {
+    setRead(written);
+    if (rowFilterText(filter) !== written) setFilter(readFilter(written).filter);
   }
-  const offered = useMemo(() => filterOptions(info), [info]);
-  const filter = useMemo(() => offeredFilter(chosen, offered), [chosen, offered]);
-  const shown = useMemo(() => filterRows(rows, filter), [rows, filter]);
+  const changeFilter = (next: RowFilter): void => {
+    setFilter(next);
+    navigate({ rows: rowFilterText(next) || null });
+  };
+  const [order, setOrder] = useState<RowOrder>("file");
+  const [size, setSize] = useState<TileSize>("m");
+  const offered = useMemo(() => filterOptions(info, filter), [info, filter]);
+  const kept = useMemo(() => filterRows(rows, filter), [rows, filter]);
+  const shown = useMemo(() => orderRows(kept, order), [kept, order]);
   const row = useMemo(() => rows.find((candidate) => candidate.id === selected) ?? null, [rows, selected]);
 
   if (rows.length === 0 && info === null && opening === null) return <NothingOpen />;
@@ -40,11 +47,13 @@ export function DataScreen(): ReactNode {
     <div className={`grid ${styles.screen}`}>
       <div>
         <DataBar
-          shown={shown.length}
-          total={rows.length}
+          rows={rows}
+          shown={kept}
           filter={filter}
           offered={offered}
-          onFilter={setChosen}
+          onFilter={changeFilter}
+          order={order}
+          onOrder={setOrder}
           size={size}
           onSize={setSize}
         />
@@ -56,7 +65,7 @@ export function DataScreen(): ReactNode {
             <WhyNothing skipped={info?.skipped ?? []} />
           </Empty>
         ) : shown.length === 0 && rows.length > 0 ? (
-          <Empty title="No row matches the filter">Change the search, category or shard to see rows again</Empty>
+          <Empty title="No row matches the filter">Change or clear the filter to see rows again</Empty>
         ) : (
           <Gallery rows={shown} selected={selected} size={size} onSelect={(id) => navigate({ row: id })} />
         )}

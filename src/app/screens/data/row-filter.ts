@@ -1,6 +1,14 @@
-/** Which rows the gallery shows, and in what order. */
+/** Which rows the gallery shows, in what order, and the choices that its filters offer. */
+import {
+  NO_FILTER,
+  parseRowFilter,
+  type RowFilter,
+  rowFilterText,
+  rowMatcher,
+} from "../../../engine/data/row-filter.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
+import { toLabError } from "../../../engine/errors.ts";
 
 export type RowOrder = "file" | "largest" | "smallest" | "longest" | "shortest";
 
@@ -12,16 +20,6 @@ export const ROW_ORDERS: readonly { readonly value: RowOrder; readonly label: st
   { value: "shortest", label: "Shortest caption" },
 ];
 
-export interface RowFilter {
-  /** Words that must all occur in the caption; case is ignored. */
-  readonly search: string;
-  /** Empty for all. */
-  readonly category: string;
-  /** Path of a shard; empty for all. */
-  readonly shard: string;
-  readonly order: RowOrder;
-}
-
 /** Choices that the filters offer for a data set; empty where there is only one. */
 export interface FilterOptions {
   /** With their counts, most frequent first. */
@@ -30,38 +28,41 @@ export interface FilterOptions {
   readonly shards: readonly string[];
 }
 
-/** @param info null while the data set is being read */
-export function filterOptions(info: SetInfo | null): FilterOptions {
-  const shards = info?.files.map((file) => file.path) ?? [];
-  return { categories: info?.categories ?? [], shards: shards.length > 1 ? shards : [] };
+/**
+ * @param info null while the data set is being read
+ * @param filter what it names is offered as well, so that it can be undone
+ */
+export function filterOptions(info: SetInfo | null, { category, shard }: RowFilter): FilterOptions {
+  const known = info?.categories ?? [];
+  const paths = info?.files.map((file) => file.path) ?? [];
+  const missing = category !== "" && !known.some(([name]) => name === category);
+  return {
+    categories: missing ? [[category, 0], ...known] : known,
+    shards: shard !== "" && !paths.includes(shard) ? [shard, ...paths] : paths.length > 1 ? paths : [],
+  };
 }
 
-/** The filter with "all" for choices that are not offered: without a control the user could not undo them. */
-export function offeredFilter(filter: RowFilter, { categories, shards }: FilterOptions): RowFilter {
-  const category = categories.some(([name]) => name === filter.category) ? filter.category : "";
-  return { ...filter, category, shard: shards.includes(filter.shard) ? filter.shard : "" };
+/** The filter of a text; where it cannot be read, none with the reason. */
+export function readFilter(text: string): { readonly filter: RowFilter; readonly problem: string | null } {
+  try {
+    return { filter: parseRowFilter(text), problem: null };
+  } catch (thrown) {
+    return { filter: NO_FILTER, problem: toLabError(thrown).message };
+  }
 }
-
-export const NO_FILTER: RowFilter = { search: "", category: "", shard: "", order: "file" };
 
 export function filterRows(rows: readonly RegionSummary[], filter: RowFilter): readonly RegionSummary[] {
-  const words = filter.search.toLowerCase().split(/\s+/).filter(Boolean);
-  const plain = words.length === 0 && filter.category === "" && filter.shard === "";
-  const kept = plain
-    ? rows
-    : rows.filter((row) => {
-        if (filter.category !== "" && !row.category.includes(filter.category)) return false;
-        if (filter.shard !== "" && row.file !== filter.shard) return false;
-        const caption = row.caption.toLowerCase();
-        return words.every((word) => caption.includes(word));
-      });
-  if (filter.order === "file") return kept;
+  return rowFilterText(filter) === "" ? rows : rows.filter(rowMatcher(filter));
+}
+
+export function orderRows(rows: readonly RegionSummary[], order: RowOrder): readonly RegionSummary[] {
+  if (order === "file") return rows;
   const by: Readonly<Record<Exclude<RowOrder, "file">, (row: RegionSummary) => number>> = {
     largest: (row) => -row.maskShare,
     smallest: (row) => row.maskShare,
     longest: (row) => -row.caption.length,
     shortest: (row) => row.caption.length,
   };
-  const key = by[filter.order];
-  return [...kept].sort((a, b) => key(a) - key(b) || a.index - b.index);
+  const key = by[order];
+  return [...rows].sort((a, b) => key(a) - key(b) || a.index - b.index);
 }

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { isActive, useRun } from "../../stores/run.ts";
+import { TrainingRows } from "../data/training-rows.tsx";
 import { MixTable } from "./mix-table.tsx";
 import { ModelPanel } from "./model-panel.tsx";
 import { Preflight } from "./preflight.tsx";
@@ -26,6 +27,7 @@ export function SetupScreen(): ReactNode {
       <div className={styles.side}>
         <div className="column-flex gap-4 min-0">
           <StartBar />
+          <TrainingRows />
           <ModelPanel />
           <MixTable />
           <Preflight />

@@ -1,0 +1,162 @@
+import { type KeyboardEvent, type PointerEvent, type ReactNode, useMemo, useRef, useState } from "react";
+import { ANY, isAny, type Limits, type RowFilter } from "../../../engine/data/row-filter.ts";
+import type { RegionSummary } from "../../../engine/data/sample.ts";
+import { wordCount } from "../../../engine/data/word-count.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { areaBars, countIn, wordBars } from "./histogram-bars.ts";
+import styles from "./row-histograms.module.css";
+
+interface Measure {
+  readonly key: "area" | "words";
+  readonly label: string;
+  readonly value: (row: RegionSummary) => number;
+  readonly bars: (values: readonly number[]) => readonly Limits[];
+  readonly text: (value: number) => string;
+}
+
+const MEASURES: readonly Measure[] = [
+  {
+    key: "area",
+    label: "Mask share",
+    value: ({ maskShare }) => maskShare,
+    bars: areaBars,
+    text: (share) => `${Number((100 * share).toPrecision(3))} %`,
+  },
+  { key: "words", label: "Words in caption", value: ({ caption }) => wordCount(caption), bars: wordBars, text: String },
+];
+
+interface Props {
+  readonly rows: readonly RegionSummary[];
+  /** Those that pass the filter. */
+  readonly shown: readonly RegionSummary[];
+  readonly filter: RowFilter;
+  readonly onFilter: (filter: RowFilter) => void;
+}
+
+/** Mask shares and caption lengths of all rows and, darker, of the shown ones; bars set the range of the filter. */
+export function RowHistograms(props: Props): ReactNode {
+  return (
+    <div className={`grid gap-2-4 ${styles.histograms}`} data-testid="row-histograms">
+      {MEASURES.map((measure) => (
+        <Histogram key={measure.key} measure={measure} {...props} />
+      ))}
+    </div>
+  );
+}
+
+function Histogram(props: Props & { readonly measure: Measure }): ReactNode {
+  const { rows, shown, filter, onFilter, measure } = props;
+  const { key, label, text } = measure;
+  const toolbar = useRef<HTMLDivElement>(null);
+  const [reached, setReached] = useState(0);
+  /** Bar where a drag or a range by keyboard begins. */
+  const anchor = useRef<number | null>(null);
+  const values = useMemo(() => rows.map(measure.value), [rows, measure]);
+  const bars = useMemo(() => measure.bars(values), [values, measure]);
+  const all = useMemo(() => countIn(values, bars), [values, bars]);
+  const now = useMemo(() => countIn(shown.map(measure.value), bars), [shown, bars, measure]);
+  const most = Math.max(1, ...all);
+  const limits = filter[key];
+  if (bars.length < 2) return null;
+
+  const pick = (from: number, to: number): void => {
+    const [first, last] = [bars[Math.min(from, to)], bars[Math.max(from, to)]];
+    if (first === undefined || last === undefined) return;
+    const next: Limits = [first[0], last[1]];
+    if (String(next) !== String(limits)) onFilter({ ...filter, [key]: next });
+  };
+  const barAt = (event: PointerEvent<HTMLDivElement>): number => {
+    const { left, width } = event.currentTarget.getBoundingClientRect();
+    return Math.min(bars.length - 1, Math.max(0, Math.floor(((event.clientX - left) / width) * bars.length)));
+  };
+  const move = (event: KeyboardEvent): void => {
+    const to = { ArrowLeft: reached - 1, ArrowRight: reached + 1, Home: 0, End: bars.length - 1 }[event.key];
+    if (to === undefined || bars[to] === undefined) return;
+    event.preventDefault();
+    setReached(to);
+    toolbar.current?.querySelectorAll("button")[to]?.focus();
+    if (event.shiftKey) {
+      anchor.current ??= reached;
+      pick(anchor.current, to);
+    } else anchor.current = null;
+  };
+
+  return (
+    <section className={`grid ${styles.histogram}`} aria-label={label}>
+      <div className="small">
+        <p className="medium nowrap">{label}</p>
+        <span className="row gap-1 muted nowrap">
+          <Button
+            kind="quiet"
+            className={styles.all ?? ""}
+            aria-pressed={isAny(limits)}
+            onClick={() => onFilter({ ...filter, [key]: ANY })}
+          >
+            All
+          </Button>
+          {!isAny(limits) && rangeText(limits, text)}
+        </span>
+      </div>
+      <div className="min-0">
+        <div
+          ref={toolbar}
+          className={`flex ${styles.bars}`}
+          role="toolbar"
+          aria-label={`Range of ${label.toLowerCase()}`}
+          onKeyDown={move}
+          onPointerDown={(event) => {
+            if (event.button !== 0) return;
+            event.currentTarget.setPointerCapture(event.pointerId);
+            anchor.current = barAt(event);
+            pick(anchor.current, anchor.current);
+          }}
+          onPointerMove={(event) => {
+            if (anchor.current !== null && event.currentTarget.hasPointerCapture(event.pointerId))
+              pick(anchor.current, barAt(event));
+          }}
+          onLostPointerCapture={() => {
+            anchor.current = null;
+          }}
+        >
+          {bars.map((bar, at) => {
+            const told = `${rangeText(bar, text)}: ${now[at]} of ${all[at]} rows`;
+            return (
+              <button
+                key={bar[0]}
+                type="button"
+                className="relative p-0 borderless clear pointer"
+                aria-label={told}
+                title={told}
+                aria-pressed={!isAny(limits) && limits[0] <= bar[0] && bar[1] <= limits[1]}
+                tabIndex={at === Math.min(reached, bars.length - 1) ? 0 : -1}
+                onFocus={() => setReached(at)}
+                onClick={() => pick(at, at)}
+              >
+                {[all[at] ?? 0, now[at] ?? 0].map((count, layer) => (
+                  <i
+                    // biome-ignore lint/suspicious/noArrayIndexKey: all rows, then the shown ones
+                    key={layer}
+                    className="absolute"
+                    data-shown={layer === 1}
+                    style={{ height: count === 0 ? 0 : `max(2px, ${(100 * count) / most}%)` }}
+                  />
+                ))}
+              </button>
+            );
+          })}
+        </div>
+        <div className={`flex muted tiny nowrap ${styles.ticks}`} aria-hidden="true">
+          {bars.map((bar, at) => (
+            <span key={bar[0]}>{at % Math.ceil(bars.length / 6) === 0 && text(Math.max(0, bar[0]))}</span>
+          ))}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function rangeText([least, most]: Limits, text: (value: number) => string): string {
+  if (least === most) return text(least);
+  if (least === ANY[0]) return `up to ${text(most)}`;
+  return most === ANY[1] ? `from ${text(least)}` : `${text(least)} to ${text(most)}`;
+}
