@@ -1,5 +1,5 @@
 /** What a dry run measured applies to the settings, rows and model that it was measured with. */
-import { beforeEach, expect, it } from "vitest";
+import { afterAll, beforeEach, expect, it } from "vitest";
 import { dryRunSubject } from "../../../src/app/stores/measured.ts";
 import { runStore } from "../../../src/app/stores/run.ts";
 import { changeConfig, sessionStore } from "../../../src/app/stores/session.ts";
@@ -15,6 +15,12 @@ const result = {
   smaller: null,
 };
 
+// Other files share the stores.
+afterAll(() => {
+  sessionStore.setState(sessionStore.getInitialState(), true);
+  tryStore.setState(tryStore.getInitialState(), true);
+  runStore.setState(runStore.getInitialState(), true);
+});
 beforeEach(() => sessionStore.setState({ lastDryRun: { result, of: dryRunSubject() } }));
 
 it("stays with another length, interval or judge, which it leaves out", () => {
