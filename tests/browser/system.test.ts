@@ -189,7 +189,7 @@ describe("kernel forms", () => {
   it("are measured for the shapes of the run, kept when it is cancelled, exported and imported", async () => {
     const { page } = lab;
     const panel = page.getByRole("region", { name: "Kernel forms" });
-    await panel.getByText(/^\d+ shapes in the built-in form of this class of adapter/).waitFor();
+    await panel.getByText(/^\d+ shapes without a measurement/).waitFor();
     await page.getByTestId("tune").click();
     await panel.getByText(/^([3-9]|\d\d+) of \d+: (product|attention) /).waitFor();
     await page.getByTestId("tune-cancel").click();

@@ -7,7 +7,7 @@ import { formatCount } from "../../styles/format.ts";
 import styles from "./data-bar.module.css";
 import { filterRows, readFilter } from "./row-filter.ts";
 
-/** Makes the filter of the gallery the row filter of the next run, if it is not. @param text of the filter, not empty */
+/** Sets the gallery's filter as the row filter of the next run; absent when it already is. @param text of the filter, not empty */
 export function TrainOnThese({ text }: { readonly text: string }): ReactNode {
   const already = useSession((session) => session.config.rowFilter === text);
   const parsed = parseSetting("rowFilter", text);
@@ -25,7 +25,7 @@ export function TrainOnThese({ text }: { readonly text: string }): ReactNode {
   );
 }
 
-/** How many of the open rows the row filter of the settings chooses; nothing without one. */
+/** Number of open rows that pass the row filter of the settings; absent without a filter. */
 export function TrainingRows(): ReactNode {
   const { rowFilter, maxRows } = useSession((session) => session.config);
   const rows = useSession((session) => session.rows);

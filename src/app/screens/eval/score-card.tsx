@@ -50,6 +50,9 @@ function noDifference({ step, difference }: EvalReport): string {
   return step === 0 ? "before the first step" : "first evaluation of its kind";
 }
 
+/** Name of the score of a loop's sampled reward; its group is the loop. */
+export const SAMPLED_REWARD = /^reward(\d)_sampled$/;
+
 /** A paired difference with its 95 % interval. */
 export function differenceText({ mean, low, high }: Interval): string {
   return `${signed(mean, 3)} (${signed(low, 3)} to ${signed(high, 3)})`;

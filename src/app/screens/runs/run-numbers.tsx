@@ -1,12 +1,13 @@
 import type { ReactNode } from "react";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import type { RunDigest } from "../../../engine/runs/digest.ts";
+import type { ScoreId } from "../../../engine/runs/evaluation-scores.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
 import { loopStyle } from "../../components/rollout/loop-colour.ts";
 import { linkTo } from "../../stores/route.ts";
 import { fixed, NONE, signed } from "../../styles/format.ts";
 import { evalTexts } from "../eval/eval-metrics.ts";
-import { verdict } from "../eval/score-card.tsx";
+import { SAMPLED_REWARD, verdict } from "../eval/score-card.tsx";
 import styles from "./runs.module.css";
 
 /** Each loop's reward over the steps, and its mean over the last ten. */
@@ -31,14 +32,14 @@ export function RunRewards({ run }: { readonly run: RunDigest }): ReactNode {
   );
 }
 
-const REWARDS = /^reward\d_sampled$/;
+/** Of a run without rewards. */
+const SUPERVISED: Readonly<Partial<Record<ScoreId, string>>> = { grounding_iou: "IoU", caption_meteor: "METEOR" };
 
-/** The change of the held-out rewards since the start, with 95 % intervals; of a run without rewards, its two scores. */
+/** Change of the held-out rewards since the start, with 95 % intervals. A run without rewards has two other scores. */
 export function RunGains({ run }: { readonly run: RunDigest }): ReactNode {
   const { gains, manifest, evaluated } = run;
-  const trained = gains.filter(({ score }) => REWARDS.test(score));
-  const shown =
-    trained.length > 0 ? trained : gains.filter(({ score }) => score === "grounding_iou" || score === "caption_meteor");
+  const rewards = gains.filter(({ score }) => SAMPLED_REWARD.test(score));
+  const shown = rewards.length > 0 ? rewards : gains.filter(({ score }) => score in SUPERVISED);
   if (shown.length === 0) return NONE;
   const titles = new Map(evalTexts({ maskPolicy: manifest.config.maskPolicy }).map(({ id, title }) => [id, title]));
   return (
@@ -49,6 +50,7 @@ export function RunGains({ run }: { readonly run: RunDigest }): ReactNode {
     >
       {shown.map(({ score, rows, ...difference }) => (
         <span key={score} title={`${titles.get(score) ?? score} of ${rows} rows`}>
+          <span className="muted small">{SAMPLED_REWARD.exec(score)?.[1] ?? SUPERVISED[score]}</span>{" "}
           <b data-verdict={verdict(difference)}>{signed(difference.mean, 3)}</b>{" "}
           <small>
             {signed(difference.low, 3)} to {signed(difference.high, 3)}

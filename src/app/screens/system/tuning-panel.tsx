@@ -70,7 +70,8 @@ export function TuningPanel(): ReactNode {
 
 function statusOf({ state, done, total, bucket }: TuningState, missing: number): string {
   if (state === "running") return total === 0 ? "Starting" : `${done + 1} of ${total}: ${bucket}`;
-  if (missing > 0) return `${counted(missing, "shape")} in the built-in form of this class of adapter`;
+  if (missing > 0)
+    return `${counted(missing, "shape")} without a measurement: the built-in forms for this class of adapter apply`;
   return "New runs take the fastest form of each shape and keep this table; forms that are equally fast stay";
 }
 

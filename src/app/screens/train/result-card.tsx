@@ -7,10 +7,8 @@ import { CopyPanel } from "../../components/ui/copy-panel.tsx";
 import { linkTo } from "../../stores/route.ts";
 import { useRun } from "../../stores/run.ts";
 import { counted, NONE, signed } from "../../styles/format.ts";
-import { verdict } from "../eval/score-card.tsx";
+import { SAMPLED_REWARD, verdict } from "../eval/score-card.tsx";
 import styles from "./train.module.css";
-
-const REWARD = /^reward(\d)_sampled$/;
 
 /**
  * What a run achieved on held-out rows so far: the change of each loop's reward, and where to look at it. The run of this page
@@ -27,12 +25,12 @@ export function ResultCard(props: {
   const expected = rows > 0 && config !== undefined && config.mode !== "sft" && config.evalSteps > 0;
   if (result === null && !expected) return null;
   const place = run.live || run.recorded ? null : run.runId;
-  const scores = result?.scores.filter(({ id }) => REWARD.test(id));
+  const scores = result?.scores.filter(({ id }) => SAMPLED_REWARD.test(id));
   return (
     <section className={`grid gap-2 ${styles.result}`} aria-label="Result" data-testid="result">
       <div className={`grid ${styles.gains}`}>
         {scores?.map((score) => (
-          <Gain key={score.id} loop={REWARD.exec(score.id)?.[1]} rows={score.score.n} result={score} />
+          <Gain key={score.id} loop={SAMPLED_REWARD.exec(score.id)?.[1]} rows={score.score.n} result={score} />
         )) ??
           activeLoops(config as NonNullable<typeof config>).map((loop) => <Gain key={loop} loop={loop} rows={rows} />)}
       </div>

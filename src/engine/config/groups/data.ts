@@ -42,7 +42,7 @@ export const DATA_SETTINGS = inGroup("data", {
     advanced: true,
   }),
   rowFilter: text("Row filter", "", 400, {
-    help: 'Uses only rows that meet all conditions, as in category:chair area:0.01..0.2 words:2..8 shard:NAME red cup: a label, the share of the picture that the mask covers, the words in the caption, the path of a shard, and words that occur in the caption. Quotes hold words together, as in category:"dining table". Rows are filtered before they are held out, so held-out rows meet the conditions as well. Empty uses all rows',
+    help: 'Uses only rows that meet every condition, for example category:chair area:0.01..0.2 words:2..8 red cup. area is the share of the picture that the mask covers, words the number of words in the caption, shard the path of a file; any other word must occur in the caption. Quote values with spaces: category:"dining table". Filters before the held-out split. Empty uses all rows',
     linked: true,
     advanced: true,
   }),
