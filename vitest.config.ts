@@ -32,7 +32,9 @@ export default defineConfig({
           // llvmpipe compiles vectors of four lanes in a third of the time that eight take, and most of these tests is compiling.
           env: { LP_NATIVE_VECTOR_WIDTH: process.env.LP_NATIVE_VECTOR_WIDTH ?? "128" },
           include: ["tests/gpu/**/*.test.ts", "tests/kill/node.test.ts"],
-          globalSetup: "./tests/support/share-features.ts",
+          globalSetup: "./tests/support/shared-folder.ts",
+          setupFiles: "./tests/support/gpu-file.ts",
+          isolate: false,
           environment: "node",
           maxWorkers,
           pool: "forks",

@@ -25,7 +25,7 @@ let trainedBy: string;
 
 beforeAll(async () => {
   lab = await openTestLab();
-  const run = await lab.start({ steps: 1, saveSteps: 1, learningRate: 5e-3 });
+  const run = await lab.start({ steps: 1, saveSteps: 1, learningRate: 0.05 });
   await run.done;
   trainedBy = run.manifest.id;
   files = Object.fromEntries(await checkpointFiles(lab.store, trainedBy, 1)) as typeof files;

@@ -1,5 +1,5 @@
 /** Alarms of a run: stored with step and rollouts, still there when it goes on. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { readAlarms } from "../../src/engine/runs/alarms.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { openTestLab, type TestLab } from "../support/session.ts";
@@ -8,7 +8,6 @@ let lab: TestLab;
 beforeAll(async () => {
   lab = await openTestLab();
 });
-afterAll(() => lab.session.dispose());
 
 it("are told and stored alike, name rollouts that the run has, and stay when it goes on", async () => {
   // A limit that every caption reaches.

@@ -11,7 +11,7 @@ import { openTestLab } from "../support/session.ts";
 const FRAMES = 2;
 
 it("a step draws frames, decodes each alone, and pays J and F; held-out rows have evenly spread frames", async () => {
-  const lab = await openTestLab(undefined, undefined, undefined, undefined, [join(root, "public", "pocket", "clips")]);
+  const lab = await openTestLab({ shards: [join(root, "public", "pocket", "clips")] });
   const weights = { loop1Iou: 0, loop1Meteor: 0, loop1RepetitionCost: 0, loop1J: 0.5, loop1F: 0.5 } as const;
   const settings = {
     steps: 2,

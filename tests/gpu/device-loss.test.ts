@@ -1,5 +1,5 @@
 /** A device that is lost in the middle of a step: the run goes on from its last checkpoint, or pauses with a sentence. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { type Recovery, runWithDeviceRecovery } from "../../src/engine/rl/run/recovery.ts";
 import type { StartedRun } from "../../src/engine/rl/run/session-types.ts";
@@ -9,13 +9,12 @@ import { checkpointFiles, expectSameFiles, openTestLab, repeatable, type TestLab
 
 let lab: TestLab;
 beforeAll(async () => {
-  lab = await openTestLab(undefined, undefined, null);
+  lab = await openTestLab({ features: null });
 });
 afterEach(() => {
   lab.watch = () => undefined;
   lab.events.length = 0;
 });
-afterAll(() => lab.session.dispose());
 
 /** Destroys the device when the given step enters the given phase, as often as said. */
 function loseAt(step: number, phase: string, times: number): void {

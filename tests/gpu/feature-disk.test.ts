@@ -248,11 +248,11 @@ describe("frozen features on disk", () => {
 describe("a run", () => {
   it("with features on disk has the metrics of one without, also the second time", async () => {
     const diskCache = memoryStore();
-    const plain = await openTestLab(undefined, undefined, null);
+    const plain = await openTestLab({ features: null });
     const expected = (await plain.train({ featureDisk: 0 })).map(repeatable);
     plain.session.dispose();
     for (const files of [0, 1]) {
-      const lab = await openTestLab(undefined, undefined, diskCache);
+      const lab = await openTestLab({ features: diskCache });
       expect((await diskCache.list("")).length > 0).toBe(files === 1);
       expect((await lab.train({ featureDisk: 1 })).map(repeatable)).toEqual(expected);
       lab.session.dispose();
@@ -260,7 +260,7 @@ describe("a run", () => {
     const kept = await diskCache.list("");
     expect(kept.length).toBeGreaterThan(0);
     // Switched off nothing is read or written.
-    const off = await openTestLab(undefined, undefined, { ...diskCache, read: refuse, write: refuse, list: refuse });
+    const off = await openTestLab({ features: { ...diskCache, read: refuse, write: refuse, list: refuse } });
     expect((await off.train({ featureDisk: 0 })).map(repeatable)).toEqual(expected);
     off.session.dispose();
   });

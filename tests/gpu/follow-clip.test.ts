@@ -59,7 +59,7 @@ function drawnRow(frames: number): TrainingRow {
 
 describe("beside a run", () => {
   it("follows while the run is paused, ends when it goes on, and forgets the frames of other weights", async () => {
-    const lab = await openTestLab(undefined, undefined, undefined, undefined, [CLIPS]);
+    const lab = await openTestLab({ shards: [CLIPS] });
     const asked: FollowAsked = {
       ...{ row: 0, task: expressions("alone", "the car"), from: { from: "base" }, memory: undefined, resume: true },
     };

@@ -1,7 +1,7 @@
 /** The plan's forecast against what the engine then holds, on small models at several ranks. */
 
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
@@ -50,9 +50,8 @@ function bytesOf(holders: readonly Holder[]): number {
 describe("the forecast of a run", () => {
   let lab: TestLab;
   beforeAll(async () => {
-    lab = await openTestLab(undefined, undefined, null);
+    lab = await openTestLab({ features: null });
   });
-  afterAll(() => lab.session.dispose());
 
   /** The plan's peak as a share of the most bytes that a run allocates. */
   async function ratioOf(settings: Partial<LabConfig>) {

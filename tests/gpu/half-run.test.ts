@@ -14,7 +14,7 @@ afterEach(() => {
 });
 
 async function firstStep(halfProducts: boolean): Promise<StepMetrics> {
-  const lab = await openTestLab(undefined, undefined, undefined, { language: "f16", towers: "f16" });
+  const lab = await openTestLab({ choice: { language: "f16", towers: "f16" } });
   const [row] = await lab.train({ weightStorage: "f16", halfProducts, groupSize: 4, steps: 1 });
   lab.session.dispose();
   return row as StepMetrics;

@@ -22,7 +22,7 @@ const flaky = {
 let lab: TestLab;
 let baseline: number;
 beforeAll(async () => {
-  lab = await openTestLab(undefined, flaky);
+  lab = await openTestLab({ user: flaky });
   baseline = memorySnapshot().tensors;
 });
 afterEach(() => {

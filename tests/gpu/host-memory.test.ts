@@ -16,7 +16,7 @@ const SLACK = 32 * 2 ** 10;
 it("typed arrays of a step are gone after it, but for the cache of features, which says its size", async () => {
   // On disk: a store in memory would grow with what is recorded.
   const folder = await mkdtemp(join(tmpdir(), "host-memory-"));
-  const lab = await openTestLab(nodeStore(folder), undefined, null);
+  const lab = await openTestLab({ store: nodeStore(folder), features: null });
   const samples: Promise<{ readonly features: number; readonly others: number }>[] = [];
   lab.watch = (event, session) => {
     if (event.type !== "step") return;

@@ -1,13 +1,12 @@
 /** Every tensor that outlives a step has an owner by name. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { MemoryReport, Owner } from "../../src/engine/session/memory-report.ts";
 import { openTestLab, type TestLab } from "../support/session.ts";
 
 let lab: TestLab;
 beforeAll(async () => {
-  lab = await openTestLab(undefined, undefined, null);
+  lab = await openTestLab({ features: null });
 });
-afterAll(() => lab.session.dispose());
 
 const owners = (report: MemoryReport): Owner[] => report.owners.map(({ owner }) => owner);
 const of = (report: MemoryReport, owner: Owner) => report.owners.find((holding) => holding.owner === owner);

@@ -5,14 +5,15 @@ import { folderOf } from "../../src/engine/bytes/memory.ts";
 import type { ByteFolder, ByteSource } from "../../src/engine/bytes/source.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { loadModel } from "../../workers/models.ts";
-import { openTestLab, POCKET, type TestLab } from "../support/session.ts";
+import { openTestLab, type TestLab } from "../support/session.ts";
+import { smallModel } from "../support/small-model.ts";
 
 let lab: TestLab;
 let folder: ByteFolder;
 let baseline: number;
 beforeAll(async () => {
   lab = await openTestLab();
-  folder = await nodeFolder(POCKET);
+  folder = await nodeFolder(smallModel());
   baseline = memorySnapshot().tensors;
 });
 

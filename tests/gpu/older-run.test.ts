@@ -1,5 +1,5 @@
 /** A run of a version without split seed, selection rows and stored alarms goes on with the rows it was begun with. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { readAlarms } from "../../src/engine/runs/alarms.ts";
 import { readEvaluations, type StoredEvaluation } from "../../src/engine/runs/evaluations.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
@@ -9,7 +9,6 @@ let lab: TestLab;
 beforeAll(async () => {
   lab = await openTestLab();
 });
-afterAll(() => lab.session.dispose());
 
 const SETTINGS = { seed: 5, saveSteps: 1, evalSteps: 1, evalRows: 4, promptsPerStep: 2 } as const;
 

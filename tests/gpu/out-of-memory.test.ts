@@ -1,5 +1,5 @@
 /** Memory that runs out in a step: the step is undone and repeated with a smaller setting, as if it had been set before. */
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { afterEach, beforeAll, expect, it } from "vitest";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { probeMemory } from "../../src/engine/gpu/runtime/probe-memory.ts";
 import { readAlarms } from "../../src/engine/runs/alarms.ts";
@@ -20,13 +20,12 @@ const OWN = { loops: "1", promptsPerStep: 2, groupsAtOnce: 0, saveSteps: 1, sche
 
 let lab: TestLab;
 beforeAll(async () => {
-  lab = await openTestLab(undefined, undefined, null);
+  lab = await openTestLab({ features: null });
 });
 afterEach(() => {
   lab.watch = () => undefined;
   lab.events.length = 0;
 });
-afterAll(() => lab.session.dispose());
 
 /** Refuses a buffer in the given phase of a step, once. */
 function refuseIn(step: number, phase: string, why: "memory" | "size" = "memory"): () => boolean {

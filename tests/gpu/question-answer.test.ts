@@ -1,5 +1,5 @@
 /** The optional loop question → answer on the pocket rows, whose conversations ask for a description. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { readEvaluations } from "../../src/engine/runs/evaluations.ts";
 import type { GroupRecord, StepMetrics } from "../../src/engine/runs/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
@@ -9,7 +9,6 @@ let lab: TestLab;
 beforeAll(async () => {
   lab = await openTestLab();
 });
-afterAll(() => lab.session.dispose());
 
 describe("question → answer", () => {
   let id: string;

@@ -13,7 +13,7 @@ import { replayStep } from "../../src/engine/session/replay.ts";
 import { folderStore } from "../../src/engine/storage/folder-store.ts";
 import { memoryStore } from "../../src/engine/storage/memory-store.ts";
 import type { RunStore } from "../../src/engine/storage/store.ts";
-import { checkpointFiles, expectSameFiles, openTestLab, repeatable, type TestLab } from "../support/session.ts";
+import { checkpointFiles, expectSameFiles, openTestLab, POCKET, repeatable, type TestLab } from "../support/session.ts";
 
 const STEPS = 3;
 const CUT = 2;
@@ -25,7 +25,7 @@ const numbers = (row: StepMetrics): StepMetrics =>
 describe("a state with more parts", () => {
   it("comes back: synchronised reference, entropy bonus, several updates on one set of rollouts, mix, curriculum, dynamic sampling", async () => {
     const store = memoryStore();
-    const lab = await openTestLab(store);
+    const lab = await openTestLab({ store, model: POCKET });
     const [steps, cutAt] = [2, 1];
     const parts = {
       steps,
@@ -65,7 +65,7 @@ describe("a state with more parts", () => {
     const cut = await lab.start(parts);
     expect(await cut.done).toBe("stopped");
     lab.session.dispose();
-    const second = await openTestLab(store);
+    const second = await openTestLab({ store, model: POCKET });
     const resumed = await second.resume(cut.manifest.id);
     await resumed.done;
     expectSameFiles(await checkpointFiles(store, cut.manifest.id, steps), whole);
@@ -82,7 +82,7 @@ describe("three steps, and two and one in a fresh session", () => {
   let second: TestLab;
 
   beforeAll(async () => {
-    const first = await openTestLab(store);
+    const first = await openTestLab({ store });
     const settings = { steps: STEPS, rowFilter: "area:..0.07" };
     const run = await first.start(settings);
     await run.done;
@@ -95,7 +95,7 @@ describe("three steps, and two and one in a fresh session", () => {
     halves = cut.manifest.id;
     first.session.dispose();
 
-    second = await openTestLab(store);
+    second = await openTestLab({ store });
     const resumed = await second.resume(halves);
     expect(resumed.resumedAt).toBe(CUT);
     expect(await resumed.done).toBe("finished");

@@ -1,5 +1,5 @@
 /** The reward bench on the pocket model: the same draws whatever else is sampled, stoppable, and it leaves nothing. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { nodeWordnet } from "../../scripts/lib/node-rows.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { rewardPlan } from "../../src/engine/rewards/composer/plan.ts";
@@ -17,7 +17,6 @@ beforeAll(async () => {
   lab = await openTestLab();
   baseline = memorySnapshot().tensors;
 });
-afterAll(() => lab.session.dispose());
 
 async function bench(indices: readonly number[], loops: readonly (1 | 2)[] = [1, 2], seed = 0): Promise<BenchGroup[]> {
   const groups: BenchGroup[] = [];

@@ -1,5 +1,5 @@
 /** Every run ends: with a checkpoint or a sentence why there is none, and with nothing left out of its evaluations. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { bestOf } from "../../src/engine/runs/checkpoint/best-checkpoint.ts";
@@ -21,7 +21,7 @@ beforeAll(async () => {
     if (full && path.endsWith("complete.json")) throw quotaError(path, 1000, 10);
     return write(path, content);
   };
-  lab = await openTestLab(store);
+  lab = await openTestLab({ store });
   baseline = memorySnapshot().tensors;
 });
 afterEach(() => {
@@ -29,7 +29,6 @@ afterEach(() => {
   lab.watch = () => undefined;
   lab.events.length = 0;
 });
-afterAll(() => lab.session.dispose());
 
 const stateOf = async (id: string): Promise<string> => (await openRun(lab.store, id)).manifest().state;
 const told = (): readonly string[] => lab.events.flatMap((event) => (event.type === "state" ? [event.state] : []));

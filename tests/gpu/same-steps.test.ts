@@ -6,13 +6,13 @@
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { EVAL_METRICS, REWARD_METRICS, readEvaluations } from "../../src/engine/runs/evaluations.ts";
 import type { GroupRecord, StepMetrics } from "../../src/engine/runs/records.ts";
 import { useGpu } from "../support/gpu.ts";
-import { openTestLab, repeatable, type TestLab } from "../support/session.ts";
+import { openTestLab, POCKET, repeatable, type TestLab } from "../support/session.ts";
 
 const MODE = process.env.LAB_SAME_STEPS;
 // Recorded with vectors as wide as the processor's, which round otherwise than the narrow ones of the other files.
@@ -53,10 +53,9 @@ let lab: TestLab;
 /** Whether this is the adapter that the runs were recorded on. */
 let recorder = false;
 beforeAll(async () => {
-  lab = await openTestLab();
+  lab = await openTestLab({ model: POCKET });
   recorder = /llvmpipe/i.test((await useGpu()).report.description);
 });
-afterAll(() => lab.session.dispose());
 
 const sha = (value: unknown): string => createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 16);
 

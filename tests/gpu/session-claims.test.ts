@@ -1,5 +1,5 @@
 /** One run at a time, from the moment it is asked for, and questions that give way to it. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { openNodeRows } from "../../scripts/lib/node-rows.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { encodeRle } from "../../src/engine/data/mask/rle.ts";
@@ -32,7 +32,7 @@ const user: UserRewards = {
   },
 };
 beforeAll(async () => {
-  lab = await openTestLab(undefined, user);
+  lab = await openTestLab({ user });
   const { summary, mask, rgb }: TrainingRow = await (await openNodeRows()).rows(0);
   const { height, width } = rgb;
   const regions = Array.from({ length: 8 }, () => encodeRle(mask, height, width));
@@ -51,7 +51,6 @@ afterEach(() => {
   lab.watch = () => undefined;
   lab.events.length = 0;
 });
-afterAll(() => lab.session.dispose());
 
 const never = (): AbortSignal => new AbortController().signal;
 

@@ -1,5 +1,5 @@
 /** Pacing, stopping and failing: what a session does when a run does not simply end. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { folderOf } from "../../src/engine/bytes/memory.ts";
 import type { ByteSource } from "../../src/engine/bytes/source.ts";
@@ -14,11 +14,11 @@ import {
   checkpointFiles,
   expectSameFiles,
   openTestLab,
-  POCKET,
   repeatable,
   type TestLab,
   untilPaused,
 } from "../support/session.ts";
+import { smallModel } from "../support/small-model.ts";
 
 let lab: TestLab;
 let baseline: number;
@@ -30,7 +30,6 @@ afterEach(() => {
   lab.watch = () => undefined;
   lab.events.length = 0;
 });
-afterAll(() => lab.session.dispose());
 
 const phases = (events: readonly TrainerEvent[]): string[] =>
   events.flatMap((event) => (event.type === "phase" ? [`${event.step}:${event.loop ?? ""}:${event.phase}`] : []));
@@ -121,7 +120,7 @@ describe("a session", () => {
     const run = await lab.start({ steps: 1 });
     await expect(lab.start()).rejects.toThrow(/A run is in progress/);
     await expect(lab.resume(run.manifest.id)).rejects.toThrow(/A run is in progress/);
-    const folder = await nodeFolder(POCKET);
+    const folder = await nodeFolder(smallModel());
     await expect(lab.session.openModel(folder, "other")).rejects.toThrow(/A run is in progress/);
     lab.session.trainer?.control.stop();
     expect(await run.done).toBe("stopped");
@@ -143,7 +142,7 @@ describe("a session", () => {
 
   it("keeps its model when a folder is wrong, and frees it when another takes its place", async () => {
     const { model } = lab.session;
-    const folder = await nodeFolder(POCKET);
+    const folder = await nodeFolder(smallModel());
     const lacking = folderOf(
       new Map(
         folder.paths.flatMap((path) => (path === "tokenizer.json" ? [] : [[path, folder.get(path) as ByteSource]])),

@@ -1,10 +1,10 @@
 /** Supervised runs through the trainer's own shell: they learn, return their memory, stop, resume and repeat. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../src/engine/storage/memory-store.ts";
-import { checkpointFiles, expectSameFiles, openTestLab, repeatable, type TestLab } from "../support/session.ts";
+import { checkpointFiles, expectSameFiles, openTestLab, POCKET, repeatable, type TestLab } from "../support/session.ts";
 
 const SUPERVISED = {
   mode: "sft",
@@ -19,9 +19,8 @@ describe("supervised mode", () => {
   const store = memoryStore();
   let lab: TestLab;
   beforeAll(async () => {
-    lab = await openTestLab(store);
+    lab = await openTestLab({ store, model: POCKET });
   });
-  afterAll(() => lab.session.dispose());
 
   it("lowers both tasks' losses on the rows it sees, at a steady number of tensors", async () => {
     const before = tf.memory().numTensors;

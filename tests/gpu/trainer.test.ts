@@ -1,5 +1,5 @@
 /** Runs of the pocket model: they repeat, return their memory, and every choice of loss and policy takes a step. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { SETTINGS } from "../../src/engine/config/table.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
@@ -13,9 +13,8 @@ let lab: TestLab;
 /** Groups of the first run among those with other losses. */
 let logged: readonly GroupRecord[] | undefined;
 beforeAll(async () => {
-  lab = await openTestLab(undefined, undefined, null);
+  lab = await openTestLab({ features: null });
 });
-afterAll(() => lab.session.dispose());
 
 /** Names of metrics that are NaN or infinite. */
 function notFinite(row: StepMetrics): string[] {

@@ -11,7 +11,7 @@ const user = nodeUserRewards(AGREED);
 let lab: TestLab;
 let baseline: number;
 beforeAll(async () => {
-  lab = await openTestLab(undefined, user);
+  lab = await openTestLab({ user });
   baseline = memorySnapshot().tensors;
 });
 afterEach(() => {
@@ -86,7 +86,7 @@ describe("a user's reward in a run", () => {
       run: (...args: Parameters<typeof user.run>) =>
         failures-- > 0 ? user.run({ ...args[0], code: "throw 1" }, args[1], args[2]) : user.run(...args),
     };
-    const own = await openTestLab(undefined, flaky);
+    const own = await openTestLab({ user: flaky });
     const userReward = "function reward(r) { return r.iou.value }";
     const run = await own.start({ ...OWN, userReward, steps: 1 });
     await untilPaused(own);

@@ -1,8 +1,9 @@
 /** One device for a whole GPU test file: `beforeAll(useGpu)`. */
-import { afterAll, afterEach, beforeAll } from "vitest";
+import { afterEach, beforeAll, expect } from "vitest";
 import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
 import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
+import { tf } from "../../src/engine/gpu/tf.ts";
 
 let opened: EngineDevice | undefined;
 
@@ -29,8 +30,19 @@ export async function openGpuAgain(): Promise<EngineDevice> {
   return opened;
 }
 
-afterAll(() => {
+let ends: (() => void)[] = [];
+
+/** Calls back when the file is over. */
+export function atEndOfFile(end: () => void): void {
+  ends.push(end);
+}
+
+/** No file leaves a model, an error or another choice of programs to the next one of its worker. */
+export function endOfFile(): void {
+  for (const end of ends) end();
+  ends = [];
+  if (process.env.LAB_LEAK) console.log("LEFT", tf.memory().numTensors, expect.getState().testPath);
+  setAdapterKind(true);
+  switchCustomKernels(true);
   opened?.check();
-  opened?.close();
-  opened = undefined;
-});
+}

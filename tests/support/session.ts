@@ -22,8 +22,9 @@ import type { RowList } from "../../src/engine/runs/run-rows.ts";
 import { Session, type StartedRun } from "../../src/engine/session/session.ts";
 import { memoryStore } from "../../src/engine/storage/memory-store.ts";
 import type { RunStore } from "../../src/engine/storage/store.ts";
-import { useGpu as openGpu, openGpuAgain } from "./gpu.ts";
+import { atEndOfFile, useGpu as openGpu, openGpuAgain } from "./gpu.ts";
 import { WAIT } from "./hang.ts";
+import { smallModel } from "./small-model.ts";
 
 /** Folder of the pocket model. */
 export const POCKET = join(root, "public", "pocket", "model");
@@ -82,18 +83,34 @@ let created = 0;
 
 /**
  * Frozen features of the pocket model's pictures, which the test files of one run share: computing them takes a third of a
- * cheap step. The folder is made and removed by the run (share-features.ts).
+ * cheap step. The folder is made and removed by the run (shared-folder.ts).
  */
 const sharedFeatures = process.env.LAB_TEST_FEATURES;
 
-/** A fresh session with the pocket model freshly loaded. @param store where runs go; in memory when absent @param user runs user-written rewards @param features where frozen features are kept, null to compute them; those that all files share when absent @param choice how the frozen matrices are held @param shards rows in place of the pocket shards */
-export async function openTestLab(
-  store: RunStore = memoryStore(),
-  user?: UserRewards,
-  features: FeatureFiles | null | undefined = sharedFeatures === undefined ? null : nodeStore(sharedFeatures),
-  choice?: StorageChoice,
-  shards?: readonly string[],
-): Promise<TestLab> {
+export interface LabOptions {
+  /** Where runs go; in memory when absent. */
+  readonly store?: RunStore;
+  /** Runs user-written rewards. */
+  readonly user?: UserRewards;
+  /** Where frozen features are kept, null to compute them; those that all files share when absent. */
+  readonly features?: FeatureFiles | null;
+  /** How the frozen matrices are held. */
+  readonly choice?: StorageChoice;
+  /** Rows in place of the pocket shards. */
+  readonly shards?: readonly string[];
+  /** Folder of a model in place of the small one; POCKET where it matters that the model is trained. */
+  readonly model?: string;
+}
+
+/** A fresh session with a freshly loaded model. */
+export async function openTestLab({
+  store = memoryStore(),
+  user,
+  features = sharedFeatures === undefined ? null : nodeStore(sharedFeatures),
+  choice,
+  shards,
+  model = smallModel(),
+}: LabOptions = {}): Promise<TestLab> {
   const device = await openGpu();
   pocket ??= readPocket();
   const { rows, list, wordnet } = await (shards === undefined ? pocket : readPocket(shards));
@@ -138,7 +155,8 @@ export async function openTestLab(
       return metrics(run.manifest.id);
     },
   };
-  await session.openModel(await nodeFolder(POCKET), "pocket", { choice });
+  atEndOfFile(() => session.dispose());
+  await session.openModel(await nodeFolder(model), "pocket", { choice });
   return lab;
 }
 

@@ -69,7 +69,7 @@ it("any settings", async () => {
   await forAny(1, DRAWN, async ({ cut, ...drawn }) => {
     const changes: Partial<LabConfig> = { ...drawn, steps: STEPS };
     const store = memoryStore();
-    const first = await openTestLab(store);
+    const first = await openTestLab({ store });
     const run = await first.start(changes);
     expect(await run.done, first.events.map((event) => JSON.stringify(event).slice(0, 300)).at(-1)).toBe("finished");
     first.watch = (event, session) => {
@@ -79,7 +79,7 @@ it("any settings", async () => {
     expect(await stopped.done).toBe("stopped");
     first.session.dispose();
 
-    const second = await openTestLab(store);
+    const second = await openTestLab({ store });
     const resumed = await second.resume(stopped.manifest.id);
     expect(resumed.resumedAt).toBe(cut);
     expect(await resumed.done).toBe("finished");
