@@ -15,7 +15,8 @@ import { createFeatureCache, disposeFeatures, type ImageFeatures } from "../../s
 import type { FeatureStorage } from "../../src/engine/policy/host-features.ts";
 import { memoryStore } from "../../src/engine/storage/memory-store.ts";
 import { useGpu } from "../support/gpu.ts";
-import { openTestLab, POCKET, repeatable } from "../support/session.ts";
+import { openTestLab, repeatable } from "../support/session.ts";
+import { smallModel } from "../support/small-model.ts";
 
 const ORIGIN = {
   model: "hash",
@@ -31,7 +32,7 @@ let pictures: RgbImage[];
 let directory: string;
 beforeAll(async () => {
   await useGpu();
-  ({ model } = await openModelFolder(await nodeFolder(POCKET), "pocket"));
+  ({ model } = await openModelFolder(await nodeFolder(smallModel()), "small"));
   const { rows, set } = await openNodeRows();
   const distinct = [...new Map(set.summaries.map((row) => [row.imageId, row.index])).values()].slice(0, 4);
   pictures = await Promise.all(distinct.map(async (index) => (await rows(index)).rgb));

@@ -13,7 +13,7 @@ beforeAll(async () => {
   lab = await openTestLab();
 });
 
-const TOGETHER = { promptsPerStep: 3, groupSize: 3, steps: 2, partnerMaxTokens: 3, seed: 11 } as const;
+const TOGETHER = { promptsPerStep: 3, groupSize: 2, steps: 2, partnerMaxTokens: 3, seed: 11 } as const;
 
 const run = (changes: Partial<LabConfig>) => lab.train({ ...TOGETHER, ...changes });
 /** Runs one by one, by their settings. */

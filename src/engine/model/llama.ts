@@ -4,7 +4,7 @@
  * also norms each head of q and k.
  */
 import { type BlockFamily, separateHeads } from "./language/language-family.ts";
-import { activatedLayer, linearLayer } from "./weights/linear-layer.ts";
+import { activatedLayer, addLayer, linearLayer } from "./weights/linear-layer.ts";
 
 export const LLAMA: BlockFamily = {
   embedding: "language_model.model.embed_tokens.weight",
@@ -28,10 +28,10 @@ export const LLAMA: BlockFamily = {
     k: separateHeads(linearLayer(w, `${path}.self_attn.k_proj`, x), config.kvHeads),
     v: separateHeads(linearLayer(w, `${path}.self_attn.v_proj`, x), config.kvHeads),
   }),
-  output: (w, path, x) => linearLayer(w, `${path}.self_attn.o_proj`, x),
-  mlp(w, path, x) {
+  output: (w, path, x, stream) => addLayer(w, `${path}.self_attn.o_proj`, x, stream),
+  mlp(w, path, x, stream) {
     const gated = activatedLayer(w, `${path}.mlp.up_proj`, x, "gate", linearLayer(w, `${path}.mlp.gate_proj`, x));
-    return linearLayer(w, `${path}.mlp.down_proj`, gated);
+    return addLayer(w, `${path}.mlp.down_proj`, gated, stream);
   },
 };
 

@@ -19,15 +19,17 @@ export function silu(x: Tensor): Tensor {
 
 /**
  * The activation of sums, and its gradient by them.
- * @param gate for "gate", of the shape of the sums
+ * @param other for "gate" and "residual", of the shape of the sums
  * @param known the values, which a product has computed; no gradient goes through them
  */
-export function activation(kind: Activation, sums: Tensor, gate?: Tensor, known?: Tensor): Tensor {
+export function activation(kind: Activation, sums: Tensor, other?: Tensor, known?: Tensor): Tensor {
   if (known === undefined) {
-    if (kind === "gate") return swiglu(gate as Tensor, sums);
+    if (kind === "gate") return swiglu(other as Tensor, sums);
+    if (kind === "residual") return (other as Tensor).add(sums);
     return kind === "gelu" ? gelu(sums) : sums.relu();
   }
-  if (kind === "gate") return customSwiglu({ gate: gate as Tensor, up: sums, known })[0] as Tensor;
+  if (kind === "gate") return customSwiglu({ gate: other as Tensor, up: sums, known })[0] as Tensor;
+  if (kind === "residual") return customResidual({ other: other as Tensor, known })[0] as Tensor;
   return (kind === "gelu" ? customGelu({ x: sums, known }) : customRelu({ x: sums, known }))[0] as Tensor;
 }
 
@@ -74,6 +76,14 @@ const customRelu = defineOp({
   gradient: ([dy], [x]) => ({ x: () => toTensor(runVectors(RELU_GRAD, [dy as Tensor, x as Tensor])[0]) }),
 });
 
+/** `known` is the sum of both; its gradient is that of either. */
+const customResidual = defineOp({
+  name: "LabResidual",
+  saved: [],
+  forward: ({ known }) => [shared(known as tf.TensorInfo)],
+  gradient: ([dy]) => ({ other: () => (dy as Tensor).clone(), known: () => (dy as Tensor).clone() }),
+});
+
 const shared = (known: tf.TensorInfo): tf.TensorInfo => shareData(known, known.shape);
 
 const SWIGLU: VectorProgram = {
@@ -81,7 +91,7 @@ const SWIGLU: VectorProgram = {
   inputs: ["gate", "up"],
   outputs: ["y"],
   header: SIGMOID,
-  body: `let x = up; let y = ${ACTIVATIONS.gate.value};`,
+  body: `let x = up; let other = gate; let y = ${ACTIVATIONS.gate.value};`,
 };
 const SWIGLU_GRAD: VectorProgram = {
   name: "lab-swiglu-grad",

@@ -22,37 +22,43 @@ export interface LowRank {
 }
 
 /**
- * An activation that the last product of a layer may apply to its sums as it writes them. While the tape records, the sums
- * are kept beside the values, for the gradient.
+ * An activation or a residual that the last product of a layer may apply to its sums as it writes them. While the tape
+ * records, the sums are kept beside the values, for the gradient; that of a residual asks for none.
  */
 export class Following {
   readonly #kind: Activation;
-  readonly #gate: Tensor | undefined;
+  readonly #other: Tensor | undefined;
   #values: tf.TensorInfo | "in place" | undefined;
 
-  /** @param gate for "gate", of the shape of the layer's output */
-  constructor(kind: Activation, gate?: Tensor) {
+  /** @param other for "gate" and "residual", of the shape of the layer's output */
+  constructor(kind: Activation, other?: Tensor) {
     this.#kind = kind;
-    this.#gate = gate;
+    this.#other = other;
   }
 
   /** Records a product that applies it. @param record returns the values @returns the tensor that the tape sees */
   by(shape: readonly number[], record: (after: AfterSums) => tf.TensorInfo): tf.TensorInfo {
-    const [kind, gate] = [this.#kind, this.#gate];
+    const [kind, other] = [this.#kind, this.#other];
     if (!onTape()) {
       this.#values = "in place";
-      return record({ kind, gate });
+      return record({ kind, other });
+    }
+    if (kind === "residual") {
+      this.#values = record({ kind, other });
+      return this.#values;
     }
     const sums = unwritten(shape);
-    this.#values = record({ kind, gate, sums });
+    this.#values = record({ kind, other, sums });
     return sums;
   }
 
   /** The layer's output, from what its product returned. @param shape of the output */
   end(y: Tensor, shape: number[]): Tensor {
     if (this.#values === "in place") return y.reshape(shape);
-    const known = this.#values === undefined ? undefined : toTensor(this.#values).reshape(shape);
-    return activation(this.#kind, y.reshape(shape), this.#gate, known);
+    const sums = y.reshape(shape);
+    if (this.#values === undefined) return activation(this.#kind, sums, this.#other);
+    const known = this.#kind === "residual" ? sums : toTensor(this.#values).reshape(shape);
+    return activation(this.#kind, sums, this.#other, known);
   }
 }
 

@@ -1,14 +1,14 @@
 /** WGSL of the activations that products apply to their sums, and of those of separate programs. `V` is a vector or a number. */
 import type { tf } from "../tf.ts";
 
-/** gate: silu(gate) · sum, with a gate of the result's shape. */
-export type Activation = "gelu" | "relu" | "gate";
+/** gate: silu(other) · sum; residual: other + sum; with another tensor of the result's shape. */
+export type Activation = "gelu" | "relu" | "gate" | "residual";
 
 /** What a product makes of its sums. */
 export interface AfterSums {
   readonly kind: Activation;
-  /** [M, N] for "gate". */
-  readonly gate?: tf.TensorInfo | undefined;
+  /** [M, N] for "gate" and "residual". */
+  readonly other?: tf.TensorInfo | undefined;
   /** Tensor that keeps the sums for the gradient; they are not kept where absent. */
   readonly sums?: tf.TensorInfo | undefined;
 }
@@ -29,12 +29,15 @@ export const NORMAL = `
 /** The exponent is bounded because exp(88.8) overflows float32. */
 export const SIGMOID = "fn sigmoid(x: V) -> V { return 1.0 / (1.0 + exp(min(-x, V(87.0)))); }";
 
-/** By activation: functions, and the result for a sum `x` and its `gate`. */
+/** By activation: functions, and the result for a sum `x` and its `other`. */
 export const ACTIVATIONS: Readonly<Record<Activation, { readonly header: string; readonly value: string }>> = {
   gelu: { header: NORMAL, value: "x * normal(x, bell(x))" },
   relu: { header: "", value: "max(x, V(0.0))" },
-  gate: { header: SIGMOID, value: "gate * sigmoid(gate) * x" },
+  gate: { header: SIGMOID, value: "other * sigmoid(other) * x" },
+  residual: { header: "", value: "other + x" },
 };
+
+const takesOther = (kind: Activation | undefined): boolean => kind === "gate" || kind === "residual";
 
 /** The part of a form that says what becomes of the sums. */
 export interface After {
@@ -59,7 +62,7 @@ export function afterBuffers<T>(
   type: T,
 ): { inputs: Record<string, T>; outputs: Record<string, T> } {
   return {
-    inputs: after?.kind === "gate" ? { gates: type } : {},
+    inputs: takesOther(after?.kind) ? { others: type } : {},
     outputs: after?.keeps === true ? { activated: type } : {},
   };
 }
@@ -73,7 +76,7 @@ export function afterCode(after: After | undefined, type: "f32" | "vec4<f32>"): 
       ${header}
       fn after(at: u32) {
         let x = result[at];
-        ${after.kind === "gate" ? "let gate = gates[at];" : ""}
+        ${takesOther(after.kind) ? "let other = others[at];" : ""}
         ${after.keeps ? "activated" : "result"}[at] = ${value};
       }`;
 }

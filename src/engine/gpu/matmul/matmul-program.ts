@@ -102,9 +102,13 @@ function recordPieces(
   extras: ProductExtras,
   { split = 1, ...tile }: TileForm,
 ): tf.TensorInfo {
+  const { add, after } = extras;
+  // A residual is an addend like any other.
+  const added = after?.kind === "residual" && add === undefined;
+  const ends = added ? { ...extras, add: after.other, after: undefined } : extras;
   const { m, n, k, aPlace, bPlace } = spec;
   const piece = Math.ceil(k / split / tile.k) * tile.k;
-  if (spec.batch > 1 || piece >= k || extras.after !== undefined) return recordProduct(spec, shape, extras, tile);
+  if (spec.batch > 1 || piece >= k || ends.after !== undefined) return recordProduct(spec, shape, ends, tile);
   const pieces = Math.ceil(k / piece);
   const into = unwritten([pieces, m, n]);
   /** `count` pieces of the same length from the one on. */
@@ -120,7 +124,7 @@ function recordPieces(
   };
   record(0, pieces - 1, piece);
   record(pieces - 1, 1, k - (pieces - 1) * piece);
-  const sum = addPieces(into, shape, extras);
+  const sum = addPieces(into, shape, ends);
   release(into);
   return sum;
 }
@@ -183,8 +187,8 @@ function recordForm(
   }
   if ("tile" in form) uniforms.push(form.tile.k);
   if (product !== undefined) inputs.push(product.a, product.b);
-  const { gate, sums } = extras.after ?? {};
-  if (gate !== undefined) inputs.push(gate);
+  const { other, sums } = extras.after ?? {};
+  if (other !== undefined) inputs.push(other);
   const output = spec.into === undefined ? { shape } : { into: spec.into };
   const outputs = sums === undefined ? [output] : [{ into: sums }, output];
   return runProgram(programOf(form), inputs, outputs, uniforms, [x, y, spec.batch]).at(-1) as tf.TensorInfo;

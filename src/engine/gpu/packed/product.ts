@@ -191,8 +191,8 @@ export function packedForward(
     for (const run of rowRuns(m, block.rows * k)) {
       const { from, count } = run;
       const sizes = [count, block.rows, block.skip, units, rowUnits, width, block.first, bias === undefined ? 0 : 1];
-      const gates = after?.gate === undefined ? [] : [rowsOf({ ...after.gate, shape: [m, width] }, run)];
-      const inputs: ProgramInput[] = [rowsOf(x, run), ...buffersOf(block), bias ?? x, ...factors, ...gates];
+      const others = after?.other === undefined ? [] : [rowsOf({ ...after.other, shape: [m, width] }, run)];
+      const inputs: ProgramInput[] = [rowsOf(x, run), ...buffersOf(block), bias ?? x, ...factors, ...others];
       const outputs = [...(after?.sums === undefined ? [] : [after.sums]), y].map((whole) => into(whole, run));
       runProgram(program, inputs, outputs, [...sizes, block.unit, ...last(from)], grid(count));
       countWork(count * block.rows * k);

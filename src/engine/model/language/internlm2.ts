@@ -3,7 +3,7 @@
  * group being its query heads, its key and its value (docs/spec/sa2va.md#11-language-models).
  */
 import { type Tensor, tf } from "../../gpu/tf.ts";
-import { activatedLayer, linearLayer } from "../weights/linear-layer.ts";
+import { activatedLayer, addLayer, linearLayer } from "../weights/linear-layer.ts";
 import type { BlockFamily } from "./language-family.ts";
 
 export const INTERNLM2: BlockFamily = {
@@ -32,10 +32,10 @@ export const INTERNLM2: BlockFamily = {
     ) as [Tensor, Tensor, Tensor];
     return { q, k, v };
   },
-  output: (w, path, x) => linearLayer(w, `${path}.attention.wo`, x),
-  mlp(w, path, x) {
+  output: (w, path, x, stream) => addLayer(w, `${path}.attention.wo`, x, stream),
+  mlp(w, path, x, stream) {
     const gate = linearLayer(w, `${path}.feed_forward.w1`, x);
     const gated = activatedLayer(w, `${path}.feed_forward.w3`, x, "gate", gate);
-    return linearLayer(w, `${path}.feed_forward.w2`, gated);
+    return addLayer(w, `${path}.feed_forward.w2`, gated, stream);
   },
 };

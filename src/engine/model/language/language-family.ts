@@ -31,9 +31,10 @@ export interface BlockFamily {
   linears(config: LanguageConfig, path: string): LinearShape[];
   /** Queries [B, Hq, T, d], keys and values [B, Hkv, T, d], before rotation. */
   project(w: Weights, config: LanguageConfig, path: string, x: Tensor): { q: Tensor; k: Tensor; v: Tensor };
-  /** Output projection of the attention, [B, T, Hq·d] → [B, T, D]. */
-  output(w: Weights, path: string, x: Tensor): Tensor;
-  mlp(w: Weights, path: string, x: Tensor): Tensor;
+  /** Output projection of the attention, [B, T, Hq·d] → [B, T, D], added to the stream [B, T, D]. */
+  output(w: Weights, path: string, x: Tensor, stream: Tensor): Tensor;
+  /** Adds the MLP of `x` to the stream, [B, T, D] each. */
+  mlp(w: Weights, path: string, x: Tensor, stream: Tensor): Tensor;
 }
 
 /** [B, T, H·d] → [B, H, T, d]. */

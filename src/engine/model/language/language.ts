@@ -179,9 +179,9 @@ function runBlock(block: Block, x: Tensor): LayerCache & { readonly x: Tensor } 
     const reach = config.window !== undefined && layer >= config.window.firstLayer ? config.window.size : undefined;
     const scale = 1 / Math.sqrt(config.headSize);
     const mixed = causalAttention(q, keys, values, scale, options, reach).transpose([0, 2, 1, 3]);
-    const attended = x.add(family.output(w, path, mixed.reshape([batch, length, config.heads * config.headSize])));
+    const attended = family.output(w, path, mixed.reshape([batch, length, config.heads * config.headSize]), x);
     const inner = rmsNorm(attended, w.get(`${path}.${family.norms[1]}.weight`), config.rmsNormEps);
-    const out = attended.add(family.mlp(w, path, inner));
+    const out = family.mlp(w, path, inner, attended);
     return options.freshCache === true ? [out, fresh, projected.v] : [out, keys, values];
   }) as [Tensor, Tensor, Tensor];
   return { x: next, k, v };

@@ -4,7 +4,7 @@
  */
 import { swiglu } from "../../gpu/kernels/activation.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
-import { linearLayer } from "../weights/linear-layer.ts";
+import { addLayer, linearLayer } from "../weights/linear-layer.ts";
 import { type BlockFamily, separateHeads } from "./language-family.ts";
 
 export const PHI3: BlockFamily = {
@@ -27,9 +27,9 @@ export const PHI3: BlockFamily = {
     const [q, k, v] = tf.split(fused, widths, 2) as [Tensor, Tensor, Tensor];
     return { q: separateHeads(q, heads), k: separateHeads(k, kvHeads), v: separateHeads(v, kvHeads) };
   },
-  output: (w, path, x) => linearLayer(w, `${path}.self_attn.o_proj`, x),
-  mlp(w, path, x) {
+  output: (w, path, x, stream) => addLayer(w, `${path}.self_attn.o_proj`, x, stream),
+  mlp(w, path, x, stream) {
     const [gate, up] = tf.split(linearLayer(w, `${path}.mlp.gate_up_proj`, x), 2, 2) as [Tensor, Tensor];
-    return linearLayer(w, `${path}.mlp.down_proj`, swiglu(gate, up));
+    return addLayer(w, `${path}.mlp.down_proj`, swiglu(gate, up), stream);
   },
 };

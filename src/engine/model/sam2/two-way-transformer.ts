@@ -50,7 +50,7 @@ export function twoWayTransformer(
     const placedKeys = keys.add(positions);
     const seen = attend("cross_attn_token_to_image", queries.add(tokens), placedKeys, keys);
     queries = norm(2, queries.add(seen));
-    queries = norm(3, queries.add(mlp(w, `${layer}.mlp.layers`, queries)));
+    queries = norm(3, addMlp(w, `${layer}.mlp.layers`, queries));
     const update = attend("cross_attn_image_to_token", placedKeys, queries.add(tokens), queries);
     keys = norm(4, inRows(keys, batch).add(update));
     probe?.(`decoder.layer.${index}.queries`, queries);
@@ -86,8 +86,9 @@ function headAttention(w: Weights, path: string, heads: number, q: Tensor, k: Te
   });
 }
 
-function mlp(w: Weights, path: string, x: Tensor): Tensor {
-  return tf.tidy(() => project(w, `${path}.1`, project(w, `${path}.0`, x, new Following("relu"))));
+function addMlp(w: Weights, path: string, x: Tensor): Tensor {
+  const inner = (): Tensor => project(w, `${path}.0`, x, new Following("relu"));
+  return tf.tidy(() => project(w, `${path}.1`, inner(), new Following("residual", x)));
 }
 
 function normed(w: Weights, path: string, x: Tensor): Tensor {

@@ -33,6 +33,11 @@ export function activatedLayer(w: Weights, path: string, x: Tensor, kind: Activa
   return linearLayer(w, path, x, new Following(kind, gate));
 }
 
+/** The layer added to `stream`, of its output's shape, by its product. */
+export function addLayer(w: Weights, path: string, x: Tensor, stream: Tensor): Tensor {
+  return linearLayer(w, path, x, new Following("residual", stream));
+}
+
 /** Computes `count` outputs of the layer `<path>`, from `first` on. @returns [..., count] */
 export function linearPart(w: Weights, path: string, x: Tensor, first: number, count: number): Tensor {
   const weight = w.matrix(`${path}.weight`);

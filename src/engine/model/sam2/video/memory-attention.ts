@@ -5,7 +5,7 @@ import { repeatRows } from "../../../gpu/kernels/repeat.ts";
 import { applyRope, type RopeTable } from "../../../gpu/kernels/rope.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
 import type { Probe } from "../../probe.ts";
-import { activatedLayer, linearLayer } from "../../weights/linear-layer.ts";
+import { activatedLayer, addLayer, linearLayer } from "../../weights/linear-layer.ts";
 import type { Weights } from "../../weights/weights.ts";
 import type { Sam2Config } from "../config.ts";
 import { sinePositions } from "../sine-position.ts";
@@ -97,7 +97,7 @@ export function memoryAttention(
       });
       update((given) => {
         const y = normed(w, `${path}.norm3`, given);
-        return given.add(linearLayer(w, `${path}.linear2`, activatedLayer(w, `${path}.linear1`, y, "relu")));
+        return addLayer(w, `${path}.linear2`, activatedLayer(w, `${path}.linear1`, y, "relu"), given);
       });
       probe?.(`attention.layer.${layer}`, x);
     }
