@@ -64,10 +64,10 @@ describe("decoding on the GPU gives the rows of the CPU sampler", () => {
 
   it.each([6, 3, 2, 1])("with %i key heads for six, over several workgroups of keys", async (kvHeads) => {
     const long: readonly GroupShape[] = [
-      { prefix: 150, tails: [3, 1, 5] },
+      { prefix: 70, tails: [3, 1, 5] },
       { prefix: 33, tails: [2, 2] },
     ];
-    await expectLikeHost(tinyLanguage(tinyConfig("qwen2", { kvHeads }), 0), long, {}, [true, false]);
+    await expectLikeHost(tinyLanguage(tinyConfig("qwen2", { kvHeads, layers: 1 }), 0), long, {}, [true, false]);
   });
 
   it("for one row, for a prompt of one token, and for a tied head", async () => {
@@ -126,11 +126,11 @@ describe("decoding on the GPU gives the rows of the CPU sampler", () => {
     await expectLikeHost(tinyLanguage(tinyConfig("internlm2"), 8), GROUP, { sampler }, [false]);
   });
 
-  it("for a vocabulary that many workgroups share, sampled and greedily, in both forms", async () => {
+  it("for a vocabulary that many workgroups share, sampled in both forms and greedily", async () => {
     const config = tinyConfig("qwen2", { vocabSize: 8200, layers: 1 });
     const sampler = { ...FULL_SAMPLING, temperature: 1.3, minP: 0.02, repetitionPenalty: 1.2 };
-    await expectLikeHost(tinyLanguage(config, 0), MIXED, { sampler, maxNewTokens: 3 }, [true, false]);
-    await expectLikeHost(tinyLanguage(config, 0), GROUP, { greedy: true, maxNewTokens: 2 }, [true, false]);
+    await expectLikeHost(tinyLanguage(config, 0), MIXED, { sampler, maxNewTokens: 1 }, [true, false]);
+    await expectLikeHost(tinyLanguage(config, 0), GROUP, { greedy: true, maxNewTokens: 2 });
   });
 
   it("ends rows where they stop, and goes on with the others", async () => {
@@ -225,8 +225,9 @@ it("sixteen rows on a card take a block together, eight of packed weights too, w
   expect([16, 32, 24, 8, 4, 1].map((slots) => slotBlock(slots, false, 0).slots)).toEqual([16, 16, 8, 8, 4, 1]);
   // Compiling the packed block of sixteen takes a software adapter as long as all other tests of this file.
   const rows = (count: number): readonly GroupShape[] => [{ prefix: 5, tails: new Array<number>(count).fill(1) }];
-  await expectLikeHost(tinyLanguage(tinyConfig("qwen2"), 8), rows(16), {}, [false]);
-  await expectLikeHost(await packedLanguage("q8", tinyConfig("qwen2", { mlpSize: 48 }), 8), rows(8), {}, [false]);
+  await expectLikeHost(tinyLanguage(tinyConfig("qwen2", { layers: 1 }), 8), rows(16), {}, [false]);
+  const packed = await packedLanguage("q8", tinyConfig("qwen2", { mlpSize: 48, layers: 1 }), 8);
+  await expectLikeHost(packed, rows(8), {}, [false]);
 });
 
 describe("prompts", () => {

@@ -53,6 +53,15 @@ export async function onCpu<T>(
   }
 }
 
+type Numbers = Float32Array | Int32Array | Uint8Array;
+
+/** The same numbers to the bit. The usual comparison takes 3 µs an element: it only tells where arrays differ. */
+export function expectSameBits(found: Numbers, expected: Numbers | undefined, what?: string): void {
+  const bytes = (of: Numbers): Buffer => Buffer.from(of.buffer, of.byteOffset, of.byteLength);
+  const same = found.constructor === expected?.constructor && bytes(found).equals(bytes(expected));
+  if (!same) expect(found, what).toEqual(expected);
+}
+
 /** Largest difference, relative to the largest expected element or to `least` where that is more. */
 export function distance(found: Float32Array, expected: Float32Array, least = 1e-30): number {
   expect(found.length).toBe(expected.length);
@@ -71,6 +80,7 @@ export function distance(found: Float32Array, expected: Float32Array, least = 1e
  * @param f runs on the CPU with copies of its arguments, so it may hold no tensor
  * @param least what counts as the largest element where all are smaller: of the value and every gradient, or of each
  * @param constants handed to `f` behind its inputs; no gradient is asked of them
+ * @param forms of the programs: for software adapters (true), for GPUs (false)
  */
 export async function expectLikeStock(
   f: (...inputs: Tensor[]) => Tensor,
@@ -78,6 +88,7 @@ export async function expectLikeStock(
   tolerance = 2e-5,
   least: number | readonly number[] = 1e-30,
   constants: readonly Tensor[] = [],
+  forms: readonly boolean[] = [true, false],
 ): Promise<void> {
   const leastOf = (i: number): number | undefined => (typeof least === "number" ? least : least[i]);
   const before = tf.memory().numTensors;
@@ -88,14 +99,14 @@ export async function expectLikeStock(
       valuesAndGradients(f, copies.slice(0, count), copies.slice(count)),
     );
     switchCustomKernels(true);
-    for (const software of [true, false]) {
+    for (const software of forms) {
       setAdapterKind(software);
       const found = await valuesAndGradients(f, inputs, constants);
       const again = await valuesAndGradients(f, inputs, constants);
       found.forEach((array, i) => {
         const what = `${software ? "software" : "GPU"} form, ${i === 0 ? "value" : `gradient ${i}`}`;
         expect(distance(array, expected[i] as Float32Array, leastOf(i)), what).toBeLessThan(tolerance);
-        expect(again[i], what).toEqual(array);
+        expectSameBits(again[i] as Float32Array, array, what);
       });
     }
   } finally {
