@@ -18,7 +18,14 @@ import { setDispatchWork } from "../../../src/engine/gpu/runtime/work-budget.ts"
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, scale, side, tensorSeed } from "../../support/any.ts";
 import { checkedGpu, useGpu } from "../../support/gpu.ts";
-import { distance, expectLikeStock, packedOrPlain, randomTensor, valuesAndGradients } from "../../support/kernels.ts";
+import {
+  distance,
+  expectLikeStock,
+  expectSameBits,
+  packedOrPlain,
+  randomTensor,
+  valuesAndGradients,
+} from "../../support/kernels.ts";
 
 checkedGpu();
 afterEach(() => {
@@ -55,7 +62,7 @@ const PRODUCT = fc
 
 it("products of any shape in any layout equal double precision", async () => {
   await forAny(
-    120,
+    24,
     PRODUCT,
     async ({ batch, m, n, k, transposeA, transposeB, shared, left, right, seed, software, form }) => {
       setAdapterKind(software);
@@ -67,7 +74,7 @@ it("products of any shape in any layout equal double precision", async () => {
       expect(y?.shape).toEqual([batch, m, n]);
       const [p, q] = [await a.data(), await b.data()];
       const found = (await y?.data()) as Float32Array;
-      expect(await again?.data()).toEqual(found);
+      expectSameBits((await again?.data()) as Float32Array, found);
       let worst = 0;
       for (let at = 0; at < found.length; at++) {
         const [z, i, j] = [Math.floor(at / (m * n)), Math.floor(at / n) % m, at % n];
@@ -106,7 +113,7 @@ const LAYER = fc
   .filter(({ rows, inSize, outSize }) => rows * inSize * outSize <= 1e6);
 
 it("linear layers of any shape, with and without bias and branch, have stock values and gradients", async () => {
-  await forAny(15, LAYER, async ({ lead, rows, inSize, outSize, rank, bias, budget, x, seed }) => {
+  await forAny(5, LAYER, async ({ lead, rows, inSize, outSize, rank, bias, budget, x, seed }) => {
     setDispatchWork(budget);
     const inputs = [randomTensor([...lead, rows, inSize], seed, x), randomTensor([outSize, inSize], seed + 1, 0.3)];
     if (rank > 0) inputs.push(randomTensor([rank, inSize], seed + 3), randomTensor([outSize, rank], seed + 4));
@@ -141,7 +148,7 @@ const PACKED = fc
   .filter(({ rows, inSize, outSize }) => rows * inSize * outSize <= 1e6);
 
 it("packed matrices of any shape have the values and gradients of what they stand for", async () => {
-  await forAny(20, PACKED, async ({ storage, rows, inSize, outSize, rank, bias, rowsOfBlock, form, x, seed }) => {
+  await forAny(6, PACKED, async ({ storage, rows, inSize, outSize, rank, bias, rowsOfBlock, form, x, seed }) => {
     setFormTable({ get: (bucket) => (bucket.includes(" packed ") ? form : undefined) });
     const weight = randomTensor([outSize, inSize], seed + 1, 0.1);
     const matrix = packMatrix(
@@ -179,7 +186,7 @@ const ACTIVATED = fc.record({
 });
 
 it("a layer's product applies the activation or adds the residual that follows, as a separate program does", async () => {
-  await forAny(8, ACTIVATED, async ({ kind, storage, rows, inSize, outSize, rank, bias, budget, form, seed }) => {
+  await forAny(5, ACTIVATED, async ({ kind, storage, rows, inSize, outSize, rank, bias, budget, form, seed }) => {
     setFormTable({ get: () => form });
     setDispatchWork(budget);
     const weight = randomTensor([outSize, inSize], seed + 1, 0.2);
@@ -211,8 +218,11 @@ it("a layer's product applies the activation or adds the residual that follows, 
       await valuesAndGradients(layer(false), inputs, constants),
     ];
     // Exponentials of one number and of four at once differ in their last bits on some adapters.
-    if (kind === "relu" || kind === "residual") expect(one).toEqual(other);
-    for (const [at, array] of one.entries()) expect(distance(array, other[at] as Float32Array)).toBeLessThan(1e-6);
+    for (const [at, array] of one.entries()) {
+      const separate = other[at] as Float32Array;
+      if (kind === "relu" || kind === "residual") expectSameBits(array, separate);
+      else expect(distance(array, separate)).toBeLessThan(1e-6);
+    }
     tf.dispose([...inputs, ...constants]);
     packed?.dispose();
   });
@@ -239,7 +249,7 @@ it("packed matrices of any shape in subgroup matrices, where the adapter has the
   const limits = formLimits();
   const { unit } = limits;
   skip(unit === undefined, "this adapter has no subgroup matrices of f16 with sums in f32");
-  await forAny(20, HALF, async ({ storage, rows, inSize, outSize, bias, rowsOfBlock, budget, form, idle, x, seed }) => {
+  await forAny(6, HALF, async ({ storage, rows, inSize, outSize, bias, rowsOfBlock, budget, form, idle, x, seed }) => {
     setDispatchWork(budget);
     setAdapterClass("software", { ...limits, unit: unit && { ...unit, lanes: unit.lanes * (idle ? 2 : 1) } });
     expect(productFits(form, "half", formLimits())).toBe(true);
@@ -307,7 +317,7 @@ const WINDOWED = fc
   });
 
 it("convolutions of any shape have stock values and gradients", async () => {
-  await forAny(15, WINDOWED, async ({ batch, height, width, channels, outputs, kernel, stride, padding, seed }) => {
+  await forAny(5, WINDOWED, async ({ batch, height, width, channels, outputs, kernel, stride, padding, seed }) => {
     const inputs = [
       randomTensor([batch, height, width, channels], seed),
       randomTensor([outputs, channels, ...kernel], seed + 1),
