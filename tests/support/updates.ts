@@ -8,7 +8,7 @@ import { GradientSum } from "../../src/engine/rl/optim/gradient-sum.ts";
 import { inspectGradients } from "../../src/engine/rl/optim/monitor.ts";
 import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../src/engine/rl/optim/optimiser.ts";
 import { copySet, disposeSet } from "../../src/engine/rl/optim/parameter-sets.ts";
-import { distance, onCpu } from "./kernels.ts";
+import { distance, expectSameBits, onCpu } from "./kernels.ts";
 
 export type Shapes = Readonly<Record<string, readonly number[]>>;
 
@@ -41,7 +41,7 @@ export function expectClose(
 ): void {
   expect(Object.keys(found)).toEqual(Object.keys(wanted));
   for (const [name, array] of Object.entries(wanted)) {
-    if (within === 0) expect(found[name], name).toEqual(array);
+    if (within === 0) expectSameBits(found[name] as Float32Array, array, name);
     else expect(distance(found[name] as Float32Array, array), name).toBeLessThan(within);
   }
 }
