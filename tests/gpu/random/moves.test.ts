@@ -7,7 +7,7 @@ import { setAdapterKind, switchCustomKernels } from "../../../src/engine/gpu/run
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, scale, shape, side, tensorSeed } from "../../support/any.ts";
 import { checkedGpu } from "../../support/gpu.ts";
-import { expectLikeStock, randomTensor } from "../../support/kernels.ts";
+import { expectLikeStock, expectSameBits, randomTensor } from "../../support/kernels.ts";
 
 checkedGpu();
 
@@ -33,7 +33,10 @@ async function expectSame(f: () => Tensor[]): Promise<void> {
   switchCustomKernels(true);
   for (const software of [true, false]) {
     setAdapterKind(software);
-    expect(await bits(f), software ? "software form" : "GPU form").toEqual(expected);
+    const what = software ? "software form" : "GPU form";
+    const found = await bits(f);
+    expect(found.map(([sides, type]) => [sides, type])).toEqual(expected.map(([sides, type]) => [sides, type]));
+    for (const [at, [, , bytes]] of found.entries()) expectSameBits(bytes, expected[at]?.[2], `${what}, result ${at}`);
   }
   setAdapterKind(true);
   expect(tf.memory().numTensors).toBe(tensors);
@@ -53,7 +56,7 @@ const CHOSEN = shape([1, 6], 200, ELEMENTS).chain((sides) =>
 );
 
 it("cuts, turns, repetitions, paddings and joins of any shape keep every bit", async () => {
-  await forAny(25, CHOSEN, async ({ sides, choices, order, seed }) => {
+  await forAny(8, CHOSEN, async ({ sides, choices, order, seed }) => {
     const x = randomTensor(sides, seed);
     const small = sides.map((_, axis) => 1 + ((choices[axis] as number) % 3));
     const begin = sides.map((size, axis) => (choices[axis] as number) % size);
@@ -99,7 +102,7 @@ const BROADCAST = shape([1, 4], 120, ELEMENTS).chain((sides) =>
 );
 
 it("arithmetic and comparisons of shapes that broadcast keep every bit", async () => {
-  await forAny(12, BROADCAST, async ({ left, right, swapped, size, seed }) => {
+  await forAny(4, BROADCAST, async ({ left, right, swapped, size, seed }) => {
     const [x, y] = [randomTensor(left, seed, size), randomTensor(right, seed + 1)];
     const [a, b] = swapped ? [y, x] : [x, y];
     await expectSame(() => [
@@ -125,7 +128,7 @@ const SUMMED = shape([1, 5], 300, ELEMENTS).chain((sides) =>
 );
 
 it("sums and means over any axes have stock values and gradients", async () => {
-  await forAny(25, SUMMED, async ({ sides, axes, keep, long, seed }) => {
+  await forAny(8, SUMMED, async ({ sides, axes, keep, long, seed }) => {
     await expectLikeStock((x) => (x as Tensor).sum(axes, keep), [randomTensor(sides, seed)], 5e-5, 1);
     await expectLikeStock((x) => (x as Tensor).mean(axes, keep), [randomTensor(sides, seed)], 5e-5, [0.1, 1e-4]);
     await expectLikeStock((x) => (x as Tensor).mean(), [randomTensor([long, 700], seed)], 5e-5, [0.1, 1e-6]);
@@ -144,7 +147,7 @@ it("rows of two arrays in any order, any of them often, never or not at all, wit
       seed: tensorSeed,
     }),
   ) as fc.Arbitrary<{ first: number; second: number; groups: number; order: number[]; seed: number }>;
-  await forAny(15, drawn, async ({ first, second, groups, order, seed }) => {
+  await forAny(5, drawn, async ({ first, second, groups, order, seed }) => {
     const rows = [randomTensor([first, 4 * groups], seed), randomTensor([second, 4 * groups], seed + 1)] as const;
     await expectLikeStock((one, other) => placedRows(one as Tensor, other as Tensor, order), rows, 1e-6);
     tf.dispose([...rows]);
@@ -153,7 +156,7 @@ it("rows of two arrays in any order, any of them often, never or not at all, wit
 
 it("image positions of any grid are the sines and cosines of double precision", async () => {
   const grids = fc.record({ height: side(40), width: side(40), columns: side(20), seed: tensorSeed });
-  await forAny(10, grids, async ({ height, width, columns, seed }) => {
+  await forAny(4, grids, async ({ height, width, columns, seed }) => {
     const matrix = randomTensor([2, columns], seed);
     const values = await matrix.data();
     const found = fourierRows(matrix, height, width);
