@@ -10,7 +10,7 @@ import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { DISPATCH_WORK, rowRuns, setDispatchWork } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { useGpu } from "../support/gpu.ts";
-import { distance, randomTensor } from "../support/kernels.ts";
+import { distance, expectSameBits, randomTensor } from "../support/kernels.ts";
 
 beforeAll(useGpu);
 afterEach(() => {
@@ -53,7 +53,10 @@ describe("runs of rows", () => {
 });
 
 describe.each([true, false])("with the programs of software adapters: %s", (software) => {
-  it.each(["f32", "f16", "q8", "q4"] as const)("a packed matrix in %s, both ways", async (storage: WeightStorage) => {
+  // A card cuts all forms of storage in one place; compiling each takes a software adapter two seconds.
+  const storages: readonly WeightStorage[] = software ? ["f32", "f16", "q8", "q4"] : ["q4"];
+
+  it.each(storages)("a packed matrix in %s, both ways", async (storage) => {
     setAdapterKind(software);
     const [rows, inSize, outSize] = [200, 40, 72];
     const matrix = packMatrix(
@@ -76,7 +79,7 @@ describe.each([true, false])("with the programs of software adapters: %s", (soft
     setDispatchWork(70 * inSize * 48);
     const cut = [await counted(forward), await counted(backward)];
     for (const [at, { values, counts }] of cut.entries()) {
-      expect(Array.from(values)).toEqual(Array.from(whole[at]?.values ?? []));
+      expectSameBits(values, whole[at]?.values);
       expect(counts.dispatches).toBeGreaterThan(whole[at]?.counts.dispatches ?? 0);
     }
     matrix.dispose();
@@ -122,13 +125,11 @@ describe("convolutions of the backend", () => {
   type Shape = readonly [number, number, number, number];
   const cases: readonly (readonly [shape: Shape, kernel: Shape, stride: number, padding: number])[] = [
     [[1, 9, 7, 3], [5, 3, 1, 1], 1, 0],
-    [[3, 9, 7, 3], [5, 3, 3, 3], 1, 1],
-    [[2, 17, 13, 2], [4, 2, 3, 3], 2, 2],
-    [[1, 33, 20, 3], [8, 3, 7, 7], 4, 3],
+    [[3, 6, 5, 3], [5, 3, 3, 3], 1, 1],
+    [[2, 9, 7, 2], [4, 2, 3, 3], 2, 2],
     [[2, 12, 8, 3], [6, 3, 4, 4], 4, 0],
     [[1, 2, 5, 1], [2, 1, 2, 2], 1, 3],
-    [[1, 1, 1, 1], [1, 1, 1, 1], 1, 0],
-    [[2, 70, 3, 1], [3, 1, 5, 2], 1, 1],
+    [[2, 12, 3, 1], [3, 1, 5, 2], 1, 1],
   ];
 
   it.each(cases)(
