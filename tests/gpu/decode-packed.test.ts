@@ -116,7 +116,7 @@ const groups = (groups: number, rows: number) =>
 const CASE = fc.record({
   model: MODEL,
   // Seldom more than eight rows: the programs for those take a software adapter three seconds each to compile.
-  groups: fc.oneof({ weight: 7, arbitrary: groups(2, 4) }, { weight: 1, arbitrary: groups(3, 6) }),
+  groups: fc.oneof({ weight: 15, arbitrary: groups(2, 4) }, { weight: 1, arbitrary: groups(3, 6) }),
   sampler: SAMPLER,
   greedy: fc.boolean(),
   maxNewTokens: fc.integer({ min: 1, max: 19 }),
