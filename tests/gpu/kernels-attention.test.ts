@@ -1,8 +1,16 @@
-/** Attention with narrow heads, whose programs keep a query or a key in registers, against stock operations. */
+/**
+ * Attention against stock operations: narrow heads, whose programs keep a query or a key in registers, heads of any width,
+ * and long sequences, whose scores are not kept.
+ */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { attention, causalMask, HIDDEN_SCORE } from "../../src/engine/gpu/kernels/attention/attention.ts";
+import {
+  attendsInBlocks,
+  attention,
+  causalMask,
+  HIDDEN_SCORE,
+} from "../../src/engine/gpu/kernels/attention/attention.ts";
 import { setAttentionScratch } from "../../src/engine/gpu/kernels/attention/attention-runs.ts";
-import { setSubgroupSize, subgroupSize } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { setAdapterKind, setSubgroupSize, subgroupSize } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { flushBackend } from "../../src/engine/gpu/runtime/program.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { useGpu } from "../support/gpu.ts";
@@ -47,6 +55,11 @@ function masks([batch, heads, , tq, tk]: Sizes): Tensor[] {
   });
 }
 
+/** Cards have other programs for narrow heads. */
+function expectSoftware(f: (...inputs: Tensor[]) => Tensor, inputs: Three, constants: readonly Tensor[] = []) {
+  return expectLikeStock(f, inputs, 2e-5, 1e-30, constants, [true]);
+}
+
 describe.each([true, false])("narrow heads, with the lanes of subgroups: %s", (subgroups) => {
   it.each(CASES)("%i rows, %i query and %i key heads, %i over %i places of width %i", async (...sizes) => {
     if (!subgroups) setSubgroupSize(0);
@@ -55,12 +68,12 @@ describe.each([true, false])("narrow heads, with the lanes of subgroups: %s", (s
       (order?: { reach?: number }) =>
       (...[q, k, v, mask]: Tensor[]): Tensor =>
         attention(q as Tensor, k as Tensor, v as Tensor, 0.4, mask, order);
-    for (const scratch of [undefined, 1]) {
-      setAttentionScratch(scratch);
-      for (const constants of [[], ...given.map((mask) => [mask])])
-        await expectLikeStock(run(), fresh(sizes), 2e-5, 1e-30, constants);
-      for (const order of [{}, { reach: 3 }, { reach: 1000 }]) await expectLikeStock(run(order), fresh(sizes));
-    }
+    for (const constants of [[], ...given.map((mask) => [mask])]) await expectSoftware(run(), fresh(sizes), constants);
+    for (const order of [{}, { reach: 3 }, { reach: 1000 }]) await expectSoftware(run(order), fresh(sizes));
+    // In blocks of few queries.
+    setAttentionScratch(1);
+    await expectSoftware(run(), fresh(sizes), given.slice(1, 2));
+    await expectSoftware(run({ reach: 3 }), fresh(sizes));
     tf.dispose(given);
   });
 
@@ -69,7 +82,7 @@ describe.each([true, false])("narrow heads, with the lanes of subgroups: %s", (s
     for (const scale of [60, 1e-10]) {
       const run = (...[q, k, v]: Tensor[]): Tensor =>
         attention(q as Tensor, k as Tensor, v as Tensor, 1, undefined, {});
-      await expectLikeStock(run, fresh([1, 2, 1, 20, 24, 16], scale), 1e-4, 10);
+      await expectLikeStock(run, fresh([1, 2, 1, 20, 24, 16], scale), 1e-4, 10, [], [true]);
     }
   });
 });
@@ -95,7 +108,9 @@ describe.each([
       for (const stride of [tk, 4 * Math.ceil(tk / 4)]) poison(batch * heads * tq * stride);
       return attention(q as Tensor, k as Tensor, v as Tensor, 0.3, undefined, order);
     };
-    await expectLikeStock(run, fresh(sizes));
+    // A card keeps these scores, whatever hides them, and multiplies by stock products.
+    const forms = order === undefined && tq < 20 ? [true, false] : [true];
+    await expectLikeStock(run, fresh(sizes), 2e-5, 1e-30, [], forms);
   });
 });
 
@@ -120,5 +135,85 @@ describe("narrow heads", () => {
       tf.dispose([way, up, down, along]);
     }
     tf.dispose([...inputs, ...grads]);
+  });
+});
+
+describe("attention in both forms", () => {
+  it.each([
+    [1, 1, 1, 1, 1, 1],
+    [2, 4, 2, 5, 5, 16],
+    [3, 4, 1, 3, 9, 6],
+  ])(
+    "of %i rows, %i query and %i key heads, %i over %i places of width %i",
+    async (batch, heads, keyHeads, tq, tk, d) => {
+      const fresh = (): Three => [
+        randomTensor([batch, heads, tq, d], 1),
+        randomTensor([batch, keyHeads, tk, d], 2),
+        randomTensor([batch, keyHeads, tk, d + 1], 3),
+      ];
+      const expectAttention = (mask?: Tensor, order?: { reach?: number }): Promise<void> =>
+        expectLikeStock(
+          (...[q, k, v, hidden]) => attention(q as Tensor, k as Tensor, v as Tensor, 0.4, hidden, order),
+          fresh(),
+          2e-5,
+          1e-30,
+          mask === undefined ? [] : [mask],
+        );
+      await expectAttention();
+      const causal = causalMask(tq, tk, tk - tq);
+      await expectAttention(causal);
+      const hidden = new Float32Array(batch * tk);
+      for (let row = 1; row < batch; row++) hidden[row * tk] = HIDDEN_SCORE;
+      const padding = tf.tensor4d(hidden, [batch, 1, 1, tk]);
+      const both = causal.add(padding);
+      const everywhere = randomTensor([batch, heads, tq, tk], 4);
+      for (const mask of [padding, both, everywhere]) await expectAttention(mask);
+      // Told of causality instead of masked, in runs of eight queries, with and without a window.
+      setAttentionScratch(1);
+      for (const order of [{}, { reach: 3 }]) {
+        for (const mask of [undefined, padding]) {
+          // A row that sees nothing at all has no answer to agree on.
+          if (mask === undefined || (order.reach === undefined && tk > tq)) await expectAttention(mask, order);
+        }
+      }
+      setAttentionScratch();
+      tf.dispose([causal, padding, both, everywhere]);
+    },
+  );
+
+  it("keeps no scores of long sequences, whatever the adapter", async () => {
+    // Too wide to be narrow, and just too many scores to be kept.
+    const [q, k] = [randomTensor([1, 6, 420, 36], 1), randomTensor([1, 2, 420, 36], 2)];
+    try {
+      for (const software of [true, false]) {
+        setAdapterKind(software);
+        expect(attendsInBlocks(q, k, k), software ? "software" : "card").toBe(true);
+      }
+    } finally {
+      setAdapterKind(true);
+    }
+    const run = (...[q, k, v]: Tensor[]): Tensor =>
+      attention(q as Tensor, k as Tensor, v as Tensor, 0.2, undefined, { reach: 50 });
+    await expectLikeStock(run, [q, k, randomTensor([1, 2, 420, 36], 3)]);
+  });
+
+  it.each([true, false])("uses memory that grows with the length, not with its square (software: %s)", async (kind) => {
+    setAdapterKind(kind);
+    const peak = async (length: number): Promise<number> => {
+      const [q, k, v] = [1, 2, 3].map((seed) => randomTensor([1, 1, length, 4], seed)) as Three;
+      setAttentionScratch(64 * 1024);
+      const pool = (tf.backend() as unknown as { bufferManager: { numBytesUsed: number } }).bufferManager;
+      const before = pool.numBytesUsed;
+      const y = attention(q, k, v, 0.5, undefined, {});
+      const used = pool.numBytesUsed - before;
+      await y.data();
+      tf.dispose([q, k, v, y]);
+      setAttentionScratch();
+      return used;
+    };
+    const [short, long] = [await peak(1100), await peak(2200)];
+    setAdapterKind(true);
+    expect(long).toBeLessThan(2.2 * short);
+    expect(long).toBeLessThan(2200 * 2200);
   });
 });
