@@ -22,18 +22,26 @@ afterEach(() => {
   setAdapterKind(true);
 });
 
-/** Rows of one module of the parity, with weights held and multiplied so. */
+/**
+ * Rows of one module of the parity, with weights held and multiplied so.
+ * @param last name of the row that ends it; what comes later is not computed
+ */
 async function rowsOf(
   family: string,
   module: string,
   storage: WeightStorage,
   arithmetic: Arithmetic = "f32",
+  last?: string,
 ): Promise<ParityRow[]> {
   const deps = { ...(await loadDeps()), storage: { language: storage, towers: storage }, arithmetic };
   const rows: ParityRow[] = [];
   for (const set of await findGoldenSets(`${GOLDEN}sa2va-tiny-${family}`)) {
     for (const part of set.kind.modules) {
-      if (part.name === module) for await (const row of await part.open(set.folder, deps)) rows.push(row);
+      if (part.name !== module) continue;
+      for await (const row of await part.open(set.folder, deps)) {
+        rows.push(row);
+        if (row.what === last) break;
+      }
     }
   }
   check();
@@ -43,8 +51,30 @@ async function rowsOf(
 const missed = (rows: readonly ParityRow[], storage: WeightStorage): readonly ParityRow[] =>
   rows.filter((row) => !withBudget(row, storage).pass);
 
+it("in f16 has masks within their budget, and leaves nothing", async () => {
+  const before = memorySnapshot().gpuBytes;
+  // Families differ in their language models only; the SAM2 of this set decides the budgets (storage-budget.ts).
+  expect(missed(await rowsOf("phi3", "sa2va-sam2", "f16"), "f16")).toEqual([]);
+  expect(memorySnapshot().gpuBytes).toBe(before);
+});
+
+it("with products in half precision says the same texts, with little more error than f16 itself", async () => {
+  setAdapterKind(false);
+  const errors = async (arithmetic: Arithmetic): Promise<number> => {
+    const rows = await rowsOf("internlm2", "sa2va-llm", "f16", arithmetic, "ref_logprobs");
+    expect(rows.filter((row) => stageOf(row) === "greedy text").map((row) => row.pass)).toContain(true);
+    expect(rows.filter((row) => stageOf(row) === "greedy text" && !row.pass)).toEqual([]);
+    const sized = rows.filter((row) => stageOf(row) === "language" && Number.isFinite(row.maxRel));
+    return Math.max(...sized.map((row) => row.maxRel));
+  };
+  const [plain, half] = [await errors("f32"), await errors("f16")];
+  expect(half).toBeLessThan(0.02);
+  if (halfPrograms()) expect(half).toBeGreaterThan(1.2 * plain);
+  else expect(half).toBe(plain);
+});
+
 describe.each(["qwen2", "internlm2", "phi3"])("sa2va-tiny-%s", (family) => {
-  it("in f16 says the same texts, with language and masks within their budgets", async () => {
+  it("in f16 says the same texts, with language within its budget", async () => {
     const before = memorySnapshot().gpuBytes;
     const language = await rowsOf(family, "sa2va-llm", "f16");
     expect(missed(language, "f16")).toEqual([]);
@@ -52,28 +82,14 @@ describe.each(["qwen2", "internlm2", "phi3"])("sa2va-tiny-%s", (family) => {
     expect(texts.length).toBeGreaterThan(0);
     // The row's own tolerance, not a budget.
     expect(texts.filter((row) => !row.pass)).toEqual([]);
-    expect(missed(await rowsOf(family, "sa2va-sam2", "f16"), "f16")).toEqual([]);
     expect(memorySnapshot().gpuBytes).toBe(before);
-  });
-
-  it("with products in half precision says the same texts, with little more error than f16 itself", async () => {
-    setAdapterKind(false);
-    const errors = async (arithmetic: Arithmetic): Promise<number> => {
-      const rows = await rowsOf(family, "sa2va-llm", "f16", arithmetic);
-      expect(rows.filter((row) => stageOf(row) === "greedy text" && !row.pass)).toEqual([]);
-      const sized = rows.filter((row) => stageOf(row) === "language" && Number.isFinite(row.maxRel));
-      return Math.max(...sized.map((row) => row.maxRel));
-    };
-    const [plain, half] = [await errors("f32"), await errors("f16")];
-    expect(half).toBeLessThan(0.02);
-    if (halfPrograms()) expect(half).toBeGreaterThan(1.2 * plain);
-    else expect(half).toBe(plain);
   });
 
   it.each(["q8", "q4"] as const)(
     "in %s keeps the language model within its budget, and not by far",
     async (storage) => {
-      const rows = await rowsOf(family, "sa2va-llm", storage);
+      // Gradients have no budget in these.
+      const rows = await rowsOf(family, "sa2va-llm", storage, "f32", "per_token_loss");
       expect(missed(rows, storage)).toEqual([]);
       const worst = Math.max(
         ...rows.filter((row) => stageOf(row) === "language" && Number.isFinite(row.maxRel)).map((row) => row.maxRel),
