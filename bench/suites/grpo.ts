@@ -1,6 +1,7 @@
 /** Dual-loop GRPO on the pocket model with the preset of the demo, step by step. */
 import { requireConfig } from "../../src/engine/config/parse.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
+import type { LabConfig } from "../../src/engine/config/table.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
 import { Session } from "../../src/engine/session/session.ts";
@@ -12,6 +13,8 @@ export interface StepRun {
   readonly reopen: () => Promise<EngineDevice>;
   readonly pocket: Pocket;
   readonly steps: number;
+  /** In place of the demo's. */
+  readonly changes?: Partial<LabConfig>;
   /** Called when the model is loaded and the run begins. */
   readonly onStart?: () => void;
   /** Called after every step; false ends the run. */
@@ -19,7 +22,7 @@ export interface StepRun {
 }
 
 /** Neither evaluations nor checkpoints: steps alone. */
-export async function runSteps({ device, reopen, pocket, steps, onStart, onStep }: StepRun): Promise<void> {
+export async function runSteps({ device, reopen, pocket, steps, changes, onStart, onStep }: StepRun): Promise<void> {
   const session = new Session({
     device,
     reopen,
@@ -33,7 +36,8 @@ export async function runSteps({ device, reopen, pocket, steps, onStart, onStep 
   });
   try {
     await session.openModel(pocket.model, "pocket");
-    const settings = requireConfig({ steps, seed: 1, saveSteps: 0, evalSteps: 0 }, presetConfig("demo"), "bench");
+    const own = { steps, seed: 1, saveSteps: 0, evalSteps: 0, ...changes };
+    const settings = requireConfig(own, presetConfig("demo"), "bench");
     onStart?.();
     const run = await session.start({ settings, list: pocket.list, title: "demo", created: new Date(0).toISOString() });
     await run.done;
