@@ -25,8 +25,6 @@ import { suitePart } from "../src/engine/eval/suites/part.ts";
 import { rowPictures } from "../src/engine/eval/suites/row-pictures.ts";
 import type { SuiteRows } from "../src/engine/eval/suites/suite.ts";
 import { inTurn } from "../src/engine/gpu/in-turn.ts";
-import { askRemote } from "../src/engine/loading/remote/listing.ts";
-import { weightForecast } from "../src/engine/plan/weights.ts";
 import { keepDifficulty, keptDifficulty, mergedDifficulty } from "../src/engine/runs/difficulty.ts";
 import { importRollouts } from "../src/engine/runs/import-rollouts.ts";
 import type { PictureOf } from "../src/engine/runs/rollout-picture.ts";
@@ -242,8 +240,10 @@ const dataCalls: Handlers<DataCalls> = {
     }
     return importRollouts(new Uint8Array(await file.arrayBuffer()), name);
   },
-  remote: (address) => askRemote(address),
+  // The shapes of language models come with the code that computes them, four fifths of a worker that only reads.
+  remote: async (address) => (await import("../src/engine/loading/remote/listing.ts")).askRemote(address),
   async keptBytes(config, choice) {
+    const { weightForecast } = await import("../src/engine/plan/weights.ts");
     const { frozenBytes, publishedBytes } = weightForecast(config, choice);
     return frozenBytes + publishedBytes;
   },

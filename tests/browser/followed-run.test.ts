@@ -39,7 +39,7 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
     await writeFile(join(run, "metrics.jsonl"), `${lines.slice(0, 3).join("\n")}\n`);
     evaluations = (await readFile(join(run, "eval.jsonl"), "utf8")).trim().split("\n");
     await writeFile(join(run, "eval.jsonl"), `${evaluations[0]}\n`);
-    lab = await openPage({ screen: "runs" });
+    lab = await openPage({ screen: "runs" }, { webgpu: false });
     const words = ["-m", "sa2va_lab.serve", run, "--port", "0", "--origin", new URL(lab.page.url()).origin];
     server = spawn(process.env.PYTHON ?? "python3", words, { cwd: join(root, "python") });
     const said = await new Promise<string>((resolve, reject) => {

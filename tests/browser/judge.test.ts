@@ -8,9 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type JudgeServer, judgeServer } from "../support/judge-server.ts";
 import {
   CHEAP_RUN,
-  followTrainer,
   type OpenPage,
-  openPage,
+  openFollowed,
   problems,
   type RunEvent,
   saveExport,
@@ -32,15 +31,14 @@ beforeAll(async () => {
   // A server that answers but lets no page read it.
   mute = createServer((_, response) => void response.writeHead(200).end("{}"));
   await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
-  lab = await openPage({ screen: "judge", ...CHEAP_RUN, loops: "2", judgeRetries: "0" });
-  lab.context.on("request", (request) => seen.push(request.url(), JSON.stringify(request.postData() ?? "")));
-  lab.context.on("console", (message) => seen.push(message.text()));
-  events = await followTrainer(lab.page);
-  await lab.page.addInitScript(
-    `addEventListener("lab:trainer", ({ detail }) => { (globalThis.told ??= []).push(JSON.stringify(detail)) })`,
-  );
-  await lab.page.reload();
-  await untilReady(lab.page);
+  const settings = { screen: "judge", ...CHEAP_RUN, loops: "2", judgeRetries: "0" };
+  ({ lab, events } = await openFollowed(settings, {}, async (page) => {
+    page.context().on("request", (request) => seen.push(request.url(), JSON.stringify(request.postData() ?? "")));
+    page.context().on("console", (message) => seen.push(message.text()));
+    await page.addInitScript(
+      `addEventListener("lab:trainer", ({ detail }) => { (globalThis.told ??= []).push(JSON.stringify(detail)) })`,
+    );
+  }));
 });
 afterAll(async () => {
   await lab.close();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { REWARD_TERMS } from "../../src/engine/rewards/terms/registry.ts";
-import { followTrainer, type OpenPage, openPage, problems, type RunEvent, show, untilReady } from "../support/page.ts";
+import { type OpenPage, openFollowed, problems, type RunEvent, show } from "../support/page.ts";
 
 const PHOTOGRAPHS = join(root, "tests", "fixtures", "photographs", "data-00000-of-00001.arrow");
 
@@ -12,21 +12,14 @@ let events: RunEvent[];
 /** Addresses that anything in the browser asked for outside the page's own. */
 const foreign: string[] = [];
 beforeAll(async () => {
-  lab = await openPage({
-    screen: "rewards",
-    groupSize: "2",
-    maxNewTokens: "4",
-    partnerMaxTokens: "4",
-    saveSteps: "0",
-    evalSteps: "0",
-  });
-  lab.context.on("request", (request) => {
-    const { protocol, hostname } = new URL(request.url());
-    if (protocol.startsWith("http") && hostname !== "localhost") foreign.push(request.url());
-  });
-  events = await followTrainer(lab.page);
-  await lab.page.reload();
-  await untilReady(lab.page);
+  const lengths = { groupSize: "2", maxNewTokens: "4", partnerMaxTokens: "4" };
+  const settings = { screen: "rewards", ...lengths, saveSteps: "0", evalSteps: "0" };
+  ({ lab, events } = await openFollowed(settings, {}, async (page) => {
+    page.context().on("request", (request) => {
+      const { protocol, hostname } = new URL(request.url());
+      if (protocol.startsWith("http") && hostname !== "localhost") foreign.push(request.url());
+    });
+  }));
 });
 afterAll(() => lab.close());
 

@@ -3,31 +3,22 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PHASE_WORDS } from "../../src/app/stores/phase-words.ts";
 import type { Phase } from "../../src/engine/rl/run/events.ts";
 import { violations } from "../support/axe.ts";
-import {
-  CHEAP_RUN,
-  followTrainer,
-  layoutShift,
-  type OpenPage,
-  openPage,
-  type RunEvent,
-  untilEvent,
-  untilReady,
-} from "../support/page.ts";
+import { CHEAP_RUN, layoutShift, type OpenPage, openFollowed, type RunEvent, untilEvent } from "../support/page.ts";
 
 let lab: OpenPage;
 let events: RunEvent[];
 
 beforeAll(async () => {
-  lab = await openPage({ screen: "train", ...CHEAP_RUN, steps: "200" }, { bypassCSP: true });
-  events = await followTrainer(lab.page);
-  await lab.page.addInitScript(`{
+  const settings = { screen: "train", ...CHEAP_RUN, steps: "200" };
+  const keepWorker = `{
     const Real = Worker;
     globalThis.Worker = class extends Real {
       constructor(url, options) { super(url, options); if (options.name === "trainer") globalThis.trainerWorker = this; }
     };
-  }`);
-  await lab.page.reload();
-  await untilReady(lab.page);
+  }`;
+  ({ lab, events } = await openFollowed(settings, { bypassCSP: true }, async (page) => {
+    await page.addInitScript(keepWorker);
+  }));
 });
 afterAll(() => lab.close());
 

@@ -7,10 +7,9 @@ import { unzipSync } from "fflate";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { CHROMIUM_ARGS } from "../../scripts/lib/browser.ts";
 import { ensureChromium } from "../../scripts/lib/ensure.mjs";
-import { servePage } from "../../scripts/lib/page-server.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import { WAIT } from "../support/hang.ts";
-import { CHEAP_RUN, saveExport, untilReady } from "../support/page.ts";
+import { CHEAP_RUN, pageServer, saveExport, untilReady } from "../support/page.ts";
 import { type Life, type Place, type Run, SETTINGS } from "./place.ts";
 
 interface OpenBrowser {
@@ -58,7 +57,7 @@ async function follow(page: Page, heard: (type: string, state: string | undefine
 export async function browserPlace(): Promise<Place> {
   const executable = ensureChromium();
   if (executable === null) throw new LabError("unsupported", "No Chromium found: install one or set CHROMIUM");
-  const server = await servePage();
+  const server = await pageServer();
   const hash = new URLSearchParams({
     screen: "runs",
     ...CHEAP_RUN,

@@ -1,7 +1,7 @@
 /** The built page in a real Chromium, for the browser tests. */
 import type { Download, Locator, Page } from "playwright-core";
 import { type BrowserOptions, openBrowser, type WatchedPage } from "../../scripts/lib/browser.ts";
-import { servePage } from "../../scripts/lib/page-server.ts";
+import type { PageServer } from "../../scripts/lib/page-server.ts";
 import { WAIT } from "./hang.ts";
 
 /** The cheapest run that trains both loops; a software adapter needs seconds for a step. */
@@ -23,14 +23,27 @@ export interface OpenPage extends WatchedPage {
   close(): Promise<void>;
 }
 
-/** Serves and opens the page at a hash, such as { screen: "setup" }. */
+/** The server that the browser tests share (build-page.ts), or one of the caller's own where there is none. */
+export async function pageServer(): Promise<PageServer> {
+  const url = process.env.LAB_PAGE;
+  if (url !== undefined) return { url, close: async () => undefined };
+  const { servePage } = await import("../../scripts/lib/page-server.ts");
+  return servePage();
+}
+
+/**
+ * Serves and opens the page at a hash, such as { screen: "setup" }.
+ * @param before what the page needs before it is opened, such as scripts; opening it again would take as long as the first time
+ */
 export async function openPage(
   hash: Readonly<Record<string, string>> = {},
   options: Partial<BrowserOptions> = {},
+  before: (page: Page) => Promise<void> = async () => undefined,
 ): Promise<OpenPage> {
-  const server = await servePage();
+  const server = await pageServer();
   const watched = await openBrowser({ width: 1280, height: 860, ...options });
   watched.context.setDefaultTimeout(WAIT);
+  await before(watched.page);
   await watched.page.goto(`${server.url}#${new URLSearchParams(hash)}`);
   return {
     ...watched,
@@ -99,7 +112,7 @@ export interface RunEvent {
   readonly error?: { readonly message: string };
 }
 
-/** Follows the trainer's events across reloads; call before the page is opened again. */
+/** Follows the trainer's events across reloads; call before the page is opened. */
 export async function followTrainer(page: Page): Promise<RunEvent[]> {
   const events: RunEvent[] = [];
   await page.exposeFunction("keepEvent", (event: RunEvent) => events.push(event));
@@ -109,13 +122,17 @@ export async function followTrainer(page: Page): Promise<RunEvent[]> {
   return events;
 }
 
-/** Opens the page at a hash with the trainer's events followed, and waits until a run can be started. */
+/** `openPage` with the trainer's events followed; waits until a run can be started. */
 export async function openFollowed(
-  ...opening: Parameters<typeof openPage>
+  hash: Readonly<Record<string, string>> = {},
+  options: Partial<BrowserOptions> = {},
+  before: (page: Page) => Promise<void> = async () => undefined,
 ): Promise<{ readonly lab: OpenPage; readonly events: RunEvent[] }> {
-  const lab = await openPage(...opening);
-  const events = await followTrainer(lab.page);
-  await lab.page.reload();
+  let events: RunEvent[] = [];
+  const lab = await openPage(hash, options, async (page) => {
+    events = await followTrainer(page);
+    await before(page);
+  });
   await untilReady(lab.page);
   return { lab, events };
 }

@@ -1,7 +1,8 @@
 /**
  * Compiles the most expensive programs of sampling and training while weights are read. A driver that compiles at
  * creation finishes by the first step, on several threads if it can. One that compiles at the first dispatch no longer
- * blocks the recording thread.
+ * blocks the recording thread. A software adapter compiles on the processors that read the weights, for a second and more, and many
+ * sessions run nothing: there the programs are compiled when a run starts.
  */
 
 import { EMBED, mixProgram, NORM, ROTATE, scoreLanes, scoresProgram, sharedHeads } from "./decode/attend.ts";
@@ -31,7 +32,10 @@ export function precompiledPrograms(): GpuProgram[] {
   ];
 }
 
-/** Starts compiling them; does nothing without custom kernels. Settles when they are compiled. */
-export async function compileUsualPrograms(): Promise<void> {
-  if (customKernels()) await compileAhead(backendDevice(), precompiledPrograms());
+/**
+ * Starts compiling them; does nothing without custom kernels, or when this adapter compiles at the other moment. Settles
+ * when they are compiled.
+ */
+export async function compileUsualPrograms(moment: "load" | "run"): Promise<void> {
+  if (customKernels() && builtInForms().compiled === moment) await compileAhead(backendDevice(), precompiledPrograms());
 }

@@ -74,7 +74,7 @@ async function openFolder(folder: ByteFolder, name: string, options: OpenModelOp
   const { choice = ALL_F32, blockElements = BLOCK_ELEMENTS, keep = "packed" } = options;
   const beforeWeights = beforeWeightsOf(options);
   if (choice.language !== "f32" || choice.towers !== "f32") requireGpu();
-  void compileUsualPrograms();
+  void compileUsualPrograms("load");
   const passing = await passingHash(folder);
   const checkpoint = await openCheckpoint(passing.folder, options.video);
   const { config, bytes, lacksMemory } = checkpoint;
@@ -138,7 +138,7 @@ export async function openCachedModel(
   const entry = (await cache.list()).find((candidate) => candidate.id === id && candidate.finished);
   if (entry === undefined) throw new LabError("storage", "The stored model no longer exists", { subject: id });
   requireGpu();
-  void compileUsualPrograms();
+  void compileUsualPrograms("load");
   const files = await cache.files(id);
   const source = files.get("config.json");
   if (source === undefined) throw new LabError("storage", `The stored copy of ${entry.name} has no config.json`);

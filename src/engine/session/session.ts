@@ -7,6 +7,7 @@ import type { LabConfig } from "../config/table.ts";
 import { LabError } from "../errors.ts";
 import { holdShapes } from "../gpu/forms/active.ts";
 import { inTurn } from "../gpu/in-turn.ts";
+import { compileUsualPrograms } from "../gpu/precompile.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
 import { type OpenedModel, type OpenModelOptions, openCachedModel, openModelFolder } from "../loading/open-model.ts";
 import { readStartAdapter, type StartAdapter } from "../model/adapter/start-adapter.ts";
@@ -239,7 +240,9 @@ export class Session {
     this.#question.forgetFrames();
     try {
       await this.#rate.quiet();
-      return launchRun(this.#host(deps), await prepare(await this.forms.table(), deps), free);
+      const table = await this.forms.table();
+      const [prepared] = await Promise.all([prepare(table, deps), compileUsualPrograms("run")]);
+      return launchRun(this.#host(deps), prepared, free);
     } catch (thrown) {
       free();
       throw thrown;

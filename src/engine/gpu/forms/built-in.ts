@@ -22,6 +22,8 @@ export interface BuiltIn {
   readonly convolutions: "products" | "stock";
   /** Reductions of decoding run in a thread or over a workgroup. */
   readonly decoding: "thread" | "workgroup";
+  /** Programs are compiled ahead while weights are read, or when a run starts (precompile.ts). */
+  readonly compiled: "load" | "run";
   /** Half-precision programs may run where the device has `shader-f16`. */
   readonly half: boolean;
   /** Bytes of scores per run of queries, or logits per block. */
@@ -40,6 +42,7 @@ const SOFTWARE: BuiltIn = {
   reductions: true,
   convolutions: "products",
   decoding: "thread",
+  compiled: "run",
   half: false,
   runBytes: RUN_BYTES.software,
   product: () => "registers",
@@ -54,6 +57,7 @@ const CARD: BuiltIn = {
   reductions: false,
   convolutions: "stock",
   decoding: "workgroup",
+  compiled: "load",
   half: true,
   runBytes: RUN_BYTES.card,
   product: ({ m, n, epilogue }) => {
