@@ -18,6 +18,9 @@ export const CHEAP_RUN = {
   loop2Weight: "0.1",
 };
 
+/** Every screen of the page. */
+export const SCREENS = ["home", "data", "setup", "rewards", "train", "rollouts", "judge", "eval", "runs", "system"];
+
 export interface OpenPage extends WatchedPage {
   readonly url: string;
   close(): Promise<void>;
