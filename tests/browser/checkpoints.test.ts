@@ -5,10 +5,10 @@ import { root } from "../../scripts/lib/ensure.mjs";
 import { type CheckpointServer, checkpointServer } from "../support/checkpoint-server.ts";
 import {
   CHEAP_RUN,
-  followTrainer,
   type OpenPage,
-  openPage,
+  openFollowed,
   problems,
+  type RunEvent,
   show,
   untilEvent,
   untilReady,
@@ -16,13 +16,18 @@ import {
 
 const GOLDEN = join(root, "tests", "golden", "sa2va-tiny-qwen2");
 const WEIGHTS = "model.safetensors";
+/** How the weights of the tested checkpoints are held. */
+const HELD = { weightStorage: "q8", towerStorage: "f16" };
+/** As they are in the file: the pocket model is not converted. */
+const PLAIN = { weightStorage: "f32", towerStorage: "same" };
 
 let lab: OpenPage;
 let server: CheckpointServer;
+let events: RunEvent[];
 beforeAll(async () => {
   server = await checkpointServer(GOLDEN);
-  lab = await openPage({ screen: "setup", weightStorage: "q8", towerStorage: "f16" });
-  await untilReady(lab.page);
+  ({ lab, events } = await openFollowed({ screen: "setup" }));
+  await show(lab.page, HELD);
 });
 beforeEach(() => server.reset());
 afterAll(async () => {
@@ -57,6 +62,14 @@ async function weightsFrom(name: string): Promise<string> {
   return (await page.getByTestId("weights-from").textContent()) ?? "";
 }
 
+/** Takes the pocket model in place of the one that is loaded. */
+async function usePocketModel(): Promise<void> {
+  await show(lab.page, PLAIN);
+  await lab.page.getByRole("button", { name: "Use pocket model" }).click();
+  await weightsFrom("pocket model");
+  await show(lab.page, HELD);
+}
+
 /** The list's line of a conversion. */
 const kept = (name: string) => lab.page.getByTestId("stored-models").locator("li", { hasText: name });
 
@@ -74,11 +87,6 @@ async function storedFiles(): Promise<readonly string[]> {
     await visit(await top.getDirectoryHandle("models", { create: true }), "");
     return names;
   });
-}
-
-async function reload(): Promise<void> {
-  await lab.page.reload();
-  await untilReady(lab.page);
 }
 
 describe("a checkpoint by address", () => {
@@ -103,14 +111,17 @@ describe("a checkpoint by address", () => {
   });
 
   it("is read from the kept conversion at the next visit, and the server is not asked", async () => {
-    await reload();
+    await show(lab.page, PLAIN);
+    await lab.page.reload();
+    await untilReady(lab.page);
+    await show(lab.page, HELD);
     await kept("folder").getByRole("button", { name: "Load" }).click();
     expect(await weightsFrom("folder")).toBe("the stored conversion");
     expect(server.seen).toEqual([]);
   });
 
   it("opened by its address again fetches the header of its weights only", async () => {
-    await reload();
+    await usePocketModel();
     await ask(server.url);
     await lab.page.getByTestId("load-address").click();
     expect(await weightsFrom("folder")).toBe("the stored conversion");
@@ -254,7 +265,7 @@ describe("a checkpoint from disk", () => {
     const { page } = lab;
     await page.getByTestId("pick-model").setInputFiles(GOLDEN);
     expect(await weightsFrom("sa2va-tiny-qwen2")).toBe("the files; the conversion is stored");
-    await reload();
+    await usePocketModel();
     await page.getByTestId("pick-model").setInputFiles(GOLDEN);
     expect(await weightsFrom("sa2va-tiny-qwen2")).toBe("the stored conversion");
   });
@@ -293,8 +304,8 @@ describe("frozen features", () => {
   it("of a run are kept, counted on the Runs screen, and deleted with one press", async () => {
     const { page } = lab;
     await show(page, { screen: "setup", ...CHEAP_RUN, steps: "1", loops: "1", featureDisk: "1" });
-    const events = await followTrainer(page);
-    await reload();
+    await usePocketModel();
+    await untilReady(page);
     await page.getByTestId("strip-start").click();
     await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
     await show(page, { screen: "runs" });

@@ -1,7 +1,7 @@
-/** Going back and forth, windows that change their width, and charts that go from one run to another. */
+/** Without WebGPU: going back and forth, windows that change their width, charts that go from one run to another, every screen. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TILE_SIZES } from "../../src/app/screens/data/tile-size.ts";
-import { type OpenPage, openPage, problems, show } from "../support/page.ts";
+import { type OpenPage, openPage, problems, SCREENS, show } from "../support/page.ts";
 
 let lab: OpenPage;
 beforeAll(async () => {
@@ -133,6 +133,39 @@ describe("a zoom", () => {
     await zoomIn("chart-compare-reward-1");
     await show(lab.page, { screen: "runs", compare: `${COPIES[0]},${COPIES[2]}` });
     expect(await firstStep("chart-compare-reward-1")).toBe(1);
+  });
+});
+
+describe("without WebGPU the page", () => {
+  it("says so in one sentence and keeps Start from being pressed", async () => {
+    const { page } = lab;
+    const start = page.getByTestId("strip-start");
+    await expect.poll(() => start.getAttribute("title")).toMatch(/WebGPU/);
+    expect(await start.getAttribute("aria-disabled")).toBe("true");
+    const told = (await problems(page)).filter((text) => /WebGPU/.test(text));
+    expect(told.length).toBeLessThanOrEqual(1);
+  });
+
+  it("still shows rows and every screen", async () => {
+    const { page } = lab;
+    await show(page, { screen: "data", row: "" });
+    await page.getByTestId("gallery").getByRole("button").first().click();
+    await page.getByTestId("row-detail").waitFor();
+    for (const screen of SCREENS) {
+      await show(page, { screen });
+      await expect.poll(() => page.locator("main h1, main h2").count()).toBeGreaterThan(0);
+    }
+    expect(await page.getByText("went wrong").count()).toBe(0);
+  });
+
+  it("says on System what helps, and still shows storage and browser", async () => {
+    await show(lab.page, { screen: "system" });
+    const screen = lab.page.getByTestId("screen-system");
+    await screen.getByText("chrome://gpu").waitFor();
+    const text = await screen.textContent();
+    expect(text).toMatch(/WebGPU found no graphics adapter|does not support WebGPU/);
+    expect(text).toMatch(/No memory is used/);
+    expect(text).toMatch(/Storage used[\d.]+ [kMG]?B of/);
   });
 });
 

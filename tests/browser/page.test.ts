@@ -1,8 +1,6 @@
-/** The page as it opens, with keys alone, and in a browser without WebGPU. */
+/** The page as it opens, and with keys alone. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
-
-const SCREENS = ["home", "data", "setup", "rewards", "train", "rollouts", "judge", "eval", "runs", "system"];
+import { type OpenPage, openPage, problems, SCREENS, show, untilReady } from "../support/page.ts";
 
 describe("the page", () => {
   let lab: OpenPage;
@@ -114,34 +112,5 @@ describe("the page", () => {
 
   it("wrote no error to the console", () => {
     expect(lab.consoleErrors).toEqual([]);
-  });
-});
-
-describe("without WebGPU the page", () => {
-  let lab: OpenPage;
-  beforeAll(async () => {
-    lab = await openPage({ screen: "data" }, { webgpu: false });
-  });
-  afterAll(() => lab.close());
-
-  it("says so in one sentence and keeps Start from being pressed", async () => {
-    const { page } = lab;
-    const start = page.getByTestId("strip-start");
-    await expect.poll(() => start.getAttribute("title")).toMatch(/WebGPU/);
-    expect(await start.getAttribute("aria-disabled")).toBe("true");
-    const told = (await problems(page)).filter((text) => /WebGPU/.test(text));
-    expect(told.length).toBeLessThanOrEqual(1);
-  });
-
-  it("still shows rows and every screen", async () => {
-    const { page } = lab;
-    await expect.poll(() => page.getByTestId("gallery").getByRole("button").count()).toBeGreaterThan(5);
-    await page.getByTestId("gallery").getByRole("button").first().click();
-    await page.getByTestId("row-detail").waitFor();
-    for (const screen of SCREENS) {
-      await show(page, { screen });
-      await expect.poll(() => page.locator("main h1, main h2").count()).toBeGreaterThan(0);
-    }
-    expect(await page.getByText("went wrong").count()).toBe(0);
   });
 });

@@ -18,7 +18,7 @@ import {
 let lab: OpenPage;
 let events: RunEvent[];
 beforeAll(async () => {
-  ({ lab, events } = await openFollowed({ screen: "train", ...CHEAP_RUN, loop3Weight: "1" }));
+  ({ lab, events } = await openFollowed({ screen: "train", ...CHEAP_RUN, steps: "1", loop3Weight: "1" }));
   await lab.page.getByTestId("strip-start").click();
   await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
 });
@@ -27,7 +27,7 @@ afterAll(() => lab.close());
 it("has curves and newest rollouts beside both loops", async () => {
   const { page } = lab;
   const steps = events.filter((event) => event.type === "step");
-  expect(steps).toHaveLength(2);
+  expect(steps).toHaveLength(1);
   for (const { metrics } of steps)
     for (const loop of [1, 2, 3]) expect(metrics?.[`loop${loop}/reward`]).toBeTypeOf("number");
   await expect.poll(() => page.getByTestId("live-strip").getByTestId("rollout-card").count()).toBe(6);
@@ -37,7 +37,7 @@ it("has curves and newest rollouts beside both loops", async () => {
 
 it("has its groups on Rollouts; the inspector shows question, answer, reward and tokens", async () => {
   const { page } = lab;
-  await show(page, { screen: "rollouts", step: "2" });
+  await show(page, { screen: "rollouts", step: "1" });
   await page
     .getByLabel("Groups of this step")
     .getByRole("button", { name: /^Loop 3/ })
@@ -65,9 +65,9 @@ it("is in the export of the run", async () => {
   const files = Object.entries(unzipSync(new Uint8Array(readFileSync(await download.path()))));
   const groups: GroupRecord[] = [];
   for (const [name, bytes] of files) if (name.endsWith(".arrow")) groups.push(...(await groupsFromArrow(bytes, name)));
-  expect(groups.map(({ step, loop }) => `${step}-${loop}`).sort()).toEqual(["1-1", "1-2", "1-3", "2-1", "2-2", "2-3"]);
+  expect(groups.map(({ step, loop }) => `${step}-${loop}`).sort()).toEqual(["1-1", "1-2", "1-3"]);
   const answers = groups.filter(({ loop }) => loop === 3).flatMap(({ rollouts }) => rollouts);
-  expect(answers).toHaveLength(4);
+  expect(answers).toHaveLength(2);
   for (const { caption, prompt } of answers) {
     expect(prompt).toContain("Please describe the marked region.");
     expect(caption).toBeTypeOf("string");

@@ -1,19 +1,10 @@
-/** The System screen before, during and after a run, and where WebGPU is missing. */
+/** The System screen before, during and after a run. */
 import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
-import {
-  CHEAP_RUN,
-  type OpenPage,
-  openFollowed,
-  openPage,
-  problems,
-  type RunEvent,
-  show,
-  untilEvent,
-} from "../support/page.ts";
+import { CHEAP_RUN, type OpenPage, openFollowed, problems, type RunEvent, show, untilEvent } from "../support/page.ts";
 
 interface Cost {
   readonly seconds: number;
@@ -217,21 +208,5 @@ describe("kernel forms", () => {
     await expect.poll(() => rows.count()).toBe(1);
     await page.getByTestId("tuning-file").setInputFiles(file("all.json", json));
     await expect.poll(() => rows.allTextContents()).toEqual(before);
-  });
-});
-
-describe("without WebGPU", () => {
-  it("says so with what helps, and still shows storage and browser", async () => {
-    const bare = await openPage({ screen: "system" }, { webgpu: false });
-    try {
-      const screen = bare.page.getByTestId("screen-system");
-      await screen.getByText("chrome://gpu").waitFor();
-      const text = await screen.textContent();
-      expect(text).toMatch(/WebGPU found no graphics adapter|does not support WebGPU/);
-      expect(text).toMatch(/No memory is used/);
-      expect(text).toMatch(/Storage used[\d.]+ [kMG]?B of/);
-    } finally {
-      await bare.close();
-    }
   });
 });

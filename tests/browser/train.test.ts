@@ -9,7 +9,7 @@ let lab: OpenPage;
 let events: RunEvent[];
 
 beforeAll(async () => {
-  const settings = { screen: "train", ...CHEAP_RUN, steps: "200" };
+  const settings = { screen: "train", ...CHEAP_RUN, loops: "1", steps: "200" };
   const keepWorker = `{
     const Real = Worker;
     globalThis.Worker = class extends Real {

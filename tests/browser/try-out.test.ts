@@ -1,10 +1,11 @@
-/** The model asked outside training: regions of a row, phrases, an own picture, objects of a clip; and the fit before a start. */
+/** The model asked outside training: a suite, regions of a row, phrases, a picture, objects of a clip; and the fit before a start. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { encode } from "fast-png";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
+import { violations } from "../support/axe.ts";
 import { type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
 import { boxMask } from "../unit/data/make.ts";
 
@@ -58,6 +59,46 @@ describe("trying the model out", () => {
     await page.getByTestId("try-answer").waitFor();
     return (await page.getByTestId("try-answer").textContent()) ?? "";
   };
+
+  it("scores the rows of a suite, goes on after a stop, and shows the worst rows first", async () => {
+    const { page } = lab;
+    await show(page, { screen: "eval", part: "suites" });
+    await page.getByTestId("suite-rows").fill("16");
+    await page.getByTestId("suite-rows").blur();
+    await page.getByRole("radio", { name: "Forced [SEG]" }).click();
+    await page.getByTestId("suite-start").click();
+    await expect
+      .poll(() => page.getByTestId("suite-progress").textContent())
+      .toMatch(/^Answering, [1-9]\d* of 16 rows/);
+    await page.getByTestId("suite-stop").click();
+    await page.getByTestId("suite-start").waitFor();
+    await page.getByTestId("suite-start").click();
+    await expect.poll(() => page.getByTestId("suite-progress").textContent()).toMatch(/[1-9]\d* answers kept$/);
+    const table = page.getByTestId("suite-scores");
+    await table.waitFor();
+    expect(await page.getByTestId("suite-counts").textContent()).toMatch(/^16 rows of \d+ pictures, 95 %/);
+    expect(await table.getByRole("rowheader").allTextContents()).toEqual([
+      "cIoU",
+      "gIoU",
+      ...[5, 6, 7, 8, 9].map((bound) => `P@0.${bound}`),
+    ]);
+    const scores = await page.getByTestId("suite-cards").locator("small b").allTextContents();
+    expect(scores.length).toBe(12);
+    expect(scores.map(Number)).toEqual(scores.map(Number).sort((a, b) => a - b));
+    // It is listed from now on, and its table can be saved.
+    const earlier = page.getByTestId("earlier-evaluations").locator("tbody tr");
+    await earlier.waitFor();
+    expect(await earlier.getByRole("rowheader").allTextContents()).toEqual(["masks"]);
+    await earlier.getByRole("checkbox").check();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Save table as Parquet" }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe("evaluations.parquet");
+    expect(await violations(page)).toEqual([]);
+    expect(await problems(page)).toEqual([]);
+    await show(page, { screen: "data" });
+  });
 
   it("describes the row's region and a box, each by itself", async () => {
     const { page } = lab;

@@ -21,7 +21,14 @@ interface OpenBrowser {
 async function openBrowser(executable: string, profile: string): Promise<OpenBrowser> {
   const portFile = join(profile, "DevToolsActivePort");
   rmSync(portFile, { force: true });
-  const flags = [...CHROMIUM_ARGS, "--headless", "--remote-debugging-port=0", `--user-data-dir=${profile}`];
+  const flags = [
+    ...CHROMIUM_ARGS,
+    "--headless",
+    "--disable-extensions",
+    "--disable-default-apps",
+    "--remote-debugging-port=0",
+    `--user-data-dir=${profile}`,
+  ];
   // A process group of its own, so that one signal reaches all its children.
   const child: ChildProcess = spawn(executable, [...flags, "about:blank"], { detached: true, stdio: "ignore" });
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
@@ -33,7 +40,7 @@ async function openBrowser(executable: string, profile: string): Promise<OpenBro
   const browser: Browser = await chromium.connectOverCDP(`http://127.0.0.1:${port}`);
   const [context] = browser.contexts();
   if (context === undefined) throw new LabError("internal", "Chromium opened no window");
-  const page = await context.newPage();
+  const page = context.pages()[0] ?? (await context.newPage());
   page.setDefaultTimeout(WAIT);
   return {
     page,
