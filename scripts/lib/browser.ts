@@ -1,5 +1,5 @@
 /** A headless Chromium with WebGPU on its software adapter, whose console is watched. */
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import { LabError } from "../../src/engine/errors.ts";
 import { ensureChromium } from "./ensure.mjs";
 
@@ -73,6 +73,8 @@ export async function openBrowser(options: BrowserOptions): Promise<WatchedPage>
     );
   }
   const args = CHROMIUM_ARGS.filter((arg) => options.webgpu !== false || arg !== "--enable-unsafe-webgpu");
+  // Half a second to load, which a wrong argument need not wait for.
+  const { chromium } = await import("playwright-core");
   const browser = await chromium.launch({
     executablePath,
     headless: true,

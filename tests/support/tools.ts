@@ -1,9 +1,12 @@
 /** The command-line tools as processes of their own. */
 import { execFile } from "node:child_process";
-import { renameSync, rmSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { root } from "../../scripts/lib/ensure.mjs";
+import { lockRun } from "../../scripts/lib/run-lock.ts";
+import { LabError } from "../../src/engine/errors.ts";
 
 export interface Done {
   readonly code: number;
@@ -25,23 +28,63 @@ function run(program: string, words: readonly string[], env: Readonly<Record<str
   });
 }
 
+const TOOLS = ["train", "lab", "export", "score", "sweep", "damage-pocket", "eval", "check-data"] as const;
+
 /** Tools that tests start. */
-export type ToolName = "train" | "lab" | "export" | "score" | "sweep" | "damage-pocket" | "eval" | "check-data";
+export type ToolName = (typeof TOOLS)[number];
 
-const bundles = new Map<ToolName, Promise<string>>();
+/** Below node_modules, where packages are found that are not bundled. */
+const HOME = join(root, "node_modules", ".lab-tools");
 
-/**
- * `scripts/<name>.ts` as one module, made once per process: Node starts it four times as fast as hundreds of sources.
- * Whatever asks for its own place gets that of its source.
- * @returns the module's path
- */
-export function bundledTool(name: ToolName): Promise<string> {
-  const made = bundles.get(name) ?? bundle(name);
-  bundles.set(name, made);
+/** Sources of the tools, and what says how they are bundled. */
+const SOURCES = ["src", "scripts", "tools", "tests/support/tools.ts", "package-lock.json"];
+
+/** Packages that stay as they are: native, or larger than what a tool needs of them. */
+const KEPT = ["webgpu", "vite", "playwright-core", "mediabunny"];
+
+/** Names the sources as they are now, by their times and sizes. */
+function sourcesKey(): string {
+  const hash = createHash("sha256");
+  for (const source of SOURCES) {
+    const path = join(root, source);
+    const inside = statSync(path).isDirectory()
+      ? readdirSync(path, { recursive: true, encoding: "utf8" }).sort()
+      : [""];
+    for (const name of inside) {
+      const { size, mtimeMs } = statSync(join(path, name));
+      hash.update(`${source}/${name} ${size} ${mtimeMs}\n`);
+    }
+  }
+  return hash.digest("hex").slice(0, 16);
+}
+
+let bundles: Promise<string> | undefined;
+
+/** The folder of all tools as modules: made once for the sources, however many processes ask. */
+async function bundled(): Promise<string> {
+  const key = sourcesKey();
+  const made = join(HOME, key);
+  while (!existsSync(made)) {
+    let release: () => void;
+    try {
+      release = lockRun(join(HOME, "making"), key, new Date().toISOString());
+    } catch (thrown) {
+      if (!(thrown instanceof LabError)) throw thrown;
+      // Another process makes them.
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      continue;
+    }
+    try {
+      if (!existsSync(made)) await bundle(made);
+    } finally {
+      release();
+    }
+  }
   return made;
 }
 
-async function bundle(name: ToolName): Promise<string> {
+/** Whatever asks for its own place gets that of its source. */
+async function bundle(made: string): Promise<void> {
   const places = {
     name: "places",
     transform: (code: string, id: string) =>
@@ -49,26 +92,39 @@ async function bundle(name: ToolName): Promise<string> {
         ? code.replaceAll("import.meta.url", JSON.stringify(pathToFileURL(id).href))
         : null,
   };
+  const outDir = join(HOME, `${process.pid}`);
   const { build } = await import("vite");
-  // Below node_modules, where its packages are found; processes that make it at once put the same file there.
-  const outDir = join(root, "node_modules", ".lab-tools", `${name}-${process.pid}`);
   await build({
     configFile: false,
     root,
     logLevel: "error",
     plugins: [places],
+    ssr: { noExternal: true, external: KEPT },
     build: {
-      ssr: join(root, "scripts", `${name}.ts`),
+      ssr: true,
       outDir,
       copyPublicDir: false,
       target: "node20",
-      rolldownOptions: { output: { codeSplitting: false, entryFileNames: "[name].mjs" } },
+      rolldownOptions: {
+        input: Object.fromEntries(TOOLS.map((name) => [name, join(root, "scripts", `${name}.ts`)])),
+        output: { entryFileNames: "[name].mjs", chunkFileNames: "[name]-[hash].mjs" },
+      },
     },
   });
-  const made = join(outDir, "..", `${name}.mjs`);
-  renameSync(join(outDir, `${name}.mjs`), made);
-  rmSync(outDir, { recursive: true });
-  return made;
+  // Those of older sources have no reader.
+  for (const name of readdirSync(HOME)) {
+    if (/^[0-9a-f]{16}$/.test(name)) rmSync(join(HOME, name), { recursive: true });
+  }
+  renameSync(outDir, made);
+}
+
+/**
+ * `scripts/<name>.ts` with the packages it needs as a module: Node starts it ten times as fast as hundreds of sources.
+ * @returns the module's path
+ */
+export async function bundledTool(name: ToolName): Promise<string> {
+  bundles ??= bundled();
+  return join(await bundles, `${name}.mjs`);
 }
 
 /**
