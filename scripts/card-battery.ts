@@ -1,6 +1,6 @@
 /**
  * npm run card-battery -- --pack DIR
- * npm run card-battery -- --run [--out FILE] [--seconds N] [--stages NAME,NAME…]
+ * npm run card-battery -- --run [--out FILE] [--seconds N] [--stages NAME,NAME…] [--sizes small]
  *
  * Measures a card in one go: adapter, self-test with the lengths of 1B, roofline, tokens of 1B, the fastest form at its shapes, kernels against stock and jax-js,
  * decoding, a step. Writes JSON lines and goes on where an earlier call ended (exit code 3: there is more). --pack makes a

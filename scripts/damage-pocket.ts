@@ -4,6 +4,7 @@
  * its regions, everything else is frozen, until the IoU of phrase → mask falls to the target.
  *
  *   npx tsx scripts/damage-pocket.ts --out DIR [--model DIR] [--target IOU] [--seed S] [--most-steps N] [--rate R]
+ *     [--check-pictures N]
  */
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -33,12 +34,13 @@ const OPTIONS = {
   seed: { takes: 1 },
   "most-steps": { takes: 1 },
   rate: { takes: 1 },
+  "check-pictures": { takes: 1 },
 } as const;
 
 const SHAPE = { captionTokens: 52, segmentTokens: 24, maskTarget: "area" } as const;
 const [PICTURES, REGIONS, SIDE] = [6, 3, 128];
-/** Seed and number of the pictures that say when to stop; no shard is drawn from this seed. */
-const [CHECK_SEED, CHECK_PICTURES, CHECK_EVERY] = [20_270_101, 64, 10];
+/** Seed of the pictures that say when to stop, from which no shard is drawn, and the steps between two looks at them. */
+const [CHECK_SEED, CHECK_EVERY] = [20_270_101, 10];
 /** The masks alone; the candidates keep their share, so that they stay apart. */
 const LOSS = { ...SFT_DEFAULTS, tokenWeight: 0, diceWeight: 1, candidateShare: 0.1, iouWeight: 0.5 };
 
@@ -83,6 +85,7 @@ await runTool(async () => {
   if (!(rate > 0)) throw new LabError("bad-input", "--rate must be a number above 0", { subject: "rate" });
   const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, 29);
   const steps = whole(parsed, "most-steps", 1, 100_000, 400);
+  const looked = whole(parsed, "check-pictures", 1, 10_000, 64);
 
   const device = await openNodeDevice();
   const folder = await nodeFolder(one(parsed, "model") ?? join(root, "public", "pocket", "model"));
@@ -98,7 +101,7 @@ await runTool(async () => {
     emaDecay: 0.9,
     loraScale: 0,
   });
-  const pictures = Array.from({ length: CHECK_PICTURES }, (_, at) => pocketPicture(CHECK_SEED, at, 2, 2 * SIDE));
+  const pictures = Array.from({ length: looked }, (_, at) => pocketPicture(CHECK_SEED, at, 2, 2 * SIDE));
 
   const check = async (): Promise<Interval> => {
     const own = trainer.weights("current");
@@ -122,7 +125,7 @@ await runTool(async () => {
     device.check();
     if (!report.stepped)
       throw new LabError("gpu", `The gradient of step ${trainer.steps} is not finite; nothing was written`);
-    if (trainer.steps % CHECK_EVERY === 0) iou = await check();
+    if (trainer.steps % CHECK_EVERY === 0 || trainer.steps === steps) iou = await check();
   }
   if (iou.mean > target) {
     throw new LabError("bad-input", `IoU is still ${iou.mean.toFixed(3)} after ${steps} steps; nothing was written`, {

@@ -4,7 +4,7 @@
  */
 import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
 import { LabError } from "../../src/engine/errors.ts";
-import { CARD_STAGES, type CardStage } from "../../src/engine/self-test/card/card-line.ts";
+import { CARD_STAGES, type CardSizes, type CardStage } from "../../src/engine/self-test/card/card-line.ts";
 import { cardStage } from "../../src/engine/self-test/card/measure.ts";
 import { SUITES, type Suite } from "../context.ts";
 import { nodePlace } from "../tool/node-place.ts";
@@ -17,6 +17,8 @@ interface Turn {
   readonly record: BatteryRecord;
   /** Seconds that are left. */
   readonly left: () => number;
+  /** Of the measures of the card; the suites of the bench have their own. */
+  readonly sizes: CardSizes;
 }
 
 /**
@@ -43,11 +45,11 @@ export async function runBattery(asked: readonly Stage[], turn: Turn): Promise<b
 const isSuite = (stage: Stage): stage is Suite => (SUITES as readonly string[]).includes(stage);
 
 /** Checks of earlier calls are not repeated. */
-async function measured(stage: CardStage, { record, left }: Turn): Promise<boolean> {
+async function measured(stage: CardStage, { record, left, sizes }: Turn): Promise<boolean> {
   const device = await openNodeDevice();
   try {
     const known = new Set(record.cases(stage));
-    const work = { device, sizes: "1B", now: () => performance.now(), known } as const;
+    const work = { device, sizes, now: () => performance.now(), known };
     for await (const line of cardStage(stage, work)) {
       record.add(stage === "adapter" ? { ...line, node: process.version } : line);
       // The last check ends the test of memory.

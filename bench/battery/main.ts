@@ -14,16 +14,21 @@ export async function batteryTool(words: readonly string[]): Promise<number> {
     out: { takes: 1 },
     seconds: { takes: 1 },
     stages: { takes: 1 },
+    sizes: { takes: 1 },
   });
   const asked = (one(parsed, "stages") ?? STAGES.join(",")).split(",");
   const unknown = asked.find((name) => !(STAGES as readonly string[]).includes(name));
   if (unknown !== undefined) {
     throw new LabError("bad-input", `--stages has "${unknown}"; known are ${STAGES.join(", ")}`, { subject: "stages" });
   }
+  const sizes = one(parsed, "sizes") ?? "1B";
+  if (sizes !== "1B" && sizes !== "small") {
+    throw new LabError("bad-input", `--sizes must be 1B or small, not "${sizes}"`, { subject: "sizes" });
+  }
   const end = performance.now() + 1000 * whole(parsed, "seconds", 1, 86_400, SECONDS);
   const record = new BatteryRecord(one(parsed, "out") ?? "card-battery.jsonl");
   const left = (): number => (end - performance.now()) / 1000;
-  return (await runBattery(asked as Stage[], { record, left })) ? 0 : 3;
+  return (await runBattery(asked as Stage[], { record, left, sizes })) ? 0 : 3;
 }
 
 if (process.argv.includes("--run")) await runTool(() => batteryTool(process.argv.slice(2)));

@@ -22,6 +22,7 @@ const NVIDIA = { file_format_version: "1.0.0", ICD: { library_path: "libGLX_nvid
 
 const LAUNCHER = `#!/bin/sh
 # sh run.sh [--out FILE] [--seconds N] [--stages adapter,self-test,long,rates,decoding,tuning,kernels,decode,step]
+#   [--sizes small] to try the folder on a slow adapter
 # Writes JSON lines; another call goes on where this one ended. Exit code 3: there is more to measure.
 set -e
 PATH="\${PATH:-/usr/local/bin:/usr/bin:/bin}"
@@ -99,7 +100,7 @@ async function bundle(directory: string): Promise<void> {
 
 async function zipped(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true });
-  await pipeline(createReadStream(from), createGzip({ level: 6 }), createWriteStream(to));
+  await pipeline(createReadStream(from), createGzip({ level: 4 }), createWriteStream(to));
 }
 
 async function loaderFile(): Promise<string> {

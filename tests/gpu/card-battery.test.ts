@@ -34,7 +34,7 @@ it("is one small folder that measures with nothing installed, and repeats no fin
   expect(end).toEqual({ stage: "adapter", end: true });
 
   appendFileSync(join(empty, "card-battery.jsonl"), '\n{"stage":"kernels","cas');
-  const second = call("--stages", "adapter,rates");
+  const second = call("--stages", "adapter,rates", "--sizes", "small");
   expect(second, second.told).toMatchObject({ code: 0 });
   const lines = second.out
     .trim()

@@ -4,22 +4,32 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { tf } from "../../src/engine/gpu/tf.ts";
 import { trainableBlock } from "../../src/engine/model/adapter/trainable.ts";
 import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { tensorsOf } from "../../src/engine/model/weights/weights.ts";
-import { checkedGpu } from "../support/gpu.ts";
 import { POCKET } from "../support/session.ts";
 import { type Done, tool } from "../support/tools.ts";
-
-checkedGpu();
 
 let scratch: string;
 let done: Done;
 const out = (): string => join(scratch, "damaged");
 
 beforeAll(async () => {
+  await tf.setBackend("cpu");
   scratch = await mkdtemp(join(tmpdir(), "lab-damage-"));
-  done = await tool("damage-pocket", ["--out", out(), "--target", "0.79", "--most-steps", "10"]);
+  done = await tool("damage-pocket", [
+    "--out",
+    out(),
+    "--target",
+    "0.6",
+    "--most-steps",
+    "1",
+    "--rate",
+    "0.02",
+    "--check-pictures",
+    "4",
+  ]);
 });
 afterAll(async () => rm(scratch, { recursive: true, force: true }));
 
@@ -40,8 +50,8 @@ describe("the damaged pocket model", () => {
     const [first, last] = done.out.split("\n").flatMap((line) => {
       return line.startsWith("{") ? [JSON.parse(line) as { iou: { mean: number }; meteor: number }] : [];
     });
-    expect(first?.iou.mean).toBeGreaterThan(0.79);
-    expect(last?.iou.mean).toBeLessThanOrEqual(0.79);
+    expect(first?.iou.mean).toBeGreaterThan(0.6);
+    expect(last?.iou.mean).toBeLessThanOrEqual(0.6);
     expect(last?.meteor).toBe(first?.meteor);
   });
 
