@@ -42,7 +42,16 @@ it("parity compares the numbers of a golden folder with the weights of a server"
   expect(bad.err).toMatch(/model-00002-of-00003\.safetensors, which is not on the server/);
 });
 
-const TRAIN = ["--steps", "1", "--config", join(root, "tests", "fixtures", "page", "cheap.json"), "--storage", "q8"];
+const TRAIN = [
+  "--steps",
+  "1",
+  "--loops",
+  "1",
+  "--config",
+  join(root, "tests", "fixtures", "page", "cheap.json"),
+  "--storage",
+  "q8",
+];
 
 it("train fetches a checkpoint once, and the next time its conversion is read", async () => {
   const cache = join(scratch, "cache");

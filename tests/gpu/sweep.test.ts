@@ -15,7 +15,10 @@ const SWEEP = {
   question: "Does it go on?",
   preset: "loop2",
   seeds: [1, 2],
-  settings: { steps: 3, evalSteps: 3, evalRows: 6, selectionShare: 0, saveSteps: 1, promptsPerStep: 1, groupSize: 2 },
+  settings: {
+    ...{ steps: 3, evalSteps: 3, evalRows: 3, selectionShare: 0, saveSteps: 1, promptsPerStep: 1, groupSize: 2 },
+    ...{ maxNewTokens: 4, partnerMaxTokens: 4, loraRank: 4 },
+  },
   metrics: ["grounding_iou", "loop2_greedy"],
 };
 
@@ -55,7 +58,7 @@ describe("a sweep", () => {
     await writeFile(join(scratch, "sweep.json"), JSON.stringify(SWEEP));
     first = await interrupted();
     // Gone on with by a command line of a file, as a job would be sent to another machine.
-    const line = `echo "sent to {folder}" >> "${join(scratch, "sent")}" && "${process.execPath}" --import tsx scripts/train.ts {words}`;
+    const line = `echo "sent to {folder}" >> "${join(scratch, "sent")}" && "${process.execPath}" "${await bundledTool("train")}" {words}`;
     await writeFile(join(scratch, "commands"), `# one place\n${line}\n`);
     second = await tool("sweep", [...words(), "--commands", join(scratch, "commands")]);
   });
@@ -82,7 +85,7 @@ describe("a sweep", () => {
     const own = join(scratch, "own");
     const settings = join(out(), "jobs", "run-s2", "settings.json");
     // Of this run only the evaluation of the start is compared.
-    const length = ["--steps", "1", "--eval-steps", "1", "--eval-rows", "6"];
+    const length = ["--steps", "1", "--eval-steps", "1", "--eval-rows", "3"];
     const words = ["--preset", "loop2", "--config", settings, ...length, "--out", own];
     const alone = await tool("train", words);
     expect(alone.code, alone.err).toBe(0);
@@ -113,8 +116,8 @@ describe("a sweep", () => {
         .subarray(1, 4)
         .toString(),
     );
-    // Three times four rows, and the one group of the last step.
-    expect(pictures).toEqual(new Array(13).fill("PNG"));
+    // Three times three rows, and the one group of the last step.
+    expect(pictures).toEqual(new Array(10).fill("PNG"));
     expect(html).not.toMatch(/(?:src|href)="(?!data:)/);
   });
 

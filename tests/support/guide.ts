@@ -97,9 +97,16 @@ export function followGuides(names: readonly string[], change: (copy: string) =>
       include: ["src/app/main.tsx", ...written],
     };
     writeFileSync(join(copy, "tsconfig.guide.json"), JSON.stringify(config));
+    // One worker, in which the files share their modules.
+    const options = {
+      cwd: copy,
+      env: { ...process.env, VITEST_MAX_WORKERS: "1" },
+      encoding: "utf8",
+      stdio: "pipe",
+    } as const;
     const run = (program: string, ...given: string[]): void => {
       try {
-        execFileSync(join(copy, "node_modules/.bin", program), given, { cwd: copy, encoding: "utf8", stdio: "pipe" });
+        execFileSync(join(copy, "node_modules/.bin", program), given, options);
       } catch (thrown) {
         const { stdout, stderr } = thrown as { readonly stdout?: string; readonly stderr?: string };
         throw new Error(`${program} ${given.join(" ")}\n${stdout ?? ""}${stderr ?? String(thrown)}`);
