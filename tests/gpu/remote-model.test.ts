@@ -1,4 +1,5 @@
 /** A checkpoint fetched from a server into a model: kept for the next visit, continued after a cut, never half kept when wrong. */
+import { createHash } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -59,22 +60,34 @@ async function load(
   return openModelFolder(folder, listing.name, { choice, cache, keep, signal, onProgress }).finally(close);
 }
 
-/** Every weight of a model, by name. */
-async function weightsOf(model: Sa2vaModel): Promise<ReadonlyMap<string, Float32Array>> {
-  const found = new Map<string, Float32Array>();
+/** The bytes of every weight of a model, hashed, by name. */
+async function weightsOf(model: Sa2vaModel): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
   for (const [name, weight] of [...model.frozen, ...model.base]) {
     const whole = weight instanceof PackedMatrix ? unpacked(weight) : (weight as Tensor);
-    found.set(name, (await whole.data()) as Float32Array);
+    found.set(
+      name,
+      createHash("sha256")
+        .update((await whole.data()) as Float32Array)
+        .digest("hex"),
+    );
     if (weight instanceof PackedMatrix) whole.dispose();
   }
   return found;
 }
 
 /** The weights as they come from the folder on disk. */
-async function expected(choice: StorageChoice): Promise<ReadonlyMap<string, Float32Array>> {
+async function readExpected(choice: StorageChoice): Promise<ReadonlyMap<string, string>> {
   const { model } = await openModelFolder(await nodeFolder(GOLDEN), "golden", { choice });
   const weights = await weightsOf(model);
   model.dispose();
+  return weights;
+}
+
+const known = new Map<StorageChoice, Promise<ReadonlyMap<string, string>>>();
+function expected(choice: StorageChoice): Promise<ReadonlyMap<string, string>> {
+  const weights = known.get(choice) ?? readExpected(choice);
+  known.set(choice, weights);
   return weights;
 }
 
