@@ -5,7 +5,7 @@ import { TARGET_NAMES, TARGETS } from "./targets/all.ts";
 import { watched } from "./watch.ts";
 
 const SEED = Number(process.env.LAB_SEED ?? 2611);
-const CASES = 30 * Number(process.env.LAB_RUNS ?? 1);
+const CASES = 12 * Number(process.env.LAB_RUNS ?? 1);
 
 const reader = watched();
 afterAll(() => reader.close());

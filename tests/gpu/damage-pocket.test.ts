@@ -4,19 +4,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
-import { tf } from "../../src/engine/gpu/tf.ts";
 import { trainableBlock } from "../../src/engine/model/adapter/trainable.ts";
 import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { tensorsOf } from "../../src/engine/model/weights/weights.ts";
+import { checkedGpu } from "../support/gpu.ts";
 import { POCKET } from "../support/session.ts";
 import { type Done, tool } from "../support/tools.ts";
+
+checkedGpu();
 
 let scratch: string;
 let done: Done;
 const out = (): string => join(scratch, "damaged");
 
 beforeAll(async () => {
-  await tf.setBackend("cpu");
   scratch = await mkdtemp(join(tmpdir(), "lab-damage-"));
   done = await tool("damage-pocket", [
     "--out",

@@ -83,7 +83,7 @@ describe("a run that begins while a folder is looked at", () => {
     const { opened, open } = gate();
     const { model } = lab.session;
     const refused = expect(lab.session.openModel(slow(opened), "late")).rejects.toThrow(/A run is in progress/);
-    const run = await lab.start({ steps: 1 });
+    const run = await lab.start({ steps: 1, loops: "1" });
     open();
     await refused;
     expect(lab.session.model).toBe(model);

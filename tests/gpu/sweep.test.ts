@@ -8,12 +8,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { nodeStore } from "../../scripts/lib/node-store.ts";
 import { readEvaluations } from "../../src/engine/runs/evaluations.ts";
+import { smallModel } from "../support/small-model.ts";
 import { bundledTool, type Done, tool } from "../support/tools.ts";
 
 const SWEEP = {
   title: "Two seeds <of> the demo",
   question: "Does it go on?",
   preset: "loop2",
+  model: smallModel(),
   seeds: [1, 2],
   settings: {
     ...{ steps: 3, evalSteps: 3, evalRows: 3, selectionShare: 0, saveSteps: 1, promptsPerStep: 1, groupSize: 2 },
@@ -86,7 +88,7 @@ describe("a sweep", () => {
     const settings = join(out(), "jobs", "run-s2", "settings.json");
     // Of this run only the evaluation of the start is compared.
     const length = ["--steps", "1", "--eval-steps", "1", "--eval-rows", "3"];
-    const words = ["--preset", "loop2", "--config", settings, ...length, "--out", own];
+    const words = ["--preset", "loop2", "--model", smallModel(), "--config", settings, ...length, "--out", own];
     const alone = await tool("train", words);
     expect(alone.code, alone.err).toBe(0);
     const startOf = async (folder: string) =>

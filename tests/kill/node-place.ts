@@ -43,8 +43,8 @@ function runIn(out: string): string | null {
 /** A run that was killed before its first checkpoint has nothing to go on from, and says so. */
 const NOTHING_YET = /has no complete checkpoint/;
 
-/** @param parent where the folders of runs are made */
-export function nodePlace(parent = tmpdir()): Place {
+/** @param parent where the folders of runs are made @param model folder of the model; the pocket model when absent */
+export function nodePlace(parent = tmpdir(), model?: string): Place {
   /** Changes of an undisturbed run. */
   let changes = 0;
   const folders: string[] = [];
@@ -54,7 +54,8 @@ export function nodePlace(parent = tmpdir()): Place {
     const [out, count] = [join(home, "runs"), join(home, COUNT)];
     const cheap = join(root, "tests", "fixtures", "page", "cheap.json");
     const sets = Object.entries(SETTINGS).flatMap(([name, value]) => ["--set", `${name}=${value}`]);
-    const fresh = ["--config", cheap, ...sets, "--eval-steps", "0", "--out", out];
+    const fresh = ["--config", cheap, ...sets, "--eval-steps", "0"];
+    const always = [...(model === undefined ? [] : ["--model", model]), "--out", out];
     const started = (): string | null => {
       try {
         return runIn(out);
@@ -67,7 +68,7 @@ export function nodePlace(parent = tmpdir()): Place {
       const at = moment === null ? -1 : Math.floor(moment * changes);
       const env = { KILL_BELOW: out, KILL_AT: String(at), KILL_SHARE: String(share), KILL_COUNT: count };
       const run = started();
-      const { code, signal, said } = await train(run === null ? fresh : ["--resume", run, "--out", out], env);
+      const { code, signal, said } = await train([...(run === null ? fresh : ["--resume", run]), ...always], env);
       if (signal === "SIGKILL") return { killed: `change ${at} of ${changes}, ${(100 * share).toFixed(0)} % of it` };
       if (run !== null && NOTHING_YET.test(said)) {
         rmSync(join(out, run), { recursive: true });

@@ -29,6 +29,7 @@ test("a model of other sizes, forms and stored types equals the independent impl
   const deps = await loadDeps();
   const before = tf.memory().numTensors;
   const counts: Record<string, number> = {};
+  const cases: string[] = [];
   for (const [name, rows] of Object.entries({
     text: sa2vaTextParity(folder),
     vision: sa2vaVisionParity(folder, deps),
@@ -39,11 +40,11 @@ test("a model of other sizes, forms and stored types equals the independent impl
     const list = await all(rows);
     expect(list.filter((row) => !row.pass)).toEqual([]);
     counts[name] = list.length;
+    if (name === "sam2") cases.push(...list.map((row) => row.case));
   }
   // Two [SEG]: every decoder array has two entries, and the greedy answer gives two masks.
-  const names = (await all(sa2vaSam2Parity(folder, deps))).map((row) => row.case);
-  expect(names).toContain("obj_ptr");
-  expect(names).toContain("generated.mask.1");
+  expect(cases).toContain("obj_ptr");
+  expect(cases).toContain("generated.mask.1");
   expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(329);
   expect(tf.memory().numTensors).toBe(before);
 });

@@ -64,7 +64,7 @@ function comesBack(config: LabConfig): LabConfig {
 
 describe("a run for TRL", () => {
   it("gives the same settings when it is read back, whatever they were and whatever it is read over", async () => {
-    await forAny(200, fc.tuple(anyConfig, anyConfig), async ([config, base]) => {
+    await forAny(60, fc.tuple(anyConfig, anyConfig), async ([config, base]) => {
       const read = requireConfig(readSettingsFile(await exported(config), "trl_grpo.yaml"), base, "trl_grpo.yaml");
       const wanted = comesBack(config);
       for (const key of KNOWN_THERE) expect(read[key], key).toBe(wanted[key]);

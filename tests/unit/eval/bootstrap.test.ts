@@ -10,10 +10,10 @@ const noise = (count: number, seed: number): number[] =>
 const apart = (count: number): string[] => Array.from({ length: count }, (_, row) => `image ${row}`);
 
 describe("bootstrap intervals", () => {
-  /** How many of 60 intervals hold the true mean of 40 rows, so many of them in an image with one error in common. */
+  /** How many of 40 intervals hold the true mean of 40 rows, so many of them in an image with one error in common. */
   const covered = (together: number, images: (row: number) => string): number => {
     let count = 0;
-    for (let seed = 0; seed < 60; seed++) {
+    for (let seed = 0; seed < 40; seed++) {
       const own = noise(40, seed);
       const shared = noise(40, 1000 + seed);
       const values = own.map((value, row) => value + 2 * (shared[Math.floor(row / together)] as number));
@@ -25,12 +25,12 @@ describe("bootstrap intervals", () => {
   };
 
   it("cover the true mean about 95 times in 100", () => {
-    expect(covered(1, (row) => `image ${row}`)).toBeGreaterThanOrEqual(52);
+    expect(covered(1, (row) => `image ${row}`)).toBeGreaterThanOrEqual(35);
   });
 
   it("do so where rows of one image err together, which rows drawn one by one do not", () => {
-    expect(covered(4, (row) => `image ${Math.floor(row / 4)}`)).toBeGreaterThanOrEqual(50);
-    expect(covered(4, (row) => `image ${row}`)).toBeLessThan(45);
+    expect(covered(4, (row) => `image ${Math.floor(row / 4)}`)).toBeGreaterThanOrEqual(34);
+    expect(covered(4, (row) => `image ${row}`)).toBeLessThan(30);
   });
 
   it("are the same numbers for the same seed", () => {

@@ -23,7 +23,7 @@ describe("intervals over seeds and pictures", () => {
 
   it("hold the true mean where seeds differ, which intervals over pictures alone do not", () => {
     let [crossed, alone] = [0, 0];
-    for (let trial = 0; trial < 40; trial++) {
+    for (let trial = 0; trial < 20; trial++) {
       const shifts = draw(8, 100 + trial);
       const runs = shifts.map((shift, run) => draw(40, 1000 + 50 * trial + run).map((value) => value / 4 + shift));
       const both = crossedBootstrap(runs, pairs(40), trial);
@@ -32,8 +32,8 @@ describe("intervals over seeds and pictures", () => {
       const own = bootstrapMean(means, pairs(40), trial);
       if (own.low <= 0 && own.high >= 0) alone++;
     }
-    expect(crossed).toBeGreaterThanOrEqual(33);
-    expect(alone).toBeLessThan(20);
+    expect(crossed).toBeGreaterThanOrEqual(17);
+    expect(alone).toBeLessThan(10);
   });
 
   it("weigh rows alike, however many a picture has", () => {

@@ -32,8 +32,9 @@ const STEP = 2e-3;
 const AREA = { captionTokens: 0, segmentTokens: 0, maskTarget: "area" } as const;
 
 /** Compares slope and central difference along one direction per tensor. */
-async function checkSlopes(names: readonly string[], settings: SftSettings): Promise<void> {
-  const { model, features, regions } = tiny;
+async function checkSlopes(names: readonly string[], settings: SftSettings, rows: number): Promise<void> {
+  const { model, features } = tiny;
+  const regions = tiny.regions.slice(0, rows);
   const batch = sftBatch(model, features.tiles, [regions], AREA);
   const own = trainables(model, (name) => names.includes(name));
   expect(Object.keys(own).length).toBe(names.length);
@@ -70,12 +71,12 @@ async function checkSlopes(names: readonly string[], settings: SftSettings): Pro
 
 describe("gradient of the supervised loss", () => {
   it("agrees with central differences in every part of the model", async () => {
-    await checkSlopes(CHECKED, SETTINGS);
+    await checkSlopes(CHECKED, SETTINGS, 1);
   });
 
   // The real IoU jumps where a logit crosses 0, so only the head that predicts it is checked with its term.
   it("agrees with central differences in the head that predicts IoU", async () => {
-    await checkSlopes([IOU_HEAD], { ...SETTINGS, iouWeight: 1 });
+    await checkSlopes([IOU_HEAD], { ...SETTINGS, iouWeight: 1 }, 2);
   });
 
   it("does not reach candidates and heads that the published recipe leaves alone", async () => {
