@@ -20,7 +20,8 @@ import { languageSweep, sweepRates } from "../../src/engine/self-test/card/sweep
 import { TINY_DECODER } from "../../src/engine/self-test/decoding.ts";
 import { keptTable, parseTable, type TuningTable, tableText } from "../../src/engine/tuning/table.ts";
 import { checkedGpu } from "../support/gpu.ts";
-import { distance, expectSameBits, onCpu, randomTensor, valuesAndGradients } from "../support/kernels.ts";
+import { distance, onCpu, randomTensor, valuesAndGradients } from "../support/kernels.ts";
+import { expectSameBits } from "../support/same-bits.ts";
 import { openTestLab, repeatable } from "../support/session.ts";
 
 checkedGpu();

@@ -3,7 +3,8 @@ import { linear } from "../../src/engine/gpu/kernels/linear.ts";
 import { canAddProduct, runProduct } from "../../src/engine/gpu/matmul/matmul-program.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { useGpu } from "../support/gpu.ts";
-import { distance, expectLikeStock, expectSameBits, randomTensor } from "../support/kernels.ts";
+import { distance, expectLikeStock, randomTensor } from "../support/kernels.ts";
+import { expectSameBits } from "../support/same-bits.ts";
 
 beforeAll(async () => {
   await useGpu();

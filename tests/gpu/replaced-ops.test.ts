@@ -8,7 +8,8 @@ import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { broadcastAxes } from "../../src/engine/gpu/tfjs/elementwise.ts";
 import { joinAxes } from "../../src/engine/gpu/tfjs/rearrange.ts";
 import { useGpu } from "../support/gpu.ts";
-import { expectSameBits, onCpu, randomTensor } from "../support/kernels.ts";
+import { onCpu, randomTensor } from "../support/kernels.ts";
+import { expectSameBits } from "../support/same-bits.ts";
 
 let device: Awaited<ReturnType<typeof useGpu>>;
 beforeAll(async () => {

@@ -10,7 +10,8 @@ import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { DISPATCH_WORK, rowRuns, setDispatchWork } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { useGpu } from "../support/gpu.ts";
-import { distance, expectSameBits, randomTensor } from "../support/kernels.ts";
+import { distance, randomTensor } from "../support/kernels.ts";
+import { expectSameBits } from "../support/same-bits.ts";
 
 beforeAll(useGpu);
 afterEach(() => {

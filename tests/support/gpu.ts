@@ -1,9 +1,8 @@
 /** One device for a whole GPU test file: `beforeAll(useGpu)`. */
-import { afterEach, beforeAll, expect } from "vitest";
+import { afterEach, beforeAll } from "vitest";
 import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
 import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
-import { tf } from "../../src/engine/gpu/tf.ts";
 
 let opened: EngineDevice | undefined;
 
@@ -41,7 +40,6 @@ export function atEndOfFile(end: () => void): void {
 export function endOfFile(): void {
   for (const end of ends) end();
   ends = [];
-  if (process.env.LAB_LEAK) console.log("LEFT", tf.memory().numTensors, expect.getState().testPath);
   setAdapterKind(true);
   switchCustomKernels(true);
   opened?.check();

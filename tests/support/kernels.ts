@@ -6,6 +6,7 @@ import { packedLinear } from "../../src/engine/gpu/packed/linear.ts";
 import type { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import { expectSameBits } from "./same-bits.ts";
 
 /** Repeatable normal numbers times `scale`. */
 export function randomTensor(shape: readonly number[], seed: number, scale = 1): Tensor {
@@ -51,15 +52,6 @@ export async function onCpu<T>(
     tf.dispose(copies);
     await tf.setBackend(backend);
   }
-}
-
-type Numbers = Float32Array | Int32Array | Uint8Array;
-
-/** The same numbers to the bit. The usual comparison takes 3 µs an element: it only tells where arrays differ. */
-export function expectSameBits(found: Numbers, expected: Numbers | undefined, what?: string): void {
-  const bytes = (of: Numbers): Buffer => Buffer.from(of.buffer, of.byteOffset, of.byteLength);
-  const same = found.constructor === expected?.constructor && bytes(found).equals(bytes(expected));
-  if (!same) expect(found, what).toEqual(expected);
 }
 
 /** Largest difference, relative to the largest expected element or to `least` where that is more. */

@@ -8,7 +8,8 @@ import { GradientSum } from "../../src/engine/rl/optim/gradient-sum.ts";
 import { inspectGradients } from "../../src/engine/rl/optim/monitor.ts";
 import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../src/engine/rl/optim/optimiser.ts";
 import { copySet, disposeSet } from "../../src/engine/rl/optim/parameter-sets.ts";
-import { distance, expectSameBits, onCpu } from "./kernels.ts";
+import { distance, onCpu } from "./kernels.ts";
+import { expectSameBits } from "./same-bits.ts";
 
 export type Shapes = Readonly<Record<string, readonly number[]>>;
 

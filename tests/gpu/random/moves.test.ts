@@ -7,7 +7,8 @@ import { setAdapterKind, switchCustomKernels } from "../../../src/engine/gpu/run
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, scale, shape, side, tensorSeed } from "../../support/any.ts";
 import { checkedGpu } from "../../support/gpu.ts";
-import { expectLikeStock, expectSameBits, randomTensor } from "../../support/kernels.ts";
+import { expectLikeStock, randomTensor } from "../../support/kernels.ts";
+import { expectSameBits } from "../../support/same-bits.ts";
 
 checkedGpu();
 

@@ -18,14 +18,8 @@ import { setDispatchWork } from "../../../src/engine/gpu/runtime/work-budget.ts"
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, scale, side, tensorSeed } from "../../support/any.ts";
 import { checkedGpu, useGpu } from "../../support/gpu.ts";
-import {
-  distance,
-  expectLikeStock,
-  expectSameBits,
-  packedOrPlain,
-  randomTensor,
-  valuesAndGradients,
-} from "../../support/kernels.ts";
+import { distance, expectLikeStock, packedOrPlain, randomTensor, valuesAndGradients } from "../../support/kernels.ts";
+import { expectSameBits } from "../../support/same-bits.ts";
 
 checkedGpu();
 afterEach(() => {

@@ -11,7 +11,7 @@ import { pocketClip, stripOf } from "../../../tools/pocket/world/clip-samples.ts
 import { motionIn } from "../../../tools/pocket/world/motion.ts";
 
 /** Frames of the clip: the ends of its motion. */
-const FRAMES = 3;
+const FRAMES = 5;
 const FOLDER = "public/pocket/clip-model";
 
 beforeAll(async () => {
@@ -21,7 +21,7 @@ beforeAll(async () => {
 it("follows a phrase of motion and says the motion on a clip it has not seen", async () => {
   expect(statSync(`${FOLDER}/model.safetensors`).size).toBeLessThan(2.5e6);
   const model = await openSa2va(await nodeFolder(FOLDER), "clips");
-  const clip = pocketClip(881_100, 5, { regions: 1, frames: FRAMES, heldOut: true });
+  const clip = pocketClip(881_100, 3, { regions: 1, frames: FRAMES, heldOut: true });
   const settings = { maxNewTokens: 16, signal: new AbortController().signal };
   const unseen = { rgb: stripOf(clip), regions: clip.regions, frames: FRAMES };
   const [answer] = await answerHeldOut(model, {}, [unseen], meteorScorer(await nodeWordnet()), settings);
