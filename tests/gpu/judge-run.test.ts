@@ -7,7 +7,8 @@ import { nodeStore } from "../../scripts/lib/node-store.ts";
 import type { EvalReport } from "../../src/engine/runs/evaluations.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { type JudgeServer, judgeServer } from "../support/judge-server.ts";
-import { CHEAP } from "../support/session.ts";
+import { CHEAP, POCKET } from "../support/session.ts";
+import { smallModel } from "../support/small-model.ts";
 import { type Done, tool } from "../support/tools.ts";
 
 const KEY = `zk-recognisable-${"0123456789abcdef"}`;
@@ -22,10 +23,10 @@ afterAll(async () => {
 });
 
 /** Runs the tool with the key in its environment. */
-function train(out: string, settings: Readonly<Record<string, unknown>>): Promise<Done> {
+function train(out: string, settings: Readonly<Record<string, unknown>>, model = smallModel()): Promise<Done> {
   const config = join(folder, "config.json");
   writeFileSync(config, JSON.stringify({ ...CHEAP, evalSteps: 0, loops: "2", judgeTimeout: 20, ...settings }));
-  const words = ["--out", join(folder, out), "--steps", "1", "--json", "--config", config];
+  const words = ["--model", model, "--out", join(folder, out), "--steps", "1", "--json", "--config", config];
   return tool("train", [...words, "--judge", server.url], { JUDGE_API_KEY: KEY });
 }
 
@@ -110,7 +111,7 @@ describe("held-out rows of a run with a judge", () => {
 
   it("are judged, and the reward with its verdicts chooses the best checkpoint", async () => {
     server.forget();
-    const ended = await train("held", EVALUATED);
+    const ended = await train("held", EVALUATED, POCKET);
     expect(ended.err).not.toMatch(/no verdict/);
     const [start] = told(ended);
     expect(start?.reward).toMatchObject({

@@ -7,8 +7,8 @@ import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { openModelFolder } from "../../src/engine/loading/open-model.ts";
 import { openCheckpoint } from "../../src/engine/model/weights/checkpoint.ts";
 import { compareForward } from "../scripts/compare-forward.ts";
-import { TOKENIZER_FILES, trueConfig, writeSynthetic } from "../scripts/synthetic-checkpoint.ts";
 import { useGpu } from "../support/gpu.ts";
+import { TOKENIZER_FILES, trueConfig, writeSynthetic } from "../support/synthetic-checkpoint.ts";
 
 let directory: string;
 beforeAll(async () => {

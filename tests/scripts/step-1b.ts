@@ -40,8 +40,8 @@ import { disposeFeatures, encodeImage } from "../../src/engine/policy/features.t
 import { readPhases } from "../../src/engine/runs/phase-lines.ts";
 import { listRuns, openRun } from "../../src/engine/runs/run-folder.ts";
 import type { RunStore } from "../../src/engine/storage/store.ts";
+import { TOKENIZER_FILES, trueConfig, writeSynthetic } from "../support/synthetic-checkpoint.ts";
 import { python } from "../support/tools.ts";
-import { TOKENIZER_FILES, trueConfig, writeSynthetic } from "./synthetic-checkpoint.ts";
 
 const GOLDEN = join(root, "tests/golden/sa2va-tiny-qwen2");
 const OPTIONS = {

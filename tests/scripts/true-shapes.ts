@@ -18,8 +18,8 @@ import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { ModelCache } from "../../src/engine/loading/model-cache.ts";
 import { convertedBytes, type OpenedModel, openModelFolder } from "../../src/engine/loading/open-model.ts";
 import { openCheckpoint } from "../../src/engine/model/weights/checkpoint.ts";
+import { TOKENIZER_FILES, trueConfig, writeSynthetic } from "../support/synthetic-checkpoint.ts";
 import { compareForward } from "./compare-forward.ts";
-import { TOKENIZER_FILES, trueConfig, writeSynthetic } from "./synthetic-checkpoint.ts";
 
 const GOLDEN = join(root, "tests/golden/sa2va-tiny-qwen2");
 const OPTIONS = { storage: { takes: 1 }, dir: { takes: 1 }, small: { takes: 0 } } as const;

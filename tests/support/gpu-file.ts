@@ -1,5 +1,6 @@
 /** Runs with every GPU test file: files of one worker share their modules, the device and its compiled programs. */
-import { afterAll } from "vitest";
-import { endOfFile } from "./gpu.ts";
+import { afterAll, beforeAll } from "vitest";
+import { endOfFile, startOfFile } from "./gpu.ts";
 
+beforeAll(startOfFile);
 afterAll(endOfFile);

@@ -5,7 +5,7 @@
 import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { TOKENIZER_FILES, writeSynthetic } from "../scripts/synthetic-checkpoint.ts";
+import { TOKENIZER_FILES, writeSynthetic } from "./synthetic-checkpoint.ts";
 
 const POCKET = join(root, "public", "pocket", "model");
 
