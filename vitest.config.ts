@@ -34,7 +34,6 @@ export default defineConfig({
           include: ["tests/gpu/**/*.test.ts", "tests/kill/node.test.ts"],
           globalSetup: "./tests/support/shared-folder.ts",
           setupFiles: "./tests/support/gpu-file.ts",
-          isolate: false,
           environment: "node",
           maxWorkers,
           pool: "forks",

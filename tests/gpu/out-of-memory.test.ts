@@ -20,7 +20,7 @@ const OWN = { loops: "1", promptsPerStep: 2, groupsAtOnce: 0, saveSteps: 1, sche
 
 let lab: TestLab;
 beforeAll(async () => {
-  lab = await openTestLab({ features: null });
+  lab = await openTestLab({ features: null, freshDevice: true });
 });
 afterEach(() => {
   lab.watch = () => undefined;

@@ -1,6 +1,5 @@
-/** Runs with every GPU test file: files of one worker share their modules, the device and its compiled programs. */
-import { afterAll, beforeAll } from "vitest";
-import { endOfFile, startOfFile } from "./gpu.ts";
+/** Runs with every GPU test file. */
+import { afterAll } from "vitest";
+import { endOfFile } from "./gpu.ts";
 
-beforeAll(startOfFile);
 afterAll(endOfFile);

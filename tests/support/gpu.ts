@@ -1,9 +1,8 @@
 /** One device for a whole GPU test file: `beforeAll(useGpu)`. */
-import { afterEach, beforeAll, expect } from "vitest";
+import { afterEach, beforeAll } from "vitest";
 import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
 import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
-import { tf } from "../../src/engine/gpu/tf.ts";
 
 let opened: EngineDevice | undefined;
 
@@ -37,18 +36,11 @@ export function atEndOfFile(end: () => void): void {
   ends.push(end);
 }
 
-/** Whatever tensors its tests make from now on, and leave, end with the file. */
-export function startOfFile(): void {
-  tf.engine().startScope();
-}
-
-/** No file leaves a model, a tensor, an error or another choice of programs to the next one of its worker. */
+/** Ends what the tests of the file have opened, and tells an error that none of them has seen. */
 export function endOfFile(): void {
   for (const end of ends) end();
   ends = [];
-  tf.engine().endScope();
-  expect(tf.engine().state.numTensors, "tensors that the tests of the file have kept").toBe(0);
-  setAdapterKind(true);
-  switchCustomKernels(true);
   opened?.check();
+  opened?.close();
+  opened = undefined;
 }

@@ -98,6 +98,8 @@ export interface LabOptions {
   readonly choice?: StorageChoice;
   /** Rows in place of the pocket shards. */
   readonly shards?: readonly string[];
+  /** On a device that has computed nothing, for what weighs all that a device holds. */
+  readonly freshDevice?: boolean;
   /** Folder of a model in place of the small one; POCKET where it matters that the model is trained. */
   readonly model?: string;
 }
@@ -109,9 +111,10 @@ export async function openTestLab({
   features = sharedFeatures === undefined ? null : nodeStore(sharedFeatures),
   choice,
   shards,
+  freshDevice = false,
   model = smallModel(),
 }: LabOptions = {}): Promise<TestLab> {
-  const device = await openGpu();
+  const device = await (freshDevice ? openGpuAgain() : openGpu());
   pocket ??= readPocket();
   const { rows, list, wordnet } = await (shards === undefined ? pocket : readPocket(shards));
   // For runs whose settings ask for it; a resumed run has its own copy.
