@@ -33,7 +33,6 @@ export default defineConfig({
           env: { LP_NATIVE_VECTOR_WIDTH: process.env.LP_NATIVE_VECTOR_WIDTH ?? "128" },
           include: ["tests/gpu/**/*.test.ts", "tests/kill/node.test.ts"],
           globalSetup: "./tests/support/shared-folder.ts",
-          setupFiles: "./tests/support/gpu-file.ts",
           environment: "node",
           maxWorkers,
           pool: "forks",

@@ -37,8 +37,7 @@ it("typed arrays of a step are gone after it, but for the cache of features, whi
     expect(found).toHaveLength(STEPS);
     const settled = found.slice(SETTLED - 1);
     const first = settled[0]?.others as number;
-    // Once, a buffer of the process itself may be allocated: what steps keep comes with each.
-    expect((found.at(-1)?.others as number) - first).toBeLessThan(SLACK * (settled.length - 1));
+    for (const { others } of settled) expect(others - first).toBeLessThan(SLACK);
     // The cache does grow meanwhile, so the test would see arrays that are kept.
     expect((found.at(-1)?.features as number) - (settled[0]?.features as number)).toBeGreaterThan(10 * SLACK);
   } finally {

@@ -5,7 +5,7 @@ import { openTestLab, type TestLab } from "../support/session.ts";
 
 let lab: TestLab;
 beforeAll(async () => {
-  lab = await openTestLab({ features: null, freshDevice: true });
+  lab = await openTestLab({ features: null });
 });
 
 const owners = (report: MemoryReport): Owner[] => report.owners.map(({ owner }) => owner);

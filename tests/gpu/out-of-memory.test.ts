@@ -20,7 +20,7 @@ const OWN = { loops: "1", promptsPerStep: 2, groupsAtOnce: 0, saveSteps: 1, sche
 
 let lab: TestLab;
 beforeAll(async () => {
-  lab = await openTestLab({ features: null, freshDevice: true });
+  lab = await openTestLab({ features: null });
 });
 afterEach(() => {
   lab.watch = () => undefined;

@@ -2,7 +2,7 @@
  * The self-test: passes in both forms of the programs, and finds a program that is wrong and a leak. On a device with the
  * limits that every one has and no features, everything of a demo step has a form, too.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { runSteps } from "../../bench/suites/grpo.ts";
 import { nodePocket } from "../../bench/tool/node-place.ts";
 import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
@@ -90,11 +90,6 @@ describe("the self-test", () => {
 });
 
 describe("a device with the least limits", () => {
-  // The next file of this worker gets a usual one.
-  afterAll(async () => {
-    await openGpuAgain();
-  });
-
   it.each([true, false])(
     "trains and passes the self-test with the programs of software adapters: %s",
     async (software) => {

@@ -13,7 +13,7 @@ let lab: TestLab;
 /** Groups of the first run among those with other losses. */
 let logged: readonly GroupRecord[] | undefined;
 beforeAll(async () => {
-  lab = await openTestLab({ features: null, freshDevice: true });
+  lab = await openTestLab({ features: null });
 });
 
 /** Names of metrics that are NaN or infinite. */

@@ -1,5 +1,5 @@
 /** One device for a whole GPU test file: `beforeAll(useGpu)`. */
-import { afterEach, beforeAll } from "vitest";
+import { afterAll, afterEach, beforeAll } from "vitest";
 import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
 import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
@@ -29,18 +29,16 @@ export async function openGpuAgain(): Promise<EngineDevice> {
   return opened;
 }
 
-let ends: (() => void)[] = [];
+const ends: (() => void)[] = [];
 
 /** Calls back when the file is over. */
 export function atEndOfFile(end: () => void): void {
   ends.push(end);
 }
 
-/** Ends what the tests of the file have opened, and tells an error that none of them has seen. */
-export function endOfFile(): void {
+afterAll(() => {
   for (const end of ends) end();
-  ends = [];
   opened?.check();
   opened?.close();
   opened = undefined;
-}
+});

@@ -82,8 +82,8 @@ export interface TestLab {
 let created = 0;
 
 /**
- * Frozen features of the pocket model's pictures, which the test files of one run share: computing them takes a third of a
- * cheap step. The folder is made and removed by the run (shared-folder.ts).
+ * Frozen features of pictures, which the test files of one run share: computing them takes a third of a
+ * cheap step. The run makes and removes the folder (shared-folder.ts).
  */
 const sharedFeatures = process.env.LAB_TEST_FEATURES;
 
@@ -98,8 +98,6 @@ export interface LabOptions {
   readonly choice?: StorageChoice;
   /** Rows in place of the pocket shards. */
   readonly shards?: readonly string[];
-  /** On a device that has computed nothing, for what weighs all that a device holds. */
-  readonly freshDevice?: boolean;
   /** Folder of a model in place of the small one; POCKET where it matters that the model is trained. */
   readonly model?: string;
 }
@@ -111,10 +109,9 @@ export async function openTestLab({
   features = sharedFeatures === undefined ? null : nodeStore(sharedFeatures),
   choice,
   shards,
-  freshDevice = false,
   model = smallModel(),
 }: LabOptions = {}): Promise<TestLab> {
-  const device = await (freshDevice ? openGpuAgain() : openGpu());
+  const device = await openGpu();
   pocket ??= readPocket();
   const { rows, list, wordnet } = await (shards === undefined ? pocket : readPocket(shards));
   // For runs whose settings ask for it; a resumed run has its own copy.

@@ -175,7 +175,7 @@ const ACTIVATED = fc.record({
   rank: fc.constantFrom(0, 3, 8),
   bias: fc.boolean(),
   budget: fc.constantFrom(undefined, 20_000),
-  form: fc.constantFrom<ProductName[]>("registers", "tiles-32-32-16-4-4"),
+  form: fc.constantFrom<ProductName[]>("registers", "tiles-32-32-16-4-4", "tiles-8-64-32-1-4-split-8"),
   seed: tensorSeed,
 });
 

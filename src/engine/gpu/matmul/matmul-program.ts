@@ -72,6 +72,11 @@ export function recordProduct(
   extras: ProductExtras = {},
   chosen: ProductForm = productForm({ ...spec, layout: layoutName(spec.aPlace, spec.bPlace), epilogue: "part" }),
 ): tf.TensorInfo {
+  const { add, after } = extras;
+  // Every program has an addend; only where that is taken is a residual one more.
+  if (after?.kind === "residual" && add === undefined) {
+    return recordProduct(spec, shape, { ...extras, add: after.other, after: undefined }, chosen);
+  }
   if (chosen.kind === "tiles" && chosen.split !== undefined) return recordPieces(spec, shape, extras, chosen);
   const { m, n, k, aPlace, out, bound, rowFactors } = spec;
   const form = { ...formFor(spec, extras.product !== undefined, chosen), after: afterOf(extras.after) };
@@ -102,13 +107,9 @@ function recordPieces(
   extras: ProductExtras,
   { split = 1, ...tile }: TileForm,
 ): tf.TensorInfo {
-  const { add, after } = extras;
-  // A residual is an addend like any other.
-  const added = after?.kind === "residual" && add === undefined;
-  const ends = added ? { ...extras, add: after.other, after: undefined } : extras;
   const { m, n, k, aPlace, bPlace } = spec;
   const piece = Math.ceil(k / split / tile.k) * tile.k;
-  if (spec.batch > 1 || piece >= k || ends.after !== undefined) return recordProduct(spec, shape, ends, tile);
+  if (spec.batch > 1 || piece >= k || extras.after !== undefined) return recordProduct(spec, shape, extras, tile);
   const pieces = Math.ceil(k / piece);
   const into = unwritten([pieces, m, n]);
   /** `count` pieces of the same length from the one on. */
@@ -124,7 +125,7 @@ function recordPieces(
   };
   record(0, pieces - 1, piece);
   record(pieces - 1, 1, k - (pieces - 1) * piece);
-  const sum = addPieces(into, shape, ends);
+  const sum = addPieces(into, shape, extras);
   release(into);
   return sum;
 }
