@@ -240,9 +240,8 @@ export class Session {
     this.#question.forgetFrames();
     try {
       await this.#rate.quiet();
-      const table = await this.forms.table();
-      const [prepared] = await Promise.all([prepare(table, deps), compileUsualPrograms("run")]);
-      return launchRun(this.#host(deps), prepared, free);
+      void compileUsualPrograms("run");
+      return launchRun(this.#host(deps), await prepare(await this.forms.table(), deps), free);
     } catch (thrown) {
       free();
       throw thrown;
