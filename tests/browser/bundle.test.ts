@@ -54,6 +54,13 @@ it(`starts with at most ${MOST_BYTES / 1000} kB of scripts, compressed, the firs
   expect(closure(data, statics).filter((name) => video.includes(name))).toEqual([]);
 });
 
+it("has React as it ships, not as it is for development", () => {
+  // The name of a frame that only the development build puts into its stacks.
+  expect([...scripts].filter(([, code]) => code.includes("react_stack_bottom_frame")).map(([name]) => name)).toEqual(
+    [],
+  );
+});
+
 it("has no engine outside the workers", () => {
   const html = readFileSync(join(DIST, "index.html"), "utf8");
   const page = closure(names(html, /assets\/([\w.-]+\.js)/g), withoutWorkers);
