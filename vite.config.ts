@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 import { thirdPartyNotices } from "./scripts/lib/third-party-notices.ts";
@@ -53,6 +54,14 @@ export default defineConfig({
       ],
     },
   ],
+  resolve: {
+    alias: [
+      {
+        find: /^@tensorflow\/tfjs$/,
+        replacement: fileURLToPath(new URL("src/engine/gpu/tfjs/core.ts", import.meta.url)),
+      },
+    ],
+  },
   worker: { format: "es", plugins: () => [notices.worker] },
   // Loaded on demand; without this the first visit to it in development reloads the page.
   optimizeDeps: { include: ["recharts"] },

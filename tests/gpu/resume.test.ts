@@ -13,7 +13,7 @@ import { replayStep } from "../../src/engine/session/replay.ts";
 import { folderStore } from "../../src/engine/storage/folder-store.ts";
 import { memoryStore } from "../../src/engine/storage/memory-store.ts";
 import type { RunStore } from "../../src/engine/storage/store.ts";
-import { checkpointFiles, expectSameFiles, openTestLab, POCKET, repeatable, type TestLab } from "../support/session.ts";
+import { checkpointFiles, expectSameFiles, openTestLab, repeatable, type TestLab } from "../support/session.ts";
 
 const STEPS = 3;
 const CUT = 2;
@@ -25,7 +25,7 @@ const numbers = (row: StepMetrics): StepMetrics =>
 describe("a state with more parts", () => {
   it("comes back: synchronised reference, entropy bonus, several updates on one set of rollouts, mix, curriculum, dynamic sampling", async () => {
     const store = memoryStore();
-    const lab = await openTestLab({ store, model: POCKET });
+    const lab = await openTestLab({ store });
     const [steps, cutAt] = [2, 1];
     const parts = {
       steps,
@@ -45,6 +45,7 @@ describe("a state with more parts", () => {
       curriculumSteps: 2,
       zeroSpreadRows: "skip",
       resampleRounds: 2,
+      temperature: 0.1,
     } as const;
     const run = await lab.start(parts);
     await run.done;
@@ -65,7 +66,7 @@ describe("a state with more parts", () => {
     const cut = await lab.start(parts);
     expect(await cut.done).toBe("stopped");
     lab.session.dispose();
-    const second = await openTestLab({ store, model: POCKET });
+    const second = await openTestLab({ store });
     const resumed = await second.resume(cut.manifest.id);
     await resumed.done;
     expectSameFiles(await checkpointFiles(store, cut.manifest.id, steps), whole);

@@ -27,7 +27,7 @@ export async function tableIdentity({ vendor, architecture, description }: GpuRe
     return [plain, ...packed("f32"), ...packed("f16")];
   });
   const sources = [...usualProducts(), ...tiles, ...attentionPrograms()].map(shaderSource);
-  const kernels = await sha256Hex(new TextEncoder().encode([tf.version["tfjs-core"], ...sources].join("\n")));
+  const kernels = await sha256Hex(new TextEncoder().encode([tf.version_core, ...sources].join("\n")));
   const cut = (given: string): string => given.slice(0, 200);
   return {
     vendor: cut(vendor),

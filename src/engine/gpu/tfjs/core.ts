@@ -1,0 +1,8 @@
+/**
+ * What the page bundles for "@tensorflow/tfjs": the core with its gradients. Layers, converters and the backends that the lab
+ * does not use would double each worker's script. Node takes the whole package, whose gradients it can load.
+ */
+import "@tensorflow/tfjs-core/dist/register_all_gradients";
+import "@tensorflow/tfjs-core/dist/public/chained_ops/register_all_chained_ops";
+
+export * from "@tensorflow/tfjs-core";
