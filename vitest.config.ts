@@ -5,8 +5,8 @@ import { HANG, WAIT } from "./tests/support/hang.ts";
 /** A safety net for hangs only: no verdict depends on how fast or how busy the machine is. */
 const limits = { testTimeout: HANG, hookTimeout: HANG, teardownTimeout: HANG, expect: { poll: { timeout: WAIT } } };
 
-/** Files at once: one more than processors, since a software adapter and a browser leave them idle at times. */
-const maxWorkers = Math.min(availableParallelism() + 1, 4);
+/** Files at once. With one more than processors a software adapter's threads and waits get into each other's way: a tenth more time. */
+const maxWorkers = Math.min(availableParallelism(), 4);
 
 /**
  * Three kinds of test: plain Node, Node with a Vulkan device, and a real browser. Files of the first kind share the modules of

@@ -59,8 +59,11 @@ async function startFirstStep(): Promise<FirstStep> {
   await untilEvent(events, from, (event) => event.type === "state" && event.state === "running");
   await page.evaluate(() => {
     const [frames, keys]: [number[], number[]] = [[], []];
+    const measured = { frames, keys, over: false };
     let last = performance.now();
     const frame = (): void => {
+      // Frames that nobody measures would be drawn for the rest of the file.
+      if (measured.over) return;
       const now = performance.now();
       frames.push(now - last);
       last = now;
@@ -68,7 +71,7 @@ async function startFirstStep(): Promise<FirstStep> {
     };
     requestAnimationFrame(frame);
     addEventListener("keydown", (event) => keys.push(performance.now() - event.timeStamp));
-    Object.assign(globalThis, { measured: { frames, keys } });
+    Object.assign(globalThis, { measured });
   });
   const step = untilEvent(events, from, (event) => event.type === "step" && event.step === 1);
   let done = false;
@@ -86,9 +89,13 @@ async function startFirstStep(): Promise<FirstStep> {
   }
   const { metrics } = await step;
   await untilEvent(events, from, (event) => event.type === "state" && event.state === "paused");
-  const measured = await page.evaluate(
-    () => (globalThis as unknown as { measured: { frames: number[]; keys: number[] } }).measured,
-  );
+  const measured = await page.evaluate(() => {
+    const { measured: all } = globalThis as unknown as {
+      measured: { frames: number[]; keys: number[]; over: boolean };
+    };
+    all.over = true;
+    return { frames: all.frames, keys: all.keys };
+  });
   return { metrics: metrics ?? {}, ...measured };
 }
 

@@ -83,7 +83,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   bytes: /^zod\/mini$/,
   data: /^(apache-arrow|fast-png|fflate|hyparquet|mediabunny)(\/|$)/,
   export: /^fflate$/,
-  gpu: /^@tensorflow\/tfjs(-backend-webgpu)?$/,
+  gpu: /^@tensorflow\/tfjs(-backend-webgpu|-core(\/dist\/.*)?)?$/,
   rewards: /^(quickjs-emscripten-core|@jitl\/quickjs-wasmfile-release-sync|sucrase|zod\/mini)$/,
   workers: /^(@jitl\/quickjs-wasmfile-release-sync\/wasm\?url|@mlc-ai\/web-llm)$/,
   rl: /^zod\/mini$/,
