@@ -36,7 +36,7 @@ const headers = (dev: boolean) => ({
   "Referrer-Policy": "no-referrer",
 });
 
-export default defineConfig({
+export default defineConfig(({ command }) => ({
   base: "./",
   plugins: [
     react(),
@@ -55,12 +55,16 @@ export default defineConfig({
     },
   ],
   resolve: {
-    alias: [
-      {
-        find: /^@tensorflow\/tfjs$/,
-        replacement: fileURLToPath(new URL("src/engine/gpu/tfjs/core.ts", import.meta.url)),
-      },
-    ],
+    // The development server bundles each entry of a package alone, and would load two cores.
+    alias:
+      command === "build"
+        ? [
+            {
+              find: /^@tensorflow\/tfjs$/,
+              replacement: fileURLToPath(new URL("src/engine/gpu/tfjs/core.ts", import.meta.url)),
+            },
+          ]
+        : [],
   },
   worker: { format: "es", plugins: () => [notices.worker] },
   // Loaded on demand; without this the first visit to it in development reloads the page.
@@ -68,4 +72,4 @@ export default defineConfig({
   build: { target: "es2023", chunkSizeWarningLimit: 2500, sourcemap: false },
   server: { headers: headers(true) },
   preview: { headers: headers(false) },
-});
+}));

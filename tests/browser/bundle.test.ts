@@ -61,6 +61,10 @@ it("has React as it ships, not as it is for development", () => {
   );
 });
 
+it("has TensorFlow.js without its layers", () => {
+  expect([...scripts].filter(([, code]) => code.includes("LayersModel")).map(([name]) => name)).toEqual([]);
+});
+
 it("has no engine outside the workers", () => {
   const html = readFileSync(join(DIST, "index.html"), "utf8");
   const page = closure(names(html, /assets\/([\w.-]+\.js)/g), withoutWorkers);
