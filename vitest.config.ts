@@ -5,7 +5,7 @@ import { HANG, WAIT } from "./tests/support/hang.ts";
 /** A safety net for hangs only: no verdict depends on how fast or how busy the machine is. */
 const limits = { testTimeout: HANG, hookTimeout: HANG, teardownTimeout: HANG, expect: { poll: { timeout: WAIT } } };
 
-/** Files at once. With one more than processors a software adapter's threads and waits get into each other's way: a tenth more time. */
+/** Files at once. One more than there are processors took a tenth more time on software adapters, which use all of them. */
 const maxWorkers = Math.min(availableParallelism(), 4);
 
 /**

@@ -4,3 +4,4 @@ export function ensureChromium(): string | null;
 export function ensureVulkan(): void;
 export function offersMesa(policy: string): boolean;
 export function buildIsStale(): boolean;
+export function buildPage(): number;

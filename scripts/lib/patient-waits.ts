@@ -2,7 +2,7 @@
  * Dawn's Node binding asks for the end of GPU work again and again, without a pause, so a waiting process takes a whole
  * core, from software adapters one that they compute with: a pocket step took 0.60 instead of 0.65 s on lavapipe and
  * 1.4 instead of 2.2 s on SwiftShader when long waits slept between the questions (two cores, steps of one run in turn).
- * A demo run of six steps took 34 s instead of 39 when sleeps grew with the wait instead of being 0.1 ms after the first 8.
+ * There a demo run of six steps took 34 s with sleeps in proportion to the wait, and 39 s with sleeps of 0.1 ms after 8 ms.
  */
 
 /** Of the binding's classes, the methods whose promises it asks for so. */
