@@ -1,6 +1,6 @@
-import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
+import { CORE_ONLY } from "./scripts/lib/core-only.ts";
 import { thirdPartyNotices } from "./scripts/lib/third-party-notices.ts";
 
 const notices = thirdPartyNotices();
@@ -56,15 +56,7 @@ export default defineConfig(({ command }) => ({
   ],
   resolve: {
     // The development server bundles each entry of a package alone, and would load two cores.
-    alias:
-      command === "build"
-        ? [
-            {
-              find: /^@tensorflow\/tfjs$/,
-              replacement: fileURLToPath(new URL("src/engine/gpu/tfjs/core.ts", import.meta.url)),
-            },
-          ]
-        : [],
+    alias: command === "build" ? [CORE_ONLY] : [],
   },
   worker: { format: "es", plugins: () => [notices.worker] },
   // Loaded on demand; without this the first visit to it in development reloads the page.

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { CORE_ONLY } from "../../scripts/lib/core-only.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { lockRun } from "../../scripts/lib/run-lock.ts";
 import { LabError } from "../../src/engine/errors.ts";
@@ -99,6 +100,7 @@ async function bundle(made: string): Promise<void> {
     root,
     logLevel: "error",
     plugins: [places],
+    resolve: { alias: [CORE_ONLY] },
     ssr: { noExternal: true, external: KEPT },
     build: {
       ssr: true,
