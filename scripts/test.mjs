@@ -1,5 +1,5 @@
 // `npm test`: everything that has to hold, in order of cost, and one closing line `N passed, N failed`.
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,22 +18,13 @@ let passed = 0;
 let failed = 0;
 const bin = (name) => join(root, "node_modules", ".bin", name);
 
-/** A tool whose exit code is its verdict counts as one test. Its output is written when it ends, so that several may run at once. */
+/** A tool whose exit code is its verdict counts as one test. */
 function check(title, command, args) {
   const started = Date.now();
-  return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
-    const output = [];
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes) => output.push(bytes));
-    child.on("error", (error) => output.push(Buffer.from(`${error.message}\n`)));
-    child.on("close", (code) => {
-      const ok = code === 0;
-      ok ? passed++ : failed++;
-      process.stdout.write(Buffer.concat(output));
-      process.stdout.write(`${ok ? "ok  " : "FAIL"} ${title} (${((Date.now() - started) / 1000).toFixed(1)} s)\n`);
-      resolve();
-    });
-  });
+  const result = spawnSync(command, args, { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
+  const ok = result.status === 0;
+  ok ? passed++ : failed++;
+  process.stdout.write(`${ok ? "ok  " : "FAIL"} ${title} (${((Date.now() - started) / 1000).toFixed(1)} s)\n`);
 }
 
 /** All projects in one run, so that the files of one fill the processors that another leaves idle. */
@@ -75,12 +66,10 @@ function vitest(projects) {
   );
 }
 
-await Promise.all([
-  check("types: engine and workers", bin("tsc"), ["-p", "tsconfig.engine.json"]),
-  check("types: page", bin("tsc"), ["-p", "tsconfig.app.json"]),
-  check("types: scripts and tests", bin("tsc"), ["-p", "tsconfig.node.json"]),
-  check("lint", bin("biome"), ["check", "."]),
-]);
+check("types: engine and workers", bin("tsc"), ["-p", "tsconfig.engine.json"]);
+check("types: page", bin("tsc"), ["-p", "tsconfig.app.json"]);
+check("types: scripts and tests", bin("tsc"), ["-p", "tsconfig.node.json"]);
+check("lint", bin("biome"), ["check", "."]);
 vitest(["unit", "gpu", ...(chromium === null ? [] : ["browser"])]);
 if (chromium === null) failed++;
 
