@@ -1,4 +1,4 @@
-/** What bundles take for "@tensorflow/tfjs": its core and gradients alone, half of the script that the whole package makes. */
+/** An alias for bundles: of TensorFlow.js they take the core and its gradients alone (src/engine/gpu/tfjs/core.ts says why). */
 import { fileURLToPath } from "node:url";
 
 export const CORE_ONLY = {
