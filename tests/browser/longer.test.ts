@@ -226,9 +226,16 @@ describe("a run that has done all its steps", () => {
     await dialog.getByLabel("Changed settings").fill("steps=3");
     expect(await violations(page)).toEqual([]);
     const from = events.length;
+    // The page itself asks, so that no slow test lets the step go on.
+    await page.evaluate(() => {
+      const pause = (event: Event): void => {
+        if ((event as CustomEvent<{ state?: string }>).detail.state !== "running") return;
+        removeEventListener("lab:trainer", pause);
+        setTimeout(() => dispatchEvent(new KeyboardEvent("keydown", { key: "p" })));
+      };
+      addEventListener("lab:trainer", pause);
+    });
     await dialog.getByRole("button", { name: "Fork", exact: true }).click();
-    await untilEvent(events, from, ({ type, state }) => type === "state" && state === "running");
-    await page.getByTestId("pause").click();
     await untilEvent(events, from, ({ type, state }) => type === "state" && state === "paused");
     await page.getByTestId("save-now").click();
     expect((await untilEvent(events, from, ({ type }) => type === "checkpoint")).step).toBe(1);

@@ -31,6 +31,27 @@ const title = (testId: string): Promise<string> =>
 const untilState = (from: number, state: string): Promise<RunEvent> =>
   untilEvent(events, from, (event) => event.type === "state" && event.state === state);
 
+/** Steps done, as the strip tells them. */
+const steps = async (): Promise<number> => Number((await lab.page.getByTestId("step").textContent())?.split("/")[0]);
+
+/** Words of the phase that one press runs. */
+const nextPhase = async (): Promise<string | undefined> =>
+  /^Run one phase: (?:loop \d ▸ )?(.+), then pause \(F\)$/.exec(await title("single-phase"))?.[1];
+
+async function playPhase(): Promise<void> {
+  const from = events.length;
+  await lab.page.getByTestId("single-phase").click();
+  await untilState(from, "paused");
+}
+
+/** Plays phase by phase until the next one is `wanted`; a step has fewer than 20. */
+async function playUntil(wanted: Phase): Promise<void> {
+  for (let press = 0; (await nextPhase()) !== PHASE_WORDS[wanted]; press++) {
+    expect(press).toBeLessThan(20);
+    await playPhase();
+  }
+}
+
 describe("before a run", () => {
   it("nothing can be saved, and the button says why", async () => {
     const save = lab.page.getByTestId("save-now");
@@ -56,7 +77,7 @@ describe("a run", () => {
   it("tells none while paused, and plays phase by phase, the next one named", async () => {
     const { page } = lab;
     expect(await title("single-phase")).toBe("Pause the run first");
-    let from = events.length;
+    const from = events.length;
     await page.getByTestId("pause").click();
     await untilState(from, "paused");
     await page.getByTestId("play").waitFor();
@@ -68,29 +89,49 @@ describe("a run", () => {
       });
     });
     for (let press = 0; press < 2; press++) {
-      const words = /^Run one phase: (?:loop \d ▸ )?(.+), then pause \(F\)$/.exec(await title("single-phase"))?.[1];
-      from = events.length;
-      await page.getByTestId("single-phase").click();
-      await untilState(from, "paused");
+      const words = await nextPhase();
+      await playPhase();
       const played = await page.evaluate(() => (globalThis as unknown as { played: Phase }).played);
       expect(PHASE_WORDS[played]).toBe(words);
     }
   });
 
-  it("saves the last whole step on a key, at once while paused, and tells it", async () => {
+  it("saves the last whole step at once while paused, and tells it", async () => {
     const { page } = lab;
-    const done = Number((await page.getByTestId("step").textContent())?.split("/")[0]);
+    await playUntil("generate");
     const from = events.length;
+    const step = await steps();
     expect(await title("save-now")).toBe("Save a checkpoint now (C)");
+    // It is told for a few seconds: waited for from before the key.
+    const told = Promise.all([
+      page
+        .getByTestId("checkpoint")
+        .filter({ hasText: `step ${step}, just now` })
+        .waitFor(),
+      page.locator(`[data-testid=save-now][title="Checkpoint of step ${step} written"]`).waitFor(),
+    ]);
     await page.keyboard.press("c");
-    const fact = page.getByTestId("checkpoint");
-    const saved = await untilEvent(events, from, (event) => event.type === "checkpoint");
-    expect(saved.step).toBe(done);
-    await expect.poll(() => fact.textContent()).toBe(`step ${saved.step}, just now`);
-    expect(await title("save-now")).toBe(`Checkpoint of step ${saved.step} written`);
-    await page.locator("[aria-live=polite]", { hasText: `Checkpoint of step ${saved.step} written. ` }).waitFor();
-    await expect.poll(() => fact.textContent()).toMatch(/ s ago$/);
+    expect((await untilEvent(events, from, ({ type }) => type === "checkpoint")).step).toBe(step);
+    await told;
+    await page.locator("[aria-live=polite]", { hasText: `Checkpoint of step ${step} written. ` }).waitFor();
+    await expect.poll(() => page.getByTestId("checkpoint").textContent()).toMatch(/ s ago$/);
     expect(await page.getByTestId("save-now").getAttribute("aria-disabled")).toBeNull();
+  });
+
+  it("saves at the end of the step on a key while its weights are partly updated, and says so", async () => {
+    const { page } = lab;
+    await playUntil("ema");
+    const from = events.length;
+    const step = (await steps()) + 1;
+    expect(await title("save-now")).toBe("Save a checkpoint at the end of this step (C)");
+    await page.keyboard.press("c");
+    await expect.poll(() => page.getByTestId("checkpoint").textContent()).toBe(`after step ${step}`);
+    expect(await title("save-now")).toBe(`Step ${step} will be saved when it ends`);
+    expect(await page.getByTestId("save-now").getAttribute("aria-disabled")).toBe("true");
+    await playPhase();
+    expect(events.slice(from).filter(({ type }) => type === "checkpoint")).toEqual([]);
+    await playPhase();
+    expect((await untilEvent(events, from, ({ type }) => type === "checkpoint")).step).toBe(step);
   });
 });
 

@@ -1,13 +1,12 @@
 /** The buttons that control the run. */
 import { type ReactNode, useEffect, useState } from "react";
-import type { RunState } from "../../engine/rl/run/events.ts";
 import { startBlocker } from "../clients/blockers.ts";
 import { act, actionBlocker } from "../clients/run-actions.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconCheck, IconPause, IconPhase, IconPlay, IconSave, IconStep, IconStop } from "../components/ui/icons.tsx";
 import { TRAINS_ELSEWHERE, useOtherTabs } from "../stores/other-tabs.ts";
 import { PHASE_WORDS } from "../stores/phase-words.ts";
-import { useRun } from "../stores/run.ts";
+import { type RunStoreState, useRun } from "../stores/run.ts";
 import { useSession } from "../stores/session.ts";
 import styles from "./status-strip.module.css";
 
@@ -91,9 +90,10 @@ function PhaseButton(): ReactNode {
   );
 }
 
-/** Saves a checkpoint, at once while paused, else at the end of the current step. */
+/** Saves a checkpoint: at once while paused with the weights of a whole step, else at the end of the current step. */
 function SaveButton(): ReactNode {
   const state = useRun((run) => run.state);
+  const now = useRun(savesNow);
   const asked = useRun((run) => run.saveAsked);
   const step = useRun((run) => run.step);
   const written = useWritten();
@@ -106,14 +106,19 @@ function SaveButton(): ReactNode {
       aria-busy={asked}
       data-testid="save-now"
       aria-label="Save now"
-      title={written === null ? saveTitle(state) : `Checkpoint of step ${written} written`}
+      title={
+        written === null
+          ? `Save a checkpoint ${now ? "now" : "at the end of this step"} (C)`
+          : `Checkpoint of step ${written} written`
+      }
       onClick={() => act("checkpoint")}
     />
   );
 }
 
-function saveTitle(state: RunState): string {
-  return state === "paused" ? "Save a checkpoint now (C)" : "Save a checkpoint at the end of this step (C)";
+/** Whether the weights are those of a finished step, so that a paused run saves them at once. */
+function savesNow({ state, step, nextPhase }: RunStoreState): boolean {
+  return state === "paused" && step > 0 && nextPhase?.midUpdate === false;
 }
 
 /** Step of a requested checkpoint that has just been written. */

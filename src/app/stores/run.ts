@@ -1,7 +1,7 @@
 /** The live run of this page; stored runs are read through the data client. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
-import type { Alarm, Phase, PhasePlace, PhaseTimes, RunState, TrainerEvent } from "../../engine/rl/run/events.ts";
+import type { Alarm, NextPhase, Phase, PhaseTimes, RunState, TrainerEvent } from "../../engine/rl/run/events.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
 import type { StepCosts } from "../../engine/runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../../engine/runs/records.ts";
@@ -43,7 +43,7 @@ export interface RunStoreState {
   /** Whether a requested evaluation has not begun or not ended yet. */
   readonly evaluationAsked: boolean;
   /** The next phase, while paused. */
-  readonly nextPhase: PhasePlace | null;
+  readonly nextPhase: NextPhase | null;
   readonly eta: Eta;
   /** Since the page opened, newest last. */
   readonly alarms: readonly Alarm[];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { addCounts, gpuCounts } from "../../../src/engine/gpu/runtime/counters.ts";
-import type { PhasePlace, RunState } from "../../../src/engine/rl/run/events.ts";
+import type { NextPhase, RunState } from "../../../src/engine/rl/run/events.ts";
 import { type GpuMeter, RunControl } from "../../../src/engine/rl/run/run-control.ts";
 
 const ZERO = addCounts(gpuCounts(), gpuCounts(), -1);
@@ -9,11 +9,11 @@ const NO_GPU: GpuMeter = { counts: () => ZERO, peak: () => 0, label: () => undef
 /** A gate over a trainer that counts, with a clock that ticks once per phase. */
 function machine(steps: number) {
   const states: RunState[] = [];
-  const held: PhasePlace[] = [];
+  const held: NextPhase[] = [];
   const log: string[] = [];
   let clock = 0;
   const events = {
-    onState: (state: RunState, next?: PhasePlace) => {
+    onState: (state: RunState, next?: NextPhase) => {
       states.push(state);
       if (next !== undefined) held.push(next);
     },
@@ -58,10 +58,10 @@ describe("the control of the phase machine", () => {
     }
     await settle();
     expect(held).toEqual([
-      { phase: "generate", loop: 1 },
-      { phase: "loss", loop: 1 },
-      { phase: "sample", loop: null },
-      { phase: "loss", loop: 1 },
+      { phase: "generate", loop: 1, midUpdate: false },
+      { phase: "loss", loop: 1, midUpdate: false },
+      { phase: "sample", loop: null, midUpdate: false },
+      { phase: "loss", loop: 1, midUpdate: false },
     ]);
     control.play();
     expect(await done).toBe("finished");
@@ -93,6 +93,7 @@ describe("the control of the phase machine", () => {
     void updating.control.enter("log", null);
     await settle();
     expect(updating.control.state).toBe("paused");
+    expect(updating.held).toEqual([{ phase: "log", loop: null, midUpdate: true }]);
     expect(updating.control.whileHeld(async () => undefined)).toBe(false);
     updating.control.play();
   });

@@ -49,13 +49,19 @@ export interface PhasePlace {
   readonly loop: LoopId | null;
 }
 
+/** The phase before which a paused run holds. */
+export interface NextPhase extends PhasePlace {
+  /** Whether the weights are partly updated, so that a checkpoint waits for the end of the step. */
+  readonly midUpdate: boolean;
+}
+
 export type TrainerEvent =
   | {
       readonly type: "state";
       readonly state: RunState;
       readonly step: number;
       /** Next phase of a paused run. */
-      readonly next?: PhasePlace;
+      readonly next?: NextPhase;
     }
   | {
       readonly type: "phase";

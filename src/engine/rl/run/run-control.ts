@@ -2,11 +2,11 @@
 import { LabError } from "../../errors.ts";
 import { addCounts, countsBetween, type GpuCounts } from "../../gpu/runtime/counters.ts";
 import type { LoopId } from "../../runs/records.ts";
-import type { Phase, PhaseCount, PhaseCounts, PhasePlace, PhaseTimes, RunState } from "./events.ts";
+import type { NextPhase, Phase, PhaseCount, PhaseCounts, PhasePlace, PhaseTimes, RunState } from "./events.ts";
 
 export interface RunControlEvents {
   /** @param next the phase before which a pause holds */
-  onState(state: RunState, next?: PhasePlace): void;
+  onState(state: RunState, next?: NextPhase): void;
   onPhase(phase: Phase, loop: LoopId | null): void;
 }
 
@@ -54,7 +54,7 @@ export class RunControl {
     return this.#abort.signal;
   }
 
-  setState(state: RunState, next?: PhasePlace): void {
+  setState(state: RunState, next?: NextPhase): void {
     if (state === this.#state) return;
     this.#state = state;
     this.#events.onState(state, next);
@@ -172,7 +172,7 @@ export class RunControl {
   async #hold(next: PhasePlace): Promise<void> {
     this.#stopIfAsked();
     if (this.signal.aborted) return;
-    this.setState("paused", next);
+    this.setState("paused", { ...next, midUpdate: this.#updating });
     do {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
