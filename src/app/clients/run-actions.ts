@@ -12,10 +12,12 @@ export function actionBlocker(action: RunAction, state: RunState): string | null
   if (action === "start") return isActive(state) ? "A run is in progress" : null;
   if (!isActive(state)) return "No run is in progress";
   if (state === "starting" || state === "stopping") return `The run is ${state}`;
-  if (action === "pause") return state === "running" ? null : "The run is paused";
   if (action === "stop" || action === "checkpoint") return null;
   if (action === "evaluate") return evaluationBlocker();
-  return state === "paused" ? null : "Pause the run first";
+  if (action === "pause") return state === "running" ? null : `The run is ${state}`;
+  // A pause that is still waiting for its phase to end can be taken back.
+  if (state === "paused" || (state === "pausing" && action === "play")) return null;
+  return state === "pausing" ? "The run pauses after this phase" : "Pause the run first";
 }
 
 function evaluationBlocker(): string | null {
@@ -42,6 +44,5 @@ export function act(action: RunAction): void {
 export function togglePlay(): void {
   const { state } = runStore.getState();
   if (state === "running") act("pause");
-  else if (state === "paused") act("play");
-  else act("start");
+  else act(isActive(state) ? "play" : "start");
 }

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { loadedBlocker, startBlocker } from "../../../src/app/clients/blockers.ts";
+import { actionBlocker, type RunAction } from "../../../src/app/clients/run-actions.ts";
 import { type SessionState, sessionStore } from "../../../src/app/stores/session.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
+import type { RunState } from "../../../src/engine/rl/run/events.ts";
 import type { ModelInfo, RunPlan } from "../../../src/protocol/trainer.ts";
 
 const before = sessionStore.getState();
@@ -60,5 +62,28 @@ describe("what keeps a run from beginning", () => {
   ])("is %s for a new run alone: a resumed one has settings of its own", (_, change, sentence) => {
     expect(startBlocker({ ...ready, ...change })).toMatch(sentence);
     expect(loadedBlocker({ ...ready, ...change })).toBeNull();
+  });
+});
+
+describe("what keeps an action from being done", () => {
+  const allowed = (state: RunState): RunAction[] =>
+    (["start", "pause", "play", "step", "phase", "checkpoint", "stop"] as const).filter(
+      (action) => actionBlocker(action, state) === null,
+    );
+
+  it("follows from the state of the run; a pause that waits for its phase can be taken back", () => {
+    expect(allowed("ready")).toEqual(["start"]);
+    expect(allowed("starting")).toEqual([]);
+    expect(allowed("running")).toEqual(["pause", "checkpoint", "stop"]);
+    expect(allowed("pausing")).toEqual(["play", "checkpoint", "stop"]);
+    expect(allowed("paused")).toEqual(["play", "step", "phase", "checkpoint", "stop"]);
+    expect(allowed("stopping")).toEqual([]);
+  });
+
+  it("is named", () => {
+    expect(actionBlocker("pause", "pausing")).toBe("The run is pausing");
+    expect(actionBlocker("step", "pausing")).toBe("The run pauses after this phase");
+    expect(actionBlocker("step", "running")).toBe("Pause the run first");
+    expect(actionBlocker("play", "failed")).toBe("No run is in progress");
   });
 });

@@ -117,6 +117,16 @@ describe("the control of the phase machine", () => {
     expect(await done).toBe("finished");
   });
 
+  it("takes a pause back before it holds", async () => {
+    const { control, run, log, states } = machine(2);
+    const done = run();
+    control.pause();
+    control.play();
+    expect(await done).toBe("finished");
+    expect(log.at(-1)).toBe("step 2");
+    expect(states).toEqual(["running", "pausing", "running"]);
+  });
+
   it("advances by one phase at a time", async () => {
     const { control, run, log } = machine(1);
     const done = run();
