@@ -1,4 +1,5 @@
 /** Reads one mask in any supported form as run lengths. */
+import { parseJson } from "../../bytes/json.ts";
 import { LabError, quote } from "../../errors.ts";
 import { isBase64Picture, pictureBytes } from "../image/picture-bytes.ts";
 import type { ReadMeter } from "../read-meter.ts";
@@ -19,7 +20,8 @@ export interface MaskContext extends PictureSize {
 
 /**
  * One mask as RLE: `{counts, size}` in every form parseRle takes, a bitmap (rows of numbers, flat numbers, raw bytes),
- * an encoded picture of the mask, polygons drawn at the picture's size, or `{shapes, ignored}` painted as ReasonSeg's.
+ * an encoded picture of the mask, polygons drawn at the picture's size, or `{shapes, ignored}` painted as ReasonSeg's; any of
+ * these as JSON text.
  * @throws LabError("bad-input") with one sentence
  */
 export async function readMask(item: unknown, context: MaskContext): Promise<Rle> {
@@ -30,6 +32,7 @@ export async function readMask(item: unknown, context: MaskContext): Promise<Rle
     if (isBase64Picture(item)) return readMaskPicture(await whole(item, find));
     // Compressed counts without a size: a mask of the picture's size. Paths hold characters that counts do not.
     if (/^[0-o]+$/.test(item)) return parseRle({ counts: item, size: [height, width] });
+    if (/^\s*[[{]/.test(item)) return readMask(parseJson(item, "the mask"), context);
     return readMaskPicture(await whole(item, find));
   }
   if (Array.isArray(item)) return readList(item as unknown[], context);
@@ -80,6 +83,11 @@ function readList(list: readonly unknown[], context: MaskContext): Promise<Rle> 
     if (list.length >= 6 && list.length % 2 === 0) return polygons([list], context);
     throw bad(`the mask is a list of ${list.length} numbers, not one for each of ${width} x ${height} pixels`);
   }
+  // A channel in front, as in masks of N x 1 x height x width.
+  const [plane] = list;
+  const isPlane =
+    Array.isArray(plane) && plane.length === height && plane.every((row) => isNumbers(row) && row.length === width);
+  if (list.length === 1 && isPlane) return readList(plane, context);
   const rows = list.every((row) => Array.isArray(row) && row.length > 0 && row.every(isPixel))
     ? (list as unknown[][]).map((row) => row.flat())
     : list;
