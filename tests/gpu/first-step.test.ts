@@ -80,9 +80,9 @@ describe("programs compiled ahead", () => {
 
 /**
  * Pipelines of a first demo step on a software adapter; raise it only with a reason. Products that apply the activation behind
- * them are programs of their own, and spare a dispatch and a tensor each.
+ * them have one program for all kinds, and spare a dispatch and a tensor each.
  */
-const MOST = 88;
+const MOST = 84;
 
 it("a first step of the demo compiles few programs, and a second one hardly any", async () => {
   // Our programs have names; the backend's are told apart by nothing that a descriptor has.

@@ -18,12 +18,13 @@ export async function tableIdentity({ vendor, architecture, description }: GpuRe
     const unit = formLimits().unit;
     if (tile.kind !== "tiles" || (tile.matrices && unit === undefined)) return [];
     const packed = (type: Arithmetic, own?: MatrixUnit): GpuProgram[] => [
-      tiledForward("q4", type, tile, undefined, own),
+      tiledForward("q4", type, tile, false, own),
       tiledBackward("q4", type, false, tile, own),
     ];
     if (tile.matrices) return packed("f16", unit);
     const loads = tile.vectors ? 4 : 1;
-    const plain = tiledProgram({ layout: "any", vectors: false, tile, loads, twice: true, end: "extras" });
+    const form = { layout: "any", vectors: false, tile, loads, twice: true, end: "extras", activates: false } as const;
+    const plain = tiledProgram(form);
     return [plain, ...packed("f32"), ...packed("f16")];
   });
   const sources = [...usualProducts(), ...tiles, ...attentionPrograms()].map(shaderSource);

@@ -282,7 +282,7 @@ it("programs in subgroup matrices of any listed size are valid", async ({ skip }
     for (const form of MATRICES) {
       const [tile, unit] = [PRODUCT_FORMS[form], { m, n, k, lanes: 32 }];
       for (const program of [
-        tiledForward("q4", "f16", tile, undefined, unit),
+        tiledForward("q4", "f16", tile, false, unit),
         tiledBackward("f16", "f16", true, tile, unit),
       ]) {
         const module = device.createShaderModule({ code: shaderSource(program) });

@@ -45,7 +45,7 @@ const GELU: VectorProgram = {
   inputs: ["x"],
   outputs: ["y"],
   header: NORMAL,
-  body: `let y = ${ACTIVATIONS.gelu.value};`,
+  body: `let y = ${ACTIVATIONS.gelu};`,
 };
 const GELU_GRAD: VectorProgram = {
   name: "lab-gelu-grad",
@@ -91,7 +91,7 @@ const SWIGLU: VectorProgram = {
   inputs: ["gate", "up"],
   outputs: ["y"],
   header: SIGMOID,
-  body: `let x = up; let other = gate; let y = ${ACTIVATIONS.gate.value};`,
+  body: `let x = up; let other = gate; let y = ${ACTIVATIONS.gate};`,
 };
 const SWIGLU_GRAD: VectorProgram = {
   name: "lab-swiglu-grad",

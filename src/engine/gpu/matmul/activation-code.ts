@@ -29,54 +29,51 @@ export const NORMAL = `
 /** The exponent is bounded because exp(88.8) overflows float32. */
 export const SIGMOID = "fn sigmoid(x: V) -> V { return 1.0 / (1.0 + exp(min(-x, V(87.0)))); }";
 
-/** By activation: functions, and the result for a sum `x` and its `other`. */
-export const ACTIVATIONS: Readonly<Record<Activation, { readonly header: string; readonly value: string }>> = {
-  gelu: { header: NORMAL, value: "x * normal(x, bell(x))" },
-  relu: { header: "", value: "max(x, V(0.0))" },
-  gate: { header: SIGMOID, value: "other * sigmoid(other) * x" },
-  residual: { header: "", value: "other + x" },
-};
+/** The result for a sum `x` and its `other`, by activation. */
+export const ACTIVATIONS = {
+  gelu: "x * normal(x, bell(x))",
+  relu: "max(x, V(0.0))",
+  gate: "other * sigmoid(other) * x",
+  residual: "other + x",
+} as const satisfies Readonly<Record<Activation, string>>;
 
-const takesOther = (kind: Activation | undefined): boolean => kind === "gate" || kind === "residual";
+const KINDS = Object.keys(ACTIVATIONS) as Activation[];
 
-/** The part of a form that says what becomes of the sums. */
-export interface After {
-  readonly kind: Activation;
-  /** Whether the sums stay in `result` and `activated` takes the values. */
-  readonly keeps: boolean;
-}
+/** End of the name of a program that applies an activation. */
+export const ACTIVATED = "-activated";
 
-/** The record of a product's activation; undefined without one. */
-export function afterOf(after: AfterSums | undefined): After | undefined {
-  return after === undefined ? undefined : { kind: after.kind, keeps: after.sums !== undefined };
-}
-
-/** End of a program's name. */
-export function afterName(after: After | undefined): string {
-  return after === undefined ? "" : `-${after.kind}${after.keeps ? "-keeping" : ""}`;
-}
-
-/** Buffers of the activation beside those of the product, read and written. */
-export function afterBuffers<T>(
-  after: After | undefined,
+/** What a program that applies an activation has beside the product's own; one program serves all kinds. */
+export function afterBeside<T>(
+  activates: boolean,
   type: T,
-): { inputs: Record<string, T>; outputs: Record<string, T> } {
-  return {
-    inputs: takesOther(after?.kind) ? { others: type } : {},
-    outputs: after?.keeps === true ? { activated: type } : {},
-  };
+): { inputs: Record<string, T>; outputs: Record<string, T>; uniforms: Record<string, "u32"> } {
+  if (!activates) return { inputs: {}, outputs: {}, uniforms: {} };
+  return { inputs: { others: type }, outputs: { activated: type }, uniforms: { activation: "u32", keeps: "u32" } };
+}
+
+/** The value of the uniform `activation`. */
+export function activationCode(kind: Activation): number {
+  return KINDS.indexOf(kind);
 }
 
 /** WGSL function `after(at)`: applies the activation to `result[at]`, which is read back. Empty without one. */
-export function afterCode(after: After | undefined, type: "f32" | "vec4<f32>"): string {
-  if (after === undefined) return "";
-  const { header, value } = ACTIVATIONS[after.kind];
+export function afterCode(activates: boolean, type: "f32" | "vec4<f32>"): string {
+  if (!activates) return "";
+  const cases = KINDS.map((kind, code) => {
+    const loaded = /\bother\b/.test(ACTIVATIONS[kind]) ? "let other = others[at]; " : "";
+    return `case ${code}u: { ${loaded}y = ${ACTIVATIONS[kind]}; }`;
+  });
   return `
       alias V = ${type};
-      ${header}
+      ${NORMAL}
+      ${SIGMOID}
       fn after(at: u32) {
         let x = result[at];
-        ${takesOther(after.kind) ? "let other = others[at];" : ""}
-        ${after.keeps ? "activated" : "result"}[at] = ${value};
+        var y = x;
+        switch u.activation {
+          ${cases.join("\n")}
+          default: {}
+        }
+        if (u.keeps != 0u) { activated[at] = y; } else { result[at] = y; }
       }`;
 }

@@ -8,7 +8,7 @@
  * M, N, K up to 2³² elements per operand; sums run over K in order, in f32.
  */
 import type { GpuProgram } from "../runtime/pipelines.ts";
-import { afterBuffers, afterCode, afterName } from "./activation-code.ts";
+import { ACTIVATED, afterBeside, afterCode } from "./activation-code.ts";
 import {
   type Form,
   grid,
@@ -163,7 +163,7 @@ function startCode({ vectors }: Form): string {
  * condition makes SwiftShader spill them (a quarter of the time of a product with 64 steps), and every written-out load
  * adds ten milliseconds of compiling on llvmpipe.
  */
-function finishCode({ vectors, after }: Form): string {
+function finishCode({ vectors, activates }: Form): string {
   const step = vectors ? 4 : 1;
   return `
       fn finish(row: u32, first: u32, batch: u32, rows: u32) {
@@ -171,7 +171,7 @@ function finishCode({ vectors, after }: Form): string {
           for (var col = first; col < min(first + 4u, u.n); col += ${step}u) {
             let at = place(r, col, batch) / ${step}u;
             if (u.hasExtra != 0u) { result[at] += extra[at]; }
-            ${after === undefined ? "" : "after(at);"}
+            ${activates ? "after(at);" : ""}
           }
         }
       }`;
@@ -198,7 +198,7 @@ function writeTile(form: Form): string {
   return `for (var r = 0u; r < u.tileRows; r += ${together}u) {
         ${lines(together, row)}
       }
-      ${form.end === "extras" ? `${form.after === undefined ? "if (u.hasExtra != 0u)" : ""} { ${each(`finish(row, ${column}, batch, u.tileRows);`)} }` : ""}`;
+      ${form.end === "extras" ? `${form.activates ? "" : "if (u.hasExtra != 0u)"} { ${each(`finish(row, ${column}, batch, u.tileRows);`)} }` : ""}`;
 }
 
 function innerLoop(form: Form): string {
@@ -211,14 +211,14 @@ function innerLoop(form: Form): string {
 
 /** The program of a form. */
 export function productProgram(form: Form): GpuProgram {
-  const { layout, rows, groups, broadcast, wide, after } = form;
+  const { layout, rows, groups, broadcast, wide, activates } = form;
   const twice = layout === "along-k-twice";
   const extras = form.end === "extras";
   const read = layout === "rows" || layout === "any" ? "f32" : "vec4<f32>";
   const written = form.vectors ? "vec4<f32>" : "f32";
-  const beside = afterBuffers(after, written);
+  const beside = afterBeside(activates, written);
   return {
-    name: `lab-matmul-${layout}-${rows}-${groups}-${form.unroll}-${wide ? "wide" : "narrow"}-${broadcast}-${form.lanes}${form.vectors && !byRows(form.layout) ? "-vectors" : ""}${form.end === "extras" ? "" : `-${form.end}`}${afterName(after)}`,
+    name: `lab-matmul-${layout}-${rows}-${groups}-${form.unroll}-${wide ? "wide" : "narrow"}-${broadcast}-${form.lanes}${form.vectors && !byRows(form.layout) ? "-vectors" : ""}${form.end === "extras" ? "" : `-${form.end}`}${activates ? ACTIVATED : ""}`,
     ...(broadcast > 0 ? { enable: ["subgroups"] } : {}),
     inputs: {
       a: read,
@@ -236,9 +236,10 @@ export function productProgram(form: Form): GpuProgram {
       ...(form.end === "scaled"
         ? { factorRow: "u32" as const, factorBatch: "u32" as const, factorOffset: "u32" as const }
         : {}),
+      ...beside.uniforms,
     },
     workgroup: [form.lanes, 1],
-    header: putCode(form) + afterCode(after, written) + (extras ? startCode(form) + finishCode(form) : ""),
+    header: putCode(form) + afterCode(activates, written) + (extras ? startCode(form) + finishCode(form) : ""),
     body: `
       ${placement(form)}
       let batch = group.z;

@@ -8,15 +8,15 @@ import { productForm } from "../forms/active.ts";
 import type { Epilogue, ProductLayout, ProductSizes } from "../forms/buckets.ts";
 import type { ProductForm, TileForm } from "../forms/records.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
-import { flatGrid, MAX_GROUPS, release, runProgram, unwritten } from "../runtime/program.ts";
+import { flatGrid, MAX_GROUPS, release, unwritten } from "../runtime/program.ts";
 import { countWork, rowRuns } from "../runtime/work-budget.ts";
 import type { tf } from "../tf.ts";
 import { stockProduct } from "../tfjs/stock-product.ts";
-import { afterOf } from "./activation-code.ts";
 import { byRows, productProgram } from "./matmul-code.ts";
 import { type Form, PRODUCT_UNIFORMS } from "./product-form.ts";
 import type { Place, ProductExtras, ProductShape, ProductSpec } from "./product-spec.ts";
 import { formFor, formOf } from "./register-forms.ts";
+import { runActivated } from "./run-activated.ts";
 import { addPieces } from "./split-sums.ts";
 import { type TiledForm, tiledProgram } from "./tiled-code.ts";
 
@@ -49,7 +49,7 @@ export function usualProducts(): GpuProgram[] {
     formOf("along-k", rows, wide, false),
     formOf("any", rows, narrow, false),
   ];
-  return [...new Set(forms.map((form) => programOf({ ...form, end: "extras" })))];
+  return [...new Set(forms.map((form) => programOf({ ...form, end: "extras", activates: false })))];
 }
 
 function layoutName(aPlace: Place, bPlace: Place): ProductLayout {
@@ -79,7 +79,7 @@ export function recordProduct(
   }
   if (chosen.kind === "tiles" && chosen.split !== undefined) return recordPieces(spec, shape, extras, chosen);
   const { m, n, k, aPlace, out, bound, rowFactors } = spec;
-  const form = { ...formFor(spec, extras.product !== undefined, chosen), after: afterOf(extras.after) };
+  const form = { ...formFor(spec, extras.product !== undefined, chosen), activates: after !== undefined };
   const perRow = spec.batch * n * k * (spec.repeats ?? 1);
   const cut = bound === undefined && extras.product === undefined;
   let into = spec.into;
@@ -146,7 +146,7 @@ function recordForm(
   const vectorsOfA = layout === "rows" || layout === "any" ? 1 : 4;
   const vectorsOfB = layout === "any" ? 1 : 4;
   const rowsOfB = byRows(layout);
-  const values: Record<(typeof PRODUCT_UNIFORMS)[number], number> = {
+  const places: Record<(typeof PRODUCT_UNIFORMS)[number], number> = {
     m,
     n,
     k: k / vectorsOfA,
@@ -174,7 +174,7 @@ function recordForm(
     reach: bound?.reach ?? 0,
     triangle: bound?.kind === "triangle" ? 1 : 0,
   };
-  const uniforms = PRODUCT_UNIFORMS.map((name) => values[name]);
+  const uniforms = PRODUCT_UNIFORMS.map((name) => places[name]);
   uniforms.push(alpha);
   if (product !== undefined) uniforms.push((product.a.shape[1] as number) / vectorsOfA, product.alpha);
   const [x, y] = gridOf(form, m, n);
@@ -188,11 +188,10 @@ function recordForm(
   }
   if ("tile" in form) uniforms.push(form.tile.k);
   if (product !== undefined) inputs.push(product.a, product.b);
-  const { other, sums } = extras.after ?? {};
-  if (other !== undefined) inputs.push(other);
-  const output = spec.into === undefined ? { shape } : { into: spec.into };
-  const outputs = sums === undefined ? [output] : [{ into: sums }, output];
-  return runProgram(programOf(form), inputs, outputs, uniforms, [x, y, spec.batch]).at(-1) as tf.TensorInfo;
+  const values = spec.into === undefined ? { shape } : { into: spec.into };
+  const { after } = extras;
+  const own = after && { ...after, sums: after.sums && { into: after.sums } };
+  return runActivated({ program: programOf(form), inputs, values, uniforms, grid: [x, y, spec.batch] }, own, idle);
 }
 
 /** Workgroups along the columns and rows of the result. */

@@ -1,6 +1,4 @@
 /** Forms of the register-blocked products: layouts, tiles, uniforms, and shared code. */
-import type { After } from "./activation-code.ts";
-
 /** Memory layout of the operands, which decides how they are loaded. */
 export type Layout =
   /** Both read along K, four at a time: A [M, K], B [N, K], K a multiple of 4. */
@@ -55,8 +53,8 @@ export interface Form extends Tile {
    */
   readonly vectors: boolean;
   readonly end: End;
-  /** Only with the end "extras". */
-  readonly after?: After | undefined;
+  /** Whether an activation, named by uniforms, is applied to the sums; only with the end "extras". */
+  readonly activates: boolean;
 }
 
 /** Fields of the uniform block, in order. Strides and K count elements of their buffer: groups of four for vectors. */

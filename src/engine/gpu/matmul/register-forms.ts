@@ -17,6 +17,9 @@ import { type Form, type Layout, MOST_ROWS } from "./product-form.ts";
 import type { Place, ProductSpec } from "./product-spec.ts";
 import type { TiledForm } from "./tiled-code.ts";
 
+/** A form without what becomes of the sums. */
+type Tiling = Omit<Form, "end" | "activates">;
+
 /** Threads per workgroup without subgroups: the vector width of llvmpipe, twice that of SwiftShader. */
 const LANES = 8;
 /** Columns from which lanes share the rows of a tall tile: at least two of them then have work, and none loads all rows. */
@@ -26,7 +29,7 @@ const LEAST_COLUMNS = 8;
  * The fastest known form for a result of m × n.
  * @param small too little work to compile a program for few rows
  */
-export function formOf(layout: Layout, m: number, n: number, vectors: boolean, small = false): Omit<Form, "end"> {
+export function formOf(layout: Layout, m: number, n: number, vectors: boolean, small = false): Tiling {
   const narrow = { layout, rows: 8, groups: 1, unroll: 1, wide: false, broadcast: 0, lanes: LANES, vectors };
   const broadcast = broadcastLanes();
   const lanes = broadcast === 0 ? LANES : broadcast;
@@ -75,7 +78,11 @@ function inFours({ m, n, k, aPlace, bPlace, bound }: ProductSpec): boolean {
 }
 
 /** The form of a product. A split product has the form of the whole, so that sums do not depend on the split. */
-export function formFor(spec: ProductSpec, twice: boolean, chosen: ProductForm): Form | TiledForm {
+export function formFor(
+  spec: ProductSpec,
+  twice: boolean,
+  chosen: ProductForm,
+): Omit<Form, "activates"> | Omit<TiledForm, "activates"> {
   if (chosen.kind === "tiles") {
     const loads = chosen.vectors && inFours(spec) ? 4 : 1;
     return { layout: "any", tile: chosen, loads, twice, end: spec.end ?? "extras", vectors: false };
@@ -86,7 +93,7 @@ export function formFor(spec: ProductSpec, twice: boolean, chosen: ProductForm):
 }
 
 /** The form for a shape, with rows and groups of a register form that names them. */
-function adjusted(form: Omit<Form, "end">, chosen: ProductForm): Omit<Form, "end"> {
+function adjusted(form: Tiling, chosen: ProductForm): Tiling {
   if (chosen.kind !== "registers" || chosen.rows === undefined) return form;
   const broadcast = broadcastLanes();
   const groups = chosen.groups ?? 1;
@@ -95,7 +102,7 @@ function adjusted(form: Omit<Form, "end">, chosen: ProductForm): Omit<Form, "end
   return { ...form, rows: chosen.rows, groups, unroll: 1, wide, broadcast: wide ? broadcast : 0, lanes };
 }
 
-function tileOf(spec: ProductSpec, twice: boolean, small: boolean): Omit<Form, "end"> {
+function tileOf(spec: ProductSpec, twice: boolean, small: boolean): Tiling {
   const { m, n, k, out } = spec;
   const layout = twice ? "along-k-twice" : layoutOf(spec);
   const vectors = layout !== "any" && multiplesOf4(n, out.row, out.batch, out.offset);

@@ -6,7 +6,7 @@
  */
 import { type TileForm, tileThreads } from "../forms/records.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
-import { type After, afterBuffers, afterCode, afterName } from "./activation-code.ts";
+import { ACTIVATED, afterBeside, afterCode } from "./activation-code.ts";
 import { type End, grid, lines, PRODUCT_UNIFORMS } from "./product-form.ts";
 
 export interface TiledForm {
@@ -19,7 +19,7 @@ export interface TiledForm {
   /** Adds a second product A Bᵀ: the low-rank branch of a linear layer. */
   readonly twice: boolean;
   readonly end: End;
-  readonly after?: After | undefined;
+  readonly activates: boolean;
 }
 
 /** One product's operands: buffers, and WGSL of addresses and bounds in `row`, `col` and `k`. */
@@ -90,7 +90,7 @@ function phaseCode(form: TiledForm, phase: Phase): string {
       }`;
 }
 
-function putCode({ end, twice, after }: TiledForm): string {
+function putCode({ end, twice, activates }: TiledForm): string {
   const factor = end === "scaled" ? "factors[u.factorOffset + batch * u.factorBatch + row * u.factorRow] * " : "";
   return `
       fn put(row: u32, col: u32, batch: u32, sum: f32) {
@@ -99,14 +99,14 @@ function putCode({ end, twice, after }: TiledForm): string {
         var value = ${twice ? "" : "u.alpha * "}${factor}sum;
         ${end === "extras" ? "if (u.hasBias != 0u) { value += bias[col]; } if (u.hasExtra != 0u) { value += extra[at]; }" : ""}
         result[at] = ${end === "adding" ? "result[at] + " : ""}value;
-        ${after === undefined ? "" : "after(at);"}
+        ${activates ? "after(at);" : ""}
       }`;
 }
 
-/** The program of a tiled form; its last uniform is the depth of a tile, so that no compiler unrolls its loops. */
+/** The program of a tiled form; the depth of a tile is a uniform, so that no compiler unrolls its loops. */
 export function tiledProgram(form: TiledForm): GpuProgram {
-  const { tile, loads, twice, end, after } = form;
-  const beside = afterBuffers(after, "f32" as const);
+  const { tile, loads, twice, end, activates } = form;
+  const beside = afterBeside(activates, "f32" as const);
   const read = loads === 1 ? "f32" : "vec4<f32>";
   const { m, n, k, rows, columns } = tile;
   const [down, across, groups] = [m / rows, n / columns, columns / 4];
@@ -138,7 +138,7 @@ export function tiledProgram(form: TiledForm): GpuProgram {
     factor: "u.alpha2 * ",
   };
   return {
-    name: `lab-matmul-tiles-${m}-${n}-${k}-${rows}-${columns}${loads === 4 ? "-vectors" : ""}${twice ? "-twice" : ""}${end === "extras" ? "" : `-${end}`}${afterName(after)}`,
+    name: `lab-matmul-tiles-${m}-${n}-${k}-${rows}-${columns}${loads === 4 ? "-vectors" : ""}${twice ? "-twice" : ""}${end === "extras" ? "" : `-${end}`}${activates ? ACTIVATED : ""}`,
     inputs: {
       a: read,
       b: read,
@@ -156,12 +156,13 @@ export function tiledProgram(form: TiledForm): GpuProgram {
         ? { factorRow: "u32" as const, factorBatch: "u32" as const, factorOffset: "u32" as const }
         : {}),
       depth: "u32",
+      ...beside.uniforms,
     },
     workgroup: [tileThreads(tile), 1],
     header: `
       var<workgroup> left: array<f32, ${k * (m + 1)}>;
       var<workgroup> right: array<f32, ${k * (n + 1)}>;
-      ${afterCode(after, "f32")}
+      ${afterCode(activates, "f32")}
       ${putCode(form)}`,
     body: `
       let tx = local.x % ${across}u;

@@ -3,9 +3,10 @@
 import { formLimits, productForm } from "../forms/active.ts";
 import type { ProductLayout } from "../forms/buckets.ts";
 import type { MatrixUnit, ProductForm, TileForm } from "../forms/records.ts";
-import { type After, type AfterSums, afterName, afterOf } from "../matmul/activation-code.ts";
+import { ACTIVATED, type AfterSums } from "../matmul/activation-code.ts";
 import { MOST_ROWS, type Tile } from "../matmul/product-form.ts";
 import { multiplesOf4 } from "../matmul/register-forms.ts";
+import { runActivated } from "../matmul/run-activated.ts";
 import { broadcastLanes, halfPrograms } from "../runtime/custom-kernels.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import {
@@ -123,21 +124,21 @@ function forwardPlan(
   n: number,
   vectors: boolean,
   form: ProductForm,
-  after: After | undefined,
+  activates: boolean,
 ): Plan {
-  const key = `${storage}-forward${afterName(after)}`;
+  const key = `${storage}-forward${activates ? ACTIVATED : ""}`;
   if (form.kind !== "tiles") {
-    const make = (tile: Tile): GpuProgram => forwardProgram(storage, tile, vectors, after);
+    const make = (tile: Tile): GpuProgram => forwardProgram(storage, tile, vectors, activates);
     return registerPlan(`${key}-${vectors}`, make, m, Math.ceil(n / COLUMNS));
   }
   if (m > FEW_ROWS) {
     const tile = inSingles(form);
-    const make = (): GpuProgram => tiledForward(storage, type, tile, after, unitOf(tile));
+    const make = (): GpuProgram => tiledForward(storage, type, tile, activates, unitOf(tile));
     const program = cached(`${key}-${tileKey(tile)}-${type}`, make);
     return tiledPlan(program, storage, type, n, tile);
   }
   const rows = m === 1 ? 1 : m <= 4 ? 4 : 8;
-  const program = cached(`${key}-few-${rows}`, () => fewRowsForward(storage, rows, after));
+  const program = cached(`${key}-few-${rows}`, () => fewRowsForward(storage, rows, activates));
   return { program, grid: () => flatGrid(Math.ceil(n / FEW_COLUMNS)), last: () => [] };
 }
 
@@ -187,14 +188,19 @@ export function packedForward(
   const factors = type === "f16" ? [rowFactors(x)] : [];
   for (const block of matrix.blocks) {
     const vectors = multiplesOf4(block.rows, width, block.first);
-    const { program, grid, last } = forwardPlan(matrix.storage, type, m, block.rows, vectors, form, afterOf(after));
+    const activates = after !== undefined;
+    const { program, grid, last } = forwardPlan(matrix.storage, type, m, block.rows, vectors, form, activates);
     for (const run of rowRuns(m, block.rows * k)) {
       const { from, count } = run;
       const sizes = [count, block.rows, block.skip, units, rowUnits, width, block.first, bias === undefined ? 0 : 1];
-      const others = after?.other === undefined ? [] : [rowsOf({ ...after.other, shape: [m, width] }, run)];
-      const inputs: ProgramInput[] = [rowsOf(x, run), ...buffersOf(block), bias ?? x, ...factors, ...others];
-      const outputs = [...(after?.sums === undefined ? [] : [after.sums]), y].map((whole) => into(whole, run));
-      runProgram(program, inputs, outputs, [...sizes, block.unit, ...last(from)], grid(count));
+      const inputs: ProgramInput[] = [rowsOf(x, run), ...buffersOf(block), bias ?? x, ...factors];
+      const own = after && {
+        kind: after.kind,
+        other: after.other && rowsOf({ ...after.other, shape: [m, width] }, run),
+        sums: after.sums && into(after.sums, run),
+      };
+      const uniforms = [...sizes, block.unit, ...last(from)];
+      runActivated({ program, inputs, values: into(y, run), uniforms, grid: grid(count) }, own, x);
       countWork(count * block.rows * k);
     }
   }

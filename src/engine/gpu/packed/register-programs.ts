@@ -3,7 +3,7 @@
  * docs/spec/webgpu.md#61-kernels). Rows of x and dY are broadcast in subgroups of 4 or 8 lanes, as in
  * gpu/matmul/matmul-code.ts. Sums are f32 in every storage.
  */
-import { type After, afterBuffers, afterCode, afterName } from "../matmul/activation-code.ts";
+import { ACTIVATED, afterBeside, afterCode } from "../matmul/activation-code.ts";
 import { lines, loadsOf, pickRow, rowAddresses, rowOf, type Tile } from "../matmul/product-form.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { hasScales, type WeightStorage } from "./storage.ts";
@@ -70,12 +70,12 @@ function eachWritten(vectors: boolean, place: string, end: string, code: string)
 /**
  * y[:, first + j] = factor · x · w[j]ᵀ (+ bias) for the rows j of one block.
  * @param vectors writes four columns at a time: n, width and first are multiples of 4
- * @param after what becomes of the sums
+ * @param activates whether an activation is applied to the sums
  */
-export function forwardProgram(storage: WeightStorage, tile: Tile, vectors: boolean, after?: After): GpuProgram {
+export function forwardProgram(storage: WeightStorage, tile: Tile, vectors: boolean, activates: boolean): GpuProgram {
   const { rows } = tile;
   const type = vectors ? "vec4<f32>" : "f32";
-  const beside = afterBuffers<typeof type>(after, type);
+  const beside = afterBeside<typeof type>(activates, type);
   const scaled = hasScales(storage);
   const sum = scaled ? "p" : "c";
   const load = (name: string, offset: string): string =>
@@ -100,13 +100,13 @@ export function forwardProgram(storage: WeightStorage, tile: Tile, vectors: bool
       }`
     : `for (var unit = 0u; unit < u.units; unit++) { ${step} }`;
   return {
-    name: `lab-packed-${storage}-forward-${rows}-${tile.broadcast}${vectors ? "-vectors" : ""}${afterName(after)}`,
+    name: `lab-packed-${storage}-forward-${rows}-${tile.broadcast}${vectors ? "-vectors" : ""}${activates ? ACTIVATED : ""}`,
     ...enabled(tile),
     inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: type, ...beside.inputs },
     outputs: { result: type, ...beside.outputs },
-    uniforms: { ...FORWARD_UNIFORMS, ...TILE_ROWS },
+    uniforms: { ...FORWARD_UNIFORMS, ...TILE_ROWS, ...beside.uniforms },
     workgroup: [lanesOf(tile), 1],
-    header: `${unpackHeader(storage)} ${afterCode(after, type)}
+    header: `${unpackHeader(storage)} ${afterCode(activates, type)}
       fn put(row: u32, col: u32, sum: vec4f) {
         if ((row < u.m) & (col < u.n)) {
           ${eachWritten(vectors, "row * u.width + u.first + col", "u.n", "result[at] = u.factor * part;")}
@@ -117,7 +117,7 @@ export function forwardProgram(storage: WeightStorage, tile: Tile, vectors: bool
           for (var col = first; col < min(first + 4u, u.n); col += ${vectors ? 4 : 1}u) {
             let at = (r * u.width + u.first + col) / ${vectors ? 4 : 1}u;
             if (u.hasBias != 0u) { result[at] += bias[(u.first + col) / ${vectors ? 4 : 1}u]; }
-            ${after === undefined ? "" : "after(at);"}
+            ${activates ? "after(at);" : ""}
           }
         }
       }`,
@@ -134,7 +134,7 @@ export function forwardProgram(storage: WeightStorage, tile: Tile, vectors: bool
         put(row + r, col, sum);
       }
       // Not added next to the sums: see finishCode of gpu/matmul/matmul-code.ts.
-      ${after === undefined ? "if (u.hasBias != 0u)" : ""} { finish(row, col); }`,
+      ${activates ? "" : "if (u.hasBias != 0u)"} { finish(row, col); }`,
   };
 }
 

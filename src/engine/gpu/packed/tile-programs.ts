@@ -4,7 +4,7 @@
  * half.ts. Few rows (decoding) are limited by memory: eight threads read a row of the matrix side by side.
  */
 import { type MatrixUnit, type TileForm, tileThreads } from "../forms/records.ts";
-import { type After, afterBuffers, afterCode, afterName } from "../matmul/activation-code.ts";
+import { ACTIVATED, afterBeside, afterCode } from "../matmul/activation-code.ts";
 import { grid, lines } from "../matmul/product-form.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { type Arithmetic, HALF_RUN } from "./half.ts";
@@ -131,29 +131,29 @@ export function tiledForward(
   storage: WeightStorage,
   type: Arithmetic,
   tile: TileForm,
-  after?: After,
+  activates: boolean,
   unit?: MatrixUnit,
 ): GpuProgram {
-  const beside = afterBuffers<"f32">(after, "f32");
+  const beside = afterBeside<"f32">(activates, "f32");
   const { inputs, uniforms } = besides(type);
   const parts = partsOf(type, tile, unit);
   const { m, n, k } = tile;
   const [threads, units] = [parts.threads, k / UNIT];
   return {
-    name: name(storage, "forward", type, tile, unit) + afterName(after),
+    name: name(storage, "forward", type, tile, unit) + (activates ? ACTIVATED : ""),
     enable: parts.enable,
     inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: "f32", ...inputs, ...beside.inputs },
     outputs: { result: "f32", ...beside.outputs },
-    uniforms: { ...FORWARD_UNIFORMS, ...uniforms },
+    uniforms: { ...FORWARD_UNIFORMS, ...uniforms, ...beside.uniforms },
     workgroup: [threads, 1],
-    header: `${unpackHeader(storage)} ${memory(type, tile)} ${parts.header} ${CONVERSIONS[type]} ${afterCode(after, "f32")}
+    header: `${unpackHeader(storage)} ${memory(type, tile)} ${parts.header} ${CONVERSIONS[type]} ${afterCode(activates, "f32")}
       fn put(row: u32, col: u32, sum: f32) {
         if (row >= u.m || col >= u.n) { return; }
         var value = whole(row, sum);
         if (u.hasBias != 0u) { value += bias[u.first + col]; }
         let at = row * u.width + u.first + col;
         result[at] = value;
-        ${after === undefined ? "" : "after(at);"}
+        ${activates ? "after(at);" : ""}
       }`,
     body: `${placement(tile, parts)}
       for (var at = 0u; at < u.units; at += ${units}u) {
@@ -243,16 +243,16 @@ export function tiledBackward(
 }
 
 /** The forward product for up to eight rows of x, and what becomes of it; grid: columns / 8 workgroups. */
-export function fewRowsForward(storage: WeightStorage, rows: number, after?: After): GpuProgram {
-  const beside = afterBuffers<"f32">(after, "f32");
+export function fewRowsForward(storage: WeightStorage, rows: number, activates: boolean): GpuProgram {
+  const beside = afterBeside<"f32">(activates, "f32");
   const scaled = hasScales(storage);
   return {
-    name: `lab-packed-${storage}-forward-few-${rows}${afterName(after)}`,
+    name: `lab-packed-${storage}-forward-few-${rows}${activates ? ACTIVATED : ""}`,
     inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: "f32", ...beside.inputs },
     outputs: { result: "f32", ...beside.outputs },
-    uniforms: FORWARD_UNIFORMS,
+    uniforms: { ...FORWARD_UNIFORMS, ...beside.uniforms },
     workgroup: [8, FEW_COLUMNS],
-    header: `${unpackHeader(storage)} ${afterCode(after, "f32")}
+    header: `${unpackHeader(storage)} ${afterCode(activates, "f32")}
       var<workgroup> parts: array<f32, ${8 * FEW_COLUMNS * rows}>;`,
     body: `
       let col = (group.y * groups.x + group.x) * ${FEW_COLUMNS}u + local.y;
@@ -274,6 +274,6 @@ export function fewRowsForward(storage: WeightStorage, rows: number, after?: Aft
       if (u.hasBias != 0u) { sum += bias[u.first + col]; }
       let at = local.x * u.width + u.first + col;
       result[at] = sum;
-      ${after === undefined ? "" : "after(at);"}`,
+      ${activates ? "after(at);" : ""}`,
   };
 }
