@@ -233,6 +233,6 @@ def _pass(context: Context, live: list[Live], settings: LossSettings, turn: int)
         if own.played.place in s.window(turn):
             readback = _backward(context, own, settings)
             found.append(_record(own.played, readback, settings))
-            if turn < s.windows:
+            if own.played.first is None:
                 own.played.first = readback.logps
     return found

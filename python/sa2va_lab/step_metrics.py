@@ -172,12 +172,18 @@ def _over_start(played: Played) -> Metrics:
 
 
 def _average(records: Iterable[Metrics]) -> Metrics:
-    """Mean of each name over the records that have it."""
+    """Mean or extreme of each name over the records that have it."""
     values: dict[str, list[float]] = {}
     for record in records:
         for name, value in record.items():
             values.setdefault(name, []).append(value)
-    return {name: mean(own) for name, own in values.items()}
+    return {name: _together(name, own) for name, own in values.items()}
+
+
+def _together(name: str, values: list[float]) -> float:
+    """The mean of a metric's values, or their extreme where it is one by its name, as `ratio/min`."""
+    extreme = re.search(r"[/_](min|max)(?:_[a-z_]+)?$", name)
+    return mean(values) if extreme is None else min(values) if extreme[1] == "min" else max(values)
 
 
 def loop_metrics(loop: int, records: list[Recorded], settings: LossSettings, alike: bool) -> Metrics:
@@ -234,10 +240,8 @@ def over_passes(passes: list[Metrics]) -> Metrics:
     if len(passes) == 1:
         return passes[0]
     out: Metrics = {}
-    ends: dict[str, Callable[[list[float]], float]] = {"min": min, "max": max}
     for name in dict.fromkeys(name for own in passes for name in own):
         values = [own[name] for own in passes if name in own]
-        end = re.search(r"/(?:ratio/|reward_)(min|max)$", name)
         alike = len({repr(value) for value in values}) == 1
-        out[name] = values[0] if alike else (ends[end[1]] if end else mean)(values)
+        out[name] = values[0] if alike else _together(name, values)
     return out

@@ -1,6 +1,9 @@
 /** What a loop's loss was computed with is what its metrics and records tell. */
 import { beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
+import type { Loop } from "../../src/engine/rl/loops/loop.ts";
+import { LOOP_CODE } from "../../src/engine/rl/loops/registry.ts";
+import type { Group } from "../../src/engine/rl/step/group.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
 import { cheapConfig, openTestLab, POCKET, repeatable, type TestLab } from "../support/session.ts";
 
@@ -148,6 +151,27 @@ describe("several updates on one set of rollouts", () => {
     await expect(lab.start({ accumulation: 4, stepsPerGeneration: 6 })).rejects.toThrow(
       /stepsPerGeneration 6 is neither a multiple nor a divisor of accumulation 4/,
     );
+  });
+
+  it("divide by what sampled in every pass, also where another update came first", async () => {
+    const loop = LOOP_CODE[1] as { rollout: Loop["rollout"] };
+    const { rollout } = loop;
+    const groups: Group[] = [];
+    loop.rollout = async (...given) => {
+      const drawn = await rollout(...given);
+      groups.push(...drawn.groups);
+      return drawn;
+    };
+    try {
+      await train({ ...FAST, steps: 1, accumulation: 1, stepsPerGeneration: 2, iterations: 2 });
+    } finally {
+      loop.rollout = rollout;
+    }
+    expect(groups).toHaveLength(2);
+    for (const { mask, samplingLogps, oldLogps } of groups) {
+      const gaps = [...mask].map((m, at) => m * Math.abs((oldLogps?.[at] ?? 0) - (samplingLogps[at] as number)));
+      expect(Math.max(...gaps)).toBeLessThan(1e-4);
+    }
   });
 });
 

@@ -131,6 +131,22 @@ describe("a gradient that is not finite", () => {
   });
 });
 
+it("a stop within a step leaves the last whole step as it was, also what follows the entropy", async () => {
+  const settings = { steps: 3, loops: "1", adaptiveEntropy: true, entropyTarget: 100, keepCheckpoints: 3 } as const;
+  lab.watch = (event, session) => {
+    if (event.type === "phase" && event.step === 1 && event.phase === "sample") session.trainer?.askCheckpoint();
+  };
+  const whole = await lab.start(settings);
+  await whole.done;
+  stopAt(2, "loss");
+  const cut = await lab.start(settings);
+  expect(await cut.done).toBe("stopped");
+  expectSameFiles(
+    await checkpointFiles(lab.store, cut.manifest.id, 1),
+    await checkpointFiles(lab.store, whole.manifest.id, 1),
+  );
+});
+
 describe("the evaluations of a run", () => {
   // A rate that breaks the model after the first step: the last checkpoint is not the best.
   const EVALUATED = {

@@ -1,5 +1,6 @@
 /**
- * Whole runs against recorded ones: texts, masks and rewards exactly, other numbers closely. They were recorded on llvmpipe;
+ * Whole runs against recorded ones: texts, masks and rewards exactly, other numbers closely. They were recorded on llvmpipe,
+ * smallest and largest values of several groups on SwiftShader;
  * on another adapter rounding may move a pixel after the first update, so only what precedes it is compared there.
  * `LAB_SAME_STEPS=exact` compares every bit (on the machine that recorded), `LAB_SAME_STEPS=write` records anew.
  */

@@ -128,6 +128,26 @@ describe("ratio and clips", () => {
   });
 });
 
+it("extremes of several groups are the extreme of all, other metrics their mean", () => {
+  const groups = [2, 10].map((length) =>
+    trained(sampled(2, { metrics: { "completions/min_length": length, "completions/mean_length": length } }), -1),
+  );
+  const settings = lossSettings({ lossType: "grpo" });
+  const found = loopMetrics(
+    2,
+    groups,
+    groups.map((group, at) => readback(group, -1 + at)),
+    settings,
+    true,
+  );
+  expect(found["loop2/completions/min_length"]).toBe(2);
+  expect(found["loop2/completions/mean_length"]).toBe(6);
+  expect(found["loop2/ratio/min"]).toBe(1);
+  expect(found["loop2/ratio/max"]).toBeCloseTo(Math.E, 6);
+  expect(found["loop2/logp_train_vs_sampling/max"]).toBe(1);
+  expect(found["loop2/logp_train_vs_sampling/mean"]).toBe(0.5);
+});
+
 describe("the reward over the start", () => {
   const over = (changes: Partial<Group>) => metrics({ ...trained(sampled(1), -1), ...changes }, -1);
   const logs = (...shares: number[]) => Float32Array.from(shares, Math.log);

@@ -211,8 +211,7 @@ export class Trainer {
 
   /** Whether the work was done; false if it has to be repeated, after a hold or with smaller settings. */
   async #orHeld(work: () => Promise<void>, step: number): Promise<boolean> {
-    const { state, checkDevice, whyFull } = this.#deps;
-    const { entropy } = state;
+    const { checkDevice, whyFull } = this.#deps;
     this.#changed = false;
     try {
       await this.#settings.take(this.#deps, this.#step, step);
@@ -221,7 +220,6 @@ export class Trainer {
     } catch (thrown) {
       const cause = await causeOf(thrown, whyFull);
       if (cause instanceof OutOfMemory && !this.#changed) {
-        state.entropy = entropy;
         this.#features.clear();
         await dropUndoneWork(checkDevice);
         const question = this.#settings.choose(cause, step);

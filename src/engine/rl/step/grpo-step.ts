@@ -15,7 +15,13 @@ import { inBatches } from "../../policy/in-batches.ts";
 import type { GroupRecord, LoopId } from "../../runs/records.ts";
 import { LOOP_CODE } from "../loops/registry.ts";
 import type { GroupScores } from "../objective/advantages.ts";
-import { appliedCoefficient, entropyControl, meanEntropy, nextEntropyState } from "../objective/entropy-control.ts";
+import {
+  appliedCoefficient,
+  type EntropyControlState,
+  entropyControl,
+  meanEntropy,
+  nextEntropyState,
+} from "../objective/entropy-control.ts";
 import { stepScores } from "../objective/group-advantages.ts";
 import { lossSettingsOf } from "../objective/loss-config.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
@@ -99,6 +105,8 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
     if (windows > 1) for (const own of loops) await scoreLaterWindows(input, own, windows);
     const passes = new Map<LoopId, Record<string, number>[]>(loops.map(({ id }) => [id, []]));
     const updates: UpdateReport[] = [];
+    // Becomes that of the state with the update: a stop before it leaves the state as it was.
+    let entropy = state.entropy;
     for (let turn = 0; turn < config.iterations * windows; turn++) {
       const [pass, window] = [Math.floor(turn / windows), turn % windows];
       gradients = new Map(loops.map(({ id }) => [id, gradientSum(state)]));
@@ -109,7 +117,7 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
         for (const group of groups) group.oldLogps = denominatorOf(config, group);
         const settings = lossSettingsOf(
           config,
-          entropyCoefficient(state, config, id),
+          entropyCoefficient(entropy[id], config),
           groups.length,
           // As in TRL, tokens of all rollouts, rescaled to one window.
           activeActions(own.groups) / windows,
@@ -130,7 +138,8 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
             // dropout these differ by design, and ratios are those of the loss.
             group.oldLogps ??= config.loraDropout > 0 ? readback.logps : group.samplingLogps;
             if (pass > 0) continue;
-            group.firstLogps = readback.logps;
+            // Those of a later window were computed before the first update.
+            group.firstLogps ??= readback.logps;
             input.onGroup(groupRecord(context.step, group, readback, settings));
           }
         }
@@ -143,7 +152,8 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
             normOfLoss(input, own, { groups, changed, settings: wanted, auxiliary });
           Object.assign(metrics, await termNorms(pass, normOf));
         }
-        const bonus = followEntropy(state, config, id, groups, readbacks);
+        entropy = { ...entropy, [id]: entropyAfter(entropy[id], config, groups, readbacks) };
+        const bonus = config.adaptiveEntropy ? entropy[id].coefficient : config.entropyCoefficient || null;
         passes.get(id)?.push({
           ...loopMetrics(id, groups, readbacks, settings, turn === 0 && config.loraDropout === 0),
           ...(bonus === null ? {} : { [`loop${id}/entropy_coef`]: bonus }),
@@ -155,6 +165,7 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
       gradients = new Map();
       const whole = updates.every(({ stepped }) => !stepped);
       updates.push(await updateState(state, joined, config, async () => context.phase("ema", null), whole));
+      state.entropy = entropy;
     }
     for (const rows of passes.values()) Object.assign(metrics, overPasses(rows));
     const update = together(updates);
@@ -226,25 +237,21 @@ async function scoreLaterWindows(input: StepInput, own: LoopOfStep, windows: num
 }
 
 /** Weight of a loop's entropy bonus in the coming update. */
-function entropyCoefficient(state: TrainingState, config: LabConfig, loop: LoopId): number {
+function entropyCoefficient(own: EntropyControlState, config: LabConfig): number {
   if (!config.adaptiveEntropy) return config.entropyCoefficient;
-  return appliedCoefficient(state.entropy[loop], entropyControl(config));
+  return appliedCoefficient(own, entropyControl(config));
 }
 
-/** Updates an adaptive entropy bonus after an update. @returns the coefficient for the log; null without one */
-function followEntropy(
-  state: TrainingState,
+/** A loop's adaptive entropy bonus after a pass; the same without one. */
+function entropyAfter(
+  own: EntropyControlState,
   config: LabConfig,
-  loop: LoopId,
   groups: readonly Group[],
   readbacks: readonly LossReadback[],
-): number | null {
-  if (!config.adaptiveEntropy) return config.entropyCoefficient === 0 ? null : config.entropyCoefficient;
+): EntropyControlState {
+  if (!config.adaptiveEntropy) return own;
   const seen = groups.map(({ mask }, at) => ({ mask, entropies: readbacks[at]?.entropies ?? [] }));
-  const entropy = meanEntropy(seen, config.topEntropyQuantile);
-  const next = nextEntropyState(state.entropy[loop], entropy, entropyControl(config));
-  state.entropy = { ...state.entropy, [loop]: next };
-  return next.coefficient;
+  return nextEntropyState(own, meanEntropy(seen, config.topEntropyQuantile), entropyControl(config));
 }
 
 function referenceParameters({ context: { config }, state }: StepInput): TrainingState["start"] {

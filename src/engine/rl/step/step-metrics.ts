@@ -88,14 +88,16 @@ export function overPasses(passes: readonly Readonly<Record<string, number>>[]):
     const values = passes.flatMap((pass) => pass[name] ?? []);
     const [one = Number.NaN] = values;
     // The mean of equal numbers is exactly that number.
-    if (values.every((value) => Object.is(value, one))) out[name] = one;
-    else if (/\/(?:ratio\/|reward_)min$/.test(name))
-      out[name] = values.reduce((least, value) => Math.min(least, value), one);
-    else if (/\/(?:ratio\/|reward_)max$/.test(name))
-      out[name] = values.reduce((most, value) => Math.max(most, value), one);
-    else out[name] = mean(values);
+    out[name] = values.every((value) => Object.is(value, one)) ? one : together(name, values);
   }
   return out;
+}
+
+/** The mean of a metric's values, or their extreme where it is one by its name, as `ratio/min` and `completions/max_length`. */
+function together(name: string, values: readonly number[]): number {
+  const extreme = /[/_](min|max)(?:_[a-z_]+)?$/.exec(name)?.[1];
+  if (extreme === "min") return values.reduce((least, value) => Math.min(least, value));
+  return extreme === "max" ? values.reduce((most, value) => Math.max(most, value)) : mean(values);
 }
 
 /** Difference between the training pass and the sampling pass: a permanent check of cache, padding and guard. */
@@ -119,13 +121,19 @@ function termValues(groups: readonly Group[]): Map<string, number[]> {
   return values;
 }
 
-/** Mean of each name over the records that have it. */
+/** Mean or extreme of each name over the records that have it. */
 function average(
   records: readonly Readonly<Record<string, number>>[],
   put: (name: string, value: number) => void,
 ): void {
   for (const name of new Set(records.flatMap((record) => Object.keys(record)))) {
-    put(name, mean(records.flatMap((record) => (record[name] === undefined ? [] : [record[name]]))));
+    put(
+      name,
+      together(
+        name,
+        records.flatMap((record) => record[name] ?? []),
+      ),
+    );
   }
 }
 
