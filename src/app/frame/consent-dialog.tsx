@@ -22,7 +22,7 @@ export function ConsentDialog(): ReactNode {
 }
 
 function Question({ question }: { readonly question: ConsentQuestion }): ReactNode {
-  const { reach, hub, partly, answer } = question;
+  const { reach, hub, partly, pictures = false, answer } = question;
   const source = plainLine(question.source);
   return (
     <div data-testid="consent">
@@ -36,7 +36,7 @@ function Question({ question }: { readonly question: ConsentQuestion }): ReactNo
           </code>
         </div>
       )}
-      {reach.judge !== null && <JudgeWords source={source} place={reach.judge} />}
+      {reach.judge !== null && <JudgeWords source={source} place={reach.judge} pictures={pictures} />}
       {reach.reward !== null && (
         <>
           <p>
@@ -67,7 +67,8 @@ function Question({ question }: { readonly question: ConsentQuestion }): ReactNo
   );
 }
 
-function JudgeWords({ source, place }: { readonly source: string; readonly place: string }): ReactNode {
+function JudgeWords(props: { readonly source: string; readonly place: string; readonly pictures: boolean }): ReactNode {
+  const { source, place, pictures } = props;
   const keyOrigin = useJudge((state) => state.keyOrigin);
   if (place === TAB_MODEL) {
     return (
@@ -80,18 +81,19 @@ function JudgeWords({ source, place }: { readonly source: string; readonly place
   return (
     <div className="mb-3">
       <p>
-        <b>{source}</b> names a judge on a server. The captions of your rows and those the model writes would be sent to
+        <b>{source}</b> names a judge on a server. The captions of your rows and those the model writes
+        {pictures && ", and pictures of your rows with their masks,"} would be sent to
       </p>
       <code className={`block ${styles.place}`} data-testid="consent-origin">
         {place}
       </code>
-      <p data-testid="consent-key">
-        {keyOrigin === place
-          ? "The key you gave for this server is sent with them"
-          : keyOrigin === null
-            ? "No pictures and no key are sent"
-            : `No pictures are sent, and your key for ${keyOrigin} stays with that server`}
-      </p>
+      <p data-testid="consent-key">{keyWords(place, keyOrigin, pictures)}</p>
     </div>
   );
+}
+
+function keyWords(place: string, keyOrigin: string | null, pictures: boolean): string {
+  if (keyOrigin === place) return "The key you gave for this server is sent with them";
+  if (keyOrigin === null) return pictures ? "No key is sent" : "No pictures and no key are sent";
+  return `${pictures ? "Your" : "No pictures are sent, and your"} key for ${keyOrigin} stays with that server`;
 }

@@ -97,7 +97,8 @@ function SaveButton(): ReactNode {
   const asked = useRun((run) => run.saveAsked);
   const step = useRun((run) => run.step);
   const written = useWritten();
-  const waits = asked ? `Step ${step + 1} will be saved when it ends` : null;
+  const saving = now ? `Step ${step} is being saved` : `Step ${step + 1} will be saved when it ends`;
+  const waits = asked ? saving : null;
   return (
     <Button
       icon={written === null ? <IconSave /> : <IconCheck />}
@@ -117,7 +118,7 @@ function SaveButton(): ReactNode {
 }
 
 /** Whether the weights are those of a finished step, so that a paused run saves them at once. */
-function savesNow({ state, step, nextPhase }: RunStoreState): boolean {
+export function savesNow({ state, step, nextPhase }: RunStoreState): boolean {
   return state === "paused" && step > 0 && nextPhase?.midUpdate === false;
 }
 

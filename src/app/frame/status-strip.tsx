@@ -11,7 +11,7 @@ import { isActive, type RunStoreState, useRun } from "../stores/run.ts";
 import { useSession } from "../stores/session.ts";
 import { fixed, formatAge, formatBytes, formatCount, NONE } from "../styles/format.ts";
 import { GPU_BYTES, GPU_TENSORS, useLatestMetric } from "./device-metrics.ts";
-import { RunButtons, useWritten } from "./run-buttons.tsx";
+import { RunButtons, savesNow, useWritten } from "./run-buttons.tsx";
 import styles from "./status-strip.module.css";
 import { ThemeSwitch } from "./theme-switch.tsx";
 
@@ -149,7 +149,7 @@ function timeLeft({ state, manifest, step, heldOutRows, costs, eta }: RunStoreSt
 
 function CheckpointAge(): ReactNode {
   const last = useRun((run) => run.lastCheckpoint);
-  const asked = useRun((run) => run.saveAsked);
+  const asked = useRun((run) => run.saveAsked && !savesNow(run));
   const step = useRun((run) => run.step);
   const written = useWritten();
   const now = useClock(last !== null);

@@ -4,7 +4,8 @@ import { type LabConfig, SETTINGS, type SettingKey } from "../config/table.ts";
 import { LabError } from "../errors.ts";
 import type { RunStore } from "../storage/store.ts";
 import { checkFiles } from "./checkpoint/checkpoint.ts";
-import { checkpointPath } from "./checkpoint/checkpoint-folder.ts";
+import { checkpointPath, inCopyOrder } from "./checkpoint/checkpoint-folder.ts";
+import { readEvaluations, writeEvaluations } from "./evaluations.ts";
 import type { RunManifest } from "./manifest.ts";
 import { createRun, openRun, type RunFolder } from "./run-folder.ts";
 import { stepFromName } from "./step-name.ts";
@@ -64,24 +65,41 @@ export async function forkRun(store: RunStore, parent: string, fork: Fork, to: R
   const run = await createRun(to, own);
   try {
     const checkpoint = checkpointPath(parent, step);
-    for (const { path } of await store.list(parent)) {
+    for (const path of inCopyOrder(
+      (await store.list(parent)).map(({ path }) => path),
+      parent,
+    )) {
       const rest = path.slice(parent.length + 1);
       // Notes are of the parent.
-      if (
-        rest === "run.json" ||
-        rest === "notes.json" ||
-        (rest.startsWith("checkpoints/") && !path.startsWith(`${checkpoint}/`))
-      )
+      if (rest === "run.json" || rest === "notes.json") continue;
+      if (isLaterRollout(rest, step) || (rest.startsWith("checkpoints/") && !path.startsWith(`${checkpoint}/`)))
         continue;
-      if (isLaterRollout(rest, step)) continue;
       await to.write(`${id}/${rest}`, await store.read(path));
     }
     await run.truncateAfter(step);
+    if (scoresOtherwise(manifest.config, config)) await forgetRewards(to, id);
     return run;
   } catch (thrown) {
     await to.remove(id);
     throw thrown;
   }
+}
+
+/** Whether the reward that evaluations are scored with, or what is scored, is another one. */
+function scoresOtherwise(parent: LabConfig, config: LabConfig): boolean {
+  const keys = Object.keys(SETTINGS) as SettingKey[];
+  return keys.some((key) => (SETTINGS[key].group === "reward" || key === "loops") && parent[key] !== config[key]);
+}
+
+/** Takes the rewards and what they chose from the evaluations: those of the fork are not to be compared with them. */
+async function forgetRewards(store: RunStore, id: string): Promise<void> {
+  const all = await readEvaluations(store, id);
+  if (all.length === 0) return;
+  const without = all.map(({ report: { reward: _reward, ...report }, rows }) => ({
+    report: { ...report, selection: null },
+    rows: rows.map(({ rewards: _rewards, ...row }) => row),
+  }));
+  await writeEvaluations(store, id, without);
 }
 
 function isLaterRollout(path: string, step: number): boolean {

@@ -18,6 +18,7 @@ import { truncatePhases } from "./phase-lines.ts";
 import type { GroupRecord, StepMetrics } from "./records.ts";
 import { groupsFromArrow, groupsToArrow } from "./rollouts-arrow.ts";
 import { stepFromName, stepName } from "./step-name.ts";
+import { truncateThumbs } from "./thumbs.ts";
 
 /** Runs read concurrently: most of their time is waiting for the disk. */
 const AT_ONCE = 16;
@@ -186,13 +187,15 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
     groupSteps,
     readGroups,
     truncateAfter: async (step) => {
+      // First, so that a run that is killed midway resumes from this step, not past lines that are gone.
+      await removeCheckpointsAfter(store, id, step);
       const kept = (await readMetrics()).filter((row) => (row.step as number) <= step);
       await truncateEvaluations(store, id, step);
       await store.write(metricsPath, kept.map((row) => `${metricsLine(row)}\n`).join(""));
       for (const later of await groupSteps()) if (later > step) await store.remove(rolloutPath(later));
-      await removeCheckpointsAfter(store, id, step);
       await truncatePhases(store, id, step);
       await truncateAlarms(store, id, step);
+      await truncateThumbs(store, id, step);
     },
   };
 }

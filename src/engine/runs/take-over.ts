@@ -2,7 +2,7 @@
 import { LabError } from "../errors.ts";
 import type { RunStore } from "../storage/store.ts";
 import { checkFiles } from "./checkpoint/checkpoint.ts";
-import { listCheckpoints, MARKER } from "./checkpoint/checkpoint-folder.ts";
+import { inCopyOrder, listCheckpoints } from "./checkpoint/checkpoint-folder.ts";
 import { openRun } from "./run-folder.ts";
 
 /** Files that stay those of the stored run, or that its next export writes anew. */
@@ -19,7 +19,11 @@ export async function takeOver(store: RunStore, from: RunStore, id: string): Pro
     [store, from].map(async (s) => (await openRun(s, id)).readMetrics()),
   );
   const begins = own.every((row, at) => JSON.stringify(row) === JSON.stringify(other[at]));
-  if (!begins || other.length === own.length) {
+  const [newest, offered] = await Promise.all(
+    [store, from].map(async (s) => (await listCheckpoints(s, id)).at(-1) ?? 0),
+  );
+  // Equal metrics without the checkpoints are a copy that was interrupted.
+  if (!begins || (other.length === own.length && newest === offered)) {
     throw new LabError(
       "bad-input",
       `Run "${id}" is stored in this browser with ${own.length} steps, which the opened one does not continue; export and delete it here first`,
@@ -27,8 +31,6 @@ export async function takeOver(store: RunStore, from: RunStore, id: string): Pro
     );
   }
   for (const step of await listCheckpoints(from, id)) await checkFiles(from, id, step);
-  const rank = (path: string): number =>
-    path.endsWith(`/${MARKER}`) ? 2 : path.startsWith(`${id}/checkpoints/`) ? 1 : 0;
   const paths = (await from.list(id)).map(({ path }) => path).filter((path) => !KEPT.test(path.slice(id.length + 1)));
-  for (const path of paths.sort((a, b) => rank(a) - rank(b))) await store.write(path, await from.read(path));
+  for (const path of inCopyOrder(paths, id)) await store.write(path, await from.read(path));
 }

@@ -28,7 +28,18 @@ export async function writeThumb(store: RunStore, id: string, rollout: string, t
   return oneAtATime(path, async () => {
     const { [rollout]: _, ...others } = await readThumbs(store, id);
     const thumbs: Thumbs = thumb === null ? others : { ...others, [rollout]: thumb };
-    await store.write(path, `${JSON.stringify(thumbs, null, 2)}\n`);
+    await writeThumbs(store, id, thumbs);
     return thumbs;
   });
+}
+
+/** Removes the thumbs of later steps. @throws LabError("bad-input") when the file was not written by the lab */
+export async function truncateThumbs(store: RunStore, id: string, step: number): Promise<void> {
+  const thumbs = Object.entries(await readThumbs(store, id));
+  const kept = thumbs.filter(([rollout]) => Number.parseInt(rollout, 10) <= step);
+  if (kept.length < thumbs.length) await writeThumbs(store, id, Object.fromEntries(kept));
+}
+
+async function writeThumbs(store: RunStore, id: string, thumbs: Thumbs): Promise<void> {
+  await store.write(`${id}/thumbs.json`, `${JSON.stringify(thumbs, null, 2)}\n`);
 }

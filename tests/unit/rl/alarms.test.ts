@@ -27,6 +27,25 @@ describe("an alarm", () => {
     expect(ring(20, 1)).toEqual(["zero-spread-1"]);
   });
 
+  it("goes on after a resume as if there had been none", () => {
+    const rows = Array.from({ length: 12 }, (_, at) => ({
+      step: at + 1,
+      "loop1/frac_reward_zero_std": 1,
+      grad_norm: at === 10 ? 1000 : 1,
+    }));
+    const whole = watchAlarms();
+    const all = rows.flatMap((row) => whole.observe(row.step, row, STEPPED));
+    expect(all.map(({ id, step }) => [id, step])).toEqual([
+      ["zero-spread-1", 5],
+      ["gradient-spike", 11],
+    ]);
+    for (const cut of [3, 8]) {
+      const resumed = watchAlarms(rows.slice(0, cut));
+      const later = rows.slice(cut).flatMap((row) => resumed.observe(row.step, row, STEPPED));
+      expect(later).toEqual(all.filter(({ step }) => step > cut));
+    }
+  });
+
   it("notices a tensor count that only grows", () => {
     const rows = [1, 2, 3, 4, 5].map((n) => ({ "memory/num_tensors": 100 + n }));
     expect(alarmsOf(rows).map(({ id }) => id)).toEqual(["tensors"]);

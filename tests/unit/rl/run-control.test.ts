@@ -98,6 +98,29 @@ describe("the control of the phase machine", () => {
     updating.control.play();
   });
 
+  it("does what is asked during other work after it, and none of it once it goes on", async () => {
+    const { control, run, log } = machine(1);
+    const done = run();
+    control.pause();
+    await settle();
+    let end = (): void => undefined;
+    const long = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    expect(control.whileHeld(() => long)).toBe(true);
+    await settle();
+    expect(control.whileHeld(async () => void log.push("saved"))).toBe(true);
+    await settle();
+    expect(log).toEqual([]);
+    end();
+    await settle();
+    expect([control.state, log]).toEqual(["paused", ["saved"]]);
+    expect(control.whileHeld(async () => control.play())).toBe(true);
+    expect(control.whileHeld(async () => void log.push("too late"))).toBe(true);
+    expect(await done).toBe("finished");
+    expect(log).not.toContain("too late");
+  });
+
   it("holds at the next phase when paused, and single-steps whole steps", async () => {
     const { control, run, log, states } = machine(3);
     const done = run();

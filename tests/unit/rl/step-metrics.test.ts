@@ -132,7 +132,7 @@ it("extremes of several groups are the extreme of all, other metrics their mean"
   const groups = [2, 10].map((length) =>
     trained(sampled(2, { metrics: { "completions/min_length": length, "completions/mean_length": length } }), -1),
   );
-  const settings = lossSettings({ lossType: "grpo" });
+  const settings = lossSettings("grpo");
   const found = loopMetrics(
     2,
     groups,

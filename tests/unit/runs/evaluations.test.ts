@@ -32,6 +32,12 @@ describe("the best checkpoint", () => {
     expect(bestOf([evaluation(10, 1, { own: Number.NaN }), evaluation(20, 0)], "both", [10, 20])?.step).toBe(20);
   });
 
+  it("is chosen by the newest score alone, as after a fork with another one", () => {
+    const { report, rows } = evaluation(5, 0.9);
+    const other = { report: { ...report, selection: { metric: "caption_meteor", n: 2, value: 0.9 } as const }, rows };
+    expect(bestOf([other, ...all], "both", [5, 10, 20])?.step).toBe(10);
+  });
+
   it("is none where no rows choose", () => {
     const none = all.map(({ report, rows }) => ({ report: { ...report, selection: null }, rows }));
     expect(bestOf(none, "both", [10, 20, 30])).toBeNull();

@@ -289,6 +289,10 @@ test("a stored run takes over the steps that another machine added, and no other
   expect([metrics.map(({ loss }) => loss), groupSteps, run.checkpoints]).toEqual([[1, 2, 3], [1, 2, 3], [3]]);
   expect(await store.readText("brave-otter/notes.json")).toBe("mine");
   expect(await store.size("brave-otter/scale/rows.jsonl")).toBeNull();
+  // A copy that was interrupted before its checkpoint is taken over again.
+  await store.remove("brave-otter/checkpoints");
+  await library.takeOver("brave-otter", far);
+  expect((await library.open("brave-otter")).run.checkpoints).toEqual([3]);
   // Nothing new, then another step 1.
   await expect(library.takeOver("brave-otter", far)).rejects.toThrow(/with 3 steps, which the opened one does not/);
   const other = memoryStore();

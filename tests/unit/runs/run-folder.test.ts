@@ -3,6 +3,7 @@ import { digestRun } from "../../../src/engine/runs/digest.ts";
 import { appendPhases, readPhases } from "../../../src/engine/runs/phase-lines.ts";
 import { NO_CURVE, readCurve, recentRewards } from "../../../src/engine/runs/run-curve.ts";
 import { createRun, listRuns, openRun } from "../../../src/engine/runs/run-folder.ts";
+import { readThumbs, writeThumb } from "../../../src/engine/runs/thumbs.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { cost, group, manifest } from "./sample-run.ts";
 
@@ -80,6 +81,44 @@ test("a resume drops metrics, rollouts and checkpoints past its step and nothing
   expect(await run.groupSteps()).toEqual([1, 2, 3]);
   expect((await readPhases(store, "brave-otter")).map(({ step }) => step)).toEqual([1, 2, 3]);
   expect((await digestRun(run)).checkpoints).toEqual([1, 2, 3]);
+});
+
+test("a run that is killed while it is cut back has no checkpoint past its step, whenever that happens", async () => {
+  for (let whole = 0; whole < 8; whole++) {
+    const store = memoryStore();
+    const run = await createRun(store, manifest());
+    for (let step = 1; step <= 3; step++) {
+      await run.appendStep(step, { loss: step });
+      await run.appendGroups(step, [group(step, 1, 0)]);
+      await store.write(`brave-otter/checkpoints/step-00000${step}/complete.json`, "{}");
+    }
+    let changes = 0;
+    const [write, remove] = [store.write.bind(store), store.remove.bind(store)];
+    const alive = (): void => {
+      if (++changes > whole) throw new Error("killed");
+    };
+    store.write = async (...given) => {
+      alive();
+      return write(...given);
+    };
+    store.remove = async (...given) => {
+      alive();
+      return remove(...given);
+    };
+    await run.truncateAfter(1).catch(() => undefined);
+    const { checkpoints } = await digestRun(run);
+    // What a resume would continue is there as a whole.
+    const steps = (await run.readMetrics()).map(({ step }) => step);
+    expect(steps).toEqual(Array.from({ length: Math.max(checkpoints.at(-1) ?? 0, steps.length) }, (_, at) => at + 1));
+  }
+});
+
+test("thumbs of later steps go with them", async () => {
+  const store = memoryStore();
+  const run = await createRun(store, manifest());
+  for (const id of ["1-1-0-0", "12-2-0-1"]) await writeThumb(store, "brave-otter", id, 1);
+  await run.truncateAfter(2);
+  expect(await readThumbs(store, "brave-otter")).toEqual({ "1-1-0-0": 1 });
 });
 
 test("the list shows newest runs first and names damaged ones", async () => {

@@ -274,11 +274,12 @@ export interface AlarmWatch {
   observe(step: number, metrics: StepMetrics, update: UpdateFacts, groups?: readonly GroupRecord[]): Alarm[];
 }
 
-export function watchAlarms(): AlarmWatch {
+/** @param before metrics of the steps that a resumed run has done, oldest first: what rings already is not told again */
+export function watchAlarms(before: readonly StepMetrics[] = []): AlarmWatch {
   const recent: StepMetrics[] = [];
   const norms: Record<string, number[]> = {};
   const ringing = new Set<string>();
-  return {
+  const watch: AlarmWatch = {
     observe(step, metrics, update, groups = []) {
       recent.push(metrics);
       if (recent.length > WINDOW) recent.shift();
@@ -302,4 +303,8 @@ export function watchAlarms(): AlarmWatch {
       return fresh;
     },
   };
+  for (const row of before.slice(-SPIKE.most - WINDOW)) {
+    watch.observe(row.step as number, row, { stepped: true, nonFinite: [] });
+  }
+  return watch;
 }

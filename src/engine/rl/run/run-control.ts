@@ -25,7 +25,7 @@ export class RunControl {
   #eta: Eta = "run";
   #state: RunState = "ready";
   #wake: (() => void) | undefined;
-  #work: (() => Promise<void>) | undefined;
+  readonly #work: (() => Promise<void>)[] = [];
   #current: Phase | undefined;
   #updating = false;
   #inStep = false;
@@ -91,15 +91,14 @@ export class RunControl {
   }
 
   /**
-   * Runs work while the trainer is held with the weights of its last step; it stays held afterwards.
+   * Runs work while the trainer is held with the weights of its last step, after other work; it stays held afterwards.
    * @param between only between two steps, for work that fails as a step does
    * @returns false if it is not held, or if the weights are being updated
    */
   whileHeld(work: () => Promise<void>, between = false): boolean {
-    if (this.#state !== "paused" || this.#updating || this.#wake === undefined) return false;
-    if (between && this.#inStep) return false;
-    this.#work = work;
-    this.#wake();
+    if (this.#state !== "paused" || this.#updating || (between && this.#inStep)) return false;
+    this.#work.push(work);
+    this.#wake?.();
     return true;
   }
 
@@ -174,14 +173,16 @@ export class RunControl {
     if (this.signal.aborted) return;
     this.setState("paused", { ...next, midUpdate: this.#updating });
     do {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-      this.#wake = undefined;
-      const work = this.#work;
-      this.#work = undefined;
-      await work?.();
+      if (this.#work.length === 0) {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+        this.#wake = undefined;
+      }
+      await this.#work.shift()?.();
     } while (this.#state === "paused");
+    // What is left is done when its step ends.
+    this.#work.length = 0;
     this.#since = this.#now();
     this.#counted = this.#meter.counts();
     this.#stopIfAsked();

@@ -39,7 +39,7 @@ export class Trainer {
   readonly control: RunControl;
   readonly #deps: TrainerDeps;
   readonly #features: FeatureCache;
-  readonly #alarms: AlarmWatch = watchAlarms();
+  #alarms: AlarmWatch = watchAlarms();
   /** Reported, not yet stored. */
   readonly #reported: Alarm[] = [];
   readonly #settings: MemorySettings;
@@ -124,6 +124,7 @@ export class Trainer {
     const { run } = this.#deps;
     this.control.play();
     try {
+      if (this.#step > 0) this.#alarms = watchAlarms(await run.readMetrics());
       // Includes what an earlier attempt left undone before a stop or a lost device.
       await this.#evaluateDue();
       while (this.#step < this.#config.steps) {

@@ -1,7 +1,7 @@
 /**
  * The best checkpoint of a run: the one with the highest selection value, which is the mean of the score in the setting
  * bestMetric over the selection rows. Of equal ones it is the newest. A step without evaluation or checkpoint is never
- * chosen. No reported number is computed from the selection rows.
+ * chosen, nor one whose value is of another score than the newest, as in a fork. No reported number is computed from the selection rows.
  */
 import type { LabConfig } from "../../config/table.ts";
 import type { RunStore } from "../../storage/store.ts";
@@ -32,11 +32,14 @@ export function bestOf(
 ): BestCheckpoint | null {
   const reports = evaluations.map(({ report }) => report).filter(({ step }) => steps.includes(step));
   const older = evaluations.every(({ report }) => report.selection === undefined);
+  const metric = evaluations.findLast(({ report }) => report.selection)?.report.selection?.metric;
   let best: { readonly score: number; readonly found: BestCheckpoint } | null = null;
   for (const { step, means, selection = null } of reports) {
     const score = older
       ? mean((OLDER[loops] ?? []).map((name): number | null => means[name]))
-      : (selection?.value ?? null);
+      : selection?.metric === metric
+        ? (selection?.value ?? null)
+        : null;
     if (score === null || !Number.isFinite(score)) continue;
     const better = best === null || score > best.score || (score === best.score && step > best.found.step);
     if (better) best = { score, found: { step, selection } };

@@ -9,6 +9,16 @@ export function checkpointPath(runId: string, step: number): string {
   return `${runId}/checkpoints/${stepName(step)}`;
 }
 
+/**
+ * The paths of a run in the order in which they are copied: checkpoints after everything else and their markers last, so that
+ * a checkpoint of a copy counts only once all is there.
+ */
+export function inCopyOrder(paths: readonly string[], runId: string): readonly string[] {
+  const rank = (path: string): number =>
+    path.endsWith(`/${MARKER}`) ? 2 : path.startsWith(`${runId}/checkpoints/`) ? 1 : 0;
+  return paths.toSorted((a, b) => rank(a) - rank(b));
+}
+
 /** Steps with a complete checkpoint, ascending. */
 export async function listCheckpoints(store: RunStore, runId: string): Promise<readonly number[]> {
   return [...(await scan(store, runId))].flatMap(([step, complete]) => (complete ? [step] : []));

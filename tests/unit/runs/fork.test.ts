@@ -1,0 +1,73 @@
+/** A fork: what it copies, in which order, and what it forgets. */
+import { expect, it } from "vitest";
+import type { LabConfig } from "../../../src/engine/config/table.ts";
+import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
+import { listCheckpoints } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
+import { readEvaluations, writeEvaluations } from "../../../src/engine/runs/evaluations.ts";
+import { forkRun } from "../../../src/engine/runs/fork.ts";
+import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { state } from "./sample-checkpoint.ts";
+import { evaluation } from "./sample-evaluations.ts";
+import { group, manifest } from "./sample-run.ts";
+
+const PARENT = "brave-otter";
+
+async function parent() {
+  const store = memoryStore();
+  const run = await createRun(store, manifest(PARENT));
+  for (const step of [1, 2]) {
+    await run.appendStep(step, { loss: step });
+    await run.appendGroups(step, [group(step, 1, 0)]);
+  }
+  await writeCheckpoint(store, PARENT, state(1));
+  await writeEvaluations(store, PARENT, [evaluation(0, 0.25), evaluation(1, 0.5)]);
+  return store;
+}
+
+const fork = (changes: Partial<LabConfig> = {}) => ({
+  step: 1,
+  id: "copy",
+  title: "copy",
+  created: "2026-01-01T00:00:00.000Z",
+  changes,
+});
+
+it("has its checkpoint only once all else is copied, whenever it is killed", async () => {
+  for (let whole = 0; ; whole++) {
+    const store = await parent();
+    const to = memoryStore();
+    let changes = 0;
+    const [write, remove] = [to.write.bind(to), to.remove.bind(to)];
+    to.write = async (...given) => {
+      if (++changes > whole) throw new Error("killed");
+      return write(...given);
+    };
+    to.remove = async (...given) => {
+      if (changes > whole) return;
+      await remove(...given);
+    };
+    const done = await forkRun(store, PARENT, fork(), to).catch(() => null);
+    if ((await listCheckpoints(to, "copy")).includes(1)) {
+      const copied = await openRun(to, "copy");
+      expect(await copied.groupSteps()).toContain(1);
+      expect((await copied.readMetrics()).map(({ step }) => step)).toContain(1);
+      expect(await readEvaluations(to, "copy")).toHaveLength(2);
+    }
+    if (done !== null) return expect(whole).toBeGreaterThan(5);
+  }
+});
+
+it("keeps the evaluations of its parent, but for rewards that it scores otherwise", async () => {
+  const store = await parent();
+  await forkRun(store, PARENT, fork({ learningRate: 0.001 }));
+  expect(await readEvaluations(store, "copy")).toEqual(await readEvaluations(store, PARENT));
+  await forkRun(store, PARENT, { ...fork({ loop2Iou: 0.5 }), id: "other" });
+  const [start, end] = await readEvaluations(store, "other");
+  for (const found of [start, end]) {
+    expect(found?.report.selection).toBeNull();
+    expect(found?.report.reward).toBeUndefined();
+    expect(found?.rows.some(({ rewards }) => rewards !== undefined)).toBe(false);
+  }
+  expect(end?.report.means).toEqual(evaluation(1, 0.5).report.means);
+});
