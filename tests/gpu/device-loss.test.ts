@@ -1,5 +1,6 @@
 /** A device that is lost in the middle of a step: the run goes on from its last checkpoint, or pauses with a sentence. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { LabConfig } from "../../src/engine/config/table.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { type Recovery, runWithDeviceRecovery } from "../../src/engine/rl/run/recovery.ts";
 import type { StartedRun } from "../../src/engine/rl/run/session-types.ts";
@@ -65,6 +66,17 @@ describe("a device that is lost in a step", () => {
     const run = await lab.start({ steps: 1 });
     expect(await run.done).toBe("finished");
     expect((await lab.metrics(run.manifest.id)).map((row) => row.step)).toEqual([1]);
+  });
+
+  it.each<[string, Partial<LabConfig>]>([
+    ["one rollout at a time", { microRollouts: 1 }],
+    ["supervised", { mode: "sft" }],
+  ])("leaves nothing of the loss on either device: %s", async (_, settings) => {
+    const tensors = memorySnapshot().tensors;
+    loseAt(1, "loss", 1);
+    const run = await lab.start({ ...settings, steps: 1, loops: "1" });
+    expect(await run.done).toBe("finished");
+    expect(memorySnapshot().tensors).toBe(tensors);
   });
 
   it("twice within a minute pauses the run with a sentence, to be resumed", async () => {

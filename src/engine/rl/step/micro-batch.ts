@@ -74,9 +74,14 @@ export async function microGradients(task: MicroTask, rows: number): Promise<Gro
   sum.dispose();
   layout.dispose();
 
-  const [scalars, ownLogps, ownEntropies] = await readTogether([...kept, logps, entropies]);
-  tf.dispose([value, byLogp, byEntropy, logps, entropies, ...kept]);
-  tf.dispose(Object.values(inputs).filter((tensor) => tensor !== null));
+  const constants = Object.values(inputs).filter((tensor) => tensor !== null);
+  const [scalars, ownLogps, ownEntropies] = await readTogether([...kept, logps, entropies])
+    .catch((thrown: unknown) => {
+      // After a lost device the gradients are not used.
+      tf.dispose(gradients);
+      throw thrown;
+    })
+    .finally(() => tf.dispose([value, byLogp, byEntropy, logps, entropies, ...kept, ...constants]));
   const [loss = Number.NaN, policy = Number.NaN, klPenalty = Number.NaN] = scalars ?? [];
   const readback = {
     loss,

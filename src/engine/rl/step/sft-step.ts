@@ -113,8 +113,14 @@ async function rowGradients(
     undefined,
     true,
   );
-  const [loss = Number.NaN, ...parts] = Array.from((await (kept[0] as Tensor).data()) as Float32Array);
-  tf.dispose([value, ...kept, ...(points === null ? [] : [points])]);
+  const [loss = Number.NaN, ...parts] = await (kept[0] as Tensor)
+    .data<"float32">()
+    .catch((thrown: unknown) => {
+      // After a lost device the gradients are not used.
+      tf.dispose(grads);
+      throw thrown;
+    })
+    .finally(() => tf.dispose([value, ...kept, ...(points === null ? [] : [points])]));
   const named = Object.fromEntries(PARTS.map((name, i) => [name, parts[i] as number]));
   const found = state.names.map((name, i) => [name, grads[i] as Tensor | null | undefined] as const);
   return {
