@@ -26,10 +26,10 @@ import { SUITES, suiteOf } from "../src/engine/eval/suites/all.ts";
 import { looksAt } from "../src/engine/eval/suites/finished.ts";
 import { type EvalFolder, openEvalFolder } from "../src/engine/eval/suites/folder.ts";
 import { judgePictures } from "../src/engine/eval/suites/judge-pictures.ts";
-import { isUnjudged } from "../src/engine/eval/suites/judged.ts";
+import { judgeAnswers } from "../src/engine/eval/suites/judged.ts";
 import { SUITE_PARTS, type SuitePart, suitePart } from "../src/engine/eval/suites/part.ts";
 import { looksText, type SuiteReport, suiteReport } from "../src/engine/eval/suites/report.ts";
-import { answerKey, answerRows, type System } from "../src/engine/eval/suites/run-suite.ts";
+import { answerRows, type System } from "../src/engine/eval/suites/run-suite.ts";
 import type {
   AnswerMode,
   Suite,
@@ -124,22 +124,16 @@ async function suiteTools(file: string | undefined): Promise<SuiteTools> {
   return { meteor, similarity: { name, of } };
 }
 
-/** Adds verdicts to the answers that have none. */
+/** Adds the judge's verdicts to the answers that have none of it. */
 async function judgeRows(
   judge: SuiteJudge,
-  folder: EvalFolder,
+  { answers, add: keep }: EvalFolder,
   items: readonly SuiteItem[],
   systems: readonly System[],
 ): Promise<void> {
   for (const system of systems) {
-    const open = items.flatMap((item) => {
-      const row = folder.answers.get(answerKey(system, item.id));
-      return row === undefined || !isUnjudged(row, judge.pictures) ? [] : [{ item, caption: row.text ?? "", row }];
-    });
-    const verdicts = await judge.of(system, open);
-    await folder.add(
-      open.flatMap(({ row }, at) => (verdicts[at] === undefined ? [] : [{ ...row, judged: verdicts[at] }])),
-    );
+    const ask = (rows: Parameters<SuiteJudge["of"]>[1]): ReturnType<SuiteJudge["of"]> => judge.of(system, rows);
+    await judgeAnswers({ items, systems: [system], answers, judge: judge.name, ask, keep });
   }
 }
 

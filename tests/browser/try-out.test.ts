@@ -70,6 +70,7 @@ describe("trying the model out", () => {
     await expect
       .poll(() => page.getByTestId("suite-progress").textContent())
       .toMatch(/^Answering, [1-9]\d* of 16 rows/);
+    expect(await page.getByTestId("suite-rows").isDisabled()).toBe(true);
     await page.getByTestId("suite-stop").click();
     await page.getByTestId("suite-start").waitFor();
     await page.getByTestId("suite-start").click();

@@ -8,10 +8,11 @@ type Tell = (judges: readonly string[], rewards: readonly string[]) => Promise<v
 /**
  * Asks for missing consent and reports it to the worker.
  * @param source what brought the settings, for the question
+ * @param pictures whether the judge would be sent pictures too
  * @throws LabError("cancelled") when the person does not agree
  */
-export async function requireAgreed(config: LabConfig, source: string, tell: Tell): Promise<void> {
-  if ((await askConsent(config, source)) !== "allow") {
+export async function requireAgreed(config: LabConfig, source: string, tell: Tell, pictures = false): Promise<void> {
+  if ((await askConsent(config, source, false, pictures)) !== "allow") {
     throw new LabError("cancelled", `${source} was not used: nothing was sent and nothing was run`);
   }
   await tellAgreed(tell);

@@ -2,10 +2,12 @@
 import type { LabConfig } from "../../engine/config/table.ts";
 import { LabError } from "../../engine/errors.ts";
 import { suiteOf } from "../../engine/eval/suites/all.ts";
-import { isUnjudged, judgeName, judgeSettings, type LiveJudge, liveVerdicts } from "../../engine/eval/suites/judged.ts";
+import { judgeAnswers, judgeName, judgeSettings, liveVerdicts } from "../../engine/eval/suites/judged.ts";
 import { answerKey, answerRows, type SuiteRow, type System } from "../../engine/eval/suites/run-suite.ts";
 import type { Suite, SuiteItem } from "../../engine/eval/suites/suite.ts";
+import type { CaptionPair } from "../../engine/rewards/types.ts";
 import { suiteAnswersOf, tryTaskOf } from "../../engine/session/suite-ask.ts";
+import type { Judged } from "../../protocol/reward.ts";
 import { sessionStore } from "../stores/session.ts";
 import { suiteStore } from "../stores/suite.ts";
 import { tryStore } from "../stores/try-out.ts";
@@ -29,15 +31,16 @@ export function stopSuite(): void {
 export async function runSuite(): Promise<void> {
   const { suite: name, split, part, mode, rows: most } = suiteStore.getState();
   const suite = suiteOf(name);
-  const { model } = sessionStore.getState();
-  const { adapter } = tryStore.getState();
-  if (suite === undefined || model === null)
-    throw new LabError("bad-input", "No model is loaded; open a model folder first");
+  if (suite === undefined) throw new LabError("internal", `There is no suite ${name}`);
   stop = new AbortController();
   const { signal } = stop;
   suiteStore.setState({ phase: "opening", report: null, answers: new Map(), done: 0, kept: 0 });
   try {
     const opened = await lab().data.openSuite(name, split === "" ? null : split, part, signal);
+    // Another model or adapter may have been opened meanwhile.
+    const { model } = sessionStore.getState();
+    const { adapter } = tryStore.getState();
+    if (model === null) throw new LabError("bad-input", "No model is loaded; open a model folder first");
     const items = most === 0 ? opened.items : opened.items.slice(0, most);
     suiteStore.setState({ items, leftOut: opened.leftOut });
     if (items.length === 0) {
@@ -76,9 +79,10 @@ export async function runSuite(): Promise<void> {
       ask: async (system, index, tasks) => {
         const task = tryTaskOf(tasks, MAX_TOKENS);
         const picture = { kind: "suite", index } as const;
-        return suiteAnswersOf(
-          (await lab().trainer.tryOut(picture, task, { from: system }, () => undefined, signal)).answer,
-        );
+        const { answer } = await lab().trainer.tryOut(picture, task, { from: system }, () => undefined, signal);
+        if (sessionStore.getState().model?.hash === model.hash && tryStore.getState().adapter?.hash === adapter?.hash)
+          return suiteAnswersOf(answer);
+        throw new LabError("bad-input", "The model or the adapter was changed; start the evaluation again");
       },
     });
     suiteStore.setState({ phase: "judging" });
@@ -120,29 +124,36 @@ async function judgeSuite(
   const seen = suiteStore.getState().judgePictures && mayShow(suite, config);
   const asked = items.filter(({ questions }) => questions !== undefined);
   if (!suite.judged || config.judge === "off" || asked.length === 0) return null;
-  await requireAgreed(config, "The settings of this page", lab().reward.allow);
-  let name: string | null = null;
-  for (const system of systems) {
-    const rows = asked.flatMap(({ id }) => answers.get(answerKey(system, id)) ?? []);
-    const open = rows.filter((row) => isUnjudged(row, seen));
-    if (open.length === 0) continue;
-    const pairs = open.flatMap((row) => {
-      const item = asked.find(({ id }) => id === row.rowId);
-      return item === undefined ? [] : [{ item, caption: row.text ?? "" }];
-    });
-    const live: LiveJudge = {
-      // One call, so that the budget of the settings holds for all rows.
-      atOnce: pairs.length,
-      pictures: seen ? (item) => lab().data.judgePictures(suite.name, items.indexOf(item)) : undefined,
-      terms: async (captions) => {
-        const settings = { ...config, ...judgeSettings(asked) };
-        const { judge, rounds } = await lab().reward.tryJudge(settings, captions, { rounds: 1, fresh: false }, signal);
-        name = judgeName(judge, seen);
-        return rounds[0] ?? [];
-      },
-    };
-    const verdicts = await liveVerdicts(live, pairs);
-    await keep(open.flatMap((row, at) => (verdicts[at] === undefined ? [] : [{ ...row, judged: verdicts[at] }])));
-  }
+  await requireAgreed(config, "The settings of this page", lab().reward.allow, seen);
+  const tried = (model: string, captions: readonly CaptionPair[]): Promise<Judged> => {
+    const settings = { ...config, ...judgeSettings(asked), judgeModel: model };
+    return lab().reward.tryJudge(settings, captions, { rounds: 1, fresh: false }, signal);
+  };
+  // Without captions nothing is asked; it tells which model a judge without a named one takes.
+  const { judge } = await tried(config.judgeModel, []);
+  const name = judgeName(judge, seen);
+  const shown = new Map<SuiteItem, Promise<readonly string[]>>();
+  const pictures = (item: SuiteItem): Promise<readonly string[]> => {
+    const known = shown.get(item) ?? lab().data.judgePictures(suite.name, items.indexOf(item));
+    shown.set(item, known);
+    return known;
+  };
+  await judgeAnswers({
+    items: asked,
+    systems,
+    answers,
+    judge: name,
+    keep,
+    ask: (rows) =>
+      liveVerdicts(
+        {
+          // One call, so that the budget of the settings holds for all rows.
+          atOnce: rows.length,
+          pictures: seen ? pictures : undefined,
+          terms: async (captions) => (await tried(judge.model, captions)).rounds[0] ?? [],
+        },
+        rows,
+      ),
+  });
   return name;
 }

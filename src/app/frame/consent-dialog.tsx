@@ -67,7 +67,12 @@ function Question({ question }: { readonly question: ConsentQuestion }): ReactNo
   );
 }
 
-function JudgeWords(props: { readonly source: string; readonly place: string; readonly pictures: boolean }): ReactNode {
+/** What a judge would be sent, and where to. */
+export function JudgeWords(props: {
+  readonly source: string;
+  readonly place: string;
+  readonly pictures: boolean;
+}): ReactNode {
   const { source, place, pictures } = props;
   const keyOrigin = useJudge((state) => state.keyOrigin);
   if (place === TAB_MODEL) {

@@ -18,6 +18,8 @@ export interface ConsentQuestion {
   readonly reach: Reach;
   /** Address of a model hub that would be contacted. */
   readonly hub?: string;
+  /** Whether the judge would be sent pictures too. */
+  readonly pictures?: boolean;
   /** Whether the other settings can be used without these. */
   readonly partly: boolean;
   readonly answer: (answer: ConsentAnswer) => void;
@@ -77,8 +79,14 @@ function allow({ judge, reward }: Reach): void {
  * use stay allowed.
  * @param source source of the settings, shown in the dialog
  * @param partly whether the other settings can be used without these
+ * @param pictures whether the judge would be sent pictures too
  */
-export async function askConsent(config: LabConfig, source: string, partly = false): Promise<ConsentAnswer> {
+export async function askConsent(
+  config: LabConfig,
+  source: string,
+  partly = false,
+  pictures = false,
+): Promise<ConsentAnswer> {
   const reach = await reachOf(config);
   const { judges, rewards } = consentStore.getState();
   const open = openQuestions(reach, {
@@ -86,7 +94,7 @@ export async function askConsent(config: LabConfig, source: string, partly = fal
     reward: (hash) => rewards.includes(hash),
   });
   const asked = open.judge !== null || open.reward !== null;
-  const answer = asked ? await question(open, source, partly) : "allow";
+  const answer = asked ? await question({ reach: open, source, partly, pictures }) : "allow";
   if (answer !== "allow") return answer;
   allow(reach);
   typed.judges = null;
@@ -97,7 +105,7 @@ export async function askConsent(config: LabConfig, source: string, partly = fal
 /** Asks for consent to a judge that a link switches on, even if its server is allowed already. */
 export async function askLinkedJudge(config: LabConfig): Promise<boolean> {
   const reach = { judge: judgePlace(config), reward: null };
-  if ((await question(reach, "The link", true)) !== "allow") return false;
+  if ((await question({ reach, source: "The link", partly: true })) !== "allow") return false;
   allow(reach);
   return true;
 }
@@ -109,19 +117,17 @@ export async function askLinkedJudge(config: LabConfig): Promise<boolean> {
 export async function requireHub(hub: string): Promise<void> {
   const { hubs } = consentStore.getState();
   if (hub === SETTINGS.hub.default || hubs.includes(hub)) return;
-  if ((await question({ judge: null, reward: null }, "The settings", false, hub)) !== "allow") {
+  const reach = { judge: null, reward: null };
+  if ((await question({ reach, source: "The settings", partly: false, hub })) !== "allow") {
     throw new LabError("cancelled", `${plainLine(hub)} was not contacted: nothing was sent`);
   }
   put("hubs", [...hubs, hub]);
 }
 
-function question(reach: Reach, source: string, partly: boolean, hub?: string): Promise<ConsentAnswer> {
+function question(about: Omit<ConsentQuestion, "answer">): Promise<ConsentAnswer> {
   return new Promise((resolve) => {
     const asked: ConsentQuestion = {
-      source,
-      reach,
-      partly,
-      ...(hub === undefined ? {} : { hub }),
+      ...about,
       answer: (answer) => {
         consentStore.setState(({ questions }) => ({ questions: questions.filter((other) => other !== asked) }));
         resolve(answer);

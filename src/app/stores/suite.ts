@@ -44,14 +44,16 @@ export function useSuite<T>(select: (state: SuiteState) => T): T {
   return useStore(suiteStore, select);
 }
 
-/** Shows the report of an earlier evaluation; its rows are shown once it is opened with its data. */
+/** Shows the report of an earlier evaluation, unless one is in progress; its rows are shown once it is opened with its data. */
 export function showReport(report: SuiteReport): void {
-  suiteStore.setState({ ...NOTHING, report });
+  if (suiteStore.getState().phase === "idle") suiteStore.setState({ ...NOTHING, report });
 }
 
-/** Changes what is evaluated; an earlier report is no longer shown. */
+/** Changes what is evaluated, unless it is in progress; an earlier report is no longer shown. */
 export function chooseSuite(
   values: Partial<Pick<SuiteState, "suite" | "split" | "part" | "mode" | "rows" | "judgePictures">>,
 ): void {
-  suiteStore.setState({ ...values, ...NOTHING });
+  const state = suiteStore.getState();
+  const changed = Object.entries(values).some(([name, value]) => state[name as keyof typeof values] !== value);
+  if (changed && state.phase === "idle") suiteStore.setState({ ...values, ...NOTHING });
 }

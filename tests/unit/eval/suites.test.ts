@@ -20,17 +20,11 @@ import { SUITES, suiteOf } from "../../../src/engine/eval/suites/all.ts";
 import { looksAt } from "../../../src/engine/eval/suites/finished.ts";
 import { type EvalFacts, openEvalFolder } from "../../../src/engine/eval/suites/folder.ts";
 import { judgePictures } from "../../../src/engine/eval/suites/judge-pictures.ts";
-import { isUnjudged, repliedVerdict } from "../../../src/engine/eval/suites/judged.ts";
+import { repliedVerdict } from "../../../src/engine/eval/suites/judged.ts";
 import { ledgerRows, runColumns } from "../../../src/engine/eval/suites/ledger.ts";
 import { SUITE_PARTS, suitePart } from "../../../src/engine/eval/suites/part.ts";
 import { looksText, suiteReport } from "../../../src/engine/eval/suites/report.ts";
-import {
-  answerKey,
-  answerRows,
-  parseSuiteRow,
-  type SuiteRow,
-  suiteScores,
-} from "../../../src/engine/eval/suites/run-suite.ts";
+import { answerKey, answerRows, type SuiteRow, suiteScores } from "../../../src/engine/eval/suites/run-suite.ts";
 import type {
   AnsweredItem,
   Suite,
@@ -135,6 +129,30 @@ test("gRefCOCO: refs without a target are rows too", async () => {
   expect(await picture(1)).toMatchObject({ width: 30, height: 20, mime: "image/png" });
 });
 
+test("gRefCOCO: a picture whose ref names a mask that the instances lack is left out", async () => {
+  const ref = { image_id: 1, split: "val", sentences: [{ sent_id: 1, sent: "the dog" }] };
+  const annotations = [1, 2].map((image) => ({
+    id: 10 * image,
+    image_id: image,
+    category_id: 1,
+    segmentation: [[0, 0, 5, 0, 5, 10, 0, 10]],
+  }));
+  const images = [1, 2].map((id) => ({ id, file_name: `${id}.png`, height: 20, width: 30 }));
+  const folder = memoryFolder({
+    "grefs(unc).json": JSON.stringify([
+      { ...ref, ref_id: 6, ann_id: [10] },
+      { ...ref, ref_id: 7, ann_id: [99] },
+      { ...ref, ref_id: 8, ann_id: [20], image_id: 2 },
+    ]),
+    "instances.json": JSON.stringify({ images, annotations, categories: [] }),
+    "images/1.png": png(30, 20, 9),
+    "images/2.png": png(30, 20, 8),
+  });
+  const { items, leftOut } = await suite("grefcoco").open(folder, "val");
+  expect(items.map(({ id, masks }) => [id, masks.length])).toEqual([["ref 8/0", 1]]);
+  expect(leftOut).toEqual(["1.png: ref 7 names mask 99, which the instances lack"]);
+});
+
 test("ReasonSeg: the first text of each picture of a split, pixels to be ignored not counted", async () => {
   const rows = ["target_and_ignore", "small_ignore_inside_target", "cp1252"];
   const files = await Promise.all(rows.map((name) => readFile(join(GOLDEN, `reasonseg/${name}.json`))));
@@ -199,6 +217,13 @@ test("grounded conversations: AP50, mIoU and recall of the released script, read
   expect(found["Recall (table)"]).toBeCloseTo(predictions.expected.recall, 9);
   // Without a text test the same order of pairs never finds less.
   expect(found["recall_iou (no text)"]).toBeGreaterThanOrEqual(found["Recall (table)"] as number);
+});
+
+test("grounded conversations: a true mask without pixels takes its own label with it, which counts as missed", () => {
+  const [empty, mask] = [rleFromBox([0, 0, 0, 0], 20, 30), rleFromBox([0, 0, 5, 5], 20, 30)];
+  const item = { id: "1", imageId: "1", size: SIZE, text: "", masks: [empty, mask], labels: ["sky", "cat"] };
+  const found = values("gcg", [{ item, answer: { text: "<p> cat </p> [SEG]", masks: [mask] } }]);
+  expect([found["recall_exact (words)"], found["recall_iou (no text)"]]).toEqual([0.5, 0.5]);
 });
 
 test("DLC-Bench: the printed averages and the standard error over pictures", async () => {
@@ -373,11 +398,7 @@ test("a live judge reads the captions of both benches, one question a call, and 
       async () => urls,
     );
     expect(sees?.name).toMatch(/^reader-1, one question a call, with pictures, prompts /);
-    const [verdict] = (await sees?.of("base", [{ item: dlcItem, caption: "A red hat." }])) ?? [];
-    expect(verdict?.pictures).toBe(true);
-    const row: SuiteRow = { system: "base", rowId: dlcItem.id, ...(verdict === undefined ? {} : { judged: verdict }) };
-    expect([isUnjudged(row, true), isUnjudged(row, false)]).toEqual([false, true]);
-    expect(parseSuiteRow(JSON.parse(JSON.stringify(row)), "rows.jsonl")).toEqual(row);
+    await sees?.of("base", [{ item: dlcItem, caption: "A red hat." }]);
     expect(server.calls.length).toBe(3);
     for (const { body } of server.calls) {
       expect(body.messages[0]?.content).toEqual([

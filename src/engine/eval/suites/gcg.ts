@@ -77,15 +77,16 @@ export const gcg: Suite = {
   score: (row) => pictureMiou(iouMatrix(gcgPicture(row))),
 };
 
-/** An answer as the counting takes it: empty masks left out, each with the phrase at its place. */
+/** An answer as the counting takes it: empty masks left out, the others with the label or phrase at their place. */
 export function gcgPicture({ item, answer }: AnsweredItem): GcgPicture {
   const { phrases } = parseGcgAnswer(answer.text ?? "");
   const masks = answer.masks ?? [];
-  const kept = masks.flatMap((mask, at) => (rleIsEmpty(mask) ? [] : [at]));
+  const filled = (all: readonly Rle[]): number[] => all.flatMap((mask, at) => (rleIsEmpty(mask) ? [] : [at]));
+  const [kept, truths] = [filled(masks), filled(item.masks)];
   return {
     id: item.id,
-    masks: item.masks.filter((mask) => !rleIsEmpty(mask)),
-    labels: item.labels ?? [],
+    masks: truths.map((at) => item.masks[at] as Rle),
+    labels: truths.flatMap((at) => item.labels?.[at] ?? []),
     predictedMasks: kept.map((at) => masks[at] as Rle),
     predictedPhrases: [...kept.flatMap((at) => phrases[at] ?? []), ...phrases.slice(masks.length)],
   };
@@ -99,7 +100,8 @@ function gcgMetrics(rows: readonly AnsweredItem[], clusters: Clusters, tools: Su
     name,
     statistic: ratio(pictures, clusters, (picture, at) => ({
       sum: matchedLabels(picture, matrix(at), of).length,
-      weight: picture.labels.length,
+      // Labels of empty masks count as missed.
+      weight: rows[at]?.item.labels?.length ?? 0,
     })),
   });
   const { similarity } = tools;

@@ -2,6 +2,7 @@
 import { type Rle, rleArea } from "../../data/mask/rle.ts";
 import { maskIou } from "../../data/mask/rle-compare.ts";
 import { maskOfRef, readRefs } from "../../data/readers/refs.ts";
+import { LabError } from "../../errors.ts";
 import { declaresNoTarget, type GresRow, gresIou } from "../benchmarks/gres.ts";
 import { type Clusters, meanOf, ratio } from "../cluster-bootstrap.ts";
 import { segmentTask, unitedAnswer } from "./masks.ts";
@@ -27,6 +28,9 @@ export const grefcoco: Suite = {
           const items: PictureItem[] = [];
           for (const ref of refs) {
             if (image === undefined) break;
+            const lost = ref.annotations.find((id) => !coco.byId.has(id));
+            if (lost !== undefined)
+              throw new LabError("bad-input", `ref ${ref.id} names mask ${lost}, which the instances lack`);
             const target = ref.annotations.length === 0 ? null : (await maskOfRef(coco, image, ref)).mask;
             const masks = target === null ? [] : [await mask(target)];
             ref.sentences.forEach((text, at) => void items.push({ id: `ref ${ref.id}/${at}`, text, masks }));

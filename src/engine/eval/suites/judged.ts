@@ -1,10 +1,11 @@
 /** Verdicts of a judge about the captions of a suite. */
+import { sha256Hex } from "../../bytes/hash.ts";
 import type { LabConfig } from "../../config/table.ts";
 import type { JudgeDescription } from "../../rewards/judge/description.ts";
 import { scoreAnswers } from "../../rewards/judge-score.ts";
 import type { RewardTerm } from "../../rewards/term.ts";
 import type { CaptionPair } from "../../rewards/types.ts";
-import type { SuiteRow } from "./run-suite.ts";
+import { answerKey, type SuiteRow, type System } from "./run-suite.ts";
 import type { SuiteItem, Verdict } from "./suite.ts";
 
 /** Settings of a judge that answers the questions of these rows; a row's id stands for its reference. */
@@ -14,7 +15,7 @@ export function judgeSettings(items: readonly SuiteItem[]): Pick<LabConfig, "jud
 }
 
 /** A judge of rows. */
-export interface LiveJudge {
+interface LiveJudge {
   /** Terms of pairs of a row's id and the caption. */
   terms(pairs: readonly CaptionPair[]): Promise<readonly RewardTerm[]>;
   /** Pictures of a row as data URLs; absent for a judge that reads captions only. */
@@ -36,16 +37,56 @@ export async function liveVerdicts(
     });
     for (const { value, judge } of await terms(await Promise.all(pairs))) {
       const known = value !== null && judge !== undefined && judge.positive !== null;
-      const seen = pictures === undefined ? {} : { pictures: true as const };
-      found.push(known ? { positive: judge.positive, negative: judge.negative, ...seen } : undefined);
+      found.push(known ? { positive: judge.positive, negative: judge.negative } : undefined);
     }
   }
   return found;
 }
 
-/** Whether a row's verdict is missing, or is of a judge that saw other things. */
-export function isUnjudged({ judged }: SuiteRow, pictures: boolean): boolean {
-  return judged === undefined || (judged.pictures === true) !== pictures;
+/** An answer that waits for the judge. */
+interface OpenRow {
+  readonly item: SuiteItem;
+  readonly row: SuiteRow;
+  readonly caption: string;
+}
+
+interface JudgeWork {
+  readonly items: readonly SuiteItem[];
+  readonly systems: readonly System[];
+  /** Answers by `answerKey`. */
+  readonly answers: ReadonlyMap<string, SuiteRow>;
+  /** Name of the judge, by which its verdicts are known again. */
+  readonly judge: string;
+  /** Called at most once, so that one budget holds for all systems. */
+  ask(rows: readonly OpenRow[]): Promise<readonly (Verdict | undefined)[]>;
+  keep(rows: readonly SuiteRow[]): Promise<void>;
+}
+
+/** Asks for verdicts that are missing. Those of another judge or about other questions are replaced or taken back. */
+export async function judgeAnswers({ items, systems, answers, judge, ask, keep }: JudgeWork): Promise<void> {
+  const hashes = new Map<string, string>();
+  for (const { id, questions } of items) hashes.set(id, await questionsHash(questions));
+  // The systems of a row stand together: a budget that ends early leaves rows that both have.
+  const open = items.flatMap((item) =>
+    systems.flatMap((system): OpenRow[] => {
+      const row = answers.get(answerKey(system, item.id));
+      const known = row?.judged?.judge === judge && row.judged.questions === hashes.get(item.id);
+      return row === undefined || known ? [] : [{ item, row, caption: row.text ?? "" }];
+    }),
+  );
+  if (open.length === 0) return;
+  const verdicts = await ask(open);
+  const changed = open.flatMap(({ row: { judged: before, ...row } }, at): SuiteRow[] => {
+    const verdict = verdicts[at];
+    if (verdict !== undefined)
+      return [{ ...row, judged: { ...verdict, judge, questions: hashes.get(row.rowId) as string } }];
+    return before === undefined ? [] : [row];
+  });
+  await keep(changed);
+}
+
+async function questionsHash(questions: SuiteItem["questions"]): Promise<string> {
+  return (await sha256Hex(new TextEncoder().encode(JSON.stringify(questions ?? null)))).slice(0, 16);
 }
 
 /** Name of a live judge in the report. */

@@ -108,7 +108,7 @@ export function suiteScores(
   const { base = [], adapter } = systems;
   const clusters = clustersBy(base.map(({ item }) => item.imageId));
   const metrics = (rows: readonly AnsweredItem[]) => suite.metrics(rows, clusters, tools);
-  const [of, other] = [metrics(base), adapter === undefined ? null : metrics(adapter)];
+  const of = metrics(base);
   const scores = (list: ReturnType<typeof metrics>): SuiteScore[] =>
     bootstrapClusters(
       clusters.names.length,
@@ -117,14 +117,23 @@ export function suiteScores(
     ).flatMap(({ mean: value, low, high }, at) =>
       Number.isNaN(value) ? [] : [{ metric: list[at]?.name ?? "", value, low, high }],
     );
-  if (other === null) return { systems: { base: scores(of) }, difference: null };
-  const pairs = of.flatMap(({ name, statistic }) => {
-    const then = other.find((metric) => metric.name === name)?.statistic;
+  if (adapter === undefined) return { systems: { base: scores(of) }, difference: null };
+  const other = metrics(adapter);
+  // Only rows that a judge has read of both systems can be compared.
+  const before = suite.judged ? metrics(judgedIn(base, adapter)) : of;
+  const after = suite.judged ? metrics(judgedIn(adapter, base)) : other;
+  const pairs = before.flatMap(({ name, statistic }) => {
+    const then = after.find((metric) => metric.name === name)?.statistic;
     return then === undefined
       ? []
       : [{ name, statistic: (drawn: ArrayLike<number>) => then(drawn) - statistic(drawn) }];
   });
   return { systems: { base: scores(of), adapter: scores(other) }, difference: scores(pairs) };
+}
+
+/** Rows without the verdicts that the same rows of another system lack. */
+function judgedIn(rows: readonly AnsweredItem[], others: readonly AnsweredItem[]): AnsweredItem[] {
+  return rows.map((row, at) => (others[at]?.judged === undefined ? { ...row, judged: undefined } : row));
 }
 
 /** Published scores of the split beside each metric. */
@@ -157,9 +166,14 @@ function rleOf(value: unknown): Rle | undefined {
 
 function verdictOf(value: unknown): Verdict | undefined {
   if (!isRecord(value) || typeof value.positive !== "number") return undefined;
-  const { positive, negative, pictures } = value;
+  const { positive, negative, judge, questions } = value;
   if (typeof negative !== "number" && negative !== null) return undefined;
-  return { positive, negative, ...(pictures === true ? { pictures } : {}) };
+  return {
+    positive,
+    negative,
+    ...(typeof judge === "string" ? { judge } : {}),
+    ...(typeof questions === "string" ? { questions } : {}),
+  };
 }
 
 function fail(error: LabError): never {

@@ -42,8 +42,10 @@ export interface Verdict {
   readonly positive: number;
   /** Null without negative questions. */
   readonly negative: number | null;
-  /** Whether the judge saw pictures. */
-  readonly pictures?: true;
+  /** Name of the judge; absent in files that do not say it. */
+  readonly judge?: string;
+  /** Hash of the questions it answered. */
+  readonly questions?: string;
 }
 
 /** Pictures of a row that the published judge sees: all of it with its masks, or with crops around each mask. */

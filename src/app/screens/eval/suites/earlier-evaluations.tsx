@@ -16,6 +16,7 @@ export function EarlierEvaluations(): ReactNode {
   const [list, setList] = useState<readonly FinishedEvaluation[]>([]);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const idle = useSuite(({ phase }) => phase === "idle");
+  const blocker = idle ? null : "An evaluation is in progress. Stop it first";
   const read = async (): Promise<void> => setList(await lab().data.finishedEvaluations());
   // biome-ignore lint/correctness/useExhaustiveDependencies: read again after each evaluation
   useEffect(() => {
@@ -64,10 +65,10 @@ export function EarlierEvaluations(): ReactNode {
                     />
                   </td>
                   <td className="nowrap">
-                    <Button kind="quiet" onClick={() => showReport(found)}>
+                    <Button kind="quiet" blocker={blocker} onClick={() => showReport(found)}>
                       Show
                     </Button>
-                    <Button kind="quiet" onClick={() => report(remove(id))}>
+                    <Button kind="quiet" blocker={blocker} onClick={() => report(remove(id))}>
                       Delete
                     </Button>
                   </td>

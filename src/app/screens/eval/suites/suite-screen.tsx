@@ -32,6 +32,8 @@ const SENT = [
   { value: "pictures", label: "Captions and pictures" },
 ] as const;
 
+const BUSY = "An evaluation is in progress. Stop it first";
+
 const PHASES = {
   opening: "Reading the rows",
   answering: "Answering",
@@ -59,11 +61,17 @@ function Choice(): ReactNode {
   const suite = suiteOf(name);
   const shows = useSession(({ config }) => suite !== undefined && mayShow(suite, config));
   const busy = phase !== "idle";
+  const changing = busy ? BUSY : null;
   const blocker = useBlocker();
   return (
     <Panel title="Suite" aside={<Progress />}>
       <p className="muted mb-3">{suite?.what}</p>
-      <div className={`grid gap-3 ${styles.form}`}>
+      <fieldset
+        className={`grid m-0 gap-3 p-0 borderless ${styles.form}`}
+        aria-label="What is evaluated"
+        disabled={busy}
+        title={changing ?? undefined}
+      >
         <div className="grid gap-1">
           <span className="small muted">Suite</span>
           <Select
@@ -115,12 +123,12 @@ function Choice(): ReactNode {
             />
           </div>
         )}
-      </div>
+      </fieldset>
       <dl className={`grid small mt-3 align-baseline ${styles.facts}`}>
         <dt>Data</dt>
         <dd>
           {data ?? "none open"}{" "}
-          <Button kind="quiet" onClick={() => pick("shards")}>
+          <Button kind="quiet" blocker={changing} onClick={() => pick("shards")}>
             Open folder…
           </Button>
         </dd>
@@ -129,7 +137,7 @@ function Choice(): ReactNode {
         <dt>Adapter</dt>
         <dd>
           {adapter ?? "none; the base model alone is scored"}{" "}
-          <Button kind="quiet" onClick={() => pick("adapter")}>
+          <Button kind="quiet" blocker={changing} onClick={() => pick("adapter")}>
             Open adapter…
           </Button>
         </dd>

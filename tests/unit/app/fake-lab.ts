@@ -1,0 +1,66 @@
+/** The page's clients without a page: its workers are stand-ins in the same process, its address is a variable. */
+import { afterAll, vi } from "vitest";
+import type { StoreApi } from "zustand/vanilla";
+import { startLab } from "../../../src/app/clients/lab.ts";
+import { benchStore } from "../../../src/app/stores/bench.ts";
+import { runStore } from "../../../src/app/stores/run.ts";
+import { sessionStore } from "../../../src/app/stores/session.ts";
+import { sweepStore } from "../../../src/app/stores/sweep.ts";
+import type { DataCalls } from "../../../src/protocol/data.ts";
+import type { RewardCalls } from "../../../src/protocol/reward.ts";
+import { type Calls, connect, type Handlers, type Tells } from "../../../src/protocol/rpc.ts";
+import type { TrainerCalls, TrainerHost } from "../../../src/protocol/trainer.ts";
+
+type Some<M> = Partial<Handlers<Calls<M>>>;
+
+/** What the stand-ins answer; any other call of the page is rejected. */
+export interface StandIns {
+  readonly data?: Some<DataCalls>;
+  readonly trainer?: Some<TrainerCalls>;
+  readonly reward?: Some<RewardCalls>;
+}
+
+/** An address that is set and read, without history. */
+export function fakeAddress(hash = ""): void {
+  const replaceState = (_state: unknown, _title: string, url?: string): void => {
+    if (url !== undefined) location.hash = url;
+  };
+  vi.stubGlobal("location", { hash });
+  vi.stubGlobal("history", { state: null, replaceState, pushState: replaceState });
+  vi.stubGlobal("window", new EventTarget());
+  afterAll(() => void vi.unstubAllGlobals());
+}
+
+function reset<T>(store: StoreApi<T>): void {
+  store.setState(store.getInitialState(), true);
+}
+
+/** Starts the clients, until the end of the file. @returns what the trainer tells unasked */
+export function openFakeLab({ data, trainer, reward }: StandIns): Tells<TrainerHost> {
+  const none = (): void => undefined;
+  const handlers: Readonly<Record<string, object>> = {
+    data: { serveRows: none, ...data },
+    trainer: { start: none, ...trainer },
+    reward: { serveTrainer: none, allow: none, ...reward },
+  };
+  const open = new Map<string, MessageChannel>();
+  const told = new Map<string, Tells<TrainerHost>>();
+  vi.stubGlobal("Worker", function worker(_: URL, { name }: { readonly name: string }) {
+    const channel = new MessageChannel();
+    open.set(name, channel);
+    told.set(name, connect<TrainerHost>(channel.port2, handlers[name] as Handlers<unknown>).tell);
+    return channel.port1;
+  });
+  vi.stubGlobal("document", { baseURI: "http://localhost/" });
+  fakeAddress();
+  startLab();
+  afterAll(() => {
+    for (const { port1 } of open.values()) port1.close();
+    // Other files share the stores.
+    reset(benchStore);
+    reset(runStore);
+    reset(sessionStore);
+    reset(sweepStore);
+  });
+  return told.get("trainer") as Tells<TrainerHost>;
+}

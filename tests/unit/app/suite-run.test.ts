@@ -1,0 +1,166 @@
+/** An evaluation of the page with workers that are stood in for. */
+import { afterEach, expect, test, vi } from "vitest";
+import type { LabConfig } from "../../../src/engine/config/table.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+import type { EvalFacts } from "../../../src/engine/eval/suites/folder.ts";
+import type { SuiteReport } from "../../../src/engine/eval/suites/report.ts";
+import type { SuiteRow } from "../../../src/engine/eval/suites/run-suite.ts";
+import type { SuiteItem } from "../../../src/engine/eval/suites/suite.ts";
+import type { CaptionPair } from "../../../src/engine/rewards/types.ts";
+
+const LAB = "../../../src/app/clients/lab.ts";
+const items: SuiteItem[] = ["1", "2"].map((id) => ({
+  id,
+  imageId: id,
+  size: [2, 2],
+  text: "hat",
+  masks: [{ size: [2, 2], counts: "04" }],
+  questions: [{ type: "positive", question: "Is it red?", choices: [["Yes", 1]] }],
+}));
+const REPORT = { suite: "dlc", systems: {} } as unknown as SuiteReport;
+
+afterEach(() => {
+  vi.doUnmock(LAB);
+  vi.resetModules();
+});
+
+/** The page's modules by themselves, with a model "first" and workers that answer at once. */
+async function page() {
+  vi.resetModules();
+  const facts: EvalFacts[] = [];
+  const judged: CaptionPair[][] = [];
+  const rows: SuiteRow[] = [];
+  const hooks = { opening: (): void => undefined, answering: (): void => undefined };
+  const data = {
+    openSuite: async () => {
+      hooks.opening();
+      return { items, leftOut: [], rowsHash: "r" };
+    },
+    openEvaluation: async (given: EvalFacts) => {
+      facts.push(given);
+      return { id: "e", answers: [...rows], looks: 1 };
+    },
+    keepAnswers: async (_: string, kept: readonly SuiteRow[]) => void rows.push(...kept),
+    keepReport: async () => undefined,
+    judgePictures: async () => ["data:"],
+  };
+  const trainer = {
+    tryOut: async (_: unknown, __: unknown, { from }: { readonly from: string }) => {
+      hooks.answering();
+      return { answer: { kind: "describe", captions: [from] } };
+    },
+  };
+  const reward = {
+    allow: async () => undefined,
+    tryJudge: async ({ judgeModel }: LabConfig, pairs: readonly CaptionPair[]) => {
+      judged.push([...pairs]);
+      const terms = pairs.map(() => ({ name: "judge", value: 1, weight: 1, judge: { positive: 1, negative: null } }));
+      return { judge: { model: judgeModel || "reader-1", version: "v" }, rounds: [terms], reach: null };
+    },
+    suiteReport: async () => REPORT,
+  };
+  vi.doMock(LAB, () => ({ lab: () => ({ data, trainer, reward }), report: () => undefined, builtIn: String }));
+  const { runSuite } = await import("../../../src/app/clients/suite.ts");
+  const { chooseSuite, showReport, suiteStore } = await import("../../../src/app/stores/suite.ts");
+  const { changeConfig, sessionStore } = await import("../../../src/app/stores/session.ts");
+  const { tryStore } = await import("../../../src/app/stores/try-out.ts");
+  const { consentStore } = await import("../../../src/app/stores/consent.ts");
+  const open = (model: string, adapter: string | null): void => {
+    sessionStore.setState({ model: { name: model, hash: model } as never });
+    tryStore.setState({ adapter: adapter === null ? null : ({ name: adapter, hash: adapter } as never) });
+  };
+  open("first", "first adapter");
+  chooseSuite({ suite: "dlc", split: "" });
+  return {
+    runSuite,
+    chooseSuite,
+    showReport,
+    suiteStore,
+    changeConfig,
+    consentStore,
+    open,
+    facts,
+    judged,
+    rows,
+    hooks,
+  };
+}
+
+const JUDGE = { judge: "dlc", judgeProvider: "server", judgeUrl: "http://localhost:9/v1" } as const;
+
+test("one call asks the judge about both systems, so that its budget is spent once", async () => {
+  const { runSuite, changeConfig, consentStore, judged, rows } = await page();
+  changeConfig(JUDGE);
+  consentStore.setState({ judges: ["http://localhost:9"] });
+  await runSuite();
+  expect(judged.filter((pairs) => pairs.length > 0)).toEqual([
+    ["1", "1", "2", "2"].map((reference, at) => ({ reference, hypothesis: at % 2 === 0 ? "base" : "adapter" })),
+  ]);
+  const verdicts = rows.flatMap(({ judged: verdict }) => (verdict === undefined ? [] : [verdict]));
+  expect(verdicts).toHaveLength(4);
+  expect(verdicts[0]).toMatchObject({ positive: 1, judge: expect.stringMatching(/^reader-1, .* without pictures/) });
+});
+
+test("another judge reads the kept answers again", async () => {
+  const { runSuite, changeConfig, consentStore, judged } = await page();
+  consentStore.setState({ judges: ["http://localhost:9"] });
+  const asked: number[] = [];
+  for (const judgeModel of ["reader-1", "reader-1", "reader-2"]) {
+    changeConfig({ ...JUDGE, judgeModel });
+    await runSuite();
+    asked.push(judged.splice(0).flat().length);
+  }
+  expect(asked).toEqual([4, 0, 4]);
+});
+
+test("consent to a judge says whether pictures are sent", async () => {
+  for (const judgePictures of [false, true]) {
+    const { runSuite, chooseSuite, changeConfig, consentStore, judged } = await page();
+    changeConfig(JUDGE);
+    chooseSuite({ judgePictures });
+    const ends = expect(runSuite()).rejects.toMatchObject({ code: "cancelled" });
+    await vi.waitFor(() => expect(consentStore.getState().questions).toHaveLength(1));
+    const [question] = consentStore.getState().questions;
+    expect(question).toMatchObject({ reach: { judge: "http://localhost:9" }, pictures: judgePictures });
+    question?.answer("cancel");
+    await ends;
+    expect(judged).toEqual([]);
+  }
+});
+
+test("a model and an adapter that are opened while the rows are read are those of the evaluation", async () => {
+  const { runSuite, open, facts, hooks } = await page();
+  hooks.opening = () => open("second", null);
+  await runSuite();
+  expect(facts).toMatchObject([{ model: { hash: "second" }, adapter: null }]);
+});
+
+test("answers of a model that was opened later are not kept", async () => {
+  const { runSuite, open, rows, hooks } = await page();
+  hooks.answering = () => open("second", null);
+  await expect(runSuite()).rejects.toEqual(
+    new LabError("bad-input", "The model or the adapter was changed; start the evaluation again"),
+  );
+  expect(rows).toEqual([]);
+});
+
+test("what is evaluated and shown stays while an evaluation is in progress", async () => {
+  const { runSuite, chooseSuite, showReport, suiteStore, hooks } = await page();
+  hooks.opening = () => showReport(REPORT);
+  hooks.answering = () => {
+    chooseSuite({ rows: 7 });
+    const { phase, rows, items: asked, report } = suiteStore.getState();
+    expect([phase, rows, asked.length, report]).toEqual(["answering", 50, 2, null]);
+  };
+  await runSuite();
+  expect(suiteStore.getState()).toMatchObject({ phase: "idle", items, report: REPORT });
+});
+
+test("a choice that changes nothing leaves the report", async () => {
+  const { runSuite, chooseSuite, suiteStore } = await page();
+  await runSuite();
+  chooseSuite({ rows: 50 });
+  expect(suiteStore.getState()).toMatchObject({ report: REPORT, items });
+  chooseSuite({ rows: 7 });
+  expect(suiteStore.getState()).toMatchObject({ report: null, items: [], rows: 7 });
+});

@@ -1,0 +1,106 @@
+/** Verdicts of judges: whose they are, about which questions, and what they compare. */
+import { expect, test } from "vitest";
+import { suiteOf } from "../../../src/engine/eval/suites/all.ts";
+import { judgeAnswers } from "../../../src/engine/eval/suites/judged.ts";
+import {
+  answerKey,
+  parseSuiteRow,
+  type SuiteRow,
+  type System,
+  suiteScores,
+} from "../../../src/engine/eval/suites/run-suite.ts";
+import type { AnsweredItem, Suite, SuiteItem, Verdict } from "../../../src/engine/eval/suites/suite.ts";
+
+const dlc = suiteOf("dlc") as Suite;
+const item = (id: string, question = "Is it red?"): SuiteItem => ({
+  id,
+  imageId: id,
+  size: [2, 2],
+  text: "",
+  masks: [],
+  questions: [{ type: "positive", question, choices: [["Yes", 1]] }],
+});
+const scored = (positive: number): Verdict => ({ positive, negative: positive });
+
+/** Answers of both systems, and what judges were asked about them. */
+function answered(ids: readonly string[]) {
+  const answers = new Map<string, SuiteRow>();
+  const keep = async (rows: readonly SuiteRow[]): Promise<void> => {
+    // As a file holds them.
+    for (const row of rows) {
+      answers.set(answerKey(row.system, row.rowId), parseSuiteRow(JSON.parse(JSON.stringify(row)), "rows.jsonl"));
+    }
+  };
+  for (const system of ["base", "adapter"] as const) {
+    for (const rowId of ids) answers.set(answerKey(system, rowId), { system, rowId, text: `${system} ${rowId}` });
+  }
+  const judge = async (
+    name: string,
+    items: readonly SuiteItem[],
+    verdict: (caption: string) => Verdict | undefined,
+  ): Promise<string[][]> => {
+    const asked: string[][] = [];
+    const systems: readonly System[] = ["base", "adapter"];
+    await judgeAnswers({
+      items,
+      systems,
+      answers,
+      judge: name,
+      keep,
+      ask: async (rows) => {
+        asked.push(rows.map(({ caption }) => caption));
+        return rows.map(({ caption }) => verdict(caption));
+      },
+    });
+    return asked;
+  };
+  const positives = () => [...answers.values()].map(({ judged }) => judged?.positive ?? null);
+  return { answers, judge, positives };
+}
+
+test("a judge is asked once for both systems, and about nothing that it has judged", async () => {
+  const { judge } = answered(["1", "2"]);
+  const items = [item("1"), item("2")];
+  expect(await judge("A", items, () => scored(1))).toEqual([["base 1", "adapter 1", "base 2", "adapter 2"]]);
+  expect(await judge("A", items, () => scored(0))).toEqual([]);
+});
+
+test("another judge and other questions are asked again", async () => {
+  const { judge, positives } = answered(["1", "2"]);
+  await judge("A", [item("1"), item("2")], () => scored(1));
+  expect(await judge("B", [item("1"), item("2")], () => scored(-1))).toHaveLength(1);
+  expect(positives()).toEqual([-1, -1, -1, -1]);
+  expect(await judge("B", [item("1"), item("2", "Is it blue?")], () => scored(0))).toEqual([["base 2", "adapter 2"]]);
+  expect(positives()).toEqual([-1, 0, -1, 0]);
+});
+
+test("a row that another judge gives no verdict keeps none, and one of a file without the judge's name is asked", async () => {
+  const { answers, judge, positives } = answered(["1", "2"]);
+  for (const [key, row] of answers) answers.set(key, { ...row, judged: scored(1) });
+  const items = [item("1"), item("2")];
+  const some = (caption: string): Verdict | undefined => (caption === "base 2" ? undefined : scored(0));
+  expect(await judge("A", items, some)).toHaveLength(1);
+  expect(positives()).toEqual([0, null, 0, 0]);
+  expect(await judge("A", items, some)).toEqual([["base 2"]]);
+});
+
+test("the difference is over rows that a judge has read of both systems", () => {
+  const rows = (positives: readonly (number | null)[]): AnsweredItem[] =>
+    positives.map((positive, at) => ({
+      item: item(String(at)),
+      answer: { text: "" },
+      judged: positive === null ? undefined : scored(positive),
+    }));
+  const { systems, difference } = suiteScores(
+    dlc,
+    { base: rows([1, 0, 0]), adapter: rows([1, null, null]) },
+    { meteor: () => 0 },
+  );
+  expect(difference?.map(({ metric, value }) => [metric, value])).toEqual([
+    ["Pos", 0],
+    ["Neg", 0],
+    ["Avg", 0],
+  ]);
+  // Each system's own scores are over all of its rows.
+  expect([systems.base?.[0]?.value, systems.adapter?.[0]?.value]).toEqual([1 / 3, 1]);
+});
