@@ -126,15 +126,16 @@ def _record(played: Played, readback: Readback, settings: LossSettings) -> Recor
     return Recorded(replace(played), readback, effect_of(_inputs(played, logps, entropies, old), settings))
 
 
-def _played(context: Context, team: Team, loop: int) -> list[Live]:
+def _played(context: Context, team: Team, loop: int) -> tuple[list[Live], list[Live]]:
     """
-    This process's groups of a step.
+    This process's groups of a step, and those that were dropped.
 
     Dynamic sampling replaces groups whose rewards are equal by groups of other rows, in their places.
     """
     s = context.settings
     chosen = {place: play(context, loop, place) for place in team.own(s.groups)}
     context.model.settle()
+    everything = list(chosen.values())
 
     def of_everyone(groups: dict[int, Live], spread: bool) -> list[int]:
         """Keys of the groups of all processes that have spread, or have none."""
@@ -147,22 +148,27 @@ def _played(context: Context, team: Team, loop: int) -> list[Live]:
             break
         first = round * s.groups
         more = {first + at: play(context, loop, first + at) for at in team.own(len(dull))}
+        everything += more.values()
         for place, group in zip(dull, of_everyone(more, True), strict=False):
             chosen.pop(place, None)
             if group in more:
                 chosen[place] = more[group]
     for place, own in chosen.items():
         own.played.place = place
-    return [own for _, own in sorted(chosen.items())]
+    kept = [own for _, own in sorted(chosen.items())]
+    return kept, [own for own in everything if all(own is not other for other in kept)]
 
 
 def grpo_step(context: Context, team: Team) -> Outcome:
     """Runs one optimiser step and changes weights and state."""
     s, clock = context.settings, Clock()
     live: dict[int, list[Live]] = {}
+    terms: list[dict[str, Any]] = []
     for loop in s.active_loops:
         with clock.phase("generate"):
-            live[loop] = _played(context, team, loop)
+            live[loop], dropped = _played(context, team, loop)
+        if s.resampleRounds > 0:
+            terms += team.all_of([term for own in dropped for one in own.played.terms for term in one])
     with clock.phase("advantage"):
         sizes = _advantages(context, team, live)
         for own in (own for groups in live.values() for own in groups):
@@ -192,7 +198,8 @@ def grpo_step(context: Context, team: Team) -> Outcome:
         metrics |= source_metrics(loop, mine, context.order.source)
         if s.resampleRounds > 0:
             metrics[f"loop{loop}/resampled_groups"] = sum(own.group >= s.groups for own in mine)
-    metrics |= judge_metrics([term for item in records for terms in item.played.terms for term in terms])
+    terms += [term for item in records for one in item.played.terms for term in one]
+    metrics |= judge_metrics(terms)
     return Outcome(metrics | updates[-1].metrics, records, updates, clock.seconds)
 
 

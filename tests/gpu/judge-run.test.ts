@@ -51,9 +51,11 @@ const BASE64 = Buffer.from(KEY).toString("base64").slice(0, 24);
 const holdsKey = (text: string): boolean => [KEY, HEX, BASE64].some((form) => text.includes(form));
 
 describe("a run with a judge", () => {
+  /** Groups of equal rewards are dropped after they were judged. */
+  const SEVERAL = { resampleRounds: 2 };
   let first: Done;
   it("composes 0.25 METEOR + 0.75 judge", async () => {
-    first = await train("good", {});
+    first = await train("good", SEVERAL);
     expect(first.err).not.toMatch(/no verdict/);
     expect(first.code).toBe(0);
     const lines = steps(first);
@@ -90,7 +92,7 @@ describe("a run with a judge", () => {
 
   it("asks nothing when it is done again", async () => {
     server.forget();
-    const again = await train("good", {});
+    const again = await train("good", SEVERAL);
     expect(again.code).toBe(0);
     expect(server.calls).toHaveLength(0);
     const rewards = (ended: Done): unknown[] =>

@@ -39,13 +39,13 @@ export function rewardScorer({ wordnet, judge, judgeHost, user }: ScorerParts): 
       if (plan.weights[loop].user !== 0) append(rows, group, await userTerms(group, rows, plan, user));
       return composeGroup(rows, loop, plan);
     },
-    begin: async (config) => {
+    begin: async (config, before) => {
       opened = null;
       if (config.judge === "off") return null;
       if (judgeHost === undefined) {
         throw new LabError("bad-config", "No judge is available here. Turn it off", { subject: "judge" });
       }
-      opened = await openJudge(config, judgeHost);
+      opened = await openJudge(config, judgeHost, before);
       return opened?.description ?? null;
     },
   };

@@ -1,5 +1,6 @@
 import type { LabConfig } from "../config/table.ts";
 import type { RewardPlan } from "./composer/plan.ts";
+import type { Spending } from "./judge/budget.ts";
 import type { JudgeDescription } from "./judge/description.ts";
 import type { RewardTerm, RolloutFacts } from "./term.ts";
 
@@ -31,11 +32,12 @@ export interface RewardScorer extends CaptionScorer {
    */
   scoreGroup(group: readonly RolloutFacts[], plan: RewardPlan, signal?: AbortSignal): Promise<readonly ScoredRollout[]>;
   /**
-   * Before a run: opens its judge with a new budget.
+   * Before a run: opens its judge.
+   * @param before what the run has taken of the judge's budget; nothing if absent
    * @returns what the run folder says about it, null when the configuration has none
    * @throws LabError("bad-config") when it cannot be used as it is set up
    */
-  begin(config: LabConfig): Promise<JudgeDescription | null>;
+  begin(config: LabConfig, before?: Spending): Promise<JudgeDescription | null>;
 }
 
 /** A term from another source, such as a judge's verdict. */

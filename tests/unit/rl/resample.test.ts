@@ -30,6 +30,7 @@ it("replaces groups without spread in their places, and scores all in one call p
     [3, 1],
   ]);
   expect(found.groups.map(({ group }) => group)).toEqual([12, 20, 22, 14, 3]);
+  expect(found.sampled?.map(({ group }) => group)).toEqual([12, 1, 2, 14, 3, 20, 21, 22, 31, 31]);
   expect(freed).toEqual([1, 21, 2, 31, 31]);
   const features = ["a", "b", "c"] as unknown as Parameters<LoopRollouts["score"]>[2];
   const scores = found.score(undefined as never, [4, 1, 3], features) as unknown;

@@ -2,6 +2,18 @@
 import { JudgeFailure } from "./providers/failure.ts";
 import type { ChatReply, ChatRequest } from "./providers/provider.ts";
 
+/** Requests and their cost. */
+export interface Spending {
+  readonly calls: number;
+  readonly cost: number;
+}
+
+/** What the logged steps of a run took of its budget. */
+export function loggedSpending(steps: readonly Readonly<Record<string, number>>[]): Spending {
+  const sum = (name: string): number => steps.reduce((total, step) => total + (step[name] ?? 0), 0);
+  return { calls: sum("judge/calls"), cost: sum("judge/cost") };
+}
+
 export interface BudgetLimits {
   /** Maximum requests, including repeats; 0 = no limit. */
   readonly calls: number;
@@ -10,6 +22,8 @@ export interface BudgetLimits {
   /** Price of a million prompt tokens and of a million completion tokens. */
   readonly promptPrice: number;
   readonly completionPrice: number;
+  /** Spent before; nothing if absent. */
+  readonly before?: Spending | undefined;
 }
 
 /** One request's share of the budget, reserved before it is sent. */
@@ -20,11 +34,9 @@ export interface Reservation {
   fail(): number;
 }
 
-export interface Budget {
+export interface Budget extends Spending {
   /** @throws JudgeFailure("budget") if the request would exceed a limit; it must not be sent then */
   reserve(request: ChatRequest): Reservation;
-  readonly calls: number;
-  readonly cost: number;
 }
 
 /** Characters per token; a low estimate, so that the bound is never too small. */
@@ -33,8 +45,7 @@ const CHARACTERS_PER_TOKEN = 2;
 const PICTURE_TOKENS = 1500;
 
 export function budget(limits: BudgetLimits): Budget {
-  let calls = 0;
-  let spent = 0;
+  let { calls, cost: spent } = limits.before ?? { calls: 0, cost: 0 };
   let reserved = 0;
   const price = (prompt: number, completion: number): number =>
     (prompt * limits.promptPrice + completion * limits.completionPrice) / 1e6;

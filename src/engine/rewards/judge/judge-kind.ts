@@ -34,6 +34,7 @@ export interface AskDeps {
   readonly ask: Ask;
   readonly cache: ReplyCache;
   readonly kind: JudgeKindName;
+  /** As in the cache key. */
   readonly model: string;
   /** Version of the prompts. */
   readonly version: string;

@@ -5,13 +5,13 @@
 import { parseAnswer, scoreAnswers } from "../judge-score.ts";
 import type { JudgeAnswer, JudgeDetail, RewardTerm } from "../term.ts";
 import type { CaptionPair } from "../types.ts";
-import { type Budget, type BudgetLimits, budget } from "./budget.ts";
+import { type BudgetLimits, budget, type Spending } from "./budget.ts";
 import type { ReplyCache } from "./cache.ts";
 import type { Clock } from "./clock.ts";
 import { type AskDeps, type AskRecord, askSession, type Examined, type JudgeKind } from "./judge-kind.ts";
 import { type CallerSettings, caller } from "./providers/caller.ts";
 import { JudgeFailure, shorten } from "./providers/failure.ts";
-import type { JudgeProvider } from "./providers/provider.ts";
+import { ANY_MODEL, type JudgeProvider } from "./providers/provider.ts";
 import { together } from "./providers/together.ts";
 import { plainCaption } from "./questions/prompts.ts";
 import { slots } from "./slots.ts";
@@ -49,8 +49,8 @@ export interface CaptionJudge {
    * @throws LabError("cancelled") when the signal aborts; any other failure gives a term whose value is null
    */
   terms(pairs: readonly CaptionPair[], options?: JudgeOptions): Promise<readonly RewardTerm[]>;
-  /** Calls and cost so far. */
-  readonly spent: Pick<Budget, "calls" | "cost">;
+  /** Calls and cost so far, with those before. */
+  readonly spent: Spending;
 }
 
 const NEVER = new AbortController().signal;
@@ -62,7 +62,7 @@ export function captionJudge(settings: JudgeSettings, deps: JudgeDeps): CaptionJ
     ask: caller(settings, { provider, budget: spending, slots: slots(settings.parallel), clock, jitter }),
     cache,
     kind: kind.name,
-    model: provider.model,
+    model: provider.model === ANY_MODEL ? `${ANY_MODEL} at ${provider.place}` : provider.model,
     version: settings.version,
   };
   const judgeOne = async (pair: CaptionPair, signal: AbortSignal, fresh: boolean): Promise<RewardTerm> => {

@@ -2,6 +2,7 @@
 import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
 import { judgePlace } from "../consent.ts";
+import type { Spending } from "./budget.ts";
 import type { ReplyCache } from "./cache.ts";
 import type { Clock } from "./clock.ts";
 import type { JudgeDescription } from "./description.ts";
@@ -10,7 +11,7 @@ import type { JudgeKind } from "./judge-kind.ts";
 import { parseEndpoint, redactor } from "./providers/endpoint.ts";
 import { JudgeFailure } from "./providers/failure.ts";
 import { listModels, type ServerDeps, serverProvider } from "./providers/openai.ts";
-import type { JudgeProvider } from "./providers/provider.ts";
+import { ANY_MODEL, type JudgeProvider } from "./providers/provider.ts";
 import { dlcJudge } from "./questions/dlc-judge.ts";
 import { checkPrompts, type JudgePrompts, promptVersion } from "./questions/prompts.ts";
 import { parseQuestionFile, type WrittenQuestions } from "./questions/question-file.ts";
@@ -38,15 +39,18 @@ export interface OpenJudge {
 
 /** Maximum milliseconds to wait for a list of models. */
 const MODELS_TIMEOUT = 10_000;
-/** Model name that servers with a single model accept. */
-const ANY_MODEL = "default";
 
 /**
  * Opens the judge of a configuration; each has its own budget.
+ * @param before taken of that budget already
  * @returns null when the judge is off
  * @throws LabError("bad-config") naming what is missing or wrong
  */
-export async function openJudge(config: LabConfig, host: JudgeHost): Promise<OpenJudge | null> {
+export async function openJudge(
+  config: LabConfig,
+  host: JudgeHost,
+  before?: Spending | undefined,
+): Promise<OpenJudge | null> {
   if (config.judge === "off") return null;
   const prompts = configPrompts(config);
   const judgeKind = kindOf(config, prompts);
@@ -64,6 +68,7 @@ export async function openJudge(config: LabConfig, host: JudgeHost): Promise<Ope
         cost: config.judgeMaxCost,
         promptPrice: config.judgePromptPrice,
         completionPrice: config.judgeReplyPrice,
+        before,
       },
     },
     { provider, kind: judgeKind, cache: await host.cache(), clock: host.clock, jitter: host.jitter },

@@ -6,6 +6,7 @@ import { LabError } from "../../errors.ts";
 import { checkStorage } from "../../loading/storage-settings.ts";
 import type { StartAdapter } from "../../model/adapter/start-adapter.ts";
 import { modelFacts } from "../../model/base-mllm.ts";
+import { loggedSpending } from "../../rewards/judge/budget.ts";
 import { sealReward } from "../../rewards/user/seal.ts";
 import { checkFiles } from "../../runs/checkpoint/checkpoint.ts";
 import { keepDifficulty, keptDifficulty, needsDifficulty, type RowDifficulty } from "../../runs/difficulty.ts";
@@ -185,7 +186,9 @@ export async function prepareStored(
     }
     const { step, checkpoint, passedOver } = found;
     const length = lengthOf(manifest, config, step);
-    const change = await recordJudge(run, await scorer.begin(config), step);
+    // With steps after the checkpoint, whose requests were sent too, and without those of a fork's parent.
+    const own = (await run.readMetrics()).filter((row) => (row.step as number) > (manifest.forkedFrom?.step ?? 0));
+    const change = await recordJudge(run, await scorer.begin(config, loggedSpending(own)), step);
     const start = await keptAdapter(store, id, "start", model, manifest.startAdapter);
     const captioner = await keptAdapter(store, id, "captioner", model, manifest.captioner);
     const state = resumeState(model, config, checkpoint, start);

@@ -86,6 +86,8 @@ export interface Group {
 /** A loop's groups of one step. */
 export interface LoopRollouts {
   readonly groups: readonly Group[];
+  /** These and the groups that dynamic sampling dropped, which may be freed; the same as `groups` if absent. */
+  readonly sampled?: readonly Group[];
   /**
    * What `logProbs` gives for several groups, in one batch.
    * @param places in `groups`, with the features of each one's picture

@@ -98,7 +98,7 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
         if (referenceParameters(input) === state.start) group.startLogps = references[at];
       }
     }
-    const rollouts = loops.flatMap(({ groups }) => groups.flatMap((group) => group.rollouts));
+    const rollouts = loops.flatMap(({ groups, sampled = groups }) => sampled.flatMap((group) => group.rollouts));
     Object.assign(metrics, judgeMetrics(rollouts.map(({ terms }) => terms)));
 
     // loss and update for every window of the rollouts, μ times

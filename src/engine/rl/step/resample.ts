@@ -44,6 +44,7 @@ export async function resampled(
 function joined(samplings: readonly LoopRollouts[], groups: readonly Group[]): LoopRollouts {
   return {
     groups,
+    sampled: samplings.flatMap((own) => own.groups),
     score(weights, places, features) {
       const found: ActionScores[] = [];
       for (const sampling of samplings) {

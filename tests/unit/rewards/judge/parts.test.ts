@@ -7,7 +7,7 @@ import { ranged } from "../../../../src/engine/rewards/judge/judge.ts";
 import { type Circumstances, diagnose } from "../../../../src/engine/rewards/judge/providers/diagnosis.ts";
 import { parseEndpoint, redactor } from "../../../../src/engine/rewards/judge/providers/endpoint.ts";
 import type { JudgeFailure } from "../../../../src/engine/rewards/judge/providers/failure.ts";
-import { retryAfterMs } from "../../../../src/engine/rewards/judge/providers/http-reply.ts";
+import { retryAfterMs, statusFailure } from "../../../../src/engine/rewards/judge/providers/http-reply.ts";
 import {
   checkPrompts,
   DEFAULT_PROMPTS,
@@ -73,8 +73,37 @@ describe("addresses", () => {
 test("a key is taken out in every form, and short ones are left alone", () => {
   const redact = redactor('a"b/c d');
   expect(redact(String.raw`1 a"b/c d 2 a\"b/c d 3 a%22b%2Fc%20d`)).toBe("1 [key] 2 [key] 3 [key]");
+  const all = redactor("sk-AbC/dEf+12==\n");
+  for (const form of [
+    "sk-AbC/dEf+12==",
+    String.raw`sk-AbC\/dEf+12==`,
+    String.raw`sk-AbC/dEf\u002B12\u003d\u003D`,
+    "sk-AbC%2FdEf%2b12%3D%3d",
+    String.raw`\u0073k-AbC\/dEf%2B12=\u003d`,
+    String.raw`sk-AbC\\\/dEf+12\\u003d=`,
+  ]) {
+    expect(all(`1 ${form} 2`), form).toBe("1 [key] 2");
+  }
+  expect(all("sk-abc/dEf+12== sk-AbC/dEf+12=")).toBe("sk-abc/dEf+12== sk-AbC/dEf+12=");
+  expect(redactor(String.raw`a\\b%25`)(String.raw`a\\b%25 a\\\\b%25 a%5c%5Cb%2525`)).toBe("[key] [key] [key]");
   expect(redactor("")("any text")).toBe("any text");
   expect(redactor("an")("any text")).toBe("any text");
+});
+
+test("a key is taken out of a long text that almost repeats it, and a long key too", () => {
+  const redact = redactor(String.raw`//\\/sk=%25`);
+  for (const part of ["\\", "/", "%25", String.raw`\\\/`, String.raw`//\\/sk=%2`, String.raw`\u002f`]) {
+    const body = part.repeat(2 ** 21 / part.length);
+    expect(redact(`${body} ${String.raw`//\\/sk=%25`} ${body}`) === `${body} [key] ${body}`, part).toBe(true);
+  }
+  const long = Array.from({ length: 3000 }, (_, at) => `${at}/`).join("");
+  expect(redactor(long)(`1 ${JSON.stringify(long).replaceAll("/", "\\/")} 2`)).toMatch(/^1 "(?:\[key\])+" 2$/);
+});
+
+test("a key that JSON spells in yet another form is taken out of what a refusal says", () => {
+  const text = String.raw`{"error": {"message": "Incorrect: sk-AbC\u005c/dEf"}}`;
+  const failure = statusFailure({ status: 401, text, retryAfter: null }, redactor("sk-AbC/dEf"));
+  expect(failure.message).toBe("The judge refused the key (status 401): Incorrect: [key]");
 });
 
 test("Retry-After is seconds or a date", () => {

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { promptsOf } from "../../../../src/engine/rewards/judge/asked.ts";
 import { memoryCache } from "../../../../src/engine/rewards/judge/cache.ts";
+import { listModels } from "../../../../src/engine/rewards/judge/providers/openai.ts";
 import { DEFAULT_PROMPTS } from "../../../../src/engine/rewards/judge/questions/prompts.ts";
 import type { JudgeDetail } from "../../../../src/engine/rewards/term.ts";
 import { testJudge } from "../../../support/judge.ts";
@@ -299,4 +300,25 @@ test("a key goes into the header and comes out nowhere, also when the server rep
     expect(all).toContain("[key]");
     for (const part of ["recognisable", encodeURIComponent(key)]) expect(all).not.toContain(part);
   }
+});
+
+test.each([
+  ["an escaped slash", String.raw`sk-AbC\/dEf+12==`],
+  ["escaped signs", String.raw`sk-AbC/dEf\u002B12\u003d\u003d`],
+  ["JSON inside JSON", String.raw`{\"error\": \"sk-AbC\\\/dEf+12\\u003d=\"}`],
+])("a key that a refusal spells with %s comes out nowhere", async (_, spelled) => {
+  const key = "sk-AbC/dEf+12==";
+  server.script(() => ({ status: 401, body: `{"error":{"message":"Incorrect API key provided: ${spelled}"}}` }));
+  const [term] = await testJudge(server.url, { key }).terms([same]);
+  expect(term?.note).toMatch(/\(status 401\): Incorrect API key provided: .*\[key\]/);
+  expect(term?.judge?.raw.join()).toContain("[key]");
+  for (const text of [term?.note, ...(term?.judge?.raw ?? [])]) expect(text).not.toMatch(/sk-AbC/);
+});
+
+test("a key among the names of models comes out of none of them", async () => {
+  const key = "sk-AbC/dEf+12==";
+  const named = String.raw`{"data": [{"id": "sk-AbC\/dEf%2B12\u003d="}]}`;
+  const deps = { fetch: async () => new Response(named), now: () => 0 };
+  const names = await listModels({ url: server.url, key: () => key }, deps, new AbortController().signal);
+  expect(names).toEqual(["[key]"]);
 });

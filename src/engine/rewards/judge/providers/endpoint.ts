@@ -50,10 +50,33 @@ function refused(cause: string, thrown?: unknown): LabError {
 /** Replaces a key in text. */
 export const REDACTED = "[key]";
 
-/** A function that removes a key from text, also in its JSON and URL encodings. */
+/** Most characters of a key in one pattern: engines refuse patterns of some thousand. */
+const LONGEST_PIECE = 500;
+
+/** A function that removes a key from text, however JSON or a URL spells its characters. */
 export function redactor(key: string): (text: string) => string {
+  // As a header carries it.
+  const sent = key.trim();
   // Shorter texts are not keys; removing them would damage ordinary words.
-  if (key.length < 4) return (text) => text;
-  const forms = new Set([key, JSON.stringify(key).slice(1, -1), encodeURIComponent(key)]);
-  return (text) => [...forms].reduce((rest, form) => rest.replaceAll(form, REDACTED), text);
+  if (sent.length < 4) return (text) => text;
+  const size = Math.ceil(sent.length / Math.ceil(sent.length / LONGEST_PIECE));
+  const pieces = sent.match(new RegExp(`[^]{1,${size}}`, "g")) ?? [];
+  const patterns = pieces.map((piece) => new RegExp(piece.replace(/\\+|[^\\]/g, spellings), "g"));
+  return (text) => patterns.reduce((rest, pattern) => rest.replace(pattern, REDACTED), text);
+}
+
+/** Pattern of a character or of a run of backslashes: as \uXXXX, as %XX, plain or behind backslashes. */
+function spellings(part: string): string {
+  const units = [...Array(part.length).keys()].map((at) => part.charCodeAt(at).toString(16).padStart(4, "0"));
+  const plain = units.map((unit) => `\\u${unit}`).join("");
+  const json = units.map((unit) => `\\\\{1,3}u${anyCase(unit)}`).join("");
+  const bytes = [...new TextEncoder().encode(part)];
+  const url = bytes.map((byte) => `%${anyCase(byte.toString(16).padStart(2, "0"))}`).join("");
+  // Up to three backslashes: JSON inside JSON. Behind one, a letter would be another character.
+  const behind = /[A-Za-z0-9]/.test(part) ? "" : `\\\\{0,${3 * part.length}}`;
+  return `(?:${json}|${url}|${behind}${plain})`;
+}
+
+function anyCase(hex: string): string {
+  return hex.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
 }

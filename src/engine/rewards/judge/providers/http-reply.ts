@@ -7,6 +7,13 @@ import { JudgeFailure } from "./failure.ts";
 /** Maximum bytes; a judge's response has a few kilobytes. */
 const MAX_BYTES = 2 ** 22;
 
+/** A response; its text holds no key. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly text: string;
+  readonly retryAfter: number | null;
+}
+
 /** The body as text. @throws JudgeFailure("too-long" | "unreachable") when it is too long or incomplete */
 export async function readBody(response: Response): Promise<string> {
   if (response.body === null) return "";
@@ -26,9 +33,12 @@ export async function readBody(response: Response): Promise<string> {
   }
 }
 
-/** The failure for a status other than 2xx. @param body its text, without keys */
-export function statusFailure(status: number, body: string, retryAfter: number | null): JudgeFailure {
-  const said = shortened(saidIn(body) || body, 200);
+/** The failure for a status other than 2xx. @param redact takes out the key, which JSON may encode in another form */
+export function statusFailure(
+  { status, text: body, retryAfter }: HttpAnswer,
+  redact: (text: string) => string,
+): JudgeFailure {
+  const said = shortened(redact(saidIn(body)) || body, 200);
   const quote = said === "" ? "" : `: ${said}`;
   const more = { status, raw: body, ...(retryAfter === null ? {} : { retryAfter }) };
   if (status === 401 || status === 403) {

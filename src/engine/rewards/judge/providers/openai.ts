@@ -4,7 +4,7 @@ import { thrownText } from "../../../errors.ts";
 import { chatReply } from "./chat-answer.ts";
 import { parseEndpoint, redactor } from "./endpoint.ts";
 import { JudgeFailure } from "./failure.ts";
-import { readBody, retryAfterMs, statusFailure } from "./http-reply.ts";
+import { type HttpAnswer, readBody, retryAfterMs, statusFailure } from "./http-reply.ts";
 import type { ChatMessage, ChatReply, ChatRequest, JudgeProvider } from "./provider.ts";
 
 export interface ServerSettings {
@@ -49,7 +49,7 @@ export function serverProvider(settings: ServerSettings, deps: ServerDeps): Judg
         const redact = redactor(key);
         const answer = await post(endpoint.chatUrl, body, key, signal, deps, redact);
         if (answer.status >= 200 && answer.status < 300) return readReply(answer.text, redact);
-        const failure = statusFailure(answer.status, answer.text, answer.retryAfter);
+        const failure = statusFailure(answer, redact);
         const refused = answer.status === 400 || answer.status === 422;
         if (!refused || !adapt(dialect, used, answer.text, request.schema !== null)) throw failure;
       }
@@ -65,13 +65,15 @@ export async function listModels(
 ): Promise<readonly string[]> {
   const { modelsUrl } = parseEndpoint(settings.url);
   const key = settings.key();
-  const { status, text, retryAfter } = await post(modelsUrl, null, key, signal, deps, redactor(key));
-  if (status < 200 || status >= 300) throw statusFailure(status, text, retryAfter);
+  const redact = redactor(key);
+  const answer = await post(modelsUrl, null, key, signal, deps, redact);
+  const { status, text } = answer;
+  if (status < 200 || status >= 300) throw statusFailure(answer, redact);
   const value = parseBody(text);
   const list = isRecord(value) && Array.isArray(value.data) ? value.data : Array.isArray(value) ? value : null;
   if (list === null)
     throw new JudgeFailure("wrong-form", "The server's list of models has no known form", { raw: text });
-  return list.flatMap((item: unknown) => (isRecord(item) && typeof item.id === "string" ? [item.id] : []));
+  return list.flatMap((item: unknown) => (isRecord(item) && typeof item.id === "string" ? [redact(item.id)] : []));
 }
 
 function chatBody(model: string, request: ChatRequest, dialect: Dialect): Record<string, unknown> {
@@ -118,12 +120,6 @@ function adapt(dialect: Dialect, used: Dialect, body: string, structured: boolea
   return true;
 }
 
-interface Answer {
-  readonly status: number;
-  readonly text: string;
-  readonly retryAfter: number | null;
-}
-
 /** Sends a request and reads the whole response; without a body it is a GET. */
 async function post(
   url: string,
@@ -132,7 +128,7 @@ async function post(
   signal: AbortSignal,
   deps: ServerDeps,
   redact: (text: string) => string,
-): Promise<Answer> {
+): Promise<HttpAnswer> {
   const { fetch } = deps;
   try {
     const response = await fetch(url, {

@@ -27,9 +27,12 @@ export interface ChatReply {
 
 export type ProviderKind = "server" | "webllm" | "chrome";
 
+/** Model name that servers with a single model accept; it does not tell which model answers. */
+export const ANY_MODEL = "default";
+
 export interface JudgeProvider {
   readonly kind: ProviderKind;
-  /** Name of the model, part of every cache key. */
+  /** Name of the model, part of every cache key; ANY_MODEL counts there with its place. */
   readonly model: string;
   /** Where it runs, without secrets: origin and path of a server, or "in this tab". */
   readonly place: string;

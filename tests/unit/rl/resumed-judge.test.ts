@@ -1,0 +1,75 @@
+/** A run that is resumed or forked opens its judge with what its own steps have taken of the budget. */
+import { expect, it } from "vitest";
+import { defaultConfig } from "../../../src/engine/config/parse.ts";
+import { rowsHash } from "../../../src/engine/data/open-rows.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+import type { Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
+import type { Spending } from "../../../src/engine/rewards/judge/budget.ts";
+import { prepareFork, prepareStored } from "../../../src/engine/rl/run/prepare-run.ts";
+import type { SessionDeps } from "../../../src/engine/rl/run/session-types.ts";
+import { type CheckpointState, writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
+import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { state } from "../runs/sample-checkpoint.ts";
+import { manifest } from "../runs/sample-run.ts";
+
+const list = {
+  dataSet: "shapes",
+  rows: Array.from({ length: 10 }, (_, at) => [`row ${at}`, `image ${at}`] as const),
+};
+const config = { ...defaultConfig(), weightStorage: "f32", towerStorage: "same", heldOutShare: 0.1 } as const;
+const model = { storage: { language: "f32", towers: "f32" } } as Sa2vaModel;
+const REFUSED = "The judge is only listened to";
+
+/** A checkpoint that training can go on from. */
+function usable(step: number): CheckpointState {
+  const { moments, ...rest } = state(step);
+  const squares = [...moments.v].map(([name, { shape, data }]) => [name, { shape, data: data.map(Math.abs) }] as const);
+  return { ...rest, moments: { m: moments.m, v: new Map(squares) } };
+}
+
+async function stored() {
+  const store = memoryStore();
+  const data = { ...manifest().data, hash: await rowsHash(list.rows) };
+  const run = await createRun(store, manifest("parent", { config, data }));
+  await run.appendStep(1, { loss: 1, "judge/calls": 400, "judge/cost": 0.5 });
+  await run.appendStep(2, { loss: 1 });
+  await run.appendStep(3, { loss: 1, "judge/calls": 30, "judge/cost": 0.25 });
+  await run.appendStep(4, { loss: 1, "judge/calls": 2, "judge/cost": 0.125 });
+  await writeCheckpoint(store, "parent", usable(1));
+  await writeCheckpoint(store, "parent", usable(3));
+  const told: (Spending | undefined)[] = [];
+  const begin = (_: unknown, before?: Spending) => {
+    told.push(before);
+    return Promise.reject(new LabError("bad-config", REFUSED));
+  };
+  const deps = { store, scorer: { begin }, emit: () => undefined } as unknown as SessionDeps;
+  return { store, told, deps, loaded: { model, hash: manifest().model.hash } };
+}
+
+it("counts every logged step, also those after the checkpoint", async () => {
+  const { deps, told, loaded } = await stored();
+  await expect(prepareStored(deps, loaded, "parent", list)).rejects.toThrow(REFUSED);
+  await expect(prepareStored(deps, loaded, "parent", list, undefined, 1)).rejects.toThrow(REFUSED);
+  expect(told).toEqual([
+    { calls: 432, cost: 0.875 },
+    { calls: 432, cost: 0.875 },
+  ]);
+});
+
+it("counts the steps of a fork without those of its parent", async () => {
+  const { deps, store, told, loaded } = await stored();
+  const fork = { step: 3, title: "copy", created: "2026-01-01T00:00:00.000Z", changes: {} };
+  await expect(prepareFork(deps, loaded, "parent", list, fork)).rejects.toThrow(REFUSED);
+  expect(told).toEqual([{ calls: 0, cost: 0 }]);
+  const kept = await openRun(store, "parent");
+  const own = await createRun(store, {
+    ...kept.manifest(),
+    id: "copy",
+    forkedFrom: { run: "parent", step: 3 },
+  });
+  for (const { step, ...metrics } of await kept.readMetrics()) await own.appendStep(step as number, metrics);
+  await writeCheckpoint(store, "copy", usable(3));
+  await expect(prepareStored(deps, loaded, "copy", list)).rejects.toThrow(REFUSED);
+  expect(told.at(-1)).toEqual({ calls: 2, cost: 0.125 });
+});
