@@ -4,7 +4,7 @@ import { LabError, LONGEST_SENTENCE, shortened, toLabError } from "../errors.ts"
 import type { MountedFolder } from "./archive/mount.ts";
 import { type DataMapping, mappingOf } from "./mapping.ts";
 import { recogniseRecords } from "./readers/all.ts";
-import { signOf } from "./readers/reader.ts";
+import { type ReadTable, signOf } from "./readers/reader.ts";
 import { reasonSegTable } from "./readers/reason-seg.ts";
 import { fieldsText } from "./readers/rows.ts";
 import { recogniseSamples, type Sample, samplesOf, sampleTable } from "./readers/samples.ts";
@@ -60,6 +60,7 @@ export async function listTables(
   const groups = sampleGroups(folder, archives);
   const inSamples = new Set([...groups.values()].flatMap(({ samples }) => samples.flatMap(filesOf)));
   const used = new Map<string, string>();
+  const read: ReadFile[] = [];
   const problem = (path: string, thrown: unknown): void => {
     const error = toLabError(thrown);
     if (error.code === "cancelled") throw error;
@@ -89,12 +90,22 @@ export async function listTables(
         ignored.push({ name: path, reason: found.ignored });
         continue;
       }
-      tables.push(found.table);
-      for (const note of found.notes) ignored.push({ name: path, reason: note });
-      for (const other of found.used) used.set(other, path);
+      const twin = read.findIndex((other) => sameRefs(other, found));
+      const before = read[twin];
+      if (before === undefined) read.push(found);
+      else {
+        const [kept, left] = before.partition?.byPicture === false ? [found, before] : [before, found];
+        read[twin] = kept;
+        ignored.push({ name: left.table.path, reason: `holds the refs of ${kept.table.path} in another partition` });
+      }
+      for (const other of found.used ?? []) used.set(other, (read[twin] ?? found).table.path);
     } catch (thrown) {
       problem(path, thrown);
     }
+  }
+  for (const { table, notes = [] } of read) {
+    tables.push(table);
+    for (const note of notes) ignored.push({ name: table.path, reason: note });
   }
   for (const [path, { samples, reason, archive }] of groups) {
     const owner = tables.find(
@@ -121,15 +132,24 @@ export async function listTables(
   return { tables, ignored: told, problems, inSamples };
 }
 
+/** A file of records with rows. */
+interface ReadFile extends Omit<ReadTable, "table"> {
+  readonly table: FoundTable;
+}
+
+/** Whether two files hold the refs of the same instances: most refs of the smaller one are in both. */
+function sameRefs(a: ReadFile, b: ReadFile): boolean {
+  if (a.partition === undefined || b.partition === undefined || a.used?.join() !== b.used?.join()) return false;
+  const [one, two] = [a.partition.refs, b.partition.refs];
+  return 2 * [...one].filter((ref) => two.has(ref)).length > Math.min(one.size, two.size);
+}
+
 async function openFile(
   source: ByteSource,
   path: string,
   folder: ByteFolder,
   { split, signal }: { readonly split?: string | undefined; readonly signal?: AbortSignal | undefined },
-): Promise<
-  | { readonly ignored: string }
-  | { readonly table: FoundTable; readonly notes: readonly string[]; readonly used: readonly string[] }
-> {
+): Promise<{ readonly ignored: string } | ReadFile> {
   await refusePointer(source);
   const records = await openRecords(source, signal);
   if (records === undefined || records.length === 0) return { ignored: "records of nothing" };
@@ -147,7 +167,7 @@ async function openFile(
     reason: `${reader.what}: ${reason}`,
     split: read.split,
   };
-  return { table, notes: read.notes ?? [], used: read.used ?? [] };
+  return { ...read, table };
 }
 
 /** @throws LabError("bad-input") when the file is only a pointer to the file that is meant */

@@ -1,4 +1,5 @@
 import { LabError } from "../errors.ts";
+import { type ColumnType, fixedWidth } from "./column-type.ts";
 
 /** Remaining cost of reading, in approximate bytes of the values in memory. */
 export interface ReadMeter {
@@ -23,6 +24,20 @@ export function valueMeter(pass?: ReadMeter): ReadMeter {
  */
 export function passMeter(bytes: number): ReadMeter {
   return meter(PASS + PASS_A_BYTE * bytes, "the rows before it have used up what a file of this size may unfold to");
+}
+
+/** Memory cost of a list item: a number, a big integer, anything else. */
+const NUMBER = 8;
+const BIG_INTEGER = 32;
+const ITEM = 128;
+
+/** Cost of an item of a list, without what it holds itself. @param type undefined for a list or struct */
+export function itemCost(type?: ColumnType): number {
+  if (type === undefined) return ITEM;
+  if (type.kind === "bool" || type.kind === "null") return NUMBER;
+  const width = fixedWidth(type);
+  if (width === undefined || type.kind === "fixed-binary") return ITEM;
+  return width > 4 ? BIG_INTEGER : NUMBER;
 }
 
 function meter(most: number, problem: string, above?: ReadMeter): ReadMeter {

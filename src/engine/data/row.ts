@@ -1,6 +1,7 @@
-import { LabError, toLabError } from "../errors.ts";
+import { LabError, quote, toLabError } from "../errors.ts";
 import { clipRegion } from "./clips/clip-row.ts";
 import { type PictureProbe, pictureProbes } from "./image/picture.ts";
+import { pathIn } from "./image/picture-bytes.ts";
 import { splitLabels } from "./mask/label-map.ts";
 import { isNumbers, type PictureSize, splitMasks } from "./mask/mask-items.ts";
 import { type MaskContext, readMask } from "./mask/mask-read.ts";
@@ -92,6 +93,7 @@ export async function adaptRow(
   const { cell } = maskCell;
   const frameMasks = adapter.clip && Array.isArray(cell) ? (cell as unknown[]) : undefined;
   const { every } = adapter;
+  let findMask = find;
   const tooMany = ({ length }: readonly unknown[]): boolean => {
     if (length > MAX_MASKS) skip(adapter.mask, `the row has ${length} masks, more than the ${MAX_MASKS} allowed`);
     return length > MAX_MASKS;
@@ -100,14 +102,18 @@ export async function adaptRow(
   const pictures = await step(adapter.image, async () => {
     const cell = await part(adapter.image);
     if (every !== undefined) return await videoProbes({ cell, every, find }, frameMasks?.length ?? 0);
-    return await probeAll(picturesIn(cell, adapter.image), probe);
+    const cells = picturesIn(cell, adapter.image);
+    findMask = besides(cells, find);
+    return await probeAll(cells, probe);
   });
   const first = pictures?.find((picture) => !(picture instanceof LabError));
   if (pictures === undefined || first === undefined) return nothing;
   const stored = frameMasks ?? itemsOf(cell, adapter.mask, first as PictureProbe) ?? [];
   const words = await step(adapter.text, async () => ({ cell: await part(adapter.text) }));
   if (words === undefined) return { ...nothing, masks: stored.length };
-  const items = adapter.clip ? stored : await regionItems(stored, words.cell, { ...(first as PictureProbe), find });
+  const items = adapter.clip
+    ? stored
+    : await regionItems(stored, words.cell, { ...(first as PictureProbe), find: findMask });
   const masks = adapter.clip ? 1 : items.length;
   if (frameMasks === undefined && tooMany(items)) return nothing;
   const texts = await step(adapter.text, async () => rowCaptions(words.cell, adapter, masks));
@@ -122,7 +128,7 @@ export async function adaptRow(
 
   if (adapter.clip) {
     const caption = texts.captions[0]?.trim() ?? "";
-    const found = await step(adapter.mask, () => clipRegion(items, pictures, { find, meter: pass }));
+    const found = await step(adapter.mask, () => clipRegion(items, pictures, { find: findMask, meter: pass }));
     if (found === undefined) return { ...nothing, masks };
     if (caption === "") {
       skip(adapter.text, "the caption is empty");
@@ -148,7 +154,7 @@ export async function adaptRow(
     await step(adapter.mask, async () => {
       const choice = pairs ? [[region, pictures[region]] as const] : [...pictures.entries()];
       const probes = choice as readonly (readonly [number, PictureProbe | LabError])[];
-      const found = await fitting(item, probes, { find, meter: pass }, which);
+      const found = await fitting(item, probes, { find: findMask, meter: pass }, which);
       const area = rleArea(found.mask);
       if (area === 0) {
         const [height, width] = found.mask.size;
@@ -162,6 +168,25 @@ export async function adaptRow(
     });
   }
   return { regions, skipped, masks };
+}
+
+/**
+ * Finds the files of masks. A path that leads to a picture of the row is no mask: one of the two files is missing, and the
+ * other was found by its base name.
+ */
+function besides(pictures: readonly unknown[], find: FindFile): FindFile {
+  let taken: ReadonlySet<string | undefined> | undefined;
+  return (path) => {
+    const found = find(path);
+    if (found === undefined) return undefined;
+    taken ??= new Set(pictures.flatMap((cell) => pathIn(cell) ?? []).map((picture) => find(picture)?.name));
+    if (!taken.has(found.name)) return found;
+    if (!`/${found.name}`.endsWith(`/${path}`)) return undefined;
+    throw new LabError(
+      "bad-input",
+      `the mask ${quote(path, 80)} and the picture are one file, so the file of one of them is missing`,
+    );
+  };
 }
 
 /** Masks of the row, one item each; undefined when there is none. */

@@ -11,7 +11,7 @@ import { readPickle } from "../../../src/engine/data/records/pickle.ts";
 import { openRegionSet, type RegionSet } from "../../../src/engine/data/region-set.ts";
 import type { RegionSample } from "../../../src/engine/data/sample.ts";
 import * as forms from "../../support/data-forms.ts";
-import { counting } from "./make.ts";
+import { counting, jpg, png } from "./make.ts";
 
 const PYTHON = process.env.PYTHON || "python3";
 const found = spawnSync(PYTHON, ["-c", "import datasets, pyarrow, pycocotools"]).status === 0;
@@ -130,6 +130,68 @@ test("one line of JSON lines is a row", async () => {
   expect(set.summaries.map(({ caption }) => caption)).toEqual([samples[0]?.caption]);
 });
 
+test.each(["rows.jsonl", "rows.json"])("a byte order mark before JSON lines is skipped: %s", async (name) => {
+  const { "metadata.jsonl": lines, ...files } = forms.linesForm(samples);
+  const set = await openRegionSet(memoryFolder({ ...files, [name]: `\u{feff}${lines}` }));
+  expect([set.skipped, set.summaries.length]).toEqual([[], samples.length]);
+});
+
+/** Files of one region drawn by a polygon, with a picture of the stated size. */
+const POLYGON_FORMS = {
+  "COCO region captions": (segmentation: unknown, height: number, width: number): forms.Files => ({
+    "regions.json": JSON.stringify({
+      images: [{ id: 1, file_name: "a.jpg", height, width }],
+      annotations: [{ id: 7, image_id: 1, segmentation, caption: "a box" }],
+    }),
+  }),
+  refs: (segmentation: unknown, height: number, width: number): forms.Files => ({
+    "refs.json": JSON.stringify([{ ref_id: 1, ann_id: 7, image_id: 1, split: "train", sentences: ["a box"] }]),
+    "instances.json": JSON.stringify({
+      images: [{ id: 1, file_name: "a.jpg", height, width }],
+      annotations: [{ id: 7, image_id: 1, segmentation }],
+    }),
+  }),
+  Osprey: (segmentation: unknown, height: number, width: number): forms.Files => ({
+    "osprey.json": JSON.stringify([
+      { file_name: "a.jpg", height, width, annotation: [{ segmentation }], description: ["a box"] },
+    ]),
+  }),
+} as const;
+
+describe.each(Object.entries(POLYGON_FORMS))("polygons of %s", (_, form) => {
+  const box = [[0, 0, 32, 0, 32, 24, 0, 24]];
+  const open = (files: forms.Files, picture: Uint8Array) => openRegionSet(memoryFolder({ ...files, "a.jpg": picture }));
+
+  test("are drawn at the size that the file states, and a copy of another size is refused", async () => {
+    const same = await open(form(box, 48, 64), jpg(64, 48));
+    expect(same.summaries.map(({ mask }) => [mask.size, rleArea(mask)])).toEqual([[[48, 64], 768]]);
+    const copy = await open(form(box, 48, 64), jpg(32, 24));
+    expect(copy.summaries).toEqual([]);
+    expect(copy.skipped.map(({ reason }) => reason)).toEqual([
+      "the mask is 64 x 48 pixels, the picture 32 x 24 (width x height)",
+    ]);
+  });
+
+  test.each([
+    ["pixels", [[0, 0, 24, 0, 24, 32, 0, 32]]],
+    ["fractions", [[0, 0, 0.5, 0, 0.5, 0.5, 0, 0.5]]],
+  ])("turn the picture as EXIF says where the file states the turned size: %s", async (_name, segmentation) => {
+    const set = await open(form(segmentation, 64, 48), jpg(64, 48, 6));
+    expect(set.skipped).toEqual([]);
+    expect(set.summaries.map(({ mask, width, height }) => [mask.size, rleArea(mask), width, height])).toEqual([
+      [[64, 48], 768, 48, 64],
+    ]);
+    expect((await set.sample(0)).image.orientation).toBe(6);
+  });
+
+  test("fit a picture of any size where they are fractions or the file states no size", async () => {
+    const fractions = await open(form([[0, 0, 0.5, 0, 0.5, 1, 0, 1]], 48, 64), jpg(32, 24));
+    expect(fractions.summaries.map(({ mask }) => [mask.size, rleArea(mask)])).toEqual([[[24, 32], 384]]);
+    const unstated = await open(form([[0, 0, 16, 0, 16, 24, 0, 24]], 0, 0), jpg(32, 24));
+    expect(unstated.summaries.map(({ mask }) => [mask.size, rleArea(mask)])).toEqual([[[24, 32], 384]]);
+  });
+});
+
 test("pictures of a tar shard are read by range", async () => {
   const folder = counting(memoryFolder(forms.damForm(samples)));
   const total = folder.paths.reduce((sum, path) => sum + (folder.get(path)?.size ?? 0), 0);
@@ -190,6 +252,43 @@ test("refs without instances say what is missing", async () => {
   expect(set.skipped.map(({ reason }) => reason)).toEqual([
     `refcoco/refs(unc).p has ${samples.length} refs, but their masks are not here: add instances.json`,
   ]);
+});
+
+test("refs that two files divide into splits are read from the one whose splits share no picture", async () => {
+  const ref = (id: number, image_id: number, split: string) => ({
+    ...{ ref_id: id, ann_id: id, image_id, split },
+    sentences: [`box ${id}`],
+  });
+  const box = [[1, 1, 20, 1, 20, 20, 1, 20]];
+  const instances = JSON.stringify({
+    images: [1, 2].map((id) => ({ id, file_name: `${id}.png`, height: 24, width: 32 })),
+    annotations: [1, 2, 3, 4].map((id) => ({ id, image_id: Math.ceil(id / 2), segmentation: box })),
+  });
+  const open = (files: forms.Files) =>
+    openRegionSet(memoryFolder({ ...files, "instances.json": instances, "1.png": png(32, 24), "2.png": png(32, 24) }));
+  const clean = forms.pickle([ref(1, 1, "train"), ref(2, 1, "train"), ref(3, 2, "val"), ref(4, 2, "val")]);
+  const mixed = forms.pickle([ref(1, 1, "train"), ref(2, 1, "val"), ref(3, 2, "train"), ref(4, 2, "val")]);
+  for (const [good, other] of [
+    ["refs(unc).p", "refs(google).p"],
+    ["refs(a).p", "refs(b).p"],
+  ] as const) {
+    const set = await open({ [good]: clean, [other]: mixed });
+    expect(set.skipped).toEqual([]);
+    expect(set.summaries.map(({ file, caption }) => [file, caption])).toEqual([
+      [good, "box 1"],
+      [good, "box 2"],
+    ]);
+    expect(set.ignored.filter(({ name }) => name !== "1.png" && name !== "2.png")).toEqual([
+      { name: other, reason: `holds the refs of ${good} in another partition` },
+      { name: "instances.json", reason: `read with ${good}` },
+      { name: good, reason: "split train is read: 2 refs; 2 of val are left out" },
+    ]);
+  }
+  const apart = await open({
+    "refs_train.json": JSON.stringify([ref(1, 1, "train"), ref(2, 1, "train")]),
+    "refs_val.json": JSON.stringify([ref(3, 2, "val"), ref(4, 2, "val")]),
+  });
+  expect(apart.summaries.map(({ caption }) => caption)).toEqual(["box 1", "box 2", "box 3", "box 4"]);
 });
 
 test("a hundred thousand rows of JSON are listed without reading the file twice", async () => {

@@ -82,11 +82,23 @@ describe("label maps", () => {
       ],
     ],
     ["one label is a mask of one region", [0, 1, 1, 0], 2, undefined],
+    ["one label that is the number of a text", [0, 2, 2, 0], 2, [null, [0, 1, 1, 0]]],
+    ["one label that is no number of a text", [0, 255, 255, 0], 2, undefined],
     ["more labels than texts are one mask", [7, 8, 9, 0], 2, undefined],
   ] as const)("%s", async (_, labels, texts, expected) => {
     expect(await split({ bytes: cellOf(map(labels)), path: null }, texts)).toEqual(expected);
     expect(await split([[...labels]], texts)).toEqual(expected);
   });
+});
+
+test("a label map of one label gives its own text, not the first", async () => {
+  const data = new Uint8Array(32 * 24).fill(2, 64, 128);
+  const row = { image: "a.png", mask: "maps/0.png", captions: ["a cat", "a dog"] };
+  const files = { "rows.json": JSON.stringify([row]), "a.png": png(32, 24) };
+  const map = encode({ width: 32, height: 24, data, channels: 1, depth: 8 });
+  const set = await openRegionSet(memoryFolder({ ...files, "maps/0.png": map }));
+  expect(set.summaries.map(({ region, caption }) => [region, caption])).toEqual([[1, "a dog"]]);
+  expect(set.skipped.map(({ reason }) => reason)).toEqual(["the mask is null"]);
 });
 
 describe("polygons", () => {
@@ -225,6 +237,28 @@ test("files beside a shard are found by their path, by a shorter one, and never 
   expect(path("2.png")).toBeUndefined();
   expect(path("../train/images/1.png")).toBeUndefined();
   expect(path("")).toBeUndefined();
+});
+
+test("a missing file of a mask or picture is not replaced by the other of its base name", async () => {
+  const rows = JSON.stringify(
+    [0, 1].map((at) => ({ image: `images/${at}.png`, mask: `masks/${at}.png`, caption: "a" })),
+  );
+  const open = async (files: readonly string[]): Promise<unknown> => {
+    const folder = memoryFolder({ "rows.json": rows, ...Object.fromEntries(files.map((path) => [path, png(32, 24)])) });
+    const { summaries, skipped } = await openRegionSet(folder);
+    return [summaries.map(({ row }) => row), skipped.map(({ row, reason }) => [row, reason])];
+  };
+  expect(await open(["images/0.png", "images/1.png", "masks/1.png"])).toEqual([
+    [1],
+    [[0, 'the mask is not in the shard, only its path "masks/0.png", and that file does not exist']],
+  ]);
+  expect(await open(["images/1.png", "masks/0.png", "masks/1.png"])).toEqual([
+    [1],
+    [[0, 'the mask "masks/0.png" and the picture are one file, so the file of one of them is missing']],
+  ]);
+  const other = JSON.stringify([{ image: "images/0.jpg", mask: "masks/0.png", caption: "a" }]);
+  const renamed = memoryFolder({ "rows.json": other, "photos/0.jpg": png(32, 24), "segments/0.png": png(32, 24) });
+  expect((await openRegionSet(renamed)).summaries.length).toBe(1);
 });
 
 test("a set whose masks are almost empty is not ready for training", async () => {

@@ -3,14 +3,15 @@ import { toHex } from "../../../src/engine/bytes/hash.ts";
 import { isRecord } from "../../../src/engine/bytes/json.ts";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
+import { readMask } from "../../../src/engine/data/mask/mask-read.ts";
 import { rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { openTable } from "../../../src/engine/data/open-table.ts";
 import { recogniseRecords } from "../../../src/engine/data/readers/all.ts";
 import type { Region } from "../../../src/engine/data/readers/picture-table.ts";
 import { signOf } from "../../../src/engine/data/readers/reader.ts";
-import { unitedMask } from "../../../src/engine/data/readers/segmentation.ts";
 import { openRecords } from "../../../src/engine/data/records/records.ts";
 import { type Cell, isBinaryCell } from "../../../src/engine/data/table.ts";
+import { toLabError } from "../../../src/engine/errors.ts";
 import { crossedBootstrap } from "../../../src/engine/eval/crossed-bootstrap.ts";
 import { runInterval } from "../../../src/engine/eval/run-interval.ts";
 import { lengthGrouped } from "../../../src/engine/rl/step/data-order.ts";
@@ -97,12 +98,14 @@ async function* annotatedRows(folder: ByteFolder, path: string): AsyncGenerator<
     const check = new CaseCheck(`${path} ${at} (${text(item.type)})`, TOLERANCE);
     const input = object(item.input);
     const regions = await regionsOf(input);
+    const [height = SIDE, width = SIDE] = [input.height, input.width].map((side) =>
+      typeof side === "number" ? side : undefined,
+    );
+    const size = { height, width, find: () => undefined };
+    const areas = await Promise.all(
+      regions.map(({ mask }) => readMask(mask, size).then(rleArea, (thrown: unknown) => toLabError(thrown).message)),
+    );
     yield check.run(() => {
-      const [height, width] = [input.height, input.width].map((side) => (typeof side === "number" ? side : SIDE));
-      const areas = regions.map(({ mask }) => {
-        const united = unitedMask([mask], height as number, width as number);
-        return united === null ? 0 : rleArea(united);
-      });
       check.equal("areas", item.maskAreas, areas);
       check.equal(
         "phrases",

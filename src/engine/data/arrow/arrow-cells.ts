@@ -3,17 +3,12 @@ import type { ByteSource } from "../../bytes/source.ts";
 import { LabError } from "../../errors.ts";
 import { type Column, type ColumnType, fixedWidth, typeName } from "../column-type.ts";
 import { numberReader } from "../numbers.ts";
-import type { ReadMeter } from "../read-meter.ts";
+import { itemCost, type ReadMeter } from "../read-meter.ts";
 import type { BinaryCell, Cell } from "../table.ts";
 import { type BufferReader, bufferReader } from "./arrow-buffers.ts";
 import type { DictionariesAt } from "./arrow-dictionaries.ts";
 import type { ArrowBody } from "./arrow-frames.ts";
 import { layOut, type Slot } from "./arrow-slots.ts";
-
-/** Memory cost of a list item: a number, a big integer, anything else. */
-const NUMBER = 8;
-const BIG_INTEGER = 32;
-const ITEM = 128;
 
 /** Reads single values of one batch. */
 export interface BatchCells {
@@ -141,7 +136,7 @@ export function batchCells(
     }
     const list: Cell[] = [];
     if (start === end) return list;
-    meter.take((end - start) * costOf(child.type));
+    meter.take((end - start) * itemCost(child.type));
     const at = await run(child, start, end);
     if (at === undefined) for (let row = start; row < end; row++) list.push(await read(child, row, meter));
     else for (let row = start; row < end; row++) list.push(at(row));
@@ -217,13 +212,6 @@ export function batchCells(
       return read(slot, row, meter);
     },
   };
-}
-
-function costOf(type: ColumnType): number {
-  if (type.kind === "bool" || type.kind === "null") return NUMBER;
-  const width = fixedWidth(type);
-  if (width === undefined || type.kind === "fixed-binary") return ITEM;
-  return width > 4 ? BIG_INTEGER : NUMBER;
 }
 
 /** Binary values up to this length are fetched with their neighbours, because an index reads all of them. */

@@ -30,6 +30,14 @@ export function isBase64Picture(text: string): boolean {
 /** Base64 of the first bytes of JPEG, PNG, GIF, WebP (RIFF), BMP. */
 const BASE64_PICTURE = /^(\/9j\/|iVBORw0KGgo|R0lGOD|UklGR|Qk[0-3])[A-Za-z0-9+/\s]*={0,2}$/;
 
+/** The path in a cell of a picture that is a file beside the shard. */
+export function pathIn(cell: unknown): string | undefined {
+  if (typeof cell === "string") return isBase64Picture(cell) ? undefined : cell;
+  if (typeof cell !== "object" || cell === null || isBinaryCell(cell)) return undefined;
+  const { bytes, path } = cell as { bytes?: unknown; path?: unknown };
+  return pathIn(bytes ?? path);
+}
+
 function fromText(text: string, find: FindFile, what: string): PictureBytes {
   if (isBase64Picture(text)) return fromBase64(text.replace(/^data:[^,]{0,100}?base64,/, ""), what);
   const file = find(text);

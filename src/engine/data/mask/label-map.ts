@@ -27,8 +27,10 @@ export async function splitLabels(
   if (map === undefined) return undefined;
   const masks = labelRles(map.values, map.height, map.width, MOST_LABELS);
   const labels = [...(masks?.keys() ?? [])].sort((a, b) => a - b);
-  if (masks === undefined || labels.length < 2) return undefined;
-  const numbered = (labels.at(-1) as number) <= texts;
+  const last = labels.at(-1);
+  // The label 1 alone is a mask of one region.
+  if (masks === undefined || last === undefined || last === 1) return undefined;
+  const numbered = last <= texts;
   if (!numbered && labels.length !== texts) return undefined;
   return Array.from({ length: texts }, (_, at) => masks.get(numbered ? at + 1 : (labels[at] as number)) ?? null);
 }

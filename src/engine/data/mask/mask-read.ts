@@ -16,12 +16,14 @@ export interface MaskContext extends PictureSize {
   readonly find: FindFile;
   /** Counts the work of drawing polygons against the limit of a pass over the file. */
   readonly meter?: ReadMeter | undefined;
+  /** Height and width that the file states for its polygons; without them they are drawn at the picture's size. */
+  readonly stated?: readonly [height: number, width: number];
 }
 
 /**
  * One mask as RLE: `{counts, size}` in every form parseRle takes, a bitmap (rows of numbers, flat numbers, raw bytes),
- * an encoded picture of the mask, polygons drawn at the picture's size, or `{shapes, ignored}` painted as ReasonSeg's; any of
- * these as JSON text.
+ * an encoded picture of the mask, polygons drawn at the picture's size, `{polygons, size}` drawn at that size, or
+ * `{shapes, ignored}` painted as ReasonSeg's; any of these as JSON text.
  * @throws LabError("bad-input") with one sentence
  */
 export async function readMask(item: unknown, context: MaskContext): Promise<Rle> {
@@ -37,12 +39,15 @@ export async function readMask(item: unknown, context: MaskContext): Promise<Rle
   }
   if (Array.isArray(item)) return readList(item as unknown[], context);
   if (typeof item !== "object") throw bad(`the mask is ${quote(item)}`);
-  const { counts, size, bytes, path, shapes, ignored } = item as Readonly<Record<string, unknown>>;
+  const { counts, size, bytes, path, shapes, ignored, polygons } = item as Readonly<Record<string, unknown>>;
   if (counts !== undefined) {
     const plain = isBinaryCell(counts) ? await counts.read() : counts;
     return parseRle({ counts: plain, size: size ?? [height, width] });
   }
   if (bytes !== undefined || path !== undefined) return readMaskPicture(await whole(item, find));
+  if (Array.isArray(polygons) && isNumbers(size) && size.length === 2) {
+    return readList(polygons, { ...context, stated: [Number(size[0]), Number(size[1])] });
+  }
   if (shapes !== undefined) return paintedRle(shapes, ignored === true ? "ignore" : "target", context);
   throw bad("the mask is a struct with neither counts nor bytes");
 }
@@ -80,7 +85,7 @@ function readList(list: readonly unknown[], context: MaskContext): Promise<Rle> 
   if (isNumbers(list)) {
     if (list.length === height * width) return bitmapRle({ height, width, values: list });
     if (isEncoded(list)) return whole(list, context.find).then(readMaskPicture);
-    if (list.length >= 6 && list.length % 2 === 0) return polygons([list], context);
+    if (list.length >= 6 && list.length % 2 === 0) return drawn([list], context);
     throw bad(`the mask is a list of ${list.length} numbers, not one for each of ${width} x ${height} pixels`);
   }
   // A channel in front, as in masks of N x 1 x height x width.
@@ -93,11 +98,11 @@ function readList(list: readonly unknown[], context: MaskContext): Promise<Rle> 
     : list;
   const bitmap = bitmapOf(rows, context);
   if (bitmap !== undefined) return bitmapRle(bitmap);
-  return polygons(rows, context);
+  return drawn(rows, context);
 }
 
 /** Polygons as flat coordinates, or as lists of points; between 0 and 1 they are fractions of the picture. */
-function polygons(parts: readonly unknown[], { height, width, meter }: MaskContext): Rle {
+function drawn(parts: readonly unknown[], { height, width, meter, stated }: MaskContext): Rle {
   const points = (value: unknown): boolean => Array.isArray(value) && value.every((point) => isPoint(point));
   const flat = (points(parts) && parts.length > 2 ? [parts] : parts).map((part) =>
     points(part) ? (part as unknown[]).flat() : part,
@@ -111,10 +116,13 @@ function polygons(parts: readonly unknown[], { height, width, meter }: MaskConte
   const fractions =
     numbers.every((part) => part.every((value) => value >= 0 && value <= 1)) &&
     numbers.some((part) => part.some((value) => !Number.isInteger(value)));
+  // Fractions fit a picture of any size, but the stated one tells whether it is turned.
+  const turned = stated?.[0] === width && stated[1] === height;
+  const [tall, wide] = stated === undefined || (fractions && !turned) ? [height, width] : stated;
   const scaled = fractions
-    ? numbers.map((part) => part.map((value, at) => value * (at % 2 === 0 ? width : height)))
+    ? numbers.map((part) => part.map((value, at) => value * (at % 2 === 0 ? wide : tall)))
     : numbers;
-  return rleFromPolygons(scaled, height, width, meter);
+  return rleFromPolygons(scaled, tall, wide, meter);
 }
 
 function isPoint(value: unknown): boolean {

@@ -1,4 +1,5 @@
 /** Builds rows from pages: the entries of a row in one column, and the record of several columns. */
+import { itemCost, type ReadMeter } from "../read-meter.ts";
 import type { Cell } from "../table.ts";
 import type { Leaf, Node } from "./nodes.ts";
 import type { Page } from "./page.ts";
@@ -10,8 +11,8 @@ export interface Entries {
   more(): boolean;
   rep(): number;
   def(): number;
-  /** The value of the entry, which must have one. */
-  value(): Cell;
+  /** The value of the entry, which must have one. @throws LabError("bad-input") when the meter is used up */
+  value(meter: ReadMeter): Cell;
   step(): void;
 }
 
@@ -117,7 +118,7 @@ function walker(
     more: () => at < part.to,
     rep: () => part.page.rep?.[at] ?? 0,
     def: () => part.page.def?.[at] ?? leaf.def,
-    value: () => part.page.values(part.page.places?.[at] ?? at),
+    value: (meter) => part.page.values(part.page.places?.[at] ?? at, meter),
     step: () => {
       at++;
       while (at >= part.to && number + 1 < parts.length) {
@@ -131,14 +132,15 @@ function walker(
 /**
  * The value of a node from the entries of the leaves below it (Dremel's record assembly).
  * @param leaves entries per leaf of the file; those below the node must exist
- * @throws RangeError when the columns do not belong together
+ * @param meter counts the cost of items and texts
+ * @throws RangeError when the columns do not belong together; LabError("bad-input") when the meter is used up
  */
-export function assemble(node: Node, leaves: readonly (Entries | undefined)[]): Cell {
+export function assemble(node: Node, leaves: readonly (Entries | undefined)[], meter: ReadMeter): Cell {
   const first = leaves[node.from];
   if (first === undefined || !first.more()) throw new RangeError("a column has fewer entries than its neighbours");
   const def = first.def();
   if (node.kind === "leaf") {
-    const value = def < node.def ? null : first.value();
+    const value = def < node.def ? null : first.value(meter);
     first.step();
     return value;
   }
@@ -151,14 +153,19 @@ export function assemble(node: Node, leaves: readonly (Entries | undefined)[]): 
   }
   if (node.kind === "struct") {
     // Makes a field named `__proto__` a plain property.
-    return Object.fromEntries(node.fields.map((field, at) => [node.names[at] as string, assemble(field, leaves)]));
+    return Object.fromEntries(
+      node.fields.map((field, at) => [node.names[at] as string, assemble(field, leaves, meter)]),
+    );
   }
   if (def < node.itemDef) {
     empty();
     return [];
   }
   const items: Cell[] = [];
-  do items.push(assemble(node.item, leaves));
-  while (first.more() && first.rep() === node.itemRep);
+  const cost = itemCost(node.item.kind === "leaf" ? node.item.type : undefined);
+  do {
+    meter.take(cost);
+    items.push(assemble(node.item, leaves, meter));
+  } while (first.more() && first.rep() === node.itemRep);
   return items;
 }

@@ -2,6 +2,7 @@ import { Lru } from "../../bytes/lru.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { LabError, thrownText } from "../../errors.ts";
 import { groupOf } from "../arrow/arrow-table.ts";
+import { valueMeter } from "../read-meter.ts";
 import type { Table } from "../table.ts";
 import { readFooter } from "./footer.ts";
 import type { Leaf } from "./nodes.ts";
@@ -42,7 +43,7 @@ export async function openParquet(source: ByteSource): Promise<Table> {
     batches: groups.length,
     metadata,
     problem: undefined,
-    cell: async (column, row) => {
+    cell: async (column, row, pass) => {
       const node = nodes[column];
       const number = groupOf(groups, rows, row);
       const group = groups[number];
@@ -53,7 +54,7 @@ export async function openParquet(source: ByteSource): Promise<Table> {
         for (let leaf = node.from; leaf < node.to; leaf++) {
           entries[leaf] = await finder(number, leaf).entries(row - group.firstRow);
         }
-        return assemble(node, entries);
+        return assemble(node, entries, valueMeter(pass));
       } catch (thrown) {
         if (thrown instanceof LabError) throw thrown;
         throw new LabError(

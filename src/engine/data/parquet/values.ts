@@ -5,12 +5,13 @@ import { viewOf } from "../../bytes/memory.ts";
 import { LabError } from "../../errors.ts";
 import { fixedWidth } from "../column-type.ts";
 import { numberReader } from "../numbers.ts";
+import type { ReadMeter } from "../read-meter.ts";
 import type { BinaryCell, Cell } from "../table.ts";
 import { readHybrid } from "./levels.ts";
 import type { Leaf } from "./nodes.ts";
 
-/** The value at a place. */
-export type Values = (place: number) => Cell;
+/** The value at a place; the meter counts the texts that are decoded. */
+export type Values = (place: number, meter: ReadMeter) => Cell;
 
 /** Maximum total bytes of values with shared prefixes. */
 const MAX_SHARED = 2 ** 28;
@@ -36,11 +37,11 @@ export function readValues(
       if (count === 0) return nothing;
       if (dictionary === undefined) throw new RangeError("its dictionary is missing");
       const { numbers } = readHybrid(bytes, 1, bytes[0] ?? 0, count);
-      return (place) => {
+      return (place, meter) => {
         const index = numbers[place] as number;
         if (index >= dictionary.count)
           throw new RangeError(`index ${index} lies outside a dictionary of ${dictionary.count}`);
-        return dictionary.values(index);
+        return dictionary.values(index, meter);
       };
     }
     case "RLE": {
@@ -85,11 +86,11 @@ export function plainValues(bytes: Uint8Array, count: number, leaf: Leaf): Value
       if (at > bytes.length) throw short(bytes, count);
     }
     starts[count] = at + 4;
-    return (place) => cellOf(bytes.subarray(starts[place], (starts[place + 1] as number) - 4), leaf);
+    return (place, meter) => cellOf(bytes.subarray(starts[place], (starts[place + 1] as number) - 4), leaf, meter);
   }
   const width = storedWidth(leaf);
   if (bytes.length < count * width) throw short(bytes, count);
-  if (type.kind === "fixed-binary") return (place) => cellOf(bytes.subarray(place * width, (place + 1) * width), leaf);
+  if (type.kind === "fixed-binary") return (place) => binaryOf(bytes.subarray(place * width, (place + 1) * width));
   const read = numberReader(type);
   if (read === undefined) throw new LabError("unsupported", `values of type ${type.kind} are not read here`);
   const view = viewOf(bytes);
@@ -158,9 +159,9 @@ function slices(bytes: Uint8Array, start: number, lengths: Int32Array, leaf: Lea
     at += length;
     ends[place] = at;
   }
-  return (place) => {
+  return (place, meter) => {
     const end = ends[place] as number;
-    return cellOf(bytes.subarray(end - (lengths[place] as number), end), leaf);
+    return cellOf(bytes.subarray(end - (lengths[place] as number), end), leaf, meter);
   };
 }
 
@@ -184,7 +185,7 @@ function shared(bytes: Uint8Array, count: number, leaf: Leaf): Values {
     parts.push(value);
     before = value;
   }
-  return (place) => cellOf(parts[place] as Uint8Array, leaf);
+  return (place, meter) => cellOf(parts[place] as Uint8Array, leaf, meter);
 }
 
 /** Reorders the first bytes of all values, then the second bytes, and so on. */
@@ -197,8 +198,10 @@ function joined(bytes: Uint8Array, count: number): Uint8Array {
   return out;
 }
 
-function cellOf(bytes: Uint8Array, leaf: Leaf): Cell {
-  return leaf.type.kind === "text" ? new TextDecoder().decode(bytes) : binaryOf(bytes);
+function cellOf(bytes: Uint8Array, leaf: Leaf, meter: ReadMeter): Cell {
+  if (leaf.type.kind !== "text") return binaryOf(bytes);
+  meter.take(2 * bytes.length);
+  return new TextDecoder().decode(bytes);
 }
 
 function binaryOf(bytes: Uint8Array): BinaryCell {

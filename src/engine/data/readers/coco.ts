@@ -48,7 +48,7 @@ async function openRegions({ records, sign }: ReadContext): Promise<ReadTable> {
       const category = coco.categories.get(String(annotation.category_id));
       const caption = textOf(annotation.caption) ?? row.image.caption ?? category ?? "";
       regions.push({
-        mask: maskOf(annotation.segmentation),
+        mask: maskOf(annotation.segmentation, row.image),
         caption,
         category: category === undefined ? [] : [category],
       });

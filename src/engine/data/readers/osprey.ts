@@ -25,7 +25,7 @@ async function openOsprey({ records, sign }: ReadContext): Promise<ReadTable> {
     const captions = captionsFor(fields, masks.length);
     const regions = masks.map(
       (annotation, at): Region => ({
-        mask: maskOf(annotation.segmentation),
+        mask: maskOf(annotation.segmentation, fields),
         caption: captions[at] ?? "",
         category: [],
       }),

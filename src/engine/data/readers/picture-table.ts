@@ -82,7 +82,7 @@ export function remembered<T>(most: number, make: (index: number) => Promise<T>)
 }
 
 /** Counts a value against the limit of its file; values of a pickle may share parts endlessly. */
-function takeCost(value: unknown, meter: ReadMeter): void {
+export function takeCost(value: unknown, meter: ReadMeter): void {
   if (typeof value === "string") meter.take(2 * value.length);
   else if (typeof value === "object" && value !== null) {
     const items: unknown[] = Array.isArray(value) ? (value as unknown[]) : Object.values(value);

@@ -39,6 +39,15 @@ export interface ReadTable {
   readonly used?: readonly string[];
   /** One sentence per thing that was skipped. */
   readonly notes?: readonly string[];
+  readonly partition?: Partition;
+}
+
+/** How a file divides the refs of its instances into splits; another file may divide the same ones otherwise. */
+export interface Partition {
+  /** Each ref by its ids and the start of its text. */
+  readonly refs: ReadonlySet<string>;
+  /** Whether no picture is in two splits. */
+  readonly byPicture: boolean;
 }
 
 /** A kind of file. */

@@ -10,7 +10,7 @@ import { openRecords } from "../records/records.ts";
 import { cocoInstances } from "./coco.ts";
 import { type CocoFile, type CocoImage, idText, openCoco } from "./coco-file.ts";
 import { maskType, type PictureRow, pictureTable, type Region } from "./picture-table.ts";
-import { has, type ReadContext, type Reader, type ReadTable, signOf } from "./reader.ts";
+import { has, type Partition, type ReadContext, type Reader, type ReadTable, signOf } from "./reader.ts";
 import { maskOf, unitedMask } from "./segmentation.ts";
 
 /** A ref with its picture and masks. */
@@ -55,7 +55,7 @@ export function inSplit(split: string, wanted: string): boolean {
 
 async function openRefs(context: ReadContext): Promise<ReadTable> {
   const { path } = context;
-  const { rows, coco, file, split, left, problem } = await readRefs(context);
+  const { rows, coco, file, split, left, problem, partition } = await readRefs(context);
   const first = coco.byId.get(rows[0]?.[0]?.annotations[0] ?? "");
   const example = first === undefined ? undefined : (await coco.annotation(first)).segmentation;
   const read = async (index: number): Promise<PictureRow> => {
@@ -64,7 +64,7 @@ async function openRefs(context: ReadContext): Promise<ReadTable> {
     return readRow(coco, row);
   };
   const table = pictureTable(rows.length, maskType(example), problem, read);
-  return { table, split, used: [file], notes: left === undefined ? [] : [left] };
+  return { table, split, used: [file], notes: left === undefined ? [] : [left], partition };
 }
 
 /** Refs of one split with their instances. */
@@ -79,6 +79,7 @@ export interface RefsFile {
   readonly left: string | undefined;
   /** A sentence when a file is truncated. */
   readonly problem: string | undefined;
+  readonly partition: Partition;
 }
 
 /** @throws LabError("bad-input") when the masks are missing, or an error of the records */
@@ -101,7 +102,16 @@ export async function readRefs({ records, path, folder, split, signal }: ReadCon
   const note = `split ${wanted} is read: ${chosen.length} refs; ${others} of ${rest} are left out`;
   const { coco, file } = found;
   const problem = records.problem ?? coco.problem;
-  return { rows: byPicture(chosen), coco, file, split: wanted, left: others === 0 ? undefined : note, problem };
+  const left = others === 0 ? undefined : note;
+  return { rows: byPicture(chosen), coco, file, split: wanted, left, problem, partition: partitionOf(all) };
+}
+
+function partitionOf(all: readonly Ref[]): Partition {
+  const splits = new Map(all.map(({ imageId, split }) => [imageId, split]));
+  const keys = all.map(({ id, imageId, annotations, sentences }) =>
+    [id, imageId, annotations[0], sentences[0]].map((part) => part?.slice(0, 64)).join(" "),
+  );
+  return { refs: new Set(keys), byPicture: all.every(({ imageId, split }) => splits.get(imageId) === split) };
 }
 
 function refOf(item: unknown): Ref | undefined {
@@ -146,7 +156,7 @@ async function readRow(coco: CocoFile, row: readonly Ref[]): Promise<PictureRow>
 /** The union of a ref's masks; null for "no target" and for missing annotations. */
 export async function maskOfRef(
   coco: CocoFile,
-  { height, width }: CocoImage,
+  image: CocoImage,
   ref: Ref,
 ): Promise<Pick<Region, "mask" | "category">> {
   const category = new Set<string>();
@@ -159,7 +169,8 @@ export async function maskOfRef(
     const name = coco.categories.get(idText(annotation.category_id));
     if (name !== undefined) category.add(name);
   }
-  const mask = segmentations.length === 1 ? maskOf(segmentations[0]) : unitedMask(segmentations, height, width);
+  const mask =
+    segmentations.length === 1 ? maskOf(segmentations[0], image) : unitedMask(segmentations, image.height, image.width);
   return { mask, category: [...category] };
 }
 

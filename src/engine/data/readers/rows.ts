@@ -5,7 +5,7 @@ import { valueMeter } from "../read-meter.ts";
 import type { Records } from "../records/records.ts";
 import { chooseAdapter } from "../schema.ts";
 import type { Cell, Table } from "../table.ts";
-import { remembered } from "./picture-table.ts";
+import { remembered, takeCost } from "./picture-table.ts";
 import type { Reader, Sign } from "./reader.ts";
 
 export const rows: Reader = {
@@ -53,18 +53,10 @@ async function rowTable(records: Records): Promise<Table> {
       const item = await row(index);
       const name = names[column];
       const value = isRecord(item) && name !== undefined && Object.hasOwn(item, name) ? item[name] : null;
-      valueMeter(pass).take(costOf(value));
+      takeCost(value, valueMeter(pass));
       return value as Cell;
     },
   };
-}
-
-/** Approximate bytes of a value in memory. */
-function costOf(value: unknown): number {
-  if (typeof value === "string") return 2 * value.length;
-  if (typeof value !== "object" || value === null) return 8;
-  const items: unknown[] = Array.isArray(value) ? (value as unknown[]) : Object.values(value);
-  return items.reduce<number>((sum, item) => sum + costOf(item), 16);
 }
 
 function namesOf(examples: readonly Record<string, unknown>[]): string[] {
@@ -74,8 +66,11 @@ function namesOf(examples: readonly Record<string, unknown>[]): string[] {
 /** Columns with types from examples. `file_name` is the picture if there is no other. */
 export function columnsOf(examples: readonly Record<string, unknown>[]): Column[] {
   const names = namesOf(examples);
+  const budgets = examples.map((): Budget => ({ left: MOST_INSPECTED }));
   const columns = names.map((name): Column => {
-    const types = examples.map((item) => typeOf(Object.hasOwn(item, name) ? item[name] : null));
+    const types = examples.map((item, at) =>
+      typeOf(Object.hasOwn(item, name) ? item[name] : null, budgets[at] as Budget),
+    );
     return { name, type: types.reduce(joined, NULL), nullable: true };
   });
   const picture = /^(image|jpg|jpeg|png|webp|img|picture|image_path|img_path|image_bytes)$/i;
@@ -86,19 +81,30 @@ export function columnsOf(examples: readonly Record<string, unknown>[]): Column[
 const NULL: ColumnType = { kind: "null" };
 /** Items of a list that are inspected. */
 const LIST_ITEMS = 8;
+/** Values of a record that are inspected: those of a pickle may share parts endlessly. */
+const MOST_INSPECTED = 4096;
 
-function typeOf(value: unknown): ColumnType {
+/** Values of a record that may still be inspected. */
+interface Budget {
+  left: number;
+}
+
+function typeOf(value: unknown, budget: Budget): ColumnType {
+  if (--budget.left < 0) return NULL;
   if (typeof value === "string") return { kind: "text", layout: "small" };
   if (typeof value === "boolean") return { kind: "bool" };
   if (typeof value === "number") {
     return Number.isInteger(value) ? { kind: "int", bits: 64, signed: true } : { kind: "float", bits: 64 };
   }
   if (Array.isArray(value)) {
-    const type = (value as unknown[]).slice(0, LIST_ITEMS).map(typeOf).reduce(joined, NULL);
+    const items = (value as unknown[]).slice(0, LIST_ITEMS);
+    const type = items.map((item) => typeOf(item, budget)).reduce(joined, NULL);
     return { kind: "list", item: { name: "item", type, nullable: true }, layout: "small" };
   }
   if (!isRecord(value)) return NULL;
-  const fields = Object.entries(value).map(([name, inner]): Column => ({ name, type: typeOf(inner), nullable: true }));
+  const fields = Object.entries(value).map(
+    ([name, inner]): Column => ({ name, type: typeOf(inner, budget), nullable: true }),
+  );
   return { kind: "struct", fields };
 }
 

@@ -7,9 +7,10 @@ import { parseJson } from "../../bytes/json.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { LabError } from "../../errors.ts";
 import type { Column } from "../column-type.ts";
+import { valueMeter } from "../read-meter.ts";
 import { readPickle } from "../records/pickle.ts";
 import type { Cell, Table } from "../table.ts";
-import { remembered } from "./picture-table.ts";
+import { remembered, takeCost } from "./picture-table.ts";
 import { columnsOf } from "./rows.ts";
 
 /** Files of one key by field: the rest of the base name after the first dot, in lower case. */
@@ -73,14 +74,16 @@ export async function sampleTable(folder: ByteFolder, all: readonly Sample[]): P
     batches: 1,
     metadata: new Map(),
     problem: undefined,
-    cell: async (at, row) => {
+    cell: async (at, row, pass) => {
       const sample = samples[row];
       const file = files[at];
       if (sample === undefined) throw new LabError("bad-input", `there is no sample ${row}, only ${samples.length}`);
       if (file !== undefined) return fileCell(folder, sample, file);
       const record = await json(row);
       const name = own[at - files.length]?.name ?? "";
-      return (record[name] ?? record[name === "image_path" ? "file_name" : name] ?? null) as Cell;
+      const value = record[name] ?? record[name === "image_path" ? "file_name" : name] ?? null;
+      takeCost(value, valueMeter(pass));
+      return value as Cell;
     },
   };
 }

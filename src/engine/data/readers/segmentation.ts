@@ -8,13 +8,26 @@ function isRuns(value: unknown): boolean {
   return isRecord(value) && "counts" in value;
 }
 
+function isSide(value: unknown): boolean {
+  return Number.isInteger(value) && Number(value) > 0;
+}
+
 /**
- * A segmentation as one mask: polygons and run lengths unchanged, a list of run lengths united; null if there is none.
+ * A segmentation as one mask: run lengths unchanged, a list of them united, polygons with the size that the record
+ * states, if any; null if there is none.
+ * @param stated the record of the picture
  * @throws LabError("bad-input") when run lengths of a list are damaged or of different sizes
  */
-export function maskOf(segmentation: unknown): unknown {
+export function maskOf(
+  segmentation: unknown,
+  stated: { readonly height?: unknown; readonly width?: unknown } = {},
+): unknown {
   if (segmentation === undefined || segmentation === null) return null;
-  if (!Array.isArray(segmentation) || !segmentation.every(isRuns)) return segmentation;
+  if (!Array.isArray(segmentation)) return segmentation;
+  if (!segmentation.every(isRuns)) {
+    const size = [stated.height, stated.width];
+    return size.every(isSide) ? { polygons: segmentation, size } : segmentation;
+  }
   return segmentation.length === 0 ? null : mergeRles(segmentation.map(parseRle), "union");
 }
 

@@ -52,7 +52,8 @@ export async function openRecords(source: ByteSource, signal?: AbortSignal): Pro
       return ofSpans(file, spans, first.kind === OPEN_LIST ? "list" : "object", signal);
     }
   }
-  const lines = await scanJson(source, 0, true, signal);
+  // From the first bracket on, behind a byte order mark.
+  const lines = await scanJson(source, first?.at ?? 0, true, signal);
   return lines.starts.length < (oneLine ? 1 : 2) ? undefined : ofSpans(file, lines, "lines", signal);
 }
 

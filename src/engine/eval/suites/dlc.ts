@@ -48,7 +48,7 @@ export const dlc: Suite = {
           const list = asked.get(own);
           if (!Array.isArray(list)) continue;
           const name = String(classes.get(own) ?? coco.categories.get(idText(annotation.category_id)) ?? "object");
-          const masks = [await read(maskOf(annotation.segmentation))];
+          const masks = [await read(maskOf(annotation.segmentation, image))];
           items.push({ id: own, text: name, masks, questions: [recognition(name), ...list.flatMap(questionOf)] });
         }
         return items;
