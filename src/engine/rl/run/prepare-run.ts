@@ -190,7 +190,7 @@ export async function prepareStored(
     const own = (await run.readMetrics()).filter((row) => (row.step as number) > (manifest.forkedFrom?.step ?? 0));
     const change = await recordJudge(run, await scorer.begin(config, loggedSpending(own)), step);
     const start = await keptAdapter(store, id, "start", model, manifest.startAdapter);
-    const captioner = await keptAdapter(store, id, "captioner", model, manifest.captioner);
+    const captioner = requireCaptioner(config, await keptAdapter(store, id, "captioner", model, manifest.captioner));
     const state = resumeState(model, config, checkpoint, start);
     try {
       await run.truncateAfter(step);
