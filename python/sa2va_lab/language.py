@@ -1,6 +1,7 @@
 """Language models of transformers, InternLM2 as a Llama with its own projection, and the cache of decoding."""
 
 import math
+from inspect import signature
 from typing import Any
 
 import torch
@@ -159,6 +160,10 @@ def language_model(config: dict[str, Any]) -> nn.Module:
     return language
 
 
+# transformers 5.24 renamed the argument of layers that holds the cache.
+CACHE = "cache" if "cache" in signature(LlamaAttention.forward).parameters else "past_key_values"
+
+
 class _FusedAttention(LlamaAttention):  # type: ignore[misc]
     """InternLM2's: one projection gives of every key head its query heads, its key and its value."""
 
@@ -174,15 +179,15 @@ class _FusedAttention(LlamaAttention):  # type: ignore[misc]
         hidden_states: Tensor,
         position_embeddings: tuple[Tensor, Tensor],
         attention_mask: Tensor | None = None,
-        past_key_values: DynamicCache | None = None,
-        **_: Any,
+        **given: Any,
     ) -> tuple[Tensor, None]:
+        cache: DynamicCache | None = given.get(CACHE)
         parts = self.wqkv(hidden_states).unflatten(-1, (self.groups, -1, self.head_dim))
         q = parts[..., :-2, :].flatten(2, 3).transpose(1, 2)
         k, v = (parts[..., at, :].transpose(1, 2) for at in (-2, -1))
         q, k = apply_rotary_pos_emb(q, k, *position_embeddings)
-        if past_key_values is not None:
-            k, v = past_key_values.update(k, v, self.layer_idx)
+        if cache is not None:
+            k, v = cache.update(k, v, self.layer_idx)
         attend = ALL_ATTENTION_FUNCTIONS["sdpa"]
         mixed, _weights = attend(self, q, k, v, attention_mask, dropout=0.0, scaling=self.scaling)
         return self.o_proj(mixed.flatten(2)), None

@@ -15,7 +15,7 @@ from transformers import DynamicCache
 
 from .data import Rgb
 from .errors import LabError
-from .language import Rotation, Slots, language_model, published, visibility, window_of
+from .language import CACHE, Rotation, Slots, language_model, published, visibility, window_of
 from .pictures import bicubic, normalise, tiles_of
 from .sam2 import Levels, Sam2Model
 from .settings import read_json
@@ -195,7 +195,7 @@ class Sa2va(nn.Module):
         table = self.language_model.get_input_embeddings()
         if self.lockstep is not None:
             self.lockstep.enter()
-        extra: dict[str, Any] = {"past_key_values": cache, "use_cache": cache is not None, **more}
+        extra: dict[str, Any] = {CACHE: cache, "use_cache": cache is not None, **more}
         out: Tensor = self.language_model.model(inputs_embeds=x.to(table.weight.dtype), **extra).last_hidden_state
         return out
 
