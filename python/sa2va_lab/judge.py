@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import threading
 import time
 import urllib.error
@@ -25,11 +26,19 @@ T = TypeVar("T")
 KEY = "SA2VA_LAB_JUDGE_KEY"
 _DLC_TOKENS = 300
 _WAIT, _LONGEST_WAIT, _LONGEST_ASKED = 0.5, 30.0, 120.0
+_SHORTEST_KEY = 4
 _KINDS = {401: "bad-key", 403: "bad-key", 404: "no-model", 408: "timeout", 429: "rate-limited"}
 
 
 def _compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _spelled(char: str) -> str:
+    """Pattern of a character as JSON or a URL may spell it."""
+    url = "".join(f"%{byte:02x}" for byte in char.encode())
+    behind = "" if char.isalnum() else r"\\{0,3}"
+    return rf"(?:\\{{1,3}}u{ord(char):04x}|{url}|{behind}{re.escape(char)})"
 
 
 @dataclass
@@ -71,9 +80,9 @@ class Server:
         asked = urllib.request.Request(f"{self.base}{end}{'?' + query if query else ''}", data, headers)
         try:
             with urllib.request.urlopen(asked, timeout=self.timeout) as answer:
-                return json.loads(answer.read(2**22))
+                return json.loads(self._without_key(answer.read(2**22).decode(errors="replace")))
         except urllib.error.HTTPError as cause:
-            text = cause.read(4096).decode(errors="replace").replace(self.key or "\0", "[key]")
+            text = self._without_key(cause.read(4096).decode(errors="replace"))
             kind = "server" if cause.code >= 500 else _KINDS.get(cause.code, "bad-request")
             wait = cause.headers.get("Retry-After", "")
             seconds = float(wait) if wait.replace(".", "", 1).isdigit() else None
@@ -84,6 +93,13 @@ class Server:
             raise JudgeFailure("not-json", "The judge's answer is not JSON") from cause
         except OSError as cause:
             raise JudgeFailure("unreachable", f"The judge gave no whole answer: {cause}") from cause
+
+    def _without_key(self, text: str) -> str:
+        """Takes the key out, however JSON or a URL spells its characters."""
+        key = self.key.strip()
+        if len(key) < _SHORTEST_KEY:
+            return text
+        return re.sub("".join(map(_spelled, key)), "[key]", text, flags=re.IGNORECASE)
 
     def first_model(self) -> str:
         """The first model that the server lists; servers without a list accept any name."""
@@ -206,7 +222,10 @@ class CaptionJudge:
     def _reply(self, asked: _Asked, content: str, schema: Any, most: int, read: Callable[[str, bool], T]) -> T:
         """A reply that `read` accepts, from the cache or the model, which is told once what was wrong."""
         messages = [{"role": "user", "content": content}]
-        asked_for = [self._s.judge, self._server.model, self._version, messages, schema, most]
+        model = self._server.model
+        # What an unnamed model is depends on the server.
+        named = f"{model} at {self._server.base}" if model == "default" else model
+        asked_for = [self._s.judge, named, self._version, messages, schema, most]
         key = sha256(_compact(asked_for).encode()).hexdigest()
         if key in self._cache:
             with contextlib.suppress(JudgeFailure):

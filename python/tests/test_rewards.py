@@ -13,7 +13,7 @@ import torch
 from test_loss import settings
 
 from sa2va_lab.errors import LabError
-from sa2va_lab.judge import CaptionJudge
+from sa2va_lab.judge import CaptionJudge, Server
 from sa2va_lab.language import Slots, visibility
 from sa2va_lab.meteor import Meteor, Wordnet
 from sa2va_lab.model import Features, halved
@@ -65,6 +65,26 @@ def judge(server: _Server, folder: Path, **change: object) -> CaptionJudge:
              "judgePositives": 2, "judgeNegatives": 1, "judgeMaxTokens": 99, "judgeParallel": 1, "judgeTimeout": 20,
              "judgeRetries": 0}  # fmt: skip
     return CaptionJudge(settings(**(given | change)), PROMPTS, folder / "judge" / "replies.jsonl")
+
+
+@pytest.mark.parametrize(
+    "said", [r"sk-AbC/dEf+12==", r"sk-AbC\/dEf+12==", r"sk-AbC/dEf+12\u003d\u003D", "sk-AbC%2FdEf%2b12%3D%3D"]
+)
+def test_a_key_is_taken_out_however_it_is_spelled(said: str) -> None:
+    asked = Server("http://localhost", "m", 1, "sk-AbC/dEf+12==")
+    assert asked._without_key(f'{{"error": "wrong key {said}"}}') == '{"error": "wrong key [key]"}'
+
+
+def test_replies_of_an_unnamed_model_are_those_of_its_server(server: _Server, tmp_path: Path) -> None:
+    server.script = [(200, ASKED), (200, {"q1": "A", "q2": "A", "q3": "A"})] * 4
+    other = _Server(("127.0.0.1", 0), _Handler)
+    other.script, other.calls = server.script, []
+    threading.Thread(target=other.serve_forever, daemon=True).start()
+    for one in (server, server, other):
+        judge(one, tmp_path, judgeModel="").terms([("a red ball", "the ball")])
+    other.shutdown()
+    other.server_close()
+    assert server.calls and len(other.calls) == len(server.calls)
 
 
 def test_a_judge_is_asked_once_and_its_replies_are_kept(server: _Server, tmp_path: Path) -> None:
