@@ -25,35 +25,41 @@ const consent: Consent = {
 };
 /** One sandbox for the page and the trainer; it is opened when a reward is first run. */
 const user = consentedRewards(userRewards(openSandbox, watch), consent);
-let scorer: Promise<RewardScorer> | null = null;
+/** Each has its own judge, so that neither replaces the other's. */
+interface Scorers {
+  readonly page: RewardScorer;
+  readonly trainer: RewardScorer;
+}
+let scorers: Promise<Scorers> | null = null;
 let meteor: Meteor | null = null;
 
-async function loadScorer(url: string): Promise<RewardScorer> {
+async function loadScorers(url: string): Promise<Scorers> {
   const wordnet = await loadWordnet(memorySource(url, await fetchBytes(url)));
   meteor = new Meteor(wordnet);
-  return rewardScorer({ wordnet, judgeHost, user });
+  const parts = { wordnet, judgeHost, user };
+  return { page: rewardScorer(parts), trainer: rewardScorer(parts) };
 }
 
-async function ready(): Promise<RewardScorer> {
-  if (scorer === null) throw new LabError("internal", "Captions were to be scored before the WordNet table was set");
-  return scorer;
+async function ready(): Promise<Scorers> {
+  if (scorers === null) throw new LabError("internal", "Captions were to be scored before the WordNet table was set");
+  return scorers;
 }
 
-const scoreCalls: Handlers<ScoreCalls> = {
-  score: async (pairs) => (await ready()).score(pairs),
-  scoreGroup: async (group, plan, signal) => (await ready()).scoreGroup(group, plan, signal),
-  begin: async (config) => (await ready()).begin(config),
-};
+const scoreCalls = (caller: keyof Scorers): Handlers<ScoreCalls> => ({
+  score: async (pairs) => (await ready())[caller].score(pairs),
+  scoreGroup: async (group, plan, signal) => (await ready())[caller].scoreGroup(group, plan, signal),
+  begin: async (...given) => (await ready())[caller].begin(...given),
+});
 
 const calls: Handlers<RewardCalls> = {
-  ...scoreCalls,
+  ...scoreCalls("page"),
   async serveTrainer(port, wordnetUrl) {
-    const loading = loadScorer(wordnetUrl);
-    scorer = loading;
-    connect(port, scoreCalls);
+    const loading = loadScorers(wordnetUrl);
+    scorers = loading;
+    connect(port, scoreCalls("trainer"));
     await loading.catch((thrown: unknown) => {
       // The next connection may bring a table that can be read.
-      if (scorer === loading) scorer = null;
+      if (scorers === loading) scorers = null;
       throw thrown;
     });
   },

@@ -176,6 +176,10 @@ describe("a link", () => {
     await picture("consent-link");
     await answer("cancel");
     expect(await page.getByTestId("judge-kind").inputValue()).toBe("off");
+    await page.reload();
+    await untilReady(page);
+    expect(await page.getByTestId("consent").count()).toBe(0);
+    expect(await page.getByTestId("judge-kind").inputValue()).toBe("off");
     await open();
     await answer("allow");
     await expect.poll(() => page.getByTestId("judge-kind").inputValue()).toBe("questions");

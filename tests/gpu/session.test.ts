@@ -9,6 +9,7 @@ import type { Phase, TrainerEvent } from "../../src/engine/rl/run/events.ts";
 import { listCheckpoints } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import type { LoopId, StepMetrics } from "../../src/engine/runs/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
+import type { StartedRun } from "../../src/engine/session/session.ts";
 import { useGpu as openGpu } from "../support/gpu.ts";
 import {
   checkpointFiles,
@@ -177,6 +178,21 @@ describe("a failure", () => {
     // The device works on: the next run is as good as any.
     const [row] = await lab.train({ steps: 1 });
     expect(row?.["loop1/reward"]).toBeTypeOf("number");
+  });
+
+  it("leaves the session free for another run as soon as it is reported", async () => {
+    const { device } = await openGpu();
+    let next: Promise<StartedRun> | undefined;
+    lab.watch = (event) => {
+      if (event.type === "phase" && event.phase === "generate") device.createBuffer({ size: 4, usage: 0 });
+      if (event.type !== "state" || event.state !== "failed") return;
+      lab.watch = () => undefined;
+      // No sooner than the message of a page could arrive.
+      next = new Promise((resolve) => setImmediate(resolve)).then(() => lab.start({ steps: 1 }));
+    };
+    const run = await lab.start({ steps: 1 });
+    await expect(run.done).rejects.toMatchObject({ code: "gpu" });
+    expect(await (await next)?.done).toBe("finished");
   });
 });
 

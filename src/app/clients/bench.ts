@@ -1,11 +1,14 @@
 /** What the Rewards screen starts on the bench, done with the page's workers. */
+
+import type { BenchGroup } from "../../engine/runs/bench/bench-group.ts";
 import { measuredRows } from "../../engine/runs/difficulty.ts";
-import { addBenchGroup, benchStore } from "../stores/bench.ts";
+import { addBenchGroup } from "../stores/bench.ts";
 import { sessionStore } from "../stores/session.ts";
 import { requireAgreed } from "./agreed.ts";
 import { withOpenRow } from "./bench-rows.ts";
 import { benchWork } from "./bench-work.ts";
 import { lab } from "./lab.ts";
+import { openRowsSignal } from "./loading.ts";
 
 let sampling = new AbortController();
 
@@ -13,10 +16,17 @@ export const bench = benchWork({
   session: () => sessionStore.getState(),
   sample: async (config, indices, loops) => {
     sampling = new AbortController();
+    const rows = openRowsSignal();
+    const groups: BenchGroup[] = [];
+    const onGroup = (group: BenchGroup): void => {
+      groups.push(group);
+      addBenchGroup(group);
+    };
     try {
-      await lab().trainer.bench(config, indices, loops, addBenchGroup, sampling.signal);
+      await lab().trainer.bench(config, indices, loops, onGroup, AbortSignal.any([sampling.signal, rows]));
     } finally {
-      await lab().data.keepDifficulty(measuredRows(benchStore.getState().groups));
+      // Difficulty is stored for the open rows.
+      if (!rows.aborted) await lab().data.keepDifficulty(measuredRows(groups));
     }
   },
   stop: () => sampling.abort(),

@@ -8,7 +8,7 @@ import type { LoadProgress, ModelInfo } from "../../protocol/trainer.ts";
 import { forgetPictures } from "../stores/picture-cache.ts";
 import { navigate } from "../stores/route.ts";
 import { isActive, runStore } from "../stores/run.ts";
-import { addProblem, replacePreset, sessionStore } from "../stores/session.ts";
+import { addProblem, replacePreset, type SessionState, sessionStore } from "../stores/session.ts";
 import { tryStore } from "../stores/try-out.ts";
 import { builtIn, lab, report } from "./lab.ts";
 import { ModelLoads } from "./model-loads.ts";
@@ -37,8 +37,19 @@ function requireIdle(what: string): void {
 
 let opening = new AbortController();
 
+/** Aborts when the rows of now give way to others. */
+export function openRowsSignal(): AbortSignal {
+  return opening.signal;
+}
+
 /** What was opened last, to open it again with other columns. */
 let openFolders: readonly FolderRef[] = [];
+
+/** The last set that was read to its end, and its folders. */
+let whole: {
+  readonly folders: readonly FolderRef[];
+  readonly session: Pick<SessionState, "rows" | "dataInfo" | "mapping">;
+} = { folders: [], session: { rows: [], dataInfo: null, mapping: {} } };
 
 /** Opens the same files with corrections. @throws LabError as `openData` */
 export function reopenData(mapping: DataMapping): Promise<void> {
@@ -57,13 +68,14 @@ export async function openData(
   onRows: () => void = () => undefined,
 ): Promise<void> {
   requireIdle("the rows that are open");
-  const foldersBefore = openFolders;
   openFolders = folders;
   opening.abort();
   const mine = new AbortController();
   opening = mine;
   const isNewest = (): boolean => mine === opening;
   const before = sessionStore.getState();
+  const corrections = mapping ?? {};
+  let read: readonly RegionSummary[] = [];
   let begun = before.dataInfo === null;
   if (begun) onRows();
   const begin = (): void => {
@@ -74,7 +86,7 @@ export async function openData(
     onRows();
   };
   sessionStore.setState({
-    mapping: mapping ?? {},
+    mapping: corrections,
     ...(begun && { rows: [] }),
     opening: { files: 0, filesTotal: 0, rows: 0, file: "" },
   });
@@ -84,38 +96,36 @@ export async function openData(
       mapping,
       (progress) => isNewest() && sessionStore.setState({ opening: progress }),
       (added) => {
+        read = [...read, ...added];
         if (!isNewest() || added.length === 0) return;
-        const first = !begun;
-        if (first) begin();
-        sessionStore.setState(({ rows }) => ({
-          rows: first ? added : [...rows, ...added],
-          ...(first && { dataInfo: null }),
-        }));
+        if (!begun) begin();
+        sessionStore.setState({ rows: read, dataInfo: null });
       },
       mine.signal,
     );
+    // Also where another opening was asked for meanwhile: without its rows, these are the open ones.
+    whole = { folders, session: { rows: read, dataInfo, mapping: corrections } };
     if (!isNewest()) return;
-    const empty = !begun;
-    if (empty) begin();
-    sessionStore.setState({ dataInfo, ...(empty && { rows: [] }) });
+    if (!begun) begin();
+    sessionStore.setState({ rows: read, dataInfo, opening: null });
     // Clips need more than pictures.
     if (isClips(before.rows) !== isClips(sessionStore.getState().rows)) report(refreshPlan());
   } catch (thrown) {
     // A half-read set cannot be trained on: it is left out as a whole.
     if (isNewest()) {
+      mine.abort();
+      opening = new AbortController();
       forgetPictures();
-      openFolders = foldersBefore;
-      const { rows, dataInfo, mapping: mappingBefore } = before;
-      sessionStore.setState({ rows: dataInfo === null ? [] : rows, dataInfo, mapping: mappingBefore });
+      openFolders = whole.folders;
+      sessionStore.setState({ ...whole.session, opening: null });
     }
     throw thrown;
-  } finally {
-    if (isNewest()) sessionStore.setState({ opening: null });
   }
 }
 
 export function cancelOpening(): void {
-  opening.abort();
+  // Afterwards the signal belongs to the open rows.
+  if (sessionStore.getState().opening !== null) opening.abort();
 }
 
 const loads = new ModelLoads();

@@ -92,6 +92,8 @@ async function drive(plan: SweepPlan): Promise<void> {
             const { sweep } = sweepStore.getState();
             if (sweep !== null) keepSweep({ ...sweep, runs: { ...sweep.runs, [job.name]: id } });
           }
+          // Pressed before there was a run to stop.
+          if (signal.aborted) await lab().trainer.control("stop");
           const end = await runEnd();
           if (end === "stopped") {
             setJob(job.name, "stopped");
@@ -107,6 +109,10 @@ async function drive(plan: SweepPlan): Promise<void> {
       { atOnce: 1, signal },
     );
   } finally {
+    // Refused or cancelled before its run began.
+    for (const [job, progress] of Object.entries(sweepStore.getState().jobs)) {
+      if (progress === "training") setJob(job, "stopped");
+    }
     sweepStore.setState({ active: false });
   }
 }

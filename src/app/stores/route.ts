@@ -77,7 +77,11 @@ function readSettings(own: boolean): void {
   const [now, then] = [judgeOf(parsed.config), judgeOf(before)];
   const asked = !own && now !== null && now !== then;
   sessionStore.setState({ preset, config: asked ? { ...parsed.config, judge: "off" } : parsed.config });
-  if (asked) void askLinkedJudge(parsed.config).then((yes) => yes && changeConfig({ judge: parsed.config.judge }));
+  if (asked) {
+    // Without the judge: after a reload the address counts as the page's own.
+    writeHash(false);
+    void askLinkedJudge(parsed.config).then((yes) => yes && changeConfig({ judge: parsed.config.judge }));
+  }
   for (const message of parsed.problems) {
     addProblem({
       code: "bad-config",

@@ -88,7 +88,8 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
       });
   };
   const done = runWithDeviceRecovery(attempt(state, doneSteps), {
-    lost: () => host.device().whyLost(),
+    // Only a run whose device is not lost fails, and the session is free as soon as it says so.
+    lost: async () => (mine?.control.state === "failed" ? undefined : host.device().whyLost()),
     pause: async () => {
       try {
         await run.update({ state: "paused" });

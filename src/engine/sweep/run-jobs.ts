@@ -66,6 +66,7 @@ export async function runJobs(
       const { config } = job;
       const state = await runner.state(job);
       if (isDone(job, state) || state.at === "done") continue;
+      if (signal.aborted) return;
       if (state.at === "resume") runner.tell(job, "resumes", state.run);
       else runner.tell(job, "starts", null);
       await runner.run(
@@ -73,8 +74,8 @@ export async function runJobs(
         state,
         done.find(({ job: other }) => differentStart(other.config, config) === undefined),
       );
-      if (signal.aborted) return;
       if (isDone(job, await runner.state(job))) continue;
+      if (signal.aborted) return;
       failed.push(job.name);
       runner.tell(job, "failed", null);
     }

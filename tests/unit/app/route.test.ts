@@ -1,7 +1,12 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { consentStore } from "../../../src/app/stores/consent.ts";
+import { followAddress } from "../../../src/app/stores/route.ts";
 import { FALLBACK, formatRoute, parseRoute, type Route } from "../../../src/app/stores/route-text.ts";
+import { sessionStore } from "../../../src/app/stores/session.ts";
 import { isUnlinked, parseConfig } from "../../../src/engine/config/parse.ts";
 import { SETTINGS } from "../../../src/engine/config/table.ts";
+import { TAB_MODEL } from "../../../src/engine/rewards/consent.ts";
+import { fakeAddress } from "./fake-lab.ts";
 
 describe("route", () => {
   it("comes back from its own text", () => {
@@ -49,5 +54,24 @@ describe("route", () => {
   it("shares no name with a setting", () => {
     const clashes = [...Object.keys(FALLBACK), "preset"].filter((name) => name in SETTINGS);
     expect(clashes).toEqual([]);
+  });
+});
+
+describe("a link that switches a judge on", () => {
+  fakeAddress("#screen=judge&judge=questions&judgeProvider=webllm");
+
+  it("leaves the address without it until the person agrees, so that a reload does not switch it on", async () => {
+    // Other files share the store.
+    const following = vi.spyOn(sessionStore, "subscribe").mockReturnValue(() => undefined);
+    const before = sessionStore.getState();
+    followAddress();
+    following.mockRestore();
+    const { questions } = consentStore.getState();
+    expect(questions.map(({ reach }) => reach.judge)).toEqual([TAB_MODEL]);
+    expect(sessionStore.getState().config.judge).toBe("off");
+    expect(location.hash).toBe("#screen=judge&judgeProvider=webllm");
+    questions[0]?.answer("cancel");
+    expect(sessionStore.getState().config.judge).toBe("off");
+    sessionStore.setState(before, true);
   });
 });

@@ -1,0 +1,181 @@
+/** Opening rows while others are being read, and what is measured on rows that give way. */
+import { beforeEach, describe, expect, it } from "vitest";
+import { bench } from "../../../src/app/clients/bench.ts";
+import { cancelOpening, openData } from "../../../src/app/clients/loading.ts";
+import { benchStore } from "../../../src/app/stores/bench.ts";
+import { sessionStore } from "../../../src/app/stores/session.ts";
+import type { RegionSummary } from "../../../src/engine/data/sample.ts";
+import type { SetInfo } from "../../../src/engine/data/set-info.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+import { type BenchGroup, rolloutOf, UNSCORED } from "../../../src/engine/runs/bench/bench-group.ts";
+import type { RowDifficulty } from "../../../src/engine/runs/difficulty.ts";
+import type { FolderRef } from "../../../src/protocol/common.ts";
+import { openFakeLab } from "./fake-lab.ts";
+
+/** An opening that the data worker works on. */
+interface Opening {
+  readonly rows: (...ids: string[]) => void;
+  readonly done: (name: string) => void;
+  readonly refuse: () => void;
+}
+
+/** A sampling that the trainer works on. */
+interface Sampling {
+  readonly group: (rowId: string) => void;
+  readonly end: () => void;
+  readonly signal: AbortSignal;
+}
+
+const CANCELLED = new LabError("cancelled", "Stopped");
+const folder = (name: string): FolderRef => ({ kind: "built-in", baseUrl: name });
+
+const openings: Opening[] = [];
+let kept: (readonly RowDifficulty[])[] = [];
+const samplings: Sampling[] = [];
+
+openFakeLab({
+  data: {
+    open: (_folders, _mapping, _onProgress, onRows, signal) =>
+      new Promise((resolve, reject) => {
+        signal.addEventListener("abort", () => reject(CANCELLED));
+        openings.push({
+          rows: (...ids) => onRows(ids.map((id, index) => ({ id, index }) as RegionSummary)),
+          done: (name) => resolve({ name } as SetInfo),
+          refuse: () => reject(new LabError("bad-input", "No table")),
+        });
+      }),
+    keepDifficulty: (rows) => void kept.push(rows),
+    rollouts: async () => [group("of the file")],
+  },
+  trainer: {
+    bench: (_config, _indices, _loops, onGroup, signal) =>
+      new Promise((_, reject) => {
+        samplings.push({ group: (rowId) => onGroup(group(rowId)), end: () => reject(CANCELLED), signal });
+      }),
+  },
+  reward: { scoreGroup: async () => [{ reward: 0.5, terms: [{ name: "meteor", value: 0.5, weight: 1 }] }] },
+});
+
+function group(rowId: string): BenchGroup {
+  const facts = {
+    ...{ loop: 2 as const, reference: "a car", caption: "a car", given: null, predicted: null },
+    ...{ confidence: null, truncated: false },
+  };
+  const rollout = rolloutOf(facts, { id: rowId, index: 0, rowId, imageId: "", completion: "" });
+  const place = { key: rowId, batch: "", step: 0, loop: 2 as const, group: 0, rowId, imageId: null };
+  return { ...UNSCORED, ...place, weights: null, rollouts: [{ ...rollout, reward: 0.25 }], rewardMean: 0.25 };
+}
+
+const shown = () => {
+  const { rows, dataInfo, opening } = sessionStore.getState();
+  return [dataInfo?.name ?? null, rows.map(({ id }) => id), opening === null];
+};
+const begun = (count: number): Promise<void> => expect.poll(() => openings).toHaveLength(count);
+const measured = (): readonly string[][] => kept.map((rows) => rows.map(({ rowId }) => rowId));
+
+/** Opens a set to its end. */
+async function open(name: string, ...ids: string[]): Promise<void> {
+  const opened = openData([folder(name)]);
+  await begun(1);
+  openings[0]?.rows(...ids);
+  openings[0]?.done(name);
+  await opened;
+  openings.length = 0;
+}
+
+beforeEach(async () => {
+  openings.length = 0;
+  kept = [];
+  samplings.length = 0;
+  benchStore.setState(benchStore.getInitialState(), true);
+  await open("before", "b1", "b2");
+});
+
+describe("an opening in place of one that is not done", () => {
+  const half = async (): Promise<{ readonly first: Promise<unknown>; readonly second: Promise<void> }> => {
+    const first = openData([folder("first")]).catch((thrown: unknown) => thrown);
+    await begun(1);
+    openings[0]?.rows("f1");
+    await expect.poll(() => shown()).toEqual([null, ["f1"], false]);
+    const second = openData([folder("second")]);
+    await begun(2);
+    return { first, second };
+  };
+
+  it("is cancelled: the last whole set is open again", async () => {
+    const { first, second } = await half();
+    cancelOpening();
+    await expect(second).rejects.toMatchObject({ code: "cancelled" });
+    expect(await first).toMatchObject({ code: "cancelled" });
+    expect(shown()).toEqual(["before", ["b1", "b2"], true]);
+  });
+
+  it("is refused: the last whole set is open again", async () => {
+    const { second } = await half();
+    openings[1]?.refuse();
+    await expect(second).rejects.toThrow("No table");
+    expect(shown()).toEqual(["before", ["b1", "b2"], true]);
+  });
+
+  it("is refused after the first was read to its end all the same: the first is open", async () => {
+    const first = openData([folder("first")]);
+    await begun(1);
+    openings[0]?.rows("f1");
+    openings[0]?.done("first");
+    const second = openData([folder("second")]);
+    await begun(2);
+    await first;
+    openings[1]?.refuse();
+    await expect(second).rejects.toThrow("No table");
+    expect(shown()).toEqual(["first", ["f1"], true]);
+  });
+});
+
+describe("difficulty that the bench measures", () => {
+  /** A sampling that has handed out one group. */
+  const begin = async (): Promise<{ readonly over: Promise<void>; readonly sampling: Sampling }> => {
+    const over = bench.sample([0, 1], [2]);
+    await expect.poll(() => samplings).toHaveLength(1);
+    const [sampling] = samplings as [Sampling];
+    sampling.group("b1");
+    await expect.poll(() => benchStore.getState().groups).toHaveLength(1);
+    return { over, sampling };
+  };
+
+  it("is that of the sampled groups, also where those of a file have taken their place", async () => {
+    const { over, sampling } = await begin();
+    await bench.take(new File([], "rollouts.jsonl"));
+    expect(benchStore.getState().groups.map(({ rowId }) => rowId)).toEqual(["of the file"]);
+    expect(sampling.signal.aborted).toBe(true);
+    sampling.end();
+    await over;
+    expect(measured()).toEqual([["b1"]]);
+  });
+
+  it("is not stored for other rows, whose opening ends the sampling", async () => {
+    const { over, sampling } = await begin();
+    const opened = openData([folder("other")]);
+    await begun(1);
+    await expect.poll(() => sampling.signal.aborted).toBe(true);
+    openings[0]?.rows("o1");
+    openings[0]?.done("other");
+    await opened;
+    sampling.end();
+    await over;
+    expect(measured()).toEqual([]);
+    expect(benchStore.getState()).toMatchObject({ state: "idle", problem: null });
+  });
+
+  it("is stored after an opening that was refused", async () => {
+    const refused = openData([folder("other")]);
+    await begun(1);
+    openings[0]?.refuse();
+    await expect(refused).rejects.toThrow("No table");
+    cancelOpening();
+    const { over, sampling } = await begin();
+    expect(sampling.signal.aborted).toBe(false);
+    sampling.end();
+    await over;
+    expect(measured()).toEqual([["b1"]]);
+  });
+});

@@ -1,0 +1,75 @@
+/** The page's sweep, cancelled or refused while a job starts; the trainer is a stand-in. */
+import { beforeEach, describe, expect, it } from "vitest";
+import { cancelSweep, startSweep } from "../../../src/app/clients/sweep.ts";
+import { runStore } from "../../../src/app/stores/run.ts";
+import { sessionStore } from "../../../src/app/stores/session.ts";
+import { draftSweep, sweepStore } from "../../../src/app/stores/sweep.ts";
+import type { RegionSummary } from "../../../src/engine/data/sample.ts";
+import type { SetInfo } from "../../../src/engine/data/set-info.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
+import type { ModelInfo, Started } from "../../../src/protocol/trainer.ts";
+import { openFakeLab } from "./fake-lab.ts";
+
+const SWEEP = "title: t\nseeds: [1, 2]\nsettings: { steps: 2 }\n";
+
+/** What the trainer was told, in order. */
+let asked: string[] = [];
+/** Called before a run starts. */
+let starting: () => Promise<void>;
+let running = false;
+
+const trainer = openFakeLab({
+  data: { sweepJob: async () => ({ at: "new" }) },
+  trainer: {
+    async startRun(config, _rows, title): Promise<Started> {
+      asked.push(title);
+      await starting();
+      running = true;
+      const manifest = { id: title, title, config } as RunManifest;
+      return { manifest, resumedAt: 0, trainRows: 1, heldOutRows: 0 };
+    },
+    async control(action) {
+      asked.push(action);
+      if (!running) return;
+      running = false;
+      trainer.event({ type: "state", state: "finished", step: 0 });
+    },
+  },
+});
+
+beforeEach(() => {
+  [asked, running] = [[], false];
+  runStore.setState(runStore.getInitialState(), true);
+  sessionStore.setState({
+    rows: [{ id: "row", imageId: "", index: 0, caption: "a car" } as RegionSummary],
+    dataInfo: { name: "rows", checks: [] as SetInfo["checks"] } as SetInfo,
+    model: { name: "model", hash: "hash" } as ModelInfo,
+  });
+  draftSweep("t.yaml", SWEEP);
+});
+
+const jobs = (): readonly string[] => Object.values(sweepStore.getState().jobs);
+
+describe("a sweep", () => {
+  it("that is cancelled while a job starts stops the job's run and starts no other", async () => {
+    let start: () => void = () => undefined;
+    starting = () => new Promise((resolve) => (start = resolve));
+    const sweep = startSweep();
+    await expect.poll(() => asked).toHaveLength(1);
+    await cancelSweep();
+    start();
+    await expect.poll(() => asked).toEqual(["t run-s1", "stop", "stop"]);
+    await sweep;
+    expect(jobs()).toEqual(["stopped"]);
+    expect(sweepStore.getState()).toMatchObject({ active: false, sweep: { runs: { "run-s1": "t run-s1" } } });
+  });
+
+  it("whose job is refused trains nothing afterwards and says so", async () => {
+    starting = () => Promise.reject(new LabError("bad-input", "A model is loading"));
+    await expect(startSweep()).rejects.toThrow("A model is loading");
+    expect(asked).toEqual(["t run-s1"]);
+    expect(jobs()).toEqual(["stopped"]);
+    expect(sweepStore.getState().active).toBe(false);
+  });
+});
