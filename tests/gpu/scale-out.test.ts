@@ -99,9 +99,9 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     expect(report.gradient).toBeLessThan(gradient);
     expect(report.policy_norm).toBeLessThan(gradient);
     expect(report.ema_norm).toBeLessThan(gradient);
-    // What the optimiser makes of the lab's own moments and weights: rounding.
+    // What the optimiser makes of the lab's own moments and weights, at most twice a step: rounding.
     expect(report.policy_update ?? 0).toBeLessThan(1e-6);
-    expect(report.ema_update).toBeLessThan(1e-6);
+    expect(report.ema_update ?? 0).toBeLessThan(1e-6);
   }
   async function expectStep(
     name: string,
@@ -174,7 +174,8 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
 
   it.each([
     ["sa2va-tiny-internlm2", "71", { objective: "notes", maskPolicy: "field", fieldGrid: 4 }],
-    ["sa2va-tiny-qwen2", "72", { maskPolicy: "embedding", iterations: 2 }],
+    // Four updates; with a smaller ε rounding around 0 becomes whole rates.
+    ["sa2va-tiny-qwen2", "72", { maskPolicy: "embedding", iterations: 2, stepsPerGeneration: 2, adamEps: 0.01 }],
     ["sa2va-tiny-phi3", "73", { objective: "notes", maskPolicy: "proposals", proposalPhrases: true }],
   ] as const)("repeats a step of %s", async (name, seed, settings) => {
     await expectStep(name, settings, { seed, model: await golden(name) });
