@@ -18,8 +18,6 @@ const AT_ONCE = 8;
 /** Verdicts of one system's captions, undefined where there is none; the name of the judge. */
 export interface SuiteJudge {
   readonly name: string;
-  /** Whether it sees pictures. */
-  readonly pictures: boolean;
   of(
     system: System,
     rows: readonly { readonly item: SuiteItem; readonly caption: string }[],
@@ -52,7 +50,6 @@ export async function suiteJudge(
   const seen = pictures !== undefined;
   return {
     name: judgeName(opened.description, seen),
-    pictures: seen,
     of: async (_, rows) => {
       const asked = rows.filter(({ item }) => item.questions !== undefined);
       const verdicts = await liveVerdicts({ terms: opened.judge.terms, pictures, atOnce: AT_ONCE }, asked);
@@ -78,7 +75,6 @@ async function storedReplies(file: string): Promise<SuiteJudge> {
   }
   return {
     name: `replies of ${file}`,
-    pictures: false,
     of: async (system, rows) =>
       rows.map(({ item, caption }) => {
         const found = known.get(answerKey(system, item.id));
