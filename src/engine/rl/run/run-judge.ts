@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { parseJsonAs } from "../../bytes/json.ts";
 import { quote, shortened } from "../../errors.ts";
 import type { JudgeDescription } from "../../rewards/judge/description.ts";
+import { ANY_MODEL } from "../../rewards/judge/providers/provider.ts";
 import type { RunFolder } from "../../runs/run-folder.ts";
 
 export interface JudgeEntry extends JudgeDescription {
@@ -16,15 +17,19 @@ const ENTRIES = z.array(
     fromStep: z.number(),
     instrument: z.string(),
     provider: z.string(),
+    place: z.optional(z.string()),
     model: z.string(),
     version: z.string(),
     range: z.string(),
   }),
 );
-type Named = Pick<z.output<typeof ENTRIES>[number], "instrument" | "provider" | "model" | "version" | "range">;
+type Named = Pick<
+  z.output<typeof ENTRIES>[number],
+  "instrument" | "provider" | "place" | "model" | "version" | "range"
+>;
 
 /**
- * Records the judge of a run that starts or resumes.
+ * Records the judge of a run that starts or resumes; the judges of later steps, which it drops, are forgotten.
  * @returns a sentence if a run resumes with another judge, else null
  * @throws LabError("bad-input") when the file is invalid
  */
@@ -34,13 +39,17 @@ export async function recordJudge(
   doneSteps: number,
 ): Promise<string | null> {
   const path = `${run.id}/judge.json`;
-  const known = (await run.store.size(path)) === null ? [] : parseJsonAs(await run.store.readText(path), ENTRIES, path);
+  const stored =
+    (await run.store.size(path)) === null ? [] : parseJsonAs(await run.store.readText(path), ENTRIES, path);
+  const known = stored.filter(({ fromStep }) => fromStep <= doneSteps);
   const before = known.at(-1);
-  if (description === null || (before !== undefined && same(before, description))) return null;
-  const entry: JudgeEntry = { fromStep: doneSteps + 1, ...description };
-  await run.store.write(path, `${JSON.stringify([...known, entry], null, 2)}\n`);
-  if (before === undefined) return null;
-  return `From step ${entry.fromStep} the judge is ${name(description)}, before it was ${name(before)}; rewards before and after cannot be compared`;
+  const changed = description !== null && (before === undefined || !same(before, description));
+  const entry = changed ? [{ fromStep: doneSteps + 1, ...description } satisfies JudgeEntry] : [];
+  if (changed || known.length < stored.length) {
+    await run.store.write(path, `${JSON.stringify([...known, ...entry], null, 2)}\n`);
+  }
+  if (!changed || before === undefined) return null;
+  return `From step ${doneSteps + 1} the judge is ${name(description)}, before it was ${name(before)}; rewards before and after cannot be compared`;
 }
 
 function same(a: Named, b: Named): boolean {
@@ -48,6 +57,8 @@ function same(a: Named, b: Named): boolean {
     a.instrument === b.instrument &&
     a.provider === b.provider &&
     a.model === b.model &&
+    // Without a name it is whatever the server has.
+    (a.model !== ANY_MODEL || a.place === b.place) &&
     a.version === b.version &&
     a.range === b.range
   );
