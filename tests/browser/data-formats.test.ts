@@ -75,7 +75,7 @@ describe("rows of the demo shard", () => {
 
     await show(page, { screen: "data" });
     const told = page.getByTestId("training-rows");
-    expect(await told.textContent()).toContain(`Training uses ${chosen}`);
+    await expect.poll(() => told.textContent()).toContain(`Training uses ${chosen}`);
     await page.getByRole("button", { name: "Clear filter" }).click();
     await expect.poll(() => counts.textContent()).toMatch(/^320 rows/);
     await page.getByRole("button", { name: "Show them" }).click();
