@@ -67,7 +67,8 @@ const ROUTE_KEYS = ["run", "step", "rollout", "group", "row"];
 
 /** Goes to a place in the page as an edited address does; the settings in it stay. */
 export async function show(page: Page, place: Readonly<Record<string, string>>): Promise<void> {
-  const hash = new URLSearchParams(new URL(page.url()).hash.slice(1));
+  // From the page itself: what the driver knows of the address lags behind changes that the page makes.
+  const hash = new URLSearchParams(String(await page.evaluate("location.hash.slice(1)")));
   for (const key of ROUTE_KEYS) hash.delete(key);
   for (const [key, value] of Object.entries(place)) hash.set(key, value);
   await page.evaluate(`location.hash = ${JSON.stringify(`#${hash}`)}`);
