@@ -44,9 +44,14 @@ export function useSuite<T>(select: (state: SuiteState) => T): T {
   return useStore(suiteStore, select);
 }
 
+/** Why what is evaluated cannot be changed now, or null. */
+export function suiteBlocker({ phase }: Pick<SuiteState, "phase">): string | null {
+  return phase === "idle" ? null : "An evaluation is in progress. Stop it first";
+}
+
 /** Shows the report of an earlier evaluation, unless one is in progress; its rows are shown once it is opened with its data. */
 export function showReport(report: SuiteReport): void {
-  if (suiteStore.getState().phase === "idle") suiteStore.setState({ ...NOTHING, report });
+  if (suiteBlocker(suiteStore.getState()) === null) suiteStore.setState({ ...NOTHING, report });
 }
 
 /** Changes what is evaluated, unless it is in progress; an earlier report is no longer shown. */
@@ -55,5 +60,5 @@ export function chooseSuite(
 ): void {
   const state = suiteStore.getState();
   const changed = Object.entries(values).some(([name, value]) => state[name as keyof typeof values] !== value);
-  if (changed && state.phase === "idle") suiteStore.setState({ ...values, ...NOTHING });
+  if (changed && suiteBlocker(state) === null) suiteStore.setState({ ...values, ...NOTHING });
 }

@@ -184,7 +184,7 @@ function besides(pictures: readonly unknown[], find: FindFile): FindFile {
     if (!`/${found.name}`.endsWith(`/${path}`)) return undefined;
     throw new LabError(
       "bad-input",
-      `the mask ${quote(path, 80)} and the picture are one file, so the file of one of them is missing`,
+      `the mask ${quote(path, 80)} and the picture are the same file, so one of the two files is missing`,
     );
   };
 }

@@ -65,10 +65,8 @@ export async function forkRun(store: RunStore, parent: string, fork: Fork, to: R
   const run = await createRun(to, own);
   try {
     const checkpoint = checkpointPath(parent, step);
-    for (const path of inCopyOrder(
-      (await store.list(parent)).map(({ path }) => path),
-      parent,
-    )) {
+    const paths = (await store.list(parent)).map(({ path }) => path);
+    for (const path of inCopyOrder(paths, parent)) {
       const rest = path.slice(parent.length + 1);
       // Notes are of the parent.
       if (rest === "run.json" || rest === "notes.json") continue;
@@ -85,10 +83,25 @@ export async function forkRun(store: RunStore, parent: string, fork: Fork, to: R
   }
 }
 
-/** Whether the reward that evaluations are scored with, or what is scored, is another one. */
+/** Settings of rewards that change no score: limits, prices and the control of training. */
+const NO_SCORE: ReadonlySet<SettingKey> = new Set([
+  "judgeParallel",
+  "judgeTimeout",
+  "judgeRetries",
+  "judgeMaxCalls",
+  "judgeMaxCost",
+  "judgePromptPrice",
+  "judgeReplyPrice",
+  "userRewardMs",
+  "userRewardMb",
+  "shuffleRewards",
+]);
+
+/** Whether evaluations of the fork have other rewards than those of its parent. */
 function scoresOtherwise(parent: LabConfig, config: LabConfig): boolean {
-  const keys = Object.keys(SETTINGS) as SettingKey[];
-  return keys.some((key) => (SETTINGS[key].group === "reward" || key === "loops") && parent[key] !== config[key]);
+  const rewards = (key: SettingKey): boolean => SETTINGS[key].group === "reward" && !NO_SCORE.has(key);
+  const keys = (Object.keys(SETTINGS) as SettingKey[]).filter((key) => key === "loops" || rewards(key));
+  return keys.some((key) => parent[key] !== config[key]);
 }
 
 /** Takes the rewards and what they chose from the evaluations: those of the fork are not to be compared with them. */

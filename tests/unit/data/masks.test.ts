@@ -254,7 +254,7 @@ test("a missing file of a mask or picture is not replaced by the other of its ba
   ]);
   expect(await open(["images/1.png", "masks/0.png", "masks/1.png"])).toEqual([
     [1],
-    [[0, 'the mask "masks/0.png" and the picture are one file, so the file of one of them is missing']],
+    [[0, 'the mask "masks/0.png" and the picture are the same file, so one of the two files is missing']],
   ]);
   const other = JSON.stringify([{ image: "images/0.jpg", mask: "masks/0.png", caption: "a" }]);
   const renamed = memoryFolder({ "rows.json": other, "photos/0.jpg": png(32, 24), "segments/0.png": png(32, 24) });

@@ -7,6 +7,7 @@ import { readEvaluations, writeEvaluations } from "../../../src/engine/runs/eval
 import { forkRun } from "../../../src/engine/runs/fork.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { killAfter } from "./killed-store.ts";
 import { state } from "./sample-checkpoint.ts";
 import { evaluation } from "./sample-evaluations.ts";
 import { group, manifest } from "./sample-run.ts";
@@ -37,16 +38,7 @@ it("has its checkpoint only once all else is copied, whenever it is killed", asy
   for (let whole = 0; ; whole++) {
     const store = await parent();
     const to = memoryStore();
-    let changes = 0;
-    const [write, remove] = [to.write.bind(to), to.remove.bind(to)];
-    to.write = async (...given) => {
-      if (++changes > whole) throw new Error("killed");
-      return write(...given);
-    };
-    to.remove = async (...given) => {
-      if (changes > whole) return;
-      await remove(...given);
-    };
+    killAfter(to, whole);
     const done = await forkRun(store, PARENT, fork(), to).catch(() => null);
     if ((await listCheckpoints(to, "copy")).includes(1)) {
       const copied = await openRun(to, "copy");
@@ -60,7 +52,7 @@ it("has its checkpoint only once all else is copied, whenever it is killed", asy
 
 it("keeps the evaluations of its parent, but for rewards that it scores otherwise", async () => {
   const store = await parent();
-  await forkRun(store, PARENT, fork({ learningRate: 0.001 }));
+  await forkRun(store, PARENT, fork({ learningRate: 0.001, judgeMaxCalls: 7 }));
   expect(await readEvaluations(store, "copy")).toEqual(await readEvaluations(store, PARENT));
   await forkRun(store, PARENT, { ...fork({ loop2Iou: 0.5 }), id: "other" });
   const [start, end] = await readEvaluations(store, "other");

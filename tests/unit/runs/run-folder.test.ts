@@ -5,6 +5,7 @@ import { NO_CURVE, readCurve, recentRewards } from "../../../src/engine/runs/run
 import { createRun, listRuns, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { readThumbs, writeThumb } from "../../../src/engine/runs/thumbs.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { killAfter } from "./killed-store.ts";
 import { cost, group, manifest } from "./sample-run.ts";
 
 test("metrics come back number for number, NaN and infinities included", async () => {
@@ -65,15 +66,21 @@ test("what phases cost comes back, and a line that a crash cut off does no harm"
   expect(first?.phases.generate).toEqual({ ...cost, programs: null, peakBytes: null });
 });
 
-test("a resume drops metrics, rollouts and checkpoints past its step and nothing else", async () => {
+/** A run of so many steps, each with a checkpoint. */
+async function steps(count: number) {
   const store = memoryStore();
   const run = await createRun(store, manifest());
-  for (let step = 1; step <= 5; step++) {
+  for (let step = 1; step <= count; step++) {
     await run.appendStep(step, { loss: step });
     await run.appendGroups(step, [group(step, 1, 0)]);
     await store.write(`brave-otter/checkpoints/step-00000${step}/complete.json`, "{}");
     await appendPhases(store, "brave-otter", { step, phases: { loss: cost } });
   }
+  return { store, run };
+}
+
+test("a resume drops metrics, rollouts and checkpoints past its step and nothing else", async () => {
+  const { store, run } = await steps(5);
   await store.append("brave-otter/metrics.jsonl", '{"step":6,"lo');
   await run.truncateAfter(3);
   await run.appendStep(4, { loss: 40 });
@@ -85,31 +92,14 @@ test("a resume drops metrics, rollouts and checkpoints past its step and nothing
 
 test("a run that is killed while it is cut back has no checkpoint past its step, whenever that happens", async () => {
   for (let whole = 0; whole < 8; whole++) {
-    const store = memoryStore();
-    const run = await createRun(store, manifest());
-    for (let step = 1; step <= 3; step++) {
-      await run.appendStep(step, { loss: step });
-      await run.appendGroups(step, [group(step, 1, 0)]);
-      await store.write(`brave-otter/checkpoints/step-00000${step}/complete.json`, "{}");
-    }
-    let changes = 0;
-    const [write, remove] = [store.write.bind(store), store.remove.bind(store)];
-    const alive = (): void => {
-      if (++changes > whole) throw new Error("killed");
-    };
-    store.write = async (...given) => {
-      alive();
-      return write(...given);
-    };
-    store.remove = async (...given) => {
-      alive();
-      return remove(...given);
-    };
+    const { store, run } = await steps(3);
+    killAfter(store, whole);
     await run.truncateAfter(1).catch(() => undefined);
     const { checkpoints } = await digestRun(run);
     // What a resume would continue is there as a whole.
-    const steps = (await run.readMetrics()).map(({ step }) => step);
-    expect(steps).toEqual(Array.from({ length: Math.max(checkpoints.at(-1) ?? 0, steps.length) }, (_, at) => at + 1));
+    const logged = (await run.readMetrics()).map(({ step }) => step);
+    const length = Math.max(checkpoints.at(-1) ?? 0, logged.length);
+    expect(logged).toEqual(Array.from({ length }, (_, at) => at + 1));
   }
 });
 

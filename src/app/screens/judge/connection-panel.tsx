@@ -89,7 +89,7 @@ function ServerFields(): ReactNode {
         role={problem === null ? undefined : "alert"}
       >
         {problem ??
-          "Any OpenAI-compatible server: an https service, or vLLM, Ollama, LM Studio or llama.cpp on this machine. It receives captions, and pictures only where you choose so on Eval"}
+          "Any OpenAI-compatible server: an https service, or vLLM, Ollama, LM Studio or llama.cpp on this machine. It receives captions, and pictures only if you choose to send them on Eval"}
       </p>
       <label htmlFor="judge-model">Model</label>
       <div className={`flex wrap gap-2 ${styles.withButton}`}>

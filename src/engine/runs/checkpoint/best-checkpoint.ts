@@ -1,7 +1,8 @@
 /**
  * The best checkpoint of a run: the one with the highest selection value, which is the mean of the score in the setting
  * bestMetric over the selection rows. Of equal ones it is the newest. A step without evaluation or checkpoint is never
- * chosen, nor one whose value is of another score than the newest, as in a fork. No reported number is computed from the selection rows.
+ * chosen, nor one whose value is of another score than the newest, as in a fork. No reported number is computed from the
+ * selection rows.
  */
 import type { LabConfig } from "../../config/table.ts";
 import type { RunStore } from "../../storage/store.ts";

@@ -5,7 +5,7 @@ import { saveBlob } from "../../../clients/save-blob.ts";
 import { Button } from "../../../components/ui/button.tsx";
 import { Panel } from "../../../components/ui/panel.tsx";
 import { TableHead } from "../../../components/ui/table-head.tsx";
-import { showReport, useSuite } from "../../../stores/suite.ts";
+import { showReport, suiteBlocker, useSuite } from "../../../stores/suite.ts";
 import { formatCount } from "../../../styles/format.ts";
 import styles from "./suites.module.css";
 
@@ -15,13 +15,12 @@ const percent = (value: number): string => (100 * value).toFixed(1);
 export function EarlierEvaluations(): ReactNode {
   const [list, setList] = useState<readonly FinishedEvaluation[]>([]);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const idle = useSuite(({ phase }) => phase === "idle");
-  const blocker = idle ? null : "An evaluation is in progress. Stop it first";
+  const blocker = useSuite(suiteBlocker);
   const read = async (): Promise<void> => setList(await lab().data.finishedEvaluations());
   // biome-ignore lint/correctness/useExhaustiveDependencies: read again after each evaluation
   useEffect(() => {
-    if (idle) report(read());
-  }, [idle]);
+    if (blocker === null) report(read());
+  }, [blocker]);
   if (list.length === 0) return null;
   const ids = list.map(({ id }) => id).filter((id) => chosen.has(id));
   const save = async (format: "csv" | "parquet"): Promise<void> =>

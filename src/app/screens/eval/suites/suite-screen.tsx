@@ -8,7 +8,7 @@ import { Panel } from "../../../components/ui/panel.tsx";
 import { pick } from "../../../components/upload/pickers.tsx";
 import { isActive, useRun } from "../../../stores/run.ts";
 import { useSession } from "../../../stores/session.ts";
-import { chooseSuite, useSuite } from "../../../stores/suite.ts";
+import { chooseSuite, suiteBlocker, useSuite } from "../../../stores/suite.ts";
 import { useTry } from "../../../stores/try-out.ts";
 import { formatCount } from "../../../styles/format.ts";
 import { EarlierEvaluations } from "./earlier-evaluations.tsx";
@@ -31,8 +31,6 @@ const SENT = [
   { value: "captions", label: "Captions" },
   { value: "pictures", label: "Captions and pictures" },
 ] as const;
-
-const BUSY = "An evaluation is in progress. Stop it first";
 
 const PHASES = {
   opening: "Reading the rows",
@@ -61,7 +59,7 @@ function Choice(): ReactNode {
   const suite = suiteOf(name);
   const shows = useSession(({ config }) => suite !== undefined && mayShow(suite, config));
   const busy = phase !== "idle";
-  const changing = busy ? BUSY : null;
+  const changing = suiteBlocker({ phase });
   const blocker = useBlocker();
   return (
     <Panel title="Suite" aside={<Progress />}>
