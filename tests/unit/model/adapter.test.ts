@@ -61,11 +61,19 @@ describe("adapters", () => {
     const lone = writeAdapter(language, adapter, adapter.tensors.slice(1), "tiny");
     await expect(readAdapter(memoryFolder(lone), language)).rejects.toThrow(/other factor/);
     const settings = JSON.parse(new TextDecoder().decode(files["adapter_config.json"]));
-    const dora: Record<string, Uint8Array | string> = {
-      ...files,
-      "adapter_config.json": JSON.stringify({ ...settings, use_dora: true }),
-    };
-    await expect(readAdapter(memoryFolder(dora), language)).rejects.toThrow(/DoRA/);
+    const changed = (fields: object): Promise<unknown> =>
+      readAdapter(
+        memoryFolder({ ...files, "adapter_config.json": JSON.stringify({ ...settings, ...fields }) }),
+        language,
+      );
+    await expect(changed({ use_dora: true })).rejects.toThrow(/DoRA/);
+    // PEFT subtracts the first factors of these from the base model whenever it loads the adapter.
+    await expect(changed({ init_lora_weights: "pissa_niter_4" })).rejects.toThrow(/PiSSA/);
+    await expect(changed({ init_lora_weights: "olora" })).rejects.toThrow(/changes the base model/);
+    for (const alpha of [1e39, 1e-60, -1, "8"]) {
+      await expect(changed({ lora_alpha: alpha })).rejects.toThrow(/no usable r and lora_alpha/);
+    }
+    await expect(changed({ init_lora_weights: "gaussian" })).resolves.toMatchObject({ scale: 2 });
   });
 });
 

@@ -92,6 +92,13 @@ function fileOf(folder: ByteFolder, path: string): ByteSource {
   return source;
 }
 
+/** Initialisations with which PEFT changes the base model as well, so that the adapter is not the whole change. */
+const CHANGED_BASE = /^(pissa|olora|corda|loftq|lora_ga)/;
+
+/** Whether a number is above 0, and still above 0 and finite in single precision. */
+const isAlpha = (value: unknown): value is number =>
+  typeof value === "number" && Math.fround(value) > 0 && Number.isFinite(Math.fround(value));
+
 function parseSettings(json: unknown): AdapterSettings & { scale: number } {
   if (!isRecord(json) || json.peft_type !== "LORA") {
     throw new LabError("unsupported", `${ADAPTER_CONFIG} describes no LoRA adapter (peft_type)`, {
@@ -99,15 +106,16 @@ function parseSettings(json: unknown): AdapterSettings & { scale: number } {
     });
   }
   const { r: rank, lora_alpha: alpha, lora_dropout: dropout = 0, bias = "none" } = json;
-  if (typeof rank !== "number" || !Number.isInteger(rank) || rank < 1 || typeof alpha !== "number" || !(alpha > 0)) {
+  if (typeof rank !== "number" || !Number.isInteger(rank) || rank < 1 || !isAlpha(alpha)) {
     throw new LabError("bad-input", `${ADAPTER_CONFIG} has no usable r and lora_alpha`, { subject: "r" });
   }
-  const plain = bias === "none" && json.use_dora !== true && json.fan_in_fan_out !== true;
+  const kept = !CHANGED_BASE.test(String(json.init_lora_weights));
+  const plain = kept && bias === "none" && json.use_dora !== true && json.fan_in_fan_out !== true;
   const perLayer = [json.rank_pattern, json.alpha_pattern].some((map) => isRecord(map) && Object.keys(map).length > 0);
   if (!plain || perLayer) {
     throw new LabError(
       "unsupported",
-      `${ADAPTER_CONFIG} uses bias, DoRA, fan_in_fan_out or ranks per layer; only plain LoRA of one rank can be loaded`,
+      `${ADAPTER_CONFIG} uses bias, DoRA, fan_in_fan_out, ranks per layer or an initialisation that changes the base model (PiSSA); only plain LoRA of one rank can be loaded`,
       { subject: ADAPTER_CONFIG },
     );
   }
