@@ -39,8 +39,7 @@ export interface TrainerCalls {
   openStored(id: string, onProgress: OnLoad, signal: AbortSignal): Promise<ModelInfo>;
   /** @returns those that are left */
   removeStored(id: string): Promise<readonly CachedModel[]>;
-  /** Sizes of the trainable set for a configuration, without starting. */
-  /** @param clips whether the open rows are clips */
+  /** Sizes of the trainable set for a configuration, without starting. @param clips whether the open rows are clips */
   plan(config: LabConfig, clips: boolean): Promise<RunPlan>;
   /** What is held on the device now, and what it was measured to do; answered in the middle of a step too. */
   system(): Promise<SystemReport>;

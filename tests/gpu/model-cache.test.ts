@@ -1,5 +1,5 @@
 /** Conversions that are kept: read again, continued, refused when damaged, never left half done after an error. */
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -143,6 +143,29 @@ describe("a converted checkpoint", () => {
     expect(await cache.list()).toMatchObject([{ finished: true }]);
     resumed.model.dispose();
     fresh.model.dispose();
+  });
+
+  it("goes on behind a line that a crash cut off, in the room that its own parts leave", async () => {
+    const golden = await nodeFolder(GOLDEN);
+    const path = join(directory, String(used++));
+    const store = nodeStore(path);
+    const quota = 1.3 * convertedBytes(await openCheckpoint(golden), CHOICE);
+    const usage = async () => ({ usage: (await store.list("")).reduce((sum, { size }) => sum + size, 0), quota });
+    const cache = new ModelCache({ ...store, usage }, 20_000);
+    const stop = new AbortController();
+    const onProgress = ({ bytes, totalBytes }: { bytes: number; totalBytes: number }): void => {
+      if (bytes > 0.6 * totalBytes) stop.abort();
+    };
+    const stopped = openModelFolder(golden, "golden", { choice: CHOICE, cache, onProgress, signal: stop.signal });
+    await expect(stopped).rejects.toMatchObject({ code: "cancelled" });
+    const [entry] = await cache.list();
+    await appendFile(join(path, entry?.id as string, "journal.jsonl"), '{"file":"part-000');
+    const resumed = await openModelFolder(golden, "golden", { choice: CHOICE, cache });
+    expect(resumed).toMatchObject({ cached: "written" });
+    resumed.model.dispose();
+    const again = await openModelFolder(golden, "golden", { choice: CHOICE, cache });
+    expect(again.cached).toBe("read");
+    again.model.dispose();
   });
 
   it("that is damaged is refused by name and removed", async () => {

@@ -20,7 +20,7 @@ car bicycle table plate white wooden building tall small large wearing hat with 
 PIECES = """isn't don’t it's the dog's the boys' cannot gonna they'll I'm you’ve well-known left-hand t-shirt 3-4 5-year-old 1/2 3.5
 1,000 12:30 2nd 1990s '90s 5'10" 6ft. 10% $3.50 £5 €10 #1 No. Dr. St. U.S. e.g. i.e. p.m. etc. Mr. Inc. (left) [right] {x} "STOP"
 “open” ‘closed’ and/or w/ A/C x-ray R&B C++ H2O café naïve — – -- ... … wait...what ?! !! <p> </p> [SEG] <Prompt0> www.example.com
-a_b 4x4 3D 2½ ½ O'Neil ma'am o'clock rock'n'roll 'tis y'all Ph.D. a.m. J. :) °C 20°C ™ & + = * @home -5 +3 .5 lbs., dog.The"""
+a_b 4x4 3D 2½ ½ O'Neil ma'am o'clock rock'n'roll 'tis y'all Ph.D. a.m. J. :) °C 20°C ™ & + = * @home -5 +3 .5 lbs., dog.The According Earlier"""
 PIECES = PIECES.split()
 
 
@@ -31,10 +31,11 @@ def sentence(draw, odd):
 
 
 def tokenizer():
-    """The tokenizer with all its tokens and with those that the caption tools leave."""
+    """The tokens that the caption tools leave. A final letter with a full stop is cut by the next line: one stands between."""
     kept = PTBTokenizer()
+    between = [{"caption": "x"}]
     return lambda texts: [
-        line for found in kept.tokenize({at: [{"caption": text}] for at, text in enumerate(texts)}).values() for line in found
+        line for line, _ in kept.tokenize({at: [{"caption": text}, *between] for at, text in enumerate(texts)}).values()
     ]
 
 

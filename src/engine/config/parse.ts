@@ -98,7 +98,8 @@ export function parseConfig(
       problems.push(reading.problem);
       continue;
     }
-    const taken = Object.entries(reading.values).flatMap(([key, raw]) => take(key as SettingKey, raw, name));
+    const values = Object.entries(reading.values).filter(([key]) => !Object.hasOwn(partial, key));
+    const taken = values.flatMap(([key, raw]) => take(key as SettingKey, raw, name));
     const reason = withoutEffect(name);
     if (taken.length > 0) notes.push(`${name} is ${taken.join(" and ")}`);
     else if (reason !== undefined) notes.push(`${name} changes nothing${reason === "" ? "" : ` (${reason})`}`);

@@ -30,7 +30,8 @@ export function readSettingsFile(text: string, name: string): Readonly<Record<st
  */
 export function readRecordFile(text: string, name: string): Readonly<Record<string, unknown>> {
   if (text.length > MAX_LENGTH) throw refused(name, `has ${text.length} characters, too many for settings`);
-  const json = /^\uFEFF?\s*[[{"]/.test(text) || /\.json$/i.test(name);
+  // YAML may begin like JSON.
+  const json = /\.json$/i.test(name) || (!/\.ya?ml$/i.test(name) && /^\uFEFF?\s*[[{"]/.test(text));
   const value = json ? readJson(text, name) : readYaml(text, name);
   if (value === null) throw new LabError("bad-input", `${name} holds no settings`, { subject: name });
   if (!isRecord(value)) throw refused(name, "is not an object of settings");

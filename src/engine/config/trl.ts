@@ -43,6 +43,7 @@ const FIRST = [
   "gradient_accumulation_steps",
   "steps_per_generation",
   "max_steps",
+  "clip_range",
   "epsilon",
   "warmup_steps",
 ];
@@ -124,7 +125,7 @@ export function readTrl(
       return as(none ? 0 : raw);
     case "epsilon":
       // TRL's single ε applies to both sides unless the upper one is given.
-      if (Object.hasOwn(record, "epsilon_high") || Object.hasOwn(record, "epsilonHigh")) return as(raw);
+      if (Object.hasOwn(record, "epsilon_high")) return as(raw);
       return { values: { epsilonLow: raw, epsilonHigh: raw } };
     case "epsilon_high":
       return as(none ? known.epsilonLow : raw);

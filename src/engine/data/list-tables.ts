@@ -36,7 +36,8 @@ export interface TableList {
   readonly inSamples: ReadonlySet<string>;
 }
 
-const RECORDS = /\.(json|jsonl|ndjson|p|pkl|pickle)$/i;
+/** Files of records, by their names. */
+export const RECORDS = /\.(json|jsonl|ndjson|p|pkl|pickle)$/i;
 const DESCRIBES = /(^|\/)(state|dataset_info|dataset_dict|files|data-mapping)\.json$/;
 /** Files of records that are looked at; more are no data set but a store of something else. */
 const MOST_FILES = 4096;

@@ -33,7 +33,7 @@ const FRAME_NAMES = "frames video_frames clip video";
 /** Names of a column with one video a row, as a path or as bytes. */
 const VIDEO_NAMES = "video clip video_path video_file video_bytes";
 const MASK_NAMES =
-  "mask_rle mask masks rle rles mask_rles segmentation segmentations segment segments masklet mask_png mask_image bitmap polygon polygons";
+  "mask_rle mask masks rle rles mask_rles segmentation segmentations segment segments masklet mask_png mask_image mask_path mask_file bitmap polygon polygons";
 /** Column names that mean a mask if the column holds pictures. */
 const MASK_PICTURE_NAMES = "annotation annotations label";
 /** Other names that end like one: `gt_mask`, `object_masks`. */

@@ -18,7 +18,8 @@ export interface ShardList {
 }
 
 const collator = new Intl.Collator("en", { numeric: true });
-const byName = (a: string, b: string): number => collator.compare(a, b) || (a < b ? -1 : a > b ? 1 : 0);
+/** Natural order of names: 2 before 10. */
+export const byName = (a: string, b: string): number => collator.compare(a, b) || (a < b ? -1 : a > b ? 1 : 0);
 
 /**
  * Chooses the shards of a dropped folder. In a directory with a `state.json` its file list decides. Otherwise every

@@ -24,10 +24,10 @@ export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
         if (found !== undefined) return found;
       }
       byName ??= namesOf(folder);
-      let candidates = byName.get(parts.at(-1) as string) ?? [];
+      let candidates = byName.get((parts.at(-1) as string).normalize()) ?? [];
       for (let n = 2; candidates.length > 1 && n <= parts.length; n++) {
-        const end = `/${parts.slice(-n).join("/")}`;
-        candidates = candidates.filter((known) => `/${known}`.endsWith(end));
+        const end = `/${parts.slice(-n).join("/")}`.normalize();
+        candidates = candidates.filter((known) => `/${known}`.normalize().endsWith(end));
       }
       const [only] = candidates;
       return candidates.length === 1 && only !== undefined ? folder.get(only) : undefined;
@@ -38,7 +38,8 @@ export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
 function namesOf(folder: ByteFolder): Map<string, string[]> {
   const names = new Map<string, string[]>();
   for (const path of folder.paths) {
-    const name = path.slice(path.lastIndexOf("/") + 1);
+    // Archives of macOS hold accents apart from their letters.
+    const name = path.slice(path.lastIndexOf("/") + 1).normalize();
     const known = names.get(name);
     if (known === undefined) names.set(name, [path]);
     else known.push(path);

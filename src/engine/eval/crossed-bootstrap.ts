@@ -6,6 +6,7 @@
 import { uniform } from "../gpu/random.ts";
 import type { Interval } from "../runs/evaluations.ts";
 import { centralInterval, RESAMPLES } from "./bootstrap.ts";
+import { clustersBy } from "./cluster-bootstrap.ts";
 
 /** Stream number of these draws, apart from those of the bootstrap over images alone. */
 const CROSSED_STREAM = 67;
@@ -20,9 +21,7 @@ export function crossedBootstrap(
   images: readonly string[],
   seed: number,
 ): Interval {
-  const names = [...new Set(images)];
-  const place = new Map(names.map((name, at) => [name, at]));
-  const clusters = images.map((image) => place.get(image) as number);
+  const { of: clusters, names } = clustersBy(images);
   const counts = sums(clusters, names.length, () => 1);
   const totals = values.map((run) => sums(clusters, names.length, (row) => run[row] as number));
   const every = names.map((_, image) => image);

@@ -3,13 +3,15 @@
  * a time: W + scale · B A in double precision, stored in single by default, because bf16 loses most of a small update
  * (docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
  */
-import { readJson } from "../bytes/json.ts";
+import { checkShape, readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
 import { isDtype } from "../formats/dtype.ts";
 import { openSafetensors, type Safetensors } from "../formats/safetensors.ts";
-import { type StreamedTensor, streamedBytes, streamSafetensors } from "../formats/safetensors-stream.ts";
+import { type StreamedTensor, streamSafetensors } from "../formats/safetensors-stream.ts";
+import { tensorBytes } from "../formats/safetensors-write.ts";
 import { MAX_CODE_BYTES, remoteCode } from "../model/remote-code.ts";
+import { WEIGHT_INDEX } from "../model/weights/checkpoint.ts";
 import { type FloatDtype, fromFloat32 } from "../model/weights/narrow.ts";
 import type { TensorData } from "../runs/checkpoint/checkpoint-state.ts";
 import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
@@ -26,6 +28,8 @@ export interface MergeOptions {
   readonly signal?: AbortSignal;
 }
 
+const SINGLE = "model.safetensors";
+const INDEX = "model.safetensors.index.json";
 const SHARD_BYTES = 2 * 2 ** 30;
 const PIECE = 16 * 2 ** 20;
 const WEIGHTS = /\.(safetensors|bin|pt|pth|gguf|onnx)$|\.index\.json$/;
@@ -62,15 +66,14 @@ export async function* mergedFiles(base: ByteFolder, trained: TrainedTensors, op
   });
   const weightMap: Record<string, string> = {};
   for (const [n, shard] of shards.entries()) {
-    const path =
-      shards.length === 1 ? "model.safetensors" : `model-${five(n + 1)}-of-${five(shards.length)}.safetensors`;
+    const path = shards.length === 1 ? SINGLE : `model-${five(n + 1)}-of-${five(shards.length)}.safetensors`;
     for (const { name } of shard) weightMap[name] = path;
     yield { path, pieces: () => streamSafetensors(shard.map(watched)) } satisfies ExportFile;
   }
   if (shards.length > 1) {
-    const totalSize = tensors.reduce((sum, tensor) => sum + streamedBytes(tensor), 0);
+    const totalSize = tensors.reduce((sum, tensor) => sum + tensorBytes(tensor), 0);
     const index = { metadata: { total_size: totalSize }, weight_map: weightMap };
-    yield wholeFile("model.safetensors.index.json", `${JSON.stringify(index, null, 2)}\n`);
+    yield wholeFile(INDEX, `${JSON.stringify(index, null, 2)}\n`);
   }
 }
 
@@ -85,20 +88,23 @@ async function codeOf(base: ByteFolder, path: string): Promise<string | null> {
   return new TextDecoder().decode(await source.read(0, source.size));
 }
 
-/** The file of each tensor, only weight shards of the checkpoint. */
+/** The file of each tensor, of the files that the model is opened from: one file goes before an index. */
 async function openHolders(base: ByteFolder): Promise<ReadonlyMap<string, Safetensors>> {
-  const shards = base.paths.filter((path) => /^model(-\d+-of-\d+)?\.safetensors$/.test(path));
+  const index = base.get(INDEX);
+  const shards =
+    base.get(SINGLE) !== undefined || index === undefined
+      ? [SINGLE]
+      : new Set(Object.values(checkShape(await readJson(index), WEIGHT_INDEX, INDEX).weight_map));
   const holders = new Map<string, Safetensors>();
   for (const path of shards) {
     const source = base.get(path);
-    if (source === undefined) continue;
+    if (source === undefined) {
+      throw new LabError("bad-input", `The base model's folder has no ${path}`, { subject: path });
+    }
     const file = await openSafetensors(source);
     for (const name of file.names) holders.set(name, file);
   }
-  if (holders.size > 0) return holders;
-  throw new LabError("bad-input", "The base model's folder has no model.safetensors or shards of one", {
-    subject: "model.safetensors",
-  });
+  return holders;
 }
 
 function checkFits(holders: ReadonlyMap<string, Safetensors>, { tensors }: TrainedTensors): void {
@@ -196,7 +202,7 @@ function cutShards(tensors: readonly StreamedTensor[], limit: number): StreamedT
   const shards: StreamedTensor[][] = [];
   let room = 0;
   for (const tensor of tensors) {
-    const size = streamedBytes(tensor);
+    const size = tensorBytes(tensor);
     if (shards.length === 0 || size > room) {
       shards.push([]);
       room = limit;

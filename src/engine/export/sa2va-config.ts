@@ -2,6 +2,7 @@
  * A complete configuration of supervised fine-tuning for Sa2VA's own code (MMEngine, xtuner 0.1.23), with the run's
  * values. Classes and fields are those of its trainer and data set (docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
  */
+import { groupsPerStep } from "../config/derived.ts";
 import type { LabConfig } from "../config/table.ts";
 import type { LoraFields } from "../formats/peft-names.ts";
 
@@ -54,8 +55,7 @@ from third_parts.mmdet.models.losses import CrossEntropyLoss, DiceLoss
 `;
 
 function values({ template, base, trainRows, config, lora }: Sa2vaSettings): string {
-  const rows = config.promptsPerStep * config.accumulation;
-  const epochs = Math.max(1, Math.ceil((config.steps * rows) / Math.max(1, trainRows)));
+  const epochs = Math.max(1, Math.ceil((config.steps * groupsPerStep(config)) / Math.max(1, trainRows)));
   const guess =
     base === null
       ? "# The InternVL checkpoint that the model is based on. No published checkpoint has its sizes: set this path."

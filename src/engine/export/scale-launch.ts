@@ -1,4 +1,5 @@
 /** Launch files of a run for many GPUs, with the memory and time that it needs computed from its sizes. */
+import { groupsPerStep } from "../config/derived.ts";
 import { CARDS, manyGpuStep, shapeOf } from "../plan/many-gpus.ts";
 import type { RunManifest } from "../runs/manifest.ts";
 
@@ -51,7 +52,7 @@ function readme({ id, model, data, config }: RunManifest): string {
   const gib = (bytes: number): string => (bytes / GIB).toFixed(bytes < GIB ? 3 : 1);
   const frozen = FROZEN_BYTES * Math.max(0, model.parameters - model.trainableParameters);
   const trained = TRAINED_BYTES * model.trainableParameters;
-  const groups = config.promptsPerStep * config.accumulation;
+  const groups = groupsPerStep(config);
   return `# ${id} on many GPUs
 
 The folder above is the run as the lab keeps it. \`pip install\` the package in \`python/\` of the lab, then:

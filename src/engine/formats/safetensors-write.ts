@@ -9,58 +9,75 @@ export interface TensorToWrite {
   readonly data: Float32Array | { readonly dtype: Dtype; readonly bytes: Uint8Array };
 }
 
-interface Laid {
+interface Described {
   readonly name: string;
   readonly shape: readonly number[];
   readonly dtype: Dtype;
-  readonly bytes: Uint8Array;
 }
 
 /**
- * The bytes of a file. Tensors are ordered by decreasing element size, then by name: all are aligned, and the file
- * depends only on its content.
+ * The bytes of a file.
  * @throws LabError("internal") when a name repeats or data and shape disagree
  */
 export function writeSafetensors(
   entries: Iterable<TensorToWrite>,
   metadata?: Readonly<Record<string, string>>,
 ): Uint8Array<ArrayBuffer> {
-  const laid = [...entries].map(layOut).sort(byAlignmentThenName);
-  const header: Record<string, unknown> = {};
-  if (metadata !== undefined) header.__metadata__ = metadata;
-  let offset = 0;
-  for (const { name, shape, dtype, bytes } of laid) {
-    if (Object.hasOwn(header, name)) throw new LabError("internal", `Tensor "${name}" would be written twice`);
-    header[name] = { dtype, shape, data_offsets: [offset, offset + bytes.length] };
-    offset += bytes.length;
-  }
-  const json = new TextEncoder().encode(JSON.stringify(header));
-  const headerLength = Math.ceil(json.length / 8) * 8;
-  const file = new Uint8Array(8 + headerLength + offset);
-  new DataView(file.buffer).setBigUint64(0, BigInt(headerLength), true);
-  file.fill(0x20, 8, 8 + headerLength);
-  file.set(json, 8);
-  let at = 8 + headerLength;
-  for (const { bytes } of laid) {
-    file.set(bytes, at);
-    at += bytes.length;
+  const { ordered, head, bytes } = layOut([...entries].map(described), metadata);
+  const file = new Uint8Array(head.length + bytes);
+  file.set(head);
+  let at = head.length;
+  for (const tensor of ordered) {
+    file.set(tensor.bytes, at);
+    at += tensor.bytes.length;
   }
   return file;
 }
 
-function layOut({ name, shape, data }: TensorToWrite): Laid {
+/** Bytes that a tensor's shape needs. */
+export function tensorBytes({ shape, dtype }: Omit<Described, "name">): number {
+  return shape.reduce((product, side) => product * side, 1) * DTYPE_BYTES[dtype];
+}
+
+/**
+ * Tensors in the order of a file, the bytes in front of them, and how many bytes they are. They are ordered by decreasing
+ * element size, then by name: all are aligned, and the file depends only on its content.
+ * @throws LabError("internal") when a name repeats
+ */
+export function layOut<T extends Described>(
+  tensors: readonly T[],
+  metadata?: Readonly<Record<string, string>>,
+): { readonly ordered: readonly T[]; readonly head: Uint8Array<ArrayBuffer>; readonly bytes: number } {
+  const ordered = [...tensors].sort(byAlignmentThenName);
+  const header: Record<string, unknown> = metadata === undefined ? {} : { __metadata__: metadata };
+  let bytes = 0;
+  for (const tensor of ordered) {
+    const { name, dtype, shape } = tensor;
+    if (Object.hasOwn(header, name)) throw new LabError("internal", `Tensor "${name}" would be written twice`);
+    const start = bytes;
+    bytes += tensorBytes(tensor);
+    header[name] = { dtype, shape, data_offsets: [start, bytes] };
+  }
+  const json = new TextEncoder().encode(JSON.stringify(header));
+  const head = new Uint8Array(8 + Math.ceil(json.length / 8) * 8).fill(0x20);
+  new DataView(head.buffer).setBigUint64(0, BigInt(head.length - 8), true);
+  head.set(json, 8);
+  return { ordered, head, bytes };
+}
+
+function described({ name, shape, data }: TensorToWrite): Described & { readonly bytes: Uint8Array } {
   const [dtype, bytes] =
     data instanceof Float32Array
       ? (["F32", new Uint8Array(data.buffer, data.byteOffset, data.byteLength)] as const)
       : ([data.dtype, data.bytes] as const);
-  const needed = shape.reduce((product, side) => product * side, 1) * DTYPE_BYTES[dtype];
+  const needed = tensorBytes({ shape, dtype });
   if (bytes.length !== needed) {
     throw new LabError("internal", `Tensor "${name}" has ${bytes.length} bytes, its shape needs ${needed}`);
   }
   return { name, shape, dtype, bytes };
 }
 
-function byAlignmentThenName(a: Laid, b: Laid): number {
+function byAlignmentThenName(a: Described, b: Described): number {
   const size = DTYPE_BYTES[b.dtype] - DTYPE_BYTES[a.dtype];
   return size !== 0 ? size : a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }

@@ -40,6 +40,10 @@ const WHOLE = z.object({
 /** A part's record and the hash of the record's text. */
 const JOURNAL_LINE = z.extend(PART, { line: z.optional(z.string()) });
 
+async function journalLine(record: PartRecord): Promise<string> {
+  return `${JSON.stringify({ ...record, line: await lineHash(record) })}\n`;
+}
+
 async function lineHash(record: PartRecord): Promise<string> {
   return sha256Hex(new TextEncoder().encode(JSON.stringify(record)));
 }
@@ -180,6 +184,8 @@ export class ModelCache {
     const id = await entryId(key);
     const records = await this.#journal(id);
     if (records.length === 0) await this.#begin(id, key, name, originalBytes, folder);
+    // A line that a crash cut off would spoil the next one.
+    else await this.#store.write(`${id}/${JOURNAL}`, (await Promise.all(records.map(journalLine))).join(""));
     const kept = new Set(records.flatMap((record) => record.pieces.map((piece) => pieceKey(piece))));
     const store = this.#store;
     const partBytes = this.#partBytes;
@@ -189,7 +195,7 @@ export class ModelCache {
       if (waiting.length === 0) return;
       const { record, content } = await encodePart(records.length, waiting);
       await store.write(`${id}/${record.file}`, content);
-      await store.append(`${id}/${JOURNAL}`, `${JSON.stringify({ ...record, line: await lineHash(record) })}\n`);
+      await store.append(`${id}/${JOURNAL}`, await journalLine(record));
       records.push(record);
       waiting = [];
       bytes = 0;

@@ -100,14 +100,16 @@ async function openFolder(folder: ByteFolder, name: string, options: OpenModelOp
     return { model: await assembleSa2va(facts, storedPieces(cache, entry, options)), hash: entry.hash, cached: "read" };
   }
   const needed = convertedBytes(checkpoint, choice, blockElements);
-  if (!(await cache.fits(needed))) {
-    const room = Math.max(0, await cache.room());
+  const id = await cache.idOf(key);
+  // An interrupted conversion takes up a part of its room already.
+  const begunBytes = (await cache.list()).find((other) => other.id === id)?.bytes ?? 0;
+  if (!(await cache.fits(Math.max(0, needed - begunBytes)))) {
+    const room = Math.max(0, begunBytes + (await cache.room()));
     beforeWeights();
     const free = room < needed ? `${room} are free` : "the browser grants less";
     const note = `The conversion was not kept: it takes ${needed} bytes and ${free}`;
     return unkept(note);
   }
-  const id = await cache.idOf(key);
   // Before the entry is started, so that a refusal leaves no open file.
   beforeWeights();
   const begun = await beginEntry(cache, key, id, name, bytes, folder);

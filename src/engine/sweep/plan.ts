@@ -101,6 +101,8 @@ export function sweepPlan(
   const base = requireParsed(read.settings ?? {}, presetConfig(preset), file, tell).config;
   const jobs = variants.flatMap(({ name, settings }) => {
     const { config } = requireParsed(settings, base, `${file}, variant ${name}`, tell);
+    if (Object.hasOwn(settings, "seed"))
+      throw refused(file, `variant ${name} sets seed, which the list of seeds replaces`);
     if (config.evalSteps === 0) throw refused(file, `variant ${name} evaluates nothing: evalSteps is 0`);
     return read.seeds.map(
       (seed): SweepJob => ({
@@ -139,7 +141,9 @@ function gridVariants(grid: Readonly<Record<string, readonly (string | number | 
       })),
     );
   }
-  return all.map(({ name, settings }) => ({ name: name === "" ? "run" : name.toLowerCase(), settings }));
+  // The names are those of folders; values may be texts.
+  const safe = (name: string): string => name.toLowerCase().replace(/[\\/:*?"<>|\n\t]+/g, "-");
+  return all.map(({ name, settings }) => ({ name: name === "" ? "run" : safe(name), settings }));
 }
 
 function refused(file: string, why: string): LabError {

@@ -80,6 +80,11 @@ export async function runJobs(
       runner.tell(job, "failed", null);
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  const ended = (thrown: unknown): never => {
+    // The others start no further job.
+    open.length = 0;
+    throw thrown;
+  };
+  await Promise.all(Array.from({ length: atOnce }, () => work().catch(ended)));
   return failed;
 }

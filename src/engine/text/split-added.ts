@@ -22,6 +22,11 @@ export function addedPattern(added: readonly Pick<RawAddedToken, "content">[]): 
   return new RegExp(`(${contents.map((text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")).join("|")})`, "u");
 }
 
+/** Letters of words where Hugging Face's fast tokenizers look for the ends of a word; inside a character class. */
+export const WORD = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}";
+/** The slow ones look for a blank. */
+const NO_BLANK = "^ ";
+
 /** Half-open range of UTF-16 places of a text. */
 export interface TextRange {
   readonly start: number;
@@ -32,11 +37,13 @@ export interface TextRange {
  * Texts and ids of added tokens in order. A token may include the white space before or after it; one that must be a
  * separate word stays in the text if it is part of a word.
  * @param literal ranges that are plain text whatever they spell
+ * @param word character class of the letters that join a token to a word
  */
 export function splitAdded(
   text: string,
   added: readonly RawAddedToken[],
   literal: readonly TextRange[] = [],
+  word = NO_BLANK,
 ): (string | number)[] {
   const pattern = addedPattern(added);
   if (pattern === undefined) return text === "" ? [] : [text];
@@ -47,7 +54,7 @@ export function splitAdded(
   let place = 0;
   const parts = text.split(pattern);
   const put = (value: string): void => {
-    open += strip && open === "" ? value.trimStart() : value;
+    open += strip && open === "" ? value.replace(/^\p{White_Space}+/u, "") : value;
   };
   parts.forEach((part, at) => {
     // Odd parts are matches of the pattern's only capture.
@@ -55,11 +62,11 @@ export function splitAdded(
     place = end;
     const isText = literal.some((range) => start < range.end && end > range.start);
     const token = at % 2 === 1 && !isText ? known.get(part) : undefined;
-    if (token === undefined || (token.single_word && touchesWord(open, parts[at + 1] ?? ""))) {
+    if (token === undefined || (token.single_word && touchesWord(open, parts[at + 1] ?? "", word))) {
       put(part);
       return;
     }
-    const before = token.lstrip ? open.trimEnd() : open;
+    const before = token.lstrip ? open.replace(/(?<!\p{White_Space})\p{White_Space}+$/u, "") : open;
     if (before !== "") out.push(before);
     out.push(token.id);
     open = "";
@@ -69,8 +76,8 @@ export function splitAdded(
   return out;
 }
 
-function touchesWord(before: string, behind: string): boolean {
-  return (before !== "" && !before.endsWith(" ")) || (behind !== "" && !behind.startsWith(" "));
+function touchesWord(before: string, behind: string, word: string): boolean {
+  return new RegExp(`[${word}]$`, "u").test(before) || new RegExp(`^[${word}]`, "u").test(behind);
 }
 
 /** Whether a text spells an added token inside one of the ranges. */

@@ -11,11 +11,11 @@ import { LARGEST_ID, parseAddedTokens, type RawAddedToken } from "./added-tokens
 import { byteFallbackDecoder } from "./byte-fallback-decoder.ts";
 import { byteLevelDefinition } from "./byte-level-files.ts";
 import { cleanUp } from "./clean-up.ts";
-import { checkGrowth } from "./growth.ts";
+import { checkSteps } from "./definition-steps.ts";
 import { namedToken } from "./named-tokens.ts";
 import { openPieces } from "./pieces-tokenizer.ts";
 import { sequenceStart } from "./sequence-start.ts";
-import { addedPattern, spellsAdded, splitAdded, type TextRange } from "./split-added.ts";
+import { addedPattern, spellsAdded, splitAdded, type TextRange, WORD } from "./split-added.ts";
 import type { TokenizerCore } from "./tokenizer-core.ts";
 import { openWordLevel } from "./word-level.ts";
 
@@ -143,21 +143,13 @@ function guarded<T>(what: string, work: () => T): T {
   }
 }
 
-function opened(definition: Record<string, unknown>, config: Record<string, unknown>): LibraryTokenizer {
-  return guarded("is of a kind that cannot be loaded", () => new LibraryTokenizer(definition, config));
-}
-
-function encoded(library: LibraryTokenizer, text: string): number[] {
-  return guarded("cannot encode a text", () => library.encode(text, { add_special_tokens: false }).ids);
-}
-
 function openLibrary(
   definition: Record<string, unknown>,
   added: readonly RawAddedToken[],
   config: Record<string, unknown>,
 ): TokenizerCore {
-  checkGrowth(definition);
-  const library = opened(definition, config);
+  checkSteps(definition);
+  const library = guarded("is of a kind that cannot be loaded", () => new LibraryTokenizer(definition, config));
   const model = isRecord(definition.model) ? definition.model : {};
   if (model.type === "Unigram" && model.byte_fallback === true) {
     throw new LabError("unsupported", "tokenizer.json is a unigram model with byte pieces, which cannot be loaded", {
@@ -171,22 +163,33 @@ function openLibrary(
   const special = new Set(added.filter((token) => token.special).map((token) => token.id));
   const own = byteFallbackDecoder(definition.decoder);
   const tidy = config.clean_up_tokenization_spaces === true;
-  const pattern = addedPattern(added);
-  let withoutAdded: LibraryTokenizer | undefined;
+  const { normalizer, pre_tokenizer: preTokenizer, model: pieces } = library;
+  const early = added.filter((token) => normalizer === null || !token.normalized);
+  // The others are looked for in the normalised text.
+  const late = added.filter((token) => normalizer !== null && token.normalized);
+  const latePattern = addedPattern(late);
+  const normalised = late.map((token) => ({ ...token, content: normalizer?.(token.content) ?? token.content }));
+  /** @param section place among the parts of the text; the library may put a blank in front of the first one */
+  const encodePart = (part: string, section: number): number[] => {
+    const words = preTokenizer?.(part, { section_index: section }) ?? [part];
+    return (pieces?.(words) ?? []).map((token) => vocabulary.get(token) ?? (pieces?.unk_token_id as number));
+  };
+  const encode = (text: string, literal: readonly TextRange[] = []): number[] => {
+    // A normalised text has lost its literal ranges.
+    const [first, then] = spellsAdded(text, latePattern, literal) ? [added, []] : [early, normalised];
+    return splitAdded(text, first, literal, WORD).flatMap((part, section) =>
+      typeof part === "number"
+        ? [part]
+        : splitAdded(normalizer?.(part) ?? part, then, [], WORD).flatMap((piece, at) =>
+            typeof piece === "number" ? [piece] : encodePart(piece, section + at),
+          ),
+    );
+  };
   return {
-    added: pattern,
+    added: addedPattern(added),
     vocabSize: largest + 1,
-    find: (token) => library.token_to_id(token),
-    encode(text, literal = []) {
-      if (text === "") return [];
-      if (!spellsAdded(text, pattern, literal)) return encoded(library, text);
-      // The library recognises added tokens everywhere: a copy without any encodes the text between the real ones.
-      withoutAdded ??= opened({ ...definition, added_tokens: [] }, config);
-      const plain = withoutAdded;
-      return splitAdded(text, added, literal).flatMap((part) =>
-        typeof part === "number" ? [part] : encoded(plain, part),
-      );
-    },
+    find: (token) => vocabulary.get(token),
+    encode: (text, literal) => guarded("cannot encode a text", () => encode(text, literal)),
     decode(ids, keepSpecial) {
       // An embedding may have rows without a token.
       const known = ids.filter((id) => names.has(id));

@@ -3,18 +3,17 @@ import { isRecord } from "../bytes/json.ts";
 import { LabError, quote } from "../errors.ts";
 import type { RawAddedToken } from "./added-tokens.ts";
 import { cleanUp } from "./clean-up.ts";
-import { addedPattern, splitAdded } from "./split-added.ts";
+import { addedPattern, splitAdded, WORD } from "./split-added.ts";
 import type { TokenizerCore } from "./tokenizer-core.ts";
 
 type Text = (text: string) => string;
 type Split = (text: string) => string[];
 
-const WORDS_AND_MARKS =
-  /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}\s]+/gu;
+const WORDS_AND_MARKS = new RegExp(`[${WORD}]+|[^${WORD}\\p{White_Space}]+`, "gu");
 
 const SPLITS: Readonly<Record<string, Split>> = {
   Whitespace: (text) => text.match(WORDS_AND_MARKS) ?? [],
-  WhitespaceSplit: (text) => text.split(/\s+/u).filter((piece) => piece !== ""),
+  WhitespaceSplit: (text) => text.split(/\p{White_Space}+/u).filter((piece) => piece !== ""),
 };
 
 /**

@@ -156,6 +156,11 @@ describe("TRL's names", () => {
     expect(config).toEqual({ ...defaultConfig(), groupSize: 6, epsilonLow: 0.1, steps: 4 });
     expect(translated).toMatch(/num_generations is overridden by groupSize/);
     expect(read({ epsilon: 0.5, epsilonHigh: 0.3 }).given).toEqual({ epsilonLow: 0.5, epsilonHigh: 0.3 });
+    // A name that stands for two settings sets the one that is not given.
+    for (const high of ["epsilonHigh", "epsilon_high"])
+      expect(read({ [high]: 0.3, clip_range: 0.5 }).given).toEqual({ epsilonLow: 0.5, epsilonHigh: 0.3 });
+    const judged = { use_llm_judge: true, judge: "questions", loop1Judge: 0.5 };
+    expect(read(judged).given).toEqual({ judge: "questions", loop1Meteor: 0.25, loop1Judge: 0.5 });
   });
 
   it.each<[string, Record<string, unknown>, Partial<LabConfig>]>([
@@ -330,6 +335,11 @@ prompt: |
       empty: null,
       prompt: "two\nlines\n",
     });
+  });
+
+  it("is YAML that begins like JSON", () => {
+    expect(readSettingsFile("{steps: 3, beta: 0.1}", "a.yaml")).toEqual({ steps: 3, beta: 0.1 });
+    expect(readSettingsFile('"steps": 3\nbeta: 0.1\n', "a.yml")).toEqual({ steps: 3, beta: 0.1 });
   });
 
   it("is JSON, or the settings of a run", () => {

@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
+import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { captionsOf, readTurns, type Turn } from "../../../src/engine/data/captions.ts";
+import { openRegionSet } from "../../../src/engine/data/region-set.ts";
+import { png } from "./make.ts";
 
 const human = (value: string): Turn => ({ role: "human", value });
 const gpt = (value: string): Turn => ({ role: "gpt", value });
@@ -54,4 +57,15 @@ test("a tag beyond the list makes the row unusable", () => {
     captions: [],
     fatal: "the text refers to <Prompt5>, but the row has 3 masks",
   });
+});
+
+test("Osprey: answers before the first question are no captions", async () => {
+  const conversations = [gpt("Hello."), human("What is it?"), gpt("A box.")].map(({ role: from, value }) => ({
+    from,
+    value,
+  }));
+  const annotation = [{ segmentation: [[1, 1, 20, 1, 20, 20, 1, 20]] }];
+  const rows = JSON.stringify([{ file_name: "a.png", height: 24, width: 32, annotation, conversations }]);
+  const set = await openRegionSet(memoryFolder({ "osprey.json": rows, "a.png": png(32, 24) }));
+  expect(set.summaries.map(({ caption }) => caption)).toEqual(["A box."]);
 });

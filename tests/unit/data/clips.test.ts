@@ -135,6 +135,9 @@ describe("a data set of clips", () => {
       }),
     );
     expect([layout, clips.map(({ id, names }) => [id, names])]).toEqual(["folders", [["walk", ["1", "2"]]]]);
+    const numbered = [...Array(12).keys()].map(String);
+    const files = Object.fromEntries(numbered.toReversed().map((name) => [`run/${name}.jpg`, JPEG]));
+    expect((await openClips(memoryFolder(files))).clips[0]?.names).toEqual(numbered);
     expect(clips[0]?.expressions.map(({ id }) => id)).toEqual(["2"]);
     await expect(clips[0]?.expressions[0]?.truth?.()).rejects.toThrow(/no mask for frame "2"/);
   });

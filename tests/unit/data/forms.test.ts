@@ -11,7 +11,7 @@ import { readPickle } from "../../../src/engine/data/records/pickle.ts";
 import { openRegionSet, type RegionSet } from "../../../src/engine/data/region-set.ts";
 import type { RegionSample } from "../../../src/engine/data/sample.ts";
 import * as forms from "../../support/data-forms.ts";
-import { counting, jpg, png } from "./make.ts";
+import { boxMask, counting, jpg, png } from "./make.ts";
 
 const PYTHON = process.env.PYTHON || "python3";
 const found = spawnSync(PYTHON, ["-c", "import datasets, pyarrow, pycocotools"]).status === 0;
@@ -203,6 +203,25 @@ test("pictures of a tar shard are read by range", async () => {
   await set.sample(1);
   const { length } = (samples[1] as RegionSample).image.bytes;
   expect(folder.bytes - before).toBe(length);
+});
+
+test("a picture of describe-anything with the key as its name goes before one with other leading zeros", async () => {
+  const [one, other] = [png(32, 24, 1), png(32, 24, 2)];
+  const region = { caption: "a box", mask_rle: boxMask(24, 32, 4, 3, 10, 8) };
+  const annotations = { "12": region, "0013": [{ ...region, tar_file: "1.tar" }] };
+  const names = { "00012.png": one, "12.png": other, "11.tar/0013.png": one, "1.tar/0013.png": other };
+  const set = await openRegionSet(memoryFolder({ "annotations.json": JSON.stringify(annotations), ...names }));
+  const found = await samplesIn(set);
+  expect(found.map(({ image }) => Buffer.from(image.bytes).equals(other))).toEqual([true, true]);
+});
+
+test("instances of LVIS name their pictures by address, and numbers that are none are left out", async () => {
+  const images = [{ id: 1, coco_url: "http://images.cocodataset.org/val2017/1.png", height: 24, width: 32 }];
+  const annotations = [{ id: 1, image_id: 1, category_id: 1, segmentation: [[1, 1, 20, 1, 20, 20]], area: 0.5 }];
+  // Python's own writer has words for what is no number.
+  const lvis = JSON.stringify({ images, annotations, categories: [{ id: 1, name: "NaN" }] }).replace("0.5", "NaN");
+  const set = await openRegionSet(memoryFolder({ "lvis.json": lvis, "val2017/1.png": png(32, 24) }));
+  expect([set.summaries.map(({ caption }) => caption), set.skipped]).toEqual([["NaN"], []]);
 });
 
 test("instances without refs take their categories for captions and say so", async () => {

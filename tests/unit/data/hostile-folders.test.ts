@@ -7,11 +7,14 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { nodeFolder, nodeFolders } from "../../../scripts/lib/node-files.ts";
 import { decodeImage } from "../../../scripts/lib/node-images.ts";
 import { distinctFiles } from "../../../src/app/components/upload/distinct-files.ts";
+import { memorySource } from "../../../src/engine/bytes/memory.ts";
 import { distinctNames } from "../../../src/engine/bytes/names.ts";
+import { readTar } from "../../../src/engine/data/archive/tar.ts";
 import { mergeFolders, pickedFolder } from "../../../src/engine/data/blob-source.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { writeRegionShard } from "../../../src/engine/data/write-shard.ts";
 import { markUnseen } from "../../../src/engine/errors.ts";
+import { tar } from "../../support/data-forms.ts";
 import { tool } from "../../support/tools.ts";
 import { row } from "./make.ts";
 
@@ -133,4 +136,27 @@ it("a PNG is decoded only as far as its header goes", async () => {
   await expect(decode(pngOf(20, 20, exact.subarray(1)), 20, 20)).rejects.toThrow("holds fewer than its 20 x 20 pixels");
   const deep = pngOf(5000, 5000, exact, 16, 6);
   await expect(decode(deep, 5000, 5000)).rejects.toThrow("unpacks to 200005000 bytes, more than the 134217728 allowed");
+});
+
+it("a tar keeps names of another encoding apart, and says what else than files it holds", async () => {
+  const archive = tar([
+    ["caf1.txt", Uint8Array.of(1)],
+    ["caf2.txt", Uint8Array.of(2)],
+    ["link.txt", new Uint8Array()],
+    ["good.txt", Uint8Array.of(3)],
+  ]);
+  const change = (at: number, place: number, value: number): void => {
+    const header = archive.subarray(at, at + 512);
+    header[place] = value;
+    header.fill(32, 148, 156);
+    const sum = header.reduce((total, byte) => total + byte, 0);
+    header.set(new TextEncoder().encode(`${sum.toString(8).padStart(6, "0")}\0 `), 148);
+  };
+  // é and è of Latin-1, and a symbolic link.
+  change(0, 3, 0xe9);
+  change(1024, 3, 0xe8);
+  change(2048, 156, "2".charCodeAt(0));
+  const { members, problems } = await readTar(memorySource("a.tar", archive));
+  expect(members.map(({ name }) => name)).toEqual(["café.txt", "cafè.txt", "good.txt"]);
+  expect(problems).toEqual(["a.tar has 1 links, devices or sparse files; they are left out"]);
 });

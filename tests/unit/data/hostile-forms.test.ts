@@ -147,6 +147,19 @@ test("names that lead out of an archive are left out", async () => {
   const zip = zipSync(Object.fromEntries(names.map((name) => [name, text("x")])));
   const zipped = await readZip(memorySource("a.zip", zip));
   expect(zipped.members.map(({ name }) => name)).toEqual(["good.txt"]);
+  expect(zipped.problems).toEqual(["a.zip has 4 names that lead out of the archive; they are left out"]);
+});
+
+test("names of a zip are those of zipfile: from the archive's own directory, in UTF-8 or code page 437", async () => {
+  const zip = zipSync({ "./a.txt": text("x"), "./.hidden": text("x"), "caf1.txt": text("1"), "caf2.txt": text("2") });
+  // é and è of code page 437 in the place of the digits, in both headers.
+  for (let at = 0; at < zip.length - 3; at++) {
+    if (String.fromCharCode(...zip.subarray(at, at + 3)) !== "caf") continue;
+    zip[at + 3] = zip[at + 3] === 0x31 ? 0x82 : 0x8a;
+  }
+  const { members, problems } = await readZip(memorySource("a.zip", zip));
+  expect(members.map(({ name }) => name)).toEqual(["a.txt", "café.txt", "cafè.txt"]);
+  expect(problems).toEqual([]);
 });
 
 test("a tar that lies about a length keeps what is before it", async () => {
@@ -163,6 +176,22 @@ test("a tar that lies about a length keeps what is before it", async () => {
   expect(members.map(({ name }) => name)).toEqual(["a.txt"]);
   expect(problems).toEqual([
     "a.tar is a damaged tar archive: the member at byte 1024 states 8589934591 bytes, but only 1536 follow; the 1 files before it are kept",
+  ]);
+});
+
+test("a damaged line or file is one row that is left out, the first ones too", async () => {
+  const line = JSON.stringify({ image: "a.png", segmentation: [[1, 1, 20, 1, 20, 20]], caption: "a box" });
+  const damaged = ['{"score": NaN}', "{cut", '{"caption": "un"closed"}', `${line.slice(0, 25)}${line}`, "\0", "[1, 2"];
+  const lines = ["{NaN}", line, ...damaged.flatMap((one) => [one, line])];
+  const picture = png(32, 24);
+  const set = await openRegionSet(memoryFolder({ "rows.jsonl": lines.join("\r\n"), "a.png": picture }));
+  expect(set.summaries.map(({ row }) => row)).toEqual([1, 3, 5, 7, 9, 11, 13]);
+  expect(set.skipped.map(({ row }) => row)).toEqual([0, 2, 4, 6, 8, 10, 12]);
+  const files = { "s/0.png": picture, "s/0.json": "{", "s/1.png": picture, "s/1.json": line };
+  const samples = await openRegionSet(memoryFolder(files));
+  expect(samples.summaries.map(({ row }) => row)).toEqual([1]);
+  expect(samples.skipped.map(({ row, reason }) => [row, reason])).toEqual([
+    [0, expect.stringMatching(/^s\/0\.json is not valid JSON/)],
   ]);
 });
 

@@ -63,6 +63,9 @@ test("a person names the columns in place of those that are found", () => {
   const columns = [image, column("mask_rle", rle), column("caption"), column("alt_text")];
   const found = chooseAdapter(columns);
   expect(typeof found === "string" ? found : found.text.name).toBe("caption");
+  expect(chooseAdapter(["image_path", "mask_path", "caption"].map((name) => column(name)))).toMatchObject({
+    mask: { name: "mask_path" },
+  });
   const corrected = chooseAdapter(columns, { text: "alt_text" });
   expect(typeof corrected === "string" ? corrected : corrected.text.name).toBe("alt_text");
   expect(chooseAdapter(columns, { text: "words" })).toMatch(/^no column words; columns found: image/);

@@ -226,6 +226,8 @@ test("files beside a shard are found by their path, by a shorter one, and never 
     "train/images/2.png": "b",
     "test/images/2.png": "c",
     "train/data.arrow": "d",
+    // As macOS writes it.
+    [`train/images/${"é".normalize("NFD")}.png`]: "e",
   });
   const find = siblingsOf(folder)("train/data.arrow");
   const path = (text: string): string | undefined => find(text)?.name;
@@ -235,6 +237,7 @@ test("files beside a shard are found by their path, by a shorter one, and never 
   expect(path("C:\\set\\test\\images\\2.png")).toBe("test/images/2.png");
   expect(path("1.png")).toBe("train/images/1.png");
   expect(path("2.png")).toBeUndefined();
+  expect(path(`images/${"é".normalize("NFC")}.png`)).toBe(`train/images/${"é".normalize("NFD")}.png`);
   expect(path("../train/images/1.png")).toBeUndefined();
   expect(path("")).toBeUndefined();
 });

@@ -101,6 +101,19 @@ test("equal bytes have one name, different bytes another, wherever they differ w
   expect(await name(changed)).not.toBe(await name(large));
 });
 
+test("a JPEG is whole with a film behind its end, and cut off where only its preview has an end", async () => {
+  const probe = (...parts: Uint8Array[]) => {
+    const bytes = Uint8Array.from(parts.flatMap((part) => [...part]));
+    return probePicture({ length: bytes.length, read: async (start, end) => bytes.slice(start, end) });
+  };
+  const [preview, whole, film] = [jpg(16, 12), jpg(200, 100), new Uint8Array(20_000)];
+  const length = preview.length + 2;
+  const start = [Uint8Array.of(0xff, 0xd8, 0xff, 0xe2, length >> 8, length & 255), preview, whole.subarray(2)];
+  expect(await probe(...start, film)).toMatchObject({ width: 200, height: 100 });
+  const cut = start.map((part, at) => (at === 2 ? part.subarray(0, -2) : part));
+  await expect(probe(...cut, film)).rejects.toThrow("the image/jpeg picture has no end marker");
+});
+
 test("pixels decode to RGB: grey repeated, 16 bits cut, alpha dropped and not blended", async () => {
   const decode = async (image: Parameters<typeof encodePng>[0]) => {
     const bytes = encodePng(image) as Uint8Array<ArrayBuffer>;
@@ -137,4 +150,20 @@ test("the eight EXIF orientations turn a 3 x 2 picture as the standard draws the
   expect(shown(6)).toEqual([4, 1, 5, 2, 6, 3]);
   expect(shown(7)).toEqual([6, 3, 5, 2, 4, 1]);
   expect(shown(8)).toEqual([3, 6, 2, 5, 1, 4]);
+});
+
+test("PNG and WebP have the orientation that Pillow reads in their EXIF chunk", async () => {
+  const tiff = [0x49, 0x49, 42, 0, 8, 0, 0, 0, 1, 0, 0x12, 0x01, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0];
+  const name = (text: string): number[] => [...text].map((char) => char.charCodeAt(0));
+  const plain = png(31, 17);
+  const block = [0, 0, 0, tiff.length, ...name("eXIf"), ...tiff, 0, 0, 0, 0];
+  const turned = Uint8Array.from([...plain.subarray(0, 33), ...block, ...plain.subarray(33)]);
+  expect(await header(turned)).toEqual({ mime: "image/png", width: 31, height: 17, orientation: 6 });
+  const size = [0, 0, 0, 0, 0x8f, 0x01, 0, 0x2b, 0x01, 0];
+  for (const body of [tiff, [...name("Exif\0\0"), ...tiff]]) {
+    const chunks = [...name("VP8X"), 10, 0, 0, 0, ...size, ...name("ICCP"), 3, 0, 0, 0, 1, 2, 3, 0];
+    const exif = [...name("EXIF"), body.length, 0, 0, 0, ...body];
+    const webp = Uint8Array.from([...name("RIFF\0\0\0\0WEBP"), ...chunks, ...exif]);
+    expect(await header(webp)).toEqual({ mime: "image/webp", width: 400, height: 300, orientation: 6 });
+  }
 });

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { encode as encodePng } from "fast-png";
 import { expect, test } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import { decodeImage } from "../../../scripts/lib/node-images.ts";
@@ -290,4 +291,19 @@ test("an index over a 50 MB shard reads a few MB, whatever the batch size", asyn
   } finally {
     await rm(directory, { recursive: true });
   }
+});
+
+test("samples of one name: every kind of picture of the set is read, and a mask without a picture is named", async () => {
+  const mask = encodePng({ width: 32, height: 24, channels: 1, data: new Uint8Array(32 * 24).fill(255, 0, 100) });
+  const parts = (name: string) => ({ [`${name}.txt`]: `thing ${name}`, [`${name}.mask.png`]: mask });
+  const files: Record<string, Uint8Array | string> = {};
+  for (let at = 0; at < 40; at++) {
+    const name = String(at).padStart(2, "0");
+    Object.assign(files, parts(name), at < 35 ? { [`${name}.jpg`]: jpg(32, 24) } : { [`${name}.png`]: png(32, 24) });
+  }
+  const set = await openRegionSet(memoryFolder({ ...files, ...parts("40") }));
+  expect(set.summaries.map(({ caption }) => caption.slice(-2))).toEqual(
+    Array.from({ length: 40 }, (_, at) => String(at).padStart(2, "0")),
+  );
+  expect(set.skipped.map(({ row, reason }) => [row, reason])).toEqual([[40, "the picture is null"]]);
 });

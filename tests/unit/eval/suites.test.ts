@@ -16,6 +16,7 @@ import { suiteJudge } from "../../../scripts/lib/suite-judge.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { decodeRle, parseRle, type Rle, rleArea, rleFromBox } from "../../../src/engine/data/mask/rle.ts";
 import { writeParquet } from "../../../src/engine/data/parquet/write.ts";
+import { ptbTokens } from "../../../src/engine/eval/benchmarks/ptb-tokens.ts";
 import { SUITES, suiteOf } from "../../../src/engine/eval/suites/all.ts";
 import { looksAt } from "../../../src/engine/eval/suites/finished.ts";
 import { type EvalFacts, openEvalFolder } from "../../../src/engine/eval/suites/folder.ts";
@@ -153,6 +154,29 @@ test("gRefCOCO: a picture whose ref names a mask that the instances lack is left
   expect(leftOut).toEqual(["1.png: ref 7 names mask 99, which the instances lack"]);
 });
 
+test("RefCOCO: rows are those of the refs of one data set", async () => {
+  const box = [[1, 1, 20, 1, 20, 20, 1, 20]];
+  const coco = JSON.stringify({
+    images: [{ id: 1, file_name: "a.png", height: 24, width: 32 }],
+    annotations: [{ id: 5, image_id: 1, category_id: 1, segmentation: box }],
+    categories: [{ id: 1, name: "dog" }],
+  });
+  const refs = (name: string) => ({
+    [`${name}/refs.json`]: JSON.stringify([
+      { ref_id: 1, ann_id: 5, image_id: 1, split: "val", sentences: [{ sent: `${name} dog` }] },
+    ]),
+    [`${name}/instances.json`]: coco,
+  });
+  const others = { "images/a.png": png(32, 24, 9), "coco/instances_val.json": coco };
+  const { items, leftOut } = await suite("refcoco").open(memoryFolder({ ...refs("refcoco"), ...others }), "val");
+  expect(items.map(({ text }) => text)).toEqual(["refcoco dog"]);
+  expect(leftOut).toEqual(["1 rows are of files without referring expressions"]);
+  const both = memoryFolder({ ...refs("refcoco"), ...refs("refcoco+"), ...others });
+  await expect(suite("refcoco").open(both, "val")).rejects.toThrow(
+    "The data have refs files in refcoco+/, refcoco/; name the folder of one data set",
+  );
+});
+
 test("ReasonSeg: the first text of each picture of a split, pixels to be ignored not counted", async () => {
   const rows = ["target_and_ignore", "small_ignore_inside_target", "cp1252"];
   const files = await Promise.all(rows.map((name) => readFile(join(GOLDEN, `reasonseg/${name}.json`))));
@@ -163,9 +187,14 @@ test("ReasonSeg: the first text of each picture of a split, pixels to be ignored
     "val/b.png": png(50, 40, 2),
     "test/c.json": files[2] as Uint8Array,
     "test/c.png": png(50, 40, 3),
+    "val/damaged.json": "{",
+    "val/damaged.png": png(50, 40, 4),
   });
   const { items, leftOut } = await suite("reasonseg").open(folder, undefined);
-  expect(leftOut).toEqual(["1 rows of other splits"]);
+  expect(leftOut).toEqual([
+    "1 rows of other splits",
+    expect.stringMatching(/^val\/damaged\.png: val\/damaged\.json is not valid JSON/),
+  ]);
   expect(items.map(({ text, kind }) => [text, kind])).toEqual([
     ["the thing one sits on", "sentence"],
     ["what keeps rain away?", "name"],
@@ -217,6 +246,24 @@ test("grounded conversations: AP50, mIoU and recall of the released script, read
   expect(found["Recall (table)"]).toBeCloseTo(predictions.expected.recall, 9);
   // Without a text test the same order of pairs never finds less.
   expect(found["recall_iou (no text)"]).toBeGreaterThanOrEqual(found["Recall (table)"] as number);
+});
+
+test("grounded conversations: the truth of two splits is refused, not one of them taken", async () => {
+  const masks = {
+    images: [{ id: 1, file_name: "a.png", height: 20, width: 30 }],
+    annotations: [{ id: 1, image_id: 1, category_id: 1, segmentation: [[0, 0, 5, 0, 5, 5]] }],
+  };
+  const captions = { images: [{ id: 1 }], annotations: [{ id: 1, image_id: 1, caption: "a cat", labels: ["a cat"] }] };
+  const split = (name: string) => ({
+    [`${name}_gcg_coco_mask_gt.json`]: JSON.stringify(masks),
+    [`${name}_gcg_coco_caption_gt.json`]: JSON.stringify(captions),
+  });
+  const open = (...splits: string[]) =>
+    suite("gcg").open(memoryFolder(Object.assign({ "a.png": png(30, 20, 9) }, ...splits.map(split))), undefined);
+  expect((await open("val")).items.map(({ text }) => text)).toEqual(["a cat"]);
+  await expect(open("test", "val")).rejects.toThrow(
+    "The data have test_gcg_coco_mask_gt.json and val_gcg_coco_mask_gt.json; the suite needs one of them: leave out the other",
+  );
 });
 
 test("grounded conversations: a true mask without pixels takes its own label with it, which counts as missed", () => {
@@ -290,6 +337,17 @@ const DLC = {
   }),
   "x.png": png(30, 20, 3),
 };
+
+test("DLC-Bench: predicted captions beside the files are no class names", async () => {
+  const beside = { ...DLC, "captions.json": JSON.stringify({ 901: "A red thing." }) };
+  expect((await suite("dlc").open(memoryFolder(beside), undefined)).items.map(({ text }) => text)).toEqual([
+    "umbrella",
+  ]);
+  const { "class_names.json": names, ...rest } = beside;
+  await expect(suite("dlc").open(memoryFolder({ ...rest, "names.json": names }), undefined)).rejects.toThrow(
+    "The data have captions.json and names.json; the suite needs one of them: leave out the other",
+  );
+});
 
 test("DLC-Bench: stored replies are read in the order of the questions, and only for the caption they belong to", async () => {
   const { items } = await suite("dlc").open(memoryFolder(DLC), undefined);
@@ -464,6 +522,19 @@ test("pictures are divided into a part that chooses and one that reports, their 
   expect(suitePart(rows, "report").items).toEqual(report.items);
 });
 
+test.each([
+  ["a cat by J. According to", "a cat by j according to"],
+  ["J. Mr. Smith", "j mr. smith"],
+  ["J. </p> a cat", "j </p> a cat"],
+  ["J. </p>!", "j. </p>"],
+  ["J. Later", "j. later"],
+])(
+  "captions: a letter keeps its full stop unless a sentence or a tag follows, as PTBTokenizer cuts it: %s",
+  (text, tokens) => {
+    expect(ptbTokens(text).join(" ")).toBe(tokens);
+  },
+);
+
 test("captions: CIDEr-D with the document frequencies of the whole set, METEOR beside it", () => {
   const rows = ["a black cat on a desk", "a grey gull in the sky"].map(
     (text, at): AnsweredItem => ({
@@ -546,6 +617,10 @@ test("an evaluation goes on in its folder, a cut line is asked again, another on
   expect(await readFile(file, "utf8")).toBe(text);
   await expect(openEvalFolder(store, "out", { ...facts, rowsHash: "3" })).rejects.toThrow(
     "out holds another evaluation (other rowsHash); name another folder",
+  );
+  await openEvalFolder(store, "part", { ...facts, part: "report" });
+  await expect(openEvalFolder(store, "part", facts)).rejects.toThrow(
+    "part holds another evaluation (other part); name another folder",
   );
 });
 

@@ -4,6 +4,7 @@ import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { RUN_EXPORTS, type RunExport } from "../../../src/engine/export/export-names.ts";
 import { exportFiles } from "../../../src/engine/export/formats.ts";
+import { lineChart } from "../../../src/engine/export/report/line-chart.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { zipFiles } from "../../../src/engine/runs/zip.ts";
@@ -49,4 +50,14 @@ test("every export of the menu makes files, and their zip holds them", async () 
     );
     for (const [path, bytes] of Object.entries(files)) expect(Buffer.compare(unzipped[`out/${path}`]!, bytes)).toBe(0);
   }
+});
+
+test("a chart holds every step of the longest run", () => {
+  const points = Array.from({ length: 100_000 }, (_, at) => [at + 1, at % 7] as const);
+  const chart = lineChart("Reward", [
+    { name: "loop 1", points },
+    { name: "loop 2", points },
+  ]);
+  expect(chart?.match(/[ML]/g)).toHaveLength(200_000);
+  expect(chart).toContain(">100000</text>");
 });

@@ -4,6 +4,7 @@ import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { checkMerged } from "../../../src/engine/export/check-merged.ts";
 import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { addLowRank, mergedFiles } from "../../../src/engine/export/merged.ts";
+import { writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { readAdapter } from "../../../src/engine/model/adapter/lora.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
@@ -59,6 +60,33 @@ describe("merged checkpoints", () => {
       expect([...again.tensorNames].sort()).toEqual([...stored.tensorNames].sort());
     }
     expect(tf.memory().numTensors).toBe(before);
+  });
+
+  test("hold the tensors of the files that the model is opened from", async () => {
+    const merged = async (files: Record<string, Uint8Array<ArrayBuffer>>): Promise<readonly string[]> => {
+      const none: TrainedTensors = { step: 1, side: "policy", lora: null, tensors: new Map() };
+      const written = await collectFiles(mergedFiles(memoryFolder(files), none, { dtype: null }));
+      return (await openCheckpoint(memoryFolder(written))).tensorNames;
+    };
+    const filesOf = async (path: string): Promise<Record<string, Uint8Array<ArrayBuffer>>> => {
+      const folder = await nodeFolder(path);
+      const names = folder.paths.filter((name) => /^(config\.json|model.*\.safetensors(\.index\.json)?)$/.test(name));
+      const read = async (name: string) => (await folder.get(name)?.read(0, folder.get(name)?.size ?? 0)) as Uint8Array;
+      return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await read(name)])));
+    };
+    const shards = await filesOf(SMALLEST);
+    const all = [...(await openCheckpoint(memoryFolder(shards))).tensorNames].sort();
+    const rename = (name: string): string => name.replace(/^model-(\d+)-of-\d+/, "part$1");
+    const index = "model.safetensors.index.json";
+    const named = Object.entries(shards).map(([name, bytes]) => [rename(name), bytes] as const);
+    const text = new TextDecoder().decode(shards[index]).replaceAll(/model-\d+-of-\d+/g, rename);
+    const renamed = { ...Object.fromEntries(named), [index]: new TextEncoder().encode(text) };
+    expect([...(await merged(renamed))].sort()).toEqual(all);
+    // Saving again as one file leaves old shards behind.
+    const single = await filesOf(FOLDERS[0]);
+    const left = writeSafetensors([{ name: "left.weight", shape: [1], data: Float32Array.of(1) }]);
+    const stale = { "model-00001-of-00001.safetensors": left, [index]: new TextEncoder().encode("{}") };
+    expect(await merged({ ...single, ...stale })).not.toContain("left.weight");
   });
 
   test("are refused when they answer otherwise", async () => {

@@ -22,6 +22,7 @@ import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { exportFiles } from "../../../src/engine/export/formats.ts";
 import { exportRows, type RowSplit } from "../../../src/engine/export/rows.ts";
 import { sa2vaFiles } from "../../../src/engine/export/sa2va.ts";
+import { sa2vaConfigText } from "../../../src/engine/export/sa2va-config.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { readTrained } from "../../../src/engine/runs/checkpoint/trained.ts";
 import { type StoredEvaluation, writeEvaluations } from "../../../src/engine/runs/evaluations.ts";
@@ -161,6 +162,13 @@ test("a run of an older version takes its template from the model, or says that 
     (await old.store.readText("old/run.json")).replace('"pocket"', '"pocket", "template": "a\\nb"'),
   );
   await expect(openRun(old.store, "old")).rejects.toThrow(/model.template/);
+});
+
+test("the epochs hold the rows of every update of a step", () => {
+  const lora = { r: 1, alpha: 2, targets: [] };
+  const facts = { runId: "a", model: "b", template: "qwen_chat", base: null, trainRows: 12, lora };
+  expect(sa2vaConfigText({ ...facts, config: CONFIG })).toContain("max_epochs = 3\n");
+  expect(sa2vaConfigText({ ...facts, config: { ...CONFIG, stepsPerGeneration: 4 } })).toContain("max_epochs = 6\n");
 });
 
 test.skipIf(missing)("MMEngine loads the configuration and trains from it on the exported rows", async () => {

@@ -12,6 +12,7 @@ import { rowsHash } from "../../../src/engine/data/open-rows.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { wordCount } from "../../../src/engine/data/word-count.ts";
 import { collectFiles } from "../../../src/engine/export/export-file.ts";
+import { launchFiles } from "../../../src/engine/export/scale-launch.ts";
 import { contract, scaleOutFiles } from "../../../src/engine/export/scale-out.ts";
 import { TERMS } from "../../../src/engine/rewards/terms/registry.ts";
 import { LOOP_IDS } from "../../../src/engine/rl/loops/abouts.ts";
@@ -245,4 +246,9 @@ test.skipIf(checked.code !== 0)("the package is typed, linted and formatted", as
     const done = await python("-m", ...words);
     expect(done.code, done.out + done.err).toBe(0);
   }
+});
+
+test("the read-me counts the groups of every update of a step", () => {
+  const config = { ...defaultConfig(), promptsPerStep: 2, accumulation: 2, stepsPerGeneration: 8 };
+  expect(launchFiles(manifest("brave-otter", { config }))["README.md"]).toContain("A step plays 16 groups of");
 });

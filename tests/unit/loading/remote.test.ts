@@ -1,5 +1,6 @@
 /** Checkpoints on servers that behave and servers that do not: sizes first, every byte right, one sentence for each fault. */
-import { readFile, stat } from "node:fs/promises";
+import { copyFile, cp, mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { ByteSource } from "../../../src/engine/bytes/source.ts";
@@ -111,6 +112,27 @@ describe("asking", () => {
     expect((await openCheckpoint(folder)).tensorNames.length).toBeGreaterThan(100);
   });
 
+  it("takes one file of weights before an index that saving again left behind, as from disk", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "lab-single-"));
+    await cp(GOLDEN, folder, { recursive: true });
+    await copyFile(join(folder, FIRST), join(folder, "model.safetensors"));
+    const other = await checkpointServer(folder);
+    try {
+      for (const [text, hub] of [
+        [other.url, ""],
+        ["owner/tiny", other.hub],
+      ] as const) {
+        const { listing } = await askRemote(remoteAddress(text, hub), DEPS);
+        expect(listing.files.map(({ path }) => path).filter((path) => path.startsWith("model"))).toEqual([
+          "model.safetensors",
+        ]);
+      }
+    } finally {
+      await other.close();
+      await rm(folder, { recursive: true });
+    }
+  });
+
   it("manages where HEAD is not known or tells no length", async () => {
     const expected = (await ask()).files.map(({ path, size }) => [path, size]);
     server.manner = { ...server.manner, head: false };
@@ -120,7 +142,12 @@ describe("asking", () => {
     expect((await ask()).files.map(({ path, size }) => [path, size])).toEqual(expected);
     server.reset();
     server.manner = { ...server.manner, lengths: false, ranges: false };
-    await expect(ask()).rejects.toThrow(/does not say how large .*config\.json is; nothing was fetched/);
+    await expect(ask()).rejects.toThrow(/does not say how large .*model-00001.* is; no weights were fetched/);
+    // Texts that a server compresses as it sends them.
+    server.reset();
+    server.manner = { ...server.manner, ranges: false };
+    server.fault = (path) => (path.endsWith(".safetensors") ? null : { endAfter: Number.POSITIVE_INFINITY });
+    expect((await ask()).files.map(({ path, size }) => [path, size])).toEqual(expected);
   });
 
   it.each<[string, (path: string) => boolean, number, RegExp]>([
@@ -282,6 +309,19 @@ describe("reading", () => {
     await expect(source.read(40_000, 50_000)).rejects.toThrow(/changed on the server while it was read/);
   });
 
+  it.each([true, false])(
+    "refuses a file that became another one since its size was asked for (ranges %s)",
+    async (ranges) => {
+      server.manner = { ...server.manner, ranges };
+      const source = await firstFile();
+      server.fault = (path) => (path === FIRST ? { headers: { ETag: '"second edition"' } } : null);
+      await expect(source.read(40_000, 50_000)).rejects.toMatchObject({
+        code: "bad-input",
+        message: expect.stringMatching(/model-00001.* changed on the server while it was read \(another entity tag\)/),
+      });
+    },
+  );
+
   it("follows a redirect and gives a circle up", async () => {
     const expected = await readFile(join(GOLDEN, FIRST));
     server.fault = (path) =>
@@ -337,6 +377,18 @@ describe("a server that sends whole files only", () => {
     const other = await firstFile();
     server.fault = (path) => (path === FIRST ? { cutAfter: 30_000 } : null);
     await expect(other.read(40_000, 60_000)).rejects.toMatchObject({ code: "network", subject: FIRST });
+  });
+
+  it("is not read on where it was cut when the file became another one meanwhile", async () => {
+    server.manner = { ...server.manner, ranges: false, tag: "date" };
+    const source = await firstFile();
+    const fault = (count: number) => ({
+      headers: { ETag: `"${count}"` },
+      ...(count === 0 ? { cutAfter: 30_000 } : {}),
+    });
+    let count = 0;
+    server.fault = (path) => (path === FIRST ? fault(count++) : null);
+    await expect(source.read(0, 60_000)).rejects.toThrow(/changed on the server while it was read/);
   });
 });
 

@@ -51,6 +51,17 @@ describe("a sweep's file", () => {
     ]);
   });
 
+  it("names the folders of a grid without marks that paths have", () => {
+    const filters = ["category:cup", "shard:../../up/x", "red cup"];
+    const { jobs } = plan({ settings, seeds: [1], grid: { rowFilter: filters, learningRate: [1e-5] } });
+    expect(jobs.map(({ name }) => name)).toEqual([
+      "rowfilter-category-cup.learningrate-0.00001-s1",
+      "rowfilter-shard-..-..-up-x.learningrate-0.00001-s1",
+      "rowfilter-red cup.learningrate-0.00001-s1",
+    ]);
+    expect(jobs.map(({ config }) => config.rowFilter)).toEqual(filters);
+  });
+
   it("expands a grid to every combination", () => {
     const { jobs } = plan({ settings, grid: { fieldSigma: [0.3, 0.5], maskPolicy: ["field", "embedding"] } });
     expect(jobs.map(({ variant, config }) => [variant, config.fieldSigma, config.maskPolicy])).toEqual([
@@ -77,6 +88,7 @@ describe("a sweep's file", () => {
       },
       /two variants alike/,
     ],
+    ["a seed as a setting of a variant", { settings, grid: { seed: [1, 2] } }, /variant seed-1 sets seed, .* seeds/],
     ["a seed twice", { settings, seeds: [3, 3] }, /seed twice/],
     ["a name that is no folder", { settings, variants: [{ name: "../a", settings: {} }] }, /variants\.0\.name/],
     ["a script that is none of the builders", { settings, build: [{ script: "train", out: "x" }] }, /build\.0\.script/],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
+import { LabError } from "../../../src/engine/errors.ts";
 import type { SweepJob } from "../../../src/engine/sweep/plan.ts";
 import { type JobState, runJobs } from "../../../src/engine/sweep/run-jobs.ts";
 
@@ -47,5 +48,27 @@ describe("the jobs of a sweep", () => {
   it("are done where they ended although it was cancelled, and failed neither where they did not", async () => {
     expect(await said("run a", ["a"])).toEqual(["a starts", "a done"]);
     expect(await said("run a", [])).toEqual(["a starts"]);
+  });
+
+  it("start none beside one that is refused", async () => {
+    const started: string[] = [];
+    let end = (): void => undefined;
+    const working = new Promise<void>((resolve) => (end = resolve));
+    const refused = runJobs(
+      ["a", "b", "c"].map(job),
+      {
+        async state({ name }): Promise<JobState> {
+          if (name === "b") throw new LabError("bad-config", "b has other settings");
+          return { at: "new" };
+        },
+        run: () => working,
+        tell: ({ name }, event) => void (event === "starts" && started.push(name)),
+      },
+      { atOnce: 2, signal: new AbortController().signal },
+    );
+    await expect(refused).rejects.toThrow("b has other settings");
+    end();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(started).toEqual(["a"]);
   });
 });

@@ -152,7 +152,7 @@ describe("files of a tokenizer", () => {
     await expect(merges("b a\n").then(openTokenizer)).rejects.toThrow(/line 1 makes "ba"/);
   });
 
-  it("refuses steps that would lengthen a text without end", async () => {
+  it("refuses steps that would lengthen a text without end, or have nothing to look for", async () => {
     const steps = (pretokenizers: readonly unknown[]): Promise<ByteFolder> =>
       changed(QWEN, (own) => {
         const definition = json(own["tokenizer.json"]);
@@ -162,6 +162,11 @@ describe("files of a tokenizer", () => {
     const nested = { type: "Sequence", pretokenizers: [bytes, bytes] };
     await expect(steps([nested, nested, bytes]).then(openTokenizer)).rejects.toThrow(/tokenizer\.json may lengthen/);
     await expect(steps(Array(70).fill({ type: "Digits" })).then(openTokenizer)).rejects.toThrow(/has 71 steps/);
+    // The library would leave such a step out, with a word in the console.
+    for (const pattern of [undefined, null, {}, { Regex: 1 }, "a"]) {
+      const split = { type: "Split", pattern, behavior: "Isolated", invert: false };
+      await expect(steps([split, bytes]).then(openTokenizer)).rejects.toThrow(/a step Split without a Regex or String/);
+    }
   });
 
   it("refuses a tokenizer that is not the embedding's", async () => {
@@ -171,6 +176,66 @@ describe("files of a tokenizer", () => {
     await expect(modelTokenizer(folder, rows(336))).rejects.toThrow(/ids up to 336, the embedding only 336 rows/);
     await expect(modelTokenizer(folder, rows(151_679))).rejects.toThrow(/knows 337 ids, the embedding has 151679 rows/);
     expect((await modelTokenizer(folder, rows(600))).vocabSize).toBe(337);
+  });
+});
+
+/** Small definitions, with what the library tokenizers 0.23.3 makes of the texts. */
+describe("a definition of the fast library", () => {
+  const pieces = ["<unk>", "▁", "a", "b", "▁a", "▁b", "<", "p", ">", "."];
+  const tokens = ["<p>", "<e>", "<img>", "</img>", "<IMG_CONTEXT>", "[SEG]", "<vp>", "</vp>"];
+  const folder = (flags: Record<string, unknown>, blank: Record<string, unknown>): ByteFolder =>
+    memoryFolder({
+      "tokenizer_config.json": text({ eos_token: "<e>" }),
+      "tokenizer.json": text({
+        ...{ normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null, ...blank },
+        added_tokens: tokens.map((content, at) => ({
+          ...{
+            id: 20 + at,
+            content,
+            special: true,
+            single_word: false,
+            lstrip: false,
+            rstrip: false,
+            normalized: false,
+          },
+          ...(content === "<e>" ? flags : {}),
+        })),
+        model: {
+          type: "BPE",
+          unk_token: "<unk>",
+          vocab: Object.fromEntries(pieces.map((piece, id) => [piece, id])),
+          merges: [
+            ["▁", "a"],
+            ["▁", "b"],
+          ],
+        },
+      }),
+    });
+  const first = { pre_tokenizer: { type: "Metaspace", replacement: "▁", prepend_scheme: "first", split: false } };
+  const encode = async (
+    value: string,
+    { flags = {}, blank = first as Record<string, unknown>, literal = [] as { start: number; end: number }[] } = {},
+  ): Promise<number[]> => (await openTokenizer(folder(flags, blank))).encode(value, literal);
+
+  it("puts a blank in front of the first part only, also when the data spell a token", async () => {
+    expect(await encode("a<e>b")).toEqual([4, 21, 3]);
+    expect(await encode("a<p><e>b", { literal: [{ start: 0, end: 4 }] })).toEqual([4, 6, 7, 8, 21, 3]);
+  });
+  it("takes white space as Unicode has it", async () => {
+    expect(await encode("<e>\u0085 a", { flags: { rstrip: true } })).toEqual([21, 2]);
+    expect(await encode("<e>\ufeffa", { flags: { rstrip: true } })).toEqual([21, 0, 2]);
+    expect(await encode("a \u0085<e>", { flags: { lstrip: true } })).toEqual([4, 21]);
+  });
+  it("knows the words that a token must not touch by their letters", async () => {
+    const flags = { single_word: true };
+    expect(await encode("<e>.", { flags })).toEqual([21, 9]);
+    expect(await encode("a <e>a", { flags })).toEqual([4, 1, 6, 0, 8, 2]);
+  });
+  it("looks for normalised tokens in the normalised text", async () => {
+    const blank = { normalizer: { type: "Prepend", prepend: "▁" } };
+    expect(await encode("a<p>b", { flags: { normalized: true }, blank })).toEqual([4, 20, 5]);
+    expect(await encode("<e>a", { flags: { normalized: true }, blank })).toEqual([21, 2]);
+    expect(await encode("a<e>", { flags: { normalized: true }, blank })).toEqual([4, 6, 0, 8]);
   });
 });
 

@@ -36,6 +36,12 @@ describe("a word-level tokenizer", () => {
     expect(() => strict.encode("a dog")).toThrow(/"dog"/);
   });
 
+  it.each(["Whitespace", "WhitespaceSplit"])("takes white space as Unicode has it (%s)", async (type) => {
+    const tokenizer = await openTokenizer(folder({ pre_tokenizer: { type } }));
+    expect(tokenizer.encode("a\u0085 red\u3000circle")).toEqual([1, 2, 3]);
+    expect(tokenizer.encode("\ufeff")).toEqual([0]);
+  });
+
   it("names a special token that is missing", async () => {
     const added = SPECIAL.filter((token) => token !== "[SEG]").map((content, id) => ({ id: 10 + id, content }));
     await expect(openTokenizer(folder({ added_tokens: added }))).rejects.toThrow(/\[SEG\]/);

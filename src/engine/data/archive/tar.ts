@@ -36,20 +36,22 @@ export async function tarEntries(tar: ByteSource, signal?: AbortSignal): Promise
 export async function readTar(tar: ByteSource, signal?: AbortSignal): Promise<Archive> {
   const members = new Map<string, Member>();
   const problems: string[] = [];
-  let unsafe = 0;
+  let [unsafe, other] = [0, 0];
   try {
     for await (const { name, type, offset, size } of walk(tar, signal)) {
       const safe = safeName(name);
       if (safe === undefined) unsafe++;
+      else if (type === "directory" || isHidden(safe)) continue;
+      else if (type === "other") other++;
       // As in unpacking, a later file replaces an earlier one of the same name.
-      else if (type === "file" && !isHidden(safe))
-        members.set(safe, { name: safe, source: part(tar, safe, offset, size) });
+      else members.set(safe, { name: safe, source: part(tar, safe, offset, size) });
     }
   } catch (thrown) {
     if (!(thrown instanceof LabError) || thrown.code === "cancelled") throw thrown;
     problems.push(`${thrown.message}; the ${members.size} files before it are kept`);
   }
   if (unsafe > 0) problems.push(`${tar.name} has ${unsafe} names that lead out of the archive; they are left out`);
+  if (other > 0) problems.push(`${tar.name} has ${other} links, devices or sparse files; they are left out`);
   return { members: [...members.values()], problems };
 }
 
@@ -173,7 +175,12 @@ function checkSum(header: Uint8Array, at: number, bad: (what: string) => LabErro
   throw bad(`there is no header at byte ${at} (checksum ${quote(stated)}, not ${sum})`);
 }
 
-const decoder = new TextDecoder();
+const decoder = new TextDecoder("utf-8", { fatal: true });
 function utf8(bytes: Uint8Array): string {
-  return decoder.decode(bytes);
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    // Another encoding, whose names must stay different.
+    return Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+  }
 }

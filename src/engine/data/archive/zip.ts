@@ -57,13 +57,14 @@ export async function readZip(zip: ByteSource): Promise<Archive> {
       );
       break;
     }
-    const name = new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + nameLength));
+    const name = nameText(bytes.subarray(at + 46, at + 46 + nameLength));
     const extra = bytes.subarray(at + 46 + nameLength, at + 46 + nameLength + extraLength);
     const entry = sizes(view, at, extra);
     at = end;
-    if (name.endsWith("/") || isHidden(name)) continue;
+    if (name.endsWith("/")) continue;
     const safe = safeName(name);
     if (safe === undefined) unsafe++;
+    else if (isHidden(safe)) continue;
     else if ((flags & 1) !== 0) locked++;
     else if (method !== 0 && method !== 8) other++;
     else members.push({ name: safe, source: memberSource(zip, safe, { ...entry, method }, keep) });
@@ -75,6 +76,19 @@ export async function readZip(zip: ByteSource): Promise<Archive> {
   ];
   for (const [n, what] of left) if (n > 0) problems.push(`${zip.name} has ${n} ${what}; they are left out`);
   return { members, problems };
+}
+
+/** Upper half of code page 437, in which names are that are not UTF-8. */
+const UPPER =
+  "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0";
+
+function nameText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    // Other programs than the newest write names in the code page of their system.
+    return Array.from(bytes, (byte) => UPPER[byte - 0x80] ?? String.fromCharCode(byte)).join("");
+  }
 }
 
 interface Entry {

@@ -70,7 +70,8 @@ export function paletteTruth(
   };
 }
 
-function emptyMask([height, width]: readonly [number, number]): Rle {
+/** @param size [height, width] */
+export function emptyMask([height, width]: readonly [number, number]): Rle {
   return encodeRle(new Uint8Array(height * width), height, width);
 }
 

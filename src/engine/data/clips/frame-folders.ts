@@ -1,11 +1,12 @@
 /** Folders of numbered pictures, found by what they hold, wherever they lie. */
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
+import { byName } from "../shards.ts";
 import { paletteIndices } from "./palette.ts";
 
 export interface FrameDirectory {
   readonly path: string;
   readonly kind: "pictures" | "annotations";
-  /** Names without ending, sorted as text. */
+  /** Names without ending, in the order of time: 2 before 10. */
   readonly names: readonly string[];
   get(name: string): ByteSource | undefined;
   /** Palette entries of the first annotated frame, without 0. @throws LabError("bad-input") for other pictures */
@@ -26,7 +27,7 @@ export function frameDirectories(folder: ByteFolder): Map<string, FrameDirectory
   }
   const made = new Map<string, FrameDirectory>();
   for (const [path, inside] of files) {
-    const names = [...inside.keys()].sort();
+    const names = [...inside.keys()].sort(byName);
     const get = (name: string): ByteSource | undefined => folder.get(inside.get(name) ?? "");
     made.set(path, {
       path,

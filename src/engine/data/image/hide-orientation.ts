@@ -2,12 +2,13 @@
  * Browsers apply the EXIF orientation while decoding, but whether a mask fits the rotated or the stored picture is decided
  * per sample. So EXIF is hidden from the decoder and the sample's orientation is applied afterwards.
  */
+import { viewOf } from "../../bytes/memory.ts";
 import type { EncodedImage } from "../sample.ts";
 
 /** A copy without recognisable EXIF data; pixels and length are unchanged. Returns the input if it has none. */
 export function hideOrientation(bytes: Uint8Array<ArrayBuffer>, mime: EncodedImage["mime"]): Uint8Array<ArrayBuffer> {
-  const places =
-    mime === "image/jpeg" ? jpegExif(bytes) : mime === "image/png" ? pngExif(bytes) : webpExif(bytes, mime);
+  const chunks = mime === "image/png" || mime === "image/webp" ? chunkExif(bytes, mime === "image/png") : [];
+  const places = mime === "image/jpeg" ? jpegExif(bytes) : chunks;
   if (places.length === 0) return bytes;
   const copy = bytes.slice();
   for (const { at, value } of places) copy[at] = value;
@@ -36,24 +37,16 @@ function jpegExif(bytes: Uint8Array): Change[] {
   return changes;
 }
 
-/** Renames the eXIf chunk; decoders skip unknown chunks. */
-function pngExif(bytes: Uint8Array): Change[] {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+/** Renames the EXIF chunk of a PNG or WebP; decoders skip unknown chunks. */
+function chunkExif(bytes: Uint8Array, png: boolean): Change[] {
+  const view = viewOf(bytes);
   const changes: Change[] = [];
-  for (let at = 8; at + 12 <= bytes.length; at += 12 + view.getUint32(at)) {
-    if (ascii(bytes, at + 4, 4) === "eXIf") changes.push({ at: at + 5, value: "x".charCodeAt(0) });
-  }
-  return changes;
-}
-
-function webpExif(bytes: Uint8Array, mime: EncodedImage["mime"]): Change[] {
-  if (mime !== "image/webp") return [];
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const changes: Change[] = [];
-  for (let at = 12; at + 8 <= bytes.length; ) {
-    if (ascii(bytes, at, 4) === "EXIF") changes.push({ at, value: "x".charCodeAt(0) });
-    const length = view.getUint32(at + 4, true);
-    at += 8 + length + (length % 2);
+  for (let at = png ? 8 : 12; at + (png ? 12 : 8) <= bytes.length; ) {
+    const kind = at + (png ? 4 : 0);
+    // A small letter at its place: PNG may skip the chunk, WebP does not know it.
+    if (ascii(bytes, kind, 4) === (png ? "eXIf" : "EXIF")) changes.push({ at: kind + (png ? 1 : 0), value: 0x78 });
+    const length = view.getUint32(at + (png ? 0 : 4), !png);
+    at += 8 + length + (png ? 4 : length % 2);
   }
   return changes;
 }

@@ -46,20 +46,22 @@ async function parse(picture: PictureBytes, head: Uint8Array): Promise<ImageHead
   const view = viewOf(head);
   const starts = (text: string, at = 0): boolean =>
     head.length >= at + text.length && [...text].every((char, i) => head[at + i] === char.charCodeAt(0));
-  const plain = (mime: ImageHeader["mime"], width: number, height: number): ImageHeader => ({
+  const plain = (mime: ImageHeader["mime"], width: number, height: number, orientation = 1): ImageHeader => ({
     mime,
     width,
     height,
-    orientation: 1,
+    orientation,
   });
   if (head.length === 0) throw bad("the picture has 0 bytes");
   if (starts("\u00ff\u00d8\u00ff")) return jpeg(picture);
   if (isPngHead(head) && head.length >= 33) {
     const problem = pngProblem(head);
     if (problem !== undefined) throw bad(`the PNG header ${problem}`);
-    return plain("image/png", view.getUint32(16), view.getUint32(20));
+    return plain("image/png", view.getUint32(16), view.getUint32(20), await chunkOrientation(picture, "eXIf"));
   }
-  if (starts("RIFF") && starts("WEBP", 8) && head.length >= 30) return plain("image/webp", ...webp(head, view));
+  if (starts("RIFF") && starts("WEBP", 8) && head.length >= 30) {
+    return plain("image/webp", ...webp(head, view), starts("VP8X", 12) ? await chunkOrientation(picture, "EXIF") : 1);
+  }
   if ((starts("GIF87a") || starts("GIF89a")) && head.length >= 10) {
     return plain("image/gif", view.getUint16(6, true), view.getUint16(8, true));
   }
@@ -99,6 +101,35 @@ function webp(head: Uint8Array, view: DataView): [number, number] {
     ];
   }
   throw bad(`the WebP picture has an unknown chunk ${JSON.stringify(kind)}`);
+}
+
+/** Maximum chunks read before the EXIF chunk, and bytes of it. */
+const MAX_CHUNKS = 64;
+const MAX_EXIF = 2 ** 16;
+
+/** Orientation in the EXIF chunk of a PNG, where it stands before the pixels, or of a WebP; 1 without one. */
+async function chunkOrientation(picture: PictureBytes, exif: "eXIf" | "EXIF"): Promise<number> {
+  const png = exif === "eXIf";
+  let at = png ? 8 : 12;
+  for (let chunk = 0; chunk < MAX_CHUNKS && at + 8 <= picture.length; chunk++) {
+    const head = await picture.read(at, at + 8);
+    const size = viewOf(head).getUint32(png ? 0 : 4, !png);
+    const kind = String.fromCharCode(...(png ? head.subarray(4) : head.subarray(0, 4)));
+    if (kind === exif) {
+      const body = await picture.read(at + 8, Math.min(picture.length, at + 8 + Math.min(size, MAX_EXIF)));
+      // Some writers begin it as in a JPEG, with "Exif" and two zeros.
+      return orientationOf(body[0] === 0x45 ? body.subarray(6) : body) ?? 1;
+    }
+    if (kind === "IDAT") break;
+    at += 8 + size + (png ? 4 : size % 2);
+  }
+  return 1;
+}
+
+/** Orientation in a TIFF block; undefined if it has none that is valid. */
+function orientationOf(tiff: Uint8Array): number | undefined {
+  const value = readTiffTags(tiff).get(0x0112);
+  return value !== undefined && value >= 1 && value <= 8 ? value : undefined;
 }
 
 /** Reads the marker segments up to the frame header; an EXIF segment on the way gives the orientation. */
@@ -143,8 +174,7 @@ async function jpeg(picture: PictureBytes): Promise<ImageHeader> {
     if (code === 0xe1 && length >= 16) {
       const body = await at(position + 4, Math.min(length - 2, picture.length - position - 4));
       if (String.fromCharCode(...body.subarray(0, 6)) === "Exif\0\0") {
-        const value = readTiffTags(body.subarray(6)).get(0x0112);
-        if (value !== undefined && value >= 1 && value <= 8) orientation = value;
+        orientation = orientationOf(body.subarray(6)) ?? orientation;
       }
     }
     position += 2 + length;

@@ -1,4 +1,5 @@
 import { toHex } from "../../bytes/hash.ts";
+import { Lru, remember } from "../../bytes/lru.ts";
 import { LabError } from "../../errors.ts";
 import type { FindFile } from "../siblings.ts";
 import { type ImageHeader, isCutOff, type PictureBytes, readImageHeader } from "./image-header.ts";
@@ -30,7 +31,8 @@ export async function probePicture(picture: PictureBytes): Promise<PictureProbe>
   });
   const parts = await samples(picture, header.mime, head);
   const tail = parts.at(-1) as Uint8Array;
-  if (isCutOff(header.mime, tail.subarray(-SAMPLE))) {
+  // Telephones put a film behind the end of a picture.
+  if (isCutOff(header.mime, tail.subarray(-SAMPLE)) && isCutOff(header.mime, await fromFrame(picture, header))) {
     throw new LabError(
       "bad-input",
       `the ${header.mime} picture has no end marker; it is cut off after ${length} bytes`,
@@ -40,6 +42,16 @@ export async function probePicture(picture: PictureBytes): Promise<PictureProbe>
     throw new LabError("bad-input", `the picture is only ${header.width} x ${header.height} pixels, under ${MIN_SIDE}`);
   }
   return { ...header, imageId: await nameOf(length, parts) };
+}
+
+/** The bytes of a picture; of a JPEG those from its frame header on, since a preview before it has an end, too. */
+async function fromFrame(picture: PictureBytes, { mime, width, height }: ImageHeader): Promise<Uint8Array> {
+  const bytes = await picture.read(0, picture.length);
+  if (mime !== "image/jpeg") return bytes;
+  const size = [height >> 8, height & 255, width >> 8, width & 255];
+  const isFrame = (byte: number, at: number): boolean =>
+    byte === 0xff && ((bytes[at + 1] as number) & 0xfc) === 0xc0 && size.every((one, n) => bytes[at + 5 + n] === one);
+  return bytes.subarray(bytes.findIndex(isFrame));
 }
 
 /** The id that `probePicture` gives to other bytes than a BMP's, pictures or not. */
@@ -77,17 +89,11 @@ const MOST_PATHS = 2 ** 15;
  * @param find finds such files
  */
 export function pictureProbes(find: FindFile): (cell: unknown) => Promise<PictureProbe> {
-  const known = new Map<string, Promise<PictureProbe>>();
+  const known = new Lru<string, Promise<PictureProbe>>(MOST_PATHS);
   return (cell) => {
-    if (typeof cell !== "string" || cell.length > LONGEST_PATH) return probePicture(pictureBytes(cell, find));
-    const before = known.get(cell);
-    if (before !== undefined) return before;
-    const probe = probePicture(pictureBytes(cell, find));
-    known.set(cell, probe);
+    const probe = (): Promise<PictureProbe> => probePicture(pictureBytes(cell, find));
     // What could not be read may be there the next time.
-    probe.catch(() => known.delete(cell));
-    if (known.size > MOST_PATHS) known.delete(known.keys().next().value as string);
-    return probe;
+    return typeof cell !== "string" || cell.length > LONGEST_PATH ? probe() : remember(known, cell, probe);
   };
 }
 

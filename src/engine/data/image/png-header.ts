@@ -1,3 +1,4 @@
+import { crc32 } from "../../bytes/crc.ts";
 import { viewOf } from "../../bytes/memory.ts";
 
 /** Allowed bits per channel by colour type: grey, colour, palette, grey with alpha, colour with alpha. */
@@ -41,14 +42,4 @@ export function pngBytes(head: Uint8Array): number {
   // Each row of the seven passes of an interlaced picture starts at a byte and has a filter.
   const parts = view.getUint8(28) === 0 ? 0 : 2 * (height + 7) + 64;
   return height * (1 + Math.ceil((width * bits) / 8)) + 2 * parts;
-}
-
-/** CRC-32 (ISO 3309) as used in PNG. */
-function crc32(bytes: Uint8Array): number {
-  let crc = -1;
-  for (const byte of bytes) {
-    crc ^= byte;
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (0xedb88320 & -(crc & 1));
-  }
-  return ~crc >>> 0;
 }

@@ -43,9 +43,11 @@ export async function openCoco(records: Records): Promise<CocoFile> {
   }
   const pictures = new Map<string, CocoImage>();
   for await (const [, item] of images.each()) {
-    if (!isRecord(item) || typeof item.file_name !== "string") continue;
+    // LVIS names its pictures by their addresses.
+    const fileName = isRecord(item) ? (item.file_name ?? item.coco_url) : undefined;
+    if (!isRecord(item) || typeof fileName !== "string") continue;
     pictures.set(idText(item.id), {
-      fileName: item.file_name,
+      fileName,
       height: Number(item.height),
       width: Number(item.width),
       caption: typeof item.caption === "string" ? item.caption : undefined,

@@ -45,20 +45,21 @@ function picturesByKey(
 ): (key: string, region: Readonly<Record<string, unknown>> | undefined) => string {
   const base = path.slice(0, path.lastIndexOf("/") + 1);
   const byKey = new Map<string, string[]>();
-  for (const file of folder.paths) {
-    const name = PICTURE.exec(file)?.[2];
-    if (name === undefined || !file.startsWith(base)) continue;
-    for (const key of new Set([name, unpadded(name)])) {
-      const known = byKey.get(key);
-      if (known === undefined) byKey.set(key, [file]);
+  // Names as they are come first.
+  for (const keyOf of [String, unpadded]) {
+    for (const file of folder.paths) {
+      const name = PICTURE.exec(file)?.[2];
+      if (name === undefined || !file.startsWith(base)) continue;
+      const known = byKey.get(keyOf(name));
+      if (known === undefined) byKey.set(keyOf(name), [file]);
       else known.push(file);
     }
   }
   return (key, region) => {
     const found = byKey.get(key) ?? byKey.get(unpadded(key)) ?? [];
     const tar = typeof region?.tar_file === "string" ? region.tar_file : undefined;
-    const own = tar === undefined ? undefined : found.find((file) => file.includes(`${tar}/`));
-    const chosen = own ?? (found.length > 0 ? found[0] : undefined);
+    const own = tar === undefined ? undefined : found.find((file) => `/${file}`.includes(`/${tar}/`));
+    const chosen = own ?? found[0];
     if (chosen !== undefined) return chosen.slice(base.length);
     return typeof region?.image === "string" ? region.image : `${key}.jpg`;
   };

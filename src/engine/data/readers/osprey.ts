@@ -48,7 +48,10 @@ function captionsFor(fields: Readonly<Record<string, unknown>>, masks: number): 
   if (Array.isArray(described)) {
     return (described as unknown[]).slice(0, masks).map((text) => (typeof text === "string" ? bare(text) : undefined));
   }
-  const turns = readTurns(fields.conversations) ?? [];
+  const stored = readTurns(fields.conversations) ?? [];
+  // The original drops answers that no question precedes.
+  const asked = stored.findIndex(({ role }) => role === "human");
+  const turns = stored.slice(Math.max(0, asked));
   // Tags of this data set count from 1; those that captions are built from count from 0.
   const tagged = turns.map(
     ({ role, value }): Turn => ({

@@ -1,4 +1,5 @@
 /** A table of pictures with regions, from a reader of records: one row per picture, one caption per region. */
+import { Lru, remember } from "../../bytes/lru.ts";
 import type { Column, ColumnType } from "../column-type.ts";
 import { type ReadMeter, valueMeter } from "../read-meter.ts";
 import type { Cell, Table } from "../table.ts";
@@ -69,16 +70,8 @@ export function pictureTable(
 
 /** Caches the last results of a function by its argument; after an error it is called again. */
 export function remembered<T>(most: number, make: (index: number) => Promise<T>): (index: number) => Promise<T> {
-  const kept = new Map<number, Promise<T>>();
-  return (index) => {
-    const known = kept.get(index);
-    if (known !== undefined) return known;
-    const made = make(index);
-    kept.set(index, made);
-    if (kept.size > most) kept.delete(kept.keys().next().value as number);
-    made.catch(() => kept.delete(index));
-    return made;
-  };
+  const kept = new Lru<number, Promise<T>>(most);
+  return (index) => remember(kept, index, () => make(index));
 }
 
 /** Counts a value against the limit of its file; values of a pickle may share parts endlessly. */

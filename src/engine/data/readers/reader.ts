@@ -5,7 +5,7 @@
  */
 import { isRecord } from "../../bytes/json.ts";
 import type { ByteFolder } from "../../bytes/source.ts";
-import type { Records } from "../records/records.ts";
+import { type Records, unlessDamaged } from "../records/records.ts";
 import type { Table } from "../table.ts";
 
 /** The start of a file, by which readers recognise it. */
@@ -13,7 +13,7 @@ export interface Sign {
   readonly shape: Records["shape"];
   /** First keys of an object. */
   readonly keys: readonly string[];
-  /** First item of a list or of lines, if it is an object. */
+  /** First item of a list or of lines that can be read, if it is an object. */
   readonly first: Readonly<Record<string, unknown>> | undefined;
   /** First values of an object, each with its first item if it is a list. */
   readonly values: readonly { readonly key: string; readonly value: unknown; readonly item: unknown }[];
@@ -69,7 +69,10 @@ export async function signOf(records: Records): Promise<Sign> {
   const { shape, length } = records;
   const keys = records.keys.slice(0, 64);
   if (shape !== "object") {
-    const first = length === 0 ? undefined : await records.item(0);
+    let first: unknown;
+    for (let at = 0; first === undefined && at < Math.min(LOOKED_AT, length); at++) {
+      first = await unlessDamaged(() => records.item(at));
+    }
     return { shape, keys, first: isRecord(first) ? first : undefined, values: [] };
   }
   const values: { key: string; value: unknown; item: unknown }[] = [];

@@ -7,6 +7,7 @@ import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { LabError } from "../../errors.ts";
 import type { Table } from "../table.ts";
 import { POLYGONS, pictureTable } from "./picture-table.ts";
+import { examplesOf } from "./rows.ts";
 import { PICTURE, type Sample, whole } from "./samples.ts";
 
 /** A row: its picture and JSON as files. */
@@ -52,11 +53,11 @@ function textOf(bytes: Uint8Array): string {
   }
 }
 
-/** The samples as a table, every text a region; undefined when the first one is of another kind. */
+/** The samples as a table, every text a region; undefined when the first ones are of another kind. */
 export async function reasonSegTable(folder: ByteFolder, samples: readonly Sample[]): Promise<Table | undefined> {
   const all = reasonSamples(folder, samples);
-  const [first] = all;
-  if (first === undefined || (await readReasonRow(first.json)) === undefined) return undefined;
+  const examples = await examplesOf(all.length, (row) => readReasonRow((all[row] as ReasonSample).json));
+  if (examples.length === 0) return undefined;
   return pictureTable(all.length, POLYGONS, undefined, async (index) => {
     const sample = all[index] as ReasonSample;
     const row = await readReasonRow(sample.json);

@@ -6,7 +6,7 @@
 import { isRecord } from "../../bytes/json.ts";
 import type { ByteFolder } from "../../bytes/source.ts";
 import { LabError } from "../../errors.ts";
-import { openRecords } from "../records/records.ts";
+import { openRecords, unlessDamaged } from "../records/records.ts";
 import { cocoInstances } from "./coco.ts";
 import { type CocoFile, type CocoImage, idText, openCoco } from "./coco-file.ts";
 import { maskType, type PictureRow, pictureTable, type Region } from "./picture-table.ts";
@@ -190,7 +190,8 @@ async function instancesOf(
   candidates.sort((a, b) => depth(b) - depth(a) || Number(/instances/i.test(b)) - Number(/instances/i.test(a)));
   for (const file of candidates.slice(0, MOST_CANDIDATES)) {
     const source = folder.get(file);
-    const records = source === undefined ? undefined : await openQuietly(() => openRecords(source, signal));
+    // The error of a damaged file is reported when it is read as data.
+    const records = source === undefined ? undefined : await unlessDamaged(() => openRecords(source, signal));
     if (records?.shape !== "object" || !records.keys.includes("annotations")) continue;
     if (cocoInstances.recognise(await signOf(records)) === undefined) continue;
     const coco = await openCoco(records);
@@ -201,13 +202,3 @@ async function instancesOf(
 
 /** Maximum files to search for instances. */
 const MOST_CANDIDATES = 16;
-
-/** A file that cannot be opened is not a match; its error is reported when it is read as data. */
-async function openQuietly<T>(open: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await open();
-  } catch (thrown) {
-    if (thrown instanceof LabError && thrown.code !== "cancelled") return undefined;
-    throw thrown;
-  }
-}

@@ -2,7 +2,7 @@
 import { isRecord } from "../../bytes/json.ts";
 import type { Column, ColumnType } from "../column-type.ts";
 import { valueMeter } from "../read-meter.ts";
-import type { Records } from "../records/records.ts";
+import { type Records, unlessDamaged } from "../records/records.ts";
 import { chooseAdapter } from "../schema.ts";
 import type { Cell, Table } from "../table.ts";
 import { remembered, takeCost } from "./picture-table.ts";
@@ -35,11 +35,7 @@ const LOOKED_AT = 32;
 const KEPT = 16;
 
 async function rowTable(records: Records): Promise<Table> {
-  const examples: Record<string, unknown>[] = [];
-  for (let at = 0; at < Math.min(LOOKED_AT, records.length); at++) {
-    const item = await records.item(at);
-    if (isRecord(item)) examples.push(item);
-  }
+  const examples = await examplesOf(records.length, (at) => records.item(at));
   const columns = columnsOf(examples);
   const names = namesOf(examples);
   const row = remembered(KEPT, (index) => records.item(index));
@@ -57,6 +53,19 @@ async function rowTable(records: Records): Promise<Table> {
       return value as Cell;
     },
   };
+}
+
+/** Of the first records those that can be read: a damaged one is left out where it is read as a row. */
+export async function examplesOf(
+  rows: number,
+  read: (row: number) => Promise<unknown>,
+): Promise<Record<string, unknown>[]> {
+  const examples: Record<string, unknown>[] = [];
+  for (let row = 0; row < Math.min(LOOKED_AT, rows); row++) {
+    const item = await unlessDamaged(() => read(row));
+    if (isRecord(item)) examples.push(item);
+  }
+  return examples;
 }
 
 function namesOf(examples: readonly Record<string, unknown>[]): string[] {

@@ -3,15 +3,15 @@
  * any directory
  * (docs/spec/evaluation.md#7-readers-on-npm-versions-of-the-registry-today-sizes-by-esbuild-minified--gzip-unpacked).
  */
-import { parseJson } from "../../bytes/json.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { LabError } from "../../errors.ts";
 import type { Column } from "../column-type.ts";
 import { valueMeter } from "../read-meter.ts";
 import { readPickle } from "../records/pickle.ts";
+import { parsePython } from "../records/records.ts";
 import type { Cell, Table } from "../table.ts";
 import { remembered, takeCost } from "./picture-table.ts";
-import { columnsOf } from "./rows.ts";
+import { columnsOf, examplesOf } from "./rows.ts";
 
 /** Files of one key by field: the rest of the base name after the first dot, in lower case. */
 export interface Sample {
@@ -26,10 +26,9 @@ export const PICTURE = /^(jpe?g|png|webp|bmp|gif|tiff?)$/;
 /** Fields that hold records of the sample; describe-anything stores its regions as a pickle. */
 const RECORD = /^(json|pickle|pkl)$/;
 const TEXT = /^(txt|text|caption|captions)$/;
+const MASK = /(^|\.)(mask|masks|seg|segmentation|label|labels)\.(png|tiff?)$/;
 /** Maximum bytes of a sample's text or JSON. */
 const MAX_TEXT = 2 ** 24;
-/** Samples read to determine the columns. */
-const LOOKED_AT = 32;
 
 /** Groups paths into samples, in order. If a field occurs twice, its first file is used. */
 export function samplesOf(paths: readonly string[]): Sample[] {
@@ -57,16 +56,13 @@ export function recogniseSamples(samples: readonly Sample[]): string | undefined
 }
 
 /**
- * A table of the samples that have a picture. Pictures are columns of bytes, `txt` is the text, the fields of a `json`
+ * A table of the samples that have a picture or a mask. Pictures are columns of bytes, `txt` is the text, the fields of a `json`
  * or `pickle` are separate columns; a second picture, or one called mask or seg, is the mask.
- * @throws LabError("bad-input") when a JSON of the first samples is damaged
  */
 export async function sampleTable(folder: ByteFolder, all: readonly Sample[]): Promise<Table> {
-  const samples = all.filter(({ fields }) => [...fields.keys()].some((name) => PICTURE.test(name)));
+  const samples = all.filter(({ fields }) => [...fields.keys()].some((name) => PICTURE.test(name) || MASK.test(name)));
   const json = remembered(16, async (row) => readRecord(folder, samples[row]));
-  const examples: Record<string, unknown>[] = [];
-  for (let row = 0; row < Math.min(LOOKED_AT, samples.length); row++) examples.push(await json(row));
-  const own = columnsOf(examples);
+  const own = columnsOf(await examplesOf(samples.length, json));
   const files = fileColumns(samples);
   return {
     columns: [...files.map(({ column }) => column), ...own],
@@ -96,11 +92,9 @@ interface FileColumn {
 }
 
 function fileColumns(samples: readonly Sample[]): FileColumn[] {
-  const names = new Set(samples.slice(0, LOOKED_AT).flatMap(({ fields }) => [...fields.keys()]));
+  const names = new Set(samples.flatMap(({ fields }) => [...fields.keys()]));
   const texts = [...names].filter((name) => TEXT.test(name));
-  const masks = [...names].filter((name) =>
-    /(^|\.)(mask|masks|seg|segmentation|label|labels)\.(png|tiff?)$/.test(name),
-  );
+  const masks = [...names].filter((name) => MASK.test(name));
   const pictures = [...names].filter((name) => PICTURE.test(name));
   const photographs = pictures.filter((name) => /^jpe?g$/.test(name));
   // A PNG with the name of a JPEG is its mask.
@@ -132,7 +126,7 @@ async function readRecord(folder: ByteFolder, sample: Sample | undefined): Promi
   const source = path === undefined ? undefined : folder.get(path);
   if (source === undefined) return {};
   const value: unknown =
-    field === "json" ? parseJson(await textOf(source), source.name) : readPickle(await whole(source), source.name);
+    field === "json" ? parsePython(await textOf(source), source.name) : readPickle(await whole(source), source.name);
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : { items: value };

@@ -40,12 +40,23 @@ export async function scanJson(
   let [depth, quoted, escaped] = [0, false, false];
   // Start of the current value, and the offset after it once it is complete; -1 if there is none.
   let [begun, done, kind] = [-1, -1, 0];
+  /** Whether each value is one line, as the first one is. */
+  let oneLine = true;
   for (let base = from; base < source.size; base += WINDOW) {
     if (signal?.aborted) throw new LabError("cancelled", `reading ${source.name} was cancelled`);
     const bytes = await source.read(base, Math.min(source.size, base + WINDOW));
     const length = bytes.length;
     for (let index = 0; index < length; index++) {
       const byte = bytes[index] as number;
+      if (top && byte === NEWLINE && (quoted || depth > 0)) {
+        oneLine &&= found.any;
+        if (oneLine) {
+          // A damaged line ends with its line: it does not take the next ones with it.
+          found.add(begun, base + index, kind);
+          [depth, quoted, escaped, begun, done] = [0, false, false, -1, -1];
+          continue;
+        }
+      }
       if (quoted) {
         if (escaped) escaped = false;
         else if (byte === BACKSLASH) escaped = true;
@@ -121,6 +132,10 @@ class Spans {
 
   constructor(name: string) {
     this.name = name;
+  }
+
+  get any(): boolean {
+    return this.starts.length > 0;
   }
 
   get hasKey(): boolean {

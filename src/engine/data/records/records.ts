@@ -57,6 +57,16 @@ export async function openRecords(source: ByteSource, signal?: AbortSignal): Pro
   return lines.starts.length < (oneLine ? 1 : 2) ? undefined : ofSpans(file, lines, "lines", signal);
 }
 
+/** What is opened or read; undefined where it is damaged. @throws LabError("cancelled") */
+export async function unlessDamaged<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (thrown) {
+    if (thrown instanceof LabError && thrown.code !== "cancelled") return undefined;
+    throw thrown;
+  }
+}
+
 /** The first bracket of a text; undefined when it starts with anything else. */
 async function firstBracket(file: ByteSource): Promise<{ readonly at: number; readonly kind: number } | undefined> {
   const head = await file.read(0, Math.min(1024, file.size));
@@ -72,6 +82,17 @@ export function isPickle(head: Uint8Array): boolean {
   if (a === 0x80) return b !== undefined && b <= 5;
   if (a === 0x28) return b === 0x6c || b === 0x64;
   return (a === 0x5d || a === 0x7d) && (b === 0x71 || b === 0x94 || b === 0x28 || b === 0x72);
+}
+
+/** A JSON text, also as Python writes it: what is no finite number becomes null. @throws LabError("bad-input") */
+export function parsePython(text: string, subject: string): unknown {
+  try {
+    return parseJson(text, subject);
+  } catch (thrown) {
+    const plain = text.replace(/"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)/g, (part) => (part[0] === '"' ? part : "null"));
+    if (plain === text) throw thrown;
+    return parseJson(plain, subject);
+  }
 }
 
 async function ofSpan(
@@ -98,7 +119,7 @@ function ofSpans(
     const [start, end] = [starts[index], ends[index]];
     if (start === undefined || end === undefined) throw noItem(file.name, index, starts.length);
     if (end - start > MAX_ITEM) throw tooLong(file.name, index, end - start);
-    return parseJson(new TextDecoder().decode(await file.read(start, end)), `item ${index} of ${file.name}`);
+    return parsePython(new TextDecoder().decode(await file.read(start, end)), `item ${index} of ${file.name}`);
   };
   return {
     name: file.name,
@@ -125,7 +146,7 @@ async function* eachOfList(file: ByteSource, { starts, ends }: JsonSpans): Async
     const end = ends[to - 1] as number;
     if (end - start > MAX_ITEM) throw tooLong(file.name, from, end - start);
     const text = new TextDecoder().decode(await file.read(start, end));
-    const items = parseJson(`[${text}]`, `${file.name} at item ${from}`) as unknown[];
+    const items = parsePython(`[${text}]`, `${file.name} at item ${from}`) as unknown[];
     if (items.length !== to - from) throw new LabError("bad-input", `${file.name} is not valid JSON at item ${from}`);
     for (const [index, item] of items.entries()) yield [from + index, item];
     from = to;

@@ -29,7 +29,7 @@ export interface GresScores {
   readonly precision: Readonly<Record<string, number | null>>;
 }
 
-const BOUNDS = [0.7, 0.8, 0.9] as const;
+export const GRES_BOUNDS = [0.7, 0.8, 0.9] as const;
 
 /** IoU that a sentence adds to gIoU: 1 and 0 where either side has no target, whatever the mask. */
 export function gresIou({ noTarget, declared, intersection, union }: GresRow): number {
@@ -56,7 +56,7 @@ export function gresScores(rows: readonly GresRow[]): GresScores {
     noTargetAccuracy: share(without, ({ declared }) => declared),
     targetAccuracy: share(within, ({ declared }) => !declared),
     precision: Object.fromEntries(
-      BOUNDS.map((bound) => [String(bound), share(within, (row) => gresIou(row) >= bound)]),
+      GRES_BOUNDS.map((bound) => [String(bound), share(within, (row) => gresIou(row) >= bound)]),
     ),
   };
 }

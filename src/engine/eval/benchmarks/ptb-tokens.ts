@@ -37,7 +37,7 @@ const PATTERNS: readonly RegExp[] = [
   new RegExp(`((?:${WORD}(?:[.!?]${WORD})*|${JOINED})\\.)[,;:]`, "uy"),
   new RegExp(`(?:${ABBREVIATION})\\.`, "uy"),
   new RegExp(`((?:${NUMBER_ABBREVIATION})\\.)\\s?\\d`, "uy"),
-  new RegExp(`[A-Za-z]\\.(?!\\s+(?:(?:${SENTENCE_STARTS})(?:\\s|$)|<[A-Za-z/]))`, "uy"),
+  new RegExp(`[A-Za-z]\\.(?!\\s+(?:${SENTENCE_STARTS}|</?[A-Za-z][^>]*>)(?:\\s|$))`, "uy"),
   /[A-Za-z](?:\.[A-Za-z])+\.?|ph\.d\.?/iuy,
   // Numbers.
   /[-+]?(?:\d*(?:[.,:]\d+)+|\d+)/uy,

@@ -13,8 +13,8 @@ const CAPITAL = "Ark Az Del Ill La Mass Ore Pa Tex Wash Miss";
 /** Abbreviations with and without a capital, not in capitals only. */
 const LOWER_OR_CAPITAL = "asst elec pres treas";
 
-const STARTS = `A About After An As At But He Her Here However If In It Last Many More Now Once One Other Our She Since So Some
-Such That The Their Then There These They This We What When While Yet You`;
+const STARTS = `A About According Additionally After An As At But Earlier He Her Here However If In It Last Many More Mr\\. Ms\\. Now
+Once One Other Our She Since So Some Such That The Their Then There These They This We What When While Yet You`;
 
 const list = (words: string): string[] => words.split(/\s+/);
 const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);

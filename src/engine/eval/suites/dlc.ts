@@ -5,7 +5,7 @@ import { maskOf } from "../../data/readers/segmentation.ts";
 import { readQuestion } from "../../rewards/judge/questions/question-file.ts";
 import type { JudgeQuestion } from "../../rewards/judge-score.ts";
 import { meanOf } from "../cluster-bootstrap.ts";
-import { findFiles, type PictureItem, pictureRows, type SuiteFile } from "./rows.ts";
+import { findFiles, onlyFile, type PictureItem, pictureRows, type SuiteFile } from "./rows.ts";
 import { type AnsweredItem, type PublishedScore, publishedScores, type Suite } from "./suite.ts";
 
 const LLAMA = "Llama-3.1-8B judge";
@@ -33,9 +33,9 @@ export const dlc: Suite = {
   async open(folder, _split, signal) {
     const wanted = { "dlc-questions": "qa.json", "coco-instances": "annotations.json in COCO form" };
     const found = await findFiles(folder, { ...wanted, "texts-by-id": "class_names.json" }, signal);
-    const [questions, names, regions] = ["dlc-questions", "texts-by-id", "coco-instances"].map(
-      (label) => found.get(label)?.[0],
-    ) as [SuiteFile, SuiteFile, SuiteFile];
+    const questions = onlyFile(found, "dlc-questions", "qa.json");
+    const names = onlyFile(found, "texts-by-id", "class_names.json");
+    const regions = onlyFile(found, "coco-instances", "annotations.json");
     const [asked, classes] = [await valuesOf(questions), await valuesOf(names)];
     const coco = await openCoco(regions.records);
     const entries = [...coco.images].flatMap(([id, image]) => {

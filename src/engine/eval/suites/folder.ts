@@ -51,11 +51,12 @@ export async function openEvalFolder(store: RunStore, name: string, facts: EvalF
   const text = `${JSON.stringify(facts, null, 2)}\n`;
   if (known === undefined) await store.write(factsFile, text);
   else if (known !== text) {
-    const before = parseJson(known, factsFile);
-    const other = Object.entries(facts).find(
-      ([key, value]) => !isRecord(before) || JSON.stringify(before[key]) !== JSON.stringify(value),
+    const stored = parseJson(known, factsFile);
+    const [before, now]: Record<string, unknown>[] = [isRecord(stored) ? stored : {}, { ...facts }];
+    const other = Object.keys({ ...now, ...before }).find(
+      (key) => JSON.stringify(before?.[key]) !== JSON.stringify(now?.[key]),
     );
-    throw new LabError("bad-input", `${name} holds another evaluation (other ${other?.[0]}); name another folder`, {
+    throw new LabError("bad-input", `${name} holds another evaluation (other ${other}); name another folder`, {
       subject: name,
     });
   }

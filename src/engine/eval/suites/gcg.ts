@@ -20,7 +20,7 @@ import {
 import { parseGcgAnswer } from "../benchmarks/gcg-answer.ts";
 import { type Clusters, meanOf, ratio } from "../cluster-bootstrap.ts";
 import { textMetrics } from "./captions.ts";
-import { findFiles, pictureRows, type SuiteFile } from "./rows.ts";
+import { findFiles, onlyFile, pictureRows } from "./rows.ts";
 import { type AnsweredItem, publishedScores, type Suite, type SuiteMetric, type SuiteTools } from "./suite.ts";
 
 /** The published question, its blanks included. */
@@ -48,10 +48,7 @@ export const gcg: Suite = {
   async open(folder, _split, signal) {
     const wanted = { "coco-instances": "true masks in COCO form", "gcg-caption-gt": "true captions with labels" };
     const found = await findFiles(folder, wanted, signal);
-    const [[masks], [texts]] = [found.get("coco-instances"), found.get("gcg-caption-gt")] as unknown as [
-      [SuiteFile],
-      [SuiteFile],
-    ];
+    const [masks, texts] = [onlyFile(found, "coco-instances"), onlyFile(found, "gcg-caption-gt")];
     const coco = await openCoco(masks.records);
     const at = texts.records.keys.indexOf("annotations");
     const entries: Parameters<typeof pictureRows>[1][number][] = [];

@@ -3,7 +3,7 @@ import { type Rle, rleArea } from "../../data/mask/rle.ts";
 import { maskIou } from "../../data/mask/rle-compare.ts";
 import { maskOfRef, readRefs } from "../../data/readers/refs.ts";
 import { LabError } from "../../errors.ts";
-import { declaresNoTarget, type GresRow, gresIou } from "../benchmarks/gres.ts";
+import { declaresNoTarget, GRES_BOUNDS, type GresRow, gresIou } from "../benchmarks/gres.ts";
 import { type Clusters, meanOf, ratio } from "../cluster-bootstrap.ts";
 import { segmentTask, unitedAnswer } from "./masks.ts";
 import { findFiles, type PictureItem, pictureRows, type SuiteFile } from "./rows.ts";
@@ -59,8 +59,6 @@ export function gresRow({ item, answer }: AnsweredItem): GresRow {
   return { noTarget: false, declared, intersection, union };
 }
 
-const BOUNDS = [0.7, 0.8, 0.9] as const;
-
 /** The same counting as `gresScores`, as ratios over pictures. */
 function gresMetrics(answered: readonly AnsweredItem[], clusters: Clusters): SuiteMetric[] {
   const rows = answered.map(gresRow);
@@ -78,7 +76,7 @@ function gresMetrics(answered: readonly AnsweredItem[], clusters: Clusters): Sui
     ...(kinds.has(false)
       ? [
           { name: "T-acc", statistic: among(false, ({ declared }) => !declared) },
-          ...BOUNDS.map((bound) => ({
+          ...GRES_BOUNDS.map((bound) => ({
             name: `Pr@${bound}`,
             statistic: among(false, (row) => gresIou(row) >= bound),
           })),

@@ -42,16 +42,12 @@ async function openReasonSeg(dropped: ByteFolder, split: string | undefined, sig
     picture.split("/").findLast((part) => SPLITS.includes(part)) ?? "";
   const named = all.some((sample) => splitOf(sample) !== "");
   const chosen = named ? all.filter((sample) => splitOf(sample) === (split ?? "val")) : all;
-  const entries: PictureEntry[] = [];
   const leftOut: string[] = chosen.length === all.length ? [] : [`${all.length - chosen.length} rows of other splits`];
-  for (const { picture, json } of chosen) {
-    const row = await readReasonRow(json);
-    if (row !== undefined) entries.push({ picture, rows: (read) => itemsOf(json.name, row, read) });
-  }
-  if (entries.length > 0) {
-    const rows = await pictureRows({ folder, path: "" }, entries, signal);
-    return { ...rows, leftOut: [...leftOut, ...rows.leftOut] };
-  }
+  const entries = chosen.map(({ picture, json }): PictureEntry => {
+    return { picture, rows: async (read) => itemsOf(json.name, await readReasonRow(json), read) };
+  });
+  const rows = await pictureRows({ folder, path: "" }, entries, signal);
+  if (rows.items.length > 0) return { ...rows, leftOut: [...leftOut, ...rows.leftOut] };
   throw new LabError(
     "bad-input",
     "The suite needs pictures with JSON of shapes, is_sentence and text; the data have none",
@@ -60,9 +56,11 @@ async function openReasonSeg(dropped: ByteFolder, split: string | undefined, sig
 
 async function itemsOf(
   id: string,
-  { texts, isSentence, shapes }: ReasonRow,
+  row: ReasonRow | undefined,
   read: Parameters<PictureEntry["rows"]>[0],
 ): ReturnType<PictureEntry["rows"]> {
+  if (row === undefined) return [];
+  const { texts, isSentence, shapes } = row;
   const [text] = texts;
   if (text === undefined) throw new LabError("bad-input", `${id} has no text`);
   const [mask, ignore] = [await read({ shapes }), await read({ shapes, ignored: true })];

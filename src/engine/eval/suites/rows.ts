@@ -3,23 +3,22 @@ import type { ByteFolder } from "../../bytes/source.ts";
 import { mountArchives } from "../../data/archive/mount.ts";
 import { probePicture } from "../../data/image/picture.ts";
 import { pictureBytes } from "../../data/image/picture-bytes.ts";
+import { RECORDS } from "../../data/list-tables.ts";
 import { readMask } from "../../data/mask/mask-read.ts";
 import type { Rle } from "../../data/mask/rle.ts";
 import { recogniseRecords } from "../../data/readers/all.ts";
 import { type Sign, signOf } from "../../data/readers/reader.ts";
-import { openRecords, type Records } from "../../data/records/records.ts";
-import { openRegionSet } from "../../data/region-set.ts";
+import { openRecords, type Records, unlessDamaged } from "../../data/records/records.ts";
+import { openRegionSet, type ShardInfo } from "../../data/region-set.ts";
 import type { EncodedImage } from "../../data/sample.ts";
 import { siblingsOf } from "../../data/siblings.ts";
 import { LabError, toLabError } from "../../errors.ts";
 import type { SuiteItem, SuiteRows } from "./suite.ts";
 
-const RECORDS = /\.(json|jsonl|ndjson|p|pkl|pickle)$/i;
-
 /**
  * Every region of a data set, its caption as the text.
- * @param refs whether the rows must come from referring expressions
- * @throws LabError("bad-input") when they do not
+ * @param refs whether only rows of referring expressions count; other files then only lend pictures and masks
+ * @throws LabError("bad-input") when there are none, or those of several data sets
  */
 export async function regionRows(
   folder: ByteFolder,
@@ -29,11 +28,13 @@ export async function regionRows(
 ): Promise<SuiteRows> {
   const options = { ...(split === undefined ? {} : { split }), ...(signal === undefined ? {} : { signal }) };
   const set = await openRegionSet(folder, options);
-  if (refs && !set.files.some((file) => file.reason?.startsWith("referring expressions") === true)) {
-    throw new LabError("bad-input", "The suite needs a refs file with its instances and pictures; the data have none");
-  }
-  const pictures = set.summaries.filter(({ frames }) => frames === undefined);
-  const clips = set.summaries.length - pictures.length;
+  const own = set.files.filter(({ reason }) => !refs || reason?.startsWith("referring expressions") === true);
+  if (refs) refuseOtherRefs(own);
+  const names = new Set(own.map(({ name }) => name));
+  const rows = set.summaries.filter(({ file }) => names.has(file));
+  const pictures = rows.filter(({ frames }) => frames === undefined);
+  const clips = rows.length - pictures.length;
+  const others = set.summaries.length - rows.length;
   return {
     items: pictures.map(({ id, imageId, caption, mask }) => ({
       id,
@@ -45,9 +46,23 @@ export async function regionRows(
     leftOut: [
       ...set.skipped.map(({ file, row, reason }) => (row < 0 ? reason : `${file}, row ${row}: ${reason}`)),
       ...(clips === 0 ? [] : [`${clips} rows are clips, which no suite of pictures scores`]),
+      ...(others === 0 ? [] : [`${others} rows are of files without referring expressions`]),
     ],
     picture: async (index) => (await set.sample(pictures[index]?.index ?? -1)).image,
   };
+}
+
+/** Refs of one data set lie in one directory. @throws LabError("bad-input") for none and for several */
+function refuseOtherRefs(files: readonly ShardInfo[]): void {
+  const full = files.filter(({ rows }) => rows > 0).map(({ name }) => name.slice(0, name.lastIndexOf("/") + 1) || ".");
+  const directories = [...new Set(full)];
+  if (files.length > 0 && directories.length < 2) return;
+  throw new LabError(
+    "bad-input",
+    files.length === 0
+      ? "The suite needs a refs file with its instances and pictures; the data have none"
+      : `The data have refs files in ${directories.join(", ")}; name the folder of one data set`,
+  );
 }
 
 /** A file of records with what it was recognised as. */
@@ -72,9 +87,9 @@ export async function findFiles(
   const found = new Map<string, SuiteFile[]>();
   for (const path of folder.paths.filter((one) => RECORDS.test(one))) {
     const source = folder.get(path);
-    const opened = source === undefined ? undefined : await lookAt(() => openRecords(source, signal));
+    const opened = source === undefined ? undefined : await unlessDamaged(() => openRecords(source, signal));
     if (opened === undefined || opened.length === 0) continue;
-    const sign = await lookAt(() => signOf(opened));
+    const sign = await unlessDamaged(() => signOf(opened));
     const label = sign === undefined ? undefined : recogniseRecords(sign)?.reader.label;
     if (sign === undefined || label === undefined || !(label in wanted)) continue;
     found.set(label, [...(found.get(label) ?? []), { path, records: opened, sign, folder }]);
@@ -86,14 +101,17 @@ export async function findFiles(
   });
 }
 
-/** A file that cannot be read is not the one that is looked for. */
-async function lookAt<T>(open: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await open();
-  } catch (thrown) {
-    if (thrown instanceof LabError && thrown.code !== "cancelled") return undefined;
-    throw thrown;
-  }
+/**
+ * The file of a kind: the only one of its published name, else the only one.
+ * @throws LabError("bad-input") when there are several to choose from
+ */
+export function onlyFile(found: ReadonlyMap<string, readonly SuiteFile[]>, label: string, name = ""): SuiteFile {
+  const files = found.get(label) ?? [];
+  const named = files.filter(({ path }) => path === name || path.endsWith(`/${name}`));
+  const [file, other] = (named.length === 0 ? files : named) as [SuiteFile, SuiteFile?];
+  if (other === undefined) return file;
+  const message = `The data have ${file.path} and ${other.path}; the suite needs one of them: leave out the other`;
+  throw new LabError("bad-input", message, { subject: other.path });
 }
 
 /** A row before its picture is read. */

@@ -1,9 +1,10 @@
 /** Masklets for expressions about clips, by the sets of the field (docs/spec/video.md#11-scores). */
 import type { ByteFolder } from "../../bytes/source.ts";
+import { emptyMask } from "../../data/clips/clip-masks.ts";
 import { type Clip, openClips } from "../../data/clips/clip-set.ts";
 import { clipSize } from "../../data/clips/frame-picture.ts";
 import type { FrameMask } from "../../data/mask/boundary.ts";
-import { decodeRle, encodeRle, type Rle } from "../../data/mask/rle.ts";
+import { decodeRle, type Rle } from "../../data/mask/rle.ts";
 import { LabError } from "../../errors.ts";
 import { type ClusterStatistic, type Clusters, meanOf } from "../cluster-bootstrap.ts";
 import { type MaskletScore, maskletScore, roundedScore } from "../video/masklet-score.ts";
@@ -127,14 +128,10 @@ function scoreOf({ item, answer }: AnsweredItem): MaskletScore {
   const found = answer.masks ?? [];
   return maskletScore(
     item.masks.map(frameMask),
-    item.masks.map((truth, at) => frameMask(found[at] ?? emptyMask(truth))),
+    item.masks.map((truth, at) => frameMask(found[at] ?? emptyMask(truth.size))),
   );
 }
 
 function frameMask(rle: Rle): FrameMask {
   return { data: decodeRle(rle), height: rle.size[0], width: rle.size[1] };
-}
-
-function emptyMask({ size: [height, width] }: Rle): Rle {
-  return encodeRle(new Uint8Array(height * width), height, width);
 }

@@ -22,10 +22,10 @@ export function lineChart(title: string, lines: readonly ChartLine[]): string | 
   ]);
   const finite = values.filter(Number.isFinite);
   if (finite.length === 0) return null;
-  let [low, high] = [Math.min(...finite), Math.max(...finite)];
+  let [low, high] = extent(finite);
   if (low === high) [low, high] = [low - Math.abs(low || 1) / 10, high + Math.abs(high || 1) / 10];
   const steps = drawn.flatMap(({ points }) => points.map(([step]) => step));
-  const [first, last] = [Math.min(...steps), Math.max(...steps)];
+  const [first, last] = extent(steps);
   const x = (step: number): string =>
     (SIZE.left + ((step - first) / Math.max(1, last - first)) * (SIZE.width - SIZE.left - SIZE.right)).toFixed(1);
   const y = (value: number): string =>
@@ -56,6 +56,14 @@ export function lineChart(title: string, lines: readonly ChartLine[]): string | 
     ...paths,
     "</svg></figure>",
   ].join("");
+}
+
+/** Smallest and largest. A long run has more points than a call may have arguments. */
+function extent(values: readonly number[]): [number, number] {
+  return values.reduce(
+    ([low, high], value) => [Math.min(low, value), Math.max(high, value)],
+    [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
+  );
 }
 
 function path(points: ChartLine["points"], x: (step: number) => string, y: (value: number) => string): string {

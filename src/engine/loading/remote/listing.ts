@@ -72,11 +72,13 @@ export async function askRemote(address: RemoteAddress, options: RemoteDeps = {}
     const parsed = parseSa2vaConfig(json);
     const code = listed === null ? await codeFiles(json, baseUrl, find, deps) : listedCode(listed);
     const sides = await Promise.all(SIDE_FILES.slice(1).map(find));
-    const index = await find(INDEX);
+    // As from disk, one file goes before an index.
+    const single = await find(SINGLE);
+    const index = single === undefined ? await find(INDEX) : undefined;
     const shards = index === undefined ? [SINGLE] : shardNames(await fetchJson(INDEX, baseUrl, deps));
     const weights: RemoteFile[] = [];
     for (const path of shards) {
-      const file = await find(path);
+      const file = path === SINGLE ? single : await find(path);
       if (file === undefined) throw missingWeights(path, index !== undefined, baseUrl);
       weights.push(file);
     }
@@ -197,12 +199,13 @@ async function partFacts(path: string, url: string, deps: RemoteDeps): Promise<R
   if (!response.ok) throw refused(url, status);
   const total = /\/(\d+)$/.exec(headers.get("content-range") ?? "")?.[1] ?? headers.get("content-length");
   const size = Number(total ?? Number.NaN);
-  if (!isSize(size) || (status === 206 && headers.get("content-range") === null)) {
-    throw new LabError("bad-input", `The server does not say how large ${url} is; nothing was fetched`, {
-      subject: path,
-    });
-  }
-  return { path, size, version: versionOf(url, headers, size) };
+  const named = (bytes: number): RemoteFile => ({ path, size: bytes, version: versionOf(url, headers, bytes) });
+  if (isSize(size) && (status !== 206 || headers.get("content-range") !== null)) return named(size);
+  // Servers that compress texts as they send them do not know their length.
+  if (!path.endsWith(".safetensors")) return named((await fetchSmall(path, url.slice(0, -path.length), deps)).length);
+  throw new LabError("bad-input", `The server does not say how large ${url} is; no weights were fetched`, {
+    subject: path,
+  });
 }
 
 /** Entity tags and dates are valid only for their address. */

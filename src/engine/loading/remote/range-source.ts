@@ -13,6 +13,30 @@ export interface RemotePlace {
   readonly url: string;
   /** Bytes. */
   readonly size: number;
+  /** The version in the listing. */
+  readonly version?: string | null;
+}
+
+function changedFile(path: string, why: string): LabError {
+  return new LabError("bad-input", `${path} changed on the server while it was read (${why}); open the address again`, {
+    subject: path,
+  });
+}
+
+/**
+ * Compares the entity tag of every answer with the listing's, or else the first answer's. Weak and strong tags count as
+ * equal, because compression makes a tag weak. A hub's own names of versions cannot be compared.
+ */
+export function sameVersion({ path, url, size, version }: RemotePlace): (headers: Headers) => void {
+  const told = `${url} ${size} `;
+  const strong = (tag: string | undefined): string | undefined => tag?.replace(/^W\//, "");
+  const listed = strong(version?.startsWith(told) === true ? version.slice(told.length) : undefined);
+  let known = listed?.startsWith('"') === true ? listed : undefined;
+  return (headers) => {
+    const tag = strong(headers.get("etag") ?? undefined);
+    if (known !== undefined && tag !== undefined && tag !== known) throw changedFile(path, "another entity tag");
+    known ??= tag;
+  };
 }
 
 /**
@@ -22,16 +46,11 @@ export interface RemotePlace {
 export function rangeSource(place: RemotePlace, deps: RemoteDeps, ahead: number = AHEAD): ByteSource {
   const { path, url, size } = place;
   let held = { start: 0, bytes: new Uint8Array() };
-  /** The version in the first response. */
-  let version: string | null = null;
-  const changed = (why: string): LabError =>
-    new LabError("bad-input", `${path} changed on the server while it was read (${why}); open the address again`, {
-      subject: path,
-    });
+  const checkVersion = sameVersion(place);
 
   const check = (response: Response, from: number): void => {
     const { status, headers } = response;
-    if (status === 416) throw changed(`it no longer has ${size} bytes`);
+    if (status === 416) throw changedFile(path, `it no longer has ${size} bytes`);
     if (status === 200) throw new Passing("the server sent the whole file where a part was asked for");
     if (status !== 206) throw refused(url, status);
     const said = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers.get("content-range") ?? "");
@@ -40,10 +59,9 @@ export function rangeSource(place: RemotePlace, deps: RemoteDeps, ahead: number 
         subject: path,
       });
     }
-    if (said !== null && said[2] !== "*" && Number(said[2]) !== size) throw changed(`${said[2]} bytes, not ${size}`);
-    const tag = headers.get("etag");
-    if (version !== null && tag !== null && tag !== version) throw changed("another entity tag");
-    version ??= tag;
+    if (said !== null && said[2] !== "*" && Number(said[2]) !== size)
+      throw changedFile(path, `${said[2]} bytes, not ${size}`);
+    checkVersion(headers);
   };
 
   /** Fills `into` with the bytes from `start` on; an interrupted transfer continues where it stopped. */

@@ -5,7 +5,7 @@
 import { checkRange } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { LabError } from "../../errors.ts";
-import type { RemotePlace } from "./range-source.ts";
+import { type RemotePlace, sameVersion } from "./range-source.ts";
 import { type Answer, explained, Passing, type RemoteDeps, refused, repeated, request } from "./request.ts";
 
 /** The open response of a folder. There is at most one, because browsers limit connections per server. */
@@ -25,6 +25,7 @@ interface Flow {
 /** @param open shared by the files of a folder */
 export function streamSource(place: RemotePlace, deps: RemoteDeps, open: OpenStream): ByteSource {
   const { path, url, size } = place;
+  const checkVersion = sameVersion(place);
   let flow: Flow | null = null;
 
   const stop = (): void => {
@@ -35,9 +36,12 @@ export function streamSource(place: RemotePlace, deps: RemoteDeps, open: OpenStr
     open.close?.();
     open.close = stop;
     const answer = await request(url, {}, deps);
-    if (answer.response.status !== 200) {
+    try {
+      if (answer.response.status !== 200) throw refused(url, answer.response.status);
+      checkVersion(answer.response.headers);
+    } catch (thrown) {
       answer.close();
-      throw refused(url, answer.response.status);
+      throw thrown;
     }
     flow = { answer, pieces: answer.pieces(), at: 0, rest: new Uint8Array() };
     return flow;

@@ -22,8 +22,7 @@ function unwrapped(text: string): string {
   const thought = text.lastIndexOf(THOUGHT_END);
   const plain = (thought < 0 ? text : text.slice(thought + THOUGHT_END.length)).trim();
   if (plain.length < 2 * FENCE.length || !plain.startsWith(FENCE) || !plain.endsWith(FENCE)) return plain;
-  const inside = plain.slice(FENCE.length, -FENCE.length);
-  return (inside.startsWith("json") ? inside.slice("json".length) : inside).trim();
+  return plain.slice(FENCE.length, -FENCE.length).replace(/^json/i, "").trim();
 }
 
 /** A text field that is not empty. @throws JudgeFailure("wrong-form") naming the field */

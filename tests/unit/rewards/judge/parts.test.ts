@@ -198,6 +198,7 @@ describe("questions from a reference", () => {
 
   it("are found behind thoughts and in fences", () => {
     expect(replyObject('<think>{"a": 2}</think>\n```json\n{"a": 1}\n```')).toEqual({ a: 1 });
+    expect(replyObject('```JSON\n{"a": 1}```')).toEqual({ a: 1 });
     expect(() => replyObject('{"a": 1} and {"b": 2}')).toThrow("not JSON");
   });
 });

@@ -13,8 +13,8 @@ const CUT: ReadonlySet<unknown> = new Set(["length", "content_filter"]);
 export function chatReply(answer: unknown, raw: string): ChatReply {
   const choices = isRecord(answer) && Array.isArray(answer.choices) ? (answer.choices as unknown[]) : [];
   const [first] = choices;
-  const message = isRecord(first) && isRecord(first.message) ? first.message : null;
-  if (!isRecord(first) || message === null || typeof message.content !== "string") {
+  const text = isRecord(first) && isRecord(first.message) ? textOf(first.message.content) : undefined;
+  if (!isRecord(first) || text === undefined) {
     throw new JudgeFailure("wrong-form", "The judge's answer holds no reply", { raw });
   }
   if (first.finish_reason === "abort") {
@@ -26,9 +26,18 @@ export function chatReply(answer: unknown, raw: string): ChatReply {
     return typeof tokens === "number" && Number.isFinite(tokens) && tokens >= 0 ? tokens : null;
   };
   return {
-    text: message.content,
+    text,
     promptTokens: count("prompt_tokens"),
     completionTokens: count("completion_tokens"),
     cut: CUT.has(first.finish_reason),
   };
+}
+
+/** Text of a reply: the string, or the text parts of a list, in which some services put reasoning apart. */
+function textOf(content: unknown): string | undefined {
+  if (!Array.isArray(content)) return typeof content === "string" ? content : undefined;
+  const texts = content.flatMap((part: unknown) =>
+    isRecord(part) && typeof part.text === "string" ? [part.text] : [],
+  );
+  return texts.length === 0 ? undefined : texts.join("");
 }
