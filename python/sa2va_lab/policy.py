@@ -201,15 +201,15 @@ class Actor:
         self, features: Features, masks: Sequence[Mask | None], caption: str, others: tuple[str, ...]
     ) -> list[Likelihood | None]:
         """Of a caption for each mask, against `others`; None for a mask that the weights cannot see."""
-        texts = list(dict.fromkeys([caption, *others]))
-        ids = [self.words.caption_tokens(text) for text in texts]
-        width = max(len(own) for own in ids)
         found: list[Likelihood | None] = [None] * len(masks)
-        for at, mask in enumerate(masks):
-            cells = None if mask is None else self._seen(mask)
-            if cells is None:
-                continue
-            logps, _ = self.text_scores(self.asked(features, cells), ids, width, 1.0, width)
+        seen = [(at, self._seen(mask)) for at, mask in enumerate(masks) if mask is not None]
+        asked = [(at, self.asked(features, cells)) for at, cells in seen if cells is not None]
+        longest = max((len(one.prompt.ids) for _, one in asked), default=0)
+        texts = list(dict.fromkeys(map(plain_phrase, [caption, *others])))
+        ids = [self.words.caption_answer(text, longest)[0] for text in texts]
+        width = max(len(own) for own in ids)
+        for at, one in asked:
+            logps, _ = self.text_scores(one, ids, width, 1.0, width)
             sums = [float(row[: len(own)].double().sum()) for row, own in zip(logps, ids, strict=True)]
             rivals = sum(math.exp(own - sums[0]) for own in sums)
             contrast = None if len(texts) == 1 else 1 / rivals

@@ -116,6 +116,42 @@ describe("the likelihood of a caption", () => {
     }
   });
 
+  it("takes the memory of as many masks as are asked for at once, and is the same for any number", async () => {
+    const { height, width } = row.rgb;
+    const masks = Array.from({ length: 6 }, (_, n) => row.mask.map((bit, at) => Number(bit === 1 || at % 6 === n)));
+    const picture = { features, masks, height, width, caption: "a red car", others: ["the small dog", "sky"] };
+    const run = async (count: number, masksAtOnce: number) => {
+      const before = tf.memory().numBytes;
+      let found: Awaited<ReturnType<typeof captionLikelihoods>> = [];
+      const { peakBytes } = await tf.profile(async () => {
+        const some = { ...picture, masks: masks.slice(0, count) };
+        found = await captionLikelihoods(model, weights, some, { ...OPTIONS, masksAtOnce });
+        return [];
+      });
+      return { found, bytes: peakBytes - before };
+    };
+    const [one, each, all] = [await run(1, 1), await run(6, 1), await run(6, 0)];
+    expect(each.bytes / one.bytes).toBeLessThan(1.2);
+    expect(all.bytes / one.bytes).toBeGreaterThan(3);
+    each.found.forEach((own, at) => {
+      expect(own?.likelihood).toBeCloseTo(all.found[at]?.likelihood ?? 0, 5);
+      expect(own?.contrast).toBeCloseTo(all.found[at]?.contrast ?? 0, 5);
+    });
+  });
+
+  it("is that of as much of a caption as the model's context holds", async () => {
+    const { config } = model;
+    const short = { ...model, config: { ...config, language: { ...config.language, maxPositions: 160 } } };
+    const { height, width } = row.rgb;
+    const words = (count: number): string => new Array<string>(count).fill("small dog").join(" ");
+    const of = async (caption: string): Promise<number | undefined> => {
+      const picture = { features, masks: [row.mask], height, width, caption, others: [] };
+      return (await captionLikelihoods(short, weights, picture, OPTIONS))[0]?.likelihood;
+    };
+    expect(await of(words(4000))).toBe(await of(words(9000)));
+    expect(await of(words(4000))).not.toBe(await of(words(2)));
+  });
+
   it("is missing for a mask that covers no visual token, and leaves no tensor", async () => {
     const before = memorySnapshot().tensors;
     const empty = new Uint8Array(row.mask.length);

@@ -3,7 +3,11 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { runSteps } from "../../bench/suites/grpo.ts";
 import { nodePocket } from "../../bench/tool/node-place.ts";
 import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
+import { withReduction } from "../../src/engine/gpu/decode/lanes.ts";
+import { linearProgram } from "../../src/engine/gpu/decode/products.ts";
+import { roomFor, slotBlock } from "../../src/engine/gpu/decode/slot-block.ts";
 import { precompiledPrograms } from "../../src/engine/gpu/precompile.ts";
+import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 import { compile, compileAhead, type GpuProgram } from "../../src/engine/gpu/runtime/pipelines.ts";
 import { runProgram } from "../../src/engine/gpu/runtime/program.ts";
@@ -75,6 +79,16 @@ describe("programs compiled ahead", () => {
     const names = precompiledPrograms().map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     expect(names.length).toBeGreaterThan(12);
+  });
+
+  it("are on a card those of one group and of the demo's four, which it takes sixteen slots at a time", () => {
+    setAdapterKind(false);
+    const names = precompiledPrograms().map(({ name }) => name);
+    setAdapterKind(true);
+    for (const rows of [8, 32]) {
+      const { program } = withReduction(linearProgram(slotBlock(roomFor(rows), false, 0)), false);
+      expect(names).toContain(program.name);
+    }
   });
 });
 

@@ -93,6 +93,16 @@ describe("the forecast of a run", () => {
       });
     },
   );
+
+  it.each([
+    { maskPolicy: "proposals", proposalPoints: 8 },
+    { maskPolicy: "pathwise", likelihoodJudge: "start" },
+  ] as const)("counts the clicks that are decoded together, and the caption behind a soft mask: %j", async (policy) => {
+    await lab.session.openModel(await nodeFolder(POCKET), "pocket");
+    const ratio = await ratioOf({ ...policy, loops: "2", groupSize: 4, steps: 1 });
+    expect(ratio).toBeGreaterThan(0.9);
+    expect(ratio).toBeLessThan(1.1);
+  });
 });
 
 describe("the forecast", () => {
@@ -119,6 +129,31 @@ describe("the forecast", () => {
     }
     model.dispose();
     expect(tf.memory().numBytes).toBe(empty);
+  });
+
+  it("of the towers counts one tile, however many a picture has: they take their memory one after the other", async () => {
+    const model = await openSa2va(await nodeFolder(TINY), "m");
+    const tileSize = 32 * model.config.vision.patchSize;
+    const large = { ...model, tiling: { ...model.tiling, tileSize } };
+    const data = new Uint8Array(384 * 96 * 3).fill(90);
+    const beyond: number[] = [];
+    for (const tiles of [1, 4]) {
+      const start = tf.memory().numBytes;
+      const profile = await tf.profile(() => {
+        const { vision, sam } = encodeImage(large, { width: 384, height: 96, data }, tiles);
+        return [vision, sam.f16, sam.f8, sam.f4];
+      });
+      beyond.push(
+        profile.peakBytes - start - (profile.result as Tensor[]).reduce((sum, { size }) => sum + 4 * size, 0),
+      );
+      tf.dispose(profile.result as Tensor[]);
+    }
+    const [one, several] = beyond as [number, number];
+    expect(several / one).toBeLessThan(1.1);
+    const towers = (maxTiles: number): number =>
+      forecast(model.config, cheapConfig({ maxTiles }), ALL_F32).transient.towers;
+    expect(towers(4)).toBe(towers(1));
+    model.dispose();
   });
 
   it.each([

@@ -182,6 +182,11 @@ describe("one step with", () => {
     expect((row["grad_norm/mask-decoder"] ?? 0) > 0).toBe(!behind);
   });
 
+  it("imitation of more masks than a program can bind", async () => {
+    const row = await oneStep({ loops: "2", maskPolicy: "imitation", groupSize: 16 });
+    expect(row["loop2/imitation_loss"]).toBeGreaterThan(0);
+  });
+
   it("an anchor at the start costs nothing in the first step, one at the truth does", async () => {
     const atStart = await oneStep({ loops: "2", maskAnchor: "start", maskAnchorWeight: 2 });
     expect(Math.abs(atStart["loop2/mask_anchor_loss"] ?? 1)).toBeLessThan(1e-5);

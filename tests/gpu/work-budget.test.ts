@@ -28,13 +28,14 @@ async function counted(work: () => Tensor): Promise<{ readonly values: Float32Ar
 }
 
 describe("runs of rows", () => {
-  it("cover every row once, begin at whole steps and keep to the budget", () => {
-    for (const rows of [1, 63, 64, 65, 1000, 4096, 4097]) {
+  it("cover every row once, begin at whole steps and keep to the budget and to a grid of the narrowest tiles", () => {
+    for (const rows of [1, 63, 64, 65, 1000, 4096, 4097, 2 ** 19, 600_000]) {
       for (const perRow of [1, 1e5, 2 ** 25, 2 ** 27]) {
         const runs = rowRuns(rows, perRow);
         let next = 0;
         for (const { from, count } of runs) {
           expect([from, from % 64, count > 0]).toEqual([next, 0, true]);
+          expect(Math.ceil(count / 8)).toBeLessThanOrEqual(65_535);
           if (count > 64) expect(count * perRow).toBeLessThanOrEqual(DISPATCH_WORK);
           next = from + count;
         }

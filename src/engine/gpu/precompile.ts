@@ -16,20 +16,22 @@ import { broadcastLanes, customKernels } from "./runtime/custom-kernels.ts";
 import { compileAhead, type GpuProgram } from "./runtime/pipelines.ts";
 import { backendDevice } from "./runtime/program.ts";
 
-/** Slots of a group of eight rollouts. */
-const SLOTS = 8;
+/** Slots of a group of eight rollouts, and of several groups at once. */
+const SLOTS = [8, 16];
 
 /** Programs for decoding f32 weights and, on software adapters, for matrix products; the rest compiles quickly. */
 export function precompiledPrograms(): GpuProgram[] {
   const software = builtInForms().decoding === "thread";
   // Most families have grouped queries.
   const shared = sharedHeads(2, 1, software);
-  const decoding = [NORM, linearProgram(slotBlock(SLOTS, software, broadcastLanes())), mixProgram(shared), SAMPLE];
-  return [
+  const linears = SLOTS.map((slots) => linearProgram(slotBlock(slots, software, broadcastLanes())));
+  const decoding = [NORM, ...linears, mixProgram(shared), SAMPLE];
+  const programs = [
     ...(software ? usualProducts() : []),
     ...decoding.map((program) => withReduction(program, software).program),
     ...[FOLD, EMBED, ROTATE, scoresProgram(scoreLanes(software), shared), GATE],
   ];
+  return [...new Set(programs)];
 }
 
 /**

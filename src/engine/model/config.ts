@@ -58,8 +58,6 @@ export interface Sa2vaConfig {
   readonly useThumbnail: boolean;
   /** False: every picture is one tile. */
   readonly dynamicImageSize: boolean;
-  /** Side of the token grid after the pixel shuffle, divided by its side before. */
-  readonly downsampleRatio: number;
   readonly psVersion: "v1" | "v2";
   /** Visual tokens of one tile. */
   readonly tokensPerTile: number;
@@ -112,7 +110,6 @@ export function parseSa2vaConfig(json: unknown): Sa2vaConfig {
     maxTiles: dynamicImageSize ? maxTiles : 1,
     useThumbnail: fields.flag("use_thumbnail", true),
     dynamicImageSize,
-    downsampleRatio,
     psVersion: fields.oneOf("ps_version", ["v1", "v2"], "v1"),
     tokensPerTile: tokenGridSide ** 2,
     tokenGridSide,

@@ -129,11 +129,20 @@ export function groupShape(model: Sa2vaConfig, config: LabConfig, clips = false)
     rollouts: config.groupSize,
     newTokens: config.maxNewTokens,
     groups: groupsPerStep(config),
-    described: config.maskPolicy === "candidates" ? 3 : config.groupSize,
+    described: ["candidates", "pathwise"].includes(config.maskPolicy) ? 3 : config.groupSize,
     // The prompts of masks share what comes before the first region: of a clip one frame.
     tailTokens: (frames - 1) * model.tokensPerTile + region + PROMPT_WORDS,
     answerTokens: config.partnerMaxTokens,
+    tried: triedPrompts(config),
+    softTokens:
+      config.maskPolicy === "pathwise" ? (tiles + 1) * model.tokensPerTile + PROMPT_WORDS + config.maxNewTokens : 0,
   };
+}
+
+/** Prompts of one picture that the mask policy decodes at a time: noisy [SEG] states, or clicks. */
+function triedPrompts({ maskPolicy, groupSize, proposalPoints }: LabConfig): number {
+  if (maskPolicy === "embedding") return groupSize;
+  return maskPolicy === "proposals" ? Math.max(2 * groupSize, proposalPoints ** 2) : 0;
 }
 
 /** Bytes available to a run on a GPU. @param gigabytes nominal memory; 0 if unknown */

@@ -3,7 +3,7 @@
  * counts tokens and multiplies them with the work of one, at a share of a card's published rate.
  */
 
-import { needsReference } from "../config/derived.ts";
+import { groupsPerStep, needsReference } from "../config/derived.ts";
 import type { LabConfig } from "../config/table.ts";
 
 export interface Card {
@@ -61,7 +61,7 @@ export function manyGpuStep(
   card: Card,
   network = Number.POSITIVE_INFINITY,
 ): StepTime {
-  const groups = Math.ceil((config.promptsPerStep * config.accumulation) / gpus);
+  const groups = Math.ceil(groupsPerStep(config) / gpus);
   const work = stepTokens(config);
   const decode = groups * (config.maxNewTokens + config.partnerMaxTokens) * shape.layers * LAYER_SECONDS;
   const compute = (groups * work * 2 * shape.language) / (REACHED * card.flops);

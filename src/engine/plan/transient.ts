@@ -25,7 +25,7 @@ interface Copies {
   readonly found: number;
   /** One block's per-token arrays in a pass without a gradient. */
   readonly prefill: number;
-  /** Arrays of SAM2's image encoder in units of its first stage, and of the vision tower in units of its stream. */
+  /** Arrays of SAM2's image encoder in units of its first stage, and of the vision tower in units of its stream over a tile. */
   readonly tower: number;
   readonly vision: number;
 }
@@ -53,6 +53,9 @@ const LEAST_PICTURE = 2 ** 16;
 /** Bytes of a mask's pixel: bits in words, together with those of other masks, and as they are read back. */
 const MASK_BYTES = (3 * F32) / 16;
 
+/** Score arrays of an attention that differentiates in its mask. */
+const SOFT_SCORES = 5.5;
+
 /** Without free buffers: measured at the widths of Sa2VA-1B. */
 const USED: Copies = { ...POOLED, token: 1.8, recompute: 1.7, decoder: 5.6, found: 1.6, tower: 19.1 };
 
@@ -78,6 +81,10 @@ export interface GroupShape {
   readonly described: number;
   readonly tailTokens: number;
   readonly answerTokens: number;
+  /** Prompts besides the phrase's that the mask policy decodes at a time. */
+  readonly tried: number;
+  /** Tokens of the caption's likelihood through the soft mask; 0 for policies without it. */
+  readonly softTokens: number;
 }
 
 export interface TransientOptions {
@@ -141,21 +148,29 @@ export function transientForecast(
   const cache = Math.max(sampled, told);
   const stage = F32 * (config.sam2.imageSize / 4) ** 2 * config.sam2.embedDim;
   const { vision, tileSize } = config;
-  const stream = F32 * shape.tiles * ((tileSize / vision.patchSize) ** 2 + 1) * vision.hiddenSize;
+  const stream = F32 * ((tileSize / vision.patchSize) ** 2 + 1) * vision.hiddenSize;
   const towers = withFree((copies) => Math.max(copies.tower * stage, copies.vision * stream));
   const rows = options.microRollouts > 0 ? Math.min(options.microRollouts, shape.rollouts) : shape.rollouts;
   const atOnce = options.microRollouts > 0 ? 1 : Math.min(options.groupsAtOnce || shape.groups, shape.groups);
   const captions = options.captions
     ? withFree((copies) => atOnce * captionBytes(config, shape, rows, options, copies))
     : 0;
-  const masks = options.masks ? withFree((copies) => atOnce * maskBytes(config, shape, options, copies)) : 0;
+  const masks = options.masks
+    ? withFree(
+        (copies) => atOnce * (maskBytes(config, shape, options, copies) + softBytes(config, shape, options, copies)),
+      )
+    : 0;
   const activations = Math.max(captions, masks);
   const together = Math.min(options.groupsAtOnce || groups, groups);
   const tokens = together * Math.max(promptTokens, options.masks ? described * tailTokens : 0);
   const prompts = F32 * POOLED.prefill * tokens * tokenFloats(config, options.rank);
   const found = options.captions ? together * shape.rollouts : options.masks ? together : 0;
-  const grids = found * shape.frames * (config.sam2.imageSize / 4) ** 2 * config.sam2.hiddenDim;
-  const decoded = withFree((copies) => F32 * copies.found * grids);
+  const grid = F32 * shape.frames * (config.sam2.imageSize / 4) ** 2 * config.sam2.hiddenDim;
+  const tried = options.masks ? USED.found * shape.tried * grid : 0;
+  const decoded = Math.max(
+    tried,
+    withFree((copies) => copies.found * found * grid),
+  );
   const masksRead =
     Math.max(options.captions ? shape.rollouts : 0, options.masks ? described : 0) * groups * shape.frames;
   const bits = MASK_BYTES * Math.max(LEAST_PICTURE, tileSize ** 2) * masksRead;
@@ -206,6 +221,19 @@ export function maskBytes(
   if (!options.recompute) return F32 * (language.layers * prompt + decoder);
   const width = language.hiddenSize + 2 * language.kvHeads * language.headSize;
   return F32 * (copies.recompute * prompt + decoder + language.layers * shape.promptTokens * width);
+}
+
+/** Likelihood of a caption through a soft mask: no block is recomputed, and the attention of each keeps its scores. */
+function softBytes(
+  config: Sa2vaConfig,
+  { softTokens, newTokens }: GroupShape,
+  { rank }: Pick<TransientOptions, "rank">,
+  copies: Copies,
+): number {
+  if (softTokens === 0) return 0;
+  const { layers, heads, vocabSize } = config.language;
+  const block = copies.token * softTokens * tokenFloats(config, rank) + SOFT_SCORES * heads * softTokens ** 2;
+  return F32 * (layers * block + copies.logit * newTokens * vocabSize);
 }
 
 /** Elements that a token has in a decoder block, each array once. */

@@ -10,12 +10,14 @@ import { readTogether } from "../gpu/runtime/read-back.ts";
 import { tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Weights } from "../model/weights/weights.ts";
-import { encodeCaption } from "../text/prompt.ts";
+import { plainPhrase } from "../text/prompt.ts";
 import { type CaptionGroup, captionScores } from "./caption-policy.ts";
 import { FULL_SAMPLING } from "./decode/sampler.ts";
 import type { ImageFeatures } from "./features.ts";
+import { fittedCaption } from "./fit-caption.ts";
+import { inBatches } from "./in-batches.ts";
 import type { DescribedPicture } from "./partner.ts";
-import { captionPrompt, countCells, regionCells } from "./prompts.ts";
+import { type CaptionPrompt, captionPrompt, countCells, regionCells } from "./prompts.ts";
 
 export interface MaskLikelihood {
   /** Geometric mean of the probabilities of the caption's tokens, end token included; 0..1. */
@@ -65,7 +67,8 @@ export async function wantedLikelihoods(
   const weights = captionerOf({ config, partner, start, captioner });
   // A run asks for its captioner before it starts; what is only watched is then not measured.
   if (weights === undefined) return [];
-  const options = { logitGuard: config.logitGuard, keepTiny: config.smallRegions === "force" };
+  const { logitGuard, groupsAtOnce } = config;
+  const options = { logitGuard, keepTiny: config.smallRegions === "force", masksAtOnce: groupsAtOnce };
   const found: (readonly (MaskLikelihood | null)[])[] = [];
   for (const picture of pictures) {
     signal.throwIfAborted();
@@ -92,30 +95,35 @@ export function likelihoodFact(
   return measured === undefined ? {} : { likelihood: measured[n] ?? null };
 }
 
-/** @returns one per mask; null for a mask that covers no visual token */
+/** @param masksAtOnce masks whose prompts are one pass, all for 0 @returns one per mask; null for a mask that covers no visual token */
 export async function captionLikelihoods(
   model: Sa2vaModel,
   weights: Weights,
   { features, masks, height, width, view, caption, others }: JudgedPicture,
-  { logitGuard, keepTiny }: { readonly logitGuard: number; readonly keepTiny: boolean },
+  options: { readonly logitGuard: number; readonly keepTiny: boolean; readonly masksAtOnce?: number },
 ): Promise<(MaskLikelihood | null)[]> {
-  const texts = [...new Set([caption, ...others])];
-  const completions = texts.map((text) => {
-    const { ids } = encodeCaption(model.tokenizer, model.config.template, text);
-    return { ids, logps: [], entropies: [], ended: true };
-  });
+  const { logitGuard, keepTiny, masksAtOnce = 0 } = options;
+  const texts = [...new Set([caption, ...others].map(plainPhrase))];
   const found: (MaskLikelihood | null)[] = masks.map(() => null);
-  const groups: CaptionGroup[] = [];
+  const prompts: CaptionPrompt[] = [];
   const places: number[] = [];
   for (const [at, mask] of masks.entries()) {
     if (mask === null) continue;
     const cells = regionCells(model, mask, height, width, keepTiny, view);
     if (countCells(cells) === 0) continue;
-    groups.push({ features, prompt: captionPrompt(model, features.tiles, cells), completions });
+    prompts.push(captionPrompt(model, features.tiles, cells));
     places.push(at);
   }
-  if (groups.length === 0) return found;
-  const scores = captionScores(model, weights, groups, { ...FULL_SAMPLING, guard: logitGuard });
+  if (prompts.length === 0) return found;
+  // Of all masks the same tokens.
+  const longest = Math.max(...prompts.map(({ ids }) => ids.length));
+  const completions = texts.map((text) => {
+    const { ids } = fittedCaption(model, text, longest).made;
+    return { ids, logps: [], entropies: [], ended: true };
+  });
+  const groups = prompts.map((prompt): CaptionGroup => ({ features, prompt, completions }));
+  const sampler = { ...FULL_SAMPLING, guard: logitGuard };
+  const scores = inBatches(groups, masksAtOnce).flatMap((some) => captionScores(model, weights, some, sampler));
   const tensors = scores.map(({ logps }) => logps);
   const arrays = await readTogether(tensors).finally(() =>
     tf.dispose(scores.flatMap(({ logps, entropies }) => [logps, entropies])),

@@ -169,20 +169,27 @@ function clipFeatures(parts: readonly ImageFeatures[]): ImageFeatures {
   return { tiles: parts.length, frames: parts.length, vision, sam: { f16, f8, f4 } };
 }
 
+/** Tokens of one tile or frame for the projector, [1, tokens, 4H]. @param bytes RGB, of a tile's side */
+export function tileTokens({ frozen, config }: Sa2vaModel, bytes: Uint8Array): Tensor {
+  return tf.tidy(() => {
+    const side = Math.sqrt(bytes.length / 3);
+    const pixels = tf.tensor4d(normalisePixels(bytes), [1, side, side, 3]);
+    return pixelShuffle(config, visionTower(weightsView(frozen, {}, 0), config.vision, pixels));
+  });
+}
+
 /** Runs both frozen towers on a picture. */
 export function encodeImage(model: Sa2vaModel, rgb: RgbImage, maxTiles: number): ImageFeatures {
-  const { vision: visionConfig, sam2 } = model.config;
+  const { sam2 } = model.config;
   const weights = weightsView(model.frozen, {}, 0);
-  const cut = imageTiles(rgb, { ...model.tiling, maxTiles: Math.min(maxTiles, model.tiling.maxTiles) });
-  const side = model.tiling.tileSize;
-  const vision = tf.tidy(() => {
-    const tiles = Array.from({ length: cut.count }, (_, tile) => {
-      const bytes = side * side * 3;
-      const pixels = normalisePixels(cut.tiles.subarray(tile * bytes, (tile + 1) * bytes));
-      return pixelShuffle(model.config, visionTower(weights, visionConfig, tf.tensor4d(pixels, [1, side, side, 3])));
-    });
-    return tiles.length === 1 ? (tiles[0] as Tensor) : tf.concat(tiles, 0);
-  });
+  const most = Math.min(maxTiles, model.tiling.maxTiles);
+  const cut = imageTiles(rgb, { ...model.tiling, minTiles: Math.min(model.tiling.minTiles, most), maxTiles: most });
+  const each = cut.tiles.length / cut.count;
+  const vision = tf.tidy(() =>
+    tf.concat(
+      Array.from({ length: cut.count }, (_, at) => tileTokens(model, cut.tiles.subarray(at * each, (at + 1) * each))),
+    ),
+  );
   const squashed = resizeBicubic(rgb, sam2.imageSize, sam2.imageSize);
   const pixels = tf.tensor4d(normalisePixels(squashed.data), [1, sam2.imageSize, sam2.imageSize, 3]);
   const sam = encodeSam(weights, sam2, pixels);

@@ -1,6 +1,6 @@
 /** Cuts captions that are too long for the language model's context. */
 import type { Sa2vaModel } from "../model/sa2va.ts";
-import { plainPhrase } from "../text/prompt.ts";
+import { type Answer, encodeCaption, plainPhrase } from "../text/prompt.ts";
 
 /** Longest sequence of the published training recipe (docs/spec/sa2va.md#18-supervised-training-recipe). */
 const RECIPE_TOKENS = 8192;
@@ -46,6 +46,16 @@ export function fitCaption<T>(
     made = make(text);
   }
   return { made, text, cut: text !== whole };
+}
+
+/** A caption as the answer to a prompt. @param prompt tokens of the prompt */
+export function fittedCaption(
+  model: Pick<Sa2vaModel, "config" | "tokenizer">,
+  caption: string,
+  prompt: number,
+): Fitted<Answer> {
+  const make = (text: string): Answer => encodeCaption(model.tokenizer, model.config.template, text);
+  return fitCaption(model, caption, make, ({ ids }) => prompt + ids.length);
 }
 
 /** The start of a text, without a split letter or word at its end. */

@@ -9,9 +9,9 @@ import { nearestSources } from "../model/preprocess/region-grid.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { imageLogits } from "../model/sam2/postprocess.ts";
 import type { Weights } from "../model/weights/weights.ts";
-import { encodeCaption } from "../text/prompt.ts";
 import { embedIds, embedPrompt, projectImage } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
+import { fittedCaption } from "./fit-caption.ts";
 import { captionPrompt, countCells, type RegionCells } from "./prompts.ts";
 
 export interface SoftRegion {
@@ -43,11 +43,11 @@ export function softCaptionLoss(
   logits: Tensor,
   { temperature, guard }: SoftCaptionOptions,
 ): Tensor {
-  const { tokenGridSide: side, template, language } = model.config;
+  const { tokenGridSide: side, language } = model.config;
   const prompt = captionPrompt(model, features.tiles, new Uint8Array(side * side).fill(1));
   const [region] = prompt.regionSpans as readonly [(typeof prompt.regionSpans)[number]];
-  const { ids } = encodeCaption(model.tokenizer, template, caption);
   const first = prompt.ids.length;
+  const { ids } = fittedCaption(model, caption, first).made;
   const length = first + ids.length - 1;
   const positions = [placesWithout(length, region.start, cells)];
   return tf.tidy(() => {

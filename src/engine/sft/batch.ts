@@ -3,9 +3,9 @@ import { type FrameView, frameOf } from "../data/clips/film-strip.ts";
 import { LabError } from "../errors.ts";
 import { nearestMask } from "../model/preprocess/region-grid.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
-import { fitCaption } from "../policy/fit-caption.ts";
+import { fittedCaption } from "../policy/fit-caption.ts";
 import { captionPrompt, countCells, regionCells, segmentPrompt } from "../policy/prompts.ts";
-import { encodeCaption, type Span } from "../text/prompt.ts";
+import type { Span } from "../text/prompt.ts";
 
 /** One region of a picture, or the masklet of a clip, and what is said about it. */
 export interface SftRegion {
@@ -223,12 +223,7 @@ function regionRow(model: Sa2vaModel, tiles: number, region: SftRegion, view: Fr
   const cells = regionCells(model, region.mask, region.height, region.width, true, view);
   if (countCells(cells) === 0) throw new LabError("bad-input", `The region "${region.caption}" covers no pixel`);
   const prompt = captionPrompt(model, tiles, cells);
-  const fitted = fitCaption(
-    model,
-    region.caption,
-    (text) => encodeCaption(model.tokenizer, model.config.template, text),
-    ({ ids }) => prompt.ids.length + ids.length,
-  );
+  const fitted = fittedCaption(model, region.caption, prompt.ids.length);
   const answer = fitted.made;
   const segment = segmentPrompt(model, tiles, region.phrase, view.total);
   const marked = Array.from(cells.keys()).filter((cell) => cells[cell] !== 0);

@@ -78,9 +78,15 @@ describe("a checkpoint folder", () => {
     );
     await expect(changed(files, [path(1), "model.safetensors"]).then(openCheckpoint)).rejects.toThrow(/00002-of-00002/);
     const twice = { ...files, [path(1)]: writeSafetensors([...parts[1]!, parts[0]![0]!]) };
-    await expect(changed(twice).then(openCheckpoint)).rejects.toThrow(/is in both/);
+    const sharded = (own: typeof files) => changed(own, ["model.safetensors"]);
+    await expect(sharded(twice).then(openCheckpoint)).rejects.toThrow(/is in both/);
     const fewer = { ...files, [path(1)]: writeSafetensors(parts[1]!.slice(1)) };
-    await expect(changed(fewer).then(openCheckpoint)).rejects.toThrow(/where it is not/);
+    await expect(sharded(fewer).then(openCheckpoint)).rejects.toThrow(/where it is not/);
+    // transformers leaves the index behind when a sharded checkpoint is saved again as one file, and reads the file.
+    const again = await openCheckpoint(
+      await changed({ "model.safetensors.index.json": JSON.stringify({ weight_map: weightMap }) }),
+    );
+    expect(again.holder("mlp1.1.weight").source).toBe("model.safetensors");
   });
 
   it("names a tensor that is missing or has another shape", async () => {

@@ -24,7 +24,12 @@ import { bankBytes, mapsRead, pointersRead, trackingWork } from "../../../src/en
 import { clipVision, segmentClipPrompt } from "../../../src/engine/policy/clip/clip-prompt.ts";
 import { chosenFrames, parseFrameChoice } from "../../../src/engine/policy/clip/frames.ts";
 import { embedPrompt } from "../../../src/engine/policy/embedding.ts";
-import { createFeatureCache, type ImageFeatures } from "../../../src/engine/policy/features.ts";
+import {
+  createFeatureCache,
+  disposeFeatures,
+  encodeImage,
+  type ImageFeatures,
+} from "../../../src/engine/policy/features.ts";
 import { decodeFrames } from "../../../src/engine/policy/frame-masks.ts";
 import { findInPictures } from "../../../src/engine/policy/partner.ts";
 import { phrasePromptsOf } from "../../../src/engine/policy/phrase-prompts.ts";
@@ -121,6 +126,19 @@ it("every frame of a clip is decoded as that frame alone, and stored masks are t
   });
 });
 
+it("a limit of tiles holds below config.json's min_dynamic_patch: a frame is one tile", async () => {
+  const several = { ...model, tiling: { ...model.tiling, minTiles: 2 } };
+  const rgb = { width: 48, height: 24, data: new Uint8Array(48 * 24 * 3) };
+  for (const [limit, tiles] of [
+    [1, 1],
+    [4, 3],
+  ] as const) {
+    const features = encodeImage(several, rgb, limit);
+    expect(features.tiles).toBe(tiles);
+    disposeFeatures(features);
+  }
+});
+
 it("chooses frames as the published programs do", () => {
   expect(chosenFrames(60, { kind: "first", count: 5 })).toEqual([0, 1, 2, 3, 4]);
   expect(chosenFrames(3, { kind: "first", count: 5 })).toEqual([0, 1, 2]);
@@ -128,6 +146,9 @@ it("chooses frames as the published programs do", () => {
   expect(chosenFrames(60, { kind: "uniform", count: 5 })).toEqual([0, 14, 29, 44, 59]);
   expect(chosenFrames(2, { kind: "uniform", count: 5 })).toEqual([0, 1]);
   expect(chosenFrames(1, { kind: "uniform", count: 1 })).toEqual([0]);
+  // np.linspace(0, 122, 15, dtype=int) has 60 in the middle, not 61; its last number is exact.
+  expect(chosenFrames(123, { kind: "uniform", count: 15 })[7]).toBe(60);
+  expect(chosenFrames(62, { kind: "uniform", count: 8 }).at(-1)).toBe(61);
   expect(chosenFrames(20, { kind: "every", count: 5, step: 6 })).toEqual([0, 6, 12, 18]);
   expect(parseFrameChoice("every:6", 5)).toEqual({ kind: "every", count: 5, step: 6 });
   expect(parseFrameChoice("every:0", 5)).toBeUndefined();

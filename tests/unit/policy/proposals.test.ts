@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { normal } from "../../../src/engine/gpu/random.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
+import { selectMask } from "../../../src/engine/model/sam2/mask-decoder.ts";
 import type { MaskDraws } from "../../../src/engine/policy/mask/mask-policy.ts";
 import { distinctMasks, proposalPolicy } from "../../../src/engine/policy/mask/proposal-policy.ts";
 import type { PhraseOutput } from "../../../src/engine/policy/phrase-output.ts";
@@ -94,6 +95,13 @@ describe("the proposal policy", () => {
     expect(distinctMasks(flat, SIDE * SIDE, SETTINGS.overlap, 99)).toHaveLength(rows);
     expect(Array.from(flat.subarray(0, SIDE * SIDE))).toEqual(Array.from(await actions.greedy.data()));
     expect((actions.weights ?? []).reduce((sum, p) => sum + p, 0)).toBeCloseTo(1, 5);
+  });
+
+  it("takes for greedy what the partner would select, however close the predicted IoUs are", async () => {
+    const language = tf.tensor2d([[0.4, -0.2, 0.7, 0.1, -0.5]]);
+    const [masks, iou] = [masksFor(language), tf.tensor2d([[0, 1 - 2 ** -24, 1, 1]])];
+    const { greedy } = await proposalPolicy(SETTINGS).act(outputOf(language, masks, iou), 2, DRAWS);
+    expect(await greedy.data()).toEqual(await selectMask(masks, iou).mask.data());
   });
 
   it("plays what other phrases find before it plays noise, and frees their prompts", async () => {

@@ -6,7 +6,7 @@
  */
 import { lines } from "../matmul/product-form.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
-import { type LaneProgram, POINT_LANES } from "./lanes.ts";
+import { type LaneProgram, POINT, POINT_LANES } from "./lanes.ts";
 import { SLOT_HEADER } from "./state.ts";
 
 /** x[slot] = embedding of the slot's token, or the embedding its row starts with. One thread per four channels. */
@@ -18,7 +18,7 @@ export const EMBED: GpuProgram = {
   workgroup: [POINT_LANES, 1],
   header: SLOT_HEADER,
   body: `
-    let at = group.x * ${POINT_LANES}u + local.x;
+    let at = ${POINT};
     let slot = at / u.width4;
     if (slot >= u.slots) { return; }
     let c = at % u.width4;
@@ -48,10 +48,7 @@ const headColumn = (width4: string): string => `
       return first4 + (head / perGroup) * stride4 + (head % perGroup) * ${width4};
     }`;
 
-/**
- * Divides each head of queries and keys by its root mean square and multiplies it by its weights, in place. Tiles are
- * counted as in `mixProgram`.
- */
+/** Divides each head of queries and keys by its root mean square and multiplies it by its weights, in place. */
 export const HEAD_NORM: LaneProgram = {
   name: "lab-decode-head-norm",
   inputs: { queryWeight: "vec4<f32>", keyWeight: "vec4<f32>" },
@@ -74,12 +71,11 @@ export const HEAD_NORM: LaneProgram = {
   header: headColumn("u.d4"),
   body: `
     let each = u.heads + u.keyHeads;
-    let at = group.y * u.tiles + tile;
-    let which = at % each;
+    let which = tile % each;
     let isQuery = which < u.heads;
     var origin = column(which, u.queryFirst4, u.queryGroup, u.queryStride4);
     if (!isQuery) { origin = column(which - u.heads, u.keyFirst4, u.keyGroup, u.keyStride4); }
-    let base = (at / each) * u.stride4 + origin;
+    let base = (tile / each) * u.stride4 + origin;
     var squares = 0.0;
     for (var i = first; i < u.d4; i += step) { squares += dot(projected[base + i], projected[base + i]); }
     let scale = inverseSqrt(sum(squares, lane) / f32(u.d4 * 4u) + u.eps);
@@ -114,8 +110,9 @@ export const ROTATE: GpuProgram = {
   header: `${SLOT_HEADER}${headColumn("2u * u.half4")}`,
   body: `
     let width = (u.heads + 2u * u.keyHeads) * u.half4;
-    let slot = (group.x * ${POINT_LANES}u + local.x) / width;
-    let index = (group.x * ${POINT_LANES}u + local.x) % width;
+    let point = ${POINT};
+    let slot = point / width;
+    let index = point % width;
     if (slot >= u.slots) { return; }
     let s = slot * SLOT_WORDS;
     let c = index % u.half4;
@@ -158,14 +155,15 @@ export const PLACE_TAILS: GpuProgram = {
   name: "lab-decode-tails",
   inputs: { tailKeys: "vec4<f32>", tailValues: "vec4<f32>" },
   outputs: { keys: "vec4<f32>", values: "vec4<f32>" },
-  /** Vectors of a head's tail and of its own cache; the grid's y counts heads of all rows. */
+  /** Vectors of a head's tail and of its own cache; the grid's y counts heads, its z rows. */
   uniforms: { tail4: "u32", own4: "u32" },
   workgroup: [POINT_LANES, 1],
   body: `
     let at = group.x * ${POINT_LANES}u + local.x;
     if (at >= u.tail4) { return; }
-    let source = group.y * u.tail4 + at;
-    let to = group.y * u.own4 + at;
+    let head = group.z * groups.y + group.y;
+    let source = head * u.tail4 + at;
+    let to = head * u.own4 + at;
     keys[to] = tailKeys[source];
     values[to] = tailValues[source];`,
 };
@@ -222,7 +220,7 @@ export function scoreLanes(software: boolean): number {
 
 /**
  * scores[slot · head, key] = scale · q · k. A thread computes two keys for one or two heads, and a workgroup
- * 2 · `lanes` keys, so that queries are loaded once for both.
+ * 2 · `lanes` keys, so that queries are loaded once for both. The grid's y counts blocks of heads, its z slots.
  */
 export function scoresProgram(lanes: number, shared: 1 | 2): GpuProgram {
   const dots = (cache: string, sums: string): string => `
@@ -241,8 +239,8 @@ export function scoresProgram(lanes: number, shared: 1 | 2): GpuProgram {
     header: SLOT_HEADER,
     body: `
     ${blocksOfKey(shared)}
-    let slot = group.y / (u.keyHeads * blocks);
-    let block = group.y % (u.keyHeads * blocks);
+    let slot = group.z;
+    let block = group.y;
     ${headsOfBlock(shared)}
     ${PLACES}
     let j0 = group.x * ${2 * lanes}u + local.x;
@@ -270,8 +268,7 @@ export function scoresProgram(lanes: number, shared: 1 | 2): GpuProgram {
 }
 
 /**
- * result[slot, head, 8 channels] = softmax(scores) · v, for one or two heads. Tiles are numbered across all slots. The
- * grid's y counts runs of `tiles`, because one axis of a grid holds at most 65,535 workgroups.
+ * result[slot, head, 8 channels] = softmax(scores) · v, for one or two heads. Tiles are numbered across all slots.
  */
 export function mixProgram(shared: 1 | 2): LaneProgram {
   const add = (cache: string): string => `
@@ -293,10 +290,10 @@ export function mixProgram(shared: 1 | 2): LaneProgram {
     header: SLOT_HEADER,
     body: `
     ${blocksOfKey(shared)}
-    let which = 2u * (group.y * u.tiles + tile) / u.d4;
+    let which = 2u * tile / u.d4;
     let slot = which / (u.keyHeads * blocks);
     let block = which % (u.keyHeads * blocks);
-    let c = 2u * (group.y * u.tiles + tile) % u.d4;
+    let c = 2u * tile % u.d4;
     ${headsOfBlock(shared)}
     ${PLACES}
     ${lines(

@@ -15,6 +15,8 @@ const OWN_LANES = 8;
  * slots, so that no workgroup is half empty: a software adapter pays for every workgroup.
  */
 export const POINT_LANES = 64;
+/** Code for the number of a thread's point in a grid of flatGrid. */
+export const POINT = `(group.y * groups.x + group.x) * ${POINT_LANES}u + local.x`;
 
 /**
  * Reductions over the lanes that a body may call: `sum4(v: vec4f, lane)` and so on. `mass` and `before` are 64-bit, low
@@ -38,7 +40,7 @@ const FOLDS: Readonly<Record<Exclude<Reduction, "before">, Fold>> = {
 
 /**
  * The body sees `tile` (below `u.tiles`, the first uniform), `first` and `step` for its loop over the axis, `lane` and
- * `group`. It writes its result where `first == 0u`.
+ * `group`. It writes its result where `first == 0u`. Tiles are counted along x and y of the grid (flatGrid).
  */
 export interface LaneProgram extends Omit<GpuProgram, "workgroup"> {
   readonly reductions: readonly Reduction[];
@@ -67,6 +69,7 @@ export function withReduction(source: LaneProgram, software: boolean): Reduction
   const name = `${source.name}-${software ? 1 : SHARED_LANES}${subgroup === undefined ? "" : `-${subgroup}`}`;
   const known = made.get(name);
   if (known !== undefined) return known;
+  const at = "group.y * groups.x + group.x";
   const program: GpuProgram = {
     ...rest,
     name,
@@ -78,8 +81,8 @@ export function withReduction(source: LaneProgram, software: boolean): Reduction
     body: `
       ${
         software
-          ? `let lane = 0u; let first = 0u; let step = 1u; let tile = group.x * ${lanes}u + local.x;`
-          : `let lane = local.x; let first = local.x; let step = ${SHARED_LANES}u; let tile = group.x;`
+          ? `let lane = 0u; let first = 0u; let step = 1u; let tile = (${at}) * ${lanes}u + local.x;`
+          : `let lane = local.x; let first = local.x; let step = ${SHARED_LANES}u; let tile = ${at};`
       }
       ${subgroup === undefined ? "if (tile >= u.tiles) { return; } let inside = true;" : "let inside = tile < u.tiles;"}
       ${source.body}

@@ -15,7 +15,7 @@ import {
   joinedInputs,
   OWN_PART,
 } from "./joined.ts";
-import { type LaneProgram, POINT_LANES } from "./lanes.ts";
+import { type LaneProgram, POINT, POINT_LANES } from "./lanes.ts";
 import { ADDEND_INPUTS, ADDEND_UNIFORMS, addend, putAll } from "./products.ts";
 import { type SlotBlock, blockInputs as slotInputs } from "./slot-block.ts";
 import { SLOT_HEADER } from "./state.ts";
@@ -25,7 +25,7 @@ export const PACKED_STEP = UNIT;
 
 /**
  * result[slot, resultFirst + first + j] (+)= factor · x[slot] · w[j] + the low-rank addend (+ bias[first + j]) for the rows j of a block.
- * The grid's y counts blocks of slots.
+ * The grid's z counts blocks of slots.
  * @param joined whether the columns are those of several layers, each with one block
  */
 export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, joined = false): LaneProgram {
@@ -83,7 +83,7 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, jo
         }
       }`,
     body: `
-      let slot0 = group.y * ${slots}u;
+      let slot0 = group.z * ${slots}u;
       let column = (tile + u.tile0) * 4u;
       ${joined ? OWN_PART : ""}
       ${lines(4, (c) => `let q${c} = ${row(c)} * u.rowUnits;`)}
@@ -123,7 +123,7 @@ export function packedEmbedProgram(storage: WeightStorage): GpuProgram {
     workgroup: [POINT_LANES, 1],
     header: `${SLOT_HEADER}\n${unpackHeader(storage)}`,
     body: `
-      let index = group.x * ${POINT_LANES}u + local.x;
+      let index = ${POINT};
       let slot = index / u.units;
       if (slot >= u.slots) { return; }
       let unit = index % u.units;

@@ -8,7 +8,7 @@
 import { lines } from "../matmul/product-form.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { JOINED_BIAS, JOINED_UNIFORMS, joinedHeader, joinedInputs, OWN_PART } from "./joined.ts";
-import { type LaneProgram, POINT_LANES } from "./lanes.ts";
+import { type LaneProgram, POINT, POINT_LANES } from "./lanes.ts";
 import { blockInputs, type SlotBlock } from "./slot-block.ts";
 
 /** Buffers and uniforms of a low-rank addend: the inner results of the slots, and the second factor. Counts in groups of four. */
@@ -42,7 +42,7 @@ export function addend(
 
 /**
  * result[slot, resultFirst + j] (+)= x[slot] · w[j] + the low-rank addend (+ bias[j]) for the four columns j of a tile,
- * numbered from tile0. The grid's y counts blocks of slots.
+ * numbered from tile0. The grid's z counts blocks of slots.
  * @param joined whether the columns are those of several layers
  */
 export function linearProgram(block: SlotBlock, joined = false): LaneProgram {
@@ -83,7 +83,7 @@ export function linearProgram(block: SlotBlock, joined = false): LaneProgram {
         }
       }`,
     body: `
-      let slot0 = group.y * ${slots}u;
+      let slot0 = group.z * ${slots}u;
       let column = (tile + u.tile0) * 4u;
       ${joined ? OWN_PART : ""}
       ${lines(4, (i) => `let q${i} = ${joined ? `(own + ${i}u)` : `min(column + ${i}u, u.n - 1u)`} * u.k4;`)}
@@ -140,7 +140,7 @@ export const GATE: GpuProgram = {
   uniforms: { slots: "u32", width4: "u32", stride4: "u32", gateFirst4: "u32", upFirst4: "u32" },
   workgroup: [POINT_LANES, 1],
   body: `
-    let at = group.x * ${POINT_LANES}u + local.x;
+    let at = ${POINT};
     let slot = at / u.width4;
     if (slot >= u.slots) { return; }
     let base = slot * u.stride4 + at % u.width4;

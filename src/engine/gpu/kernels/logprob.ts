@@ -36,17 +36,12 @@ export function tokenScores(logits: Tensor, ids: Tensor, temperature: number, gu
   }
   const [logp, entropy] = tf.tidy(() => {
     const width = logits.shape[1] as number;
-    const guarded = Number.isFinite(guard) ? clipOpen(logits, guard) : logits;
+    const guarded = Number.isFinite(guard) ? logits.clipByValue(-guard, guard) : logits;
     const logProbs = tf.logSoftmax(guarded.div(temperature) as tf.Tensor2D);
     const chosen = logProbs.mul(tf.oneHot(ids.toInt() as tf.Tensor1D, width)).sum(-1);
     return [chosen, logProbs.exp().mul(logProbs).sum(-1).neg()];
   }) as [Tensor, Tensor];
   return { logp, entropy };
-}
-
-/** Clip whose gradient is 1 strictly inside ±bound and 0 at and beyond it. */
-export function clipOpen(x: Tensor, bound: number): Tensor {
-  return tf.tidy(() => x.clipByValue(-bound, bound));
 }
 
 /** The largest float32: a guard that clips no finite logit. */

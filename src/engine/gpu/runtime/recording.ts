@@ -13,13 +13,12 @@ export interface Prepared<Load> {
   readonly buffers: readonly GPUBuffer[];
   readonly uniforms: readonly number[];
   /** Workgroups; a dispatch of none is skipped. */
-  readonly grid: (load: Load) => readonly [number, number];
+  readonly grid: (load: Load) => readonly [x: number, y: number, z?: number];
 }
 
-interface Bound<Load> {
+interface Bound<Load> extends Pick<Prepared<Load>, "grid"> {
   readonly pipeline: GPUComputePipeline;
   readonly group: GPUBindGroup;
-  readonly grid: (load: Load) => readonly [number, number];
 }
 
 export class Recording<Load> {
@@ -47,11 +46,11 @@ export class Recording<Load> {
 
   encode(pass: GPUComputePassEncoder, load: Load): void {
     for (const { pipeline, group, grid } of this.#bound) {
-      const [x, y] = grid(load);
-      if (x * y === 0) continue;
+      const [x, y, z = 1] = grid(load);
+      if (x * y * z === 0) continue;
       pass.setPipeline(pipeline);
       pass.setBindGroup(0, group);
-      pass.dispatchWorkgroups(x, y);
+      pass.dispatchWorkgroups(x, y, z);
     }
   }
 }

@@ -4,7 +4,7 @@
  * below 0.5 s). The limits are in multiply-adds, the same on every adapter, because splits by measured speed would not
  * be repeatable. At 0.1 TFLOP/s, a slow integrated GPU, they are 43 ms and 0.34 s.
  */
-import { flushBackend } from "./program.ts";
+import { flushBackend, MAX_GROUPS } from "./program.ts";
 
 /** Maximum multiply-adds of one dispatch, as far as it can be split into 64 rows. */
 export const DISPATCH_WORK = 2 ** 31;
@@ -13,6 +13,8 @@ const SUBMIT_WORK = 8 * DISPATCH_WORK;
 
 /** Chunks are multiples of this many rows, so that their byte offsets are aligned for bindings. */
 export const ROW_STEP = 64;
+/** Rows that a grid holds where workgroups take eight, the fewest of any form. */
+const GRID_ROWS = 8 * MAX_GROUPS;
 
 let budget = DISPATCH_WORK;
 
@@ -27,12 +29,12 @@ export interface RowRange {
 }
 
 /**
- * Splits the rows of a product into runs within the budget, of nearly equal size; one run if it is small.
+ * Splits the rows of a product into runs within the budget and a grid, of nearly equal size; one run if it is small.
  * @param perRow multiply-adds per row
  * @param least every run starts at a multiple of this and has at least as many rows
  */
 export function rowRuns(rows: number, perRow: number, least = ROW_STEP): RowRange[] {
-  const most = Math.max(least, Math.floor(budget / Math.max(1, perRow) / least) * least);
+  const most = Math.max(least, Math.floor(Math.min(GRID_ROWS, budget / Math.max(1, perRow)) / least) * least);
   if (rows <= most) return [{ from: 0, count: rows }];
   const step = Math.ceil(rows / Math.ceil(rows / most) / least) * least;
   return Array.from({ length: Math.ceil(rows / step) }, (_, run) => {

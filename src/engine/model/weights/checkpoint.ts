@@ -77,19 +77,18 @@ export async function openCheckpoint(folder: ByteFolder, video = false): Promise
   };
 }
 
-/** The file that holds each tensor. */
+/** The file that holds each tensor. As in transformers, one file goes before an index, which saving again leaves behind. */
 async function openShards(folder: ByteFolder): Promise<Map<string, Safetensors>> {
-  const index = folder.get(INDEX);
-  const holders = new Map<string, Safetensors>();
-  if (index === undefined) {
-    const single = folder.get(SINGLE);
-    if (single === undefined) {
-      throw new LabError("bad-input", `The model folder has neither ${SINGLE} nor ${INDEX}`, { subject: SINGLE });
-    }
+  const single = folder.get(SINGLE);
+  if (single !== undefined) {
     const file = await openSafetensors(single);
-    for (const name of file.names) holders.set(name, file);
-    return holders;
+    return new Map(file.names.map((name) => [name, file]));
   }
+  const index = folder.get(INDEX);
+  if (index === undefined) {
+    throw new LabError("bad-input", `The model folder has neither ${SINGLE} nor ${INDEX}`, { subject: SINGLE });
+  }
+  const holders = new Map<string, Safetensors>();
   const { weight_map: weightMap } = checkShape(await readJson(index), WEIGHT_INDEX, INDEX);
   for (const path of [...new Set(Object.values(weightMap))].sort()) {
     const shard = folder.get(path);

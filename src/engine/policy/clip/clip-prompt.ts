@@ -2,14 +2,13 @@
 import type { RgbImage } from "../../data/sample.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import { resizeBicubic } from "../../model/preprocess/pillow-bicubic.ts";
-import { normalisePixels } from "../../model/preprocess/pixels.ts";
 import { projectVisual } from "../../model/projector.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
-import { pixelShuffle, visionTower } from "../../model/vision.ts";
-import { type Weights, weightsView } from "../../model/weights/weights.ts";
+import type { Weights } from "../../model/weights/weights.ts";
 import { buildClipPrompt, CLIP_QUESTION_WORDING, CLIP_WORDING } from "../../text/clip-prompt.ts";
 import { encodeAnswer, type Prompt, SEG_ANSWER } from "../../text/prompt.ts";
 import { embedPrompt } from "../embedding.ts";
+import { tileTokens } from "../features.ts";
 import { type AnswerOptions, type EmbeddedPrompt, greedyAnswer, segPrompts } from "../greedy-answer.ts";
 
 /** "Segment …" as the published evaluation asks. @param frames of the prompt */
@@ -20,16 +19,8 @@ export function segmentClipPrompt(model: Sa2vaModel, expression: string, frames:
 
 /** Visual tokens of frames before the projector, one tile each, [n, tokens, 4H]; owned by the caller or its tidy. */
 export function clipVision(model: Sa2vaModel, frames: readonly RgbImage[]): Tensor {
-  const weights = weightsView(model.frozen, {}, 0);
   const side = model.config.tileSize;
-  return tf.tidy(() =>
-    tf.concat(
-      frames.map((rgb) => {
-        const pixels = tf.tensor4d(normalisePixels(resizeBicubic(rgb, side, side).data), [1, side, side, 3]);
-        return pixelShuffle(model.config, visionTower(weights, model.config.vision, pixels));
-      }),
-    ),
-  );
+  return tf.tidy(() => tf.concat(frames.map((rgb) => tileTokens(model, resizeBicubic(rgb, side, side).data))));
 }
 
 export interface ClipAnswer {

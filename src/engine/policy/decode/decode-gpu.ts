@@ -304,7 +304,7 @@ function placeTails(
       program: PLACE_TAILS,
       buffers: [bufferOf(k), bufferOf(v), ownKeys, ownValues],
       uniforms: [tail4, (capacity * headSize) / 4],
-      grid: () => [Math.ceil(tail4 / POINT_LANES), rows * heads],
+      grid: () => [Math.ceil(tail4 / POINT_LANES), heads, rows],
     };
   });
   const recording = new Recording<null>(device, buffers, "decode tail uniforms", copies);

@@ -19,6 +19,7 @@ import { type PackedBlock, PackedMatrix } from "../../gpu/packed/matrix.ts";
 import { buffersOf } from "../../gpu/packed/product.ts";
 import { paddedWidth } from "../../gpu/packed/storage.ts";
 import { broadcastLanes } from "../../gpu/runtime/custom-kernels.ts";
+import { flatGrid } from "../../gpu/runtime/program.ts";
 import type { Prepared } from "../../gpu/runtime/recording.ts";
 import { DISPATCH_WORK } from "../../gpu/runtime/work-budget.ts";
 import type { LanguageConfig } from "../../model/language/config-language.ts";
@@ -92,7 +93,8 @@ export function decodeStep(
   /** Workgroups of a program with one thread per point of a slot. */
   const points =
     (count: number): Prepared<DecodeLoad>["grid"] =>
-    ({ slots }) => [Math.ceil((slots * count) / POINT_LANES), 1];
+    ({ slots }) =>
+      flatGrid(Math.ceil((slots * count) / POINT_LANES));
 
   const norm = (weight: GPUBuffer): void => {
     const { program, groups } = withReduction(NORM, software);
@@ -100,7 +102,7 @@ export function decodeStep(
       program,
       buffers: [buffers.x, weight, buffers.normed],
       uniforms: [sizes.slots, hiddenSize / 4, config.rmsNormEps],
-      grid: ({ slots }) => [groups(slots), 1],
+      grid: ({ slots }) => flatGrid(groups(slots)),
     });
   };
   /** One product, in as many dispatches as its size requires. */
@@ -120,7 +122,7 @@ export function decodeStep(
         program,
         buffers: [x, weight, bias ?? buffers.empty, ...addendBuffers(lora), result],
         uniforms: [count, tile0, inSize / 4, outSize, stride, first, ...addendUniforms(lora, 1), ...flags],
-        grid: ({ slots }) => [groups(count), Math.ceil(slots / block.slots)],
+        grid: ({ slots }) => [groups(count), 1, Math.ceil(slots / block.slots)],
       });
     }
   };
@@ -146,7 +148,7 @@ export function decodeStep(
           program,
           buffers: [x, ...buffersOf(part), bias ?? buffers.empty, ...addendBuffers(lora), result],
           uniforms: [count, tile0, ...units, ...place, part.unit, ...addendUniforms(lora, part.unit), ...flags],
-          grid: ({ slots }) => [groups(count), Math.ceil(slots / block.slots)],
+          grid: ({ slots }) => [groups(count), 1, Math.ceil(slots / block.slots)],
         });
       }
     }
@@ -188,7 +190,7 @@ export function decodeStep(
                 ...blocksOf.slice(1).map(({ skip }) => skip),
                 ...blocksOf.slice(1).map(({ unit }) => unit),
               ],
-        grid: ({ slots }) => [groups(count), Math.ceil(slots / block.slots)],
+        grid: ({ slots }) => [groups(count), 1, Math.ceil(slots / block.slots)],
       });
     }
   };
@@ -240,7 +242,7 @@ export function decodeStep(
         program,
         buffers: [...own.headNorms, buffers.projected],
         uniforms: [
-          software ? sizes.slots * each : each,
+          sizes.slots * each,
           headSize / 4,
           config.rmsNormEps,
           heads,
@@ -249,7 +251,7 @@ export function decodeStep(
           ...headRows(layout.query),
           ...headRows(layout.key),
         ],
-        grid: ({ slots }) => (software ? [groups(slots * each), 1] : [groups(each), slots]),
+        grid: ({ slots }) => flatGrid(groups(slots * each)),
       });
     }
     list.push({
@@ -270,15 +272,15 @@ export function decodeStep(
       program: scoresProgram(lanes, shared),
       buffers: [buffers.query, cache.pastKeys, cache.ownKeys, buffers.state, buffers.scores],
       uniforms: [...cacheUniforms, 1 / Math.sqrt(headSize)],
-      grid: ({ slots, keys }) => [Math.ceil(keys / (2 * lanes)), slots * blocks],
+      grid: ({ slots, keys }) => [Math.ceil(keys / (2 * lanes)), blocks, slots],
     });
     const mix = withReduction(mixProgram(shared), software);
     const tiles = (blocks * headSize) / 8;
     list.push({
       program: mix.program,
       buffers: [buffers.scores, cache.pastValues, cache.ownValues, buffers.state, buffers.mixed],
-      uniforms: [software ? sizes.slots * tiles : tiles, ...cacheUniforms],
-      grid: ({ slots }) => (software ? [mix.groups(slots * tiles), 1] : [mix.groups(tiles), slots]),
+      uniforms: [sizes.slots * tiles, ...cacheUniforms],
+      grid: ({ slots }) => flatGrid(mix.groups(slots * tiles)),
     });
     layers(buffers.mixed, own.output, buffers.x, true);
     norm(own.norms[1]);

@@ -2,6 +2,7 @@
 import { type LaneProgram, withReduction } from "../../gpu/decode/lanes.ts";
 import { SAMPLE } from "../../gpu/decode/sample.ts";
 import { SAMPLE_DRAW, SAMPLE_MASSES, SAMPLE_TOPS, sampleChunks, samplesWide } from "../../gpu/decode/sample-wide.ts";
+import { flatGrid } from "../../gpu/runtime/program.ts";
 import type { Prepared } from "../../gpu/runtime/recording.ts";
 import type { SamplerSettings } from "./sampler.ts";
 
@@ -59,7 +60,7 @@ export function sampleStep(
         seenWords(vocabSize, sampler),
         PHILOX_ROUNDS,
       ],
-      grid: (load) => [groups(load.slots * tiles), 1],
+      grid: (load) => flatGrid(groups(load.slots * tiles)),
     };
   };
   if (!wide) return [dispatch(SAMPLE, 1, [logits, state, seen, drawn])];

@@ -7,7 +7,7 @@ import { LabError } from "../../errors.ts";
 import { resizeBilinear } from "../../gpu/kernels/resize.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import { deviationOf, drawNoise, gaussianScores, type Noise } from "./gaussian-actions.ts";
-import { argMax, bestCandidate, candidateLogProbs, type MaskPolicy } from "./mask-policy.ts";
+import { bestCandidate, bestIndex, type MaskPolicy } from "./mask-policy.ts";
 
 /** Mean logit of each cell, [1, h, w] → [1, n·n]; h and w must be multiples of n. */
 export function poolCells(logits: Tensor, grid: number): Tensor {
@@ -43,10 +43,8 @@ export function fieldPolicy(grid: number, noise: Noise, band = 0): MaskPolicy {
           },
         );
       }
-      const scores = candidateLogProbs(decoded, 1);
-      const index = argMax(await scores.data());
+      const index = await bestIndex(decoded);
       const greedy = bestCandidate(decoded, index);
-      scores.dispose();
       const deviation = await deviationOf(noise, greedy, 1e-3);
       const drawn = drawNoise(noise, draws, count, cells, deviation);
       const active = band === 0 ? null : await uncertainCells(greedy, grid, band);

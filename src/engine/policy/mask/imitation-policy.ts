@@ -7,8 +7,7 @@ import { tf } from "../../gpu/tf.ts";
 import { maskLoss } from "../../model/mask-loss.ts";
 import { fieldPolicy } from "./field-policy.ts";
 import type { Noise } from "./gaussian-actions.ts";
-import type { MaskPolicy } from "./mask-policy.ts";
-import { argMax, bestCandidate, candidateLogProbs } from "./mask-policy.ts";
+import { bestCandidate, bestIndex, type MaskPolicy } from "./mask-policy.ts";
 
 /** Weights of cross-entropy and Dice in the published recipe. */
 const BCE_WEIGHT = 2;
@@ -21,9 +20,7 @@ export function imitationPolicy(grid: number, noise: Noise, band = 0): MaskPolic
     name: "imitation",
     async act(output, count, draws) {
       const sampledMasks = await field.act(output, count, draws);
-      const scores = candidateLogProbs(output.decoded(), 1);
-      const index = argMax(await scores.data());
-      scores.dispose();
+      const index = await bestIndex(output.decoded());
       const drawn = tf.tidy(() => sampledMasks.logits.greater(0).toFloat());
       return {
         ...sampledMasks,
@@ -35,7 +32,8 @@ export function imitationPolicy(grid: number, noise: Noise, band = 0): MaskPolic
               const { bce, dice } = maskLoss(mask, tf.slice(drawn, [n, 0, 0], [1, height, width]));
               return bce.mul(BCE_WEIGHT).add(dice.mul(DICE_WEIGHT)).mul(share);
             });
-            return tf.addN(losses);
+            // Not addN: it binds all of them at once, and a device binds few buffers.
+            return losses.reduce((sum, loss) => sum.add(loss));
           });
         },
         dispose() {

@@ -8,7 +8,7 @@ import { type Tensor, tf } from "../../gpu/tf.ts";
 import { maskLoss } from "../../model/mask-loss.ts";
 import type { PhraseOutput } from "../phrase-output.ts";
 import { bernoulliKl } from "./mask-distributions.ts";
-import { argMax, bestCandidate, candidateLogits } from "./mask-policy.ts";
+import { bestCandidate, bestIndex, candidateLogits } from "./mask-policy.ts";
 
 export interface MaskAnchor {
   /** Scalar, differentiable in the weights behind `output`. */
@@ -50,9 +50,7 @@ async function truthAnchor(
   start: PhraseOutput,
   truth: (height: number, width: number) => Float32Array,
 ): Promise<MaskAnchor> {
-  const scores = tf.tidy(() => start.decoded().iou.slice([0, 1], [1, 3]).reshape([3]));
-  const index = argMax(await scores.data());
-  scores.dispose();
+  const index = await bestIndex(start.decoded());
   const [, , height, width] = start.decoded().masks.shape as [number, number, number, number];
   const target = tf.tensor3d(truth(height, width), [1, height, width]);
   return {

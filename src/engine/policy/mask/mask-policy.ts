@@ -67,7 +67,12 @@ export function candidateLogProbs(decoded: Pick<DecodedMasks, "iou">, temperatur
   });
 }
 
-/** Logits of the candidate with the largest predicted IoU, [1, h, w]; differentiable in the masks, not in the choice. */
+/** Index 0…2 of the candidate with the largest predicted IoU, as `selectMask` chooses it. */
+export async function bestIndex({ iou }: Pick<DecodedMasks, "iou">): Promise<number> {
+  return argMax(((await iou.data()) as Float32Array).subarray(1, 1 + CANDIDATES));
+}
+
+/** Logits of a candidate, [1, h, w]; differentiable in the masks, not in the choice. */
 export function bestCandidate(decoded: DecodedMasks, index: number): Tensor {
   return tf.tidy(() => {
     const [, , height, width] = decoded.masks.shape as [number, number, number, number];

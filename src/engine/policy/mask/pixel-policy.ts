@@ -6,7 +6,7 @@
  */
 import { tf } from "../../gpu/tf.ts";
 import { bernoulliEntropy, bernoulliLogProb, sampleBernoulli } from "./mask-distributions.ts";
-import { argMax, bestCandidate, candidateLogProbs, type MaskPolicy } from "./mask-policy.ts";
+import { bestCandidate, bestIndex, type MaskPolicy } from "./mask-policy.ts";
 
 /** Distance of a sampled pixel's logit from 0; only its sign matters after the enlargement. */
 const SURE = 4;
@@ -17,9 +17,7 @@ export function pixelPolicy(temperature: number): MaskPolicy {
     name: "pixels",
     async act(output, count, draws) {
       const decoded = output.decoded();
-      const scores = candidateLogProbs(decoded, 1);
-      const index = argMax(await scores.data());
-      scores.dispose();
+      const index = await bestIndex(decoded);
       const greedy = bestCandidate(decoded, index);
       const [, height, width] = greedy.shape as [number, number, number];
       const cells = height * width;

@@ -9,8 +9,8 @@ import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { DecodedMasks } from "../../model/sam2/mask-decoder.ts";
 import { deviationOf, drawNoise, type Noise } from "./gaussian-actions.ts";
 import {
-  argMax,
   bestCandidate,
+  bestIndex,
   CANDIDATES,
   candidateLogits,
   candidateLogProbs,
@@ -40,10 +40,7 @@ export function proposalPolicy(settings: ProposalSettings): MaskPolicy {
     name: "proposals",
     async act(output, count, draws) {
       const own = output.decoded();
-      const scores = candidateLogProbs(own, 1);
-      const index = argMax(await scores.data());
-      scores.dispose();
-      const greedy = bestCandidate(own, index);
+      const greedy = bestCandidate(own, await bestIndex(own));
       const noise = TRIES * count;
       const width = output.language.shape[1] as number;
       const deviation = await deviationOf(settings.noise, output.language, 1e-4);

@@ -13,6 +13,7 @@ import type { GenerateOptions } from "../../policy/decode/completion.ts";
 import { decodeOnGpu, freeDecodeBuffers } from "../../policy/decode/decode-gpu.ts";
 import { disposePrefilled, prefill } from "../../policy/decode/prefill.ts";
 import { FULL_SAMPLING } from "../../policy/decode/sampler.ts";
+import { median } from "../../tuning/choose.ts";
 import { TINY_DECODER } from "../decoding.ts";
 import { drawn } from "../host-math.ts";
 import type { CardRate, CardSizes } from "./card-line.ts";
@@ -80,8 +81,7 @@ export async function* decodeRates(
         disposePrefilled(prompts);
         tf.dispose([prefix, tails]);
       }
-      const value = times.sort((a, b) => a - b)[RUNS >> 1] as number;
-      yield { case: `A token of ${rows} ${rows === 1 ? "row" : "rows"}`, value, unit: "s" };
+      yield { case: `A token of ${rows} ${rows === 1 ? "row" : "rows"}`, value: median(times), unit: "s" };
     }
   } finally {
     disposeWeights([...frozen.values(), ...Object.values(adapters)]);

@@ -5,6 +5,7 @@ import { peakRates } from "../../gpu/runtime/peak.ts";
 import { compile, type GpuProgram } from "../../gpu/runtime/pipelines.ts";
 import { measureThroughput } from "../../gpu/runtime/throughput.ts";
 import { tf } from "../../gpu/tf.ts";
+import { median } from "../../tuning/choose.ts";
 import type { CardRate, CardSizes } from "./card-line.ts";
 
 const ROUNDS = 9;
@@ -49,11 +50,6 @@ async function timed(device: GPUDevice, now: () => number, work: () => void): Pr
     if (round > 0) times.push((now() - began) / 1000);
   }
   return median(times);
-}
-
-/** Of an odd number of values. */
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1] as number;
 }
 
 async function copyRate(device: GPUDevice, now: () => number, sizes: CardSizes): Promise<number> {
