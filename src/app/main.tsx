@@ -10,6 +10,7 @@ import { followSettings, openDemo } from "./clients/loading.ts";
 import { refuseFrame } from "./frame/framed.ts";
 import { followTheme } from "./frame/theme.ts";
 import { followLog } from "./stores/log.ts";
+import { followOtherTabs } from "./stores/other-tabs.ts";
 import { followAddress } from "./stores/route.ts";
 
 const root = document.getElementById("root");
@@ -19,6 +20,7 @@ if (!refuseFrame(root)) {
   followLog(Date.now);
   startLab();
   followSettings();
+  followOtherTabs();
   recallJudgeKey();
   if (root !== null) createRoot(root).render(<App />);
   report(openDemo());

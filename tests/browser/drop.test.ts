@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { writeRegionShard } from "../../src/engine/data/write-shard.ts";
 import { type OpenPage, openPage, problems, show } from "../support/page.ts";
-import { row } from "../unit/data/make.ts";
+import { png, row } from "../unit/data/make.ts";
 
 let lab: OpenPage;
 /** One for the whole file: a session that ends takes the drag it began with it. */
@@ -28,6 +28,9 @@ beforeAll(async () => {
     mkdirSync(join(place, path, ".."), { recursive: true });
     writeFileSync(join(place, path), writeRegionShard(Array.from({ length: rows }, () => row())));
   }
+  const blue = row({ image: { bytes: png(32, 24, 255), path: "a.jpg" } });
+  mkdirSync(join(place, "blue"));
+  writeFileSync(join(place, "blue/a.arrow"), writeRegionShard([blue, row()]));
   writeRun();
   lab = await openPage({ screen: "data" }, { webgpu: false });
   await lab.page.getByTestId("data-counts").waitFor();
@@ -144,6 +147,51 @@ it("two files of one name and one of a name that turns its text: all rows are th
     "a.arrow",
   ]);
   expect(await page.getByText("Drop shards, a folder of shards").count()).toBe(0);
+});
+
+it("a file of the same name in another folder: its own picture stands behind its rows", async () => {
+  const { page } = lab;
+  /** Mean blue of the first tile. */
+  const blue = (): Promise<number> =>
+    page
+      .getByTestId("gallery")
+      .getByRole("img")
+      .first()
+      .evaluate((element) => {
+        const canvas = element as HTMLCanvasElement;
+        const { data } = (canvas.getContext("2d") as CanvasRenderingContext2D).getImageData(
+          0,
+          0,
+          canvas.width,
+          canvas.height,
+        );
+        let sum = 0;
+        for (let at = 2; at < data.length; at += 4) sum += data[at] as number;
+        return sum / (data.length / 4);
+      });
+  await drag(["one/a.arrow"], "dragEnter", "dragOver", "drop");
+  await rowsAre(1);
+  await expect.poll(blue).toBeLessThan(60);
+  await drag(["blue/a.arrow"], "dragEnter", "dragOver", "drop");
+  await rowsAre(2);
+  await expect.poll(blue).toBeGreaterThan(90);
+});
+
+it("a folder with a file that the system refuses to open: the file is named, the other rows are there", async () => {
+  const { page } = lab;
+  await page.evaluate(`(() => {
+    const { getFile } = FileSystemFileHandle.prototype;
+    FileSystemFileHandle.prototype.getFile = function () {
+      return this.name === "c.arrow" ? Promise.reject(new DOMException("Not allowed", "NotAllowedError")) : getFile.call(this);
+    };
+  })()`);
+  await drag(["one/train"], "dragEnter", "dragOver", "drop");
+  await rowsAre(3);
+  const sentence = "train/deep/c.arrow was left out: Not allowed";
+  await expect.poll(() => problems(page)).toContain(sentence);
+  await page.getByTestId("problems").locator("div", { hasText: sentence }).getByRole("button").click();
+  await page.reload();
+  await page.getByTestId("data-counts").waitFor();
 });
 
 it("two folders of one name, with a folder inside: all rows are there, told apart", async () => {

@@ -136,6 +136,97 @@ describe("a zoom", () => {
   });
 });
 
+describe("the list of runs", () => {
+  const focused = (): Promise<string | undefined> =>
+    lab.page.evaluate(() => document.activeElement?.getAttribute("data-testid") ?? document.activeElement?.tagName);
+
+  it("has the recorded run at once when the page opens on it, and a run that an address repeats once", async () => {
+    const { page } = lab;
+    await show(page, { screen: "runs", compare: "copy-a,copy-b,copy-a" });
+    await page.reload();
+    await page.getByTestId("runs-elsewhere").waitFor();
+    await page.getByText("2 runs compared").waitFor();
+  });
+
+  it("leaves letters to its menus, and gives the focus back when menus, dialogs and titles close", async () => {
+    const { page } = lab;
+    await show(page, { screen: "runs" });
+    await page.getByTestId("export-run").first().click();
+    await page.getByRole("menuitem").first().waitFor();
+    await page.keyboard.press("p");
+    await page.keyboard.press("Escape");
+    await page.getByRole("menu").waitFor({ state: "detached" });
+    expect(page.url()).toMatch(/screen=runs/);
+    await page.getByTestId("more-of-run").first().click();
+    await page.getByRole("menuitem", { name: "Delete…" }).click();
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await expect.poll(focused).toBe("more-of-run");
+    await page.getByTestId("edit-notes").first().click();
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await expect.poll(focused).toBe("edit-notes");
+    for (const key of ["Escape", "Enter"]) {
+      await page.getByTitle("Rename").first().click();
+      await page.getByLabel("Title of the run").press(key);
+      await expect.poll(focused).toBe("BUTTON");
+    }
+  });
+
+  it("leads nowhere by a run that JavaScript's objects have a name for", async () => {
+    await show(lab.page, { screen: "train", run: "constructor" });
+    await lab.page.getByText(/Cannot read this run/).waitFor();
+    expect(await lab.page.getByText("This screen failed").count()).toBe(0);
+  });
+});
+
+describe("a field of Setup", () => {
+  it("says what it keeps of a refused number until its value is another", async () => {
+    const { page } = lab;
+    await show(page, { screen: "setup" });
+    await page.getByTestId("preset-demo").click();
+    await page.getByLabel("Steps", { exact: true }).fill("-5");
+    await page.keyboard.press("Tab");
+    const refused = page.getByText(/^steps must be a whole number/);
+    await expect.poll(() => refused.textContent()).toMatch(/; 40 is kept$/);
+    await page.getByTestId("preset-debug").click();
+    await expect.poll(() => refused.count()).toBe(0);
+    await page.getByTestId("preset-demo").click();
+  });
+
+  it("takes no length below zero for a run of one step", async () => {
+    const { page } = lab;
+    await page.getByLabel(/^epochs of/).fill("-5");
+    await page.keyboard.press("Tab");
+    expect(await page.getByLabel("Steps", { exact: true }).inputValue()).toBe("40");
+  });
+
+  it("keeps the address that a server is asked about", async () => {
+    const { page } = lab;
+    let answer: () => void = () => undefined;
+    await lab.context.route("https://huggingface.co/**", async (route) => {
+      await new Promise<void>((resolve) => (answer = resolve));
+      await route.abort();
+    });
+    await page.getByTestId("open-address").click();
+    await page.getByTestId("address").fill("owner/name");
+    await page.getByTestId("ask-address").click();
+    await expect.poll(() => page.getByTestId("address").isEditable()).toBe(false);
+    answer();
+    await expect.poll(() => page.getByTestId("address").isEditable()).toBe(true);
+    await page
+      .getByTestId("problems")
+      .getByText(/huggingface/)
+      .waitFor();
+    await page
+      .getByTestId("problems")
+      .locator("div", { hasText: /huggingface/ })
+      .getByRole("button")
+      .click();
+    await lab.context.unroute("https://huggingface.co/**");
+  });
+});
+
 describe("without WebGPU the page", () => {
   it("says so in one sentence and keeps Start from being pressed", async () => {
     const { page } = lab;
@@ -166,6 +257,15 @@ describe("without WebGPU the page", () => {
     expect(text).toMatch(/WebGPU found no graphics adapter|does not support WebGPU/);
     expect(text).toMatch(/No memory is used/);
     expect(text).toMatch(/Storage used[\d.]+ [kMG]?B of/);
+  });
+
+  it("scrolls the costs of a stored run in their own frame, not the page with them", async () => {
+    const { page } = lab;
+    await show(page, { screen: "system" });
+    await page.getByTestId("phase-costs").waitFor();
+    await page.setViewportSize({ width: 390, height: 844 });
+    await expect.poll(() => page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+    await page.setViewportSize({ width: 1280, height: 860 });
   });
 });
 

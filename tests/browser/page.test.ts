@@ -96,6 +96,12 @@ describe("the page", () => {
       await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row 2");
       await page.keyboard.press("ArrowLeft");
       await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row 1");
+      await detail.getByRole("button", { name: "Close the row" }).press("Enter");
+      await detail.waitFor({ state: "detached" });
+      const focused = () => page.evaluate(() => document.activeElement?.getAttribute("aria-pressed"));
+      expect(await focused()).toBe("false");
+      await page.keyboard.press("Enter");
+      await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row 1");
       await page.keyboard.press("Escape");
       await detail.waitFor({ state: "detached" });
     });
@@ -105,8 +111,8 @@ describe("the page", () => {
       expect(await lab.page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("Search captions");
       await lab.page.keyboard.type("zzzz");
       await lab.page.getByText("No row matches the filter").waitFor();
-      await lab.page.keyboard.press("ControlOrMeta+a");
-      await lab.page.keyboard.press("Delete");
+      await lab.page.getByRole("button", { name: "Clear filter" }).press("Enter");
+      expect(await lab.page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("Search captions");
     });
   });
 

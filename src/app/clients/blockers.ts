@@ -16,7 +16,8 @@ export function loadedBlocker(session: SessionState = sessionStore.getState()): 
 
 /** What keeps a new run from starting with the present settings; null when nothing does. */
 export function startBlocker(session: SessionState = sessionStore.getState()): string | null {
-  const { config, plan } = session;
+  const { config, plan, otherTabs } = session;
+  if (otherTabs.length > 0) return "A run is training in another tab of this browser";
   const missing = loadedBlocker(session);
   if (missing !== null) return missing;
   if (config.judge !== "off" && config.judgeProvider === "server" && config.judgeUrl === "") {

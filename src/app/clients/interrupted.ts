@@ -1,6 +1,8 @@
 /** The run that a closed, reloaded or crashed page left behind. */
 import { heldRuns } from "../../engine/storage/lock.ts";
 import { forgetMetrics } from "../stores/metrics.ts";
+import { navigate, routeStore } from "../stores/route.ts";
+import { forgetRun } from "../stores/run.ts";
 import { sessionStore } from "../stores/session.ts";
 import { lab } from "./lab.ts";
 
@@ -18,11 +20,11 @@ export function forgetInterrupted(): void {
   sessionStore.setState({ interrupted: null });
 }
 
-/** Deletes the run with its rollouts and checkpoints. */
-export async function discardInterrupted(): Promise<void> {
-  const { interrupted } = sessionStore.getState();
-  if (interrupted === null) return;
-  await lab().data.deleteRun(interrupted.manifest.id);
-  forgetMetrics(interrupted.manifest.id);
-  forgetInterrupted();
+/** Deletes a stored run with its rollouts and checkpoints; nothing of the page shows it any more. */
+export async function deleteRun(id: string): Promise<void> {
+  await lab().data.deleteRun(id);
+  forgetMetrics(id);
+  forgetRun(id);
+  if (sessionStore.getState().interrupted?.manifest.id === id) forgetInterrupted();
+  if (routeStore.getState().run === id) navigate({ run: null, step: null, rollout: null });
 }

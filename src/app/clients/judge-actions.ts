@@ -1,4 +1,5 @@
 /** What the Judge screen does. */
+import type { LabConfig } from "../../engine/config/table.ts";
 import { originOf } from "../../engine/rewards/consent.ts";
 import { TEST_PAIRS, TEST_QUESTIONS } from "../../engine/rewards/judge/test-pairs.ts";
 import type { CaptionPair } from "../../engine/rewards/types.ts";
@@ -86,13 +87,19 @@ async function trying(
   }
 }
 
+/** Settings of a judge that is tried, also while it is off. */
+const tried = (config: LabConfig): LabConfig => ({
+  ...config,
+  judge: config.judge === "off" ? "questions" : config.judge,
+});
+
 /** The real prompts on three fixed pairs, straight from the model. */
 export function testJudge(): Promise<void> {
   const { config } = sessionStore.getState();
   judgeStore.setState({ test: null });
   return trying("test", async (signal) => {
     const judged = await lab().reward.tryJudge(
-      { ...config, judge: config.judge === "off" ? "questions" : config.judge, judgeWritten: TEST_QUESTIONS },
+      { ...tried(config), judgeWritten: TEST_QUESTIONS },
       TEST_PAIRS,
       { rounds: 1, fresh: true },
       signal,
@@ -110,12 +117,7 @@ export function judgePair(): Promise<void> {
   const { config } = sessionStore.getState();
   const { draft: pair } = judgeStore.getState();
   return trying("pair", async (signal) => {
-    const judged = await lab().reward.tryJudge(
-      { ...config, judge: config.judge === "off" ? "questions" : config.judge },
-      [pair],
-      { rounds: 1, fresh: true },
-      signal,
-    );
+    const judged = await lab().reward.tryJudge(tried(config), [pair], { rounds: 1, fresh: true }, signal);
     const counts = { positives: config.judgePositives, negatives: config.judgeNegatives };
     const verdict = { ...judged, id: nextVerdict++, pair, url: config.judgeUrl, counts };
     judgeStore.setState(({ verdicts }) => ({ verdicts: [verdict, ...verdicts].slice(0, KEPT) }));
@@ -127,12 +129,7 @@ export function calibrateJudge(pairs: readonly CaptionPair[], rounds: number): P
   const { config } = sessionStore.getState();
   judgeStore.setState({ calibration: null });
   return trying("calibration", async (signal) => {
-    const judged = await lab().reward.tryJudge(
-      { ...config, judge: config.judge === "off" ? "questions" : config.judge },
-      pairs,
-      { rounds, fresh: true },
-      signal,
-    );
+    const judged = await lab().reward.tryJudge(tried(config), pairs, { rounds, fresh: true }, signal);
     judgeStore.setState({ calibration: { ...judged, pairs } });
   });
 }

@@ -73,10 +73,9 @@ export async function openData(
   const mine = new AbortController();
   opening = mine;
   const isNewest = (): boolean => mine === opening;
-  const before = sessionStore.getState();
   const corrections = mapping ?? {};
   let read: readonly RegionSummary[] = [];
-  let begun = before.dataInfo === null;
+  let begun = sessionStore.getState().dataInfo === null;
   if (begun) onRows();
   const begin = (): void => {
     begun = true;
@@ -108,8 +107,6 @@ export async function openData(
     if (!isNewest()) return;
     if (!begun) begin();
     sessionStore.setState({ rows: read, dataInfo, opening: null });
-    // Clips need more than pictures.
-    if (isClips(before.rows) !== isClips(sessionStore.getState().rows)) report(refreshPlan());
   } catch (thrown) {
     // A half-read set cannot be trained on: it is left out as a whole.
     if (isNewest()) {
@@ -120,6 +117,9 @@ export async function openData(
       sessionStore.setState({ ...whole.session, opening: null });
     }
     throw thrown;
+  } finally {
+    // Clips need more than pictures.
+    report(refreshPlan());
   }
 }
 

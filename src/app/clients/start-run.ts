@@ -151,8 +151,11 @@ async function begin(ask: () => Promise<Started>): Promise<string> {
   runStore.setState({ state: "starting" });
   try {
     const started = await ask();
+    const { id } = started.manifest;
     beginRun(started.manifest, started.resumedAt, started.trainRows, started.heldOutRows);
-    return started.manifest.id;
+    // It goes on, so it is no longer offered.
+    sessionStore.setState(({ interrupted }) => (interrupted?.manifest.id === id ? { interrupted: null } : {}));
+    return id;
   } catch (thrown) {
     // A worker that crashed meanwhile has said so.
     if (runStore.getState().state === "starting") runStore.setState({ state });

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { loadedBlocker } from "../clients/blockers.ts";
-import { discardInterrupted, forgetInterrupted } from "../clients/interrupted.ts";
+import { deleteRun, forgetInterrupted } from "../clients/interrupted.ts";
 import { report } from "../clients/lab.ts";
 import { resumeRun } from "../clients/start-run.ts";
 import { Button } from "../components/ui/button.tsx";
@@ -23,7 +23,6 @@ export function InterruptedBanner(): ReactNode {
   const train = { screen: "train", step: null, rollout: null } as const;
   const resume = async (): Promise<void> => {
     await resumeRun(manifest);
-    forgetInterrupted();
     navigate({ ...train, run: null });
   };
   const look = (): void => {
@@ -45,7 +44,7 @@ export function InterruptedBanner(): ReactNode {
         Resume
       </Button>
       <Button onClick={look}>Look</Button>
-      <Button kind="danger" onClick={() => (sure ? report(discardInterrupted()) : setSure(true))}>
+      <Button kind="danger" onClick={() => (sure ? report(deleteRun(manifest.id)) : setSure(true))}>
         {sure ? `Delete ${formatBytes(bytes)}` : "Discard…"}
       </Button>
       <Button kind="quiet" icon={<IconClose />} aria-label="Later" title="Later" onClick={forgetInterrupted} />

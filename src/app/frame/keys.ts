@@ -73,7 +73,7 @@ export function listenForKeys(onHelp: () => void): () => void {
   let goUntil = 0;
   const down = (event: KeyboardEvent): void => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-    if (document.querySelector("[role=dialog]") !== null) return;
+    if (document.querySelector("[role=dialog], [role=menu]") !== null) return;
     if (event.key === "?") {
       event.preventDefault();
       onHelp();

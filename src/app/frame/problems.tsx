@@ -5,7 +5,7 @@ import { IconClose, IconWarning } from "../components/ui/icons.tsx";
 import { Dialog } from "../components/ui/overlays.tsx";
 import { navigate } from "../stores/route.ts";
 import { alarmKey, dismissAlarm, useRun } from "../stores/run.ts";
-import { dismissProblem, useSession } from "../stores/session.ts";
+import { dismissProblem, type Problem, useSession } from "../stores/session.ts";
 import styles from "./problems.module.css";
 
 /** Open problems, newest first, until they are dismissed. */
@@ -15,20 +15,7 @@ export function ProblemList(props: { readonly onAll: () => void }): ReactNode {
   return (
     <section className="column-flex" aria-label="Problems" role="alert" data-testid="problems">
       {shown.map((problem) => (
-        <div key={problem.id} className={`flex gap-2 bad bad-soft ${styles.problem}`}>
-          <IconWarning />
-          <p>
-            {problem.message}
-            {problem.times > 1 && <span className="muted"> × {problem.times}</span>}
-          </p>
-          <Button
-            kind="quiet"
-            icon={<IconClose />}
-            aria-label="Dismiss"
-            title="Dismiss"
-            onClick={() => dismissProblem(problem.id)}
-          />
-        </div>
+        <Line key={problem.id} problem={problem} />
       ))}
       {problems.length > shown.length && (
         <Button kind="quiet" className={styles.more ?? ""} onClick={props.onAll}>
@@ -36,6 +23,21 @@ export function ProblemList(props: { readonly onAll: () => void }): ReactNode {
         </Button>
       )}
     </section>
+  );
+}
+
+function Line({ problem }: { readonly problem: Problem }): ReactNode {
+  const { id, message, times } = problem;
+  const dismiss = (): void => dismissProblem(id);
+  return (
+    <div className={`flex gap-2 bad bad-soft ${styles.problem}`}>
+      <IconWarning />
+      <p>
+        {message}
+        {times > 1 && <span className="muted"> × {times}</span>}
+      </p>
+      <Button kind="quiet" icon={<IconClose />} aria-label="Dismiss" title="Dismiss" onClick={dismiss} />
+    </div>
   );
 }
 
@@ -77,11 +79,7 @@ export function WarningsDialog(props: {
         </div>
       ))}
       {[...problems].reverse().map((problem) => (
-        <div key={problem.id} className={`flex gap-2 bad bad-soft ${styles.problem}`}>
-          <IconWarning />
-          <p>{problem.message}</p>
-          <Button kind="quiet" icon={<IconClose />} aria-label="Dismiss" onClick={() => dismissProblem(problem.id)} />
-        </div>
+        <Line key={problem.id} problem={problem} />
       ))}
       {report !== "" && <CopyText label="Copy report" text={() => report} />}
     </Dialog>

@@ -4,7 +4,6 @@ import { startBlocker } from "../clients/blockers.ts";
 import { act, actionBlocker } from "../clients/run-actions.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconCheck, IconPause, IconPhase, IconPlay, IconSave, IconStep, IconStop } from "../components/ui/icons.tsx";
-import { TRAINS_ELSEWHERE, useOtherTabs } from "../stores/other-tabs.ts";
 import { PHASE_WORDS } from "../stores/phase-words.ts";
 import { type RunStoreState, useRun } from "../stores/run.ts";
 import { useSession } from "../stores/session.ts";
@@ -16,8 +15,7 @@ const SHOWN_MS = 6000;
 /** Start before a run; in a run: pause or continue, one step, one phase, save, stop. */
 export function RunButtons(): ReactNode {
   const state = useRun((run) => run.state);
-  const missing = useSession(startBlocker);
-  const blocker = useOtherTabs().length > 0 ? TRAINS_ELSEWHERE : missing;
+  const blocker = useSession(startBlocker);
   const active = actionBlocker("start", state) !== null;
   if (!active) {
     return (

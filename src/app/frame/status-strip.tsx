@@ -15,18 +15,6 @@ import { RunButtons, savesNow, useWritten } from "./run-buttons.tsx";
 import styles from "./status-strip.module.css";
 import { ThemeSwitch } from "./theme-switch.tsx";
 
-const STATE_WORDS: Readonly<Record<RunState, string>> = {
-  idle: "no run",
-  ready: "ready",
-  starting: "starting",
-  running: "running",
-  pausing: "pausing",
-  paused: "paused",
-  stopping: "stopping",
-  finished: "finished",
-  failed: "failed",
-};
-
 /** Status line: state, progress and speed of the run, and its buttons. */
 export function StatusStrip(props: { readonly onWarnings: () => void; readonly onKeys: () => void }): ReactNode {
   const state = useRun((run) => run.state);
@@ -80,7 +68,8 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
 
 /** A run that ended before its last step was stopped: it can be resumed. */
 function stateWord(state: RunState, step: number, manifest: RunManifest | null): string {
-  return state === "finished" && manifest !== null && step < manifest.config.steps ? "stopped" : STATE_WORDS[state];
+  if (state === "idle") return "no run";
+  return state === "finished" && manifest !== null && step < manifest.config.steps ? "stopped" : state;
 }
 
 function Facts(): ReactNode {

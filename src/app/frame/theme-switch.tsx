@@ -3,7 +3,6 @@ import { Button } from "../components/ui/button.tsx";
 import { setTheme, type Theme, useSession } from "../stores/session.ts";
 
 const NEXT: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
-const WORDS: Readonly<Record<Theme, string>> = { system: "system", light: "light", dark: "dark" };
 
 /** Cycles through system, light and dark. */
 export function ThemeSwitch(): ReactNode {
@@ -12,8 +11,8 @@ export function ThemeSwitch(): ReactNode {
     <Button
       kind="quiet"
       data-testid="theme"
-      aria-label={`Theme: ${WORDS[theme]}. Switch to ${WORDS[NEXT[theme]]}`}
-      title={`Theme: ${WORDS[theme]}`}
+      aria-label={`Theme: ${theme}. Switch to ${NEXT[theme]}`}
+      title={`Theme: ${theme}`}
       onClick={() => setTheme(NEXT[theme])}
       icon={<ThemeIcon theme={theme} />}
     />

@@ -3,18 +3,18 @@ import { create } from "zustand";
 import type { StepNote } from "../../engine/runs/notes.ts";
 
 interface NotesState {
-  readonly byRun: Readonly<Record<string, readonly StepNote[]>>;
+  readonly byRun: ReadonlyMap<string, readonly StepNote[]>;
 }
 
-export const notesStore = create<NotesState>()(() => ({ byRun: {} }));
+export const notesStore = create<NotesState>()(() => ({ byRun: new Map() }));
 
 /** What the run's folder holds now. */
 export function knowNotes(runId: string, notes: readonly StepNote[]): void {
-  notesStore.setState(({ byRun }) => ({ byRun: { ...byRun, [runId]: notes } }));
+  notesStore.setState(({ byRun }) => ({ byRun: new Map([...byRun, [runId, notes]]) }));
 }
 
 const NONE: readonly StepNote[] = [];
 
 export function useStepNotes(runId: string): readonly StepNote[] {
-  return notesStore(({ byRun }) => byRun[runId] ?? NONE);
+  return notesStore(({ byRun }) => byRun.get(runId) ?? NONE);
 }

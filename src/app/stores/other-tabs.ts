@@ -1,11 +1,8 @@
 /** Runs that train in another tab of this browser. */
-import { useEffect, useState } from "react";
+import { useMemo } from "react";
 import { heldRuns } from "../../engine/storage/lock.ts";
 import { isActive, runStore, useRun } from "./run.ts";
-import { addProblem } from "./session.ts";
-
-/** Blocker of a new run. */
-export const TRAINS_ELSEWHERE = "A run is training in another tab of this browser";
+import { addProblem, sessionStore, useSession } from "./session.ts";
 
 /** Milliseconds between two queries: locks send no change events. */
 const PACE = 1500;
@@ -16,33 +13,34 @@ function ownRun(): string | null {
   return isActive(state) ? runId : null;
 }
 
-/** Ids of the runs that other tabs train, updated while the caller is mounted. */
+/** Looks for such runs from now on. */
+export function followOtherTabs(): void {
+  let failed = false;
+  let before: ReadonlySet<string> = new Set();
+  const look = async (): Promise<void> => {
+    try {
+      const now = new Set([...(await heldRuns())].filter((id) => id !== ownRun()));
+      // A run of this page releases its lock shortly after it ends: one observation is not enough.
+      const lasting = [...now].filter((id) => before.has(id)).sort();
+      before = now;
+      const { otherTabs, interrupted } = sessionStore.getState();
+      if (String(lasting) !== String(otherTabs)) sessionStore.setState({ otherTabs: lasting });
+      // That tab has resumed it.
+      if (interrupted !== null && lasting.includes(interrupted.manifest.id))
+        sessionStore.setState({ interrupted: null });
+    } catch (thrown) {
+      // A browser that refuses will always refuse.
+      if (!failed) addProblem({ code: "internal", message: `Cannot detect other tabs: ${String(thrown)}` });
+      failed = true;
+    }
+  };
+  setInterval(() => void look(), PACE);
+  void look();
+}
+
+/** Ids of the runs that other tabs train. */
 export function useOtherTabs(): readonly string[] {
   const own = useRun((run) => (isActive(run.state) ? run.runId : null));
-  const [held, setHeld] = useState("");
-  useEffect(() => {
-    let current = true;
-    let failed = false;
-    let before: ReadonlySet<string> = new Set();
-    const look = async (): Promise<void> => {
-      try {
-        const now = new Set([...(await heldRuns())].filter((id) => id !== ownRun()));
-        // A run of this page releases its lock shortly after it ends: one observation is not enough.
-        const lasting = [...now].filter((id) => before.has(id));
-        before = now;
-        if (current) setHeld(lasting.sort().join("\n"));
-      } catch (thrown) {
-        // A browser that refuses will always refuse.
-        if (!failed) addProblem({ code: "internal", message: `Cannot detect other tabs: ${String(thrown)}` });
-        failed = true;
-      }
-    };
-    const timer = setInterval(() => void look(), PACE);
-    void look();
-    return () => {
-      current = false;
-      clearInterval(timer);
-    };
-  }, []);
-  return held.split("\n").filter((id) => id !== "" && id !== own);
+  const held = useSession((session) => session.otherTabs);
+  return useMemo(() => held.filter((id) => id !== own), [held, own]);
 }

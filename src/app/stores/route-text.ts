@@ -75,7 +75,8 @@ interface Key<T> {
 }
 
 const text: Key<string | null> = { fallback: null, read: (value) => value || undefined, write: String };
-const list = (value: string): readonly string[] => value.split(",").filter(Boolean);
+/** Each name once: an edited address may repeat one. */
+const list = (value: string): readonly string[] => [...new Set(value.split(",").filter(Boolean))];
 
 const flag: Key<boolean> = {
   fallback: false,

@@ -9,7 +9,7 @@ import { isTrlName } from "../../engine/config/trl.ts";
 import { judgePlace } from "../../engine/rewards/consent.ts";
 import { askLinkedJudge } from "./consent.ts";
 import { FALLBACK, formatRoute, parseRoute, type Route } from "./route-text.ts";
-import { addProblem, changeConfig, isPreset, rememberedTexts, sessionStore } from "./session.ts";
+import { addProblem, changeConfig, isPreset, sessionStore, textsOf } from "./session.ts";
 
 export { parseRoute, type Route, SCREENS, type Screen } from "./route-text.ts";
 
@@ -72,8 +72,8 @@ function readSettings(own: boolean): void {
   const preset = isPreset(named) ? named : "demo";
   const known = [...params].filter(([name]) => name in SETTINGS || isTrlName(name));
   const settings = known.filter(([name]) => !isUnlinked(name));
-  const parsed = parseConfig(Object.fromEntries(settings), { ...presetConfig(preset), ...rememberedTexts() });
   const before = sessionStore.getState().config;
+  const parsed = parseConfig(Object.fromEntries(settings), { ...presetConfig(preset), ...textsOf(before) });
   const [now, then] = [judgeOf(parsed.config), judgeOf(before)];
   const asked = !own && now !== null && now !== then;
   sessionStore.setState({ preset, config: asked ? { ...parsed.config, judge: "off" } : parsed.config });

@@ -124,6 +124,11 @@ export function retitleRun(runId: string, title: string): void {
   runStore.setState(({ manifest }) => (manifest?.id === runId ? { manifest: { ...manifest, title } } : {}));
 }
 
+/** The run of this page was deleted; ignores other runs. */
+export function forgetRun(runId: string): void {
+  if (runStore.getState().runId === runId) runStore.setState(EMPTY);
+}
+
 /** Handles one event of the trainer. @param now milliseconds since the epoch */
 export function applyEvent(event: TrainerEvent, now: number): void {
   const before = runStore.getState();

@@ -1,6 +1,7 @@
 /** State of the page: device, data, model, settings, problems, theme. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
+import { isRecord } from "../../engine/bytes/json.ts";
 import { configDifference, isTextSetting, isUnlinked, parseConfig } from "../../engine/config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../../engine/config/presets.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
@@ -57,6 +58,8 @@ export interface SessionState {
   readonly followedRuns: readonly string[];
   /** A run that the last visit left in the middle, until it is resumed or dismissed. */
   readonly interrupted: RunDigest | null;
+  /** Runs that another tab trains; for a moment after it began or ended, also that of this page. */
+  readonly otherTabs: readonly string[];
   /** Exported runs that were dropped here. */
   readonly importedRuns: readonly string[];
   readonly problems: readonly Problem[];
@@ -65,6 +68,9 @@ export interface SessionState {
 }
 
 const isTheme = (value: unknown): value is Theme => value === "system" || value === "light" || value === "dark";
+
+/** Text settings of the last visit. */
+const texts = textsOf(parseConfig(remembered("texts", {}, isRecord)).config);
 
 export const sessionStore = createStore<SessionState>()(() => ({
   gpu: null,
@@ -77,7 +83,7 @@ export const sessionStore = createStore<SessionState>()(() => ({
   modelProgress: null,
   modelFolder: null,
   storedModels: [],
-  config: presetConfig("demo"),
+  config: { ...presetConfig("demo"), ...texts },
   preset: "demo",
   plan: null,
   dryRun: null,
@@ -85,6 +91,7 @@ export const sessionStore = createStore<SessionState>()(() => ({
   recordedRun: null,
   followedRuns: [],
   interrupted: null,
+  otherTabs: [],
   importedRuns: [],
   problems: [],
   theme: remembered("theme", "system", isTheme),
@@ -144,14 +151,8 @@ export function changeConfig(values: Partial<LabConfig>): void {
   if (Object.keys(values).some(isUnlinked)) remember("texts", textsOf(sessionStore.getState().config));
 }
 
-/** Text settings of the last visit that the address does not contain. */
-export function rememberedTexts(): Partial<LabConfig> {
-  const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-    typeof value === "object" && value !== null;
-  return textsOf(parseConfig(remembered("texts", {}, isRecord)).config);
-}
-
-function textsOf(config: LabConfig, which = isUnlinked): Partial<LabConfig> {
+/** Text settings that the address does not contain. */
+export function textsOf(config: LabConfig, which = isUnlinked): Partial<LabConfig> {
   return Object.fromEntries(Object.entries(config).filter(([key]) => which(key)));
 }
 

@@ -24,6 +24,17 @@ describe("classifyPicked", () => {
     expect(plain(shards)).toEqual([{ name: "all", paths: ["data/x.arrow"] }]);
   });
 
+  it("tells an adapter from the checkpoint and the data it was dropped with", () => {
+    const { models, adapters, shards } = classifyPicked(
+      files("all/model/config.json", "all/ad/adapter_config.json", "all/ad/adapter_model.safetensors", "all/x.arrow"),
+    );
+    expect(plain(models)).toEqual([{ name: "model", paths: ["config.json"] }]);
+    expect(plain(adapters)).toEqual([{ name: "ad", paths: ["adapter_config.json", "adapter_model.safetensors"] }]);
+    expect(plain(shards)).toEqual([{ name: "all", paths: ["x.arrow"] }]);
+    const inside = classifyPicked(files("model/config.json", "model/adapter_config.json"));
+    expect(inside.adapters).toEqual([]);
+  });
+
   it("takes loose files of either kind", () => {
     expect(plain(classifyPicked(files("config.json", "model.safetensors")).models)).toEqual([
       { name: "checkpoint", paths: ["config.json", "model.safetensors"] },

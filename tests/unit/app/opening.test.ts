@@ -10,6 +10,7 @@ import { LabError } from "../../../src/engine/errors.ts";
 import { type BenchGroup, rolloutOf, UNSCORED } from "../../../src/engine/runs/bench/bench-group.ts";
 import type { RowDifficulty } from "../../../src/engine/runs/difficulty.ts";
 import type { FolderRef } from "../../../src/protocol/common.ts";
+import type { ModelInfo, RunPlan } from "../../../src/protocol/trainer.ts";
 import { openFakeLab } from "./fake-lab.ts";
 
 /** An opening that the data worker works on. */
@@ -30,6 +31,8 @@ const CANCELLED = new LabError("cancelled", "Stopped");
 const folder = (name: string): FolderRef => ({ kind: "built-in", baseUrl: name });
 
 const openings: Opening[] = [];
+/** Whether each plan was asked for clips. */
+const planned: boolean[] = [];
 let kept: (readonly RowDifficulty[])[] = [];
 const samplings: Sampling[] = [];
 
@@ -48,6 +51,10 @@ openFakeLab({
     rollouts: async () => [group("of the file")],
   },
   trainer: {
+    async plan(_config, clips) {
+      planned.push(clips);
+      return { problems: [] } as unknown as RunPlan;
+    },
     bench: (_config, _indices, _loops, onGroup, signal) =>
       new Promise((_, reject) => {
         samplings.push({ group: (rowId) => onGroup(group(rowId)), end: () => reject(CANCELLED), signal });
@@ -129,6 +136,25 @@ describe("an opening in place of one that is not done", () => {
     await expect(second).rejects.toThrow("No table");
     expect(shown()).toEqual(["first", ["f1"], true]);
   });
+});
+
+it("clips that give way to pictures while those give way to others: the plan is for pictures", async () => {
+  sessionStore.setState({ model: { name: "model" } as ModelInfo });
+  const { rows } = sessionStore.getState();
+  sessionStore.setState({ rows: rows.map((row) => ({ ...row, frames: 6 })) });
+  const first = openData([folder("first")]).catch(() => undefined);
+  await begun(1);
+  openings[0]?.rows("f1");
+  await expect.poll(() => shown()).toEqual([null, ["f1"], false]);
+  const second = openData([folder("second")]);
+  await begun(2);
+  await first;
+  planned.length = 0;
+  openings[1]?.rows("s1");
+  openings[1]?.done("second");
+  await second;
+  await expect.poll(() => planned).toEqual([false]);
+  sessionStore.setState({ model: null });
 });
 
 describe("difficulty that the bench measures", () => {

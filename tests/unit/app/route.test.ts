@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { consentStore } from "../../../src/app/stores/consent.ts";
 import { followAddress } from "../../../src/app/stores/route.ts";
 import { FALLBACK, formatRoute, parseRoute, type Route } from "../../../src/app/stores/route-text.ts";
-import { sessionStore } from "../../../src/app/stores/session.ts";
+import { changeConfig, sessionStore } from "../../../src/app/stores/session.ts";
 import { isUnlinked, parseConfig } from "../../../src/engine/config/parse.ts";
 import { SETTINGS } from "../../../src/engine/config/table.ts";
 import { TAB_MODEL } from "../../../src/engine/rewards/consent.ts";
@@ -51,6 +51,11 @@ describe("route", () => {
     expect(route).toEqual(FALLBACK);
   });
 
+  it("names each run, metric and chart once, as edited addresses may not", () => {
+    const route = parseRoute("#compare=b,a,b,&metrics=m,m&order=x,y,x");
+    expect([route.compare, route.metrics, route.order]).toEqual([["b", "a"], ["m"], ["x", "y"]]);
+  });
+
   it("shares no name with a setting", () => {
     const clashes = [...Object.keys(FALLBACK), "preset"].filter((name) => name in SETTINGS);
     expect(clashes).toEqual([]);
@@ -72,6 +77,16 @@ describe("a link that switches a judge on", () => {
     expect(location.hash).toBe("#screen=judge&judgeProvider=webllm");
     questions[0]?.answer("cancel");
     expect(sessionStore.getState().config.judge).toBe("off");
+    sessionStore.setState(before, true);
+  });
+
+  it("keeps the texts of this page, whatever storage remembers: another tab has written there, or it is full", () => {
+    const before = sessionStore.getState();
+    changeConfig({ judgeUrl: "http://127.0.0.1:8000/v1" });
+    vi.stubGlobal("localStorage", { getItem: () => '{"texts":{"judgeUrl":"https://judge.example"}}' });
+    location.hash = "#screen=runs&steps=7";
+    window.dispatchEvent(new Event("popstate"));
+    expect(sessionStore.getState().config).toMatchObject({ steps: 7, judgeUrl: "http://127.0.0.1:8000/v1" });
     sessionStore.setState(before, true);
   });
 });

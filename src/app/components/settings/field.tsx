@@ -111,9 +111,10 @@ function NumberField(props: {
   const [draft, setDraft] = useState<string | null>(null);
   const text = draft ?? numberText(value);
   const parsed = parseSetting(name, text);
-  // What was refused stays in words after the field has its old value again.
-  const [refused, setRefused] = useState<string | null>(null);
-  const problem = draft === null ? refused : "problem" in parsed ? parsed.problem : null;
+  // What was refused stays in words while the field has its old value.
+  const [refused, setRefused] = useState<{ readonly problem: string | null; readonly kept: number } | null>(null);
+  const past = refused?.kept === value ? refused.problem : null;
+  const problem = draft === null ? past : "problem" in parsed ? parsed.problem : null;
 
   const step = (direction: 1 | -1): void => {
     const fine =
@@ -144,7 +145,7 @@ function NumberField(props: {
           }}
           onFocus={() => setRefused(null)}
           onBlur={() => {
-            setRefused(draft === null ? null : problem);
+            setRefused(draft === null ? null : { problem, kept: value });
             setDraft(null);
           }}
           onKeyDown={(event) => {

@@ -1,5 +1,5 @@
 import { Dialog as RadixDialog } from "radix-ui";
-import type { ReactNode } from "react";
+import { type ReactNode, useRef } from "react";
 import { IconClose } from "./icons.tsx";
 import styles from "./overlays.module.css";
 
@@ -13,6 +13,7 @@ export function Dialog(props: {
   /** Takes nearly the whole window. */
   readonly full?: boolean;
 }): ReactNode {
+  const opener = useRef<HTMLElement | null>(null);
   return (
     <RadixDialog.Root open={props.open} onOpenChange={props.onOpenChange}>
       <RadixDialog.Portal>
@@ -22,6 +23,14 @@ export function Dialog(props: {
             .filter(Boolean)
             .join(" ")}
           aria-describedby={undefined}
+          onOpenAutoFocus={() => {
+            opener.current = focused();
+          }}
+          onCloseAutoFocus={(event) => {
+            // The library knows openers of its own only.
+            event.preventDefault();
+            opener.current?.focus();
+          }}
         >
           <header className={`row gap-3 between ${styles.header}`}>
             <RadixDialog.Title className={styles.title}>{props.title}</RadixDialog.Title>
@@ -34,4 +43,12 @@ export function Dialog(props: {
       </RadixDialog.Portal>
     </RadixDialog.Root>
   );
+}
+
+/** The element that has the focus; for an entry of a menu, which closes, the button of the menu. */
+function focused(): HTMLElement | null {
+  const element = document.activeElement;
+  const button = element?.closest("[role=menu]")?.getAttribute("aria-labelledby");
+  if (typeof button === "string") return document.getElementById(button);
+  return element instanceof HTMLElement ? element : null;
 }

@@ -1,37 +1,36 @@
-/** Classifies selected files: a checkpoint folder holds config.json, all other files may be shards. */
+/** Classifies selected files: checkpoint and adapter folders hold a file of a known name, all other files may be shards. */
 import type { FolderRef, PickedFile } from "../../../protocol/common.ts";
 
 export interface Classified {
   /** Folders with a config.json, paths relative to the folder. The caller handles more than one. */
   readonly models: readonly FolderRef[];
+  /** Folders with an adapter_config.json that lie in no model's folder. */
+  readonly adapters: readonly FolderRef[];
   /** One entry per top-level folder, or one for all loose files; may be empty. */
   readonly shards: readonly FolderRef[];
 }
 
-/** Sorts files into checkpoint folders and shards; hidden files such as .DS_Store are left out. */
+/** Sorts files into checkpoints, adapters and shards; hidden files such as .DS_Store are left out. */
 export function classifyPicked(files: readonly PickedFile[]): Classified {
-  const visible = files.filter(({ path }) => !path.split("/").some((part) => part.startsWith(".")));
-  const homes = visible.filter(({ path }) => baseName(path) === "config.json").map(({ path }) => folderOf(path));
-  // A folder inside another model folder belongs to the outer one.
-  const roots = homes.filter((home) => !homes.some((other) => other !== home && isInside(home, other)));
-  const models = roots.map((root) => picked(lastPart(root) || "checkpoint", root, visible));
-  const rest = visible.filter(({ path }) => !roots.some((root) => isInside(folderOf(path), root)));
+  const visible = files.filter(isVisible);
+  const [models, others] = foldersWith("config.json", "checkpoint", visible);
+  const [adapters, rest] = foldersWith("adapter_config.json", "adapter", others);
   const tops = [...new Set(rest.map(({ path }) => topOf(path)))];
   const shards = tops.map((top) => {
     const own = rest.filter(({ path }) => topOf(path) === top);
     const name = top || (own.length === 1 ? baseName(own[0]?.path ?? "") : `${own.length} files`);
     return picked(name, top, own);
   });
-  return { models, shards };
+  return { models, adapters, shards };
 }
 
-/** Files that hold a PEFT adapter and no model; null for anything else. */
-export function adapterOf(files: readonly PickedFile[]): FolderRef | null {
-  const names = new Set(files.map(({ path }) => baseName(path)));
-  if (!names.has("adapter_config.json") || names.has("config.json")) return null;
-  const [first] = files;
-  const top = first === undefined ? "" : topOf(first.path);
-  return picked(top || "adapter", files.every(({ path }) => topOf(path) === top) ? top : "", files);
+/** The folders that hold a file, and the files outside them. @param loose name of files in no folder */
+function foldersWith(file: string, loose: string, files: readonly PickedFile[]): [FolderRef[], PickedFile[]] {
+  const homes = files.filter(({ path }) => baseName(path) === file).map(({ path }) => folderOf(path));
+  // A folder inside another such folder belongs to the outer one.
+  const roots = homes.filter((home) => !homes.some((other) => other !== home && isInside(home, other)));
+  const rest = files.filter(({ path }) => !roots.some((root) => isInside(folderOf(path), root)));
+  return [roots.map((root) => picked(lastPart(root) || loose, root, files)), rest];
 }
 
 function picked(name: string, root: string, files: readonly PickedFile[]): FolderRef {
@@ -39,6 +38,9 @@ function picked(name: string, root: string, files: readonly PickedFile[]): Folde
   const cut = root === "" ? 0 : root.length + 1;
   return { kind: "picked", name, files: inside.map(({ path, file }) => ({ path: path.slice(cut), file })) };
 }
+
+/** Neither hidden nor in a hidden folder. */
+export const isVisible = ({ path }: PickedFile): boolean => !path.split("/").some((part) => part.startsWith("."));
 
 const baseName = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 const folderOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf("/")));

@@ -1,5 +1,7 @@
 /** Collects the files of a drop or a file picker, folders included. */
+import { thrownText } from "../../../engine/errors.ts";
 import type { PickedFile } from "../../../protocol/common.ts";
+import { addProblem } from "../../stores/session.ts";
 import { distinctFiles } from "./distinct-files.ts";
 
 /**
@@ -28,9 +30,17 @@ async function collectItem(
   file: File | null,
 ): Promise<PickedFile[]> {
   const found = await handle?.catch(() => null);
-  if (found !== null && found !== undefined) return fromHandle(found, "");
-  if (entry !== null) return fromEntry(entry, "");
+  if (found !== null && found !== undefined) return fromHandle(found, "").catch(leftOut(found.name));
+  if (entry !== null) return fromEntry(entry, "").catch(leftOut(entry.name));
   return file === null ? [] : [{ path: file.name, file }];
+}
+
+/** Lists a file or folder that cannot be read; the others are opened. */
+function leftOut(path: string): (thrown: unknown) => PickedFile[] {
+  return (thrown) => {
+    addProblem({ code: "bad-input", message: `${path} was left out: ${thrownText(thrown)}`, subject: path });
+    return [];
+  };
 }
 
 async function fromHandle(handle: FileSystemHandle, under: string): Promise<PickedFile[]> {
@@ -39,7 +49,10 @@ async function fromHandle(handle: FileSystemHandle, under: string): Promise<Pick
   const found: PickedFile[] = [];
   if (handle instanceof FileSystemDirectoryHandle) {
     // One by one: a folder may hold more files than a call can take arguments.
-    for await (const child of handle.values()) for (const file of await fromHandle(child, `${path}/`)) found.push(file);
+    for await (const child of handle.values()) {
+      const files = fromHandle(child, `${path}/`).catch(leftOut(`${path}/${child.name}`));
+      for (const file of await files) found.push(file);
+    }
   }
   return found;
 }
@@ -57,7 +70,10 @@ async function fromEntry(entry: FileSystemEntry, under: string): Promise<PickedF
       // One call yields at most 100 entries: only an empty list means the end.
       const batch = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
       if (batch.length === 0) break;
-      for (const child of batch) for (const file of await fromEntry(child, `${path}/`)) found.push(file);
+      for (const child of batch) {
+        const files = fromEntry(child, `${path}/`).catch(leftOut(`${path}/${child.name}`));
+        for (const file of await files) found.push(file);
+      }
     }
   }
   return found;

@@ -111,7 +111,11 @@ export function DataBar(props: {
               icon={<IconClose />}
               aria-label="Clear filter"
               title="Clear filter"
-              onClick={() => onFilter(NO_FILTER)}
+              onClick={() => {
+                // This button goes with the filter.
+                search.current?.focus();
+                onFilter(NO_FILTER);
+              }}
             />
           </span>
         )}

@@ -123,6 +123,7 @@ function Tile(props: {
     >
       <MaskFigure
         rowId={row.id}
+        imageId={row.imageId}
         width={row.width}
         height={row.height}
         layers={layers}

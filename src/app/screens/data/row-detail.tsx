@@ -38,7 +38,9 @@ export function RowDetail(props: {
     () => [...given, ...tracks.map(({ mask, colour }) => ({ role: "policy", mask, colour }) as const)],
     [given, tracks],
   );
-  const raw = useRawRow(row.id);
+  const raw = useRawRow(row);
+  // Another data set may have a row of the same id.
+  const identity = useMemo(() => JSON.stringify(row), [row]);
   const at = rows.findIndex((candidate) => candidate.id === row.id);
   const [before, after] = [rows[at - 1], at < 0 ? undefined : rows[at + 1]];
   const [tab, setTab] = useState("words");
@@ -51,7 +53,7 @@ export function RowDetail(props: {
       const own =
         event.target instanceof Element &&
         event.target.closest("[role=tablist], [role=slider], [role=radiogroup], [role=group]");
-      if (event.key === "Escape") navigate({ row: null });
+      if (event.key === "Escape") close();
       else if (event.key === "ArrowLeft" && !own && before !== undefined) navigate({ row: before.id });
       else if (event.key === "ArrowRight" && !own && after !== undefined) navigate({ row: after.id });
     };
@@ -89,17 +91,12 @@ export function RowDetail(props: {
           disabled={after === undefined}
           onClick={() => after !== undefined && navigate({ row: after.id })}
         />
-        <Button
-          kind="quiet"
-          icon={<IconClose />}
-          aria-label="Close the row"
-          title="Close (Esc)"
-          onClick={() => navigate({ row: null })}
-        />
+        <Button kind="quiet" icon={<IconClose />} aria-label="Close the row" title="Close (Esc)" onClick={close} />
       </header>
       {tab !== "try" && (
         <MaskFigure
           rowId={row.id}
+          imageId={row.imageId}
           width={row.width}
           height={row.height}
           layers={layers}
@@ -133,11 +130,11 @@ export function RowDetail(props: {
                   id: "follow",
                   label: "Follow",
                   content: (
-                    <FollowClip key={row.id} row={row} followed={followed} object={object} onObject={setObject} />
+                    <FollowClip key={identity} row={row} followed={followed} object={object} onObject={setObject} />
                   ),
                 },
               ]),
-          { id: "try", label: "Try the model", content: <TryOut key={row.id} row={row} /> },
+          { id: "try", label: "Try the model", content: <TryOut key={identity} row={row} /> },
           { id: "raw", label: "Raw record", content: <Code text={raw ?? "Reading"} /> },
           {
             id: "rle",
@@ -148,6 +145,12 @@ export function RowDetail(props: {
       />
     </aside>
   );
+}
+
+/** Closes the row; its tile takes the focus, which this panel may have. */
+function close(): void {
+  document.querySelector<HTMLElement>("[data-testid=gallery] [aria-pressed=true]")?.focus();
+  navigate({ row: null });
 }
 
 /** The followed masklets; the given one is beside them. */
@@ -191,8 +194,8 @@ function Code(props: { readonly text: string }): ReactNode {
 }
 
 /** The record as JSON text, indented; null while it is being read. */
-function useRawRow(rowId: string): string | null {
-  const { value } = useAsync(rowId, async (id) => {
+function useRawRow(row: RegionSummary): string | null {
+  const { value } = useAsync(row, async ({ id }) => {
     const read = lab().data.rawRow(id);
     report(read);
     return read;

@@ -5,8 +5,7 @@ import { GuideCards } from "../../components/guide/guide-cards.tsx";
 import { useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPause, IconPlay } from "../../components/ui/icons.tsx";
-import { TRAINS_ELSEWHERE, useOtherTabs } from "../../stores/other-tabs.ts";
-import { linkTo, navigate } from "../../stores/route.ts";
+import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run.ts";
 import { remember, rememberedFlag } from "../../stores/saved.ts";
 import { useSession } from "../../stores/session.ts";
@@ -65,8 +64,7 @@ function Guide(): ReactNode {
 /** The one button; in a run the way to it. */
 function Begin(): ReactNode {
   const active = useRun((run) => isActive(run.state));
-  const missing = useSession(startBlocker);
-  const blocker = useOtherTabs().length > 0 ? TRAINS_ELSEWHERE : missing;
+  const blocker = useSession(startBlocker);
   return (
     <div className="row wrap gap-2-3">
       {active ? (
@@ -94,6 +92,7 @@ function Begin(): ReactNode {
 
 function Playing({ run, playback }: { readonly run: ViewedRun; readonly playback: Playback }): ReactNode {
   const { step, groups, playing, toggle } = playback;
+  const asked = useRoute((route) => route.run);
   const steps = run.manifest?.config.steps ?? null;
   return (
     <section className="grid gap-3" aria-label="The two loops">
@@ -108,7 +107,7 @@ function Playing({ run, playback }: { readonly run: ViewedRun; readonly playback
               {playing ? "Pause" : "Play"}
             </Button>
           )}
-          <a className={styles.link} href={linkTo({ screen: "train" })}>
+          <a className={styles.link} href={linkTo({ screen: "train", run: asked })}>
             All curves and rollouts
           </a>
         </div>

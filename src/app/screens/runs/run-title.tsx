@@ -1,16 +1,24 @@
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import styles from "./runs.module.css";
 
 /** A title that becomes a field on click; Enter or blur saves the text, Escape discards it. */
 export function RunTitle(props: { readonly title: string; readonly onRename: (title: string) => void }): ReactNode {
   const { title, onRename } = props;
   const [draft, setDraft] = useState<string | null>(null);
+  /** Whether a key ended the editing, and the button takes the focus back. */
+  const byKey = useRef(false);
   if (draft === null) {
     return (
       <button
+        ref={(element) => {
+          if (byKey.current) element?.focus();
+        }}
         type="button"
         className={`borderless round-s clear bold text-left ${styles.title}`}
         title="Rename"
+        onBlur={() => {
+          byKey.current = false;
+        }}
         onClick={() => setDraft(title)}
       >
         {title}
@@ -34,6 +42,9 @@ export function RunTitle(props: { readonly title: string; readonly onRename: (ti
       onChange={(event) => setDraft(event.currentTarget.value)}
       onBlur={keep}
       onKeyDown={(event) => {
+        byKey.current = event.key === "Enter" || event.key === "Escape";
+        // The same key would press the button.
+        if (byKey.current) event.preventDefault();
         if (event.key === "Enter") keep();
         if (event.key === "Escape") setDraft(null);
       }}

@@ -3,6 +3,7 @@ import { LabError, quote } from "../../../engine/errors.ts";
 import type { RunDigest } from "../../../engine/runs/digest.ts";
 import type { StoredRuns } from "../../../protocol/data.ts";
 import { loadedBlocker } from "../../clients/blockers.ts";
+import { deleteRun } from "../../clients/interrupted.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { evaluateCheckpoint, forkRun, resumeRun } from "../../clients/start-run.ts";
 import { storedGroups } from "../../components/rollout/stored-groups.ts";
@@ -51,6 +52,7 @@ export function RunsScreen(): ReactNode {
   const [noting, setNoting] = useState<RunDigest | null>(null);
   const [elsewhere, setElsewhere] = useState<readonly RunDigest[]>([]);
   const evaluations = useRun((run) => run.evaluations);
+  const recorded = useSession((session) => session.recordedRun);
   const tag = useRoute((route) => route.tag);
   const otherTabs = useOtherTabs();
   const read = useCallback(async () => {
@@ -62,7 +64,7 @@ export function RunsScreen(): ReactNode {
     throw new LabError("storage", `Stored runs ${names} are damaged and not listed; their files are kept`);
   }, []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the list is read again when a run here or in another tab moves on
-  useEffect(() => report(read()), [read, state, checkpoint, evaluations, otherTabs.join()]);
+  useEffect(() => report(read()), [read, state, checkpoint, evaluations, recorded, otherTabs.join()]);
 
   const change = (work: Promise<unknown>): void => report(work.finally(read));
   const startExport = async (runId: string, choice: ExportChoice): Promise<void> => {
@@ -90,8 +92,7 @@ export function RunsScreen(): ReactNode {
   };
   const remove = async (run: RunDigest): Promise<void> => {
     setDeleting(null);
-    await lab().data.deleteRun(run.manifest.id);
-    forgetMetrics(run.manifest.id);
+    await deleteRun(run.manifest.id);
   };
 
   const runs = [...(stored?.runs ?? [])].sort((a, b) => b.manifest.created.localeCompare(a.manifest.created));

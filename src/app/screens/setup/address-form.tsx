@@ -44,6 +44,7 @@ export function AddressForm(): ReactNode {
           placeholder="owner/name or https://…/folder/"
           inputMode="url"
           value={text}
+          readOnly={busy}
           aria-describedby="address-help"
           onChange={(event) => {
             setText(event.currentTarget.value);
@@ -70,10 +71,12 @@ export function AddressForm(): ReactNode {
           data-testid="hub"
           inputMode="url"
           value={hub}
+          readOnly={busy}
           maxLength={SETTINGS.hub.maxLength}
           onChange={(event) => {
             allowWritten("hubs", event.currentTarget.value);
             changeConfig({ hub: event.currentTarget.value });
+            setAsked(null);
           }}
         />
       </label>

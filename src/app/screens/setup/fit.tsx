@@ -123,7 +123,13 @@ function Changes({ fit }: { readonly fit: Fit }): ReactNode {
             <span>
               {label} <small>{formatBytes(peak)}</small>
             </span>
-            {reload ? <small>reload the model</small> : <Button onClick={() => changeConfig(values)}>Set</Button>}
+            {reload ? (
+              <small>reload the model</small>
+            ) : (
+              <Button aria-label={`Set ${label}`} onClick={() => changeConfig(values)}>
+                Set
+              </Button>
+            )}
           </li>
         ))}
       </ul>

@@ -61,7 +61,7 @@ function Amount(props: { readonly label: string; readonly steps: number; readonl
           const typed = event.currentTarget.value;
           setDraft(typed);
           const parsed = parseSetting("steps", String(Math.max(1, Math.round(Number(typed) * perUnit))));
-          if (typed.trim() !== "" && "value" in parsed) changeConfig({ steps: Number(parsed.value) });
+          if (Number(typed) > 0 && "value" in parsed) changeConfig({ steps: Number(parsed.value) });
         }}
         onBlur={() => setDraft(null)}
       />

@@ -87,7 +87,7 @@ export function PhasesPanel(): ReactNode {
     >
       {/* Wide content scrolls in a region that the keyboard must reach. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region */}
-      <section className="scroll-x" tabIndex={0} aria-label="Costs of the phases">
+      <section className="relative scroll-x" tabIndex={0} aria-label="Costs of the phases">
         <table className={`full-width ${styles.table}`} data-testid="phase-costs">
           <thead>
             <tr>

@@ -1,0 +1,46 @@
+/** What the page still shows of a run that was deleted, or offers of one that went on. */
+import { beforeEach, expect, it } from "vitest";
+import { deleteRun } from "../../../src/app/clients/interrupted.ts";
+import { resumeRun } from "../../../src/app/clients/start-run.ts";
+import { navigate, routeStore } from "../../../src/app/stores/route.ts";
+import { runStore } from "../../../src/app/stores/run.ts";
+import { sessionStore } from "../../../src/app/stores/session.ts";
+import { presetConfig } from "../../../src/engine/config/presets.ts";
+import type { RunDigest } from "../../../src/engine/runs/digest.ts";
+import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
+import { openFakeLab } from "./fake-lab.ts";
+
+const manifest = { id: "fox", title: "brave fox", config: presetConfig("demo") } as RunManifest;
+
+openFakeLab({
+  data: { deleteRun: () => undefined },
+  trainer: { resumeRun: async () => ({ manifest, resumedAt: 1, trainRows: 1, heldOutRows: 0 }) },
+});
+
+beforeEach(() => {
+  runStore.setState(runStore.getInitialState(), true);
+  sessionStore.setState({ interrupted: { manifest } as RunDigest });
+});
+
+it("a deleted run is neither offered nor open, in the strip or by the address", async () => {
+  runStore.setState({ runId: "fox", manifest, state: "finished", step: 4 });
+  navigate({ screen: "runs", run: "fox", step: 2 });
+  await deleteRun("fox");
+  expect(sessionStore.getState().interrupted).toBeNull();
+  expect(runStore.getState()).toMatchObject({ runId: null, manifest: null, state: "idle", step: 0 });
+  expect(routeStore.getState()).toMatchObject({ screen: "runs", run: null, step: null });
+});
+
+it("another run's deletion changes none of it", async () => {
+  runStore.setState({ runId: "fox", manifest, state: "running" });
+  navigate({ screen: "train", run: "owl" });
+  await deleteRun("ibex");
+  expect(sessionStore.getState().interrupted).not.toBeNull();
+  expect(runStore.getState().runId).toBe("fox");
+  expect(routeStore.getState().run).toBe("owl");
+});
+
+it("a run that goes on is not offered again when it ends, wherever it was resumed", async () => {
+  await resumeRun(manifest);
+  expect(sessionStore.getState().interrupted).toBeNull();
+});

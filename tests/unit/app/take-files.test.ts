@@ -1,0 +1,42 @@
+/** Files that hold nothing, and files that fail beside each other. */
+import { expect, it } from "vitest";
+import { takeFiles } from "../../../src/app/components/upload/take-files.ts";
+import { sessionStore } from "../../../src/app/stores/session.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+import { openFakeLab } from "./fake-lab.ts";
+
+const files = (...paths: string[]) => paths.map((path) => ({ path, file: new Blob([path]) }));
+
+openFakeLab({
+  data: { open: async () => Promise.reject(new LabError("bad-input", "No table")) },
+  trainer: {
+    openModel: async () => Promise.reject(new LabError("bad-input", "No tensor")),
+    storedModels: () => [],
+  },
+});
+
+it("hidden files alone are nothing, as an empty folder is", async () => {
+  await expect(takeFiles(files("set/.DS_Store"), "any")).rejects.toThrow("the folder holds no files");
+});
+
+it("a checkpoint and data that both fail are both listed", async () => {
+  await takeFiles(files("model/config.json", "data/x.arrow"), "any");
+  const listed = () => sessionStore.getState().problems.map(({ message }) => message);
+  await expect.poll(listed).toEqual(expect.arrayContaining(["No table", "No tensor"]));
+});
+
+it("an adapter opens beside the data it was dropped with; of two, neither", async () => {
+  const asked: string[] = [];
+  openFakeLab({
+    data: { open: async () => Promise.reject(new LabError("bad-input", `Rows of ${asked.push("data")}`)) },
+    trainer: {
+      openAdapter: async () => Promise.reject(new LabError("bad-input", `Factors ${asked.push("adapter")}`)),
+      storedModels: () => [],
+    },
+  });
+  await takeFiles(files("set/ad/adapter_config.json", "set/x.arrow"), "any");
+  await expect.poll(() => [...asked].sort()).toEqual(["adapter", "data"]);
+  await expect(takeFiles(files("a/adapter_config.json", "b/adapter_config.json"), "any")).rejects.toThrow(
+    "Several adapter folders were dropped (a, b)",
+  );
+});
