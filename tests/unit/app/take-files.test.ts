@@ -40,3 +40,23 @@ it("an adapter opens beside the data it was dropped with; of two, neither", asyn
     "Several adapter folders were dropped (a, b)",
   );
 });
+
+it("an adapter is read after the checkpoint it was dropped with", async () => {
+  const asked: string[] = [];
+  openFakeLab({
+    trainer: {
+      openModel: async () => {
+        await new Promise((resolve) => setImmediate(resolve));
+        asked.push("model");
+        return { name: "model" } as never;
+      },
+      openAdapter: async () => {
+        asked.push("adapter");
+        return null;
+      },
+      storedModels: () => [],
+    },
+  });
+  await takeFiles(files("set/model/config.json", "set/ad/adapter_config.json"), "any");
+  await expect.poll(() => asked).toEqual(["model", "adapter"]);
+});
