@@ -75,6 +75,16 @@ describe("the Judge screen", () => {
     expect(judge.calls.every((call) => call.headers.authorization === `Bearer ${KEY}`)).toBe(true);
   });
 
+  it("lists the models of its server, and forgets them with its address", async () => {
+    const { page } = lab;
+    const listed = page.getByText(/^Models: /);
+    await page.getByRole("button", { name: "List models" }).click();
+    await expect.poll(() => listed.allTextContents()).toEqual(["Models: reader-1, reader-2"]);
+    await page.getByTestId("judge-url").fill("http://localhost:9/v1");
+    await expect.poll(() => listed.count()).toBe(0);
+    await page.getByTestId("judge-url").fill(judge.url);
+  });
+
   it("judges a pair of one's own by keyboard, with answers, raw replies and the prompts that were sent", async () => {
     const { page } = lab;
     const button = page.getByTestId("judge-pair");

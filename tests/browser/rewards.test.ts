@@ -80,6 +80,31 @@ describe("a custom reward", () => {
     expect(page.url()).not.toContain("caption.length");
   });
 
+  it("is the newest text, however late the hash of an older one comes", async () => {
+    const { page } = lab;
+    // The first hash is given with the third.
+    await page.evaluate(() => {
+      const { subtle } = crypto;
+      const hash = subtle.digest.bind(subtle);
+      const waiting: (() => void)[] = [];
+      let count = 0;
+      subtle.digest = async (...input: Parameters<typeof hash>) => {
+        const result = await hash(...input);
+        if (++count === 1) await new Promise<void>((resolve) => waiting.push(resolve));
+        if (count === 3) for (const go of waiting) setTimeout(go);
+        return result;
+      };
+    });
+    const source = page.getByTestId("reward-source");
+    await source.fill("");
+    await source.pressSequentially("abc");
+    await expect.poll(() => text("reward-hash")).toBe("ba7816bf8f01");
+    expect(await source.inputValue()).toBe("abc");
+    await page.evaluate("delete crypto.subtle.digest");
+    await source.fill(OWN);
+    await expect.poll(() => text("try-loop1")).toMatch(/Custom reward 0\.10/);
+  });
+
   it.each([
     ["loops forever", "for (;;);", /ran longer than 300 ms/],
     ["allocates without end", "const a = []; for (;;) a.push({ a: [] });", /asked for more than 64 MiB|ran longer/],
@@ -193,6 +218,26 @@ describe("the bench", () => {
     await expect.poll(() => text("bench-problem")).toMatch(/^no\.jsonl, line 1: it is not valid JSON/);
     expect(await text("bench-source")).toBe("other.jsonl · 2 groups");
     await page.getByTestId("reward-preset-000").click();
+  });
+
+  it("takes a mask of another size than the row's into the try-out, where painting begins anew", async () => {
+    const { page } = lab;
+    const buffer = Buffer.from(
+      JSON.stringify({
+        row: "data-00001-of-00002.arrow#143",
+        caption: "a red car",
+        predicted: { size: [2, 3], counts: [0, 6] },
+      }),
+    );
+    await page.getByTestId("bench-file").setInputFiles({ name: "small.jsonl", mimeType: "text/plain", buffer });
+    await page.getByTestId("bench-groups").getByRole("button").first().click();
+    await page.getByRole("button", { name: "Try it out" }).click();
+    await expect.poll(() => text("try-problem")).toMatch(/cannot be compared/);
+    await page.getByRole("button", { name: "Grow", exact: true }).click();
+    await expect.poll(() => text("try-loop1")).toMatch(/IoU 0\.00/);
+    await page.getByRole("button", { name: "Full", exact: true }).click();
+    await expect.poll(() => text("try-loop1")).not.toMatch(/IoU 0\.00/);
+    expect(lab.consoleErrors).toEqual([]);
   });
 
   it("samples real photographs", async () => {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { groupsFromArrow } from "../../src/engine/runs/rollouts-arrow.ts";
+import { groupsFromArrow, groupsToArrow } from "../../src/engine/runs/rollouts-arrow.ts";
 import { violations } from "../support/axe.ts";
 import { type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
 
@@ -120,6 +120,114 @@ describe("a search in rollouts", () => {
   });
 });
 
+describe("a search with words", () => {
+  it("has bars that count only what it finds", async () => {
+    const { page } = lab;
+    const word = "red";
+    const found = groups
+      .flatMap(({ rollouts }) => rollouts)
+      .filter(({ caption, captionPrime, referenceCaption, completion, rowId }) =>
+        [caption, captionPrime, referenceCaption, completion, rowId].some((text) => text?.includes(word)),
+      );
+    await show(page, { screen: "rollouts", view: "table", filter: word });
+    await expect.poll(() => page.getByTestId("rollout-table").getAttribute("aria-rowcount")).toBe(String(found.length));
+    const labels = await page
+      .getByTestId("reward-histogram")
+      .getByRole("button")
+      .evaluateAll((bars) => bars.map((bar) => bar.getAttribute("aria-label") ?? ""));
+    const counts = [...labels.join().matchAll(/(\d+) of loop/g)].map(([, count]) => Number(count));
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(found.length);
+  });
+});
+
+describe("keys and gestures", () => {
+  it("go to the control that uses them", async () => {
+    const { page } = lab;
+    await show(page, { screen: "rollouts", step: "20", view: "", filter: "" });
+    const line = page.getByRole("slider", { name: "Step" });
+    await expect.poll(() => line.getAttribute("aria-valuetext")).toBe("step 20");
+    await line.focus();
+    await page.keyboard.press("Home");
+    await expect.poll(() => line.getAttribute("aria-valuetext")).toBe("step 1");
+    await page.getByRole("tab", { name: "Raw" }).click();
+    const record = page.getByTestId("inspector").locator("pre");
+    await record.focus();
+    await page.keyboard.press("ArrowDown");
+    await expect.poll(() => record.evaluate((element) => element.scrollTop)).toBeGreaterThan(0);
+    expect(await line.getAttribute("aria-valuetext")).toBe("step 1");
+  });
+
+  it("include / where a keyboard has it on another key's upper half", async () => {
+    const { page } = lab;
+    await page.evaluate(() =>
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "/", shiftKey: true, bubbles: true })),
+    );
+    const search = page.getByLabel("Search captions and rows");
+    expect(await search.evaluate((element) => element === document.activeElement)).toBe(true);
+  });
+
+  it("move a zoomed picture in any direction without choosing it", async () => {
+    const { page } = lab;
+    const card = page.getByTestId("rollout-card").nth(1);
+    const picture = card.getByRole("img");
+    await picture.focus();
+    await page.keyboard.press("+");
+    const { x, y } = (await picture.boundingBox()) ?? { x: 0, y: 0 };
+    await page.mouse.move(x + 30, y + 80);
+    await page.mouse.down();
+    await page.mouse.move(x + 70, y + 40, { steps: 4 });
+    await page.mouse.up();
+    expect(await card.getAttribute("data-selected")).toBe("false");
+    await picture.click();
+    expect(await card.getAttribute("data-selected")).toBe("true");
+    await page.keyboard.press("0");
+  });
+
+  it("end a swipe also on a rollout without a mask", async () => {
+    const { page } = lab;
+    await show(page, { screen: "rollouts", step: "1" });
+    const bare = groups
+      .filter(({ step }) => step === 1)
+      .map((group) => ({
+        ...group,
+        rollouts: group.rollouts.map((one) => (one.index === 0 ? { ...one, predictedMask: null } : one)),
+      }));
+    const body = Buffer.from(groupsToArrow(bare));
+    await page.route(/rollouts\/step-0*1\.arrow/, (route) => route.fulfill({ body }));
+    const list = JSON.parse(readFileSync(join(RUN, "files.json"), "utf8")) as readonly { readonly path: string }[];
+    const json = list.map((file) => (/step-0*1\.arrow$/.test(file.path) ? { ...file, size: body.length } : file));
+    await page.route(/recorded\/files\.json/, (route) => route.fulfill({ json }));
+    await page.reload();
+    await page.getByRole("radio", { name: "As drawn" }).click();
+    await page.getByTestId("rollout-card").nth(1).getByRole("button").click();
+    const swipe = page.getByRole("button", { name: "Swipe" });
+    await swipe.click();
+    await page.getByTestId("rollout-card").first().getByRole("button").click();
+    await page.getByRole("heading", { name: "Rollout 1" }).waitFor();
+    await swipe.click();
+    expect(await page.getByRole("slider", { name: "Border between both masks" }).count()).toBe(0);
+    await page.unrouteAll();
+    await page.reload();
+  });
+});
+
+it("in a narrow window rollouts and their rewards take no more than its width", async () => {
+  const { page } = lab;
+  await show(page, { screen: "rollouts", step: "25", view: "", filter: "" });
+  await page.getByRole("tab", { name: "Reward" }).click();
+  const inspector = page.getByTestId("inspector");
+  const right = async (place: typeof inspector): Promise<number> => {
+    const box = await place.boundingBox();
+    return (box?.x ?? Number.NaN) + (box?.width ?? Number.NaN);
+  };
+  for (const width of [1024, 390]) {
+    await page.setViewportSize({ width, height: 860 });
+    await expect.poll(() => page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+    expect(await right(inspector.locator("table").first())).toBeLessThanOrEqual(await right(inspector));
+  }
+  await page.setViewportSize({ width: 1280, height: 860 });
+});
+
 describe("a rollout", () => {
   it("has its mask at any threshold and the alternatives of its tokens, computed on request as they were drawn", async () => {
     const { page } = lab;
@@ -154,7 +262,9 @@ describe("a rollout", () => {
 describe("all steps of a run together", () => {
   it("show every row over the steps, and lead from a gradient spike, a silent row and a cell to its rollouts", async () => {
     const { page } = lab;
-    await show(page, { screen: "rollouts", view: "run" });
+    await show(page, { screen: "rollouts", view: "run", zoom: `5-15@across ${first?.path.split("/")[0]}` });
+    await page.getByRole("button", { name: "Steps 5–15" }).click();
+    await expect.poll(() => page.url()).not.toMatch(/zoom/);
     const map = page.getByRole("img", { name: /^Mean reward of \d+ rows over steps 1 to/ });
     await map.waitFor();
     const rows = new Set(groups.filter(({ loop }) => loop === 1).map(({ rowId }) => rowId)).size;
@@ -184,5 +294,23 @@ describe("all steps of a run together", () => {
     await map.click({ position: { x: width - 4, y: 4 } });
     await page.getByTestId("inspector").waitFor();
     expect(await problems(page)).toEqual([]);
+  });
+});
+
+describe("rollouts that cannot be read", () => {
+  it("are not called none, of a step or of the whole run", async () => {
+    const { page } = lab;
+    const main = page.locator("main");
+    for (const view of ["run", ""]) {
+      await show(page, { screen: "rollouts", run: "nowhere", view });
+      await expect.poll(() => main.textContent()).toMatch(/Cannot read this run: /);
+      expect(await main.textContent()).not.toMatch(/has no rollouts/);
+    }
+    broken.push(...files);
+    await show(page, { screen: "rollouts", view: "run" });
+    await page.reload();
+    await expect
+      .poll(() => main.textContent())
+      .toMatch(new RegExp(`Cannot read these rollouts${files.length} steps could not be read: `));
   });
 });

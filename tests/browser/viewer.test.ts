@@ -44,6 +44,19 @@ describe("the first screen", () => {
     await page.getByTestId("nav-home").click();
     await page.locator("main[data-screen=home]").waitFor();
   });
+
+  it("draws the reward of the loop that the run trains", async () => {
+    const { page, context } = lab;
+    const recorded = join(root, "public/pocket/recorded");
+    const run = readdirSync(recorded).find((name) => name !== "files.json") ?? "";
+    // As long as before: the page knows its size.
+    const body = readFileSync(join(recorded, run, "metrics.jsonl"), "utf8").replaceAll('"loop1/', '"loop9/');
+    await context.route(/recorded\/.*\/metrics\.jsonl/, (route) => route.fulfill({ body }));
+    await page.reload();
+    await page.getByRole("img", { name: /^Reward of loop 2 from 0\.\d\d to/ }).waitFor();
+    await context.unrouteAll();
+    await page.reload();
+  });
 });
 
 describe("the guide", () => {
@@ -140,6 +153,14 @@ describe("the curves of a run", () => {
     expect(page.url()).toMatch(/zoom=2/);
     await page.reload();
     await expect.poll(() => page.getByTestId("all-steps").textContent()).toMatch(/^Steps 2\d–(39|40)$/);
+    // An address that was pasted into the open page has its own.
+    const name = new URLSearchParams(new URL(page.url()).hash.slice(1)).get("zoom")?.split("@")[1];
+    await show(page, { screen: "train", zoom: `5-15@${name}` });
+    await expect.poll(() => page.getByTestId("all-steps").textContent()).toBe("Steps 5–15");
+    await chart()
+      .locator(".u-over")
+      .hover({ position: { x: 1, y: 20 } });
+    await expect.poll(() => chart().locator("li").last().textContent()).toBe("step 5");
   });
 
   it("show all steps again after a double click, which opens no rollouts; one click does", async () => {
@@ -226,6 +247,12 @@ describe("the charts of a run", () => {
     // Two lines of 40 steps, and the area behind each.
     const paths = [...svg.matchAll(/<path d="([^"]*)"/g)].map((found) => (found[1] as string).split(/[ML]/).length - 1);
     expect(paths).toEqual([80, 80, 40, 40]);
+    await page.getByRole("button", { name: "More for GPU memory" }).click();
+    const [memory] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("menuitem", { name: "Save as SVG" }).click(),
+    ]);
+    expect(readFileSync(await memory.path(), "utf8")).toMatch(/text-anchor="end">[\d.]+ MB<\/text>/);
     await show(page, { screen: "train", x: "", band: "", clip: "" });
     await page.getByTestId("chart-options").click();
     await page.getByRole("button", { name: "Usual order of charts" }).click();
@@ -392,6 +419,10 @@ describe("runs of this browser", () => {
       .locator("line")
       .evaluateAll((lines) => lines.map((line) => line.getAttribute("stroke-dasharray")));
     expect(new Set(dashes).size).toBe(2);
+    const table = page.getByTestId("chart-compare-reward-1").locator("table");
+    await page.getByTestId("chart-compare-reward-1").getByRole("button", { name: "table" }).click();
+    await expect.poll(() => table.locator("tbody tr").nth(1).textContent()).toMatch(/^40.*–/);
+    expect(await table.textContent()).not.toMatch(/NaN/);
     await expect.poll(() => page.getByTestId("compare-table").textContent()).toMatch(/different rows.*all have: \d+/);
   });
 
@@ -435,6 +466,41 @@ describe("runs of this browser", () => {
     await over.hover({ position: { x: (width * 19) / 39, y: 30 } });
     const told = page.getByTestId("chart-reward").locator("li").last();
     await expect.poll(() => told.textContent()).toBe("step 20 raised the temperature");
+    // A note that cannot be stored is not lost.
+    await page.evaluate(async () => {
+      const runs = await (await navigator.storage.getDirectory()).getDirectoryHandle("runs");
+      const folder = await runs.getDirectoryHandle("whole");
+      const file = await folder.getFileHandle("notes.json");
+      const text = await (await file.getFile()).text();
+      Object.assign(globalThis, {
+        putNotes: async (next: string) => {
+          const writer = await file.createWritable();
+          await writer.write(next);
+          await writer.close();
+        },
+        notesBefore: text,
+      });
+    });
+    await page.evaluate(`putNotes("{")`);
+    await notes.click();
+    const field = page.getByLabel("Note at step 20", { exact: true });
+    await field.fill("lowered it again");
+    await page.keyboard.press("Enter");
+    await expect.poll(async () => (await problems(page)).join()).toMatch(/notes\.json/);
+    expect(await field.inputValue()).toBe("lowered it again");
+    await page.evaluate("putNotes(notesBefore)");
+    await page.keyboard.press("Escape");
+    const problem = page.getByTestId("problems").locator("div").filter({ hasText: "notes.json" });
+    await problem.getByRole("button", { name: "Dismiss" }).click();
+    await show(page, { screen: "runs" });
+  });
+
+  it("lead from the first screen to their own curves", async () => {
+    const { page } = lab;
+    await show(page, { screen: "home", run: "short" });
+    await page.getByRole("link", { name: "All curves and rollouts" }).click();
+    await page.locator("main[data-screen=train]").waitFor();
+    expect(page.url()).toMatch(/run=short/);
     await show(page, { screen: "runs" });
   });
 

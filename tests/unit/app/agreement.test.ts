@@ -58,6 +58,15 @@ test("disagreement is ranked by how far the two ranks lie apart, equal texts onc
     ["agree", 0],
   ]);
   expect(disagreements([])).toEqual([]);
+  // Ranks as shares of the other values, ties half.
+  const tied = [1, 1, 1, 0, 2].map((judge, n) => rollout(String(n), String(n), judge, -judge));
+  expect(disagreements(tied).map(({ rollout: { id }, gap }) => [id, gap])).toEqual([
+    ["3", -1],
+    ["4", 1],
+    ["0", 0],
+    ["1", 0],
+    ["2", 0],
+  ]);
 });
 
 test("pairs for calibration are different, have words and are taken evenly", () => {

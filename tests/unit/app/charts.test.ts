@@ -4,6 +4,7 @@ import { bandOver, innerLimits, rollingBand, windowOf } from "../../../src/app/c
 import { moved, ordered } from "../../../src/app/components/charts/chart-grid.tsx";
 import { chartSvg, type SvgChart } from "../../../src/app/components/charts/chart-svg.ts";
 import { joinSources } from "../../../src/app/components/charts/joined-source.ts";
+import { ticksOf } from "../../../src/app/components/charts/plot-svg.ts";
 import { nonFinitePlaces, smooth } from "../../../src/app/components/charts/smoothing.ts";
 import { describeSeries } from "../../../src/app/components/charts/summary.ts";
 import { lowerBound, thinIndices } from "../../../src/app/components/charts/thin.ts";
@@ -190,6 +191,14 @@ describe("a chart as SVG", () => {
     const paths = [...chartSvg(chart).matchAll(/<path d="([^"]*)" stroke=/g)].map((found) => found[1]);
     // The plot is 562 pixels wide from 58 and 258 high from 58.
     expect(paths).toEqual(["M58.0 316.0L339.0 58.0L620.0 187.0", "M58.0 316.0M620.0 58.0", "M58.0 316.0L620.0 58.0"]);
+  });
+
+  it("has labels on a logarithmic scale, however little of it is drawn", () => {
+    const places = (min: number, max: number) => ticksOf(min, max, true, null, String).map(({ at }) => at);
+    expect(places(0.5, 2000)).toEqual([1, 10, 100, 1000]);
+    expect(places(0.0013, 0.0068)).toEqual([0.002, 0.005]);
+    expect(places(0.8, 3)).toEqual([1, 2]);
+    expect(places(2.1, 4.9)).toEqual([3, 4]);
   });
 
   it("escapes words and names axis, lines and band", () => {

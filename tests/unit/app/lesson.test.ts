@@ -3,10 +3,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
+import { advantageText, effectText } from "../../../src/app/components/rollout/advantage-text.ts";
 import { shownStep } from "../../../src/app/components/rollout/time-line.tsx";
 import { lessonOf } from "../../../src/app/screens/train/lesson.ts";
+import { whatIf } from "../../../src/engine/rl/step/what-if.ts";
 import { parseManifest } from "../../../src/engine/runs/manifest-schema.ts";
-import type { GroupRecord } from "../../../src/engine/runs/records.ts";
+import type { GroupRecord, RolloutRecord } from "../../../src/engine/runs/records.ts";
 import { groupsFromArrow } from "../../../src/engine/runs/rollouts-arrow.ts";
 
 const RECORDED = join(root, "public/pocket/recorded");
@@ -53,6 +55,59 @@ const numbers = (text: string): number[] =>
       .replaceAll(/([+-]) (?=\d)/g, "$1")
       .matchAll(/[+-]?\d+\.\d+/g),
   ].map(Number);
+
+it("an advantage over the mean of the other rewards is written as such", () => {
+  const left = { ...config, advantageBaseline: "leave-one-out" } as const;
+  const { scores } = whatIf(ofLoop(1), left);
+  const own = ofLoop(1).map((group, at) => ({
+    ...group,
+    rollouts: group.rollouts.map((one, n) => ({ ...one, advantage: scores[at]?.advantages[n] ?? Number.NaN })),
+  }));
+  for (const { rollouts, zeroSpread } of own) {
+    if (zeroSpread) continue;
+    for (const rollout of rollouts) {
+      const others = rollouts.filter((one) => one !== rollout).map(({ reward }) => reward ?? Number.NaN);
+      const mean = others.reduce((sum, reward) => sum + reward, 0) / others.length;
+      const [reward, subtracted, centred] = numbers(
+        (advantageText(rollout, own, left)?.text ?? "").replace(" − ", " ; "),
+      ) as [number, number, number];
+      expect(subtracted).toBeCloseTo(mean, 2);
+      expect(reward - subtracted).toBeCloseTo(centred, 2);
+    }
+  }
+});
+
+it("a rollout whose loop has no weight changes nothing, and says so", () => {
+  const rollout = ofLoop(2)
+    .flatMap(({ rollouts }) => rollouts)
+    .find(({ advantage }) => advantage > 0) as RolloutRecord;
+  expect(effectText(rollout, config)).toMatch(/^Raises the probability of its \d+ actions$/);
+  expect(effectText(rollout, { ...config, loop2Weight: 0 })).toBe("Loop 2 has weight 0: it changes nothing");
+  const none = { ...rollout, advantage: 0 };
+  expect(effectText(none, config)).toBe("Only the KL penalty acts on this rollout");
+  expect(effectText(none, { ...config, beta: 0 })).toBe("This rollout adds no policy gradient");
+});
+
+it("a step without an update has a lesson that says so", () => {
+  const [group] = ofLoop(1);
+  if (group === undefined) throw new Error("The recorded step has no group of loop 1");
+  for (const norm of [null, Infinity]) {
+    const skipped = (name: string) => (name === "learning_rate" ? 1e-4 : name.endsWith("grad_norm") ? norm : null);
+    const parts = lessonOf({ rollout: group.rollouts[0] as RolloutRecord, groups: [group], config, metric: skipped });
+    expect(parts.slice(-2).map(({ made }) => made)).toEqual([
+      "The gradient is not finite: the update is skipped",
+      "The partner stays as it is",
+    ]);
+  }
+});
+
+it("a lesson counts the rollouts of its group, which a mask policy may choose", () => {
+  const [group] = ofLoop(2);
+  if (group === undefined) throw new Error("The recorded step has no group of loop 2");
+  const few = { ...group, rollouts: group.rollouts.slice(0, 3) };
+  const [first] = lessonOf({ rollout: few.rollouts[0] as RolloutRecord, groups: [few], config, metric });
+  expect(first?.formulas).toEqual(["G = 3 rollouts of this prompt"]);
+});
 
 describe.each([1, 2])("the phases of loop %i", (loop) => {
   const { rollout, parts, of } = lesson(loop);

@@ -155,6 +155,8 @@ describe("what a rollout shows", () => {
     const list = [0.2, null, 0.9].map((reward, index) => rollout({ index, reward }));
     expect(sortRollouts(list, "reward").map(({ index }) => index)).toEqual([2, 0, 1]);
     expect(sortRollouts([...list].reverse(), "index").map(({ index }) => index)).toEqual([0, 1, 2]);
+    const none = [0.2, Number.NaN, 0.9].map((reward, index) => rollout({ index, reward }));
+    expect(sortRollouts(none, "reward").map(({ index }) => index)).toEqual([2, 0, 1]);
   });
 });
 

@@ -3,7 +3,7 @@ import type { Axis } from "../../stores/route-text.ts";
 import { Button } from "../ui/button.tsx";
 import { IconClose } from "../ui/icons.tsx";
 import { AXIS_NAMES } from "./axis.ts";
-import { setSharedZoom, useZoomText } from "./zoom.ts";
+import { setZoom, useZoomText } from "./zoom.ts";
 
 /** Mark of a zoom: what the charts of a name show, and the way back to everything. */
 export function AllSteps({ sync, axis }: { readonly sync: string; readonly axis: Axis }): ReactNode {
@@ -14,7 +14,7 @@ export function AllSteps({ sync, axis }: { readonly sync: string; readonly axis:
       icon={<IconClose size={12} />}
       data-testid="all-steps"
       title="Show everything; a double click on a chart does the same"
-      onClick={() => setSharedZoom(sync, null)}
+      onClick={() => setZoom(sync, null)}
     >
       {AXIS_NAMES[axis]} {shown}
     </Button>

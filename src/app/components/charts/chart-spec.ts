@@ -97,6 +97,11 @@ export function withLevels(low: number, high: number, levels: readonly Level[]):
   return [least, most];
 }
 
+/** Whether the left scale, on which the series lies, counts bytes. */
+export function isInBytes({ right, decimals }: SeriesSpec): boolean {
+  return right !== true && decimals === "bytes";
+}
+
 /** Label of a tick: compact, without zeros at its end. */
 export function tickText(value: number | null, inBytes: boolean): string {
   if (value === null) return "";

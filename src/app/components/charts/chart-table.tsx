@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { useTableRows } from "../ui/table-rows.ts";
-import { type FoundSeries, showValue } from "./chart-spec.ts";
+import { type FoundSeries, type MetricSource, showValue } from "./chart-spec.ts";
 import styles from "./live-chart.module.css";
 
 const ROW = 26;
@@ -8,13 +8,13 @@ const ROW = 26;
 /** The values of a chart, newest first; each step links to its rollouts. */
 export function ChartTable(props: {
   readonly found: readonly FoundSeries[];
-  readonly steps: ArrayLike<number>;
+  readonly source: MetricSource;
   readonly height: number;
   readonly onPick: (step: number) => void;
 }): ReactNode {
-  const { found, height, onPick } = props;
+  const { found, source, height, onPick } = props;
   // Steps that arrived after the columns were read have no values yet.
-  const steps = Array.from(props.steps).slice(0, found[0]?.values.length ?? 0);
+  const steps = Array.from(source.steps).slice(0, found[0]?.values.length ?? 0);
   const { scroller, items, above, below } = useTableRows<HTMLDivElement>(steps.length, ROW);
   return (
     <div ref={scroller} className={`small scroll ${styles.table}`} style={{ height }}>
@@ -22,8 +22,8 @@ export function ChartTable(props: {
         <thead>
           <tr>
             <th scope="col">Step</th>
-            {found.map(({ spec }) => (
-              <th scope="col" key={spec.label}>
+            {found.map(({ spec, metric }) => (
+              <th scope="col" key={metric}>
                 {spec.label}
               </th>
             ))}
@@ -41,8 +41,8 @@ export function ChartTable(props: {
                     {step}
                   </button>
                 </td>
-                {found.map(({ spec, values }) => (
-                  <td key={spec.label}>{showValue(spec, values[at])}</td>
+                {found.map(({ spec, metric, values }) => (
+                  <td key={metric}>{showValue(spec, source.isMissing(metric, at) ? null : values[at])}</td>
                 ))}
               </tr>
             );

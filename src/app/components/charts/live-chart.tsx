@@ -9,6 +9,7 @@ import {
   useSyncExternalStore,
 } from "react";
 import type uPlot from "uplot";
+import { useRoute } from "../../stores/route.ts";
 import type { Axis } from "../../stores/route-text.ts";
 import { compact } from "../../styles/format.ts";
 import "uplot/dist/uPlot.min.css";
@@ -29,7 +30,7 @@ import { createPlot } from "./plot.ts";
 import { type ChartView, type Cursor, type Drawn, feedPlot } from "./plot-feed.ts";
 import { plotSvg } from "./plot-svg.ts";
 import { describeSeries } from "./summary.ts";
-import { sharedZoom } from "./zoom.ts";
+import { zoomOf } from "./zoom.ts";
 
 export interface LiveChartProps {
   readonly spec: ChartSpec;
@@ -73,7 +74,8 @@ export function LiveChart(props: LiveChartProps): ReactNode {
   const [under, setUnder] = useState(false);
   const pick = useRef(onPick);
   pick.current = onPick;
-  const marked = useRef({ step, notes });
+  const zoom = useRoute((route) => route.zoom);
+  const marked = useRef({ step, notes, zoom });
   const drawing = useRef<uPlot>(null);
   const redraw = useRef<() => void>(() => {});
   // The plot is rebuilt only for new metrics, not for new values.
@@ -85,7 +87,6 @@ export function LiveChart(props: LiveChartProps): ReactNode {
     if (table) return followTable(source, () => setFound(findSeries(spec, source)));
     if (element === null) return;
     let plot: uPlot | null = null;
-    const zoom = sharedZoom(sync);
     let visible = false;
     const build = (series: readonly FoundSeries[]): uPlot =>
       createPlot(element, series, {
@@ -110,13 +111,12 @@ export function LiveChart(props: LiveChartProps): ReactNode {
       if (now.length === 0 || now.map(({ metric }) => metric).join(" ") !== shape) return;
       plot ??= build(now);
       drawing.current = plot;
-      const result = feedPlot(plot, source, now, { ...view, runs }, zoom.range);
+      const result = feedPlot(plot, source, now, { ...view, runs }, zoomOf(marked.current.zoom, sync));
       setDrawn((before) => (DRAWN.every((key) => before[key] === result[key]) ? before : result));
     };
     const ask = (): void => requestRedraw(draw);
     redraw.current = ask;
     const stop = source.subscribe(ask);
-    zoom.listeners.add(ask);
     const sight = new IntersectionObserver((entries) => {
       visible = entries.some((entry) => entry.isIntersecting);
       if (visible) ask();
@@ -129,7 +129,6 @@ export function LiveChart(props: LiveChartProps): ReactNode {
     size.observe(element);
     return () => {
       stop();
-      zoom.listeners.delete(ask);
       cancelRedraw(draw);
       sight.disconnect();
       size.disconnect();
@@ -139,9 +138,9 @@ export function LiveChart(props: LiveChartProps): ReactNode {
   }, [spec, source, view, runs, height, sync, theme, logarithmic, table, shape]);
 
   useEffect(() => {
-    marked.current = { step, notes };
+    marked.current = { step, notes, zoom };
     redraw.current();
-  }, [step, notes]);
+  }, [step, notes, zoom]);
 
   const summary = useMemo(
     () =>
@@ -213,7 +212,7 @@ export function LiveChart(props: LiveChartProps): ReactNode {
             onSvg={() => {
               const plot = drawing.current;
               if (plot === null) return;
-              const text = plotSvg(plot, spec.title, { ...view, runs });
+              const text = plotSvg(plot, spec, { ...view, runs });
               saveBlob(new Blob([text], { type: "image/svg+xml" }), `${spec.id.replace(/[^\w-]+/g, "-")}.svg`);
             }}
             drawn={found.length > 0 && !table}
@@ -233,7 +232,7 @@ export function LiveChart(props: LiveChartProps): ReactNode {
         theme={theme}
       />
       {table ? (
-        <ChartTable found={found} steps={source.steps} height={height} onPick={onPick} />
+        <ChartTable found={found} source={source} height={height} onPick={onPick} />
       ) : (
         <div className="relative">
           <div

@@ -1,16 +1,18 @@
 /** A plot of the page as an SVG document. */
 import type uPlot from "uplot";
 import { AXIS_NAMES, axisIncrements, axisText } from "./axis.ts";
-import { tickText } from "./chart-spec.ts";
+import { type ChartSpec, isInBytes, tickText } from "./chart-spec.ts";
 import { chartSvg, type SvgLine, type SvgScale } from "./chart-svg.ts";
 import { LINE_COLOURS } from "./palette.ts";
 import { type ChartView, layersOf } from "./plot-feed.ts";
 
 /** Labels on an axis. */
 const MOST_TICKS = 7;
+/** Labels in a decade of a logarithmic scale, the fewest first. */
+const LOG_SIZES = [[1], [1, 2, 5], [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9]] as const;
 
 /** What the plot draws now: range, zoom, smoothing, bands; in the colours of the light theme. */
-export function plotSvg(plot: uPlot, title: string, view: ChartView & { readonly runs: boolean }): string {
+export function plotSvg(plot: uPlot, spec: ChartSpec, view: ChartView & { readonly runs: boolean }): string {
   const { each } = layersOf(view);
   const shown = plot.series.slice(1).map((series, at) => {
     const stroke = (typeof series.stroke === "function" ? series.stroke(plot, at + 1) : series.stroke) as string;
@@ -29,13 +31,14 @@ export function plotSvg(plot: uPlot, title: string, view: ChartView & { readonly
     const { min, max, distr } = plot.scales[name] ?? {};
     if (min == null || max == null) return null;
     const logarithmic = distr === 3;
-    return { min, max, logarithmic, ticks: ticksOf(min, max, logarithmic, null, (value) => tickText(value, false)) };
+    const inBytes = name === "y" && spec.series.some(isInBytes);
+    return { min, max, logarithmic, ticks: ticksOf(min, max, logarithmic, null, (value) => tickText(value, inBytes)) };
   };
   const { min, max } = plot.scales.x ?? {};
   const [from, to] = [min ?? 0, max ?? 1];
   const incs = axisIncrements(view.axis);
   return chartSvg({
-    title,
+    title: spec.title,
     xName: AXIS_NAMES[view.axis],
     xs: plot.data[0] as readonly number[],
     x: { min: from, max: to, ticks: ticksOf(from, to, false, incs, (value) => axisText(view.axis, value)) },
@@ -51,8 +54,8 @@ export function plotSvg(plot: uPlot, title: string, view: ChartView & { readonly
   });
 }
 
-/** Round places between two values; of a logarithmic scale the powers of ten. @param increments allowed distances; null for any */
-function ticksOf(
+/** Round places between two values; of a logarithmic scale the powers of ten, or more where fewer than two fit. @param increments allowed distances; null for any */
+export function ticksOf(
   min: number,
   max: number,
   logarithmic: boolean,
@@ -61,9 +64,12 @@ function ticksOf(
 ): SvgScale["ticks"] {
   const told = (at: number) => ({ at, text: text(at) });
   if (logarithmic) {
-    const first = Math.ceil(Math.log10(min));
-    const count = Math.max(0, Math.floor(Math.log10(max)) - first + 1);
-    return Array.from({ length: count }, (_, at) => told(10 ** (first + at)));
+    const first = Math.floor(Math.log10(min));
+    const tens = Array.from({ length: Math.ceil(Math.log10(max)) - first + 1 }, (_, at) => first + at);
+    const within = (sizes: readonly number[]): readonly number[] =>
+      tens.flatMap((ten) => sizes.map((size) => Number(`${size}e${ten}`))).filter((at) => at >= min && at <= max);
+    const places = LOG_SIZES.map(within);
+    return (places.find(({ length }) => length > 1) ?? places.flat()).map(told);
   }
   const ten = 10 ** Math.floor(Math.log10((max - min || 1) / MOST_TICKS));
   const sizes = increments ?? [ten, 2 * ten, 5 * ten, 10 * ten];

@@ -1,10 +1,10 @@
 import uPlot from "uplot";
 import { axisIncrements, axisText } from "./axis.ts";
-import { dashOf, type FoundSeries, type Level, tickText, withLevels } from "./chart-spec.ts";
+import { dashOf, type FoundSeries, isInBytes, type Level, tickText, withLevels } from "./chart-spec.ts";
 import { LINE_COLOURS, type Theme } from "./palette.ts";
 import { type ChartView, type Cursor, cursorOf, inner, layersOf, type ScaleName, scaleOf } from "./plot-feed.ts";
 import { drawFlags, drawLevels, drawMark, drawNonFinite } from "./plot-marks.ts";
-import { setSharedZoom } from "./zoom.ts";
+import { setZoom } from "./zoom.ts";
 
 export interface PlotSettings extends ChartView {
   readonly theme: Theme;
@@ -36,7 +36,7 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
   const colours = LINE_COLOURS[settings.theme];
   const layers = layersOf(settings);
   const font = "11px system-ui, sans-serif";
-  const inBytes = found.some(({ spec }) => spec.right !== true && spec.decimals === "bytes");
+  const inBytes = found.some(({ spec }) => isInBytes(spec));
   const hasRight = found.some(({ spec }) => spec.right === true);
   const axis = { stroke: ink.axis, font, ticks: { show: false }, grid: { stroke: ink.grid, width: 1 } };
   const series: uPlot.Series[] = [{}];
@@ -130,7 +130,7 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
           (self) => {
             const { left, width } = self.select;
             if (width === 0) return;
-            setSharedZoom(settings.sync, [self.posToVal(left, "x"), self.posToVal(left + width, "x")]);
+            setZoom(settings.sync, [self.posToVal(left, "x"), self.posToVal(left + width, "x")]);
             self.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
           },
         ],
@@ -152,7 +152,7 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
       picking = setTimeout(() => settings.onPick(step), DOUBLE_CLICK_MS);
     }
   });
-  plot.over.addEventListener("dblclick", () => setSharedZoom(settings.sync, null));
+  plot.over.addEventListener("dblclick", () => setZoom(settings.sync, null));
   return plot;
 }
 

@@ -50,7 +50,7 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
   const { at, of } = useClipFrame(strip ? null : rowId, imageId, given, props.frames) ?? PICTURE;
   const onion = useClips((state) => state.onion) && of > 1;
   const canvas = useRef<HTMLCanvasElement>(null);
-  const pressed = useRef(0);
+  const pressed = useRef({ x: 0, y: 0 });
   const box = useVisibleBox(canvas);
   const mode = useOverlay((state) => (state.hidden ? "off" : state.mode));
   const opacity = useOverlay((state) => state.opacity);
@@ -115,10 +115,11 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
         data-zoomed={view.zoom > 1}
         data-pressable={onPress !== undefined}
         onPointerDown={(event) => {
-          pressed.current = event.clientX + event.clientY;
+          pressed.current = { x: event.clientX, y: event.clientY };
         }}
         onClick={(event) => {
-          if (Math.abs(event.clientX + event.clientY - pressed.current) < 5) onPress?.();
+          const { x, y } = pressed.current;
+          if (Math.hypot(event.clientX - x, event.clientY - y) < 5) onPress?.();
         }}
         {...(sync === undefined ? {} : { tabIndex: 0, onKeyDown: (event) => viewKey(event, sync) })}
       />

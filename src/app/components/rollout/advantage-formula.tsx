@@ -1,8 +1,8 @@
 import { type ReactNode, useMemo } from "react";
 import type { LabConfig } from "../../../engine/config/table.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
-import { counted, signed } from "../../styles/format.ts";
-import { advantageText } from "./advantage-text.ts";
+import { signed } from "../../styles/format.ts";
+import { advantageText, effectText } from "./advantage-text.ts";
 import styles from "./reward.module.css";
 
 /** How a rollout's advantage came about: 0.870 − 0.398 = +0.472, ÷ 0.502 (batch) = +0.94. @param groups of its loop and step */
@@ -24,12 +24,7 @@ export function AdvantageFormula(props: {
           {own.text} = <b>{signed(rollout.advantage, 3)}</b>
         </p>
       )}
-      {rollout.advantage !== 0 && rollout.actions.length > 0 && (
-        <p className="muted">
-          {rollout.advantage > 0 ? "Raises" : "Lowers"} the probability of its{" "}
-          {counted(rollout.actions.length, "action")}
-        </p>
-      )}
+      {rollout.advantage !== 0 && rollout.actions.length > 0 && <p className="muted">{effectText(rollout, config)}</p>}
     </section>
   );
 }

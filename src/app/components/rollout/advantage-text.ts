@@ -1,7 +1,8 @@
 import type { LabConfig } from "../../../engine/config/table.ts";
+import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import { whatIf } from "../../../engine/rl/step/what-if.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
-import { fixed, signed } from "../../styles/format.ts";
+import { counted, fixed, signed } from "../../styles/format.ts";
 
 /** Largest difference between a recomputed and a stored advantage, relative to 1. */
 const SAME = 1e-6;
@@ -29,14 +30,26 @@ export function advantageText(
   const { reward } = rollout;
   const known = advantage !== undefined && Math.abs(advantage - rollout.advantage) <= SAME;
   if (own === undefined || !known || reward === null || config.rewardAggregation !== "sum_then_normalize") return null;
-  const { scaleRewards, advantageEps, advantageBaseline } = config;
-  // The mean of the other rewards in place of the mean of all.
-  const factor = advantageBaseline === "leave-one-out" ? own.present / (own.present - 1) : 1;
-  const divisor = scaleRewards === "none" ? "" : ` ÷ ${fixed(own.stdUsed + advantageEps, 3)} (${scaleRewards})`;
+  const { scaleRewards, advantageEps } = config;
+  const divisor = scaleRewards === "none" ? 1 : own.stdUsed + advantageEps;
+  const divided = scaleRewards === "none" ? "" : ` ÷ ${fixed(divisor, 3)} (${scaleRewards})`;
+  // The mean of all rewards of the group, or of the others.
+  const subtracted = reward - advantage * divisor;
+  const [mean, of] = Math.abs(subtracted - own.mean) <= SAME ? [own.mean, "group"] : [subtracted, "others"];
   return {
-    text: `${fixed(reward, 3)} − ${fixed(own.mean, 3)} (group) = ${signed((reward - own.mean) * factor, 3)}${divisor}`,
+    text: `${fixed(reward, 3)} − ${fixed(mean, 3)} (${of}) = ${signed(reward - mean, 3)}${divided}`,
     zeroSpread: own.zeroSpread,
   };
+}
+
+/** What the update does with the actions of a rollout. */
+export function effectText({ loop, advantage, actions }: RolloutRecord, config: LabConfig): string {
+  if (config[`loop${loop}Weight`] === 0) return `Loop ${loop} has weight 0: it changes nothing`;
+  if (advantage === 0) {
+    return config.beta > 0 ? "Only the KL penalty acts on this rollout" : "This rollout adds no policy gradient";
+  }
+  const things = aboutLoop(loop).samples === "text" ? "token" : "action";
+  return `${advantage > 0 ? "Raises" : "Lowers"} the probability of its ${counted(actions.length, things)}`;
 }
 
 /** Null where the record does not suffice: then there is no formula to show. */

@@ -87,7 +87,7 @@ export function Inspector(props: InspectorProps): ReactNode {
             <Button aria-pressed={blinking} onClick={onBlink}>
               Blink <kbd>B</kbd>
             </Button>
-            {rollout.predictedMask !== null && (
+            {(swiping || rollout.predictedMask !== null) && (
               <Button aria-pressed={swiping} onClick={() => setSwipe(swiping ? null : 0.5)}>
                 Swipe
               </Button>

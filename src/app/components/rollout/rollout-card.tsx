@@ -76,7 +76,7 @@ function CardText({ rollout, small }: { readonly rollout: RolloutRecord; readonl
   const text = generatedText(rollout.loop, rollout);
   const name = aboutLoop(rollout.loop).textName;
   return (
-    <span className={`clip ${styles.said}`}>
+    <span className={`clip relative ${styles.said}`}>
       <span className={small ? "visually-hidden" : "muted tiny"}>{name}</span>{" "}
       {text === null ? "–" : text.trim() === "" ? <em>empty</em> : text}
     </span>

@@ -116,7 +116,8 @@ export type SortBy = "reward" | "index";
 /** Rollouts, best first with missing rewards last, or in sampling order. */
 export function sortRollouts(rollouts: readonly RolloutRecord[], by: SortBy): readonly RolloutRecord[] {
   if (by === "index") return [...rollouts].sort((a, b) => a.index - b.index);
-  return [...rollouts].sort((a, b) => (b.reward ?? -Infinity) - (a.reward ?? -Infinity) || a.index - b.index);
+  const worth = ({ reward }: RolloutRecord): number => (reward === null || Number.isNaN(reward) ? -Infinity : reward);
+  return [...rollouts].sort((a, b) => worth(b) - worth(a) || a.index - b.index);
 }
 
 export interface RolloutFilter {

@@ -15,6 +15,7 @@ import { Empty } from "../../components/ui/panel.tsx";
 import { useEvaluations } from "../../components/use-evaluations.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run.ts";
+import { counted } from "../../styles/format.ts";
 import styles from "./eval.module.css";
 import { evalTexts } from "./eval-metrics.ts";
 import { EvalRows } from "./eval-rows.tsx";
@@ -118,7 +119,7 @@ function Evaluated(props: {
       <header className={styles.head}>
         <h1>{run?.title ?? runId}</h1>
         <span className="muted large" data-testid="eval-where">
-          {n} {shown.report.selection === undefined ? "held-out" : "report"} rows, after {step} steps
+          {n} {shown.report.selection === undefined ? "held-out" : "report"} rows, after {counted(step, "step")}
         </span>
         {list.length > 1 && (
           <Select

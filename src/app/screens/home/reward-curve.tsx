@@ -6,12 +6,10 @@ import { smooth } from "../../components/charts/smoothing.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { useAsync } from "../../components/use-async.ts";
-import { signed } from "../../styles/format.ts";
+import { counted, signed } from "../../styles/format.ts";
 import styles from "./home.module.css";
 
 const SMOOTHING = 0.8;
-/** The loop shown, and its score of held-out rows. */
-const [{ id: LOOP, score: SCORE }] = HELD_OUT_LOOPS as [(typeof HELD_OUT_LOOPS)[number]];
 
 /** Reward over the steps so far, and what the run gained on held-out rows. */
 export function RewardCurve({ run, step }: { readonly run: ViewedRun; readonly step: number | null }): ReactNode {
@@ -20,26 +18,28 @@ export function RewardCurve({ run, step }: { readonly run: ViewedRun; readonly s
     (changed) => metrics.subscribe(changed),
     () => metrics.length,
   );
+  // The first that the run trains; a supervised run has none.
+  const loop = HELD_OUT_LOOPS.find(({ id }) => metrics.names.includes(`loop${id}/reward`));
   // biome-ignore lint/correctness/useExhaustiveDependencies: the length says that values were added
-  const values = useMemo(() => [...smooth(metrics.column(`loop${LOOP}/reward`), SMOOTHING)], [metrics, length]);
+  const values = useMemo(() => [...smooth(metrics.column(`loop${loop?.id}/reward`), SMOOTHING)], [metrics, length]);
   const upTo = useMemo(
     () => (step === null || live ? length - 1 : metrics.steps.findLastIndex((own) => own <= step)),
     [metrics, length, step, live],
   );
   const { value: evaluations } = useAsync(live ? null : runId, (id) => lab().data.evaluations(id));
   const last = evaluations?.at(-1)?.report;
-  const gain = last === undefined ? null : (scoreOf(last, `loop${LOOP}_sampled`)?.difference ?? null);
-  if (length === 0) return null;
+  if (loop === undefined) return null;
+  const gain = last === undefined ? null : (scoreOf(last, `loop${loop.id}_sampled`)?.difference ?? null);
   return (
     <figure className={`grid gap-2 ${styles.curve}`} data-testid="home-curve">
       <div className={styles.plot}>
-        <Sparkline values={values} upTo={upTo} name={`Reward of loop ${LOOP}`} />
+        <Sparkline values={values} upTo={upTo} name={`Reward of loop ${loop.id}`} />
       </div>
       <figcaption className="muted">
-        Reward over {length} steps
+        Reward over {counted(length, "step")}
         {gain !== null && last !== undefined && (
           <>
-            ; {SCORE} on {last.n} held-out rows <b data-testid="home-gain">{signed(gain.mean, 3)}</b>{" "}
+            ; {loop.score} on {counted(last.n, "held-out row")} <b data-testid="home-gain">{signed(gain.mean, 3)}</b>{" "}
             <span className="nowrap">
               ({signed(gain.low, 3)} to {signed(gain.high, 3)})
             </span>

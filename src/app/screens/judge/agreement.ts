@@ -125,9 +125,7 @@ export function disagreements(rollouts: readonly RolloutRecord[]): Disagreement[
 /** Share of the other values that lie below each, ties half. */
 function ranks(values: readonly number[]): number[] {
   const others = Math.max(1, values.length - 1);
-  return values.map(
-    (value, at) =>
-      values.reduce((sum, other, n) => sum + (n === at ? 0 : other < value ? 1 : other === value ? 0.5 : 0), 0) /
-      others,
-  );
+  const places = Array.from(Float64Array.from(values).sort(), (value, at) => [value, at] as const);
+  const [last, first] = [new Map(places), new Map(places.toReversed())];
+  return values.map((value) => ((first.get(value) as number) + (last.get(value) as number)) / 2 / others);
 }

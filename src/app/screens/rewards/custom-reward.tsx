@@ -12,9 +12,13 @@ import { allowWritten } from "../../stores/consent.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import styles from "./custom-reward.module.css";
 
-/** Sets a source and its hash. */
+let newest = "";
+
+/** Sets a source and its hash, unless a newer one was typed while it was hashed. */
 async function takeSource(userReward: string): Promise<void> {
+  newest = userReward;
   const userRewardHash = await rewardHash(userReward);
+  if (newest !== userReward) return;
   allowWritten("rewards", userRewardHash);
   changeConfig({ userReward, userRewardHash });
 }

@@ -24,11 +24,13 @@ export function MaskPainter(props: {
   const last = useRef<readonly [number, number] | null>(null);
   const frame = useRef(0);
   /** The mask passed to the caller last: any other mask replaces the painted one. */
-  const own = useRef<Rle | null>(null);
+  const own = useRef<Rle | null>(undefined);
 
-  if (painted !== own.current || pixels.current.length !== width * height) {
+  if (painted !== own.current) {
     own.current = painted;
-    pixels.current = painted === null ? new Uint8Array(width * height) : decodeRle(painted);
+    // A mask of another size, from a file of rollouts, is shown until the first stroke.
+    const fits = painted !== null && painted.size.join() === given.size.join();
+    pixels.current = fits ? decodeRle(painted) : new Uint8Array(width * height);
   }
   useEffect(() => () => cancelAnimationFrame(frame.current), []);
 

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import type { ReplayReport } from "../../../protocol/trainer.ts";
 import { replayStep } from "../../clients/start-run.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
-import { linkTo } from "../../stores/route.ts";
+import { linkTo, useRoute } from "../../stores/route.ts";
 import { counted } from "../../styles/format.ts";
 import { Repeated } from "./repeated.tsx";
 
@@ -24,6 +24,7 @@ export function ReplayStep({ run, step }: { readonly run: ViewedRun; readonly st
 }
 
 function Outcome({ report }: { readonly report: ReplayReport }): ReactNode {
+  const run = useRoute((route) => route.run);
   const { step, from, metrics, otherMetrics, rollouts, otherRollouts } = report;
   const origin = from === 0 ? "the start" : `the checkpoint of step ${from}`;
   const all = `${counted(rollouts, "rollout")} and ${counted(metrics, "metric")}`;
@@ -38,7 +39,7 @@ function Outcome({ report }: { readonly report: ReplayReport }): ReactNode {
         .map(({ name, logged, now }) => `${name} ${logged} → ${now ?? "–"}`)
         .join(", ")}
       {otherRollouts[0] !== undefined && (
-        <a href={linkTo({ screen: "rollouts", step, rollout: otherRollouts[0] })}> first rollout</a>
+        <a href={linkTo({ screen: "rollouts", run, step, rollout: otherRollouts[0] })}> first rollout</a>
       )}
     </p>
   );

@@ -36,6 +36,7 @@ import { CloserLook } from "./closer-look.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { GroupTabs } from "./group-tabs.tsx";
 import { GroupView } from "./group-view.tsx";
+import { Nothing, RunProblem } from "./nothing.tsx";
 import { ReplayStep } from "./replay-step.tsx";
 import { RolloutTable } from "./rollout-table.tsx";
 import styles from "./rollouts.module.css";
@@ -101,6 +102,7 @@ function WholeRun({ run }: { readonly run: ViewedRun }): ReactNode {
         <ViewSwitch />
       </header>
       <TimeLine steps={run.steps} selected={shownStep(run.steps, asked)} asked={asked} />
+      <RunProblem run={run} />
       <ErrorBoundary>
         <Suspense fallback={<p className="muted">Reading rollouts…</p>}>
           <AcrossView key={run.runId} run={run} />
@@ -216,10 +218,10 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
           {unread}
         </p>
       )}
-      {run.problem !== null && <p className={styles.problem}>Cannot read this run: {run.problem}</p>}
+      <RunProblem run={run} />
       {table ? (
         <>
-          <RewardHistogram title="Rewards" groups={listed} onPick={pickRewards} />
+          <RewardHistogram title="Rewards" groups={scan.groups} filter={filter} onPick={pickRewards} />
           <RolloutTable groups={listed} filter={filter} />
         </>
       ) : (
@@ -257,7 +259,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
                     blinking={blinking}
                     onBlink={() => setBlinking(!blinking)}
                     sync={SYNC}
-                    thumbs={run === null || run.recorded || run.followed || run.imported ? null : run.runId}
+                    thumbs={run.recorded || run.followed || run.imported ? null : run.runId}
                     advantage={
                       config !== null && <AdvantageFormula rollout={selected} groups={loopGroups} config={config} />
                     }
@@ -287,7 +289,12 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
                     ]}
                   />
                 </div>
-                <RewardHistogram title="Rewards of this step" groups={found.groups} onPick={pickRewards} />
+                <RewardHistogram
+                  title="Rewards of this step"
+                  groups={found.groups}
+                  filter={filter}
+                  onPick={pickRewards}
+                />
               </>
             )}
           </div>
@@ -305,20 +312,6 @@ function setFilter(filter: RolloutFilter): void {
 function saveRollouts(groups: readonly GroupRecord[], filter: RolloutFilter, name: string): void {
   const lines = groups.flatMap(({ rollouts }) => rollouts.filter((one) => passes(one, filter)));
   saveBlob(new Blob(lines.map((one) => `${JSON.stringify(one)}\n`)), name);
-}
-
-function Nothing(props: {
-  readonly run: ViewedRun;
-  readonly loading: boolean;
-  readonly problem: string | null;
-  readonly filtered: boolean;
-}): ReactNode {
-  const { run, loading, problem, filtered } = props;
-  if (problem !== null) return <Empty title="Cannot read these rollouts">{problem}</Empty>;
-  if (loading || run.loading) return <p className="row gap-3 muted">Reading…</p>;
-  if (filtered) return <Empty title="No rollout matches the filters" />;
-  if (run.manifest?.config.mode === "sft") return <Empty title="A supervised run has no rollouts" />;
-  return <Empty title={run.live ? "Waiting for the first rollouts" : "This run has no rollouts"} />;
 }
 
 /** The selected group, else the group of the selected rollout, else the first. */

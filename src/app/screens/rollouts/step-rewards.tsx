@@ -2,20 +2,30 @@ import { type ReactNode, useMemo } from "react";
 import { LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord } from "../../../engine/runs/records.ts";
 import { loopStyle } from "../../components/rollout/loop-colour.ts";
+import { filterGroups, passes, type RolloutFilter } from "../../components/rollout/rollout-view.ts";
 import { fixed } from "../../styles/format.ts";
 import { edgeDecimals, type RewardBin, rewardBins } from "./reward-bins.ts";
 import styles from "./rollouts.module.css";
 
 const BINS = 12;
 
-/** Distribution of the rewards of some groups, all loops; a bar leads to its rollouts. */
+/** Distribution of the rewards of the rollouts that pass a filter, whatever its limits; a bar leads to its rollouts. */
 export function RewardHistogram(props: {
   readonly title: string;
   readonly groups: readonly GroupRecord[];
+  readonly filter: RolloutFilter;
   readonly onPick: (least: number, most: number) => void;
 }): ReactNode {
-  const { title, groups, onPick } = props;
-  const bins = useMemo(() => rewardBins(groups, BINS), [groups]);
+  const { title, groups, filter, onPick } = props;
+  const bins = useMemo(() => {
+    // A bar sets the limits of the reward; the rest of the filter stays.
+    const rest = { ...filter, least: null, most: null };
+    const passing = filterGroups(groups, rest).map((group) => ({
+      ...group,
+      rollouts: group.rollouts.filter((rollout) => passes(rollout, rest)),
+    }));
+    return rewardBins(passing, BINS);
+  }, [groups, filter]);
   const count = (loop: LoopId): number => bins.reduce((sum, bin) => sum + bin.counts[loop], 0);
   const loops = LOOPS.filter((loop) => !("optional" in loop) || count(loop.id) > 0).map(({ id }) => id);
   const sumOf = (bin: RewardBin): number => loops.reduce((sum, id) => sum + bin.counts[id], 0);

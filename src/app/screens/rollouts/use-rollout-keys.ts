@@ -21,9 +21,11 @@ export function useRolloutKeys(actions: RolloutActions): void {
   latest.current = actions;
   useEffect(() => {
     const down = (event: KeyboardEvent): void => {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+      // A letter may need Shift on its keyboard.
+      if (event.shiftKey && event.key.length > 1) return;
       if (isTyping(event.target) || document.querySelector("[role=dialog]") !== null) return;
-      if (usesArrows(event.target) && event.key.startsWith("Arrow")) return;
+      if (usesArrows(event.target) && /^(Arrow|Home|End)/.test(event.key)) return;
       const act = actionOf(event.key, latest.current);
       if (act === null) return;
       event.preventDefault();
@@ -61,10 +63,10 @@ function actionOf(key: string, actions: RolloutActions): (() => void) | null {
   return letters[key.toLowerCase()] ?? null;
 }
 
-/** Controls that use the arrow keys themselves. */
+/** Controls that use the arrow keys, Home and End themselves. */
 function usesArrows(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
-    target.closest("[role=tablist], [role=slider], [role=group], input, select") !== null
+    target.closest("[role=tablist], [role=slider], [role=group], input, select, pre") !== null
   );
 }

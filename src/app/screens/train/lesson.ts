@@ -6,9 +6,9 @@ import { lossSettingsOf } from "../../../engine/rl/objective/loss-config.ts";
 import type { Phase } from "../../../engine/rl/run/events.ts";
 import { whatIf } from "../../../engine/rl/step/what-if.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
-import { advantageText } from "../../components/rollout/advantage-text.ts";
+import { advantageText, effectText } from "../../components/rollout/advantage-text.ts";
 import { compareMasks, splitTerms, termName } from "../../components/rollout/rollout-view.ts";
-import { compact, counted, fixed, formatCount, formatShare, NONE, signed } from "../../styles/format.ts";
+import { compact, fixed, formatCount, formatShare, NONE, signed } from "../../styles/format.ts";
 
 export interface LessonPart {
   readonly phase: Phase;
@@ -47,13 +47,14 @@ const area = ({ givenMask, predictedMask }: RolloutRecord, own: "given" | "answe
 };
 const quoted = (text: string | null): string => (text === null ? NONE : `“${text.trim()}”`);
 
-function sample({ rollout, config }: LessonInput): LessonPart {
+function sample({ rollout, groups }: LessonInput): LessonPart {
   const text = aboutLoop(rollout.loop).samples === "text";
+  const drawn = groups.find(({ group }) => group === rollout.group)?.rollouts.length ?? 1;
   const given = text ? area(rollout, "given") : quoted(rollout.caption);
   return {
     phase: "sample",
     made: `Given: ${given}`,
-    formulas: [`G = ${config.groupSize} rollouts of this prompt`],
+    formulas: [`G = ${drawn} rollouts of this prompt`],
     ...(text && { picture: "given" as const }),
   };
 }
@@ -130,12 +131,9 @@ function loss(input: LessonInput): LessonPart {
   const [first] = rollout.actions;
   if (first === undefined) return { phase: "loss", made: null, formulas: [] };
   const whole = lossOf(groups, config);
-  const things = aboutLoop(rollout.loop).samples === "text" ? "token" : "action";
-  const direction = rollout.advantage > 0 ? "Raises" : "Lowers";
-  const effect = `${direction} the probability of its ${counted(rollout.actions.length, things)}`;
   return {
     phase: "loss",
-    made: rollout.advantage === 0 ? "Only the KL penalty acts on this rollout" : effect,
+    made: effectText(rollout, config),
     formulas: [
       ...tokenLoss(first, rollout.advantage, config),
       ...(whole === null
@@ -180,6 +178,12 @@ function update({ rollout, config, metric }: LessonInput): readonly LessonPart[]
   const { maxGradNorm, clipScope } = config;
   const name = clipScope === "loop" ? `loop${rollout.loop}/grad_norm` : "grad_norm";
   const [norm, rate, decay, distance] = [name, "learning_rate", "ema/decay", "ema/distance"].map(metric);
+  if (rate != null && decay == null && !Number.isFinite(metric("grad_norm") ?? Number.NaN)) {
+    return [
+      { phase: "update", made: "The gradient is not finite: the update is skipped", formulas: [] },
+      { phase: "ema", made: "The partner stays as it is", formulas: [] },
+    ];
+  }
   if (norm == null || rate == null) {
     return (["update", "ema"] as const).map((phase) => ({ phase, made: null, formulas: [] }));
   }

@@ -20,12 +20,8 @@ export function StepNotes(props: {
   const id = useId();
   const [text, setText] = useState("");
   if (readOnly && notes.length === 0) return null;
-  const save = (steps: readonly StepNote[]): void =>
-    report(
-      lab()
-        .data.setNotes(runId, { steps })
-        .then((stored) => knowNotes(runId, stored.steps)),
-    );
+  const save = async (steps: readonly StepNote[]): Promise<void> =>
+    knowNotes(runId, (await lab().data.setNotes(runId, { steps })).steps);
   return (
     <PanelButton
       label={`Notes${notes.length === 0 ? "" : ` · ${notes.length}`}`}
@@ -44,7 +40,7 @@ export function StepNotes(props: {
                 kind="quiet"
                 icon={<IconClose size={12} />}
                 aria-label={`Remove the note at step ${note.step}`}
-                onClick={() => save(notes.filter((other) => other !== note))}
+                onClick={() => report(save(notes.filter((other) => other !== note)))}
               />
             )}
           </li>
@@ -55,8 +51,7 @@ export function StepNotes(props: {
           className="grid gap-1"
           onSubmit={(event) => {
             event.preventDefault();
-            save([...notes, { step, text }]);
-            setText("");
+            report(save([...notes, { step, text }]).then(() => setText("")));
           }}
         >
           <label htmlFor={id}>Note at step {step}</label>

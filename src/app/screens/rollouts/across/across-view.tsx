@@ -12,15 +12,17 @@ import {
   tokenPlaces,
 } from "../../../../engine/runs/group-measures.ts";
 import type { GroupRecord } from "../../../../engine/runs/records.ts";
+import { AllSteps } from "../../../components/charts/all-steps.tsx";
 import type { ChartSpec } from "../../../components/charts/chart-spec.ts";
 import { LiveChart } from "../../../components/charts/live-chart.tsx";
 import { unreadText } from "../../../components/rollout/group-source.ts";
 import { groupKey, useAllGroups, type ViewedRun } from "../../../components/rollout/use-viewed-run.ts";
 import { Segmented } from "../../../components/ui/controls.tsx";
-import { Empty, Panel } from "../../../components/ui/panel.tsx";
+import { Panel } from "../../../components/ui/panel.tsx";
 import { MetricStore } from "../../../stores/metrics.ts";
 import { navigate, useRoute } from "../../../stores/route.ts";
 import { counted } from "../../../styles/format.ts";
+import { Nothing } from "../nothing.tsx";
 import styles from "./across.module.css";
 import { HeatMap } from "./heat-map.tsx";
 import { RidgePlot } from "./ridge-plot.tsx";
@@ -33,6 +35,9 @@ const BANDS = 10;
 const BINS = 30;
 const SPIKES = 5;
 const VIEW = { smoothing: 0.6, axis: "step", band: false, clip: false } as const;
+
+/** Name of the charts of a run, which zoom together. */
+const syncOf = ({ runId }: ViewedRun): string => `across ${runId}`;
 
 /** Shows the groups of one step. */
 function openStep(step: number): void {
@@ -49,7 +54,7 @@ export default function AcrossView({ run }: { readonly run: ViewedRun }): ReactN
   const unread = unreadText(scan);
   const reading = scan.done < scan.total;
   if (loop === undefined) {
-    return reading ? <p className="muted">Reading rollouts…</p> : <Empty title="This run has no rollouts" />;
+    return <Nothing run={run} loading={reading} problem={reading ? null : unread} filtered={false} />;
   }
   return (
     <div className="grid gap-4" data-testid="across">
@@ -60,6 +65,7 @@ export default function AcrossView({ run }: { readonly run: ViewedRun }): ReactN
           value={String(loop)}
           onChange={(value) => setLoop(LOOP_IDS.find((id) => String(id) === value) ?? null)}
         />
+        <AllSteps sync={syncOf(run)} axis="step" />
         <p className="muted" role="status">
           {reading ? `${scan.done} of ${scan.total} steps read` : counted(scan.total, "step")}
         </p>
@@ -105,7 +111,7 @@ function OfLoop(props: {
             spec={spec}
             source={source}
             view={VIEW}
-            sync={`across ${run.runId}`}
+            sync={syncOf(run)}
             step={marked}
             onPick={openStep}
           />

@@ -1,0 +1,25 @@
+import type { ReactNode } from "react";
+import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { Empty } from "../../components/ui/panel.tsx";
+import styles from "./rollouts.module.css";
+
+/** Why the run cannot be read; nothing where it can. */
+export function RunProblem({ run: { problem } }: { readonly run: ViewedRun }): ReactNode {
+  return problem !== null && <p className={styles.problem}>Cannot read this run: {problem}</p>;
+}
+
+/** What stands in place of rollouts where there are none. */
+export function Nothing(props: {
+  readonly run: ViewedRun;
+  readonly loading: boolean;
+  readonly problem: string | null;
+  readonly filtered: boolean;
+}): ReactNode {
+  const { run, loading, problem, filtered } = props;
+  if (run.problem !== null) return null;
+  if (problem !== null) return <Empty title="Cannot read these rollouts">{problem}</Empty>;
+  if (loading || run.loading) return <p className="row gap-3 muted">Reading…</p>;
+  if (filtered) return <Empty title="No rollout matches the filters" />;
+  if (run.manifest?.config.mode === "sft") return <Empty title="A supervised run has no rollouts" />;
+  return <Empty title={run.live ? "Waiting for the first rollouts" : "This run has no rollouts"} />;
+}
