@@ -74,6 +74,9 @@ function Tokens({ actions, measure }: TokensProps): ReactNode {
   );
 }
 
+/** Maximum rows of the table. */
+const ROWS = 2048;
+
 function ActionTable({ actions }: { readonly actions: readonly ActionRecord[] }): ReactNode {
   return (
     <div className={styles.scroll}>
@@ -88,7 +91,7 @@ function ActionTable({ actions }: { readonly actions: readonly ActionRecord[] })
           </tr>
         </thead>
         <tbody>
-          {actions.slice(0, 2048).map((action, at) => (
+          {actions.slice(0, ROWS).map((action, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: an action's position is its identity
             <tr key={at}>
               <td>{at + 1}</td>
@@ -105,6 +108,11 @@ function ActionTable({ actions }: { readonly actions: readonly ActionRecord[] })
           ))}
         </tbody>
       </table>
+      {actions.length > ROWS && (
+        <p className="muted small">
+          The first {ROWS} of {actions.length} actions
+        </p>
+      )}
     </div>
   );
 }
