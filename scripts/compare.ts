@@ -20,7 +20,7 @@ function runFolders(path: string): string[] {
   if (existsSync(join(path, "run.json"))) return [path];
   const inside = readdirSync(path)
     .map((name) => join(path, name))
-    .filter((folder) => statSync(folder).isDirectory());
+    .filter((folder) => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true);
   return inside.flatMap(runFolders);
 }
 

@@ -14,7 +14,7 @@ import { isLoop, LOOP_IDS } from "../src/engine/rl/loops/abouts.ts";
 import type { BenchGroup } from "../src/engine/runs/bench/bench-group.ts";
 import { diagnose } from "../src/engine/runs/bench/diagnosis.ts";
 import { difficultyText, measuredRows } from "../src/engine/runs/difficulty.ts";
-import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
+import { one, parseArguments, requireWritable, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 import { openNodeRows, POCKET_MODEL } from "./lib/node-rows.ts";
@@ -42,6 +42,8 @@ await runTool(async () => {
   }
   const loop = whole(parsed, "loop", 1, Math.max(...LOOP_IDS), 2);
   if (!isLoop(loop)) throw new LabError("bad-input", `--loop is one of ${LOOP_IDS.join(", ")}`, { subject: "loop" });
+  const file = one(parsed, "keep");
+  if (file !== undefined) requireWritable(file);
   const { rows, list } = await openNodeRows(parsed.get("shards"));
   const count = Math.min(list.rows.length, whole(parsed, "rows", 2, 100_000, 64));
   const device = await openNodeDevice();
@@ -53,7 +55,6 @@ await runTool(async () => {
     // Spread over the shards, so that rows of one picture are not all there is.
     const indices = Array.from({ length: count }, (_, at) => Math.floor((at * list.rows.length) / count));
     await session.bench(config, indices, [loop], (group) => groups.push(group), new AbortController().signal);
-    const file = one(parsed, "keep");
     if (file !== undefined) appendFileSync(file, difficultyText(measuredRows(groups)));
     const found = diagnose(groups);
     if (parsed.has("json")) process.stdout.write(`${JSON.stringify(found)}\n`);

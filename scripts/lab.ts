@@ -2,7 +2,7 @@
  * Drives the real page in headless Chromium: picks shards through the file input, starts a run, prints a line per step,
  * and leaves the exported run folder and pictures of every screen.
  *
- *   npm run lab -- --headless --shards DIR… [--model DIR | --checkpoint ADDRESS] [--hub URL] --steps N [--seed S] [--mode rl|sft] [--loops both|1|2] [--preset NAME]
+ *   npm run lab -- --headless --shards DIR… [--model DIR | --checkpoint ADDRESS] [--hub URL] --steps N [--seed S] [--mode rl|sft] [--loops both|1|2|3] [--preset NAME]
  *                  [--config FILE] [--set NAME=VALUE]… --out DIR [--json] [--timeout SECONDS]
  *                  [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc] [--judge-questions FILE]
  *                  [--allow-judge ORIGIN] [--allow-custom-reward]
@@ -84,6 +84,10 @@ async function taskOf(words: readonly string[]): Promise<Task> {
   }
   const out = one(parsed, "out");
   if (out === undefined) throw new LabError("bad-input", "--out DIR is needed", { subject: "out" });
+  // The run is unpacked there: later steps of an earlier run would stay among its own.
+  if (existsSync(join(out, "run.json"))) {
+    throw new LabError("bad-input", `--out ${out} holds a run already; name another folder`, { subject: "out" });
+  }
   const shards = (parsed.get("shards") ?? []).map((path) => folder(path, "--shards"));
   const model = one(parsed, "model");
   const say = (sentence: string): void => void process.stderr.write(`${sentence}\n`);

@@ -15,6 +15,7 @@ import { LabError } from "../src/engine/errors.ts";
 import { meanScore, scoreByType } from "../src/engine/eval/video/masklet-score.ts";
 import type { Sa2vaConfig } from "../src/engine/model/config.ts";
 import { openSa2va } from "../src/engine/model/sa2va.ts";
+import { weightsHash } from "../src/engine/model/weights/weights-hash.ts";
 import { decoderWork, encoderWork, pointerWork, TRACKED_TOKENS } from "../src/engine/plan/sam2-work.ts";
 import { bankBytes, mapsRead, pointersRead, trackingWork } from "../src/engine/plan/video.ts";
 import type { FollowSettings } from "../src/engine/policy/clip/follow.ts";
@@ -92,6 +93,7 @@ await runTool(async () => {
   const keepEvery = whole(parsed, "keep", 1, 1e6, 50);
   const device = await openNodeDevice();
   const checkpoint = await localCheckpoint(needed(parsed, "model"));
+  const modelHash = await weightsHash(checkpoint.folder);
   const model = await openSa2va(checkpoint.folder, checkpoint.name, { video: settings.decoder !== "alone" });
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());
@@ -99,7 +101,17 @@ await runTool(async () => {
   const scored: ScoredClip[] = [];
   try {
     for (const { clip, expression } of work) {
-      const result = await runClip({ settings, keepEvery, model, clip, expression, out, signal: stop.signal, say });
+      const result = await runClip({
+        settings,
+        keepEvery,
+        model,
+        modelHash,
+        clip,
+        expression,
+        out,
+        signal: stop.signal,
+        say,
+      });
       device.check();
       scored.push(result);
       if (parsed.has("json")) process.stdout.write(`${JSON.stringify({ kind: "masklet", ...result })}\n`);

@@ -13,7 +13,7 @@ import { loadDeps } from "../tools/parity/deps.ts";
 import { findGoldenSets, type GoldenSet } from "../tools/parity/kinds.ts";
 import type { ParityRow } from "../tools/parity/row.ts";
 import { BUDGETS, STAGES, type Stage, stageOf, withBudget } from "../tools/parity/storage-budget.ts";
-import { one, parseArguments, runTool } from "./lib/arguments.ts";
+import { one, parseArguments, requireWritable, runTool } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 
@@ -93,6 +93,8 @@ function table(head: readonly string[], lines: readonly (readonly string[])[]): 
 
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
+  const out = one(parsed, "out") ?? join(root, "docs", "precision.md");
+  requireWritable(out);
   const paths = parsed.get("golden") ?? DEFAULT_SETS.map((path) => join(root, path));
   const found = (await Promise.all(paths.map(findGoldenSets))).flat();
   const sets = found.filter((set) => set.kind.name === "sa2va");
@@ -128,7 +130,7 @@ await runTool(async () => {
     .replace("{budgets}", table(["stage", ...packed], budgets))
     .replace("{sections}", sections.join("\n\n"))
     .replace("{adapter}", device.report.description || device.report.vendor);
-  writeFileSync(one(parsed, "out") ?? join(root, "docs", "precision.md"), text);
+  writeFileSync(out, text);
   device.close();
   return 0;
 });

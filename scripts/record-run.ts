@@ -24,14 +24,21 @@ await runTool(async () => {
   if (!existsSync(join(run, "run.json"))) {
     throw new LabError("bad-input", `--run ${run} holds no run.json`, { subject: "run" });
   }
-  const out = one(parsed, "out") ?? join(root, "public", "pocket", "recorded");
+  const out = resolve(one(parsed, "out") ?? join(root, "public", "pocket", "recorded"));
+  const every = whole(parsed, "every", 1, 1_000_000, 1);
+  // The folder is replaced.
+  if (`${run}/`.startsWith(`${out}/`) || `${out}/`.startsWith(`${run}/`)) {
+    throw new LabError("bad-input", `--out ${out} and the run lie in each other; nothing was written`, {
+      subject: out,
+    });
+  }
   rmSync(out, { recursive: true, force: true });
   const place = join(out, basename(run));
   mkdirSync(place, { recursive: true });
   for (const part of PARTS) {
     if (existsSync(join(run, part))) cpSync(join(run, part), join(place, part), { recursive: true });
   }
-  const every = whole(parsed, "every", 1, 1_000_000, 1);
+  mkdirSync(join(place, "rollouts"), { recursive: true });
   for (const file of readdirSync(join(place, "rollouts"))) {
     const step = Number(/(\d+)\.arrow$/.exec(file)?.[1] ?? Number.NaN);
     if (step !== 1 && step % every !== 0) rmSync(join(place, "rollouts", file));

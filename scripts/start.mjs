@@ -6,6 +6,10 @@ import { buildIsStale, buildPage, ensurePackages, root } from "./lib/ensure.mjs"
 ensurePackages();
 
 const port = process.env.PORT ?? "4173";
+if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
+  process.stderr.write(`PORT is "${port}", which is no port: a number up to 65535 is needed\n`);
+  process.exit(2);
+}
 const vite = join(root, "node_modules", "vite", "bin", "vite.js");
 // A built page starts fastest and carries the strict content policy; anything newer than the build is built first.
 if (buildIsStale()) {

@@ -10,7 +10,7 @@
  * each takes one job at a time, instead of processes on this machine (docs/scale-out.md#many-jobs).
  */
 import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { isStoredRow } from "../src/engine/data/open-rows.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { readEvaluations } from "../src/engine/runs/evaluations.ts";
@@ -93,7 +93,8 @@ await runTool(async () => {
   const file = one(parsed, "config");
   if (file === undefined) throw new LabError("bad-input", "--config FILE is needed", { subject: "config" });
   const plan = readSweepFile(file, say);
-  const out = one(parsed, "out") ?? join(root, "out", plan.name);
+  // Jobs are processes in the folder of the project.
+  const out = resolve(one(parsed, "out") ?? join(root, "out", plan.name));
   const processes = whole(parsed, "processes", 1, 64, 1);
   const commands = one(parsed, "commands");
   const places = commands === undefined ? Array.from({ length: processes }, () => null) : readCommands(commands);

@@ -2,7 +2,7 @@
  * Trains without a page: the same engine in Node on Dawn.
  *
  *   npm run train -- [--shards DIR…] [--model DIR | --checkpoint ADDRESS] [--hub URL] [--preset NAME] [--steps N] [--seed S] [--mode rl|sft]
- *                    [--loops both|1|2] [--config FILE] [--set NAME=VALUE]… [--save-steps N] [--eval-steps N] [--eval-rows N] [--adapter DIR] [--captioner DIR]
+ *                    [--loops both|1|2|3] [--config FILE] [--set NAME=VALUE]… [--save-steps N] [--eval-steps N] [--eval-rows N] [--adapter DIR] [--captioner DIR]
  *                    [--first-evaluation RUN] [--difficulty FILE] [--tuned FILE] [--resume RUN] [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc]
  *                    [--judge-questions FILE] [--allow-judge ORIGIN] [--allow-custom-reward] [--storage KIND] [--tower-storage KIND] [--cache DIR] --out DIR [--json]
  *
@@ -123,6 +123,11 @@ async function taskOf(
   const { config, given } = chosenSettings(parsed, FLAGS, say);
   const id = one(parsed, "resume");
   if (id !== undefined) {
+    if (!(await store.names("")).includes(id)) {
+      throw new LabError("bad-input", `--out has no run ${quote(id)}; --resume takes the name of a run folder in it`, {
+        subject: "resume",
+      });
+    }
     const { config: own, title } = (await openRun(store, id)).manifest();
     refuseOtherSettings(parsed, given, own);
     await requireConsent(own, consent, `Run ${quote(title)}`, say);

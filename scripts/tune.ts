@@ -19,7 +19,7 @@ import { peakRates } from "../src/engine/gpu/runtime/peak.ts";
 import { storageChoice } from "../src/engine/loading/storage-settings.ts";
 import { median, ratioOf } from "../src/engine/tuning/choose.ts";
 import { tableText } from "../src/engine/tuning/table.ts";
-import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
+import { one, parseArguments, requireWritable, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 import { openNodeRows, POCKET_MODEL } from "./lib/node-rows.ts";
@@ -42,6 +42,7 @@ await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const out = one(parsed, "out");
   if (out === undefined) throw new LabError("bad-input", "--out FILE is needed", { subject: "out" });
+  requireWritable(out);
   const say = (text: string): void => void process.stderr.write(`${text}\n`);
   const { config: given } = chosenSettings(parsed, [], say);
   const rounds = whole(parsed, "compare", 0, 10_000, 0);

@@ -1,4 +1,5 @@
 /** Command lines of the tools: `--name value…`, `--flag`; a mistake ends the tool with code 2 and one sentence. */
+import { closeSync, existsSync, openSync, readFileSync, rmSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { LabError } from "../../src/engine/errors.ts";
 import { guardTerminal } from "./terminal.ts";
@@ -37,10 +38,12 @@ export function parseArguments(args: readonly string[], specs: Readonly<Record<s
       const known = Object.keys(specs)
         .filter((name) => name !== WORDS)
         .map((name) => `--${name}`);
-      throw new LabError("bad-input", `Unknown argument "${word}"; known are ${known.join(", ")}`, { subject: word });
+      const near = known.filter((name) => edits(name, word.replace(/=.*/s, "")) <= 2);
+      const hint = near.length > 0 ? `did you mean ${near.join(" or ")}?` : `known are ${known.join(", ")}`;
+      throw new LabError("bad-input", `Unknown argument "${word}"; ${hint}`, { subject: word });
     }
     const { name, value, inlineValue } = token;
-    if (spec.takes !== 0 && (value === undefined || (inlineValue !== true && value.startsWith("--")))) {
+    if (spec.takes !== 0 && (value === undefined || value === "" || (inlineValue !== true && value.startsWith("--")))) {
       throw new LabError("bad-input", `--${name} needs a value`, { subject: name });
     }
     add(name, ...(value === undefined ? [] : [value]));
@@ -66,12 +69,58 @@ export function whole(parsed: Parsed, name: string, min: number, max: number, fa
   return value;
 }
 
-/** Runs a tool: sentences on stderr, 2 for mistakes of input, 1 for everything else that failed. */
+/** Letters to insert, remove or replace between two words. */
+function edits(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min((row[j] as number) + 1, (next[j - 1] as number) + 1, replaced));
+    }
+    row = next;
+  }
+  return row[b.length] as number;
+}
+
+/** Finds out before long work whether its file can be written, and leaves the file as it was. @throws Node's error */
+export function requireWritable(path: string): void {
+  const isNew = !existsSync(path);
+  closeSync(openSync(path, "a"));
+  if (isNew) rmSync(path);
+}
+
+/** The comment at the beginning of a tool's source; undefined for a bundle. */
+function usage(file: string): string | undefined {
+  return /^\/\*\*\n?(.*?)\s*\*\//s.exec(readFileSync(file, "utf8"))?.[1]?.replace(/^ \* ?/gm, "");
+}
+
+/**
+ * Runs a tool: sentences on stderr, 2 for mistakes of input, 1 for everything else that failed. A reader of its output
+ * that leaves ends it quietly, as the signal SIGPIPE does.
+ */
 export async function runTool(tool: () => Promise<number>): Promise<void> {
   guardTerminal();
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (thrown: NodeJS.ErrnoException) => {
+      if (thrown.code === "EPIPE") process.exit(141);
+      throw thrown;
+    });
+  }
+  const help = process.argv.includes("--help") ? usage(process.argv[1] as string) : undefined;
+  if (help !== undefined) {
+    process.stdout.write(`${help}\n`);
+    return;
+  }
   try {
     process.exitCode = await tool();
   } catch (thrown) {
+    // Files that cannot be read or written: Node names the file and the cause.
+    if (thrown instanceof Error && "syscall" in thrown) {
+      process.stderr.write(`${thrown.message}\n`);
+      process.exitCode = "path" in thrown ? 2 : 1;
+      return;
+    }
     const known = thrown instanceof LabError;
     process.stderr.write(`${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
     if (!known && thrown instanceof Error && thrown.stack !== undefined) process.stderr.write(`${thrown.stack}\n`);

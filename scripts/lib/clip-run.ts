@@ -21,6 +21,8 @@ import { decodeImage } from "./node-images.ts";
 
 export interface ClipJob {
   readonly model: Sa2vaModel;
+  /** `weightsHash` of the model: masklets of another one are not taken up. */
+  readonly modelHash: string;
   readonly clip: Clip;
   readonly expression: ClipExpression;
   readonly settings: FollowSettings;
@@ -46,12 +48,24 @@ export interface ScoredClip {
 
 const STATE = "tracking.safetensors";
 
-/** @throws LabError("cancelled") when the signal fires; what was kept stays */
+/**
+ * @throws LabError("cancelled") when the signal fires; what was kept stays
+ * @throws LabError("bad-input") when the folder holds masklets of another model, expression or settings
+ */
 export async function runClip(job: ClipJob): Promise<ScoredClip> {
-  const { model, clip, expression, out, say } = job;
+  const { model, clip, expression, out, say, settings, signal } = job;
+  const { decoder, answers: mode, choice, maxNewTokens } = settings;
+  const of = JSON.stringify([job.modelHash, expression.text, decoder, mode, choice, maxNewTokens]);
   const folder = join(out, fileName(clip.id), fileName(expression.id));
   const done = await stored(join(folder, "masklets.json"));
-  if (isRecord(done) && isRecord(done.result)) return done.result as unknown as ScoredClip;
+  if (isRecord(done) && isRecord(done.result)) {
+    if (done.of === of) return done.result as unknown as ScoredClip;
+    throw new LabError(
+      "bad-input",
+      `${folder} holds masklets of another model, expression or settings; name another --out`,
+      { subject: folder },
+    );
+  }
   await mkdir(folder, { recursive: true });
   const pictures = await clipPictures(clip);
   const weights = weightsView(model.frozen, Object.fromEntries(model.base), 0);
@@ -59,8 +73,7 @@ export async function runClip(job: ClipJob): Promise<ScoredClip> {
     if (done % job.keepEvery !== 0 && done !== pictures.total) return;
     say(`${done} frames: ${bankBytes} bytes remembered, ${tf.memory().numBytes} bytes of tensors`);
   };
-  const keeper = { ...keeperIn(folder, job.keepEvery), seen };
-  const { settings, signal } = job;
+  const keeper = { ...keeperIn(folder, job.keepEvery, of), seen };
   const { answers, frames, masklets } = await followExpressions(
     { model, weights, pictures, signal, keeper },
     [expression.text],
@@ -79,7 +92,7 @@ export async function runClip(job: ClipJob): Promise<ScoredClip> {
     score: await scoreOf(expression, masks),
   };
   for (const [at, name] of clip.names.entries()) await writePng(folder, name, masks[at] as Rle);
-  await writeJson(folder, "masklets.json", { size, frames: clip.names, objects: masklets, result });
+  await writeJson(folder, "masklets.json", { of, size, frames: clip.names, objects: masklets, result });
   for (const name of [STATE, "partial.json"]) await rm(join(folder, name), { force: true });
   say(`${clip.id} ${expression.id}: ${clip.frames.length} frames, ${masklets.length} masklet(s)`);
   return result;
@@ -92,18 +105,19 @@ export async function clipPictures(clip: Clip): Promise<ClipPictures> {
 }
 
 /** Keeps the bank first, then the list that names it: without the list the bank is not used. */
-function keeperIn(folder: string, every: number): FollowKeeper {
+function keeperIn(folder: string, every: number, job: string): FollowKeeper {
   const [bank, list] = [join(folder, STATE), "partial.json"];
   return {
     every,
     async keep(of, { state: { done, tensors }, masks }) {
       await writeFile(`${bank}~`, writeSafetensors(tensors, { done: String(done) }));
       await rename(`${bank}~`, bank);
-      await writeJson(folder, list, { of, done, masks: [...masks] });
+      await writeJson(folder, list, { job, of, done, masks: [...masks] });
     },
     async find(of) {
       const partial = await stored(join(folder, list));
-      if (!isRecord(partial) || partial.of !== of || !Array.isArray(partial.masks)) return undefined;
+      if (!isRecord(partial) || partial.job !== job || partial.of !== of || !Array.isArray(partial.masks))
+        return undefined;
       const file = await openSafetensors(await nodeSource(bank));
       // A newer bank than its list.
       if (file.metadata.done !== String(partial.done)) return undefined;
@@ -150,7 +164,7 @@ async function stored(path: string): Promise<unknown> {
   return text === undefined ? undefined : parseJson(text, path);
 }
 
-/** A name of the data as one of a file: no separators, no leading dots. */
+/** A name of the data as one of a file: no separators, no leading dots; different names stay different. */
 function fileName(name: string): string {
-  return name.replace(/[^\w.-]+/g, "_").replace(/^\.+/, "_") || "_";
+  return encodeURIComponent(name.replace(/\p{Surrogate}/gu, "\uFFFD")).replace(/^\./, "%2E") || "%";
 }

@@ -17,10 +17,13 @@ export interface WrittenFolder {
 
 /**
  * Writes beside the target and puts it in place at the end; after an error nothing is left.
- * @throws LabError("bad-input") when the target holds something already
+ * @throws LabError("bad-input") when the target holds something already; Node's error when it is no folder
  */
 export async function writeOut(target: string, fill: (out: OutFolder) => Promise<void>): Promise<WrittenFolder> {
-  const before = await readdir(target).catch(() => null);
+  const before = await readdir(target).catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code === "ENOENT") return null;
+    throw thrown;
+  });
   if (before !== null && before.length > 0) {
     throw new LabError("bad-input", `${target} is not empty; nothing was written`, { subject: target });
   }

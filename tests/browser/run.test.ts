@@ -193,7 +193,7 @@ describe("after a reload", () => {
     const row = lab.page.getByTestId("runs-table").locator("tbody tr");
     await expect.poll(() => row.count()).toBe(1);
     runId = (await row.locator("small").first().textContent()) ?? "";
-    expect(runId).toMatch(/^[a-z0-9-]+-\d{14}$/);
+    expect(runId).toMatch(/^[a-z0-9-]+-\d{17}$/);
     expect(await row.textContent()).toMatch(/1 \/ 2/);
   });
 

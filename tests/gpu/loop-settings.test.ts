@@ -146,6 +146,12 @@ describe("several updates on one set of rollouts", () => {
     const groups = lab.events.filter((event) => event.type === "group");
     expect(groups).toHaveLength(6);
     expect(row?.epoch).toBeCloseTo(3 * (one?.epoch as number), 12);
+    const rewards = groups.flatMap(({ group }) => group.rollouts.map(({ reward }) => reward as number));
+    const mean = rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
+    const squares = rewards.reduce((sum, reward) => sum + (reward - mean) ** 2, 0);
+    expect(squares).toBeGreaterThan(0);
+    // Over all rollouts of the step, not a mean over its updates.
+    expect(row?.["loop1/reward_std"]).toBeCloseTo(Math.sqrt(squares / (rewards.length - 1)), 9);
     expect(row?.["loop1/ratio/max"]).toBeGreaterThan(1.01);
     expect(row?.["loop1/logp_train_vs_sampling/max"]).toBeLessThan(1e-4);
     await expect(lab.start({ accumulation: 4, stepsPerGeneration: 6 })).rejects.toThrow(

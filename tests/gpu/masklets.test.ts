@@ -76,6 +76,7 @@ function job(out: string, changes: Partial<ClipJob> = {}): ClipJob {
   reads = [];
   return {
     model,
+    modelHash: "tiny",
     clip,
     expression: clip.expressions[0] as ClipExpression,
     settings: SETTINGS,
@@ -123,6 +124,18 @@ it("writes and scores masklets, and an interrupted run ends as one that was not"
   expect((await readdir(folder("stopped"))).sort()).toEqual(["masklets.json", "png"]);
   await runClip(job("stopped"));
   expect(reads).toEqual([]);
+  const [named] = clip.expressions as [ClipExpression];
+  for (const changes of [
+    { modelHash: "other" },
+    { expression: { ...named, text: "another thing" } },
+    { settings: { ...SETTINGS, decoder: "alone" as const } },
+  ]) {
+    await expect(runClip(job("stopped", changes))).rejects.toMatchObject({
+      message: /holds masklets of another model, expression or settings; name another --out$/,
+    });
+  }
+  for (const id of ["猫", "犬"]) await runClip(job("names", { clip: { ...clip, id } }));
+  expect((await readdir(join(scratch, "names"))).length).toBe(2);
   expect(tf.memory().numTensors).toBe(before);
 });
 

@@ -1,5 +1,8 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { one, parseArguments, WORDS, whole } from "../../../scripts/lib/arguments.ts";
+import { one, parseArguments, requireWritable, WORDS, whole } from "../../../scripts/lib/arguments.ts";
 
 const SPECS = { shards: { takes: "many" }, seed: { takes: 1 }, set: { takes: 1 }, json: { takes: 0 } } as const;
 const read = (...words: string[]) => Object.fromEntries(parseArguments(words, SPECS));
@@ -21,7 +24,11 @@ describe("arguments of a tool", () => {
     [["--seed", "3", "4"], /^Unknown argument "4"/],
     [["-j"], /^Unknown argument "-j"/],
     [["--"], /^Unknown argument "--"/],
+    [["--sed", "3"], /^Unknown argument "--sed"; did you mean --seed or --set\?$/],
+    [["--jsn=1"], /^Unknown argument "--jsn=1"; did you mean --json\?$/],
     [["--seed"], /^--seed needs a value$/],
+    [["--seed", ""], /^--seed needs a value$/],
+    [["--set="], /^--set needs a value$/],
     [["--seed", "--json"], /^--seed needs a value$/],
     [["--shards", "--json"], /^--shards needs a value$/],
     [["--constructor"], /^Unknown argument "--constructor"/],
@@ -32,6 +39,17 @@ describe("arguments of a tool", () => {
   it("may be words alone", () => {
     const found = parseArguments(["a", "--json", "b"], { [WORDS]: { takes: "many" }, json: { takes: 0 } });
     expect(found.get(WORDS)).toEqual(["a", "b"]);
+  });
+
+  it("name files that can be written, or the work does not begin", () => {
+    const folder = mkdtempSync(join(tmpdir(), "arguments-"));
+    writeFileSync(join(folder, "kept"), "text");
+    for (const name of ["kept", "new"]) requireWritable(join(folder, name));
+    expect(readFileSync(join(folder, "kept"), "utf8")).toBe("text");
+    expect(readdirSync(folder)).toEqual(["kept"]);
+    expect(() => requireWritable(folder)).toThrow(/^EISDIR/);
+    expect(() => requireWritable(join(folder, "none", "file"))).toThrow(/^ENOENT/);
+    rmSync(folder, { recursive: true });
   });
 
   it("are whole numbers in a range", () => {

@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +14,7 @@ import { readAdapter } from "../../../src/engine/model/adapter/lora.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
-import { type Done, tool as runTool } from "../../support/tools.ts";
+import { bundledTool, type Done, tool as runTool } from "../../support/tools.ts";
 import { group, manifest } from "../runs/sample-run.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -152,4 +153,21 @@ test("one sentence and code 2 for what is wrong, and nothing left behind", async
   expect(cut).toMatchObject({ code: 2 });
   expect(cut.err).toMatch(/modules.safetensors has 3 bytes instead of/);
   expect((await readdir(scratch)).filter((name) => name.startsWith("none"))).toEqual([]);
+});
+
+test("a file in place of the folder stays, and a reader that leaves ends the tool quietly", async () => {
+  const file = join(scratch, "a file");
+  await writeFile(file, "text");
+  const made = await tool("--run", run, "--format", "csv", "--out", file);
+  expect(made).toMatchObject({ code: 2, out: "" });
+  expect(made.err).toMatch(/^ENOTDIR: [^\n]*a file'\n$/);
+  expect(await readFile(file, "utf8")).toBe("text");
+  const words = [await bundledTool("export"), "--run", run, "--format", "csv", "--out", join(scratch, "left")];
+  const child = spawn(process.execPath, words, { stdio: ["ignore", "pipe", "pipe"] });
+  child.stdout.destroy();
+  let said = "";
+  child.stderr.on("data", (text) => {
+    said += text;
+  });
+  expect([await new Promise((done) => child.once("close", done)), said]).toEqual([141, ""]);
 });

@@ -281,5 +281,9 @@ describe("parts of the loss", () => {
     expect(Array.from(found.clippedDelta)).toEqual([0, 0, 1, 0]);
     expect(found.ratio[0]).toBeCloseTo(Math.E, 12);
     expect(found.kl[3]).toBeCloseTo(Math.E - 2, 12);
+    // A bound δ below 1 + ε takes no gradient from a bad token between the two.
+    const narrow = { ...arrays, logps: [0.2, 0.4, 0.2, 0.4], oldLogps: [0, 0, 0, 0] };
+    const { clippedDelta } = tokenDiagnostics(narrow, lossSettings("grpo", { delta: 1.1, epsHigh: 0.28 }));
+    expect(Array.from(clippedDelta)).toEqual([1, 1, 0, 1]);
   });
 });

@@ -4,7 +4,7 @@ import { type LossType, lossSettings } from "../../../src/engine/rl/objective/lo
 import type { Group } from "../../../src/engine/rl/step/group.ts";
 import { groupRecord } from "../../../src/engine/rl/step/group-record.ts";
 import type { LossReadback } from "../../../src/engine/rl/step/loss-inputs.ts";
-import { loopMetrics, overPasses } from "../../../src/engine/rl/step/step-metrics.ts";
+import { overPasses, passMetrics, sampledMetrics } from "../../../src/engine/rl/step/step-metrics.ts";
 import { groupsFromArrow, groupsToArrow } from "../../../src/engine/runs/rollouts-arrow.ts";
 
 const mask = { size: [1, 2] as const, counts: "02" };
@@ -71,7 +71,10 @@ function readback({ actions }: Group, logp: number): LossReadback {
 }
 
 function metrics(group: Group, logp: number, pass = 0, type: LossType = "grpo") {
-  return loopMetrics(2, [group], [readback(group, logp)], lossSettings(type), pass === 0);
+  return {
+    ...sampledMetrics(2, [group]),
+    ...passMetrics(2, [group], [readback(group, logp)], lossSettings(type), pass === 0),
+  };
 }
 
 describe("a group of 256 × 256 pixels", () => {
@@ -133,13 +136,8 @@ it("extremes of several groups are the extreme of all, other metrics their mean"
     trained(sampled(2, { metrics: { "completions/min_length": length, "completions/mean_length": length } }), -1),
   );
   const settings = lossSettings("grpo");
-  const found = loopMetrics(
-    2,
-    groups,
-    groups.map((group, at) => readback(group, -1 + at)),
-    settings,
-    true,
-  );
+  const readbacks = groups.map((group, at) => readback(group, -1 + at));
+  const found = { ...sampledMetrics(2, groups), ...passMetrics(2, groups, readbacks, settings, true) };
   expect(found["loop2/completions/min_length"]).toBe(2);
   expect(found["loop2/completions/mean_length"]).toBe(6);
   expect(found["loop2/ratio/min"]).toBe(1);
@@ -168,14 +166,17 @@ describe("the reward over the start", () => {
     expect(row["loop2/start_sample_share"]).toBeCloseTo(1 / (0.25 / 0.2 + 0.25 / 0.8), 6);
   });
 
-  it("weighs samples by how much likelier the start finds them, masked actions and missing rewards apart", () => {
+  it("weighs samples by how much likelier the start finds them, padding and missing rewards apart", () => {
     const group = trained(sampled(2), -1);
-    const mask = Float32Array.from([1, 1, 0, 0, 1, 1, 0, 0]);
+    const labels = group.labels.map((own) => own.slice(0, 2));
     const startLogps = Float32Array.from([-1, -1 + Math.log(3), 9, 9, -1, -1, 9, 9]);
-    const row = metrics({ ...group, mask, startLogps }, -1);
+    const row = metrics({ ...group, labels, startLogps }, -1);
     expect(row["loop2/reward_over_start"]).toBeCloseTo(0.5 - 0.25, 6);
+    // What the loss masks, as a truncated caption, was sampled all the same.
+    const unlearnt = metrics({ ...group, labels, startLogps, mask: new Float32Array(8) }, -1);
+    expect(unlearnt["loop2/reward_over_start"]).toBe(row["loop2/reward_over_start"]);
     const rollouts = group.rollouts.map((one) => ({ ...one, reward: null }));
-    expect(metrics({ ...group, rollouts, mask, startLogps }, -1)).not.toHaveProperty("loop2/reward_over_start");
+    expect(metrics({ ...group, rollouts, labels, startLogps }, -1)).not.toHaveProperty("loop2/reward_over_start");
   });
 });
 

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import type { ParameterSet } from "../../../src/engine/model/weights/weights.ts";
 import { clipFactor, globalNorm, scaleGradients } from "../../../src/engine/rl/optim/clip.ts";
@@ -7,6 +8,7 @@ import { inspectGradients, judgeGradients } from "../../../src/engine/rl/optim/m
 import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../../src/engine/rl/optim/optimiser.ts";
 import { copySet, disposeSet } from "../../../src/engine/rl/optim/parameter-sets.ts";
 import { learningRate } from "../../../src/engine/rl/optim/schedule.ts";
+import { scheduleOf } from "../../../src/engine/rl/optim/schedule-config.ts";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");
@@ -133,6 +135,13 @@ describe("schedules and sets", () => {
   it("constant stays, and a step that is no step is refused", () => {
     expect(learningRate(1e-5, 999, { kind: "constant" })).toBe(1e-5);
     expect(() => learningRate(1e-5, -1, { kind: "constant" })).toThrow(/-1/);
+  });
+
+  it("descends over the updates of the run, of which a supervised step has one whatever the passes of a batch are", () => {
+    const config = { ...defaultConfig(), steps: 10, schedule: "cosine", warmupSteps: 0 } as const;
+    const passes = { iterations: 2, stepsPerGeneration: 3 } as const;
+    expect(learningRate(1, 10, scheduleOf({ ...config, ...passes, mode: "sft" }))).toBeCloseTo(0, 12);
+    expect(learningRate(1, 60, scheduleOf({ ...config, ...passes, mode: "rl" }))).toBeCloseTo(0, 12);
   });
 
   it("copies sets without touching the given ones", () => {

@@ -1,8 +1,7 @@
 import type { ReactNode } from "react";
-import { updatesPerStep } from "../../../engine/config/derived.ts";
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { learningRate } from "../../../engine/rl/optim/schedule.ts";
-import { scheduleOf } from "../../../engine/rl/optim/schedule-config.ts";
+import { scheduleOf, scheduleSteps } from "../../../engine/rl/optim/schedule-config.ts";
 import { numberText } from "../../components/settings/setting-values.ts";
 import styles from "./schedule-curve.module.css";
 
@@ -18,7 +17,7 @@ export function ScheduleCurve(props: { readonly config: LabConfig }): ReactNode 
   const count = Math.min(POINTS, last + 1);
   const rates = Array.from({ length: count }, (_, index) => {
     const step = Math.round((index / Math.max(1, count - 1)) * last);
-    return { step, rate: learningRate(config.learningRate, step * updatesPerStep(config), schedule) };
+    return { step, rate: learningRate(config.learningRate, step * scheduleSteps(config), schedule) };
   });
   const peak = Math.max(config.learningRate, Number.MIN_VALUE);
   const line = rates

@@ -42,14 +42,14 @@ export function parameterCounts(model: Sa2vaModel, config: LabConfig) {
   return { parameters: model.parameters, trainableParameters: elements(trainableOf(model, config)) };
 }
 
-/** Folder name of a run: its title in plain letters and its start in seconds. */
+/** Folder name of a run: its title in plain letters and its start in milliseconds. */
 export function runId(title: string, created: string): string {
   const slug = title
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "")
     .slice(0, 40);
-  return `${slug === "" ? "run" : slug}-${created.replace(/\D/g, "").slice(0, 14)}`;
+  return `${slug === "" ? "run" : slug}-${created.replace(/\D/g, "").slice(0, 17)}`;
 }
 
 export async function describeData(

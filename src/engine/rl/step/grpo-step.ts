@@ -43,7 +43,7 @@ import type { LossReadback } from "./loss-inputs.ts";
 import { resampled } from "./resample.ts";
 import { runWeights } from "./run-weights.ts";
 import { sourceMetrics } from "./source-metrics.ts";
-import { loopMetrics, overPasses } from "./step-metrics.ts";
+import { overPasses, passMetrics, sampledMetrics } from "./step-metrics.ts";
 
 export interface StepInput {
   readonly context: StepContext;
@@ -97,6 +97,7 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
         group.refLogps = references[at];
         if (referenceParameters(input) === state.start) group.startLogps = references[at];
       }
+      Object.assign(metrics, sampledMetrics(id, own.groups));
     }
     const rollouts = loops.flatMap(({ groups, sampled = groups }) => sampled.flatMap((group) => group.rollouts));
     Object.assign(metrics, judgeMetrics(rollouts.map(({ terms }) => terms)));
@@ -155,7 +156,7 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
         entropy = { ...entropy, [id]: entropyAfter(entropy[id], config, groups, readbacks) };
         const bonus = config.adaptiveEntropy ? entropy[id].coefficient : config.entropyCoefficient || null;
         passes.get(id)?.push({
-          ...loopMetrics(id, groups, readbacks, settings, turn === 0 && config.loraDropout === 0),
+          ...passMetrics(id, groups, readbacks, settings, turn === 0 && config.loraDropout === 0),
           ...(bonus === null ? {} : { [`loop${id}/entropy_coef`]: bonus }),
         });
       }

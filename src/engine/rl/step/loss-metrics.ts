@@ -37,7 +37,7 @@ export interface TokenDiagnostics {
   readonly clippedLow: Uint8Array;
   /** Ratio above the range and A > 0. */
   readonly clippedHigh: Uint8Array;
-  /** delta (or the dual clip) alone removed the gradient: ratio above it, A not 0 and not clipped high. */
+  /** delta (or the dual clip) removed the gradient, and the bound above did not. */
   readonly clippedDelta: Uint8Array;
   readonly klClamped: Uint8Array;
 }
@@ -72,7 +72,9 @@ export function tokenDiagnostics(arrays: LossArrays, settings: LossSettings): To
       const capped = settings.delta === null ? ratio : Math.min(ratio, settings.delta);
       const high = advantage > 0 && capped > 1 + settings.epsHigh;
       result.clippedHigh[i] = Number(high);
-      result.clippedDelta[i] = Number(capped < ratio && advantage !== 0 && !high);
+      // With A < 0 the min takes the clipped ratio, which keeps its gradient up to 1 + ε.
+      const held = advantage > 0 ? !high : advantage < 0 && ratio > 1 + settings.epsHigh;
+      result.clippedDelta[i] = Number(capped < ratio && held);
       if (arrays.refLogps === null) return;
       const kl = klOf(klRatioOf(k), settings.klEstimator, settings.klClamp);
       result.kl[i] = settings.biasCorrectedKl ? kl.value * ratio : kl.value;

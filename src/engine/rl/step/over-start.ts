@@ -17,13 +17,14 @@ export interface OverStart {
  * Exact for a whole action set.
  * @returns null where the start's log-probabilities are not known or no rollout has a reward
  */
-export function overStart({ rollouts, weights, actions, mask, samplingLogps, startLogps }: Group): OverStart | null {
+export function overStart({ rollouts, weights, actions, labels, samplingLogps, startLogps }: Group): OverStart | null {
   if (startLogps === undefined || startLogps === null) return null;
   const rows = rollouts.flatMap(({ reward }, n) => {
     if (reward === null) return [];
     let log = 0;
-    for (let at = n * actions; at < (n + 1) * actions; at++) {
-      if (mask[at] === 1) log += (startLogps[at] as number) - (samplingLogps[at] as number);
+    // Of every action: one that the loss masks was sampled as well.
+    for (let at = n * actions; at < n * actions + (labels[n]?.length ?? 0); at++) {
+      log += (startLogps[at] as number) - (samplingLogps[at] as number);
     }
     return [{ reward, log, p: weights?.[n] ?? 1 }];
   });

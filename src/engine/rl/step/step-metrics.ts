@@ -17,29 +17,17 @@ function deviation(values: readonly number[]): number {
   return Math.sqrt(values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1));
 }
 
-/**
- * Metrics of one pass over a loop's rollouts.
- * @param groups with their scores and the denominators of the shown ratios
- * @param readbacks of the pass, one per group
- * @param settings of its loss
- * @param alike whether the pass computes the same as sampling: its weights, without dropout
- */
-export function loopMetrics(
-  loop: LoopId,
-  groups: readonly Group[],
-  readbacks: readonly LossReadback[],
-  settings: LossSettings,
-  alike: boolean,
-): Record<string, number> {
+type Put = (name: string, value: number) => void;
+
+/** Metrics of a loop's rollouts. @param groups all of the step, with their scores */
+export function sampledMetrics(loop: LoopId, groups: readonly Group[]): Record<string, number> {
   const out: Record<string, number> = {};
-  const put = (name: string, value: number): void => {
+  const put: Put = (name, value) => {
     out[`loop${loop}/${name}`] = value;
   };
   const all = groups.flatMap((group) => group.rollouts.map(({ reward }) => reward));
   const rewards = all.filter((reward) => reward !== null);
   const scores = groups.flatMap((group) => group.scores ?? []);
-  put("loss", sum(readbacks.map((readback) => readback.loss)));
-  put("policy_loss", sum(readbacks.map((readback) => readback.policy)));
   // Groups without any reward have no mean; they are counted, not averaged.
   put("reward", mean(scores.map((own) => own.mean).filter((value) => !Number.isNaN(value))));
   put("reward_std", deviation(rewards));
@@ -61,6 +49,29 @@ export function loopMetrics(
     }),
     put,
   );
+  return out;
+}
+
+/**
+ * Metrics of one pass over a loop's rollouts, or over one window of them.
+ * @param groups with their scores and the denominators of the shown ratios
+ * @param readbacks of the pass, one per group
+ * @param settings of its loss
+ * @param alike whether the pass computes the same as sampling: its weights, without dropout
+ */
+export function passMetrics(
+  loop: LoopId,
+  groups: readonly Group[],
+  readbacks: readonly LossReadback[],
+  settings: LossSettings,
+  alike: boolean,
+): Record<string, number> {
+  const out: Record<string, number> = {};
+  const put: Put = (name, value) => {
+    out[`loop${loop}/${name}`] = value;
+  };
+  put("loss", sum(readbacks.map((readback) => readback.loss)));
+  put("policy_loss", sum(readbacks.map((readback) => readback.policy)));
   average(
     groups.map((group, i) => {
       const readback = readbacks[i] as LossReadback;
@@ -122,10 +133,7 @@ function termValues(groups: readonly Group[]): Map<string, number[]> {
 }
 
 /** Mean or extreme of each name over the records that have it. */
-function average(
-  records: readonly Readonly<Record<string, number>>[],
-  put: (name: string, value: number) => void,
-): void {
+function average(records: readonly Readonly<Record<string, number>>[], put: Put): void {
   for (const name of new Set(records.flatMap((record) => Object.keys(record)))) {
     put(
       name,
