@@ -87,10 +87,11 @@ class RunData:
 
     def _find(self, shard: dict[str, Any]) -> Path:
         name = shard["name"]
-        for place in self._folders:
-            path = place / name if place.is_dir() else place
-            if not path.is_file() or path.name != Path(name).name:
-                continue
+        # Of several folders the lab puts the name of its own before a file's.
+        ends = (name, name.partition("/")[2] or name)
+        places = [place / end if place.is_dir() else place for place in self._folders for end in ends]
+        found = [path for path in places if path.is_file() and path.name == Path(name).name]
+        for path in found:
             with path.open("rb") as file:
                 size = path.stat().st_size
                 head = hashlib.sha256(file.read(_END)).hexdigest()
@@ -98,8 +99,8 @@ class RunData:
                 tail = hashlib.sha256(file.read()).hexdigest()
             if (size, head, tail) == (shard["bytes"], shard["head"], shard["tail"]):
                 return path
-            raise LabError(f"{path} is not the shard that the run drew from; nothing was changed")
-        raise LabError(f"--shards holds no {name}; nothing was changed")
+        wrong = f"{found[0]} is not the shard that the run drew from" if found else f"--shards holds no {name}"
+        raise LabError(f"{wrong}; nothing was changed")
 
     def row(self, index: int) -> Row:
         """The row with its pixels. Raises LabError naming the row whose picture is another one."""

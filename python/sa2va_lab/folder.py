@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -94,8 +95,12 @@ class RunFolder:
 
     def checkpoints(self) -> list[int]:
         """Steps with a complete checkpoint, ascending."""
-        found = (self.path / "checkpoints").glob(f"step-*/{_MARKER}")
-        return sorted(int(path.parent.name.removeprefix("step-")) for path in found)
+        return sorted(at for at, path in self._numbered("checkpoints", "") if (path / _MARKER).exists())
+
+    def _numbered(self, folder: str, end: str) -> list[tuple[int, Path]]:
+        """Steps and paths in a folder by their names, which end so; other names are a person's."""
+        paths = [(path, re.fullmatch(rf"step-(\d{{6,}}){end}", path.name)) for path in (self.path / folder).glob("*")]
+        return [(int(named[1]), path) for path, named in paths if named]
 
     def truncate_after(self, step: int) -> None:
         """Drops metrics, evaluations, alarms, rollouts and checkpoints past a step, so that no line doubles."""
@@ -106,11 +111,11 @@ class RunFolder:
                 rows = [json.loads(line) for line in lines]
                 steps = [row.get("report", row)["step"] for row in rows]
                 self.replace_lines(name, [line for line, at in zip(lines, steps, strict=True) if at <= step])
-        for path in (self.path / "rollouts").glob("step-*.arrow"):
-            if int(path.stem.removeprefix("step-")) > step:
+        for at, path in self._numbered("rollouts", r"\.arrow"):
+            if at > step:
                 path.unlink()
-        for path in (self.path / "checkpoints").glob("step-*"):
-            if int(path.name.removeprefix("step-").removesuffix(".tmp")) > step:
+        for at, path in self._numbered("checkpoints", r"(?:\.tmp)?"):
+            if at > step:
                 self._remove(path)
 
     def _remove(self, folder: Path) -> None:

@@ -2,17 +2,17 @@
 
 import contextlib
 import json
+import math
 import os
 import re
 import threading
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from hashlib import sha256
+from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -27,7 +27,21 @@ KEY = "SA2VA_LAB_JUDGE_KEY"
 _DLC_TOKENS = 300
 _WAIT, _LONGEST_WAIT, _LONGEST_ASKED = 0.5, 30.0, 120.0
 _SHORTEST_KEY = 4
+_MOST_BYTES = 2**22
 _KINDS = {401: "bad-key", 403: "bad-key", 404: "no-model", 408: "timeout", 429: "rate-limited"}
+
+
+class _AsItIs(urllib.request.HTTPErrorProcessor):
+    """Answers of every status; no redirection is followed, so that the key goes to the named server only."""
+
+    def http_response(self, request: urllib.request.Request, response: HTTPResponse) -> HTTPResponse:
+        """What arrived."""
+        return response
+
+    https_response = http_response
+
+
+_OPENER = urllib.request.build_opener(_AsItIs)
 
 
 def _compact(value: object) -> str:
@@ -39,6 +53,21 @@ def _spelled(char: str) -> str:
     url = "".join(f"%{byte:02x}" for byte in char.encode())
     behind = "" if char.isalnum() else r"\\{0,3}"
     return rf"(?:\\{{1,3}}u{ord(char):04x}|{url}|{behind}{re.escape(char)})"
+
+
+def _text_of(content: Any) -> str:
+    """The text, or the text parts of a list, in which some services put reasoning apart. Raises TypeError."""
+    parts = [content] if isinstance(content, str) else [own.get("text") for own in content if isinstance(own, dict)]
+    texts = [own for own in parts if isinstance(own, str)]
+    if not texts:
+        raise TypeError("no text")
+    return "".join(texts)
+
+
+def _counted(usage: dict[str, Any], name: str, otherwise: int) -> float:
+    """Tokens that a server has counted."""
+    found = usage.get(name)
+    return found if isinstance(found, (int, float)) and 0 <= found < math.inf else otherwise
 
 
 @dataclass
@@ -79,20 +108,32 @@ class Server:
         data = None if body is None else _compact(body).encode()
         asked = urllib.request.Request(f"{self.base}{end}{'?' + query if query else ''}", data, headers)
         try:
-            with urllib.request.urlopen(asked, timeout=self.timeout) as answer:
-                return json.loads(self._without_key(answer.read(2**22).decode(errors="replace")))
-        except urllib.error.HTTPError as cause:
-            text = self._without_key(cause.read(4096).decode(errors="replace"))
-            kind = "server" if cause.code >= 500 else _KINDS.get(cause.code, "bad-request")
-            wait = cause.headers.get("Retry-After", "")
-            seconds = float(wait) if wait.replace(".", "", 1).isdigit() else None
-            raise JudgeFailure(kind, f"The judge answered with status {cause.code}", text, seconds) from cause
-        except TimeoutError as cause:
-            raise JudgeFailure("timeout", f"The judge did not answer within {self.timeout:g} s") from cause
-        except ValueError as cause:
-            raise JudgeFailure("not-json", "The judge's answer is not JSON") from cause
-        except OSError as cause:
-            raise JudgeFailure("unreachable", f"The judge gave no whole answer: {cause}") from cause
+            status, wait, text = self._answer(asked)
+        except (OSError, HTTPException, ValueError) as cause:
+            if isinstance(getattr(cause, "reason", cause), TimeoutError):
+                raise JudgeFailure("timeout", f"The judge did not answer within {self.timeout:g} s") from cause
+            said = self._without_key(str(cause))
+            raise JudgeFailure("unreachable", f"The judge gave no whole answer: {said}") from cause
+        if not 200 <= status < 300:
+            kind = "server" if status >= 500 else _KINDS.get(status, "bad-request" if status >= 400 else "unreachable")
+            seconds = float(wait) if re.fullmatch(r"[0-9]+(\.[0-9]+)?", wait) else None
+            failure = JudgeFailure(kind, f"The judge answered with status {status}", text[:4096], seconds)
+            failure.refused = status in (400, 422)
+            raise failure
+        return q.parsed(text, "The judge's answer is not JSON")
+
+    def _answer(self, asked: urllib.request.Request) -> tuple[int, str, str]:
+        """Status, Retry-After and text, all within the time limit."""
+        until, data = time.monotonic() + self.timeout, b""
+        with _OPENER.open(asked, timeout=self.timeout) as answer:
+            while piece := answer.read1(2**16):
+                data += piece
+                if len(data) > _MOST_BYTES:
+                    raise JudgeFailure("too-long", f"The judge's answer has more than {_MOST_BYTES} bytes")
+                if time.monotonic() > until:
+                    raise TimeoutError
+            text = self._without_key(data.decode("utf-8-sig", "replace"))
+            return answer.status, answer.headers.get("Retry-After", ""), text
 
     def _without_key(self, text: str) -> str:
         """Takes the key out, however JSON or a URL spells its characters."""
@@ -104,38 +145,39 @@ class Server:
     def first_model(self) -> str:
         """The first model that the server lists; servers without a list accept any name."""
         try:
-            return str(self._send("/models", None)["data"][0]["id"])
-        except (JudgeFailure, LookupError, TypeError):
+            found = self._send("/models", None)
+            listed = found["data"] if isinstance(found, dict) else found
+            return next(own["id"] for own in listed if isinstance(own["id"], str))
+        except (JudgeFailure, LookupError, TypeError, StopIteration):
             return "default"
 
     def complete(
         self, messages: list[dict[str, str]], schema: dict[str, Any] | None, most: int
     ) -> tuple[str, bool, Any]:
         """A reply at temperature 0, whether it was cut, and the tokens counted. Raises JudgeFailure."""
-        while True:
-            used = (self.form, self.limit, self.steady)
-            body: dict[str, Any] = {"model": self.model, "messages": messages, self.limit: most}
-            body |= {"temperature": 0, "top_p": 1, "seed": 0} if self.steady else {}
-            body["stream"] = False
-            if schema is not None and self.form == "json_object":
-                body["response_format"] = {"type": "json_object"}
-            elif schema is not None and self.form == "json_schema":
-                named = {"name": "verdict", "strict": True, "schema": schema}
-                body["response_format"] = {"type": "json_schema", "json_schema": named}
-            try:
-                answer = self._send("/chat/completions", body)
-            except JudgeFailure as failure:
-                if failure.kind != "bad-request" or not self._adapt(used, failure.raw, schema is not None):
-                    raise
-                continue
-            try:
-                first = answer["choices"][0]
-                text = first["message"]["content"]
-            except (LookupError, TypeError) as cause:
-                raise JudgeFailure("wrong-form", "The judge's answer holds no reply", _compact(answer)) from cause
-            if not isinstance(text, str):
-                raise JudgeFailure("wrong-form", "The judge's answer holds no reply", _compact(answer))
-            return text, first.get("finish_reason") in ("length", "content_filter"), answer.get("usage") or {}
+        used = (self.form, self.limit, self.steady)
+        body: dict[str, Any] = {"model": self.model, "messages": messages, self.limit: most}
+        body |= {"temperature": 0, "top_p": 1, "seed": 0} if self.steady else {}
+        body["stream"] = False
+        if schema is not None and self.form == "json_object":
+            body["response_format"] = {"type": "json_object"}
+        elif schema is not None and self.form == "json_schema":
+            named = {"name": "verdict", "strict": True, "schema": schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": named}
+        try:
+            answer = self._send("/chat/completions", body)
+        except JudgeFailure as failure:
+            failure.again = failure.refused and self._adapt(used, failure.raw, schema is not None)
+            raise
+        try:
+            first, usage = answer["choices"][0], answer.get("usage")
+            text = _text_of(first["message"]["content"])
+            ended = first.get("finish_reason")
+        except (LookupError, TypeError, AttributeError) as cause:
+            raise JudgeFailure("wrong-form", "The judge's answer holds no reply", _compact(answer)) from cause
+        if ended == "abort":
+            raise JudgeFailure("server", "The judge's model was interrupted in its reply", _compact(answer))
+        return text, ended in ("length", "content_filter"), usage if isinstance(usage, dict) else {}
 
     def _adapt(self, used: tuple[str, str, bool], refusal: str, structured: bool) -> bool:
         """Leaves out what the server refuses; whether a repeat makes sense."""
@@ -155,28 +197,42 @@ class Server:
 class CaptionJudge:
     """Terms named judge; without a verdict the value is None, never 0."""
 
-    def __init__(self, settings: Settings, prompts: dict[str, str], replies: Path, share: int = 1) -> None:
-        """`replies` caches for all runs; `share` processes divide the budget. Raises LabError without an address."""
+    def __init__(
+        self,
+        settings: Settings,
+        prompts: dict[str, str],
+        replies: Path,
+        place: tuple[int, int] = (0, 1),
+        spent: tuple[float, float] = (0, 0),
+    ) -> None:
+        """
+        `replies` caches for all runs; `place` is the rank among the processes, which divide what is left of the budget
+        of calls and cost behind `spent`.
+
+        Raises LabError without an address.
+        """
         s = settings
         if not s.judgeUrl.strip():
             raise LabError("judge is on, but judgeUrl is empty; set the address of a server or turn the judge off")
         own = {"questions": s.judgeQuestionsPrompt, "answers": s.judgeAnswersPrompt, "dlc": s.judgeDlcPrompt}
         self._prompts = {name: own[name] or prompts[name] for name in own}
-        self._s, self._share, self._path = s, share, replies
+        self._s, self._path, (rank, world) = s, replies, place
         text = _compact([self._prompts[name] for name in ("questions", "answers", "dlc")])
         self._version = sha256(text.encode()).hexdigest()[:16]
-        self._server = Server(s.judgeUrl, s.judgeModel.strip(), s.judgeTimeout, os.environ.get(KEY, ""))
+        self._server = Server(s.judgeUrl, s.judgeModel.strip(), s.judgeTimeout, os.environ.get(KEY, "").strip())
         self._server.model = self._server.model or self._server.first_model()
         self._written = q.prepared_questions(s.judgeWritten) if s.judge == "dlc" else None
-        self._pool = ThreadPoolExecutor(s.judgeParallel)
-        self._lock = threading.Lock()
-        self._calls, self._cost, self._cache = 0, 0.0, self._stored()
+        self._pool = ThreadPoolExecutor(max(1, s.judgeParallel // world))
+        self._lock, self._cache = threading.Lock(), self._stored()
+        calls = max(0, s.judgeMaxCalls - int(spent[0]))
+        self._calls = calls // world + (rank < calls % world) if s.judgeMaxCalls > 0 else math.inf
+        self._cost = (s.judgeMaxCost - spent[1]) / world if s.judgeMaxCost > 0 else math.inf
 
     def _stored(self) -> dict[str, str]:
         """Replies of earlier runs; a line that was cut is skipped."""
         found: dict[str, str] = {}
         if self._path.exists():
-            for line in self._path.read_text(encoding="utf-8").split("\n"):
+            for line in self._path.read_text(encoding="utf-8", errors="replace").split("\n"):
                 try:
                     entry = json.loads(line)
                     found[entry["key"]] = entry["reply"]
@@ -184,40 +240,47 @@ class CaptionJudge:
                     continue
         return found
 
-    def _reserve(self) -> None:
+    def _price(self, prompt: float, reply: float) -> float:
+        return float(prompt * self._s.judgePromptPrice + reply * self._s.judgeReplyPrice) / 1e6
+
+    def _reserve(self, asked: _Asked, bound: float) -> None:
+        """Takes a call of at most this price out of what is left."""
         s = self._s
         with self._lock:
-            calls = s.judgeMaxCalls > 0 and self._calls >= max(1, s.judgeMaxCalls // self._share)
-            if calls or (s.judgeMaxCost > 0 and self._cost * self._share >= s.judgeMaxCost):
-                limit = f"{s.judgeMaxCalls} calls" if calls else f"{s.judgeMaxCost:g}"
+            if self._calls < 1 or self._cost < bound:
+                limit = f"{s.judgeMaxCalls} calls" if self._calls < 1 else f"{s.judgeMaxCost:g}"
                 raise JudgeFailure("budget", f"The judge's budget of {limit} is used up; raise it to go on")
-            self._calls += 1
+            self._calls -= 1
+            self._cost -= bound
+        asked.calls += 1
 
     def _ask(self, asked: _Asked, messages: list[dict[str, str]], schema: Any, most: int) -> tuple[str, bool]:
-        """A reply, with repeats after failures that may pass."""
-        s = self._s
-        for repeat in range(s.judgeRetries + 1):
-            self._reserve()
-            asked.calls += 1
-            began = time.monotonic()
+        """A reply, with repeats after failures that may pass; of a failure the prompt counts as paid."""
+        s, repeat = self._s, 0
+        length = sum(len(message["content"]) + 16 for message in messages)
+        sent = math.ceil((length + (0 if schema is None else len(_compact(schema)))) / 2)
+        while True:
+            bound, price = self._price(sent, most), self._price(sent, 0)
+            self._reserve(asked, bound)
+            began, wait = time.monotonic(), 0.0
             try:
                 text, cut, usage = self._server.complete(messages, schema, most)
+                tokens = _counted(usage, "completion_tokens", math.ceil(len(text) / 2))
+                price = self._price(_counted(usage, "prompt_tokens", sent), tokens)
+                return text, cut
             except JudgeFailure as failure:
-                last = repeat == s.judgeRetries or (failure.kind == "timeout" and repeat >= 1)
-                if last or not failure.passing or (failure.wait or 0) > _LONGEST_ASKED:
-                    raise
-                time.sleep(failure.wait if failure.wait is not None else min(_LONGEST_WAIT, _WAIT * 2**repeat))
-                continue
+                if not failure.again:
+                    last = repeat == s.judgeRetries or (failure.kind == "timeout" and repeat >= 1)
+                    if last or not failure.passing or (failure.wait or 0) > _LONGEST_ASKED:
+                        raise
+                    wait = failure.wait if failure.wait is not None else min(_LONGEST_WAIT, _WAIT * 2**repeat)
+                    repeat += 1
             finally:
                 asked.seconds += time.monotonic() - began
-            sent = sum(len(message["content"]) for message in messages)
-            price = usage.get("prompt_tokens", sent / 2) * s.judgePromptPrice
-            cost = (price + usage.get("completion_tokens", len(text) / 2) * s.judgeReplyPrice) / 1e6
-            asked.cost += cost
-            with self._lock:
-                self._cost += cost
-            return text, cut
-        raise AssertionError("unreachable")
+                asked.cost += price
+                with self._lock:
+                    self._cost += bound - price
+            time.sleep(wait)
 
     def _reply(self, asked: _Asked, content: str, schema: Any, most: int, read: Callable[[str, bool], T]) -> T:
         """A reply that `read` accepts, from the cache or the model, which is told once what was wrong."""
@@ -248,28 +311,34 @@ class CaptionJudge:
             self._cache[key] = text
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("a", encoding="utf-8") as file:
-                file.write(_compact({"key": key, "reply": text}) + "\n")
+                # A line that was cut ends here.
+                file.write(f"\n{_compact({'key': key, 'reply': text})}\n")
         return value
 
-    def _examine(self, asked: _Asked, reference: str, caption: str) -> tuple[list[Question], list[str]]:
-        s, prompts = self._s, self._prompts
+    def _questions(self, asked: _Asked, reference: str) -> list[Question]:
+        s = self._s
         if self._written is not None:
             prepared = self._written(reference)
             if prepared is None:
                 raise JudgeFailure("no-questions", "judgeWritten has no questions for this reference caption")
-            return prepared, [self._chosen(asked, caption, own) for own in prepared]
+            return prepared
         described = q.plain_caption(reference)
         if not described:
             raise JudgeFailure("no-questions", "The reference caption is empty: it asks nothing")
         counts = {"positives": str(s.judgePositives), "negatives": str(s.judgeNegatives)}
-        first = q.fill(prompts["questions"], reference=described, **counts)
-        questions = self._reply(
-            asked, first, q.question_schema(s.judgePositives, s.judgeNegatives), s.judgeMaxTokens,
-            lambda text, _: q.read_questions(text, s.judgePositives, s.judgeNegatives, first),
+        prompt = q.fill(self._prompts["questions"], reference=described, **counts)
+        return self._reply(
+            asked, prompt, q.question_schema(s.judgePositives, s.judgeNegatives), s.judgeMaxTokens,
+            lambda text, _: q.read_questions(text, s.judgePositives, s.judgeNegatives, prompt),
         )  # fmt: skip
-        second = q.fill(prompts["answers"], caption=q.plain_caption(caption), questions=q.question_text(questions))
-        schema, most = q.answer_schema(questions), s.judgeMaxTokens
-        return questions, self._reply(asked, second, schema, most, lambda text, _: q.read_letters(text, questions))
+
+    def _answers(self, asked: _Asked, questions: list[Question], caption: str) -> list[str]:
+        if self._written is not None:
+            return [self._chosen(asked, caption, own) for own in questions]
+        listed = q.question_text(questions)
+        prompt = q.fill(self._prompts["answers"], caption=q.plain_caption(caption), questions=listed)
+        schema, most = q.answer_schema(questions), self._s.judgeMaxTokens
+        return self._reply(asked, prompt, schema, most, lambda text, _: q.read_letters(text, questions))
 
     def _chosen(self, asked: _Asked, caption: str, own: Question) -> str:
         def read(text: str, cut: bool) -> str:
@@ -287,14 +356,23 @@ class CaptionJudge:
     def _ranged(self, score: float) -> float:
         return {"raw": score, "clamp": max(0.0, score), "rescale": (score + 1) / 2}[self._s.judgeRange]
 
-    def _term(self, reference: str, caption: str) -> dict[str, Any]:
-        asked, note, raw = _Asked(), "", ""
+    def _made(self, asked: _Asked, reference: str) -> list[Question] | JudgeFailure:
+        """What all captions of a reference share."""
+        try:
+            return self._questions(asked, reference)
+        except JudgeFailure as failure:
+            return failure
+
+    def _term(self, asked: _Asked, made: list[Question] | JudgeFailure, caption: str) -> dict[str, Any]:
+        note, raw = "", ""
         if not q.plain_caption(caption):
             zero = {"score": 0.0, "positive": 0.0, "negative": 0.0, "recognised": False, "failure": None}
             outcome, note = q.NO_VERDICT | zero, "empty caption"
         else:
             try:
-                outcome = q.scored(*self._examine(asked, reference, caption))
+                if isinstance(made, JudgeFailure):
+                    raise made
+                outcome = q.scored(made, self._answers(asked, made, caption))
                 note = "" if outcome["score"] is not None else "the answers give no verdict"
             except JudgeFailure as failure:
                 outcome, note, raw = q.NO_VERDICT | {"failure": failure.kind}, str(failure), failure.raw
@@ -307,17 +385,19 @@ class CaptionJudge:
         value = None if outcome["score"] is None else self._ranged(outcome["score"])
         return {"name": "judge", "value": value, "judge": detail} | ({"note": note} if note else {})
 
+    def _group(self, reference: str, captions: list[str]) -> dict[tuple[str, str], dict[str, Any]]:
+        """Terms of captions of one reference; the first one that says something has the questions made for all."""
+        asked = {caption: _Asked() for caption in captions}
+        first = next((own for caption, own in asked.items() if q.plain_caption(caption)), None)
+        made = [] if first is None else self._made(first, reference)
+        terms = self._pool.map(lambda caption: self._term(asked[caption], made, caption), asked)
+        return {(reference, caption): term for caption, term in zip(asked, terms, strict=True)}
+
     def terms(self, pairs: list[tuple[str, str]]) -> list[dict[str, Any]]:
         """One term a pair of reference and caption; equal pairs are judged once."""
-        by_reference: dict[str, list[str]] = {}
-        for reference, caption in dict.fromkeys(pairs):
-            by_reference.setdefault(reference, []).append(caption)
         found: dict[tuple[str, str], dict[str, Any]] = {}
-        for reference, (first, *others) in by_reference.items():
-            # The first one has the questions made that the others share.
-            found[reference, first] = self._term(reference, first)
-            terms = self._pool.map(partial(self._term, reference), others)
-            found |= {(reference, caption): term for caption, term in zip(others, terms, strict=True)}
+        for reference in dict.fromkeys(reference for reference, _ in pairs):
+            found |= self._group(reference, [caption for of, caption in pairs if of == reference])
         out = []
         for pair in pairs:
             out.append(found[pair])

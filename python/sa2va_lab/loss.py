@@ -137,6 +137,8 @@ class Effect:
     high: Grid
     delta: Grid
     clamped: Grid
+    weight: Grid | None = None
+    """Of each row, [N, 1], where the loss is vespo."""
 
     @property
     def clipped(self) -> Grid:
@@ -151,7 +153,8 @@ def effect_of(inputs: LossInputs, settings: LossSettings) -> Effect:
     capped = ratio.clamp(max=s.delta) if s.delta > 0 else ratio
     high = seen & (a > 0) & (capped > 1 + s.epsilonHigh)
     low = seen & (a < 0) & (ratio < 1 - s.epsilonLow)
-    delta = seen & (capped < ratio) & (a != 0) & ~high
+    # With a < 0 the minimum takes the clipped ratio, which keeps its gradient up to 1 + ε.
+    delta = seen & (capped < ratio) & torch.where(a > 0, ~high, (a < 0) & (ratio > 1 + s.epsilonHigh))
     kl = clamped = torch.zeros_like(ratio)
     if found.kl is not None and found.to_reference is not None:
         kl = torch.where(seen, found.kl, 0.0)
@@ -159,7 +162,8 @@ def effect_of(inputs: LossInputs, settings: LossSettings) -> Effect:
             difference, largest = settings.clamp
             q = (-found.to_reference).clamp(-difference, difference)
             clamped = (q != -found.to_reference) | (torch.expm1(q) - q > largest)
-    return Effect(*map(as_array, (ratio, kl, low, high, delta, clamped)))
+    weight = as_array(vespo_weight(found.gap, a, s)) if settings.preset[0] == "vespo" else None
+    return Effect(*map(as_array, (ratio, kl, low, high, delta, clamped)), *[weight])
 
 
 def _objective(inputs: LossInputs, found: Ratios, settings: LossSettings) -> Tensor:
@@ -172,7 +176,7 @@ def _objective(inputs: LossInputs, found: Ratios, settings: LossSettings) -> Ten
     if kind == "sapo":
         k = torch.where(a > 0, s.sapoTemperaturePositive, s.sapoTemperatureNegative)
         return -(4 / k) * torch.sigmoid(k * (ratio - 1)) * a
-    return -vespo_weight(found.gap.detach() * inputs.mask, a, s) * a * found.logps
+    return -vespo_weight(found.gap.detach(), a, s) * a * found.logps
 
 
 def vespo_weight(token_ratio: Tensor, advantages: Tensor, s: Settings) -> Tensor:

@@ -29,6 +29,8 @@ class JudgeFailure(Exception):
         """`wait` is what the server asks for, in seconds."""
         super().__init__(message)
         self.kind, self.raw, self.wait = kind, raw, wait
+        self.refused, self.again = False, False
+        """Whether the server understood and refused the request, and whether the next one is another."""
 
     @property
     def passing(self) -> bool:
@@ -93,14 +95,20 @@ def answer_schema(questions: list[Question]) -> dict[str, Any]:
     return _schema({f"q{at + 1}": own for at, own in enumerate(letters)})
 
 
+def parsed(text: str, wrong: str) -> Any:
+    """JSON, without lone halves of surrogate pairs, which no file can hold. Raises JudgeFailure of this message."""
+    try:
+        value = json.dumps(json.loads(text), ensure_ascii=False)
+        return json.loads(value.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    except (ValueError, RecursionError) as cause:
+        raise JudgeFailure("not-json", wrong, text) from cause
+
+
 def _object(reply: str) -> dict[str, Any]:
     plain = reply.rpartition("</think>")[2].strip()
     if len(plain) >= 6 and plain.startswith("```") and plain.endswith("```"):
-        plain = plain[3:-3].removeprefix("json").strip()
-    try:
-        value = json.loads(plain)
-    except ValueError as cause:
-        raise JudgeFailure("not-json", "The model's reply is not JSON", reply) from cause
+        plain = re.sub("^json", "", plain[3:-3], flags=re.IGNORECASE).strip()
+    value = parsed(plain, "The model's reply is not JSON")
     if not isinstance(value, dict):
         raise JudgeFailure("wrong-form", "The model's reply is no JSON object", reply)
     return value

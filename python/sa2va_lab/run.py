@@ -81,7 +81,7 @@ def open_run(given: argparse.Namespace, team: Team, step: int | None = None) -> 
     folder = RunFolder(path)
     contract = read_contract(path)
     settings = parse_settings(folder.manifest["config"], contract.defaults, given.reward is not None)
-    about = folder.manifest["model"]
+    about, spent = folder.manifest["model"], _spent(folder)
     if model_hash(model_folder) != about["hash"]:
         raise LabError(f"--model holds another checkpoint than {about['name']}, which the run was trained on")
     data = RunData(path, given.shards)
@@ -104,11 +104,20 @@ def open_run(given: argparse.Namespace, team: Team, step: int | None = None) -> 
     actor = Actor(model, words, settings)
     judge = None
     if settings.judge != "off":
-        judge = CaptionJudge(settings, contract.judge, path.parent / ".judge" / "replies.jsonl", team.world)
+        kept = path.parent / ".judge" / "replies.jsonl"
+        judge = CaptionJudge(settings, contract.judge, kept, (team.rank, team.world), spent)
     order = RowOrder(data.known(contract.streams), settings)
     custom = None if given.reward is None else _own_reward(given.reward)
     scorer = Scorer(Meteor(Wordnet(path / "scale" / "wordnet30.txt")), judge, custom)
     return OpenRun(folder, Context(actor, contract, data, state, scorer, order, at + 1), at, dtype)
+
+
+def _spent(folder: RunFolder) -> tuple[float, float]:
+    """Calls and cost of the judge in the run's own steps, with those behind its last checkpoint."""
+    since = (folder.manifest.get("forkedFrom") or {}).get("step", 0)
+    own = [row for row in folder.lines("metrics.jsonl") if row["step"] > since]
+    calls, cost = (sum(row.get(f"judge/{name}", 0) for row in own) for name in ("calls", "cost"))
+    return calls, cost
 
 
 def _own_reward(path: Path) -> Callable[[dict[str, Any]], object]:

@@ -6,10 +6,13 @@ otherwise, and then only with a token.
 """
 
 import argparse
+import contextlib
 import hashlib
 import json
+import os
 import re
 import secrets
+import socket
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import SEEK_END, BytesIO
@@ -41,11 +44,29 @@ class Shown:
         # A link may lead anywhere.
         return path if path.is_file() and path.resolve() == path else None
 
+    def open(self, name: str) -> tuple[BinaryIO, str] | None:
+        """What stands under a name at this moment, and its tag; None for anything that is not shown."""
+        if name == "files.json":
+            listed = self.listing()
+            return BytesIO(listed), f'"{hashlib.sha256(listed).hexdigest()[:16]}"'
+        path = self.path(name)
+        # The run may remove a file meanwhile.
+        with contextlib.suppress(FileNotFoundError):
+            if path is not None:
+                content = path.open("rb")
+                about = os.fstat(content.fileno())
+                return content, f'"{about.st_size:x}-{about.st_mtime_ns:x}"'
+        return None
+
     def listing(self) -> bytes:
         """`files.json`: every shown file with its size as it is now."""
-        names = (path.relative_to(self.run).as_posix() for path in sorted(self.run.rglob("*")))
-        found = [(name, self.path(name)) for name in names if name != "files.json"]
-        files = [{"path": name, "size": path.stat().st_size} for name, path in found if path is not None]
+        paths = (Path(folder, name) for folder, _, names in os.walk(self.run) for name in names)
+        files = []
+        for name in sorted(path.relative_to(self.run).as_posix() for path in paths):
+            path = self.path(name) if name != "files.json" else None
+            # The run may remove a file meanwhile.
+            with contextlib.suppress(FileNotFoundError):
+                files += [{"path": name, "size": path.stat().st_size}] if path is not None else []
         return json.dumps(files).encode()
 
 
@@ -58,13 +79,20 @@ class Server(ThreadingHTTPServer):
         """Raises ValueError for a place beyond the loopback without a token."""
         if token is None and place[0] not in _LOOPBACK:
             raise ValueError(f"{place[0]} can be reached from other machines; a token is needed there")
-        self.shown, self.origins, self.token = shown, origins, token
+        self.shown, self.origins, self.token = shown, [origin.rstrip("/") for origin in origins], token
+        self.address_family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
         super().__init__(place, _Handler)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Says nothing of clients that hang up."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
 class _Handler(BaseHTTPRequestHandler):
     server: Server
     protocol_version = "HTTP/1.1"
+    timeout = 60
 
     def _begin(self, status: int, length: int, **headers: str) -> None:
         self.send_response(status)
@@ -89,7 +117,9 @@ class _Handler(BaseHTTPRequestHandler):
         """One file or a range of it, as long as it is at this moment."""
         origin, token = self.headers.get("Origin"), self.server.token
         given = self.headers.get("Authorization", "").encode()
-        if origin is not None and origin not in self.server.origins:
+        # Without a token a page of another name, which leads to this machine, would be of this server's origin.
+        host = urlsplit(f"//{self.headers.get('Host', '')}").hostname
+        if (origin is not None and origin not in self.server.origins) or (token is None and host not in _LOOPBACK):
             self._begin(403, 0)
         elif token is not None and not secrets.compare_digest(given, f"Bearer {token}".encode()):
             self._begin(401, 0, WWW_Authenticate="Bearer")
@@ -99,22 +129,18 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def _send(self, name: str) -> None:
-        path = self.server.shown.path(name)
-        if name == "files.json":
-            content: BinaryIO = BytesIO(self.server.shown.listing())
-            tag = f'"{hashlib.sha256(content.read()).hexdigest()[:16]}"'
-        elif path is not None:
-            content, about = path.open("rb"), path.stat()
-            tag = f'"{about.st_size:x}-{about.st_mtime_ns:x}"'
-        else:
+        opened = self.server.shown.open(name)
+        if opened is None:
             self._begin(404, 0)
             return
+        content, tag = opened
         with content:
             size = content.seek(0, SEEK_END)
             if self.headers.get("If-None-Match") == tag:
                 self._begin(304, 0, ETag=tag)
                 return
-            found = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+            asked = self.headers.get("Range", "") if self.headers.get("If-Range", tag) == tag else ""
+            found = re.fullmatch(r"bytes=(\d{1,18})-(\d{0,18})", asked)
             first, last = (0, size - 1) if found is None else (int(found[1]), min(size - 1, int(found[2] or size)))
             if found is not None and (first >= size or last < first):
                 self._begin(416, 0, Content_Range=f"bytes */{size}", ETag=tag)
@@ -128,6 +154,8 @@ class _Handler(BaseHTTPRequestHandler):
             while left > 0 and (piece := content.read(min(left, _PIECE))):
                 self.wfile.write(piece)
                 left -= len(piece)
+            # A file that was cut meanwhile: the client would wait for the rest.
+            self.close_connection |= left > 0
 
     def log_message(self, format: str, *args: object) -> None:
         """Says nothing: a line a request would bury the token and the address."""
@@ -150,15 +178,16 @@ def main() -> int:
     origins = given.origin or ["http://localhost:5173"]
     try:
         server = Server((given.host, given.port), Shown(given.run, given.weights), origins, token)
-    except (ValueError, OSError) as wrong:
+    except (ValueError, OSError, OverflowError) as wrong:
         print(wrong, file=sys.stderr)
         return 2
     port = server.server_address[1]
-    print(f"http://{given.host}:{port}", flush=True)
+    host = f"[{given.host}]" if ":" in given.host else given.host
+    print(f"http://{host}:{port}", flush=True)
     if token is not None:
         print(f"token {token}", flush=True)
     if given.host in _LOOPBACK:
-        print(f"from another machine: ssh -L {port}:127.0.0.1:{port} <this machine>", flush=True)
+        print(f"from another machine: ssh -L {port}:{host}:{port} <this machine>", flush=True)
     try:
         server.serve_forever()
     except KeyboardInterrupt:

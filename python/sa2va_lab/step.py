@@ -30,7 +30,16 @@ from .philox import uniform
 from .play import Context, Live, play, reward_order
 from .rewards import Reward
 from .state import Gradients, Update, taken, update
-from .step_metrics import Metrics, Played, Readback, Recorded, loop_metrics, over_passes, source_metrics
+from .step_metrics import (
+    Metrics,
+    Played,
+    Readback,
+    Recorded,
+    over_passes,
+    pass_metrics,
+    sampled_metrics,
+    source_metrics,
+)
 from .team import Team
 
 
@@ -186,7 +195,7 @@ def grpo_step(context: Context, team: Team) -> Outcome:
                 found = sorted(team.all_of(_pass(context, groups, settings, turn)), key=lambda own: own.played.place)
                 gradients[loop] = taken(context.model, loop, s)
             records += found if turn < s.windows else []
-            passes[loop].append(loop_metrics(loop, found, settings, turn == 0))
+            passes[loop].append(pass_metrics(loop, found, settings, turn == 0))
             _follow_entropy(context, loop, found, passes[loop][-1])
         with clock.phase("update"):
             updates.append(update(context.model, context.state, gradients, s, team))
@@ -195,7 +204,7 @@ def grpo_step(context: Context, team: Team) -> Outcome:
     metrics = {name: value for own in passes.values() for name, value in over_passes(own).items()}
     for loop in live:
         mine = [item.played for item in records if item.played.loop == loop]
-        metrics |= source_metrics(loop, mine, context.order.source)
+        metrics |= sampled_metrics(loop, mine) | source_metrics(loop, mine, context.order.source)
         if s.resampleRounds > 0:
             metrics[f"loop{loop}/resampled_groups"] = sum(own.group >= s.groups for own in mine)
     terms += [term for item in records for one in item.played.terms for term in one]

@@ -132,9 +132,7 @@ def _loss_metrics(record: Recorded, settings: LossSettings) -> Metrics:
     out |= {"ratio/min": float(ratio.min()), "ratio/max": float(ratio.max())}
     if played.reference is not None:
         out |= {"kl": active(effect.kl), "kl/clamped": active(effect.clamped)}
-    if settings.preset[0] != "clip":
-        return out
-    by_token = settings.preset[2] == "token"
+    kind, by_token = settings.preset[0], settings.preset[2] == "token"
 
     def rows(flags: Grid) -> Grid:
         means = (flags * seen).sum(1) / lengths
@@ -143,6 +141,13 @@ def _loss_metrics(record: Recorded, settings: LossSettings) -> Metrics:
     def share(flags: Grid) -> float:
         return active(flags) if by_token else float(rows(flags).sum()) / max(1, len(seen))
 
+    if kind == "cispo":
+        good = np.asarray(played.advantages)[:, None] > 0
+        out["cispo_clip_ratio"] = share(good & (effect.ratio > settings.settings.epsilonHigh))
+    if effect.weight is not None:
+        out["vespo/phi_seq_mean"] = float(effect.weight.mean())
+    if kind != "clip":
+        return out
     low, high = share(effect.low), share(effect.high)
     out |= {"clip_ratio/low_mean": low, "clip_ratio/high_mean": high, "clip_ratio/region_mean": low + high}
     if settings.settings.delta > 0:
@@ -160,7 +165,9 @@ def _over_start(played: Played) -> Metrics:
     given = [n for n, reward in enumerate(played.rewards) if reward is not None]
     if not given:
         return {}
-    logs = np.where(played.mask == 1, played.reference - played.sampling, 0.0).sum(1)[given]
+    # Of every action: one that the loss masks was sampled as well.
+    drawn = np.arange(played.mask.shape[1]) < np.asarray([[len(own)] for own in played.labels])
+    logs = np.where(drawn, played.reference - played.sampling, 0.0).sum(1)[given]
     p = np.ones(len(given)) if played.weights is None else np.asarray(played.weights)[given]
     rewards = np.asarray([played.rewards[n] for n in given], dtype=np.float64)
     w = p * np.exp(logs - logs.max())
@@ -186,15 +193,12 @@ def _together(name: str, values: list[float]) -> float:
     return mean(values) if extreme is None else min(values) if extreme[1] == "min" else max(values)
 
 
-def loop_metrics(loop: int, records: list[Recorded], settings: LossSettings, alike: bool) -> Metrics:
-    """What one pass over a loop's rollouts shows; `alike` when the pass computes what sampling computed."""
-    groups, seen = [own.played for own in records], [own.readback for own in records]
+def sampled_metrics(loop: int, groups: list[Played]) -> Metrics:
+    """What all rollouts of a loop in a step show."""
     scores = [group.scores for group in groups if group.scores is not None]
     rewards = [reward for group in groups for reward in group.rewards]
     known = [reward for reward in rewards if reward is not None]
     out: Metrics = {
-        "loss": sum(own.loss for own in seen),
-        "policy_loss": sum(own.policy for own in seen),
         "reward": mean([own.spread.mean for own in scores if not math.isnan(own.spread.mean)]),
         "reward_std": deviation(known),
         "reward_min": min(known, default=math.nan),
@@ -209,6 +213,13 @@ def loop_metrics(loop: int, records: list[Recorded], settings: LossSettings, ali
         values = [term["value"] for term in terms if term["name"] == name]
         out |= {f"rewards/{name}/mean": mean(values), f"rewards/{name}/std": deviation(values)}
     out |= _average(group.metrics | _over_start(group) for group in groups)
+    return {f"loop{loop}/{name}": value for name, value in out.items()}
+
+
+def pass_metrics(loop: int, records: list[Recorded], settings: LossSettings, alike: bool) -> Metrics:
+    """What one pass over a window of a loop shows; `alike` when the pass computes what sampling computed."""
+    out = {"loss": sum(own.readback.loss for own in records)}
+    out["policy_loss"] = sum(own.readback.policy for own in records)
     passes = []
     for record in records:
         played, own = record.played, _loss_metrics(record, settings)

@@ -27,6 +27,9 @@ _NO_COST = {
     "buffers": 0, "buffer_bytes": 0, "programs": None,
 }  # fmt: skip
 
+_MOST_STEPS = 100_000
+"""The lab's limit; it would not read a run of more."""
+
 
 def _segment(team: Team, step: int, dtype: str) -> dict[str, object]:
     """Where a stretch of the run was computed; run.json keeps one for each."""
@@ -68,8 +71,8 @@ def _line(step: int, outcome: Outcome) -> str:
 def extend(run: OpenRun, team: Team, steps: int) -> None:
     """Gives the run another number of steps, as the lab does. Raises LabError for fewer than are done."""
     before = run.settings.steps
-    if steps < run.step:
-        raise LabError(f"The run has {run.step} steps already; --steps {steps} would take them back")
+    if not max(1, run.step) <= steps <= _MOST_STEPS:
+        raise LabError(f"The run has {run.step} steps; --steps {steps} is not from {max(1, run.step)} to {_MOST_STEPS}")
     run.context.actor.settings = run.settings.changed(steps=steps)
     if team.first and steps != before:
         length = {"afterStep": run.step, "from": before, "to": steps}

@@ -4,13 +4,16 @@ import json
 import math
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 
 from sa2va_lab.errors import LabError
-from sa2va_lab.loss import LossInputs, LossSettings, RewardGroup, group_scores, policy_loss, spread_of
+from sa2va_lab.loss import LossInputs, LossSettings, RewardGroup, effect_of, group_scores, policy_loss, spread_of
 from sa2va_lab.settings import COSTS, GAINS, LOOPS, Settings, parse_settings
+from sa2va_lab.step_metrics import Readback, Recorded, _loss_metrics
 
 SOURCE = Path(__file__).parents[1] / "sa2va_lab" / "settings.json"
 KNOWN = json.loads(SOURCE.read_text(encoding="utf-8"))
@@ -96,3 +99,20 @@ def test_the_clip_removes_the_gradient() -> None:
     assert inputs.logps.grad is not None
     assert float(inputs.logps.grad[0, 0]) == 0
     assert float(inputs.logps.grad[0, 1]) == pytest.approx(-0.25)
+
+
+def test_losses_with_their_own_weight_say_how_they_clip() -> None:
+    inputs = _inputs(torch.tensor([[-2.0, -2.0], [-0.5, 0.0]], dtype=torch.float64))
+    played: Any = SimpleNamespace(mask=inputs.mask.numpy(), advantages=[1.0, -1.0], reference=None)
+
+    def metrics(**change: object) -> dict[str, float]:
+        own = LossSettings(settings(**change), 1, 3, 4)
+        seen = Readback(0, 0, inputs.logps.detach().numpy(), inputs.entropies.numpy())
+        return _loss_metrics(Recorded(played, seen, effect_of(inputs, own)), own)
+
+    # Of three tokens one of a good rollout is beyond the largest weight.
+    assert metrics(lossType="cispo", epsilonHigh=2)["cispo_clip_ratio"] == pytest.approx(1 / 3)
+    # φ = exp(λ + k · log w − λ · w) of w = e and of w = 1.
+    own = {"vespoKPositive": 2, "vespoLambdaPositive": 3, "vespoKNegative": 3, "vespoLambdaNegative": 2}
+    expected = (math.exp(3 + 2 - 3 * math.e) + 1) / 2
+    assert metrics(lossType="vespo", **own)["vespo/phi_seq_mean"] == pytest.approx(expected)

@@ -31,6 +31,7 @@ ASKED = {"subject": "ball", "attributes": [{"part": "ball", "attribute": "colour
 class _Server(ThreadingHTTPServer):
     script: list[tuple[int, Any]]
     calls: list[dict[str, Any]]
+    keys: list[str | None]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -40,6 +41,11 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.calls.append(body)
         status, reply = self.server.script.pop(0)
+        self.server.keys.append(self.headers["Authorization"])
+        if isinstance(reply, bytes):
+            # A whole answer, with its head.
+            self.wfile.write(reply)
+            return
         text = json.dumps(reply if status != 200 else {"choices": [{"message": {"content": json.dumps(reply)}}]})
         self.send_response(status)
         self.send_header("Content-Length", str(len(text)))
@@ -53,18 +59,28 @@ class _Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server() -> Iterator[_Server]:
     made = _Server(("127.0.0.1", 0), _Handler)
-    made.script, made.calls = [], []
+    made.script, made.calls, made.keys = [], [], []
     threading.Thread(target=made.serve_forever, daemon=True).start()
     yield made
     made.shutdown()
     made.server_close()
 
 
-def judge(server: _Server, folder: Path, **change: object) -> CaptionJudge:
+LETTERS = {"q1": "A", "q2": "A", "q3": "A"}
+SHARE: dict[str, Any] = {"place": (0, 1), "spent": (0, 0)}
+
+
+def whole(text: object, head: str = "HTTP/1.0 200 OK", **more: object) -> tuple[int, bytes]:
+    """An answer of a judge with its head; `more` stands beside the reply."""
+    answer = {"choices": [{"message": {"content": text}, "finish_reason": more.pop("ended", "stop")}]} | more
+    return 200, f"{head}\r\n\r\n{json.dumps(answer)}".encode()
+
+
+def judge(server: _Server, folder: Path, share: dict[str, Any] = SHARE, **change: object) -> CaptionJudge:
     given = {"judge": "questions", "judgeUrl": f"http://127.0.0.1:{server.server_address[1]}", "judgeModel": "m",
              "judgePositives": 2, "judgeNegatives": 1, "judgeMaxTokens": 99, "judgeParallel": 1, "judgeTimeout": 20,
              "judgeRetries": 0}  # fmt: skip
-    return CaptionJudge(settings(**(given | change)), PROMPTS, folder / "judge" / "replies.jsonl")
+    return CaptionJudge(settings(**(given | change)), PROMPTS, folder / "judge" / "replies.jsonl", **share)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +94,7 @@ def test_a_key_is_taken_out_however_it_is_spelled(said: str) -> None:
 def test_replies_of_an_unnamed_model_are_those_of_its_server(server: _Server, tmp_path: Path) -> None:
     server.script = [(200, ASKED), (200, {"q1": "A", "q2": "A", "q3": "A"})] * 4
     other = _Server(("127.0.0.1", 0), _Handler)
-    other.script, other.calls = server.script, []
+    other.script, other.calls, other.keys = server.script, [], []
     threading.Thread(target=other.serve_forever, daemon=True).start()
     for one in (server, server, other):
         judge(one, tmp_path, judgeModel="").terms([("a red ball", "the ball")])
@@ -91,7 +107,7 @@ def test_a_judge_is_asked_once_and_its_replies_are_kept(server: _Server, tmp_pat
     # The first server form is refused, then the questions come, then the answers.
     server.script = [(400, {"error": "no response_format"}), (200, ASKED), (200, {"q1": "A", "q2": "A", "q3": "A"})]
     terms = judge(server, tmp_path).terms([("a red ball", "the ball"), ("a red ball", "the ball"), ("a red ball", "")])
-    assert [term["judge"]["calls"] for term in terms] == [2, 0, 0]
+    assert [term["judge"]["calls"] for term in terms] == [3, 0, 0]
     assert terms[0]["value"] == terms[1]["value"] is not None
     assert (terms[2]["value"], terms[2]["note"]) == (0.0, "empty caption")
     assert [call["response_format"]["type"] for call in server.calls] == ["json_schema", "json_object", "json_object"]
@@ -110,6 +126,92 @@ def test_a_failure_is_no_verdict(server: _Server, tmp_path: Path) -> None:
     spent = judge(server, tmp_path / "other", judgeMaxCalls=1)
     server.script = [(200, ASKED)]
     assert spent.terms([("a dog", "cat")])[0]["judge"]["failure"] == "budget"
+
+
+FENCED = f"```JSON\n{json.dumps(ASKED)}\n```"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        whole([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": json.dumps(ASKED)}]),
+        whole(FENCED),
+        whole(json.dumps(ASKED), usage={"prompt_tokens": None, "completion_tokens": "9"}),
+        whole(json.dumps(ASKED), usage=[1]),
+        whole(json.dumps(ASKED | {"subject": "\ud83d ball"})),
+    ],
+)
+def test_odd_replies_are_read(odd: tuple[int, bytes], server: _Server, tmp_path: Path) -> None:
+    server.script = [odd, (200, LETTERS)]
+    term = judge(server, tmp_path, judgePromptPrice=1, judgeReplyPrice=1).terms([("a red ball", "the ball")])[0]
+    assert (term["value"] is not None, term["judge"]["calls"]) == (True, 2)
+    json.dumps(term, ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize(
+    ("odd", "failure"),
+    [
+        (whole(json.dumps(ASKED), ended="abort"), "server"),
+        (whole("[" * 200_000), "not-json"),
+        ((200, b"SSH-2.0-OpenSSH\r\n"), "unreachable"),
+        ((200, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{"), "unreachable"),
+        ((200, b"HTTP/1.0 429 Wait\r\nRetry-After: \xb2\r\n\r\n{}"), "rate-limited"),
+        ((200, b"HTTP/1.0 200 OK\r\n\r\n" + b" " * (2**22 + 1)), "too-long"),
+    ],
+)
+def test_an_odd_server_ends_no_run(odd: tuple[int, bytes], failure: str, server: _Server, tmp_path: Path) -> None:
+    server.script = [odd] * 2
+    term = judge(server, tmp_path).terms([("a red ball", "the ball")])[0]
+    assert (term["value"], term["judge"]["failure"]) == (None, failure)
+
+
+def test_a_key_goes_to_the_named_server_only(server: _Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SA2VA_LAB_JUDGE_KEY", " sk-secret\n")
+    other = _Server(("127.0.0.1", 0), _Handler)
+    place = f"http://127.0.0.1:{other.server_address[1]}/v1"
+    server.script = [(200, f"HTTP/1.0 302 Found\r\nLocation: {place}\r\n\r\n".encode())]
+    term = judge(server, tmp_path).terms([("a red ball", "the ball")])[0]
+    other.server_close()
+    assert (server.keys, term["judge"]["failure"]) == (["Bearer sk-secret"], "unreachable")
+    assert "sk-secret" not in json.dumps(term)
+
+
+@pytest.mark.parametrize(("rank", "calls"), [(0, 2), (1, 1), (2, 1)])
+def test_processes_and_resumed_runs_share_a_budget(rank: int, calls: int, server: _Server, tmp_path: Path) -> None:
+    server.script = [(500, {})] * 9
+    share = {"place": (rank, 3), "spent": (6, 0.5)}
+    own = judge(server, tmp_path, share, judgeRetries=0, judgeMaxCalls=10)
+    for caption in ("one", "two", "three"):
+        term = own.terms([("a red ball", caption)])[0]
+    assert (len(server.calls), term["judge"]["failure"]) == (calls, "budget")
+
+
+def test_a_cost_is_never_passed(server: _Server, tmp_path: Path) -> None:
+    # A call of 16 prompt tokens and at most 99 of the reply; the first reply costs what the server counts.
+    server.script = [whole(json.dumps(ASKED), usage={"prompt_tokens": 10, "completion_tokens": 20}), (200, LETTERS)]
+    own = judge(server, tmp_path, judgeReplyPrice=1e6, judgeMaxCost=118)
+    term = own.terms([("a red ball", "the ball")])[0]
+    assert (term["judge"]["failure"], term["judge"]["cost"], len(server.calls)) == ("budget", 20, 1)
+
+
+def test_questions_are_made_once_and_their_failure_is_shared(server: _Server, tmp_path: Path) -> None:
+    server.script = [(200, ASKED), (200, LETTERS), (200, LETTERS), (500, {})]
+    own = judge(server, tmp_path, judgeParallel=4)
+    terms = own.terms([("a red ball", ""), ("a red ball", "one"), ("a red ball", "two")])
+    assert [term["judge"]["calls"] for term in terms] == [0, 2, 1]
+    failed = own.terms([("a dog", "one"), ("a dog", "two"), ("a dog", " ")])
+    assert [term["judge"]["failure"] for term in failed] == ["server", "server", None]
+    assert len(server.calls) == 4
+
+
+def test_a_cache_that_was_cut_is_gone_on_with(server: _Server, tmp_path: Path) -> None:
+    kept = tmp_path / "judge" / "replies.jsonl"
+    kept.parent.mkdir()
+    kept.write_bytes('{"key":"a","reply":"Ä'.encode()[:-1])
+    server.script = [(200, ASKED), (200, LETTERS)]
+    for _ in range(2):
+        assert judge(server, tmp_path).terms([("a red ball", "the ball")])[0]["value"] is not None
+    assert len(server.calls) == 2
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,17 @@
 """The server shows a run and nothing else."""
 
 import json
+import os
+import socket
+import struct
 import threading
 from collections.abc import Iterator
-from http.client import HTTPConnection, HTTPResponse
+from http.client import HTTPConnection, HTTPResponse, IncompleteRead
 from pathlib import Path
 
 import pytest
 
-from sa2va_lab.serve import Server, Shown
+from sa2va_lab.serve import Server, Shown, _Handler
 
 ORIGIN = "http://localhost:5173"
 
@@ -96,3 +99,71 @@ def test_the_listing_names_what_is_shown(server: Server) -> None:
 def test_without_a_token_it_stays_at_home(run: Path) -> None:
     with pytest.raises(ValueError, match="token"):
         Server(("0.0.0.0", 0), Shown(run, False), [], None)
+
+
+def test_a_part_is_that_of_the_file_that_was_begun(server: Server, run: Path) -> None:
+    tag = str(ask(server, "/metrics.jsonl")[0].getheader("ETag"))
+    assert ask(server, "/metrics.jsonl", Range="bytes=4-", If_Range=tag)[0].status == 206
+    (run / "metrics.jsonl").write_text('{"step":2}\n{"step":3}\n')
+    answer, body = ask(server, "/metrics.jsonl", Range="bytes=4-", If_Range=tag)
+    assert (answer.status, len(body)) == (200, 22)
+    assert ask(server, "/metrics.jsonl", Range=f"bytes={'1' * 5000}-")[0].status == 200
+
+
+def test_a_file_may_be_removed_meanwhile(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown, path = Shown(run, True), Shown.path
+
+    def removing(self: Shown, name: str) -> Path | None:
+        found = path(self, name)
+        if found is not None and name != "run.json":
+            found.unlink()
+        return found
+
+    monkeypatch.setattr(Shown, "path", removing)
+    assert json.loads(shown.listing()) == [{"path": "run.json", "size": 2}]
+    (run / "metrics.jsonl").write_text("")
+    assert shown.open("metrics.jsonl") is None
+
+
+def test_a_file_that_is_cut_meanwhile_ends_the_connection(
+    server: Server, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = _Handler._begin
+
+    def cutting(self: _Handler, status: int, length: int, **headers: str) -> None:
+        begin(self, status, length, **headers)
+        os.truncate(run / "metrics.jsonl", 3)
+
+    monkeypatch.setattr(_Handler, "_begin", cutting)
+    with pytest.raises(IncompleteRead):
+        ask(server, "/metrics.jsonl")
+
+
+def test_clients_that_hang_up_or_say_nothing(
+    server: Server, run: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with (run / "metrics.jsonl").open("wb") as file:
+        file.truncate(2**28)
+    ended = threading.Event()
+    monkeypatch.setattr(server, "shutdown_request", lambda request: (request.close(), ended.set()))
+    client = socket.create_connection(("127.0.0.1", server.server_address[1]))
+    client.sendall(b"GET /metrics.jsonl HTTP/1.1\r\nAuthorization: Bearer abc\r\n\r\n")
+    client.recv(9)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()
+    assert ended.wait(60)
+    assert capfd.readouterr().err == ""
+    monkeypatch.setattr(_Handler, "timeout", 0.01)
+    with socket.create_connection(("127.0.0.1", server.server_address[1]), 60) as silent:
+        assert silent.recv(1) == b""
+
+
+def test_without_a_token_only_names_of_this_machine_are_answered(run: Path) -> None:
+    made = Server(("::1", 0), Shown(run, False), [f"{ORIGIN}/"], None)
+    threading.Thread(target=made.serve_forever, daemon=True).start()
+    for host, status in (("[::1]:8765", 200), ("localhost", 200), ("lab.example:8765", 403)):
+        place = HTTPConnection("::1", made.server_address[1], timeout=20)
+        place.request("GET", "/run.json", headers={"Host": host, "Origin": ORIGIN})
+        assert place.getresponse().status == status
+    made.shutdown()
+    made.server_close()

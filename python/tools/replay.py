@@ -7,6 +7,7 @@ the update must be near. A first check of a machine, before a run goes on there.
 
 import json
 import math
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ from sa2va_lab.team import Team
 _MASKS = ("predicted_mask", "greedy_mask")
 _EQUAL = ("completion", "caption", "caption_prime", *_MASKS, "given_mask", "prompt_runs",
           "answer_ids", "truncated")  # fmt: skip
+_LABS = re.compile(r"step|loss|epoch|step_time|(time|memory|features)/.*|loop\d/(grad_snr|term_grad_norm/.*)")
+"""Metrics that only a whole run has, and those of the tab."""
 _LOGIT, _SUM = 1e-5, 1e-6
 """Rounding of a mask's logits, relative to the largest, and of a running sum of probabilities, in single precision."""
 _NOTHING = 1e-9
@@ -121,7 +124,7 @@ def _before_last(run: OpenRun, after: dict[str, Values], there: list[bool], coun
 def _far(own: Values, wanted: Values) -> float:
     """The largest difference, relative to the largest value."""
     largest = max(float(value.abs().max()) for value in wanted)
-    return max(float((a - b).abs().max()) for a, b in zip(own, wanted, strict=True)) / largest
+    return max(float((a - b).abs().max()) for a, b in zip(own, wanted, strict=True)) / (largest or 1.0)
 
 
 def _check_moments(
@@ -164,8 +167,9 @@ def _compare_update(
     own = [_far([a], [b]) for a, b in zip(theirs, mine, strict=True) if float(b.abs().max()) > _NOTHING * whole]
     gaps = [a - b for a, b in zip(mine, theirs, strict=True)]
     squares = [sum(float(value.square().sum()) for value in values) for values in (mine, gaps)]
-    found = {"gradient": _far(theirs, mine), "gradient_tensor": max(own), "gradient_zeros": len(mine) - len(own)}
-    found["gradient_l2"] = (squares[1] / squares[0]) ** 0.5
+    found = {"gradient": _far(theirs, mine), "gradient_tensor": max(own, default=0.0)}
+    found["gradient_zeros"] = len(mine) - len(own)
+    found["gradient_l2"] = (squares[1] / (squares[0] or 1.0)) ** 0.5
     if len(outcome.updates) == 1 or middle is not None:
         found |= _check_moments(run, outcome, after, start, middle)
     for name, values in (("policy", [p.data for p in model.trained]), ("ema", run.context.state.ema)):
@@ -175,8 +179,8 @@ def _compare_update(
     return found
 
 
-def _compare_metrics(run: OpenRun, outcome: Outcome, step: int) -> float:
-    """Largest difference of a metric, relative to the larger of the metric and 1."""
+def _compare_metrics(run: OpenRun, outcome: Outcome, step: int) -> dict[str, float]:
+    """Largest difference of a metric, relative to the larger of the metric and 1; how many one side alone has."""
     stored = next((row for row in run.folder.lines("metrics.jsonl") if row["step"] == step), {})
     gaps = [0.0]
     for name, value in outcome.metrics.items():
@@ -184,7 +188,8 @@ def _compare_metrics(run: OpenRun, outcome: Outcome, step: int) -> float:
         # How far training is from sampling is rounding itself, as is the angle to a loop whose gradient vanishes.
         if not math.isnan(before) and "logp_train" not in name and name not in ("grad_cosine", "judge/latency_ms"):
             gaps.append(abs(before - value) / max(1.0, abs(before)))
-    return max(gaps)
+    alone = {name for name in stored if not _LABS.fullmatch(name)} ^ outcome.metrics.keys()
+    return {"metrics": max(gaps), "metrics_differ": len(alone) if stored else 0}
 
 
 def replay(run: OpenRun, step: int, team: Team) -> tuple[dict[str, Any], Outcome]:
@@ -216,7 +221,7 @@ def replay(run: OpenRun, step: int, team: Team) -> tuple[dict[str, Any], Outcome
     report["pixels_rounded"], report["draws_rounded"] = map(
         sum, zip(*team.all_of([(record.pixels, record.draws)]), strict=True)
     )
-    report["metrics"] = _compare_metrics(run, outcome, step)
+    report |= _compare_metrics(run, outcome, step)
     if after is not None:
         report |= _compare_update(run, outcome, after, start, middle[0] if middle else None)
     return report, outcome

@@ -1,0 +1,56 @@
+"""A run folder and its data set as people leave them."""
+
+import hashlib
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from test_loss import settings
+
+from sa2va_lab.data import RunData
+from sa2va_lab.errors import LabError
+from sa2va_lab.folder import RunFolder
+from sa2va_lab.train import extend
+
+
+def test_copies_that_people_made_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('{"format": "sa2va-lab-run/1"}')
+    names = ["step-000001", "step-000002", "step-000002.bak", "step-000003 (1)"]
+    for name in names:
+        (tmp_path / "checkpoints" / name).mkdir(parents=True)
+        (tmp_path / "checkpoints" / name / "complete.json").touch()
+    (tmp_path / "rollouts").mkdir()
+    for name in ("step-000002.arrow", "step-000002 (1).arrow"):
+        (tmp_path / "rollouts" / name).touch()
+    run = RunFolder(tmp_path)
+    assert run.checkpoints() == [1, 2]
+    run.truncate_after(1)
+    assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == [names[0], *names[2:]]
+    assert [path.name for path in (tmp_path / "rollouts").iterdir()] == ["step-000002 (1).arrow"]
+
+
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_files_of_one_name_in_several_folders_are_told_apart(order: str, tmp_path: Path) -> None:
+    shards = []
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "rows.arrow").write_text(name)
+        digest = hashlib.sha256(name.encode()).hexdigest()
+        shards.append({"name": f"{name}/rows.arrow", "bytes": 1, "head": digest, "tail": digest})
+    about: dict[str, Any] = {"train": [], "selection": [], "report": [], "shards": shards}
+    (tmp_path / "scale").mkdir()
+    (tmp_path / "scale" / "data.json").write_text(json.dumps(about | {"hash": hashlib.sha256(b"[]").hexdigest()}))
+    found = RunData(tmp_path, [tmp_path / name for name in order])._files
+    assert found == {f"{name}/rows.arrow": tmp_path / name / "rows.arrow" for name in "ab"}
+    (tmp_path / "b" / "rows.arrow").write_text("c")
+    with pytest.raises(LabError, match="not the shard"):
+        RunData(tmp_path, [tmp_path / name for name in order])
+
+
+@pytest.mark.parametrize(("done", "steps"), [(0, 0), (3, 2), (3, 100_001)])
+def test_a_length_that_the_lab_cannot_read_is_refused(done: int, steps: int) -> None:
+    run: Any = SimpleNamespace(step=done, settings=settings())
+    with pytest.raises(LabError, match=f"--steps {steps}"):
+        extend(run, SimpleNamespace(first=True), steps)  # type: ignore[arg-type]
