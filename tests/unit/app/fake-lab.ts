@@ -35,6 +35,14 @@ function reset<T>(store: StoreApi<T>): void {
   store.setState(store.getInitialState(), true);
 }
 
+/** Other files share the stores. */
+function resetStores(): void {
+  reset(benchStore);
+  reset(runStore);
+  reset(sessionStore);
+  reset(sweepStore);
+}
+
 /** Starts the clients, until the end of the file. @returns what the trainer tells unasked */
 export function openFakeLab({ data, trainer, reward }: StandIns): Tells<TrainerHost> {
   const none = (): void => undefined;
@@ -53,14 +61,11 @@ export function openFakeLab({ data, trainer, reward }: StandIns): Tells<TrainerH
   });
   vi.stubGlobal("document", { baseURI: "http://localhost/" });
   fakeAddress();
+  resetStores();
   startLab();
   afterAll(() => {
     for (const { port1 } of open.values()) port1.close();
-    // Other files share the stores.
-    reset(benchStore);
-    reset(runStore);
-    reset(sessionStore);
-    reset(sweepStore);
+    resetStores();
   });
   return told.get("trainer") as Tells<TrainerHost>;
 }
