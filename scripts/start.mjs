@@ -7,7 +7,7 @@ ensurePackages();
 
 const port = process.env.PORT ?? "4173";
 if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
-  process.stderr.write(`PORT is "${port}", which is no port: a number up to 65535 is needed\n`);
+  process.stderr.write(`PORT is "${port}"; it must be a number up to 65535\n`);
   process.exit(2);
 }
 const vite = join(root, "node_modules", "vite", "bin", "vite.js");

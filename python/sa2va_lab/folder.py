@@ -98,7 +98,7 @@ class RunFolder:
         return sorted(at for at, path in self._numbered("checkpoints", "") if (path / _MARKER).exists())
 
     def _numbered(self, folder: str, end: str) -> list[tuple[int, Path]]:
-        """Steps and paths in a folder by their names, which end so; other names are a person's."""
+        """Steps and paths of the entries named step-N plus `end`. Other entries are a person's."""
         paths = [(path, re.fullmatch(rf"step-(\d{{6,}}){end}", path.name)) for path in (self.path / folder).glob("*")]
         return [(int(named[1]), path) for path, named in paths if named]
 

@@ -32,7 +32,7 @@ _KINDS = {401: "bad-key", 403: "bad-key", 404: "no-model", 408: "timeout", 429: 
 
 
 class _AsItIs(urllib.request.HTTPErrorProcessor):
-    """Answers of every status; no redirection is followed, so that the key goes to the named server only."""
+    """Passes on answers of every status and follows no redirection, so the key reaches only the named server."""
 
     def http_response(self, request: urllib.request.Request, response: HTTPResponse) -> HTTPResponse:
         """What arrived."""
@@ -255,7 +255,7 @@ class CaptionJudge:
         asked.calls += 1
 
     def _ask(self, asked: _Asked, messages: list[dict[str, str]], schema: Any, most: int) -> tuple[str, bool]:
-        """A reply, with repeats after failures that may pass; of a failure the prompt counts as paid."""
+        """A reply, asked for again after a failure that may pass. A failed call costs its prompt."""
         s, repeat = self._s, 0
         length = sum(len(message["content"]) + 16 for message in messages)
         sent = math.ceil((length + (0 if schema is None else len(_compact(schema)))) / 2)
@@ -386,7 +386,7 @@ class CaptionJudge:
         return {"name": "judge", "value": value, "judge": detail} | ({"note": note} if note else {})
 
     def _group(self, reference: str, captions: list[str]) -> dict[tuple[str, str], dict[str, Any]]:
-        """Terms of captions of one reference; the first one that says something has the questions made for all."""
+        """Terms of the captions of one reference. The first caption with text has the questions made for all."""
         asked = {caption: _Asked() for caption in captions}
         first = next((own for caption, own in asked.items() if q.plain_caption(caption)), None)
         made = [] if first is None else self._made(first, reference)

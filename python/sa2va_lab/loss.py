@@ -138,7 +138,7 @@ class Effect:
     delta: Grid
     clamped: Grid
     weight: Grid | None = None
-    """Of each row, [N, 1], where the loss is vespo."""
+    """Weight of each row [N, 1]; vespo only."""
 
     @property
     def clipped(self) -> Grid:

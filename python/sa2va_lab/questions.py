@@ -30,7 +30,7 @@ class JudgeFailure(Exception):
         super().__init__(message)
         self.kind, self.raw, self.wait = kind, raw, wait
         self.refused, self.again = False, False
-        """Whether the server understood and refused the request, and whether the next one is another."""
+        """Whether the server refused the request as it stands, and whether the next one differs."""
 
     @property
     def passing(self) -> bool:
@@ -96,7 +96,7 @@ def answer_schema(questions: list[Question]) -> dict[str, Any]:
 
 
 def parsed(text: str, wrong: str) -> Any:
-    """JSON, without lone halves of surrogate pairs, which no file can hold. Raises JudgeFailure of this message."""
+    """Parses JSON and replaces lone surrogates, which no file can hold. Raises JudgeFailure with `wrong`."""
     try:
         value = json.dumps(json.loads(text), ensure_ascii=False)
         return json.loads(value.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))

@@ -113,7 +113,7 @@ def open_run(given: argparse.Namespace, team: Team, step: int | None = None) -> 
 
 
 def _spent(folder: RunFolder) -> tuple[float, float]:
-    """Calls and cost of the judge in the run's own steps, with those behind its last checkpoint."""
+    """Calls and cost of the judge in the run's own steps, those after the last checkpoint included."""
     since = (folder.manifest.get("forkedFrom") or {}).get("step", 0)
     own = [row for row in folder.lines("metrics.jsonl") if row["step"] > since]
     calls, cost = (sum(row.get(f"judge/{name}", 0) for row in own) for name in ("calls", "cost"))

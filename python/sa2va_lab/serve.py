@@ -45,7 +45,7 @@ class Shown:
         return path if path.is_file() and path.resolve() == path else None
 
     def open(self, name: str) -> tuple[BinaryIO, str] | None:
-        """What stands under a name at this moment, and its tag; None for anything that is not shown."""
+        """The content of a name as it is now, and its tag; None for anything not shown."""
         if name == "files.json":
             listed = self.listing()
             return BytesIO(listed), f'"{hashlib.sha256(listed).hexdigest()[:16]}"'

@@ -28,7 +28,7 @@ _NO_COST = {
 }  # fmt: skip
 
 _MOST_STEPS = 100_000
-"""The lab's limit; it would not read a run of more."""
+"""The lab reads no longer run."""
 
 
 def _segment(team: Team, step: int, dtype: str) -> dict[str, object]:

@@ -180,7 +180,7 @@ def _compare_update(
 
 
 def _compare_metrics(run: OpenRun, outcome: Outcome, step: int) -> dict[str, float]:
-    """Largest difference of a metric, relative to the larger of the metric and 1; how many one side alone has."""
+    """Largest difference of a metric, relative to the larger of it and 1, and how many only one side has."""
     stored = next((row for row in run.folder.lines("metrics.jsonl") if row["step"] == step), {})
     gaps = [0.0]
     for name, value in outcome.metrics.items():

@@ -83,7 +83,7 @@ function edits(a: string, b: string): number {
   return row[b.length] as number;
 }
 
-/** Finds out before long work whether its file can be written, and leaves the file as it was. @throws Node's error */
+/** Checks before long work that its file can be written, and leaves the file as it was. @throws Node's error */
 export function requireWritable(path: string): void {
   const isNew = !existsSync(path);
   closeSync(openSync(path, "a"));

@@ -164,7 +164,7 @@ async function stored(path: string): Promise<unknown> {
   return text === undefined ? undefined : parseJson(text, path);
 }
 
-/** A name of the data as one of a file: no separators, no leading dots; different names stay different. */
+/** A file name for a name of the data: no separators, no leading dots; different names stay different. */
 function fileName(name: string): string {
   return encodeURIComponent(name.replace(/\p{Surrogate}/gu, "\uFFFD")).replace(/^\./, "%2E") || "%";
 }

@@ -95,7 +95,7 @@ export function likelihoodFact(
   return measured === undefined ? {} : { likelihood: measured[n] ?? null };
 }
 
-/** @param masksAtOnce masks whose prompts are one pass, all for 0 @returns one per mask; null for a mask that covers no visual token */
+/** @param masksAtOnce masks whose prompts run in one pass; 0 for all @returns one per mask; null for a mask that covers no visual token */
 export async function captionLikelihoods(
   model: Sa2vaModel,
   weights: Weights,
@@ -115,7 +115,7 @@ export async function captionLikelihoods(
     places.push(at);
   }
   if (prompts.length === 0) return found;
-  // Of all masks the same tokens.
+  // The same tokens for all masks.
   const longest = Math.max(...prompts.map(({ ids }) => ids.length));
   const completions = texts.map((text) => {
     const { ids } = fittedCaption(model, text, longest).made;

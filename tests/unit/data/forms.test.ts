@@ -218,7 +218,7 @@ test("a picture of describe-anything with the key as its name goes before one wi
 test("instances of LVIS name their pictures by address, and numbers that are none are left out", async () => {
   const images = [{ id: 1, coco_url: "http://images.cocodataset.org/val2017/1.png", height: 24, width: 32 }];
   const annotations = [{ id: 1, image_id: 1, category_id: 1, segmentation: [[1, 1, 20, 1, 20, 20]], area: 0.5 }];
-  // Python's own writer has words for what is no number.
+  // Python's writer emits NaN and Infinity.
   const lvis = JSON.stringify({ images, annotations, categories: [{ id: 1, name: "NaN" }] }).replace("0.5", "NaN");
   const set = await openRegionSet(memoryFolder({ "lvis.json": lvis, "val2017/1.png": png(32, 24) }));
   expect([set.summaries.map(({ caption }) => caption), set.skipped]).toEqual([["NaN"], []]);

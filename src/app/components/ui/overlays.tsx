@@ -45,7 +45,7 @@ export function Dialog(props: {
   );
 }
 
-/** The element that has the focus; for an entry of a menu, which closes, the button of the menu. */
+/** The focused element; for an entry of a menu that closes, the menu's button. */
 function focused(): HTMLElement | null {
   const element = document.activeElement;
   const button = element?.closest("[role=menu]")?.getAttribute("aria-labelledby");

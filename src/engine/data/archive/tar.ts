@@ -180,7 +180,7 @@ function utf8(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes);
   } catch {
-    // Another encoding, whose names must stay different.
+    // Another encoding: its names must stay different.
     return Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   }
 }

@@ -78,7 +78,7 @@ export async function readZip(zip: ByteSource): Promise<Archive> {
   return { members, problems };
 }
 
-/** Upper half of code page 437, in which names are that are not UTF-8. */
+/** Upper half of code page 437, the encoding of names that are not UTF-8. */
 const UPPER =
   "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0";
 
@@ -86,7 +86,7 @@ function nameText(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    // Other programs than the newest write names in the code page of their system.
+    // Older programs write names in their system's code page.
     return Array.from(bytes, (byte) => UPPER[byte - 0x80] ?? String.fromCharCode(byte)).join("");
   }
 }

@@ -31,7 +31,7 @@ export async function probePicture(picture: PictureBytes): Promise<PictureProbe>
   });
   const parts = await samples(picture, header.mime, head);
   const tail = parts.at(-1) as Uint8Array;
-  // Telephones put a film behind the end of a picture.
+  // Phones append a film to a motion photo.
   if (isCutOff(header.mime, tail.subarray(-SAMPLE)) && isCutOff(header.mime, await fromFrame(picture, header))) {
     throw new LabError(
       "bad-input",

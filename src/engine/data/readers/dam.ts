@@ -45,7 +45,7 @@ function picturesByKey(
 ): (key: string, region: Readonly<Record<string, unknown>> | undefined) => string {
   const base = path.slice(0, path.lastIndexOf("/") + 1);
   const byKey = new Map<string, string[]>();
-  // Names as they are come first.
+  // Exact names come first.
   for (const keyOf of [String, unpadded]) {
     for (const file of folder.paths) {
       const name = PICTURE.exec(file)?.[2];

@@ -55,7 +55,7 @@ async function rowTable(records: Records): Promise<Table> {
   };
 }
 
-/** Of the first records those that can be read: a damaged one is left out where it is read as a row. */
+/** The first records that can be read. A damaged one is left out when it is read as a row. */
 export async function examplesOf(
   rows: number,
   read: (row: number) => Promise<unknown>,

@@ -84,7 +84,7 @@ export function isPickle(head: Uint8Array): boolean {
   return (a === 0x5d || a === 0x7d) && (b === 0x71 || b === 0x94 || b === 0x28 || b === 0x72);
 }
 
-/** A JSON text, also as Python writes it: what is no finite number becomes null. @throws LabError("bad-input") */
+/** A JSON text, also as Python writes it: NaN and infinities become null. @throws LabError("bad-input") */
 export function parsePython(text: string, subject: string): unknown {
   try {
     return parseJson(text, subject);

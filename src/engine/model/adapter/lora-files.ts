@@ -95,7 +95,7 @@ function fileOf(folder: ByteFolder, path: string): ByteSource {
 /** Initialisations with which PEFT changes the base model as well, so that the adapter is not the whole change. */
 const CHANGED_BASE = /^(pissa|olora|corda|loftq|lora_ga)/;
 
-/** Whether a number is above 0, and still above 0 and finite in single precision. */
+/** Whether a value is a number that single precision holds as positive and finite. */
 const isAlpha = (value: unknown): value is number =>
   typeof value === "number" && Math.fround(value) > 0 && Number.isFinite(Math.fround(value));
 
