@@ -11,7 +11,7 @@ import { tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Weights } from "../model/weights/weights.ts";
 import { plainPhrase } from "../text/prompt.ts";
-import { type CaptionGroup, captionScores } from "./caption-policy.ts";
+import { type CaptionGroup, type CaptionScores, captionScores } from "./caption-policy.ts";
 import { FULL_SAMPLING } from "./decode/sampler.ts";
 import type { ImageFeatures } from "./features.ts";
 import { fittedCaption } from "./fit-caption.ts";
@@ -123,11 +123,14 @@ export async function captionLikelihoods(
   });
   const groups = prompts.map((prompt): CaptionGroup => ({ features, prompt, completions }));
   const sampler = { ...FULL_SAMPLING, guard: logitGuard };
-  const scores = inBatches(groups, masksAtOnce).flatMap((some) => captionScores(model, weights, some, sampler));
-  const tensors = scores.map(({ logps }) => logps);
-  const arrays = await readTogether(tensors).finally(() =>
-    tf.dispose(scores.flatMap(({ logps, entropies }) => [logps, entropies])),
-  );
+  const scores: CaptionScores[] = [];
+  let arrays: readonly Float32Array[];
+  try {
+    for (const some of inBatches(groups, masksAtOnce)) scores.push(...captionScores(model, weights, some, sampler));
+    arrays = await readTogether(scores.map(({ logps }) => logps));
+  } finally {
+    tf.dispose(scores.flatMap(({ logps, entropies }) => [logps, entropies]));
+  }
   for (const [n, logps] of arrays.entries()) {
     const length = logps.length / texts.length;
     const sums = completions.map(({ ids }, row) =>
