@@ -67,7 +67,7 @@ describe("a folder of shards with", () => {
     const told = await skipped();
     expect(told).toHaveLength(1);
     expect(told[0]).toMatch(sentence);
-    expect(await page.getByTestId("gallery").getByRole("button").count()).toBe(rows);
+    await expect.poll(() => page.getByTestId("gallery").getByRole("button").count()).toBe(rows);
     await untilReady(page);
   });
 
@@ -77,7 +77,7 @@ describe("a folder of shards with", () => {
     await page.getByTestId("pick-shards").setInputFiles(files.alone("text"));
     await expect.poll(() => problems(page)).toEqual([expect.stringMatching(/^No usable row in .*stay open$/)]);
     await page.getByTestId("problems").getByRole("button", { name: "Dismiss" }).click();
-    expect(await page.getByTestId("data-counts").textContent()).toBe(before);
+    await expect.poll(() => page.getByTestId("data-counts").textContent()).toBe(before);
     await untilReady(page);
   });
 
@@ -86,14 +86,14 @@ describe("a folder of shards with", () => {
     await page.getByTestId("pick-shards").setInputFiles(files.alone("schema"));
     await page.getByText("No usable row in these files").waitFor();
     expect(await skipped()).toHaveLength(1);
-    expect(await page.getByTestId("strip-start").getAttribute("title")).toMatch(/No rows are loaded/);
+    await expect.poll(() => page.getByTestId("strip-start").getAttribute("title")).toMatch(/No rows are loaded/);
   });
 
   it("good files again makes all well", async () => {
     const { page } = lab;
     await page.getByTestId("pick-shard-files").setInputFiles([join(files.folder("text"), "good.arrow")]);
     await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(new RegExp(`^${GOOD_ROWS} rows`));
-    expect(await page.getByTestId("skipped").count()).toBe(0);
+    await expect.poll(() => page.getByTestId("skipped").count()).toBe(0);
     await untilReady(page);
     expect(await problems(page)).toEqual([]);
   });
@@ -132,7 +132,7 @@ describe("a model folder", () => {
 
   it("that was refused leaves the model that was loaded, ready to train", async () => {
     const { page } = lab;
-    expect(await page.getByTestId("model-facts").textContent()).toMatch(/pocket|model/i);
+    await expect.poll(() => page.getByTestId("model-facts").textContent()).toMatch(/pocket|model/i);
     await untilReady(page);
     await page.getByTestId("strip-start").click();
     await untilEvent(events, 0, (event) => event.type === "step");

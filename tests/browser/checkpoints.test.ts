@@ -99,7 +99,7 @@ describe("a checkpoint by address", () => {
   it("says its size before a weight is fetched", async () => {
     expect(await ask(server.url)).toMatch(/^folder: \d files, 2\.0 MB from 127\.0\.0\.1:\d+$/);
     expect(server.weightBytes()).toBe(1);
-    expect(await lab.page.getByTestId("load-address").textContent()).toBe("Load 2.0 MB");
+    await expect.poll(() => lab.page.getByTestId("load-address").textContent()).toBe("Load 2.0 MB");
     expect(await problems(lab.page)).toEqual([]);
   });
 
@@ -146,7 +146,7 @@ describe("a checkpoint by address", () => {
     const press = async (answer: "cancel" | "allow"): Promise<void> => {
       await page.getByTestId("address").fill("owner/tiny@v2");
       await page.getByTestId("ask-address").click();
-      expect(await page.getByTestId("consent-hub").textContent()).toBe(hub);
+      await expect.poll(() => page.getByTestId("consent-hub").textContent()).toBe(hub);
       await page.getByTestId(`consent-${answer}`).click();
     };
     await press("cancel");
@@ -161,7 +161,9 @@ describe("a checkpoint by address", () => {
   it("of a server that sends whole files only is announced as such and loads", async () => {
     server.manner = { ...server.manner, ranges: false, tag: "date" };
     await ask(server.url);
-    expect(await lab.page.getByTestId("address-ranges").textContent()).toMatch(/does not support range requests/);
+    await expect
+      .poll(() => lab.page.getByTestId("address-ranges").textContent())
+      .toMatch(/does not support range requests/);
     await lab.page.getByTestId("load-address").click();
     await expect.poll(() => kept("folder").count()).toBe(2);
     expect(await problems(lab.page)).toEqual([]);
@@ -216,7 +218,7 @@ describe("a checkpoint by address", () => {
     await page.getByTestId("address").fill(server.url);
     await page.getByTestId("ask-address").click();
     expect(await problem()).toMatch(sentence);
-    expect(await page.getByTestId("load-address").count()).toBe(0);
+    await expect.poll(() => page.getByTestId("load-address").count()).toBe(0);
   });
 
   it("that turns out to be wrong on the way leaves nothing kept", async () => {
@@ -243,7 +245,7 @@ describe("a checkpoint by address", () => {
     await expect.poll(() => page.getByRole("progressbar").getAttribute("value")).toMatch(/^\d{6,}$/);
     await page.getByRole("button", { name: "Use pocket model" }).click();
     await weightsFrom("pocket model");
-    expect(await page.getByRole("progressbar").count()).toBe(0);
+    await expect.poll(() => page.getByRole("progressbar").count()).toBe(0);
     // Nobody reads on: whoever did would ask again for what was cut off, and load it over the pocket model.
     server.fault = (path) => (path === WEIGHTS ? { headers } : null);
     const asked = server.seen.length;
@@ -291,9 +293,9 @@ describe("a checkpoint from disk", () => {
     await page.getByTestId("pick-model").setInputFiles(GOLDEN);
     expect(await weightsFrom("sa2va-tiny-qwen2")).toBe("their files");
     const panel = page.locator("section", { has: page.getByTestId("model-facts") });
-    expect(await panel.textContent()).toMatch(
-      /The conversion was not kept: it takes \d+ bytes and the browser grants less/,
-    );
+    await expect
+      .poll(() => panel.textContent())
+      .toMatch(/The conversion was not kept: it takes \d+ bytes and the browser grants less/);
     expect(await storedFiles()).toEqual(before);
     await session.send("Storage.overrideQuotaForOrigin", { origin });
     expect(await problems(page)).toEqual([]);

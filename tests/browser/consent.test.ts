@@ -74,11 +74,13 @@ describe("settings of a file", () => {
     await page.getByTestId("judge-key").fill(KEY);
     await page.getByTestId("judge-key-use").click();
     await importSettings({ judge: "questions", judgeUrl: trap.url, seed: 41 });
-    expect(await page.getByTestId("consent-origin").textContent()).toBe(origin(trap));
-    expect(await page.getByTestId("consent").textContent()).toMatch(
-      /theirs\.json names a judge.*captions.*would be sent/,
-    );
-    expect(await page.getByTestId("consent-key").textContent()).toContain(`your key for ${origin(good)} stays`);
+    await expect.poll(() => page.getByTestId("consent-origin").textContent()).toBe(origin(trap));
+    await expect
+      .poll(() => page.getByTestId("consent").textContent())
+      .toMatch(/theirs\.json names a judge.*captions.*would be sent/);
+    await expect
+      .poll(() => page.getByTestId("consent-key").textContent())
+      .toContain(`your key for ${origin(good)} stays`);
     await picture("consent-judge");
     await answer("cancel");
     expect(page.url()).not.toContain("seed=41");
@@ -87,18 +89,18 @@ describe("settings of a file", () => {
     await answer("without");
     expect(page.url()).toContain("seed=41");
     expect(await url()).toBe(good.url);
-    expect(await page.getByTestId("judge-kind").inputValue()).toBe("off");
+    await expect.poll(() => page.getByTestId("judge-kind").inputValue()).toBe("off");
     expect(trap.calls).toEqual([]);
   });
 
   it("bring a custom reward that is shown, and its code runs only when the person agrees", async () => {
     const { page } = lab;
     await importSettings({ userReward: CODE, loop1User: 1 });
-    expect(await page.getByTestId("consent-code").textContent()).toBe(CODE);
+    await expect.poll(() => page.getByTestId("consent-code").textContent()).toBe(CODE);
     await picture("consent-reward");
     await answer("without");
     await show(page, { screen: "rewards" });
-    expect(await page.getByTestId("reward-source").inputValue()).toBe("");
+    await expect.poll(() => page.getByTestId("reward-source").inputValue()).toBe("");
     await importSettings({ userReward: CODE, loop1User: 1 });
     await answer("allow");
     await show(page, { screen: "rewards" });
@@ -111,7 +113,9 @@ describe("settings of a file", () => {
     await importSettings({ judge: "questions", judgeUrl: trap.url, ...CHEAP_RUN, steps: 1, loops: "2" });
     await answer("allow");
     expect(await url()).toBe(trap.url);
-    expect(await page.getByTestId("judge-key-state").textContent()).toContain(`is for ${origin(good)} and is not sent`);
+    await expect
+      .poll(() => page.getByTestId("judge-key-state").textContent())
+      .toContain(`is for ${origin(good)} and is not sent`);
     await picture("key-of-another");
     await page.getByTestId("judge-test").click();
     await page.getByTestId("judge-result").waitFor();
@@ -154,11 +158,11 @@ describe("a stored run", () => {
     await page.getByRole("button", { name: "Train on…" }).first().click();
     await page.getByRole("button", { name: "Train on", exact: true }).click();
     await page.getByTestId("consent").waitFor();
-    expect(await page.getByTestId("consent-origin").textContent()).toBe(origin(trap));
+    await expect.poll(() => page.getByTestId("consent-origin").textContent()).toBe(origin(trap));
     await picture("consent-run");
     await answer("cancel");
     expect(trap.calls).toEqual([]);
-    expect(await page.getByTestId("strip-start").getAttribute("aria-disabled")).toBeNull();
+    await expect.poll(() => page.getByTestId("strip-start").getAttribute("aria-disabled")).toBeNull();
   });
 });
 
@@ -171,22 +175,22 @@ describe("a link", () => {
       await page.getByTestId("consent").waitFor();
     };
     await open();
-    expect(await page.getByTestId("consent").textContent()).toMatch(/^The link names a judge/);
-    expect(await page.getByTestId("consent-origin").textContent()).toBe(origin(good));
+    await expect.poll(() => page.getByTestId("consent").textContent()).toMatch(/^The link names a judge/);
+    await expect.poll(() => page.getByTestId("consent-origin").textContent()).toBe(origin(good));
     await picture("consent-link");
     await answer("cancel");
-    expect(await page.getByTestId("judge-kind").inputValue()).toBe("off");
+    await expect.poll(() => page.getByTestId("judge-kind").inputValue()).toBe("off");
     await page.reload();
     await untilReady(page);
-    expect(await page.getByTestId("consent").count()).toBe(0);
-    expect(await page.getByTestId("judge-kind").inputValue()).toBe("off");
+    await expect.poll(() => page.getByTestId("consent").count()).toBe(0);
+    await expect.poll(() => page.getByTestId("judge-kind").inputValue()).toBe("off");
     await open();
     await answer("allow");
     await expect.poll(() => page.getByTestId("judge-kind").inputValue()).toBe("questions");
     // The page's own address is no link: it is not asked about again.
     await page.reload();
     await untilReady(page);
-    expect(await page.getByTestId("consent").count()).toBe(0);
-    expect(await page.getByTestId("judge-kind").inputValue()).toBe("questions");
+    await expect.poll(() => page.getByTestId("consent").count()).toBe(0);
+    await expect.poll(() => page.getByTestId("judge-kind").inputValue()).toBe("questions");
   });
 });

@@ -93,12 +93,12 @@ describe("layouts of other libraries", () => {
     const { page } = lab;
     for (const [name, expected] of await expectedLayouts(LAYOUTS)) {
       await open(join(LAYOUTS, name), expected.length);
-      expect(await page.getByTestId("checks").textContent(), name).toBe("Ready for training…");
+      await expect.poll(() => page.getByTestId("checks").textContent(), { message: name }).toBe("Ready for training…");
       const shares = expected.map(({ area, size: [height, width] }) => formatShare(area / (height * width)));
       const tiles = page.getByTestId("gallery").getByRole("button");
       await expect.poll(() => tiles.count(), { message: name }).toBe(expected.length);
       for (const [at, share] of shares.entries()) {
-        expect(await tiles.nth(at).textContent(), name).toContain(share);
+        await expect.poll(() => tiles.nth(at).textContent(), { message: name }).toContain(share);
       }
     }
   });
@@ -144,8 +144,8 @@ describe("checks", () => {
     await open(join(LAYOUTS, "parquet-hub"), 3);
     await page.getByTestId("checks").click();
     const list = page.getByTestId("checks-list");
-    expect(await list.getByRole("listitem").count()).toBe(7);
-    expect(await list.textContent()).toContain("3 masks fit their pictures and cover");
+    await expect.poll(() => list.getByRole("listitem").count()).toBe(7);
+    await expect.poll(() => list.textContent()).toContain("3 masks fit their pictures and cover");
     await page.keyboard.press("Escape");
   });
 
@@ -155,12 +155,12 @@ describe("checks", () => {
     writeFileSync(join(folder, "data-00000-of-00001.arrow"), writeRegionShard([row(), row()]));
     await open(folder, 2);
     const { page } = lab;
-    expect(await page.getByTestId("failed-checks").textContent()).toContain(
-      "The name suggests describe-anything, but the rows",
-    );
-    expect(await page.getByTestId("checks").textContent()).toBe("Ready, with a warning…");
+    await expect
+      .poll(() => page.getByTestId("failed-checks").textContent())
+      .toContain("The name suggests describe-anything, but the rows");
+    await expect.poll(() => page.getByTestId("checks").textContent()).toBe("Ready, with a warning…");
     await show(page, { screen: "setup" });
-    expect(await page.getByTestId("start-reason").textContent()).not.toContain("not ready");
+    await expect.poll(() => page.getByTestId("start-reason").textContent()).not.toContain("not ready");
   });
 
   it("that fail stop a run, with the reason", async () => {
@@ -170,12 +170,12 @@ describe("checks", () => {
     writeFileSync(join(folder, "data-00000-of-00001.arrow"), writeRegionShard(dots));
     await open(folder, 3);
     const { page } = lab;
-    expect(await page.getByTestId("failed-checks").textContent()).toContain("3 of 3 masks are almost empty");
-    expect(await page.getByTestId("checks").textContent()).toBe("Not ready for training…");
+    await expect.poll(() => page.getByTestId("failed-checks").textContent()).toContain("3 of 3 masks are almost empty");
+    await expect.poll(() => page.getByTestId("checks").textContent()).toBe("Not ready for training…");
     await show(page, { screen: "setup" });
-    expect(await page.getByTestId("start-reason").textContent()).toMatch(
-      /^The data are not ready for training: 3 of 3 masks/,
-    );
+    await expect
+      .poll(() => page.getByTestId("start-reason").textContent())
+      .toMatch(/^The data are not ready for training: 3 of 3 masks/);
   });
 
   it("nothing else is listed as having failed", async () => {

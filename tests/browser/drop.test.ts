@@ -103,7 +103,7 @@ it.each([
   await drag([path], "dragEnter", "dragOver", "drop");
   const told = async () => (await problems(page)).filter((problem) => !problem.startsWith("WebGPU"));
   await expect.poll(told).toEqual([expect.stringMatching(sentence)]);
-  expect(await page.getByTestId("data-counts").textContent()).toBe(before);
+  await expect.poll(() => page.getByTestId("data-counts").textContent()).toBe(before);
   await page.getByTestId("problems").locator("div", { hasText: sentence }).getByRole("button").click();
 });
 
@@ -113,7 +113,7 @@ it("an exported run opens as a run, read-only, beside the rows that are open", a
   await page.getByText("imported run, read-only").waitFor();
   expect(page.url()).toMatch(/screen=train.*run=other/);
   await show(page, { screen: "eval", run: "other" });
-  expect(await page.getByTestId("eval-where").textContent()).toMatch(/48 report rows, after 40 steps/);
+  await expect.poll(() => page.getByTestId("eval-where").textContent()).toMatch(/48 report rows, after 40 steps/);
   await show(page, { screen: "rollouts", run: "other", step: "10" });
   await expect.poll(() => page.getByTestId("rollout-card").count()).toBe(8);
   // A picture, since the rows that the run was trained on are open.
@@ -121,7 +121,7 @@ it("an exported run opens as a run, read-only, beside the rows that are open", a
   await show(page, { screen: "runs" });
   const listed = page.getByTestId("runs-elsewhere").locator("tbody tr");
   await expect.poll(() => listed.count()).toBe(2);
-  expect(await listed.last().textContent()).toMatch(/40 \/ 40none, so it cannot be forked/);
+  await expect.poll(() => listed.last().textContent()).toMatch(/40 \/ 40none, so it cannot be forked/);
   await show(page, { screen: "data" });
   await page.getByTestId("data-counts").waitFor();
 });
@@ -146,7 +146,7 @@ it("two files of one name and one of a name that turns its text: all rows are th
     expect.stringMatching(/^a(-2| \(1\))\.arrow$/),
     "a.arrow",
   ]);
-  expect(await page.getByText("Drop shards, a folder of shards").count()).toBe(0);
+  await expect.poll(() => page.getByText("Drop shards, a folder of shards").count()).toBe(0);
 });
 
 it("a file of the same name in another folder: its own picture stands behind its rows", async () => {

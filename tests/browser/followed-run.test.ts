@@ -83,7 +83,7 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
     await screen.getByText("computed elsewhere, 4 steps so far").waitFor();
     await writeFile(join(run, "metrics.jsonl"), whole);
     await screen.getByText("computed elsewhere, 5 steps so far").waitFor();
-    expect(await screen.getByText("Cannot read this run").count()).toBe(0);
+    await expect.poll(() => screen.getByText("Cannot read this run").count()).toBe(0);
     expect(lab.page.url()).not.toContain(token);
   });
 

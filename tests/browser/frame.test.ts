@@ -57,14 +57,14 @@ describe("the lab in a frame", () => {
     expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
     await framed(lab.url);
     await expect.poll(() => lab.consoleErrors.join()).toMatch(/frame-ancestors|X-Frame-Options/i);
-    expect(await lab.page.frameLocator("iframe").getByTestId("strip-start").count()).toBe(0);
+    await expect.poll(() => lab.page.frameLocator("iframe").getByTestId("strip-start").count()).toBe(0);
   });
 
   it("shows nothing but a way out where the host sends none", async () => {
     await framed(addressOf(bare));
     const inside = lab.page.frameLocator("iframe");
     await inside.getByRole("link", { name: /^Open sa2va-lab in a new tab/ }).waitFor();
-    expect(await inside.locator("button").count()).toBe(0);
+    await expect.poll(() => inside.locator("button").count()).toBe(0);
     await lab.page.goto(addressOf(bare));
     await lab.page.getByTestId("strip-start").waitFor();
   });

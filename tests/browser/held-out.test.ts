@@ -74,8 +74,12 @@ describe("an older run", () => {
     await show(page, { screen: "eval", run: "older" });
     const line = page.getByTestId("eval-selection");
     await line.waitFor();
-    expect(await line.textContent()).toMatch(/^An older version evaluated this run: it did not score the run/);
-    expect(await page.getByTestId("eval-where").textContent()).toMatch(/^\d+ held-out rows, after 40 steps$/);
+    await expect
+      .poll(() => line.textContent())
+      .toMatch(/^An older version evaluated this run: it did not score the run/);
+    await expect
+      .poll(() => page.getByTestId("eval-where").textContent())
+      .toMatch(/^\d+ held-out rows, after 40 steps$/);
     expect(
       await page
         .locator("[data-testid=screen-eval] fieldset")
@@ -97,13 +101,13 @@ describe("the recorded run", () => {
     });
     await show(page, { screen: "eval", run: id ?? "" });
     await page.getByTestId("eval-selection").waitFor();
-    expect(await page.getByTestId("eval-selection").textContent()).toMatch(
-      /chosen by run reward, sampled on 16 selection/,
-    );
+    await expect
+      .poll(() => page.getByTestId("eval-selection").textContent())
+      .toMatch(/chosen by run reward, sampled on 16 selection/);
     await show(page, { screen: "train", run: id ?? "" });
     await page.getByTestId("live-strip").waitFor();
-    expect(await page.getByTestId("no-alarms").count()).toBe(0);
-    expect(await page.getByText("Alarms could not be read").count()).toBe(0);
+    await expect.poll(() => page.getByTestId("no-alarms").count()).toBe(0);
+    await expect.poll(() => page.getByText("Alarms could not be read").count()).toBe(0);
     expect(await problems(page)).toEqual([]);
   });
 });
@@ -114,7 +118,7 @@ describe("held-out rows of a run", () => {
     await show(page, { screen: "eval" });
     const line = page.getByTestId("eval-selection");
     await line.waitFor();
-    expect(await page.getByTestId("eval-where").textContent()).toBe("2 report rows, after 5 steps");
+    await expect.poll(() => page.getByTestId("eval-where").textContent()).toBe("2 report rows, after 5 steps");
     await expect
       .poll(() => line.textContent())
       .toMatch(
@@ -131,7 +135,7 @@ describe("held-out rows of a run", () => {
     expect(titles).toHaveLength(10);
     // The rows behind a score are the report rows.
     await page.getByRole("heading", { name: /better, \d worse/ }).waitFor();
-    expect(await page.locator("[data-testid=screen-eval] ol > li").count()).toBe(2);
+    await expect.poll(() => page.locator("[data-testid=screen-eval] ol > li").count()).toBe(2);
     expect(await violations(page)).toEqual([]);
   });
 
@@ -182,8 +186,8 @@ describe("alarms", () => {
     const { page } = lab;
     await show(page, { screen: "train" });
     await alarms().first().waitFor();
-    expect(await alarms().first().getByRole("link", { name: "Step 5" }).count()).toBe(1);
-    expect(await rollouts().count()).toBeGreaterThan(0);
+    await expect.poll(() => alarms().first().getByRole("link", { name: "Step 5" }).count()).toBe(1);
+    await expect.poll(() => rollouts().count()).toBeGreaterThan(0);
     const before = await alarms().count();
     await alarms().first().getByRole("button", { name: "Dismiss" }).click();
     await expect.poll(() => alarms().count()).toBe(before - 1);
@@ -199,7 +203,7 @@ describe("alarms", () => {
       .getByRole("button", { name: /^Show all/ })
       .click();
     await alarms().first().waitFor();
-    expect(await page.getByRole("button", { name: "Dismiss" }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("button", { name: "Dismiss" }).count()).toBe(0);
     expect(await violations(page)).toEqual([]);
     const link = rollouts().first();
     const id = new URLSearchParams(((await link.getAttribute("href")) as string).slice(1)).get("rollout");

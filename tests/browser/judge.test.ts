@@ -64,13 +64,13 @@ describe("the Judge screen", () => {
     await page.getByTestId("judge-url").fill(judge.url);
     await page.getByTestId("judge-key").fill(KEY);
     await page.getByTestId("judge-key-use").click();
-    expect(await page.getByTestId("judge-key").inputValue()).toBe("");
-    expect(await page.getByTestId("judge-key-state").textContent()).toMatch(/A key is set/);
+    await expect.poll(() => page.getByTestId("judge-key").inputValue()).toBe("");
+    await expect.poll(() => page.getByTestId("judge-key-state").textContent()).toMatch(/A key is set/);
     await pressTest();
     const cells = (name: string): Promise<string[]> =>
       page.getByTestId(`judge-pair-${name}`).locator("td").allTextContents();
-    expect(await cells("same")).toEqual([expect.any(String), "1.000", expect.stringMatching(/^\d+ ms$/)]);
-    expect(await cells("wrong")).toEqual([expect.any(String), "0.000", expect.stringMatching(/^\d+ ms$/)]);
+    await expect.poll(() => cells("same")).toEqual([expect.any(String), "1.000", expect.stringMatching(/^\d+ ms$/)]);
+    await expect.poll(() => cells("wrong")).toEqual([expect.any(String), "0.000", expect.stringMatching(/^\d+ ms$/)]);
     await page.getByTestId("judge-result").getByText("In order", { exact: true }).waitFor();
     expect(judge.calls.every((call) => call.headers.authorization === `Bearer ${KEY}`)).toBe(true);
   });
@@ -88,7 +88,7 @@ describe("the Judge screen", () => {
   it("judges a pair of one's own by keyboard, with answers, raw replies and the prompts that were sent", async () => {
     const { page } = lab;
     const button = page.getByTestId("judge-pair");
-    expect(await button.getAttribute("title")).toBe("Write the reference first");
+    await expect.poll(() => button.getAttribute("title")).toBe("Write the reference first");
     await page.getByTestId("pair-reference").focus();
     await page.keyboard.type("a shiny red car");
     await page.keyboard.press("Tab");
@@ -98,14 +98,16 @@ describe("the Judge screen", () => {
     const newest = page.getByTestId("pair-verdict").first();
     await newest.waitFor();
     // Of shiny, red and car two are there, and neither of two things that are not.
-    expect(await newest.locator("summary").first().locator("b").textContent()).toBe("0.800");
+    await expect.poll(() => newest.locator("summary").first().locator("b").textContent()).toBe("0.800");
     await newest.getByText("a shiny red car", { exact: true }).waitFor();
-    expect(await facts(newest)).toMatchObject({
-      "Positive questions": "0.667",
-      "Negative questions": "1.000",
-      Object: "recognised",
-      Latency: expect.stringMatching(/^\d+ ms$/),
-    });
+    await expect
+      .poll(() => facts(newest))
+      .toMatchObject({
+        "Positive questions": "0.667",
+        "Negative questions": "1.000",
+        Object: "recognised",
+        Latency: expect.stringMatching(/^\d+ ms$/),
+      });
     const text = (await newest.textContent()) ?? "";
     for (const part of ["4.00 points / 5 questions", "2 calls", "Raw replies", '"attributes"']) {
       expect(text).toContain(part);
@@ -115,23 +117,23 @@ describe("the Judge screen", () => {
     await newest.getByText("2 prompts").click();
     for (const prompt of sent) await newest.getByText(prompt, { exact: true }).waitFor();
     // The fixed pairs are not touched, and a second pair stands above the first, which closes.
-    expect(await page.getByTestId("judge-pair-same").count()).toBe(1);
+    await expect.poll(() => page.getByTestId("judge-pair-same").count()).toBe(1);
     await page.getByTestId("pair-hypothesis").fill("a blue boat");
     await page.getByTestId("judge-pair").click();
     await expect.poll(() => page.getByTestId("pair-verdict").count()).toBe(2);
-    expect(await newest.locator("summary").first().locator("b").textContent()).toBe("0.000");
-    expect(await newest.locator("summary").first().locator("span").last().textContent()).toBe("a blue boat");
-    expect(await facts(newest)).toMatchObject({ Object: "not recognised" });
-    expect(await page.locator("[data-testid=pair-verdict][open]").count()).toBe(1);
-    expect(await newest.getAttribute("open")).toBe("");
+    await expect.poll(() => newest.locator("summary").first().locator("b").textContent()).toBe("0.000");
+    await expect.poll(() => newest.locator("summary").first().locator("span").last().textContent()).toBe("a blue boat");
+    await expect.poll(() => facts(newest)).toMatchObject({ Object: "not recognised" });
+    await expect.poll(() => page.locator("[data-testid=pair-verdict][open]").count()).toBe(1);
+    await expect.poll(() => newest.getAttribute("open")).toBe("");
     judge.script(() => ({ status: 500 }));
     await page.getByTestId("judge-pair").click();
     await page.getByTestId("pair-diagnosis").waitFor();
-    expect(await newest.locator("summary").first().locator("b").textContent()).toBe("missing");
-    expect(await newest.textContent()).toMatch(/The server failed.*scripted 500/);
+    await expect.poll(() => newest.locator("summary").first().locator("b").textContent()).toBe("missing");
+    await expect.poll(() => newest.textContent()).toMatch(/The server failed.*scripted 500/);
     judge.script(() => "good");
     await page.getByRole("button", { name: "Clear" }).click();
-    expect(await page.getByTestId("pair-verdicts").count()).toBe(0);
+    await expect.poll(() => page.getByTestId("pair-verdicts").count()).toBe(0);
   });
 
   it("ends a pair that hangs when told, and says nothing of it", async () => {
@@ -142,7 +144,7 @@ describe("the Judge screen", () => {
     await expect.poll(() => judge.calls.length).toBeGreaterThan(0);
     await page.getByRole("button", { name: "Stop", exact: true }).last().click();
     await page.getByTestId("judge-pair").waitFor();
-    expect(await page.getByTestId("pair-problem").count()).toBe(0);
+    await expect.poll(() => page.getByTestId("pair-problem").count()).toBe(0);
     judge.script(() => "good");
   });
 
@@ -166,7 +168,7 @@ describe("the Judge screen", () => {
     await page.getByTestId("judge-url").fill("http://192.168.7.7:8000");
     expect(await diagnosis()).toMatch(/Address not allowed/);
     await page.getByTestId("judge-url").fill("https://judge.example/v1?api_key=zk-typed-into-the-address");
-    expect(await page.getByTestId("judge-url-help").textContent()).toMatch(/looks like a key/);
+    await expect.poll(() => page.getByTestId("judge-url-help").textContent()).toMatch(/looks like a key/);
     expect(await page.evaluate("JSON.stringify(localStorage)")).not.toContain("zk-typed");
     await page.getByTestId("judge-url").fill(judge.url);
   });
@@ -176,8 +178,8 @@ describe("the Judge screen", () => {
     await page.getByTestId("judge-calibrate").click();
     const result = page.getByTestId("calibration-result");
     await result.waitFor();
-    expect(await facts(result)).toMatchObject({ "Spread within a pair": "0.000" });
-    expect(await result.locator("tbody tr").count()).toBeGreaterThan(2);
+    await expect.poll(() => facts(result)).toMatchObject({ "Spread within a pair": "0.000" });
+    await expect.poll(() => result.locator("tbody tr").count()).toBeGreaterThan(2);
   });
 
   it("hashes the prompts and refuses one without its placeholders", async () => {
@@ -189,9 +191,9 @@ describe("the Judge screen", () => {
     await text.fill("Answer {{questions}} about {{caption}}, and say nothing else.");
     await expect.poll(() => version.textContent()).not.toBe(before);
     await text.fill("Answer!");
-    expect(await page.getByTestId("prompt-problem").textContent()).toMatch(
-      /lacks \{\{caption\}\} and \{\{questions\}\}/,
-    );
+    await expect
+      .poll(() => page.getByTestId("prompt-problem").textContent())
+      .toMatch(/lacks \{\{caption\}\} and \{\{questions\}\}/);
     await page.getByRole("button", { name: "Restore the built-in text" }).last().click();
     await expect.poll(() => version.textContent()).toBe(before);
   });
@@ -204,7 +206,9 @@ describe("the Judge screen", () => {
     expect(fetched()).toBe(false);
     await pressTest();
     expect(fetched()).toBe(true);
-    expect(await page.getByTestId("judge-problem").textContent()).toMatch(/no-such-model cannot be used in this tab/);
+    await expect
+      .poll(() => page.getByTestId("judge-problem").textContent())
+      .toMatch(/no-such-model cannot be used in this tab/);
     await page.getByTestId("judge-model").fill("");
   });
 
@@ -213,9 +217,9 @@ describe("the Judge screen", () => {
     await page.getByTestId("judge-provider").selectOption("chrome");
     await page.evaluate("delete globalThis.LanguageModel");
     await pressTest();
-    expect(await page.getByTestId("judge-diagnosis").textContent()).toMatch(
-      /Not available here.*no built-in language model/,
-    );
+    await expect
+      .poll(() => page.getByTestId("judge-diagnosis").textContent())
+      .toMatch(/Not available here.*no built-in language model/);
     // Stands in for the browser: this one has none.
     await page.evaluate(`globalThis.LanguageModel = {
       availability: async () => "available",
@@ -229,8 +233,10 @@ describe("the Judge screen", () => {
       }),
     }`);
     await pressTest();
-    expect(await page.getByTestId("judge-result").textContent()).toMatch(/chrome-built-in at in this browser/);
-    expect(await page.getByTestId("judge-pair-same").textContent()).toMatch(/\d ms$/);
+    await expect
+      .poll(() => page.getByTestId("judge-result").textContent())
+      .toMatch(/chrome-built-in at in this browser/);
+    await expect.poll(() => page.getByTestId("judge-pair-same").textContent()).toMatch(/\d ms$/);
     await page.getByTestId("judge-provider").selectOption("server");
   });
 });
@@ -267,9 +273,9 @@ describe("a run with the judge", () => {
     await show(page, { screen: "judge" });
     await page.getByTestId("thumb-agreement").waitFor();
     const agreement = page.getByTestId("thumb-agreement");
-    expect(await agreement.textContent()).toMatch(/1 up, 1 down/);
+    await expect.poll(() => agreement.textContent()).toMatch(/1 up, 1 down/);
     const percent = expect.stringMatching(/^\d+ %$/);
-    expect(await facts(agreement)).toMatchObject({ Judge: percent, METEOR: percent });
+    await expect.poll(() => facts(agreement)).toMatchObject({ Judge: percent, METEOR: percent });
   });
 
   it("leaves its key in no file, address, message, storage, page or log", async () => {
@@ -354,7 +360,7 @@ describe("the bench of rewards", () => {
     await page.getByTestId("weight-loop2Judge").fill("0.5");
     await expect.poll(() => page.getByRole("button", { name: "Score with the judge" }).isEnabled()).toBe(true);
     expect(judge.calls).toHaveLength(asked);
-    expect(await term.textContent()).toMatch(/0\.500/);
+    await expect.poll(() => term.textContent()).toMatch(/0\.500/);
   });
 });
 
@@ -407,6 +413,6 @@ describe("a key", () => {
     expect(await stored()).toEqual(own("zk-third"));
     await page.getByRole("button", { name: "Forget key" }).click();
     expect(await stored()).toBeNull();
-    expect(await page.getByTestId("judge-keep").getAttribute("aria-checked")).toBe("false");
+    await expect.poll(() => page.getByTestId("judge-keep").getAttribute("aria-checked")).toBe("false");
   });
 });

@@ -36,10 +36,10 @@ describe("held-out masks", () => {
     await show(page, { screen: "eval" });
     const grounding = page.getByRole("button", { name: /^Grounding/ });
     await grounding.waitFor();
-    expect(await page.getByTestId("segmentation").count()).toBe(0);
+    await expect.poll(() => page.getByTestId("segmentation").count()).toBe(0);
     await grounding.click();
     const table = page.getByTestId("segmentation").locator("tbody");
-    expect(await table.locator("th").allTextContents()).toEqual(["gIoU", "cIoU", "P@0.5", "P@0.7", "P@0.9"]);
+    await expect.poll(() => table.locator("th").allTextContents()).toEqual(["gIoU", "cIoU", "P@0.5", "P@0.7", "P@0.9"]);
     const cells = await table
       .locator("tr")
       .evaluateAll((rows) =>
@@ -49,13 +49,15 @@ describe("held-out masks", () => {
     // The mean over rows is the card's own number.
     expect(cells[0]).toContain((await grounding.locator("b").textContent()) as string);
     // Beside it the EMA partner's, with its picture on every row.
-    expect(await grounding.textContent()).toMatch(/EMA partner [01]\.\d{3}, /);
+    await expect.poll(() => grounding.textContent()).toMatch(/EMA partner [01]\.\d{3}, /);
     const row = page.getByTestId("eval-row").first();
-    expect(await row.locator("small").allTextContents()).toEqual([
-      expect.stringMatching(/^Start/),
-      expect.stringMatching(/^Now/),
-      expect.stringMatching(/^EMA partner now [01]\.\d\d$/),
-    ]);
+    await expect
+      .poll(() => row.locator("small").allTextContents())
+      .toEqual([
+        expect.stringMatching(/^Start/),
+        expect.stringMatching(/^Now/),
+        expect.stringMatching(/^EMA partner now [01]\.\d\d$/),
+      ]);
     await expect.poll(() => row.locator("canvas").count()).toBe(3);
     expect(await violations(page)).toEqual([]);
   });
@@ -79,7 +81,7 @@ describe("a held-out row", () => {
     await card.getByRole("button").first().click();
     const details = page.getByTestId("eval-row-details");
     await expect.poll(() => details.locator("canvas").count()).toBe(10);
-    expect(await details.getByText(/^Sample \d/).count()).toBe(8);
+    await expect.poll(() => details.getByText(/^Sample \d/).count()).toBe(8);
     expect(await violations(page)).toEqual([]);
     await page.keyboard.press("Escape");
     await details.waitFor({ state: "detached" });
@@ -103,20 +105,20 @@ describe("the report of a run", () => {
     report.on("pageerror", (error) => errors.push(error.message));
     await report.goto(pathToFileURL(path).href);
     const figures = report.locator("figure");
-    expect(await figures.locator("svg path").count()).toBeGreaterThan(4);
+    await expect.poll(() => figures.locator("svg path").count()).toBeGreaterThan(4);
     const pictures = await figures
       .locator("img")
       .evaluateAll((all) => all.map((img) => (img as HTMLImageElement).naturalWidth));
     expect(pictures.length).toBeGreaterThan(3);
     expect(Math.min(...pictures)).toBeGreaterThan(100);
-    expect(await report.locator(".headline").first().textContent()).toMatch(
-      /loop 1 reward, sampled on \d held-out rows: \d better, \d worse/,
-    );
-    expect(await report.getByRole("heading").allTextContents()).toEqual(
-      expect.arrayContaining(["Curves", "Best rollouts of loop 1", "Worst rollouts of loop 2", "Settings"]),
-    );
+    await expect
+      .poll(() => report.locator(".headline").first().textContent())
+      .toMatch(/loop 1 reward, sampled on \d held-out rows: \d better, \d worse/);
+    await expect
+      .poll(() => report.getByRole("heading").allTextContents())
+      .toEqual(expect.arrayContaining(["Curves", "Best rollouts of loop 1", "Worst rollouts of loop 2", "Settings"]));
     await report.locator("summary").click();
-    expect(await report.locator("tr", { hasText: "maxNewTokens" }).locator("b").textContent()).toBe("4");
+    await expect.poll(() => report.locator("tr", { hasText: "maxNewTokens" }).locator("b").textContent()).toBe("4");
     expect(errors).toEqual([]);
     expect(asked.filter((url) => !url.startsWith("data:"))).toEqual([pathToFileURL(path).href]);
     await context.close();
@@ -130,11 +132,11 @@ describe("a run that has done all its steps", () => {
     await page.getByRole("button", { name: "Train on…" }).click();
     const dialog = page.getByRole("dialog", { name: "Train on" });
     const length = dialog.getByLabel("Total steps");
-    expect(await length.inputValue()).toBe("2");
+    await expect.poll(() => length.inputValue()).toBe("2");
     await dialog.getByText("1 more steps; the result equals an uninterrupted run of 2 steps").waitFor();
     await length.fill("1");
     await dialog.getByText("1 step is already done").waitFor();
-    expect(await dialog.getByRole("button", { name: "Train on" }).isDisabled()).toBe(true);
+    await expect.poll(() => dialog.getByRole("button", { name: "Train on" }).isDisabled()).toBe(true);
     await length.fill("many");
     await dialog.getByRole("alert").waitFor();
     await length.fill("2");

@@ -21,14 +21,14 @@ describe("the way back", () => {
     expect(page.url()).toMatch(/steps=123/);
     await page.goForward();
     await page.locator("main[data-screen=setup]").waitFor();
-    expect(await page.getByLabel("Steps", { exact: true }).inputValue()).toBe("123");
+    await expect.poll(() => page.getByLabel("Steps", { exact: true }).inputValue()).toBe("123");
   });
 
   it("to an address that was typed keeps them too, which the typing itself sets", async () => {
     const { page } = lab;
     await show(page, { screen: "runs", steps: "77" });
     await page.getByTestId("nav-setup").click();
-    expect(await page.getByLabel("Steps", { exact: true }).inputValue()).toBe("77");
+    await expect.poll(() => page.getByLabel("Steps", { exact: true }).inputValue()).toBe("77");
     await page.getByLabel("Steps", { exact: true }).fill("88");
     await page.goBack();
     await page.locator("main[data-screen=runs]").waitFor();
@@ -37,7 +37,7 @@ describe("the way back", () => {
     await page.locator("main[data-screen=runs]").waitFor();
     await page.goForward();
     await page.locator("main[data-screen=setup]").waitFor();
-    expect(await page.getByLabel("Steps", { exact: true }).inputValue()).toBe("88");
+    await expect.poll(() => page.getByLabel("Steps", { exact: true }).inputValue()).toBe("88");
   });
 });
 
@@ -119,20 +119,20 @@ describe("a zoom", () => {
 
   it("of one run's charts is not that of another's", async () => {
     await show(lab.page, { screen: "train", run: COPIES[0] });
-    expect(await firstStep("chart-reward")).toBe(1);
+    await expect.poll(() => firstStep("chart-reward")).toBe(1);
     await zoomIn("chart-reward");
     await show(lab.page, { screen: "train", run: COPIES[1] });
-    expect(await firstStep("chart-reward")).toBe(1);
+    await expect.poll(() => firstStep("chart-reward")).toBe(1);
     await show(lab.page, { screen: "train", run: COPIES[0] });
-    expect(await firstStep("chart-reward")).toBeGreaterThan(20);
+    await expect.poll(() => firstStep("chart-reward")).toBeGreaterThan(20);
   });
 
   it("of one comparison is not that of another", async () => {
     await show(lab.page, { screen: "runs", compare: `${COPIES[0]},${COPIES[1]}` });
-    expect(await firstStep("chart-compare-reward-1")).toBe(1);
+    await expect.poll(() => firstStep("chart-compare-reward-1")).toBe(1);
     await zoomIn("chart-compare-reward-1");
     await show(lab.page, { screen: "runs", compare: `${COPIES[0]},${COPIES[2]}` });
-    expect(await firstStep("chart-compare-reward-1")).toBe(1);
+    await expect.poll(() => firstStep("chart-compare-reward-1")).toBe(1);
   });
 });
 
@@ -176,7 +176,7 @@ describe("the list of runs", () => {
   it("leads nowhere by a run that JavaScript's objects have a name for", async () => {
     await show(lab.page, { screen: "train", run: "constructor" });
     await lab.page.getByText(/Cannot read this run/).waitFor();
-    expect(await lab.page.getByText("This screen failed").count()).toBe(0);
+    await expect.poll(() => lab.page.getByText("This screen failed").count()).toBe(0);
   });
 });
 
@@ -198,7 +198,7 @@ describe("a field of Setup", () => {
     const { page } = lab;
     await page.getByLabel(/^epochs of/).fill("-5");
     await page.keyboard.press("Tab");
-    expect(await page.getByLabel("Steps", { exact: true }).inputValue()).toBe("40");
+    await expect.poll(() => page.getByLabel("Steps", { exact: true }).inputValue()).toBe("40");
   });
 
   it("keeps the address that a server is asked about", async () => {
@@ -232,7 +232,7 @@ describe("without WebGPU the page", () => {
     const { page } = lab;
     const start = page.getByTestId("strip-start");
     await expect.poll(() => start.getAttribute("title")).toMatch(/WebGPU/);
-    expect(await start.getAttribute("aria-disabled")).toBe("true");
+    await expect.poll(() => start.getAttribute("aria-disabled")).toBe("true");
     const told = (await problems(page)).filter((text) => /WebGPU/.test(text));
     expect(told.length).toBeLessThanOrEqual(1);
   });
@@ -246,7 +246,7 @@ describe("without WebGPU the page", () => {
       await show(page, { screen });
       await expect.poll(() => page.locator("main h1, main h2").count()).toBeGreaterThan(0);
     }
-    expect(await page.getByText("went wrong").count()).toBe(0);
+    await expect.poll(() => page.getByText("went wrong").count()).toBe(0);
   });
 
   it("says on System what helps, and still shows storage and browser", async () => {

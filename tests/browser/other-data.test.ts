@@ -40,8 +40,8 @@ describe("with the rows of the run open", () => {
     await page.locator("[data-testid=screen-eval] canvas").first().waitFor();
     await openBench();
     await page.getByRole("button", { name: "Try it out" }).waitFor();
-    expect(await page.getByTestId("eval-not-open").count()).toBe(0);
-    expect(await notOpen().count()).toBe(0);
+    await expect.poll(() => page.getByTestId("eval-not-open").count()).toBe(0);
+    await expect.poll(() => notOpen().count()).toBe(0);
   });
 });
 
@@ -56,17 +56,17 @@ describe("with rows of the same names open", () => {
       .getByTestId("pick-shard-files")
       .setInputFiles([{ name: SHARD, mimeType: "application/octet-stream", buffer }]);
     await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(/^(\d+ of )?160 rows/);
-    expect(await page.getByTestId("data-counts").textContent()).toMatch(/^160 rows/);
-    expect(await page.getByTestId("gallery").getByRole("button").count()).toBeGreaterThan(5);
+    await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(/^160 rows/);
+    await expect.poll(() => page.getByTestId("gallery").getByRole("button").count()).toBeGreaterThan(5);
   });
 
   it("rollouts say that their picture is not there", async () => {
     await show(lab.page, { screen: "rollouts", step: "25" });
     await lab.page.getByTestId("rollout-card").first().waitFor();
     await expect.poll(() => notOpen().count()).toBeGreaterThan(0);
-    expect(await notOpen().first().textContent()).toMatch(
-      /Row data-0000\d-of-00002\.arrow#\d+ .*(another picture|not in)/,
-    );
+    await expect
+      .poll(() => notOpen().first().textContent())
+      .toMatch(/Row data-0000\d-of-00002\.arrow#\d+ .*(another picture|not in)/);
     // Cards draw once they are in view.
     for (const card of await lab.page.getByTestId("rollout-card").all()) {
       await card.scrollIntoViewIfNeeded();
@@ -77,14 +77,14 @@ describe("with rows of the same names open", () => {
   it("evaluations say so once and show neither pictures nor given masks", async () => {
     await show(lab.page, { screen: "eval" });
     await lab.page.getByTestId("eval-not-open").waitFor();
-    expect(await lab.page.getByTestId("eval-not-open").textContent()).toMatch(/\(shards\) are not open/);
+    await expect.poll(() => lab.page.getByTestId("eval-not-open").textContent()).toMatch(/\(shards\) are not open/);
   });
 
   it("the bench offers no picture and no trial of an imported group", async () => {
     const { page } = lab;
     await openBench();
     await page.getByText("This row is not open, so its picture cannot be shown").waitFor();
-    expect(await page.getByRole("button", { name: "Try it out" }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("button", { name: "Try it out" }).count()).toBe(0);
   });
 
   it("nothing is listed as having failed", async () => {

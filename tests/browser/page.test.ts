@@ -12,10 +12,10 @@ describe("the page", () => {
 
   it("opens with the demo rows and the pocket model, ready to start", async () => {
     const { page } = lab;
-    expect(await page.getByTestId("data-counts").textContent()).toMatch(/\d+ rows/);
+    await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(/\d+ rows/);
     await expect.poll(() => page.getByTestId("gallery").getByRole("button").count()).toBeGreaterThan(5);
     await show(page, { screen: "setup" });
-    expect(await page.getByTestId("model-facts").textContent()).toMatch(/Parameters/);
+    await expect.poll(() => page.getByTestId("model-facts").textContent()).toMatch(/Parameters/);
     await expect.poll(() => page.getByTestId("start-reason").textContent()).toBe("Ready to start");
     expect(await problems(page)).toEqual([]);
   });
@@ -80,7 +80,7 @@ describe("the page", () => {
       const dialog = lab.page.getByRole("dialog", { name: "Keys" });
       await lab.page.keyboard.press("?");
       await dialog.waitFor();
-      expect(await dialog.textContent()).toMatch(/Hold to hide masks/);
+      await expect.poll(() => dialog.textContent()).toMatch(/Hold to hide masks/);
       await lab.page.keyboard.press("Escape");
       await dialog.waitFor({ state: "detached" });
     });
@@ -91,7 +91,7 @@ describe("the page", () => {
       await page.keyboard.press("Enter");
       const detail = page.getByTestId("row-detail");
       await detail.waitFor();
-      expect(await detail.getByRole("heading").first().textContent()).toBe("Row 1");
+      await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row 1");
       await page.keyboard.press("ArrowRight");
       await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row 2");
       await page.keyboard.press("ArrowLeft");
@@ -99,7 +99,7 @@ describe("the page", () => {
       await detail.getByRole("button", { name: "Close the row" }).press("Enter");
       await detail.waitFor({ state: "detached" });
       const focused = () => page.evaluate(() => document.activeElement?.getAttribute("aria-pressed"));
-      expect(await focused()).toBe("false");
+      await expect.poll(focused).toBe("false");
       await page.keyboard.press("Enter");
       await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row 1");
       await page.keyboard.press("Escape");
@@ -108,11 +108,15 @@ describe("the page", () => {
 
     it("searches by /", async () => {
       await lab.page.keyboard.press("/");
-      expect(await lab.page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("Search captions");
+      await expect
+        .poll(() => lab.page.evaluate(() => document.activeElement?.getAttribute("aria-label")))
+        .toBe("Search captions");
       await lab.page.keyboard.type("zzzz");
       await lab.page.getByText("No row matches the filter").waitFor();
       await lab.page.getByRole("button", { name: "Clear filter" }).press("Enter");
-      expect(await lab.page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("Search captions");
+      await expect
+        .poll(() => lab.page.evaluate(() => document.activeElement?.getAttribute("aria-label")))
+        .toBe("Search captions");
     });
   });
 

@@ -31,7 +31,7 @@ it("has curves and newest rollouts beside both loops", async () => {
   for (const { metrics } of steps)
     for (const loop of [1, 2, 3]) expect(metrics?.[`loop${loop}/reward`]).toBeTypeOf("number");
   await expect.poll(() => page.getByTestId("live-strip").getByTestId("rollout-card").count()).toBe(6);
-  expect(await page.getByTestId("live-strip").textContent()).toMatch(/Loop 3question → answer/);
+  await expect.poll(() => page.getByTestId("live-strip").textContent()).toMatch(/Loop 3question → answer/);
   await expect.poll(() => page.getByTestId("chart-reward").textContent()).toMatch(/loop 3/);
 });
 
@@ -50,7 +50,7 @@ it("has its groups on Rollouts; the inspector shows question, answer, reward and
     .poll(() => inspector.textContent())
     .toMatch(/Answer of the policy.*Please describe the marked region\./s);
   await inspector.getByText("Please describe the marked region.").waitFor();
-  expect(await inspector.getByText("Mask′ of the partner").count()).toBe(0);
+  await expect.poll(() => inspector.getByText("Mask′ of the partner").count()).toBe(0);
   await inspector.getByRole("tab", { name: "Reward" }).click();
   await expect.poll(() => inspector.getByRole("table").first().textContent()).toMatch(/METEOR/);
   await inspector.getByRole("tab", { name: "Tokens" }).click();

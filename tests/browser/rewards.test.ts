@@ -29,14 +29,14 @@ describe("the composer", () => {
   it("takes the rewards of the notes and shows what they come to", async () => {
     const { page } = lab;
     await page.getByTestId("reward-preset-003").click();
-    expect(await text("reward-formulas")).toMatch(/Loop 1r = IoU \+ METEOR.*no judge.*Loop 2r = METEOR$/);
+    await expect.poll(() => text("reward-formulas")).toMatch(/Loop 1r = IoU \+ METEOR.*no judge.*Loop 2r = METEOR$/);
     await page.getByTestId("reward-preset-000").click();
     await expect.poll(() => text("reward-formulas")).toMatch(/Loop 1r = IoULoop 2r = METEOR/);
     await page.getByTestId("weight-loop1LeakCost").fill("0.5");
     await expect.poll(() => text("reward-formulas")).toMatch(/IoU − 0\.50 · Leak cost/);
     await expect.poll(() => page.url()).toMatch(/loop1LeakCost=0\.5/);
     await page.getByTestId("weight-loop1LeakCost").fill("-3");
-    expect(await page.getByTestId("weight-loop1LeakCost").getAttribute("aria-invalid")).toBe("true");
+    await expect.poll(() => page.getByTestId("weight-loop1LeakCost").getAttribute("aria-invalid")).toBe("true");
     await page.getByTestId("weight-loop1LeakCost").fill("0");
   });
 });
@@ -99,7 +99,7 @@ describe("a custom reward", () => {
     await source.fill("");
     await source.pressSequentially("abc");
     await expect.poll(() => text("reward-hash")).toBe("ba7816bf8f01");
-    expect(await source.inputValue()).toBe("abc");
+    await expect.poll(() => source.inputValue()).toBe("abc");
     await page.evaluate("delete crypto.subtle.digest");
     await source.fill(OWN);
     await expect.poll(() => text("try-loop1")).toMatch(/Custom reward 0\.10/);
@@ -146,21 +146,21 @@ describe("the bench", () => {
     await page.getByTestId("bench-start").click();
     await page.getByTestId("bench-progress").waitFor();
     await page.getByTestId("bench-progress").waitFor({ state: "detached" });
-    expect(await text("bench-source")).toMatch(/4 groups$/);
-    expect(await text("bench-facts")).toMatch(/Zero-advantage groups.*%.*Rewards missing0 of 4/);
+    await expect.poll(() => text("bench-source")).toMatch(/4 groups$/);
+    await expect.poll(() => text("bench-facts")).toMatch(/Zero-advantage groups.*%.*Rewards missing0 of 4/);
     // Captions have no bounds; of masks the greedy and the true one are compared.
-    expect(await text("bench-diagnosis")).toMatch(/inside groups/);
+    await expect.poll(() => text("bench-diagnosis")).toMatch(/inside groups/);
     await page.getByRole("radio", { name: "Loop 2: caption → mask" }).click();
-    expect(await text("bench-diagnosis")).toMatch(
-      /Greedy masks: IoU 0\.\d\d, reward .* True masks: reward .* of 2 groups/,
-    );
+    await expect
+      .poll(() => text("bench-diagnosis"))
+      .toMatch(/Greedy masks: IoU 0\.\d\d, reward .* True masks: reward .* of 2 groups/);
     await page.getByRole("radio", { name: "Loop 1: mask → caption" }).click();
     const terms = page.getByTestId("bench-terms");
     // The reward and the terms that need no judge, no custom reward and no clip.
     const measured = REWARD_TERMS.filter((term) => "measure" in term && !["j", "f"].includes(term.name));
-    expect(await terms.locator("tbody tr").count()).toBe(1 + measured.length);
+    await expect.poll(() => terms.locator("tbody tr").count()).toBe(1 + measured.length);
     await terms.locator("tbody tr").first().getByRole("button", { disabled: false }).first().click();
-    expect(await text("bench-selection")).toMatch(/Reward from .* of 2 groups/);
+    await expect.poll(() => text("bench-selection")).toMatch(/Reward from .* of 2 groups/);
     await page.locator("[data-testid=bench-groups] button").first().click();
     await page.getByRole("button", { name: "Try it out" }).click();
     await expect.poll(() => text("try-loop1")).toMatch(/IoU/);
@@ -191,8 +191,8 @@ describe("the bench", () => {
     await expect.poll(() => text("bench-progress")).toMatch(/^Scoring [1-9]\d* of 10000 groups/);
     await page.getByTestId("bench-stop").click();
     await expect.poll(() => text("bench-problem")).toMatch(/^Scoring was stopped/);
-    expect(await page.getByTestId("bench-progress").count()).toBe(0);
-    expect(await text("bench-source")).toBe(source);
+    await expect.poll(() => page.getByTestId("bench-progress").count()).toBe(0);
+    await expect.poll(() => text("bench-source")).toBe(source);
   });
 
   it("takes a file of rollouts, and refuses a wrong one without losing what is there", async () => {
@@ -210,13 +210,13 @@ describe("the bench", () => {
     await page.getByTestId("bench-file").setInputFiles({ name: "other.jsonl", mimeType: "text/plain", buffer });
     await expect.poll(() => text("bench-source")).toBe("other.jsonl · 2 groups");
     // "a red car" has three words in one run: 1 - 0.5 / 27.
-    expect(await text("bench-facts")).toMatch(/Zero-advantage groups50 %Rewards missing0 of 4/);
-    expect(await page.getByTestId("bench-terms").locator("tbody tr").first().textContent()).toMatch(/0\.98/);
+    await expect.poll(() => text("bench-facts")).toMatch(/Zero-advantage groups50 %Rewards missing0 of 4/);
+    await expect.poll(() => page.getByTestId("bench-terms").locator("tbody tr").first().textContent()).toMatch(/0\.98/);
     await page
       .getByTestId("bench-file")
       .setInputFiles({ name: "no.jsonl", mimeType: "text/plain", buffer: Buffer.from("{") });
     await expect.poll(() => text("bench-problem")).toMatch(/^no\.jsonl, line 1: it is not valid JSON/);
-    expect(await text("bench-source")).toBe("other.jsonl · 2 groups");
+    await expect.poll(() => text("bench-source")).toBe("other.jsonl · 2 groups");
     await page.getByTestId("reward-preset-000").click();
   });
 
@@ -251,7 +251,7 @@ describe("the bench", () => {
     await page.getByTestId("bench-start").click();
     await expect.poll(() => text("bench-source")).toMatch(/1 groups$/);
     await page.getByTestId("bench-progress").waitFor({ state: "detached" });
-    expect(await text("bench-facts")).toMatch(/Rewards missing0 of 2/);
+    await expect.poll(() => text("bench-facts")).toMatch(/Rewards missing0 of 2/);
     expect(lab.consoleErrors).toEqual([]);
   });
 });

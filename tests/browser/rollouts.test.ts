@@ -44,13 +44,15 @@ describe("a search in rollouts", () => {
     await page.getByRole("button", { name: "Filter…" }).click();
     await limits.fill("100");
     await expect.poll(() => page.locator("main p[role=status]").first().textContent()).toBe(matching(100, broken));
-    expect(await page.getByTestId("unread-steps").textContent()).toMatch(/^2 steps could not be read: .*step-0000/);
+    await expect
+      .poll(() => page.getByTestId("unread-steps").textContent())
+      .toMatch(/^2 steps could not be read: .*step-0000/);
     broken.length = 0;
     await limits.fill("");
     await expect.poll(() => page.getByTestId("unread-steps").count()).toBe(0);
     await limits.fill("100");
     await expect.poll(() => page.locator("main p[role=status]").first().textContent()).toBe(matching(100));
-    expect(await page.getByTestId("unread-steps").count()).toBe(0);
+    await expect.poll(() => page.getByTestId("unread-steps").count()).toBe(0);
   });
 
   it("takes limits below 0, typed digit by digit", async () => {
@@ -58,7 +60,7 @@ describe("a search in rollouts", () => {
     const limits = page.getByLabel("Highest reward");
     await limits.fill("");
     await limits.pressSequentially("-0.05");
-    expect(await limits.inputValue()).toBe("-0.05");
+    await expect.poll(() => limits.inputValue()).toBe("-0.05");
     await expect.poll(() => page.locator("main p[role=status]").first().textContent()).toBe(matching(-0.05));
     expect(await problems(page)).toEqual([]);
   });
@@ -113,10 +115,10 @@ describe("a search in rollouts", () => {
     // All of the first mask, none of the second.
     await page.keyboard.press("End");
     await expect.poll(pixels).not.toBe(half);
-    expect(await border.getAttribute("aria-valuetext")).toBe("100 % Given mask");
+    await expect.poll(() => border.getAttribute("aria-valuetext")).toBe("100 % Given mask");
     expect(await violations(page)).toEqual([]);
     await swipe.click();
-    expect(await border.count()).toBe(0);
+    await expect.poll(() => border.count()).toBe(0);
   });
 });
 
@@ -154,7 +156,7 @@ describe("keys and gestures", () => {
     await record.focus();
     await page.keyboard.press("ArrowDown");
     await expect.poll(() => record.evaluate((element) => element.scrollTop)).toBeGreaterThan(0);
-    expect(await line.getAttribute("aria-valuetext")).toBe("step 1");
+    await expect.poll(() => line.getAttribute("aria-valuetext")).toBe("step 1");
   });
 
   it("include / where a keyboard has it on another key's upper half", async () => {
@@ -177,9 +179,9 @@ describe("keys and gestures", () => {
     await page.mouse.down();
     await page.mouse.move(x + 70, y + 40, { steps: 4 });
     await page.mouse.up();
-    expect(await card.getAttribute("data-selected")).toBe("false");
+    await expect.poll(() => card.getAttribute("data-selected")).toBe("false");
     await picture.click();
-    expect(await card.getAttribute("data-selected")).toBe("true");
+    await expect.poll(() => card.getAttribute("data-selected")).toBe("true");
     await page.keyboard.press("0");
   });
 
@@ -205,7 +207,7 @@ describe("keys and gestures", () => {
     await page.getByTestId("rollout-card").first().getByRole("button").click();
     await page.getByRole("heading", { name: "Rollout 1" }).waitFor();
     await swipe.click();
-    expect(await page.getByRole("slider", { name: "Border between both masks" }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("slider", { name: "Border between both masks" }).count()).toBe(0);
     await page.unrouteAll();
     await page.reload();
   });
@@ -242,16 +244,16 @@ describe("a rollout", () => {
     // The log was written on another adapter.
     const told = page.getByTestId("at-threshold");
     const iou = async (): Promise<number> => Number(/IoU ([\d.]+)/.exec((await told.textContent()) ?? "")?.[1]);
-    expect(await iou()).toBeCloseTo(rollout?.terms.find(({ name }) => name === "iou")?.value ?? Number.NaN, 1);
+    await expect.poll(iou).toBeCloseTo(rollout?.terms.find(({ name }) => name === "iou")?.value ?? Number.NaN, 1);
     const before = await iou();
     await page.getByRole("slider", { name: "Threshold of the mask" }).focus();
     await page.keyboard.press("End");
     await expect.poll(iou).not.toBe(before);
     const tokens = page.getByTestId("closer-look").getByRole("listitem").getByRole("button");
-    expect(await tokens.count()).toBe(rollout?.actions.length);
+    await expect.poll(() => tokens.count()).toBe(rollout?.actions.length);
     await tokens.nth(1).click();
     const drawn = alternatives.locator("tr[data-drawn=true]");
-    expect(await drawn.count()).toBe(1);
+    await expect.poll(() => drawn.count()).toBe(1);
     const logp = Number((await drawn.locator("td").last().textContent())?.replace("−", "-"));
     expect(logp).toBeCloseTo(rollout?.actions[1]?.oldLogp ?? Number.NaN, 2);
     expect(await violations(page)).toEqual([]);
@@ -304,7 +306,7 @@ describe("rollouts that cannot be read", () => {
     for (const view of ["run", ""]) {
       await show(page, { screen: "rollouts", run: "nowhere", view });
       await expect.poll(() => main.textContent()).toMatch(/Cannot read this run: /);
-      expect(await main.textContent()).not.toMatch(/has no rollouts/);
+      await expect.poll(() => main.textContent()).not.toMatch(/has no rollouts/);
     }
     broken.push(...files);
     await show(page, { screen: "rollouts", view: "run" });

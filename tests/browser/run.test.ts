@@ -151,7 +151,7 @@ describe("the first step", () => {
     await page.locator("main[data-screen=train]").waitFor();
     const chart = page.getByTestId("chart-reward");
     await expect.poll(() => chart.getByRole("img").first().getAttribute("aria-label")).not.toMatch(/no values yet/);
-    expect(await page.getByTestId("step").textContent()).toMatch(/^[12]\s*\/\s*2$/);
+    await expect.poll(() => page.getByTestId("step").textContent()).toMatch(/^[12]\s*\/\s*2$/);
     // Two captions and two masks.
     await expect.poll(() => page.getByTestId("live-strip").getByTestId("rollout-card").count()).toBe(4);
   });
@@ -172,7 +172,7 @@ describe("the first step", () => {
     await inspector.getByRole("button", { name: /table/i }).click();
     const rows = inspector.getByRole("table").first().locator("tbody tr");
     await expect.poll(() => rows.count()).toBeGreaterThan(0);
-    expect(await rows.count()).toBeLessThanOrEqual(4);
+    await expect.poll(() => rows.count()).toBeLessThanOrEqual(4);
   });
 
   it("is kept when the run is stopped in the second", async () => {
@@ -194,14 +194,14 @@ describe("after a reload", () => {
     await expect.poll(() => row.count()).toBe(1);
     runId = (await row.locator("small").first().textContent()) ?? "";
     expect(runId).toMatch(/^[a-z0-9-]+-\d{17}$/);
-    expect(await row.textContent()).toMatch(/1 \/ 2/);
+    await expect.poll(() => row.textContent()).toMatch(/1 \/ 2/);
   });
 
   it("its rollouts are read back", async () => {
     const { page } = lab;
     await show(page, { screen: "rollouts", run: runId, step: "1" });
     await expect.poll(() => page.getByTestId("rollout-card").count()).toBe(2);
-    expect(await page.getByTestId("inspector").textContent()).toMatch(/reward/);
+    await expect.poll(() => page.getByTestId("inspector").textContent()).toMatch(/reward/);
     await show(page, { screen: "train", run: runId });
     const chart = page.getByTestId("chart-reward").getByRole("img").first();
     await expect.poll(() => chart.getAttribute("aria-label")).not.toMatch(/no values yet/);
@@ -283,12 +283,12 @@ describe("another start", () => {
     const row = other.getByTestId("runs-table").locator("tbody tr").filter({ hasText: "in another tab" });
     await row.waitFor();
     const button = (name: string) => row.getByRole("button", { name, exact: true });
-    expect(await button("Resume").getAttribute("aria-disabled")).toBe("true");
+    await expect.poll(() => button("Resume").getAttribute("aria-disabled")).toBe("true");
     await row.getByTestId("more-of-run").click();
     for (const name of ["Fork…", "Delete…"]) {
       const entry = other.getByRole("menuitem", { name });
-      expect(await entry.getAttribute("aria-disabled")).toBe("true");
-      expect(await entry.textContent()).toMatch(/training in another tab/);
+      await expect.poll(() => entry.getAttribute("aria-disabled")).toBe("true");
+      await expect.poll(() => entry.textContent()).toMatch(/training in another tab/);
     }
     await other.keyboard.press("Escape");
     await row.getByRole("link", { name: "Open" }).click();
@@ -370,6 +370,6 @@ describe("another start", () => {
 
   it("left the console without errors and the page without problems", async () => {
     expect(lab.consoleErrors).toEqual([]);
-    expect(await lab.page.locator("[data-testid=problems] p").allTextContents()).toEqual([]);
+    await expect.poll(() => lab.page.locator("[data-testid=problems] p").allTextContents()).toEqual([]);
   });
 });

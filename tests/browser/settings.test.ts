@@ -59,7 +59,7 @@ it("a dry run measures a step beside the forecast, can be cancelled, and stores 
   const length = page.getByTestId("run-length");
   await button.click();
   await expect.poll(() => page.getByTestId("dry-run-phase").textContent()).toMatch(/^Step 1 of 2: /);
-  expect(await page.getByTestId("start-reason").textContent()).toMatch(/^A dry run is in progress/);
+  await expect.poll(() => page.getByTestId("start-reason").textContent()).toMatch(/^A dry run is in progress/);
   await page.getByTestId("dry-run-cancel").click();
   await button.click();
   await reality.waitFor();
@@ -69,14 +69,14 @@ it("a dry run measures a step beside the forecast, can be cancelled, and stores 
     expect.stringMatching(/^A step.*#( s| ms)$/),
     expect.stringMatching(/^First step, compiling# s$/),
   ]);
-  expect(await length.textContent()).toMatch(/minutes, by the dry run/);
+  await expect.poll(() => length.textContent()).toMatch(/minutes, by the dry run/);
   await show(page, { steps: "12" });
   await expect.poll(settings).toMatchObject({ steps: 12 });
-  expect(await reality.count()).toBe(1);
+  await expect.poll(() => reality.count()).toBe(1);
   await show(page, { groupSize: "3" });
   await expect.poll(() => reality.count()).toBe(0);
-  expect(await length.textContent()).not.toMatch(/dry run/);
-  expect(await runs()).toEqual([]);
+  await expect.poll(() => length.textContent()).not.toMatch(/dry run/);
+  await expect.poll(runs).toEqual([]);
   expect(await problems(page)).toEqual(problemsBefore);
 });
 
@@ -86,7 +86,7 @@ it("a mix shows the rows and shares of its sources; it comes from a file, as add
   await expect
     .poll(() => problems(page))
     .toContain("mixSources was left out: an address cannot set a text; use a settings file");
-  expect(await page.getByTestId("mix").count()).toBe(0);
+  await expect.poll(() => page.getByTestId("mix").count()).toBe(0);
   await pick("mix.json", JSON.stringify({ mixSources: "data-00000 = 2, nowhere = 3" }));
   const cells = page.getByTestId("mix").locator("tbody tr").locator("th, td");
   await expect.poll(() => cells.count()).toBe(12);
@@ -101,13 +101,13 @@ it("a mix shows the rows and shares of its sources; it comes from a file, as add
   ]);
   await pick("mix.json", JSON.stringify({ mixSources: "data-00000 = x" }));
   await page.getByText('mixSources has "data-00000 = x", which is not a name').waitFor();
-  expect(await page.getByTestId("mix").count()).toBe(0);
+  await expect.poll(() => page.getByTestId("mix").count()).toBe(0);
   await pick("mix.json", JSON.stringify({ mixSources: "" }));
 });
 
 it("the plan warns of checkpoints that the browser's storage has no room for, and the run may start all the same", async () => {
   const { page, context } = lab;
-  expect(await page.getByText(/checkpoints take up to/).count()).toBe(0);
+  await expect.poll(() => page.getByText(/checkpoints take up to/).count()).toBe(0);
   const client = await context.newCDPSession(page);
   await client.send("Storage.overrideQuotaForOrigin", { origin: new URL(lab.url).origin, quotaSize: 1e6 });
   await pick("more.json", JSON.stringify({ steps: 8, saveSteps: 2, evalSteps: 0, keepCheckpoints: 2 }));

@@ -64,7 +64,7 @@ describe("a sweep", () => {
     await page.locator("[data-testid=sweep-resume]:not([aria-disabled])").click();
     await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
     await expect.poll(progress).toBe("Grid over temperature: 2 of 2 jobs done");
-    expect(await runs()).toBe(2);
+    await expect.poll(runs).toBe(2);
     const grounding = page.getByTestId("sweep-table").locator("tr", { hasText: "grounding_iou" });
     await expect
       .poll(() => grounding.textContent())

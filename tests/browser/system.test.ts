@@ -33,7 +33,9 @@ describe("before a run", () => {
     const screen = await page.getByTestId("screen-system").textContent();
     expect(screen).toMatch(/timestamp-query/);
     expect(screen).toMatch(/Largest binding[\d.]+ [MG]B/);
-    expect(await page.getByTestId("page-facts").textContent()).toMatch(/Storage used[\d.]+ [kMG]?B of [\d.]+ GB/);
+    await expect
+      .poll(() => page.getByTestId("page-facts").textContent())
+      .toMatch(/Storage used[\d.]+ [kMG]?B of [\d.]+ GB/);
     expect((await cells("owners", "Vision tower"))[0]).toMatch(/^\d+$/);
     const owned = await page.getByTestId("owners").locator("tbody td:nth-of-type(1)").allTextContents();
     const [all] = await cells("owners", "Tensors, as counted by the backend");
@@ -45,7 +47,7 @@ describe("before a run", () => {
     await expect
       .poll(async () => (await cells("phase-costs", "loss and backward"))[2])
       .toMatch(new RegExp(`^${phases.loss?.dispatches.toLocaleString("en-US")}median `));
-    expect(await page.getByText(/^demo, .* Step 40, below it the median of 40 steps$/).count()).toBe(1);
+    await expect.poll(() => page.getByText(/^demo, .* Step 40, below it the median of 40 steps$/).count()).toBe(1);
   });
 
   it("tests the adapter on a press, with every check to be seen", async () => {
@@ -53,16 +55,13 @@ describe("before a run", () => {
     await page.getByTestId("self-test").click();
     await page.getByText("Passed", { exact: true }).waitFor();
     const checks = page.getByTestId("self-checks");
-    expect(await checks.textContent()).toMatch(/\d+ checks agree with the host within rounding/);
+    await expect.poll(() => checks.textContent()).toMatch(/\d+ checks agree with the host within rounding/);
     await checks.getByText("Every check").click();
     const rows = checks.getByRole("table").locator("tbody tr");
-    expect(await rows.count()).toBeGreaterThan(20);
-    expect(await rows.filter({ hasText: "Gradients" }).locator("td").allTextContents()).toEqual([
-      expect.stringMatching(/^\d/),
-      expect.stringMatching(/^\d/),
-      "yes",
-      expect.stringMatching(/s$/),
-    ]);
+    await expect.poll(() => rows.count()).toBeGreaterThan(20);
+    await expect
+      .poll(() => rows.filter({ hasText: "Gradients" }).locator("td").allTextContents())
+      .toEqual([expect.stringMatching(/^\d/), expect.stringMatching(/^\d/), "yes", expect.stringMatching(/s$/)]);
     expect(await problems(page)).toEqual([]);
   });
 });
@@ -118,20 +117,20 @@ describe("with a run", () => {
     expect((await cells("phase-costs", "loss and backward"))[3]).toMatch(new RegExp(`^${loss.submits}median `));
     expect(loss.gpuSeconds).toBeGreaterThan(0);
     const total = Object.values(last.costs ?? {}).reduce((sum, { dispatches }) => sum + dispatches, 0);
-    expect(await page.getByTestId("system-figures").textContent()).toContain(
-      `Dispatches per step${total.toLocaleString("en-US")}`,
-    );
+    await expect
+      .poll(() => page.getByTestId("system-figures").textContent())
+      .toContain(`Dispatches per step${total.toLocaleString("en-US")}`);
   });
 
   it("explains a phase in a sentence when it is pressed", async () => {
     const { page } = lab;
     const phase = page.getByTestId("phase-costs").getByRole("button", { name: "EMA partner" });
     const words = page.getByText("The partner computes masks for captions");
-    expect(await words.isVisible()).toBe(false);
+    await expect.poll(() => words.isVisible()).toBe(false);
     await phase.click();
-    expect(await words.isVisible()).toBe(true);
+    await expect.poll(() => words.isVisible()).toBe(true);
     await phase.press("Enter");
-    expect(await words.isVisible()).toBe(false);
+    await expect.poll(() => words.isVisible()).toBe(false);
   });
 
   it("gives the run's memory back in the end, and scrolls wide tables in their own frame at 390 px", async () => {
@@ -202,7 +201,7 @@ describe("kernel forms", () => {
       .getByTestId("problems")
       .getByText(/^bad\.json: "format" is/)
       .waitFor();
-    expect(await rows.allTextContents()).toEqual(before);
+    await expect.poll(() => rows.allTextContents()).toEqual(before);
     const fewer = JSON.stringify({ ...table, entries: table.entries.slice(0, 1) });
     await page.getByTestId("tuning-file").setInputFiles(file("one.json", fewer));
     await expect.poll(() => rows.count()).toBe(1);

@@ -55,9 +55,9 @@ async function playUntil(wanted: Phase): Promise<void> {
 describe("before a run", () => {
   it("nothing can be saved, and the button says why", async () => {
     const save = lab.page.getByTestId("save-now");
-    expect(await save.getAttribute("aria-disabled")).toBe("true");
-    expect(await title("save-now")).toBe("No run is in progress");
-    expect(await lab.page.getByTestId("single-phase").count()).toBe(0);
+    await expect.poll(() => save.getAttribute("aria-disabled")).toBe("true");
+    await expect.poll(() => title("save-now")).toBe("No run is in progress");
+    await expect.poll(() => lab.page.getByTestId("single-phase").count()).toBe(0);
   });
 });
 
@@ -65,23 +65,23 @@ describe("a run", () => {
   it("tells the time left from the second step on", async () => {
     const { page } = lab;
     await page.getByTestId("strip-start").click();
-    expect(await page.getByTestId("time-left").count()).toBe(0);
+    await expect.poll(() => page.getByTestId("time-left").count()).toBe(0);
     await untilEvent(events, 0, (event) => event.type === "step" && event.step === 2);
     const left = page.getByTestId("time-left");
     await left.waitFor();
     // From its start to its second step the run has moved nothing that was read.
     expect(await layoutShift(page)).toBeLessThan(0.05);
-    expect(await left.textContent()).toMatch(/^(about \d+ (s|min|h( \d+ min)?)|a few seconds)$/);
+    await expect.poll(() => left.textContent()).toMatch(/^(about \d+ (s|min|h( \d+ min)?)|a few seconds)$/);
   });
 
   it("tells none while paused, and plays phase by phase, the next one named", async () => {
     const { page } = lab;
-    expect(await title("single-phase")).toBe("Pause the run first");
+    await expect.poll(() => title("single-phase")).toBe("Pause the run first");
     const from = events.length;
     await page.getByTestId("pause").click();
     await untilState(from, "paused");
     await page.getByTestId("play").waitFor();
-    expect(await page.getByTestId("time-left").count()).toBe(0);
+    await expect.poll(() => page.getByTestId("time-left").count()).toBe(0);
     await page.evaluate(() => {
       addEventListener("lab:trainer", (event) => {
         const { type, phase } = (event as CustomEvent<{ type: string; phase: string }>).detail;
@@ -101,7 +101,7 @@ describe("a run", () => {
     await playUntil("generate");
     const from = events.length;
     const step = await steps();
-    expect(await title("save-now")).toBe("Save a checkpoint now (C)");
+    await expect.poll(() => title("save-now")).toBe("Save a checkpoint now (C)");
     // It is told for a few seconds: waited for from before the key.
     const told = Promise.all([
       page
@@ -115,7 +115,7 @@ describe("a run", () => {
     await told;
     await page.locator("[aria-live=polite]", { hasText: `Checkpoint of step ${step} written. ` }).waitFor();
     await expect.poll(() => page.getByTestId("checkpoint").textContent()).toMatch(/ s ago$/);
-    expect(await page.getByTestId("save-now").getAttribute("aria-disabled")).toBeNull();
+    await expect.poll(() => page.getByTestId("save-now").getAttribute("aria-disabled")).toBeNull();
   });
 
   it("saves at the end of the step on a key while its weights are partly updated, and says so", async () => {
@@ -123,11 +123,11 @@ describe("a run", () => {
     await playUntil("ema");
     const from = events.length;
     const step = (await steps()) + 1;
-    expect(await title("save-now")).toBe("Save a checkpoint at the end of this step (C)");
+    await expect.poll(() => title("save-now")).toBe("Save a checkpoint at the end of this step (C)");
     await page.keyboard.press("c");
     await expect.poll(() => page.getByTestId("checkpoint").textContent()).toBe(`after step ${step}`);
-    expect(await title("save-now")).toBe(`Step ${step} will be saved when it ends`);
-    expect(await page.getByTestId("save-now").getAttribute("aria-disabled")).toBe("true");
+    await expect.poll(() => title("save-now")).toBe(`Step ${step} will be saved when it ends`);
+    await expect.poll(() => page.getByTestId("save-now").getAttribute("aria-disabled")).toBe("true");
     await playPhase();
     expect(events.slice(from).filter(({ type }) => type === "checkpoint")).toEqual([]);
     await playPhase();
@@ -178,7 +178,7 @@ describe("further metrics", () => {
 describe("afterwards", () => {
   it("the console has no errors and the page no problems", async () => {
     expect(lab.consoleErrors).toEqual([]);
-    expect(await lab.page.locator("[data-testid=problems] p").allTextContents()).toEqual([]);
+    await expect.poll(() => lab.page.locator("[data-testid=problems] p").allTextContents()).toEqual([]);
   });
 });
 
@@ -186,11 +186,11 @@ describe("a trainer that throws", () => {
   it("is ended: the run is free, and the page says that it failed, not that another tab has it", async () => {
     const { page } = lab;
     const held = () => page.evaluate(async () => ((await navigator.locks.query()).held ?? []).length);
-    expect(await held()).toBeGreaterThan(0);
+    await expect.poll(held).toBeGreaterThan(0);
     await page.evaluate(`trainerWorker.dispatchEvent(new ErrorEvent("error", { message: "out of memory" }))`);
     await page.getByText(/^The trainer worker failed: out of memory.* reload the page to continue$/).waitFor();
     await expect.poll(held).toBe(0);
-    expect(await page.getByTestId("run-state").textContent()).toBe("failed");
-    expect(await page.locator("main").textContent()).not.toMatch(/another tab/);
+    await expect.poll(() => page.getByTestId("run-state").textContent()).toBe("failed");
+    await expect.poll(() => page.locator("main").textContent()).not.toMatch(/another tab/);
   });
 });

@@ -70,26 +70,24 @@ describe("trying the model out", () => {
     await expect
       .poll(() => page.getByTestId("suite-progress").textContent())
       .toMatch(/^Answering, [1-9]\d* of 16 rows/);
-    expect(await page.getByTestId("suite-rows").isDisabled()).toBe(true);
+    await expect.poll(() => page.getByTestId("suite-rows").isDisabled()).toBe(true);
     await page.getByTestId("suite-stop").click();
     await page.getByTestId("suite-start").waitFor();
     await page.getByTestId("suite-start").click();
     await expect.poll(() => page.getByTestId("suite-progress").textContent()).toMatch(/[1-9]\d* answers kept$/);
     const table = page.getByTestId("suite-scores");
     await table.waitFor();
-    expect(await page.getByTestId("suite-counts").textContent()).toMatch(/^16 rows of \d+ pictures, 95 %/);
-    expect(await table.getByRole("rowheader").allTextContents()).toEqual([
-      "cIoU",
-      "gIoU",
-      ...[5, 6, 7, 8, 9].map((bound) => `P@0.${bound}`),
-    ]);
+    await expect.poll(() => page.getByTestId("suite-counts").textContent()).toMatch(/^16 rows of \d+ pictures, 95 %/);
+    await expect
+      .poll(() => table.getByRole("rowheader").allTextContents())
+      .toEqual(["cIoU", "gIoU", ...[5, 6, 7, 8, 9].map((bound) => `P@0.${bound}`)]);
     const scores = await page.getByTestId("suite-cards").locator("small b").allTextContents();
     expect(scores.length).toBe(12);
     expect(scores.map(Number)).toEqual(scores.map(Number).sort((a, b) => a - b));
     // It is listed from now on, and its table can be saved.
     const earlier = page.getByTestId("earlier-evaluations").locator("tbody tr");
     await earlier.waitFor();
-    expect(await earlier.getByRole("rowheader").allTextContents()).toEqual(["masks"]);
+    await expect.poll(() => earlier.getByRole("rowheader").allTextContents()).toEqual(["masks"]);
     await earlier.getByRole("checkbox").check();
     const [download] = await Promise.all([
       page.waitForEvent("download"),
@@ -140,7 +138,7 @@ describe("trying the model out", () => {
     const numbers = await page.locator("[data-testid=try-out] input[type=number]").count();
     expect(numbers).toBe(4);
     await ask();
-    expect(await page.getByTestId("try-answer").locator("dd").count()).toBe(1);
+    await expect.poll(() => page.getByTestId("try-answer").locator("dd").count()).toBe(1);
     expect(await problems(page)).toEqual([]);
   });
 
@@ -154,7 +152,7 @@ describe("trying the model out", () => {
       [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Back to the row").click();
     })()`);
     await page.getByTestId("try-ask").waitFor();
-    expect(await page.getByTestId("try-answer").count()).toBe(0);
+    await expect.poll(() => page.getByTestId("try-answer").count()).toBe(0);
     expect(await ask()).toMatch(/IoU with the row/);
     expect(await problems(page)).toEqual([]);
   });
@@ -164,13 +162,13 @@ describe("trying the model out", () => {
     await show(page, { screen: "setup", gpuMemory: "0" });
     // A software adapter has no memory of its own to find.
     const find = page.getByTestId("find-memory");
-    expect(await find.getAttribute("title")).toMatch(/software adapter/);
-    expect(await find.getAttribute("aria-disabled")).toBe("true");
+    await expect.poll(() => find.getAttribute("title")).toMatch(/software adapter/);
+    await expect.poll(() => find.getAttribute("aria-disabled")).toBe("true");
     await show(page, { screen: "setup", gpuMemory: "0.02", recompute: "false" });
     await expect
       .poll(() => page.getByTestId("start-reason").textContent())
       .toMatch(/A step needs .* MB, but a run can use .* MB; /);
-    expect(await page.getByTestId("start").getAttribute("aria-disabled")).toBe("true");
+    await expect.poll(() => page.getByTestId("start").getAttribute("aria-disabled")).toBe("true");
     await show(page, { screen: "setup", gpuMemory: "8" });
     await expect.poll(() => page.getByTestId("start-reason").textContent()).toBe("Ready to start");
   });
@@ -189,9 +187,9 @@ describe("trying the model out", () => {
     await page.getByTestId("try-question").fill("Segment it.");
     await ask();
     // The golden answer has two [SEG]; their marks are numbered in the text and in the list.
-    expect(await page.getByTestId("try-text").textContent()).toMatch(/^[^\d]*1[^\d]*2[^\d]*$/);
+    await expect.poll(() => page.getByTestId("try-text").textContent()).toMatch(/^[^\d]*1[^\d]*2[^\d]*$/);
     const list = page.getByTestId("try-masks").locator("li");
-    expect(await list.count()).toBe(3);
+    await expect.poll(() => list.count()).toBe(3);
     const picture = page.getByTestId("try-out").getByRole("img");
     await expect.poll(() => picture.getAttribute("aria-label")).toMatch(/2 masks shown/);
     // Taken to be looked at.
@@ -199,7 +197,7 @@ describe("trying the model out", () => {
     if (folder !== undefined) await page.screenshot({ path: join(root, folder, "try-out-masks.png") });
     await list.nth(2).getByRole("radio").check();
     await expect.poll(() => picture.getAttribute("aria-label")).toMatch(/1 mask shown/);
-    expect(await page.getByTestId("try-masks").textContent()).toMatch(/of the picture/);
+    await expect.poll(() => page.getByTestId("try-masks").textContent()).toMatch(/of the picture/);
     expect(await problems(page)).toEqual([]);
     expect(lab.consoleErrors).toEqual([]);
   });
@@ -225,23 +223,26 @@ describe("trying the model out", () => {
       .first()
       .waitFor();
     await openClip();
-    expect(await page.getByTestId("follow-lacks").textContent()).toMatch(
-      /can only decode frames alone: it lacks SAM2's memory/,
-    );
-    expect(await page.getByTestId("follow-decoder").locator("option").allTextContents()).toEqual(["Decoder: alone"]);
+    await expect
+      .poll(() => page.getByTestId("follow-lacks").textContent())
+      .toMatch(/can only decode frames alone: it lacks SAM2's memory/);
+    await expect
+      .poll(() => page.getByTestId("follow-decoder").locator("option").allTextContents())
+      .toEqual(["Decoder: alone"]);
     const caption = await page.getByTestId("follow-words").inputValue();
     expect(caption).toMatch(/^the /);
     await page.getByTestId("follow-words").fill(`${caption}\nthe other one`);
     await page.getByTestId("follow-answers").selectOption("forced");
     await page.getByTestId("follow-start").click();
     await expect.poll(state).toBe("finished");
-    expect(await done()).toBe(6);
-    expect(await objects().allTextContents()).toEqual([
-      expect.stringMatching(/^1the .*mean IoU/),
-      expect.stringMatching(/^2the other one.*mean IoU/),
-    ]);
+    await expect.poll(done).toBe(6);
+    await expect
+      .poll(() => objects().allTextContents())
+      .toEqual([expect.stringMatching(/^1the .*mean IoU/), expect.stringMatching(/^2the other one.*mean IoU/)]);
     await page.getByRole("radio", { name: "Given mask" }).click();
-    expect(await page.getByTestId("follow-start").getAttribute("title")).toMatch(/memory, which the model lacks$/);
+    await expect
+      .poll(() => page.getByTestId("follow-start").getAttribute("title"))
+      .toMatch(/memory, which the model lacks$/);
     expect(await problems(page)).toEqual([]);
   });
 
@@ -255,7 +256,7 @@ describe("trying the model out", () => {
     await expect.poll(() => page.getByTestId("model-facts").textContent()).toMatch(/qwen2/);
     await show(page, { screen: "data" });
     await openClip();
-    expect(await page.getByTestId("follow-lacks").count()).toBe(0);
+    await expect.poll(() => page.getByTestId("follow-lacks").count()).toBe(0);
     const detail = page.getByTestId("row-detail");
     const slider = detail.getByRole("slider", { name: "Frame" });
     /** Beside the mask the picture is shown at half its brightness; frames of a strip this long would be mixed. */
@@ -296,19 +297,19 @@ describe("trying the model out", () => {
     await expect.poll(state).toBe("stopped");
     const at = await done();
     expect(at).toBeLessThan(CLIP_FRAMES);
-    expect(await detail.getByTestId("frame-number").textContent()).toBe(`Frame ${at} of ${CLIP_FRAMES}`);
+    await expect.poll(() => detail.getByTestId("frame-number").textContent()).toBe(`Frame ${at} of ${CLIP_FRAMES}`);
     await slider.focus();
     await page.keyboard.press("End");
     await expect.poll(() => detail.getByTestId("frame-iou").textContent()).toBe("not followed yet");
     const more = page.getByTestId("follow-continue");
-    expect(await more.textContent()).toBe(`Continue after ${at} frames`);
+    await expect.poll(() => more.textContent()).toBe(`Continue after ${at} frames`);
     await more.click();
     await expect.poll(state).toBe("finished");
-    expect(await done()).toBe(CLIP_FRAMES);
-    expect(await page.getByTestId("follow-memory").textContent()).toMatch(/ kB remembered, /);
-    expect(await detail.getByTestId("frame-curve").getAttribute("aria-label")).toMatch(
-      /^IoU of the bright box: mean .* over 20 frames/,
-    );
+    await expect.poll(done).toBe(CLIP_FRAMES);
+    await expect.poll(() => page.getByTestId("follow-memory").textContent()).toMatch(/ kB remembered, /);
+    await expect
+      .poll(() => detail.getByTestId("frame-curve").getAttribute("aria-label"))
+      .toMatch(/^IoU of the bright box: mean .* over 20 frames/);
     const [file] = await Promise.all([page.waitForEvent("download"), detail.getByTestId("export-json").click()]);
     const { names, objects: masks } = JSON.parse(readFileSync(await file.path(), "utf8")) as {
       readonly names: readonly string[];
@@ -323,9 +324,9 @@ describe("trying the model out", () => {
   it("follows the given mask of a frame", async () => {
     const { page } = lab;
     await page.getByRole("radio", { name: "Given mask" }).click();
-    expect(await page.getByTestId("follow-reason").textContent()).toMatch(
-      new RegExp(`given mask of frame ${CLIP_FRAMES},`),
-    );
+    await expect
+      .poll(() => page.getByTestId("follow-reason").textContent())
+      .toMatch(new RegExp(`given mask of frame ${CLIP_FRAMES},`));
     await page.getByTestId("follow-start").click();
     await expect.poll(async () => (await objects().allTextContents())[0]).toMatch(`mask of frame ${CLIP_FRAMES}`);
     await page.evaluate(`document.querySelector("[data-testid=follow-stop]")?.click()`);

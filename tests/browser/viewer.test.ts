@@ -23,7 +23,9 @@ describe("the first screen", () => {
   it("shows both loops of the recorded run on real rows, moving, above one button", async () => {
     const { page } = lab;
     await page.locator("main[data-screen=home]").waitFor();
-    expect(await page.getByRole("heading", { level: 1 }).textContent()).toMatch(/name regions and to find them/);
+    await expect
+      .poll(() => page.getByRole("heading", { level: 1 }).textContent())
+      .toMatch(/name regions and to find them/);
     for (const loop of [1, 2]) await page.getByTestId(`home-loop-${loop}`).getByRole("img").first().waitFor();
     await expect.poll(() => page.getByTestId("home-gain").textContent()).toMatch(/^[+−-]0\.\d{3}$/);
     await expect.poll(() => page.getByTestId("train-it-yourself").getAttribute("title")).toMatch(/WebGPU/);
@@ -37,7 +39,7 @@ describe("the first screen", () => {
     const { page } = lab;
     const play = page.getByTestId("home-play");
     await play.click();
-    expect(await play.textContent()).toBe("Play");
+    await expect.poll(() => play.textContent()).toBe("Play");
     await page.getByTestId("home-loop-1").getByRole("button").last().click();
     await page.locator("main[data-screen=rollouts]").waitFor();
     expect(page.url()).toMatch(/rollout=\d+-1-\d+-\d+/);
@@ -63,12 +65,24 @@ describe("the guide", () => {
   it("closes for good, and by keys alone the help brings it back, whose cards lead to their screens", async () => {
     const { page } = lab;
     const guide = page.getByTestId("guide");
-    await guide.waitFor();
-    expect(await guide.getByRole("link").count()).toBe(6);
+    // How often it came into the page.
+    await page.addInitScript(`{
+      let shown = false;
+      globalThis.guideShown = 0;
+      new MutationObserver(() => {
+        const now = document.querySelector("[data-testid=guide]") !== null;
+        if (now && !shown) globalThis.guideShown++;
+        shown = now;
+      }).observe(document, { subtree: true, childList: true });
+    }`);
+    await page.reload();
+    await page.getByTestId("home-loop-1").waitFor();
+    await expect.poll(() => guide.getByRole("link").count()).toBe(6);
+    expect(await page.evaluate("guideShown")).toBe(1);
     await page.getByRole("button", { name: "Close the guide" }).click();
     await page.reload();
     await page.getByTestId("home-loop-1").waitFor();
-    expect(await guide.count()).toBe(0);
+    await expect.poll(() => guide.count()).toBe(0);
     await page.keyboard.press("?");
     const summary = page.getByText("Guide in six steps");
     await summary.focus();
@@ -76,7 +90,7 @@ describe("the guide", () => {
     await guide.getByRole("link").nth(4).focus();
     await page.keyboard.press("Enter");
     await page.locator("main[data-screen=runs]").waitFor();
-    expect(await page.getByRole("dialog").count()).toBe(0);
+    await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
   });
 });
 
@@ -100,7 +114,7 @@ describe("the time line", () => {
     await expect.poll(() => page.locator("button[aria-current=step]").textContent()).toBe("20");
     await page.getByTestId("nav-train").click();
     await expect.poll(() => strip.textContent()).toMatch(/step 20/);
-    expect(await page.getByTestId("chart-reward").locator("li b").first().textContent()).not.toBe(logged);
+    await expect.poll(() => page.getByTestId("chart-reward").locator("li b").first().textContent()).not.toBe(logged);
     await page.getByRole("button", { name: "Latest" }).click();
     await expect.poll(() => strip.textContent()).toMatch(/step 40/);
     expect(page.url()).not.toMatch(/step=/);
@@ -110,7 +124,9 @@ describe("the time line", () => {
     const { page } = lab;
     await show(page, { screen: "rollouts", step: "17" });
     await expect.poll(() => page.locator("button[aria-current=step]").textContent()).toBe("15");
-    expect(await page.locator("main").textContent()).toMatch(/step 15, the nearest with rollouts to step 17/);
+    await expect
+      .poll(() => page.locator("main").textContent())
+      .toMatch(/step 15, the nearest with rollouts to step 17/);
   });
 
   it("explains the phases of its step with the numbers of a rollout, and leads to it", async () => {
@@ -186,7 +202,7 @@ describe("the curves of a run", () => {
     const before = await top();
     await over.hover({ position: { x: 90, y: 40 } });
     await expect.poll(() => chart().locator("li").last().textContent()).toMatch(/^step \d+$/);
-    expect(await top()).toBe(before);
+    await expect.poll(top).toBe(before);
   });
 });
 
@@ -339,14 +355,14 @@ describe("the rollouts of a run", () => {
     const logged = lines
       .map((line) => JSON.parse(line) as Readonly<Record<string, number>>)
       .find(({ step }) => step === 25);
-    expect(await loss.textContent()).toContain((logged?.["loop1/loss"] ?? Number.NaN).toFixed(5));
+    await expect.poll(() => loss.textContent()).toContain((logged?.["loop1/loss"] ?? Number.NaN).toFixed(5));
     const rewards = () => page.getByTestId("what-if").locator("tbody td:nth-child(3)").allTextContents();
     const before = await rewards();
     await page.getByLabel("Weight of METEOR").fill("0");
     await expect.poll(rewards).not.toEqual(before);
-    expect(await loss.textContent()).toMatch(/→/);
+    await expect.poll(() => loss.textContent()).toMatch(/→/);
     await page.getByRole("button", { name: "As it was" }).click();
-    expect(await rewards()).toEqual(before);
+    await expect.poll(rewards).toEqual(before);
   });
 
   it("that match a search are shown, from the nearest step", async () => {
@@ -376,7 +392,7 @@ describe("the rollouts of a run", () => {
     await page.mouse.wheel(0, 200);
     await expect.poll(scrolled).toBeGreaterThan(100);
     await show(page, { screen: "rollouts" });
-    expect(await scrolled()).toBe(0);
+    await expect.poll(scrolled).toBe(0);
     await page.setViewportSize({ width: 1440, height: 900 });
   });
 });
@@ -414,7 +430,7 @@ describe("runs of this browser", () => {
     await show(page, { screen: "runs", compare: "whole,short" });
     const legend = page.getByTestId("chart-compare-reward-1").locator("ul");
     await expect.poll(() => legend.textContent()).toMatch(/0\.\d{3}.*0\.\d{3}/);
-    expect(await legend.textContent()).not.toMatch(/NaN/);
+    await expect.poll(() => legend.textContent()).not.toMatch(/NaN/);
     const dashes = await legend
       .locator("line")
       .evaluateAll((lines) => lines.map((line) => line.getAttribute("stroke-dasharray")));
@@ -422,7 +438,7 @@ describe("runs of this browser", () => {
     const table = page.getByTestId("chart-compare-reward-1").locator("table");
     await page.getByTestId("chart-compare-reward-1").getByRole("button", { name: "table" }).click();
     await expect.poll(() => table.locator("tbody tr").nth(1).textContent()).toMatch(/^40.*–/);
-    expect(await table.textContent()).not.toMatch(/NaN/);
+    await expect.poll(() => table.textContent()).not.toMatch(/NaN/);
     await expect.poll(() => page.getByTestId("compare-table").textContent()).toMatch(/different rows.*all have: \d+/);
   });
 
@@ -438,7 +454,9 @@ describe("runs of this browser", () => {
     expect(await violations(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Save" }).click();
     await whole.getByText("The run of the page").waitFor();
-    expect(await page.getByTestId("tag-filter").getByRole("button").allTextContents()).toEqual(["baseline", "long"]);
+    await expect
+      .poll(() => page.getByTestId("tag-filter").getByRole("button").allTextContents())
+      .toEqual(["baseline", "long"]);
     await page.getByTestId("tag-filter").getByRole("button", { name: "long" }).click();
     await expect.poll(() => rows.count()).toBe(1);
     expect(page.url()).toContain("tag=long");
@@ -487,7 +505,7 @@ describe("runs of this browser", () => {
     await field.fill("lowered it again");
     await page.keyboard.press("Enter");
     await expect.poll(async () => (await problems(page)).join()).toMatch(/notes\.json/);
-    expect(await field.inputValue()).toBe("lowered it again");
+    await expect.poll(() => field.inputValue()).toBe("lowered it again");
     await page.evaluate("putNotes(notesBefore)");
     await page.keyboard.press("Escape");
     const problem = page.getByTestId("problems").locator("div").filter({ hasText: "notes.json" });
@@ -511,9 +529,11 @@ describe("runs of this browser", () => {
     await expect.poll(() => tables.count()).toBe(2);
     // Whole and left have the same rows and scores; short has others.
     const lines = tables.first().locator("tbody tr");
-    expect(await lines.count()).toBe(2);
-    expect(await lines.first().textContent()).toMatch(/400\.\d{3}[+−]0\.\d{3} \(.0\.\d{3} to .0\.\d{3}\)\d+, \d+$/);
-    expect(await tables.last().locator("tbody tr").count()).toBe(1);
+    await expect.poll(() => lines.count()).toBe(2);
+    await expect
+      .poll(() => lines.first().textContent())
+      .toMatch(/400\.\d{3}[+−]0\.\d{3} \(.0\.\d{3} to .0\.\d{3}\)\d+, \d+$/);
+    await expect.poll(() => tables.last().locator("tbody tr").count()).toBe(1);
     await page.getByTestId("leaderboard-base").selectOption("whole");
     await expect
       .poll(() => lines.allTextContents())
@@ -540,7 +560,9 @@ describe("runs of this browser", () => {
     await page.reload();
     const banner = page.getByTestId("interrupted");
     await expect.poll(() => banner.textContent()).toMatch(/stopped at step 40 of 40, without a checkpoint/);
-    expect(await banner.getByRole("button", { name: "Resume" }).getAttribute("title")).toBe("It has no checkpoint");
+    await expect
+      .poll(() => banner.getByRole("button", { name: "Resume" }).getAttribute("title"))
+      .toBe("It has no checkpoint");
     await banner.getByRole("button", { name: "Look" }).click();
     await expect.poll(() => page.url()).toMatch(/screen=train.*run=left/);
     await page.reload();
@@ -604,7 +626,7 @@ describe("demo clips", () => {
     };
     await shownBy("Home");
     const plain = await shownBy("ArrowRight");
-    expect(await number()).toBe("Frame 2 of 6");
+    await expect.poll(number).toBe("Frame 2 of 6");
     await page.getByRole("button", { name: "Onion skin" }).click();
     await expect.poll(pixels).not.toBe(plain);
     await page.getByRole("button", { name: "Onion skin" }).click();

@@ -260,6 +260,10 @@ export async function openDemoClips(): Promise<void> {
 
 /** Makes the recorded run the one that is shown before there is another; a page without one does without. */
 async function openRecorded(baseUrl: string): Promise<void> {
-  if (!(await isServed(baseUrl))) return;
-  sessionStore.setState({ recordedRun: await lab().data.recorded(baseUrl) });
+  let recordedRun: string | null = null;
+  try {
+    if (await isServed(baseUrl)) recordedRun = await lab().data.recorded(baseUrl);
+  } finally {
+    sessionStore.setState({ recordedRun });
+  }
 }

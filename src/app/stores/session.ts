@@ -52,8 +52,8 @@ export interface SessionState {
   readonly dryRun: { readonly place: DryRunPlace | null; readonly stop: (() => void) | null } | null;
   /** What the last dry run measured, and of what; null once that has changed (measured.ts). */
   readonly lastDryRun: { readonly result: DryRun; readonly of: readonly unknown[] } | null;
-  /** The recorded run served with the page, shown until another run exists. */
-  readonly recordedRun: string | null;
+  /** The recorded run served with the page, shown until another run exists; undefined until the page knows whether it has one. */
+  readonly recordedRun: string | null | undefined;
   /** Runs that are computed elsewhere, opened by address or in a folder. */
   readonly followedRuns: readonly string[];
   /** A run that the last visit left in the middle, until it is resumed or dismissed. */
@@ -88,7 +88,7 @@ export const sessionStore = createStore<SessionState>()(() => ({
   plan: null,
   dryRun: null,
   lastDryRun: null,
-  recordedRun: null,
+  recordedRun: undefined,
   followedRuns: [],
   interrupted: null,
   otherTabs: [],

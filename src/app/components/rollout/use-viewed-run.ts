@@ -59,7 +59,7 @@ export function useViewedRun(): ViewedRun | null {
   const groups = useRun((run) => run.groups);
   const recorded = useSession((session) => session.recordedRun);
   const held = useOtherTabs();
-  const runId = asked ?? liveId ?? held[0] ?? recorded;
+  const runId = asked ?? liveId ?? held[0] ?? recorded ?? null;
   const otherTabs = held.some((id) => id === runId);
   const followed = useSession((session) => runId !== null && session.followedRuns.includes(runId));
   const imported = useSession((session) => runId !== null && session.importedRuns.includes(runId));

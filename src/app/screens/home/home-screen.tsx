@@ -19,6 +19,7 @@ import { type Playback, usePlayback } from "./use-playback.ts";
 export function HomeScreen(): ReactNode {
   const run = useViewedRun();
   const playback = usePlayback(run);
+  const known = useSession((session) => session.recordedRun !== undefined);
   return (
     <div className={styles.screen} data-testid="screen-home">
       <section className={`grid align-centre ${styles.hero}`}>
@@ -32,7 +33,7 @@ export function HomeScreen(): ReactNode {
         {run !== null && <RewardCurve run={run} step={playback.step} />}
       </section>
       {run !== null && <Playing run={run} playback={playback} />}
-      {(run === null || playback.groups.length > 0) && <Guide />}
+      {(run === null ? known : playback.groups.length > 0) && <Guide />}
     </div>
   );
 }
