@@ -1,6 +1,7 @@
 /** Command lines of the tools: `--name value…`, `--flag`; a mistake ends the tool with code 2 and one sentence. */
 import { closeSync, existsSync, openSync, readFileSync, rmSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { nearWords } from "../../src/engine/config/near-words.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import { guardTerminal } from "./terminal.ts";
 
@@ -38,7 +39,7 @@ export function parseArguments(args: readonly string[], specs: Readonly<Record<s
       const known = Object.keys(specs)
         .filter((name) => name !== WORDS)
         .map((name) => `--${name}`);
-      const near = known.filter((name) => edits(name, word.replace(/=.*/s, "")) <= 2);
+      const near = nearWords(word.replace(/=.*/s, ""), known);
       const hint = near.length > 0 ? `did you mean ${near.join(" or ")}?` : `known are ${known.join(", ")}`;
       throw new LabError("bad-input", `Unknown argument "${word}"; ${hint}`, { subject: word });
     }
@@ -67,20 +68,6 @@ export function whole(parsed: Parsed, name: string, min: number, max: number, fa
     });
   }
   return value;
-}
-
-/** Letters to insert, remove or replace between two words. */
-function edits(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min((row[j] as number) + 1, (next[j - 1] as number) + 1, replaced));
-    }
-    row = next;
-  }
-  return row[b.length] as number;
 }
 
 /** Checks before long work that its file can be written, and leaves the file as it was. @throws Node's error */

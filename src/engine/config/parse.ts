@@ -1,5 +1,6 @@
 /** Parses a partial record (form, URL, JSON file, command line) to a LabConfig and error sentences. */
 import { LabError, quote } from "../errors.ts";
+import { nearWords } from "./near-words.ts";
 import type { Setting } from "./setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "./table.ts";
 import { inReadingOrder, isTrlName, readTrl, settingOf, withoutEffect } from "./trl.ts";
@@ -130,6 +131,12 @@ export function requireConfig(
   return requireParsed(partial, base, subject, tell).config;
 }
 
+/** Which setting an unknown name may mean; empty where none is near. */
+function meant(key: string): string {
+  const near = nearWords(key, SETTING_KEYS);
+  return near.length === 0 ? "" : ` (did you mean ${near.join(" or ")}?)`;
+}
+
 /** Like requireConfig, and returns the given values separately. */
 export function requireParsed(
   partial: Readonly<Record<string, unknown>>,
@@ -138,9 +145,9 @@ export function requireParsed(
   tell?: (sentence: string) => void,
 ): Pick<ParsedConfig, "config" | "given"> {
   const { config, given, problems, unknown, translated } = parseConfig(partial, base);
-  const quoted = unknown.map((key) => quote(key)).join(", ");
+  const named = unknown.map((key) => `${quote(key)}${meant(key)}`).join(", ");
   const missing =
-    unknown.length === 0 ? [] : [`there ${unknown.length === 1 ? "is no setting" : "are no settings"} ${quoted}`];
+    unknown.length === 0 ? [] : [`there ${unknown.length === 1 ? "is no setting" : "are no settings"} ${named}`];
   const sentences = [...problems, ...missing];
   if (sentences.length > 0) throw new LabError("bad-config", `${subject}: ${sentences.join("; ")}`, { subject });
   if (translated !== null) tell?.(`${subject}: ${translated}`);

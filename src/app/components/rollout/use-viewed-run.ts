@@ -115,6 +115,12 @@ export function useViewedRun(): ViewedRun | null {
   }, [runId, live, otherTabs, recorded, followed, imported, liveManifest, liveStep, groups, known, loading, problem]);
 }
 
+/** Whether it is known that there is no run to show: not while the page still asks for its recorded one. */
+export function useNoRun(run: ViewedRun | null): boolean {
+  const asking = useSession((session) => session.recordedRun === undefined);
+  return run === null && !asking;
+}
+
 export interface StepGroups {
   readonly groups: readonly GroupRecord[];
   readonly loading: boolean;

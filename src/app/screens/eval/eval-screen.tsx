@@ -7,7 +7,7 @@ import { baselineIn } from "../../../engine/runs/run-result.ts";
 import { act, actionBlocker } from "../../clients/run-actions.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
-import { useViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { useNoRun, useViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Select } from "../../components/ui/controls.tsx";
 import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
@@ -59,6 +59,7 @@ export function EvalScreen(): ReactNode {
 /** Held-out evaluations of a run: fixed rows, fixed seeds, each evaluation paired with the first. */
 function HeldOut(): ReactNode {
   const run = useViewedRun();
+  const noRun = useNoRun(run);
   const { list, best, loading, problem } = useEvaluations(run);
   const last = list.at(-1);
   return (
@@ -66,7 +67,7 @@ function HeldOut(): ReactNode {
       {run?.live === true && <EvaluateNow />}
       {run !== null && problem !== null && <p className={styles.problem}>Cannot read the evaluations: {problem}</p>}
       {run === null || last === undefined ? (
-        <NoEvaluations loading={run !== null && loading} hasRun={run !== null} />
+        <NoEvaluations loading={run === null ? !noRun : loading} hasRun={run !== null} />
       ) : (
         <Evaluated key={run.runId} runId={run.runId} run={run.manifest} list={list} last={last} best={best} />
       )}

@@ -2,7 +2,7 @@ import { type ReactNode, useState } from "react";
 import { startBlocker } from "../../clients/blockers.ts";
 import { act } from "../../clients/run-actions.ts";
 import { GuideCards } from "../../components/guide/guide-cards.tsx";
-import { useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { useNoRun, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPause, IconPlay } from "../../components/ui/icons.tsx";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
@@ -19,7 +19,7 @@ import { type Playback, usePlayback } from "./use-playback.ts";
 export function HomeScreen(): ReactNode {
   const run = useViewedRun();
   const playback = usePlayback(run);
-  const known = useSession((session) => session.recordedRun !== undefined);
+  const noRun = useNoRun(run);
   return (
     <div className={styles.screen} data-testid="screen-home">
       <section className={`grid align-centre ${styles.hero}`}>
@@ -33,7 +33,7 @@ export function HomeScreen(): ReactNode {
         {run !== null && <RewardCurve run={run} step={playback.step} />}
       </section>
       {run !== null && <Playing run={run} playback={playback} />}
-      {(run === null ? known : playback.groups.length > 0) && <Guide />}
+      {(noRun || playback.groups.length > 0) && <Guide />}
     </div>
   );
 }

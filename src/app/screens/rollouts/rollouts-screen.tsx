@@ -21,6 +21,7 @@ import {
   groupKey,
   titleOf,
   useAllGroups,
+  useNoRun,
   useStepGroups,
   useViewedRun,
   type ViewedRun,
@@ -54,12 +55,11 @@ const AcrossView = lazy(() => import("./across/across-view.tsx"));
 /** Every rollout of a run, step by step. */
 export function RolloutsScreen(): ReactNode {
   const run = useViewedRun();
+  const noRun = useNoRun(run);
   const view = useRoute((route) => route.view);
   return (
     <div className={styles.screen} data-testid="screen-rollouts">
-      {run !== null && view === "run" ? (
-        <WholeRun run={run} />
-      ) : run === null ? (
+      {noRun && (
         <Empty
           title="No rollouts yet"
           actions={
@@ -75,9 +75,8 @@ export function RolloutsScreen(): ReactNode {
         >
           <p>Masks, captions and rewards of every rollout, step by step</p>
         </Empty>
-      ) : (
-        <Viewer key={run.runId} run={run} />
       )}
+      {run !== null && (view === "run" ? <WholeRun run={run} /> : <Viewer key={run.runId} run={run} />)}
     </div>
   );
 }

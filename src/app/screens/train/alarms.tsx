@@ -24,7 +24,7 @@ export function Alarms({ run, alarms }: { readonly run: ViewedRun; readonly alar
   const [all, setAll] = useState(false);
   const runId = run.live || run.recorded ? null : run.runId;
   if (problem !== null) return <p className={styles.problem}>Alarms could not be read: {problem}</p>;
-  if (unknown && !run.live) {
+  if (unknown && !run.live && run.manifest !== null) {
     return (
       <p className={`muted ${styles.noAlarms}`} data-testid="no-alarms">
         An older version made this run and stored no alarms

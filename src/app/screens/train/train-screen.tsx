@@ -12,7 +12,13 @@ import { SaveCsv } from "../../components/charts/save-csv.tsx";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
-import { titleOf, useStepGroups, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import {
+  titleOf,
+  useNoRun,
+  useStepGroups,
+  useViewedRun,
+  type ViewedRun,
+} from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
@@ -35,9 +41,11 @@ import { useAlarms } from "./use-alarms.ts";
 export function TrainScreen(): ReactNode {
   useHoldToHide();
   const run = useViewedRun();
+  const noRun = useNoRun(run);
   return (
     <div className={styles.screen} data-testid="screen-train">
-      {run === null ? <NoRun /> : <RunView key={run.runId} run={run} />}
+      {noRun && <NoRun />}
+      {run !== null && <RunView key={run.runId} run={run} />}
     </div>
   );
 }
