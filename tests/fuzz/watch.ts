@@ -47,13 +47,15 @@ export function watched(): Watched {
       const own = worker;
       // A thread that waits for a processor is not idle.
       const idle = (): number => own.performance.eventLoopUtilization().idle / 1000;
+      // On its way to the thread an input is copied twice.
+      const most = BYTES + 2 * Object.values(order.files).reduce((sum, file) => sum + file.length, 0);
       const [cpu, memory, before, start] = [cpuSeconds(), process.memoryUsage.rss(), peak(), idle()];
       const verdict = await new Promise<Verdict>((resolve) => {
         const poll = setInterval(() => {
           const used = cpuSeconds() - cpu;
           const held = process.memoryUsage.rss() - memory;
           if (used > CPU_SECONDS) done({ kind: "hang", said: `more than ${CPU_SECONDS} s of processor time` });
-          else if (held > BYTES) done({ kind: "memory", said: `${(held / 2 ** 20).toFixed(0)} MiB more than before` });
+          else if (held > most) done({ kind: "memory", said: `${(held / 2 ** 20).toFixed(0)} MiB more than before` });
           else if (idle() - start > IDLE_SECONDS) done({ kind: "hang", said: "no answer" });
         }, POLL);
         const done = (found: Verdict): void => {
@@ -72,7 +74,7 @@ export function watched(): Watched {
       // Between two looks a reader may have taken and given back more than it may.
       const grown = peak() - Math.max(before, memory);
       const late = verdict.kind === "accepted" || verdict.kind === "refused";
-      if (late && grown > BYTES) return { kind: "memory", said: `${(grown / 2 ** 20).toFixed(0)} MiB at its peak` };
+      if (late && grown > most) return { kind: "memory", said: `${(grown / 2 ** 20).toFixed(0)} MiB at its peak` };
       if (!late && (verdict.kind === "hang" || verdict.kind === "memory")) await end();
       return verdict;
     },

@@ -5,6 +5,7 @@ import { Field, Int64, List, Struct, Table, tableToIPC, Utf8, vectorFromArray } 
 import { expect, it } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
+import { bufferReader } from "../../../src/engine/data/arrow/arrow-buffers.ts";
 import { DictionaryHistory } from "../../../src/engine/data/arrow/arrow-dictionaries.ts";
 import type { ArrowBody } from "../../../src/engine/data/arrow/arrow-frames.ts";
 import { openArrow } from "../../../src/engine/data/arrow/arrow-table.ts";
@@ -175,4 +176,20 @@ it("dictionaries as they stand at every batch, at the same cost for each message
     [4, 5],
   ]);
   expect([at(0, 8), at(1, 8)]).toEqual([undefined, [9]]);
+});
+
+it("refuses a packed buffer of more than half a gigabyte before it reads it", async () => {
+  const length = 600 * 2 ** 20;
+  let bytes = 0;
+  const read = async (start: number, end: number): Promise<Uint8Array<ArrayBuffer>> => {
+    bytes += end - start;
+    return new Uint8Array(end - start);
+  };
+  const body = { rows: 1, start: 0, bytes: length, nodes: [], variadicCounts: [], codec: "zstd" as const };
+  const reader = bufferReader(
+    { name: "large.arrow", size: length, read },
+    { ...body, buffers: [{ offset: 0, length }] },
+  );
+  await expect(reader.read(0, 0, 8)).rejects.toThrow(/^large\.arrow: a batch unpacks to more than .* smaller batches$/);
+  expect(bytes).toBe(0);
 });

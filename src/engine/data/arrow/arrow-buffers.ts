@@ -48,17 +48,19 @@ export function bufferReader(source: ByteSource, body: ArrowBody): BufferReader 
   };
   const load = async (buffer: number): Promise<Uint8Array<ArrayBuffer>> => {
     const { at, length } = place(buffer);
+    if (body.codec === undefined) return source.read(at, at + length);
+    // Nothing that large is read: packed bytes are not more than their content, but for a frame's header.
+    if (unpacked + length - WHOLE_BUFFER > MAX_UNPACKED) throw tooLarge();
     const bytes = await source.read(at, at + length);
-    if (body.codec === undefined) return bytes;
     unpacked += statedSize(bytes, length, body.codec) ?? 0;
-    if (unpacked > MAX_UNPACKED) {
-      throw new LabError(
-        "unsupported",
-        `${source.name}: a batch unpacks to more than ${MAX_UNPACKED} bytes; write the file again with smaller batches`,
-      );
-    }
+    if (unpacked > MAX_UNPACKED) throw tooLarge();
     return unpack(source, bytes, body.codec);
   };
+  const tooLarge = (): LabError =>
+    new LabError(
+      "unsupported",
+      `${source.name}: a batch unpacks to more than ${MAX_UNPACKED} bytes; write the file again with smaller batches`,
+    );
   const page = (buffer: number, number: number): Promise<Uint8Array<ArrayBuffer>> => {
     const { at, length } = place(buffer);
     return pages.get(`${buffer}:${number}`, () =>
