@@ -17,6 +17,7 @@ import { openPieces } from "./pieces-tokenizer.ts";
 import { sequenceStart } from "./sequence-start.ts";
 import { addedPattern, spellsAdded, splitAdded, type TextRange, WORD } from "./split-added.ts";
 import type { TokenizerCore } from "./tokenizer-core.ts";
+import { checkVocabulary } from "./vocabulary-checks.ts";
 import { openWordLevel } from "./word-level.ts";
 
 /** Ids used in prompts. */
@@ -87,6 +88,7 @@ export async function openTokenizer(folder: ByteFolder): Promise<Tokenizer> {
   const added = parseAddedTokens({ ...lists, library: definition.added_tokens });
   const complete = { ...definition, added_tokens: added };
   const model = isRecord(definition.model) ? definition.model : {};
+  checkVocabulary(model);
   const core =
     model.type === "WordLevel" ? openWordLevel(complete, added, config) : openLibrary(complete, added, config);
   return withSpecials(core, config, definition.post_processor);
@@ -172,7 +174,8 @@ function openLibrary(
   /** @param section place among the parts of the text; the library may put a blank in front of the first one */
   const encodePart = (part: string, section: number): number[] => {
     const words = preTokenizer?.(part, { section_index: section }) ?? [part];
-    return (pieces?.(words) ?? []).map((token) => vocabulary.get(token) ?? (pieces?.unk_token_id as number));
+    // As elsewhere, a character that no token has is left out where no token stands for unknown ones.
+    return (pieces?.(words) ?? []).flatMap((token) => vocabulary.get(token) ?? pieces?.unk_token_id ?? []);
   };
   const encode = (text: string, literal: readonly TextRange[] = []): number[] => {
     // A normalised text has lost its literal ranges.

@@ -1,5 +1,6 @@
 /** Rollouts: our own Arrow files, and lines of other programs. */
 import { decodeRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
+import { LOOP_IDS } from "../../../src/engine/rl/loops/abouts.ts";
 import { importRollouts } from "../../../src/engine/runs/import-rollouts.ts";
 import type { GroupRecord } from "../../../src/engine/runs/records.ts";
 import { factsOf } from "../../../src/engine/runs/rollout-facts.ts";
@@ -39,7 +40,7 @@ export function checkGroups(groups: readonly GroupRecord[]): void {
   const number = (value: unknown): boolean => typeof value === "number";
   for (const { step, loop, group: at, rollouts, rewardMean, rewardStd, zeroSpread } of groups) {
     check(Number.isSafeInteger(step) && step >= 0, `a step of ${String(step)}`);
-    check(loop === 1 || loop === 2, `a loop of ${String(loop)}`);
+    check(LOOP_IDS.includes(loop), `a loop of ${String(loop)}`);
     check(Number.isSafeInteger(at) && at >= 0, `a group of ${String(at)}`);
     check(number(rewardMean) && number(rewardStd) && typeof zeroSpread === "boolean", "a mean that is no number");
     for (const rollout of rollouts) {
@@ -74,7 +75,7 @@ export const rollouts: Target = {
   async read(files) {
     const [path, bytes] = Object.entries(files)[0] ?? ["none.arrow", new Uint8Array()];
     for (const { loop, rollouts: group } of await importRollouts(bytes, path)) {
-      check(loop === 1 || loop === 2, `a loop of ${String(loop)}`);
+      check(LOOP_IDS.includes(loop), `a loop of ${String(loop)}`);
       for (const rollout of group) {
         const { completion } = rollout;
         const facts = factsOf(loop, rollout);

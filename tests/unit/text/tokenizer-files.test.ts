@@ -152,6 +152,30 @@ describe("files of a tokenizer", () => {
     await expect(merges("b a\n").then(openTokenizer)).rejects.toThrow(/line 1 makes "ba"/);
   });
 
+  it("refuses a vocabulary of which a text could not come back", async () => {
+    const vocabulary = (change: (vocab: Record<string, number>) => void): Promise<ByteFolder> =>
+      changed(QWEN, (own) => {
+        const definition = json(own["tokenizer.json"]) as { model: { vocab: Record<string, number> } };
+        change(definition.model.vocab);
+        own["tokenizer.json"] = text(definition);
+      });
+    const shared = vocabulary((vocab) => Object.assign(vocab, { b: vocab.a }));
+    await expect(shared.then(openTokenizer)).rejects.toThrow(/^tokenizer\.json gives "a" and "b" the same id \d+$/);
+    const lost = vocabulary((vocab) => Reflect.deleteProperty(vocab, "r"));
+    await expect(lost.then(openTokenizer)).rejects.toThrow(/^tokenizer\.json gives "r" no id, which its merges need$/);
+  });
+
+  it("leaves out a character that no token has, where no token stands for unknown ones", async () => {
+    const folder = await changed(QWEN, (own) => {
+      const definition = json(own["tokenizer.json"]) as { model: { vocab: Record<string, number> } };
+      // In no merge.
+      Reflect.deleteProperty(definition.model.vocab, "Z");
+      own["tokenizer.json"] = text(definition);
+    });
+    const { encode, decode } = await openTokenizer(folder);
+    expect(decode(encode("a Zed"))).toBe("a ed");
+  });
+
   it("refuses steps that would lengthen a text without end, or have nothing to look for", async () => {
     const steps = (pretokenizers: readonly unknown[]): Promise<ByteFolder> =>
       changed(QWEN, (own) => {

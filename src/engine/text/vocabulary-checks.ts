@@ -1,0 +1,30 @@
+/** What the vocabulary of a tokenizer.json must hold before texts go through it. */
+import { isRecord } from "../bytes/json.ts";
+import { LabError, quote } from "../errors.ts";
+
+/**
+ * @param model `model` of tokenizer.json; one whose vocabulary is a list of scored pieces has nothing to check
+ * @throws LabError("bad-input") when two tokens share an id, or a merge names or makes a token that the vocabulary lacks:
+ * a text would come back with other letters, or without them
+ */
+export function checkVocabulary(model: Readonly<Record<string, unknown>>): void {
+  const { vocab, merges } = model;
+  if (!isRecord(vocab)) return;
+  const names = new Map<unknown, string>();
+  for (const [token, id] of Object.entries(vocab)) {
+    const other = names.get(id);
+    if (other !== undefined) throw damaged(`${quote(other)} and ${quote(token)} the same id ${id}`, token);
+    names.set(id, token);
+  }
+  const prefix = typeof model.continuing_subword_prefix === "string" ? model.continuing_subword_prefix.length : 0;
+  for (const merge of Array.isArray(merges) ? (merges as readonly (string | readonly string[])[]) : []) {
+    const [left = "", right = ""] = typeof merge === "string" ? merge.split(" ") : merge;
+    for (const token of [left, right, left + right.slice(prefix)]) {
+      if (!Object.hasOwn(vocab, token)) throw damaged(`${quote(token)} no id, which its merges need`, token);
+    }
+  }
+}
+
+function damaged(what: string, token: string): LabError {
+  return new LabError("bad-input", `tokenizer.json gives ${what}`, { subject: token });
+}
