@@ -193,3 +193,29 @@ it("refuses a packed buffer of more than half a gigabyte before it reads it", as
   await expect(reader.read(0, 0, 8)).rejects.toThrow(/^large\.arrow: a batch unpacks to more than .* smaller batches$/);
   expect(bytes).toBe(0);
 });
+
+it("says so where a stream ends before its bytes do", async () => {
+  const shard = writeRegionShard([row(), row()]);
+  const twice = new Uint8Array([...shard, ...shard]);
+  const set = await openRegionSet(memoryFolder({ "two.arrow": twice }));
+  expect(set.summaries).toHaveLength(2);
+  expect(set.skipped.map(({ reason }) => reason)).toEqual([
+    "two.arrow: bytes follow the end of the stream; 1 complete batch with 2 rows before it kept",
+  ]);
+  // Room that a writer left is none of that.
+  const padded = await openRegionSet(memoryFolder({ "room.arrow": new Uint8Array([...shard, ...new Uint8Array(99)]) }));
+  expect([padded.summaries.length, padded.skipped]).toEqual([2, []]);
+});
+
+it("says so where the footer lists a batch that is zeros", async () => {
+  const bytes = fixture("file-None");
+  const { index } = await openArrow(memorySource("file-None.arrow", bytes));
+  const at = (index.batches.at(-1) as ArrowBody).start;
+  // Its header goes, from the length on.
+  const length = new DataView(bytes.buffer);
+  let start = at;
+  while (length.getInt32(start, true) !== -1) start -= 4;
+  bytes.fill(0, start + 4, at);
+  const table = await openArrow(memorySource("file-None.arrow", bytes));
+  expect(table.problem).toMatch(/^file-None\.arrow: record batch \d+ has no header; /);
+});

@@ -50,7 +50,11 @@ export async function indexArrow(source: ByteSource, options: { signal?: AbortSi
   while (true) {
     if (options.signal?.aborted) throw new LabError("cancelled", `reading ${source.name} was cancelled`);
     const message = await readMessage(source, position);
-    if (message.kind === "end") break;
+    if (message.kind === "end") {
+      if (listed !== undefined && position < source.size) problem = `record batch ${batches.length + 1} has no header`;
+      else if (format === "stream" && (await hasMore(source, position))) problem = "bytes follow the end of the stream";
+      break;
+    }
     let broken = message.kind === "broken" ? message.what : undefined;
     if (message.kind === "batch" || message.kind === "dictionary") {
       // A footer could list the same bytes many times.
@@ -84,6 +88,17 @@ export async function indexArrow(source: ByteSource, options: { signal?: AbortSi
   }
   const { columns, metadata } = schema;
   return { source, format, columns, metadata, batches, rows, problem };
+}
+
+/** Bytes after the end of a stream that are looked at. */
+const BEHIND = 2 ** 20;
+
+/** Whether anything but zeros follows the end marker at a position, such as a second stream or an overwritten batch. */
+async function hasMore(source: ByteSource, position: number): Promise<boolean> {
+  const rest = await source.read(position, Math.min(source.size, position + BEHIND));
+  // The marker itself is four zeros, after four bytes 255 since Arrow 0.15.
+  const start = rest[0] === 255 ? 4 : 0;
+  return rest.subarray(start).some((byte) => byte !== 0);
 }
 
 /** Schema and message positions (dictionaries first) of the file layout; undefined when its end is missing or damaged. */
