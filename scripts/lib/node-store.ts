@@ -1,6 +1,7 @@
+import { type Dirent, existsSync } from "node:fs";
 import { appendFile, mkdir, open, readdir, readFile, rename, rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { LabError } from "../../src/engine/errors.ts";
+import { LabError, thrownText } from "../../src/engine/errors.ts";
 import {
   comparePaths,
   contentBytes,
@@ -42,11 +43,13 @@ export function nodeStore(directory: string): RunStore {
     if (info === null) return [];
     if (info.isFile()) return [{ path: prefix, size: info.size }];
     const found: StoredFile[] = [];
-    for (const entry of await readdir(start, { withFileTypes: true, recursive: true })) {
+    for (const entry of await entriesOf(start)) {
       if (!entry.isFile() || entry.name.endsWith(UNFINISHED) || entry.name.startsWith(LOCK_FILE)) continue;
       const place = join(entry.parentPath, entry.name);
-      const size = (await stat(place)).size;
-      found.push({ path: place.slice(join(directory, "/").length).replaceAll("\\", "/"), size });
+      const size = (await stat(place).catch(unlessGone))?.size;
+      // Another process may have removed it meanwhile.
+      if (size !== undefined)
+        found.push({ path: place.slice(join(directory, "/").length).replaceAll("\\", "/"), size });
     }
     return found.sort(comparePaths);
   };
@@ -78,20 +81,20 @@ export function nodeStore(directory: string): RunStore {
       const bytes = contentBytes(content);
       try {
         await mkdir(dirname(full(path)), { recursive: true });
-        await appendFile(full(path), bytes);
+        await appendFile(full(path), bytes, { flush: true });
       } catch (thrown) {
         throw await failed(thrown, path, bytes.length);
       }
     },
     read: async (path) => {
       const buffer = await readFile(full(path)).catch((thrown: unknown) => {
-        throw missingFile(path, thrown);
+        throw unread(path, thrown);
       });
       return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length) as Uint8Array<ArrayBuffer>;
     },
     readText: async (path) =>
       readFile(full(path), "utf8").catch((thrown: unknown) => {
-        throw missingFile(path, thrown);
+        throw unread(path, thrown);
       }),
     open: async (path) =>
       nodeSource(full(path), path).catch((thrown: unknown) => {
@@ -114,6 +117,28 @@ export function nodeStore(directory: string): RunStore {
       return { usage, quota: room === null ? Number.POSITIVE_INFINITY : usage + room };
     },
   };
+}
+
+/** All entries below a folder; read again where another process removes a folder meanwhile. */
+async function entriesOf(folder: string): Promise<Dirent[]> {
+  for (let tries = 1; ; tries++) {
+    const found = await readdir(folder, { withFileTypes: true, recursive: true }).catch((thrown: unknown) => {
+      if (tries === TRIES) throw thrown;
+      return unlessGone(thrown);
+    });
+    if (found !== undefined) return found;
+    if (!existsSync(folder)) return [];
+  }
+}
+
+/** For a file or folder that is gone; any other failure is thrown again. */
+function unlessGone(thrown: unknown): undefined {
+  if (codeOf(thrown) !== "ENOENT") throw thrown;
+}
+
+function unread(path: string, thrown: unknown): LabError {
+  if (["ENOENT", "ENOTDIR", "EISDIR"].includes(String(codeOf(thrown)))) return missingFile(path, thrown);
+  return new LabError("storage", `${path} could not be read (${thrownText(thrown)})`, { subject: path, cause: thrown });
 }
 
 function codeOf(thrown: unknown): unknown {

@@ -51,10 +51,13 @@ export interface BoardEntry {
   readonly steps: readonly ScoredStep[];
 }
 
-/** Reads evaluations of runs; those whose file has the same size are kept from before, without texts and masks. */
+/** Reads evaluations of runs; those of a run with the same title and size of its file are kept, without texts and masks. */
 export class BoardReader {
   readonly #store: RunStore;
-  readonly #known = new Map<string, { readonly size: number; readonly steps: readonly ScoredStep[] }>();
+  readonly #known = new Map<
+    string,
+    { readonly size: number; readonly title: string; readonly steps: readonly ScoredStep[] }
+  >();
 
   constructor(store: RunStore) {
     this.#store = store;
@@ -67,12 +70,12 @@ export class BoardReader {
       const { id, title } = run.manifest;
       const size = (await this.#store.size(`${id}/eval.jsonl`)) ?? 0;
       let known = this.#known.get(id);
-      if (known?.size !== size) {
+      if (known?.size !== size || known.title !== title) {
         const steps = (await readEvaluations(this.#store, id)).map((evaluation) => {
           const columns = EVAL_METRICS.map((metric) => [metric, runColumn(title, evaluation, metric)] as const);
           return { step: evaluation.report.step, columns: Object.fromEntries(columns) as ScoredStep["columns"] };
         });
-        known = { size, steps };
+        known = { size, title, steps };
         this.#known.set(id, known);
       }
       entries.push({ run, steps: known.steps });

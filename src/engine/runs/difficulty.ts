@@ -42,7 +42,7 @@ export function difficultyText(rows: readonly RowDifficulty[]): string {
 /** @throws LabError("bad-input") naming the file for a line that is not a measured row */
 export function parseDifficulty(text: string, file: string): RowDifficulty[] {
   return text.split("\n").flatMap((line) => {
-    if (line === "") return [];
+    if (line.trim() === "") return [];
     const value = parseJson(line, file);
     if (isRecord(value)) {
       const { rowId, loop, reward, zeroSpread } = value;

@@ -16,11 +16,24 @@ export interface Score extends Interval {
 
 const isReward = (id: ScoreId): id is RewardMetric => (REWARD_METRICS as readonly string[]).includes(id);
 
-/** Null if the report lacks it: an older version, a loop that does not train, or no verdict for any row. */
+/**
+ * Null if the report lacks it: an older version, a loop that does not train, no verdict for any row, or a mean that was not
+ * finite.
+ */
 export function scoreOf(report: EvalReport, id: ScoreId): Score | null {
-  if (isReward(id)) return report.reward?.scores[id] ?? null;
-  const [low, high] = report.ci[id];
-  return { mean: report.means[id], low, high, n: report.n, difference: report.difference?.[id] ?? null };
+  const score = isReward(id) ? report.reward?.scores[id] : meanOf(report, id);
+  if (!isKnown(score)) return null;
+  return { ...score, difference: isKnown(score.difference) ? score.difference : null };
+}
+
+function meanOf({ ci, means, n, difference }: EvalReport, id: EvalMetric): Score {
+  const [low, high] = ci[id];
+  return { mean: means[id], low, high, n, difference: difference?.[id] ?? null };
+}
+
+/** What was not finite is stored as null. */
+function isKnown<T extends Interval>(interval: T | null | undefined): interval is T {
+  return Number.isFinite(interval?.mean);
 }
 
 /** A row's score; null where it has none. */

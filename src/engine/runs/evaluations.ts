@@ -161,11 +161,11 @@ function parseLine(line: string, place: string): StoredEvaluation {
     throw bad("valid JSON", thrown);
   }
   if (!fits(value, EVALUATION)) throw bad("an evaluation with its step, means, intervals and rows");
-  const { report, rows } = value as unknown as StoredEvaluation;
+  const { report, rows, ...others } = value as unknown as StoredEvaluation;
   // Older versions did not count the rows.
   const n = report.n ?? rows.length;
   if (n > rows.length) throw bad(`whole: it reports ${n} rows and holds ${rows.length}`);
-  return { report: { ...report, n }, rows };
+  return { ...others, report: { ...report, n }, rows };
 }
 
 /** Removes the evaluations of later steps. @throws LabError("bad-input") naming a line that is damaged */

@@ -4,11 +4,11 @@ import { type LabConfig, SETTINGS, type SettingKey } from "../config/table.ts";
 import { LabError } from "../errors.ts";
 import type { RunStore } from "../storage/store.ts";
 import { checkFiles } from "./checkpoint/checkpoint.ts";
-import { checkpointPath, inCopyOrder } from "./checkpoint/checkpoint-folder.ts";
+import { inCopyOrder } from "./checkpoint/checkpoint-folder.ts";
 import { readEvaluations, writeEvaluations } from "./evaluations.ts";
 import type { RunManifest } from "./manifest.ts";
 import { createRun, openRun, type RunFolder } from "./run-folder.ts";
-import { stepFromName } from "./step-name.ts";
+import { stepFromName, stepName } from "./step-name.ts";
 
 export interface Fork {
   /** Step of the checkpoint that the copy continues from. */
@@ -64,18 +64,19 @@ export async function forkRun(store: RunStore, parent: string, fork: Fork, to: R
   const own: RunManifest = { ...kept, id, title, created, config, state: "paused", forkedFrom: { run: parent, step } };
   const run = await createRun(to, own);
   try {
-    const checkpoint = checkpointPath(parent, step);
     const paths = (await store.list(parent)).map(({ path }) => path);
-    for (const path of inCopyOrder(paths, parent)) {
-      const rest = path.slice(parent.length + 1);
+    const copied = inCopyOrder(paths, parent).map((path) => path.slice(parent.length + 1));
+    const copy = async (rest: string): Promise<void> =>
+      to.write(`${id}/${rest}`, await store.read(`${parent}/${rest}`));
+    for (const rest of copied) {
       // Notes are of the parent.
-      if (rest === "run.json" || rest === "notes.json") continue;
-      if (isLaterRollout(rest, step) || (rest.startsWith("checkpoints/") && !path.startsWith(`${checkpoint}/`)))
-        continue;
-      await to.write(`${id}/${rest}`, await store.read(path));
+      if (rest === "run.json" || rest === "notes.json" || rest.startsWith("checkpoints/")) continue;
+      if (!isLaterRollout(rest, step)) await copy(rest);
     }
     await run.truncateAfter(step);
     if (scoresOtherwise(manifest.config, config)) await forgetRewards(to, id);
+    // Last, so that a fork that can be resumed is whole.
+    for (const rest of copied) if (rest.startsWith(`checkpoints/${stepName(step)}/`)) await copy(rest);
     return run;
   } catch (thrown) {
     await to.remove(id);
@@ -108,7 +109,8 @@ function scoresOtherwise(parent: LabConfig, config: LabConfig): boolean {
 async function forgetRewards(store: RunStore, id: string): Promise<void> {
   const all = await readEvaluations(store, id);
   if (all.length === 0) return;
-  const without = all.map(({ report: { reward: _reward, ...report }, rows }) => ({
+  const without = all.map(({ report: { reward: _reward, ...report }, rows, ...others }) => ({
+    ...others,
     report: { ...report, selection: null },
     rows: rows.map(({ rewards: _rewards, ...row }) => row),
   }));

@@ -1,4 +1,5 @@
 /** What the stored groups of a run say beyond its metrics: measures of groups, rows over their draws, distributions. */
+import type { Rle } from "../data/mask/rle.ts";
 import { maskIou } from "../data/mask/rle-compare.ts";
 import type { LoopId } from "../rl/loops/abouts.ts";
 import type { GroupRecord, RolloutRecord, StepMetrics } from "./records.ts";
@@ -59,9 +60,7 @@ export const GROUP_MEASURES: readonly GroupMeasure[] = [
     of: ({ rollouts }) => {
       const masks = rollouts.flatMap(({ predictedMask }) => predictedMask ?? []);
       const overlaps = masks.flatMap((mask, at) =>
-        masks
-          .slice(at + 1)
-          .flatMap((other) => (String(other.size) === String(mask.size) ? maskIou(mask, other).iou : [])),
+        masks.slice(at + 1).flatMap((other) => (String(other.size) === String(mask.size) ? likeness(mask, other) : [])),
       );
       const shared = mean(overlaps);
       return shared === null ? null : 1 - shared;
@@ -243,6 +242,12 @@ function byStep(groups: readonly GroupRecord[]): readonly StepGroups[] {
 
 function rewardsOf({ rollouts }: GroupRecord): number[] {
   return rollouts.flatMap(({ reward }) => (reward !== null && Number.isFinite(reward) ? [reward] : []));
+}
+
+/** IoU; two empty masks are equal. */
+function likeness(mask: Rle, other: Rle): number {
+  const { iou, union } = maskIou(mask, other);
+  return union === 0 ? 1 : iou;
 }
 
 function mean(values: readonly number[]): number | null {

@@ -41,17 +41,17 @@ function fromRecord(group: GroupRecord): BenchGroup {
   };
 }
 
-/** Names of the actions of the mask policy whose group is its whole action set. */
-const CANDIDATE = /^candidate \d+$/;
+/** Names of the actions of the mask policies whose group is the whole action set. */
+const ENUMERATED = /^(candidate|proposal) \d+$/;
 
 /**
- * Probabilities under the sampling weights, if the rollouts are the candidates of one decoding, each once; null for
- * independent samples. The run computed mean, deviation and advantages with these weights.
+ * Probabilities under the sampling weights, if the rollouts are the candidates or proposals of one decoding, each once; null
+ * for independent samples. The run computed mean, deviation and advantages with these weights.
  */
 function actionSetWeights({ loop, rollouts }: GroupRecord): readonly number[] | null {
   const chosen = rollouts.flatMap(({ actions }) => {
     const [only] = actions;
-    return actions.length === 1 && only !== undefined && CANDIDATE.test(only.label) ? [only] : [];
+    return actions.length === 1 && only !== undefined && ENUMERATED.test(only.label) ? [only] : [];
   });
   const whole = chosen.length === rollouts.length && new Set(chosen.map(({ id }) => id)).size === chosen.length;
   return aboutLoop(loop).samples === "mask" && whole ? chosen.map(({ oldLogp }) => Math.exp(oldLogp)) : null;

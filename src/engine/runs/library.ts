@@ -71,11 +71,11 @@ export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary
     costs: (id) => readPhases(store, id),
     groups: async (id, step) => (await openRun(store, id)).readGroups(step),
     thumbs: (id) => readThumbs(store, id),
-    setThumb: (id, rollout, thumb) => writeThumb(store, id, rollout, thumb),
+    setThumb: async (id, rollout, thumb) => writeThumb(store, (await openRun(store, id)).id, rollout, thumb),
     rename: async (id, title) => {
       await (await openRun(store, id)).update({ title });
     },
-    setNotes: (id, changes) => writeNotes(store, id, changes),
+    setNotes: async (id, changes) => writeNotes(store, (await openRun(store, id)).id, changes),
     takeOver: (id, from) => whileHeld(id, "changed", () => takeOver(store, from, id)),
     remove: (id) => whileHeld(id, "deleted", () => store.remove(id)),
     zip: async (id) => {

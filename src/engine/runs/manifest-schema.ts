@@ -26,19 +26,19 @@ const MANIFEST = z.looseObject({
     template: z.optional(name),
     base: z.optional(name),
   }),
-  startAdapter: z.optional(z.object({ name: z.string(), hash: z.string() })),
-  captioner: z.optional(z.object({ name: z.string(), hash: z.string() })),
+  startAdapter: z.optional(z.looseObject({ name: z.string(), hash: z.string() })),
+  captioner: z.optional(z.looseObject({ name: z.string(), hash: z.string() })),
   data: z.looseObject({ name: z.string(), rows: count, trainRows: count, heldOutRows: count, hash: z.string() }),
-  adapter: z.object({
+  adapter: z.looseObject({
     vendor: z.string(),
     architecture: z.string(),
     description: z.string(),
     software: z.boolean(),
   }),
-  selfTest: z.optional(z.object({ checks: count, failed: z.array(z.string()) })),
-  lengths: z.optional(z.array(z.object({ afterStep: count, from: count, to: count }))),
-  smaller: z.optional(z.array(z.object({ afterStep: count, settings: z.array(z.string()) }))),
-  forkedFrom: z.optional(z.object({ run: z.string(), step: count })),
+  selfTest: z.optional(z.looseObject({ checks: count, failed: z.array(z.string()) })),
+  lengths: z.optional(z.array(z.looseObject({ afterStep: count, from: count, to: count }))),
+  smaller: z.optional(z.array(z.looseObject({ afterStep: count, settings: z.array(z.string()) }))),
+  forkedFrom: z.optional(z.looseObject({ run: z.string(), step: count })),
   state: z.enum(["running", "paused", "finished", "failed"]),
 });
 

@@ -30,7 +30,7 @@ export const MOST_STEP_TEXT = 200;
 const NOTES = z.looseObject({
   text: z.optional(z.string()),
   tags: z.optional(z.array(z.string())),
-  steps: z.optional(z.array(z.object({ step: z.number().check(z.int(), z.gte(0)), text: z.string() }))),
+  steps: z.optional(z.array(z.looseObject({ step: z.number().check(z.int(), z.gte(0)), text: z.string() }))),
 });
 
 const pathOf = (id: string): string => `${id}/notes.json`;
@@ -47,22 +47,30 @@ export async function readNotes(store: RunStore, id: string): Promise<RunNotes> 
  */
 export async function writeNotes(store: RunStore, id: string, changes: Partial<RunNotes>): Promise<RunNotes> {
   return oneAtATime(pathOf(id), async () => {
-    const { text = "", tags = [], steps = [], ...others } = { ...(await stored(store, id)), ...changes };
-    const notes = { text: text.trim().slice(0, MOST_TEXT), tags: tagsOf(tags.join(",")), steps: notesByStep(steps) };
+    const before = await stored(store, id);
+    const { text = "", tags = [], steps = [], ...others } = { ...before, ...changes };
+    const notes = {
+      text: text.trim().slice(0, MOST_TEXT),
+      tags: tagsOf(tags.join(",")),
+      steps: notesByStep(steps, before.steps ?? []),
+    };
     await store.write(pathOf(id), `${JSON.stringify({ ...others, ...notes }, null, 2)}\n`);
     return notes;
   });
 }
 
-/** Ascending by step; the last note of a step counts, an empty one removes it. */
-function notesByStep(notes: readonly StepNote[]): StepNote[] {
+/** Ascending by step, with the other keys that the step's note had; the last note of a step counts, an empty one removes it. */
+function notesByStep(notes: readonly StepNote[], before: readonly StepNote[]): StepNote[] {
+  const known = new Map(before.map((note) => [note.step, note]));
   const texts = new Map(notes.map(({ step, text }) => [step, text.trim().slice(0, MOST_STEP_TEXT)]));
-  return [...texts].flatMap(([step, text]) => (text === "" ? [] : [{ step, text }])).sort((a, b) => a.step - b.step);
+  return [...texts]
+    .flatMap(([step, text]) => (text === "" ? [] : [{ ...known.get(step), step, text }]))
+    .sort((a, b) => a.step - b.step);
 }
 
 /** The tags of a text that separates them by commas, each once, in their order. */
 export function tagsOf(text: string): string[] {
-  const tags = text.split(",").map((tag) => tag.trim().replace(/\s+/g, " ").slice(0, MOST_TAG));
+  const tags = text.split(",").map((tag) => tag.trim().replace(/\s+/g, " ").slice(0, MOST_TAG).trim());
   return [...new Set(tags.filter((tag) => tag !== ""))];
 }
 

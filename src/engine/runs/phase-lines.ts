@@ -76,9 +76,12 @@ export async function readPhases(store: RunStore, runId: string): Promise<readon
 
 /** Removes the lines of later steps. */
 export async function truncatePhases(store: RunStore, runId: string, step: number): Promise<void> {
-  const lines = (await readPhases(store, runId)).filter((line) => line.step <= step);
-  if (lines.length > 0) await store.write(pathOf(runId), lines.map((line) => `${phaseLine(line)}\n`).join(""));
-  else if ((await store.size(pathOf(runId))) !== null) await store.remove(pathOf(runId));
+  const path = pathOf(runId);
+  if ((await store.size(path)) === null) return;
+  const lines = (await store.readText(path)).split("\n");
+  const kept = lines.filter((line) => (parsePhases(line)?.step ?? Number.POSITIVE_INFINITY) <= step);
+  if (kept.length > 0) await store.write(path, kept.map((line) => `${line}\n`).join(""));
+  else await store.remove(path);
 }
 
 function parsePhases(line: string): StepCosts | null {

@@ -82,11 +82,11 @@ export function metricEvents(
   });
 }
 
-/** Numbers of an evaluation by name: means with the ends of their intervals, all under "eval/". */
+/** Finite numbers of an evaluation by name: means with the ends of their intervals, all under "eval/". */
 export function evaluationValues(report: EvalReport): Record<string, number> {
   const values: Record<string, number> = {};
   for (const [name, mean] of Object.entries(report.means)) {
-    const [low, high] = report.ci[name as keyof EvalReport["ci"]];
+    const [low, high] = report.ci[name as keyof EvalReport["ci"]] ?? [];
     Object.assign(values, { [`eval/${name}`]: mean, [`eval/${name}/low`]: low, [`eval/${name}/high`]: high });
   }
   for (const [name, score] of Object.entries(report.segmentation ?? {})) values[`eval/${name}`] = score.value;
@@ -95,8 +95,10 @@ export function evaluationValues(report: EvalReport): Record<string, number> {
     const { mean, low, high } = score;
     Object.assign(values, { [`eval/${name}`]: mean, [`eval/${name}/low`]: low, [`eval/${name}/high`]: high });
   }
-  const chosen = report.selection?.value ?? null;
-  return chosen === null ? values : { ...values, "eval/selection": chosen };
+  const chosen = report.selection?.value;
+  if (chosen !== undefined) Object.assign(values, { "eval/selection": chosen });
+  // What was not finite is stored as null.
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => Number.isFinite(value)));
 }
 
 function alarmsText(alarms: readonly Alarm[]): string {

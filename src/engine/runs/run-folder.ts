@@ -8,9 +8,9 @@ import { isRecord, parseJson } from "../bytes/json.ts";
 import { LabError, quote, thrownText } from "../errors.ts";
 import { oneAtATime } from "../storage/one-at-a-time.ts";
 import type { RunStore } from "../storage/store.ts";
-import { beginAlarms, truncateAlarms } from "./alarms.ts";
+import { beginAlarms, readAlarms, truncateAlarms } from "./alarms.ts";
 import { removeCheckpointsAfter } from "./checkpoint/checkpoint-folder.ts";
-import { truncateEvaluations } from "./evaluations.ts";
+import { readEvaluations, truncateEvaluations } from "./evaluations.ts";
 import type { RunManifest } from "./manifest.ts";
 import { parseManifest } from "./manifest-schema.ts";
 import { metricsLine, parseMetricsLine } from "./numbers-json.ts";
@@ -18,7 +18,7 @@ import { truncatePhases } from "./phase-lines.ts";
 import type { GroupRecord, StepMetrics } from "./records.ts";
 import { groupsFromArrow, groupsToArrow } from "./rollouts-arrow.ts";
 import { stepFromName, stepName } from "./step-name.ts";
-import { truncateThumbs } from "./thumbs.ts";
+import { readThumbs, truncateThumbs } from "./thumbs.ts";
 
 /** Runs read concurrently: most of their time is waiting for the disk. */
 const AT_ONCE = 16;
@@ -47,7 +47,8 @@ export interface RunFolder {
   readGroups(step: number): Promise<readonly GroupRecord[]>;
   /**
    * Before a resume at `step`: removes later metrics, evaluations, alarms, rollouts and checkpoints, so that no curve
-   * has two values for a step.
+   * has two values for a step. What stays of a line is kept as it is.
+   * @throws LabError("bad-input") naming a file that is damaged; nothing is removed then
    */
   truncateAfter(step: number): Promise<void>;
 }
@@ -134,7 +135,7 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
   const rolloutPath = (step: number): string => `${id}/rollouts/${stepName(step)}.arrow`;
   let current = first;
 
-  const readMetrics = async (): Promise<StepMetrics[]> => {
+  const metricsLines = async (): Promise<{ readonly line: string; readonly row: StepMetrics }[]> => {
     if ((await store.size(metricsPath)) === null) return [];
     const lines = (await store.readText(metricsPath)).split("\n");
     // The text after the last line break is empty, or a line truncated by a crash.
@@ -150,9 +151,10 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
         });
       }
       before = step;
-      return row;
+      return { line, row };
     });
   };
+  const readMetrics = async () => (await metricsLines()).map(({ row }) => row);
   const groupSteps = async (): Promise<number[]> =>
     (await store.names(`${id}/rollouts`))
       .flatMap((name) => (name.endsWith(".arrow") ? (stepFromName(name.slice(0, -".arrow".length)) ?? []) : []))
@@ -167,8 +169,10 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
     update: (change) =>
       oneAtATime(manifestPath(id), async () => {
         // Read again: another worker may have changed the title.
-        const next = { ...(await readManifest(store, id)), ...change };
-        await writeManifest(store, next);
+        const { manifest, settings } = await readStored(store, id);
+        const next = { ...manifest, ...change };
+        // Settings that only another version knows stay.
+        await writeManifest(store, { ...next, config: { ...settings, ...next.config } });
         current = next;
         return next;
       }),
@@ -187,11 +191,12 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
     groupSteps,
     readGroups,
     truncateAfter: async (step) => {
+      const kept = (await metricsLines()).filter(({ row }) => (row.step as number) <= step);
+      for (const read of [readEvaluations, readAlarms, readThumbs]) await read(store, id);
       // First, so that a run that is killed midway resumes from this step, not past lines that are gone.
       await removeCheckpointsAfter(store, id, step);
-      const kept = (await readMetrics()).filter((row) => (row.step as number) <= step);
       await truncateEvaluations(store, id, step);
-      await store.write(metricsPath, kept.map((row) => `${metricsLine(row)}\n`).join(""));
+      await store.write(metricsPath, kept.map(({ line }) => `${line}\n`).join(""));
       for (const later of await groupSteps()) if (later > step) await store.remove(rolloutPath(later));
       await truncatePhases(store, id, step);
       await truncateAlarms(store, id, step);
@@ -209,6 +214,14 @@ async function writeManifest(store: RunStore, manifest: RunManifest): Promise<vo
 }
 
 async function readManifest(store: RunStore, id: string): Promise<RunManifest> {
+  return (await readStored(store, id)).manifest;
+}
+
+/** A manifest with its settings as they are stored. */
+async function readStored(
+  store: RunStore,
+  id: string,
+): Promise<{ readonly manifest: RunManifest; readonly settings: object }> {
   const path = manifestPath(id);
   const bad = (cause: string, thrown?: unknown): LabError =>
     new LabError("bad-input", `${path} ${cause}; the run's files are kept`, {
@@ -226,5 +239,5 @@ async function readManifest(store: RunStore, id: string): Promise<RunManifest> {
   const parsed = parseManifest(value);
   if ("problem" in parsed) throw bad(`is no complete description of a run: ${parsed.problem}`);
   if (parsed.manifest.id !== id) throw bad(`describes another run, ${quote(parsed.manifest.id)}`);
-  return parsed.manifest;
+  return { manifest: parsed.manifest, settings: value.config as object };
 }

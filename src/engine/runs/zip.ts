@@ -3,13 +3,15 @@ import { Zip, ZipPassThrough } from "fflate";
 import { LabError } from "../errors.ts";
 import { tfevents, tfeventsName } from "../formats/tfevents.ts";
 import type { RunStore } from "../storage/store.ts";
+import { isOwnFile } from "./checkpoint/checkpoint-folder.ts";
 import { runEvents } from "./run-events.ts";
 import { openRun } from "./run-folder.ts";
 import { runTables } from "./run-tables.ts";
 
 const PIECE = 4 * 2 ** 20;
-/** Limit of the zip format without its 64-bit extension, with a reserve for the directory. */
+/** Limits of the zip format without its 64-bit extension: bytes, with a reserve for the directory, and files. */
 const LIMIT = 2 ** 32 - 2 ** 24;
+const MOST_FILES = 2 ** 16 - 1;
 
 type Pieces = Iterable<Uint8Array<ArrayBuffer>> | AsyncIterable<Uint8Array<ArrayBuffer>>;
 
@@ -22,7 +24,7 @@ interface ZippedFile {
 /**
  * Pieces of the zip, stored without compression, every file below `folder`.
  * @param modified time of all entries, so that the same files give the same bytes
- * @throws LabError("unsupported") when the files are larger than a zip may be
+ * @throws LabError("unsupported") when the files are larger or more than a zip may hold
  */
 export async function* zipFiles(
   files: AsyncIterable<ZippedFile>,
@@ -40,8 +42,10 @@ export async function* zipFiles(
     for (const piece of ready.splice(0)) yield piece as Uint8Array<ArrayBuffer>;
   };
   const year = modified.getFullYear();
-  let total = 0;
+  let [total, count] = [0, 0];
   for await (const file of files) {
+    if (++count > MOST_FILES)
+      throw new LabError("unsupported", `The export has more than ${MOST_FILES} files, the limit of a zip`);
     const entry = new ZipPassThrough(`${folder}/${file.path}`);
     // The zip format knows the years 1980 to 2099.
     entry.mtime = year >= 1980 && year <= 2099 ? modified : new Date(1980, 0, 1);
@@ -61,16 +65,23 @@ export async function* zipFiles(
 
 /**
  * A run as a zip, with an event file for TensorBoard and tables. The time of all entries is the run's start.
- * @throws LabError("unsupported") when the run is larger than a zip may be
+ * @throws LabError("unsupported") when the run is larger or has more files than a zip may hold
  */
 export async function* zipRun(store: RunStore, runId: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const run = await openRun(store, runId);
-  const files = await store.list(runId);
+  const files = (await store.list(runId)).filter(({ path }) => isOwnFile(path, runId));
   const total = files.reduce((sum, file) => sum + file.size, 0);
   if (total > LIMIT) {
     throw new LabError("unsupported", `Run "${runId}" has ${total} bytes, more than the 4 GiB a zip can hold here`, {
       subject: runId,
     });
+  }
+  if (files.length > MOST_FILES - 5) {
+    throw new LabError(
+      "unsupported",
+      `Run "${runId}" has ${files.length} files, more than the ${MOST_FILES} a zip can hold here`,
+      { subject: runId },
+    );
   }
   const created = new Date(run.manifest().created);
   const start = created.getTime() / 1000;

@@ -63,6 +63,10 @@ test("runs of the same rows stand together, by their score, with paired differen
 
   const columns = await boardColumns(await read(), asked, same?.hash ?? "");
   expect(columns.map(({ name }) => name).sort()).toEqual(["A step 5 grounding_iou", "B step 5 grounding_iou"]);
+  const file = "a/run.json";
+  await store.write(file, JSON.stringify({ ...JSON.parse(await store.readText(file)), title: "New" }));
+  const renamed = await boardColumns(await read(), asked, same?.hash ?? "");
+  expect(renamed.map(({ name }) => name).sort()).toEqual(["B step 5 grounding_iou", "New step 5 grounding_iou"]);
   // No run has a checkpoint.
   expect(await leaderboards(await read(), { ...asked, at: "best" })).toEqual([]);
 });

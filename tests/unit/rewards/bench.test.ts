@@ -76,6 +76,11 @@ describe("numbers of the bench", () => {
     expect(inside).toEqual([1, 0, 2, 1]);
     expect(histogram([group("d", [2, 2])], "reward", 4)).toEqual([{ from: 2, to: 2, count: 2 }]);
     expect(histogram([group("d", [null])], "reward", 4)).toEqual([]);
+    // Values at the edges of bins, where rounding decides.
+    const edges = Array.from({ length: 30 }, (_, at) => at * 0.1 * 0.3 + 0.1);
+    const fine = histogram([group("e", edges)], "reward", 29);
+    const listed = fine.map((bin, at) => edges.filter((value) => inBin(value, bin, at === 28)).length);
+    expect(fine.map((bin) => bin.count)).toEqual(listed);
   });
 
   it("tell correlation inside groups from that over all", () => {

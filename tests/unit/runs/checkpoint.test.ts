@@ -11,6 +11,7 @@ import {
   writeCheckpoint,
 } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { killAfter } from "./killed-store.ts";
 import { Q, state, tensors } from "./sample-checkpoint.ts";
 
 const bits = (map: ReadonlyMap<string, TensorData> | null): unknown =>
@@ -120,6 +121,24 @@ test("a full store leaves the older checkpoint usable", async () => {
   await readCheckpoint(store, "run", 10);
   // Half of the other one would only hold the room that is left.
   expect(await store.list("run/checkpoints/step-000020")).toEqual([]);
+});
+
+test("a checkpoint that is written again is never lost, and a damaged one is replaced", async () => {
+  for (let whole = 0; whole < 12; whole++) {
+    const store = memoryStore();
+    const bytes = await writeCheckpoint(store, "run", state(10));
+    killAfter(store, whole);
+    expect(await writeCheckpoint(store, "run", state(10)).catch(() => bytes)).toBe(bytes);
+    expect((await readCheckpoint(store, "run", 10)).step).toBe(10);
+  }
+  const store = memoryStore();
+  await writeCheckpoint(store, "run", state(10));
+  await store.write("run/checkpoints/step-000010/ema.safetensors", "short");
+  await writeCheckpoint(store, "run", state(10));
+  await readCheckpoint(store, "run", 10);
+  const longer = { ...state(10), config: { ...state(10).config, steps: 99 } };
+  await writeCheckpoint(store, "run", longer);
+  expect((await readCheckpoint(store, "run", 10)).config.steps).toBe(99);
 });
 
 test("pruning keeps the last ones and the best, and clears incomplete folders", async () => {

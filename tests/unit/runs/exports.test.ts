@@ -7,10 +7,11 @@ import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { type EventImage, tfevents, tfeventsName } from "../../../src/engine/formats/tfevents.ts";
 import { metricsCsv } from "../../../src/engine/runs/csv.ts";
 import { groupPicture } from "../../../src/engine/runs/rollout-picture.ts";
-import { metricEvents } from "../../../src/engine/runs/run-events.ts";
+import { evaluationValues, metricEvents } from "../../../src/engine/runs/run-events.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
-import { zipRun } from "../../../src/engine/runs/zip.ts";
+import { zipFiles, zipRun } from "../../../src/engine/runs/zip.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { evaluation } from "./sample-evaluations.ts";
 import { group, manifest } from "./sample-run.ts";
 
 test("event records equal a file that TensorBoard accepts", () => {
@@ -45,6 +46,28 @@ test("the table has a column per metric and empty cells for missing values", () 
   ];
   expect(metricsCsv(rows)).toBe('step,loss,"odd,""name"""\n1,0.30000000000000004,\n2,-Infinity,NaN\n');
   expect(metricsCsv([])).toBe("step\n");
+});
+
+test("a number that an evaluation lacks is missing in tables and events, not 0", () => {
+  const { report } = evaluation(3, 0.5);
+  const means = { ...report.means, loop1_sampled: null as unknown as number };
+  const ci = { ...report.ci, loop1_sampled: [null, null] as unknown as readonly [number, number] };
+  const values = evaluationValues({ ...report, means: { ...means, of_another_version: 1 }, ci } as typeof report);
+  expect(Object.keys(values).filter((name) => name.startsWith("eval/loop1_sampled"))).toEqual([]);
+  expect(values).toMatchObject({ "eval/loop1_greedy": report.means.loop1_greedy, "eval/of_another_version": 1 });
+});
+
+test("files that are too many for a zip are refused", async () => {
+  const files = async function* () {
+    for (let n = 0; n < 65_536; n++) yield { path: String(n), pieces: () => [] };
+  };
+  const whole = async (): Promise<void> => {
+    for await (const _ of zipFiles(files(), "run", new Date(0)));
+  };
+  await expect(whole()).rejects.toMatchObject({
+    code: "unsupported",
+    message: expect.stringMatching(/more than 65535 files/),
+  });
 });
 
 test("a group's picture lies under its masks, at any size of the row", () => {

@@ -1,4 +1,5 @@
 /** A fork: what it copies, in which order, and what it forgets. */
+import { unzipSync } from "fflate";
 import { expect, it } from "vitest";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
@@ -6,6 +7,7 @@ import { listCheckpoints } from "../../../src/engine/runs/checkpoint/checkpoint-
 import { readEvaluations, writeEvaluations } from "../../../src/engine/runs/evaluations.ts";
 import { forkRun } from "../../../src/engine/runs/fork.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
+import { zipRun } from "../../../src/engine/runs/zip.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { killAfter } from "./killed-store.ts";
 import { state } from "./sample-checkpoint.ts";
@@ -34,17 +36,22 @@ const fork = (changes: Partial<LabConfig> = {}) => ({
   changes,
 });
 
-it("has its checkpoint only once all else is copied, whenever it is killed", async () => {
+it("has its checkpoint only once all else is as it stays, whenever it is killed", async () => {
   for (let whole = 0; ; whole++) {
     const store = await parent();
+    await writeEvaluations(store, PARENT, [evaluation(0, 0.25), evaluation(1, 0.5), evaluation(2, 0.5)]);
     const to = memoryStore();
     killAfter(to, whole);
-    const done = await forkRun(store, PARENT, fork(), to).catch(() => null);
+    const done = await forkRun(store, PARENT, fork({ loop2Iou: 0.5 }), to).catch(() => null);
     if ((await listCheckpoints(to, "copy")).includes(1)) {
       const copied = await openRun(to, "copy");
-      expect(await copied.groupSteps()).toContain(1);
-      expect((await copied.readMetrics()).map(({ step }) => step)).toContain(1);
-      expect(await readEvaluations(to, "copy")).toHaveLength(2);
+      expect(await copied.groupSteps()).toEqual([1]);
+      expect((await copied.readMetrics()).map(({ step }) => step)).toEqual([1]);
+      const scored = await readEvaluations(to, "copy");
+      expect(scored.map(({ report }) => [report.step, report.reward])).toEqual([
+        [0, undefined],
+        [1, undefined],
+      ]);
     }
     if (done !== null) return expect(whole).toBeGreaterThan(5);
   }
@@ -62,4 +69,23 @@ it("keeps the evaluations of its parent, but for rewards that it scores otherwis
     expect(found?.rows.some(({ rewards }) => rewards !== undefined)).toBe(false);
   }
   expect(end?.report.means).toEqual(evaluation(1, 0.5).report.means);
+});
+
+it("leaves behind what the zip of its parent added", async () => {
+  const store = await parent();
+  const added = ["alarms.csv", "evaluations.csv", "metrics.csv", "settings.csv", "events.out.tfevents.7.sa2va-lab"];
+  for (const name of added) await store.write(`${PARENT}/${name}`, "of the parent");
+  await store.write(`${PARENT}/start/settings.csv`, "its own");
+  await forkRun(store, PARENT, fork());
+  const copied = (await store.list("copy")).map(({ path }) => path.slice(5));
+  expect(copied.filter((path) => added.includes(path))).toEqual([]);
+  expect(copied).toContain("start/settings.csv");
+  for (const id of [PARENT, "copy"]) {
+    const pieces: Uint8Array<ArrayBuffer>[] = [];
+    for await (const piece of zipRun(store, id)) pieces.push(piece);
+    const files = unzipSync(new Uint8Array(await new Blob(pieces).arrayBuffer()));
+    const text = (name: string): string => new TextDecoder().decode(files[`${id}/${name}`]);
+    expect(text("metrics.csv")).toMatch(/^step,/);
+    expect(Object.keys(files).filter((path) => path.includes("tfevents"))).toHaveLength(1);
+  }
 });

@@ -53,6 +53,13 @@ describe("measures of stored groups", () => {
     expect(rows[1]?.metrics).toMatchObject({ "loop1/group_pass": 0, "loop1/group_texts": 1, "loop1/group_masks": 0 });
     // Missing rewards and single masks have no value.
     expect(rows[2]?.metrics).toEqual({ "loop1/group_texts": 1 });
+    // Empty masks are equal to each other and to no other mask.
+    const empty = { predictedMask: encodeRle(new Uint8Array(4), 1, 4), reward: 0 };
+    const [same, other] = stepMeasures([
+      groupOf(1, "a", [empty, empty]),
+      groupOf(2, "a", [empty, { ...empty, predictedMask: LEFT }]),
+    ]);
+    expect([same?.metrics["loop1/group_masks"], other?.metrics["loop1/group_masks"]]).toEqual([0, 1]);
   });
 
   it("name what the reward is made of, costs below zero, without terms that only watch", () => {

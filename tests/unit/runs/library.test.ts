@@ -4,7 +4,7 @@ import { folderOf, memorySource } from "../../../src/engine/bytes/memory.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import { runReport } from "../../../src/engine/export/report/run-report.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
-import { writeEvaluations } from "../../../src/engine/runs/evaluations.ts";
+import { EVAL_METRICS, writeEvaluations } from "../../../src/engine/runs/evaluations.ts";
 import { runLibrary } from "../../../src/engine/runs/library.ts";
 import { NO_NOTES } from "../../../src/engine/runs/notes.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
@@ -255,6 +255,54 @@ test("notes and tags go with a run through its export, and unknown keys of their
   await store.write("brave-otter/notes.json", '{"tags": 5}');
   expect(await notesOf()).toEqual(NO_NOTES);
   await expect(library.setNotes("brave-otter", NO_NOTES)).rejects.toThrow(/notes\.json.*tags/);
+  await store.write("brave-otter/notes.json", '{"steps": [{"step": 2, "text": "a", "by": "me"}]}');
+  await library.setNotes("brave-otter", { text: "b", tags: [`${"a".repeat(39)} b`, "a".repeat(39)] });
+  await library.setNotes("brave-otter", {
+    steps: [
+      { step: 2, text: "c" },
+      { step: 3, text: "d" },
+    ],
+  });
+  expect(JSON.parse(await store.readText("brave-otter/notes.json"))).toEqual({
+    ...{ text: "b", tags: ["a".repeat(39)] },
+    steps: [
+      { step: 2, text: "c", by: "me" },
+      { step: 3, text: "d" },
+    ],
+  });
+});
+
+test("notes and thumbs of a run that was deleted meanwhile leave nothing behind", async () => {
+  const store = memoryStore();
+  const library = runLibrary(store);
+  await createRun(store, manifest());
+  await library.remove("brave-otter");
+  await expect(library.setNotes("brave-otter", { text: "late" })).rejects.toMatchObject({ code: "storage" });
+  await expect(library.setThumb("brave-otter", "1-1-0-0", 1)).rejects.toMatchObject({ code: "storage" });
+  expect(await library.list()).toMatchObject({ runs: [], damaged: [] });
+});
+
+test("a run whose evaluation lacks a number is remembered with the others", async () => {
+  const store = memoryStore();
+  await createRun(store, manifest());
+  const [start, end] = [evaluation(0, 0.25), evaluation(1, 0.5)];
+  const gap = { mean: Number.NaN, low: Number.NaN, high: Number.NaN };
+  const difference = Object.fromEntries(EVAL_METRICS.map((name) => [name, { mean: 0.25, low: 0, high: 0.5 }]));
+  const report = { ...end.report, baseline: 0, difference: { ...difference, loop1_sampled: gap } };
+  await writeEvaluations(store, "brave-otter", [start, { ...end, report: report as typeof end.report }]);
+  const [run] = (await runLibrary(store).list()).runs;
+  expect(run?.gains.map(({ score }) => score)).not.toContain("loop1_sampled");
+  expect(run?.gains.map(({ score }) => score)).toContain("loop1_greedy");
+  let read = 0;
+  const counted = {
+    ...store,
+    readText: (path: string) => {
+      read += Number(path.endsWith("eval.jsonl"));
+      return store.readText(path);
+    },
+  };
+  expect((await runLibrary(counted).list()).runs).toEqual([run]);
+  expect(read).toBe(0);
 });
 
 test("a stored run takes over the steps that another machine added, and no other run", async () => {

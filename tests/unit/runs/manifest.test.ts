@@ -33,7 +33,14 @@ describe("a stored manifest", () => {
 
   it("keeps keys that this version does not know", () => {
     const segments = [{ fromStep: 3, engine: "other", world: 8 }];
-    const other = { ...MANIFEST, segments, model: { ...MANIFEST.model, contentHash: "h" } };
+    const model = { ...MANIFEST.model, contentHash: "h" };
+    const other = {
+      ...{ ...MANIFEST, segments, model, adapter: { ...MANIFEST.adapter, cards: 8 } },
+      ...{ startAdapter: { name: "s", hash: "h", rank: 4 }, captioner: { name: "c", hash: "h", rank: 4 } },
+      ...{ selfTest: { checks: 2, failed: [], seconds: 3 }, forkedFrom: { run: "b", step: 2, at: "x" } },
+      lengths: [{ afterStep: 1, from: 5, to: 7, by: "x" }],
+      smaller: [{ afterStep: 1, settings: ["microRollouts"], by: "x" }],
+    };
     expect(parseManifest(JSON.parse(JSON.stringify(other)))).toEqual({ manifest: other });
   });
 

@@ -1,11 +1,13 @@
 import { expect, test } from "vitest";
 import { digestRun } from "../../../src/engine/runs/digest.ts";
+import { writeEvaluations } from "../../../src/engine/runs/evaluations.ts";
 import { appendPhases, readPhases } from "../../../src/engine/runs/phase-lines.ts";
 import { NO_CURVE, readCurve, recentRewards } from "../../../src/engine/runs/run-curve.ts";
 import { createRun, listRuns, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { readThumbs, writeThumb } from "../../../src/engine/runs/thumbs.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { killAfter } from "./killed-store.ts";
+import { evaluation } from "./sample-evaluations.ts";
 import { cost, group, manifest } from "./sample-run.ts";
 
 test("metrics come back number for number, NaN and infinities included", async () => {
@@ -100,6 +102,45 @@ test("a run that is killed while it is cut back has no checkpoint past its step,
     const logged = (await run.readMetrics()).map(({ step }) => step);
     const length = Math.max(checkpoints.at(-1) ?? 0, logged.length);
     expect(logged).toEqual(Array.from({ length }, (_, at) => at + 1));
+  }
+});
+
+test("what another version wrote in a run stays when the run is changed and resumed", async () => {
+  const { store, run } = await steps(3);
+  const at = (name: string): string => `brave-otter/${name}`;
+  const edit = async (name: string, change: (value: Record<string, object>) => object): Promise<void> =>
+    store.write(at(name), JSON.stringify(change(JSON.parse(await store.readText(at(name))))));
+  await edit("run.json", (value) => ({ ...value, config: { ...value.config, laterSetting: 3 } }));
+  const line = (step: number): string => `{"step":${step},"loss":1.50,"engine":"other","parts":{"a":[1]}}`;
+  await store.write(at("metrics.jsonl"), `${line(1)}\n${line(2)}\n${line(3)}\n`);
+  const phases = (await store.readText(at("phases.jsonl"))).replaceAll('"step":', '"host":"far","step":');
+  await store.write(at("phases.jsonl"), phases);
+  await store.write(at("thumbs.json"), '{"1-1-0-0":1,"1-1-0-1":{"stars":4},"3-1-0-0":1}');
+  const scored = { ...evaluation(1, 0.5), engine: "other" };
+  await writeEvaluations(store, "brave-otter", [scored, evaluation(3, 0.5)]);
+
+  await run.truncateAfter(2);
+  await run.update({ title: "Other", config: { ...run.manifest().config, steps: 77 } });
+  await writeThumb(store, "brave-otter", "2-1-0-0", -1);
+  expect(await store.readText(at("metrics.jsonl"))).toBe(`${line(1)}\n${line(2)}\n`);
+  expect(await store.readText(at("phases.jsonl"))).toBe(phases.split("\n").slice(0, 2).join("\n").concat("\n"));
+  expect(JSON.parse(await store.readText(at("thumbs.json")))).toEqual({
+    ...{ "1-1-0-0": 1, "1-1-0-1": { stars: 4 }, "2-1-0-0": -1 },
+  });
+  expect(await readThumbs(store, "brave-otter")).toEqual({ "1-1-0-0": 1, "2-1-0-0": -1 });
+  expect(JSON.parse(await store.readText(at("eval.jsonl")))).toEqual(JSON.parse(JSON.stringify(scored)));
+  const { config, title } = JSON.parse(await store.readText(at("run.json")));
+  expect([title, config.steps, config.laterSetting]).toEqual(["Other", 77, 3]);
+  expect((await openRun(store, "brave-otter")).manifest().config).not.toHaveProperty("laterSetting");
+});
+
+test("a resume that a damaged file prevents removes nothing", async () => {
+  for (const name of ["metrics.jsonl", "eval.jsonl", "alarms.jsonl", "thumbs.json"]) {
+    const { store, run } = await steps(3);
+    await store.write(`brave-otter/${name}`, name === "thumbs.json" ? "[]" : '{"report":\n');
+    const before = await store.list("");
+    await expect(run.truncateAfter(1), name).rejects.toThrow(name);
+    expect(await store.list(""), name).toEqual(before);
   }
 });
 

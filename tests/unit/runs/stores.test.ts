@@ -155,6 +155,14 @@ test("a full store says how much was needed and how much is free, and keeps the 
   }
 });
 
+test("a full store does not repeat a quota that the browser tells but does not grant", async () => {
+  const { root } = fakeOpfs({ move: true, quota: 100 });
+  const store = opfsStore(root, { estimate: async () => ({ usage: 0, quota: 10 * 2 ** 30 }) });
+  await expect(store.write("run/a", new Uint8Array(170))).rejects.toThrow(
+    /^run\/a needs 170 bytes and the store is full; it was not written/,
+  );
+});
+
 test.each([false, true])(
   "the private file system tries room out whatever quota the browser tells, and leaves nothing of it (silent: %s)",
   async (silent) => {

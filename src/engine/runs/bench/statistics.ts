@@ -81,16 +81,12 @@ export function histogram(groups: readonly BenchGroup[], measure: Measure, bins:
   const { min, max } = summarise(groups, measure);
   if (min === max) return [{ from: min, to: max, count: values.length }];
   const width = (max - min) / bins;
-  const counts = new Array<number>(bins).fill(0);
-  for (const value of values) {
-    const at = Math.min(bins - 1, Math.floor((value - min) / width));
-    counts[at] = (counts[at] ?? 0) + 1;
-  }
-  return counts.map((count, at) => ({
-    from: min + at * width,
-    to: at === bins - 1 ? max : min + (at + 1) * width,
-    count,
-  }));
+  return Array.from({ length: bins }, (_, at) => {
+    const last = at === bins - 1;
+    const bin = { from: min + at * width, to: last ? max : min + (at + 1) * width, count: 0 };
+    // Counted as they are listed: a value at an edge may be rounded to either side.
+    return { ...bin, count: values.filter((value) => inBin(value, bin, last)).length };
+  });
 }
 
 /** Whether a value lies in a bin of `histogram`. @param last whether the bin is the last one */

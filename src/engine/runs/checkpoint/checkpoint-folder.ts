@@ -9,14 +9,24 @@ export function checkpointPath(runId: string, step: number): string {
   return `${runId}/checkpoints/${stepName(step)}`;
 }
 
+/** What the zip of a run adds to its files. */
+const ADDED = /^((alarms|evaluations|metrics|settings)\.csv|events\.out\.tfevents\..+)$/;
+
+/** Whether a file of a run is its own, and not one that its zip made from the others. */
+export function isOwnFile(path: string, runId: string): boolean {
+  return !ADDED.test(path.slice(runId.length + 1));
+}
+
 /**
- * The paths of a run in the order in which they are copied: checkpoints after everything else and their markers last, so that
- * a checkpoint of a copy counts only once all is there.
+ * The run's own files in the order in which they are copied: metrics after all else that is no checkpoint, so that an
+ * interrupted copy shows by them; then checkpoints and their markers last, so that one of a copy counts only once all is there.
  */
 export function inCopyOrder(paths: readonly string[], runId: string): readonly string[] {
-  const rank = (path: string): number =>
-    path.endsWith(`/${MARKER}`) ? 2 : path.startsWith(`${runId}/checkpoints/`) ? 1 : 0;
-  return paths.toSorted((a, b) => rank(a) - rank(b));
+  const rank = (path: string): number => {
+    if (path.endsWith(`/${MARKER}`)) return 3;
+    return path.startsWith(`${runId}/checkpoints/`) ? 2 : Number(path === `${runId}/metrics.jsonl`);
+  };
+  return paths.filter((path) => isOwnFile(path, runId)).sort((a, b) => rank(a) - rank(b));
 }
 
 /** Steps with a complete checkpoint, ascending. */

@@ -34,8 +34,9 @@ const FIRST_MOMENT = "exp_avg.";
 const SECOND_MOMENT = "exp_avg_sq.";
 
 /**
- * Writes all files, then the marker that makes the checkpoint valid. An existing one of the same step is removed first.
- * @returns bytes written
+ * Writes all files, then the marker that makes the checkpoint valid. One of the same step with the same content stays as it
+ * is, any other one is removed first.
+ * @returns bytes of its files
  * @throws LabError("storage") when there is no space; older checkpoints are kept
  */
 export async function writeCheckpoint(store: RunStore, runId: string, state: CheckpointState): Promise<number> {
@@ -50,12 +51,39 @@ export async function writeCheckpoint(store: RunStore, runId: string, state: Che
 
 async function writeFiles(store: RunStore, runId: string, state: CheckpointState): Promise<number> {
   const folder = checkpointPath(runId, state.step);
+  // A kill while the same content is written again would leave no checkpoint of the step.
+  if ((await store.size(`${folder}/${MARKER}`)) !== null) {
+    const same = await describe(state, async () => undefined);
+    if ((await store.readText(`${folder}/${MARKER}`)) === same.marker && (await isIntact(store, runId, state.step))) {
+      return same.bytes;
+    }
+  }
   await removeCheckpoint(store, runId, state.step);
+  const { marker, bytes } = await describe(state, (name, content) => store.write(`${folder}/${name}`, content));
+  await store.write(`${folder}/${MARKER}`, marker);
+  return bytes;
+}
+
+async function isIntact(store: RunStore, runId: string, step: number): Promise<boolean> {
+  try {
+    await checkFiles(store, runId, step);
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof LabError) return false;
+    throw thrown;
+  }
+}
+
+/** Gives each file of a checkpoint to `take`, one at a time in memory. @returns the marker's text and the bytes of all files */
+async function describe(
+  state: CheckpointState,
+  take: (name: string, bytes: Uint8Array) => Promise<void>,
+): Promise<{ readonly marker: string; readonly bytes: number }> {
   const sizes: Record<string, number> = {};
   const hashes: Record<string, string> = {};
   const write = async (name: string, content: Uint8Array | string): Promise<void> => {
     const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-    await store.write(`${folder}/${name}`, bytes);
+    await take(name, bytes);
     sizes[name] = bytes.length;
     hashes[name] = await piecewiseHash(bytes.length, async (start, end) => new Uint8Array(bytes.subarray(start, end)));
   };
@@ -73,8 +101,8 @@ async function writeFiles(store: RunStore, runId: string, state: CheckpointState
   await write(OPTIMIZER_FILE, tensorFile(joinMoments(state.moments)));
   await write(STATE_FILE, formatTrainerState(state));
   const marker: Json = { format: FORMAT, step: state.step, files: sizes, hashes };
-  await store.write(`${folder}/${MARKER}`, `${exactJson(marker, 2)}\n`);
-  return Object.values(sizes).reduce((sum, size) => sum + size, 0);
+  const bytes = Object.values(sizes).reduce((sum, size) => sum + size, 0);
+  return { marker: `${exactJson(marker, 2)}\n`, bytes };
 }
 
 /**
