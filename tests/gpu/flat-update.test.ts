@@ -64,6 +64,35 @@ describe("updates over arenas", () => {
     sum.dispose();
     layout.dispose();
   });
+
+  it("multiply two sums of gradients over their tensors alone, whatever lies between these", async () => {
+    const shapes = { a: [5], b: [3, 7], c: [32], d: [16], e: [1] };
+    const common = ["a", "b", "d", "e"];
+    const sets = () => [randomSet(shapes, 1), randomSet(shapes, 2, 1, common)] as const;
+    const [mine, theirs] = await Promise.all(sets().map(readAll));
+    const products = common.flatMap((name) =>
+      Array.from(theirs?.[name] ?? [], (value, at) => value * (mine?.[name]?.[at] ?? 0)),
+    );
+    const layout = new FlatLayout(Object.entries(shapes));
+    for (const before of [Number.NaN, 1e20]) {
+      // Buffers that are used again hold what they held.
+      const old = Array.from({ length: 6 }, () => tf.fill([layout.arenas[0]?.length ?? 0], before).add(0));
+      for (const tensor of old) await tensor.data();
+      tf.dispose(old);
+      const sums = sets().map((set) => {
+        const sum = new GradientSum(layout);
+        sum.add(set);
+        return sum;
+      }) as [GradientSum, GradientSum];
+      const dot = await sums[0].dot(sums[1]);
+      expect(dot).toBeCloseTo(
+        products.reduce((total, product) => total + product, 0),
+        4,
+      );
+      for (const sum of sums) sum.dispose();
+    }
+    layout.dispose();
+  });
 });
 
 describe("arenas", () => {

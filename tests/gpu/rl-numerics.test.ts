@@ -43,8 +43,10 @@ describe("the policy loss on the device", () => {
     });
   });
 
-  it("keeps the most uncertain tokens of a large batch", async () => {
-    const entropies = Array.from({ length: ROWS * TOKENS }, (_, i) => Math.abs(Math.sin(i * 12.9898) * 5));
+  it.each([0, -10])("keeps the most uncertain tokens of a large batch, entropies from %f", async (least) => {
+    const entropies = Array.from({ length: ROWS * TOKENS }, (_, i) => least + Math.abs(Math.sin(i * 12.9898) * 5));
+    // Every fourth token is masked.
+    const mask = entropies.map((_, i) => Number(i % 4 !== 3));
     const ones = tf.ones([ROWS, TOKENS]);
     const parts = detailedLoss(
       {
@@ -52,16 +54,18 @@ describe("the policy loss on the device", () => {
         oldLogps: null,
         refLogps: null,
         entropies: tf.tensor2d(entropies, [ROWS, TOKENS]),
-        mask: ones,
+        mask: tf.tensor2d(mask, [ROWS, TOKENS]),
         advantages: tf.tensor1d([1, 1, 1]),
       },
       lossSettings("dapo", { beta: 0, topEntropyQuantile: 0.2 }),
     );
     const grad = await parts.gradLogps.data();
     const kept = Array.from(grad).filter((g) => g !== 0).length;
-    expect(kept).toBe(180);
-    const threshold = entropies.slice().sort((a, b) => b - a)[179] as number;
-    expect(Array.from(grad).every((g, i) => (g !== 0) === (entropies[i] as number) >= threshold - 1e-5)).toBe(true);
+    expect(kept).toBe(135);
+    const counted = entropies.filter((_, i) => mask[i] === 1);
+    const threshold = counted.sort((a, b) => b - a)[134] as number;
+    const wanted = entropies.map((entropy, i) => mask[i] === 1 && entropy >= threshold - 1e-5);
+    expect(Array.from(grad, (g) => g !== 0)).toEqual(wanted);
     tf.dispose(Object.values(parts));
   });
 });

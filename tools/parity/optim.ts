@@ -26,6 +26,7 @@ import {
   text,
 } from "./golden-json.ts";
 import { caseName } from "./grpo/grpo-loss.ts";
+import { checkRunCase } from "./optim-run.ts";
 import { checkSequenceCase } from "./optim-sequence.ts";
 import type { ParityRow } from "./row.ts";
 
@@ -39,6 +40,7 @@ const CHECKS: Readonly<Record<string, CheckCase>> = {
   "optim-adamw": checkAdamwCase,
   "optim-clip": checkClipCase,
   "optim-ema": checkEmaCase,
+  "optim-run": checkRunCase,
   "optim-sequence": checkSequenceCase,
 };
 

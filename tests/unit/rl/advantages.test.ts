@@ -132,6 +132,27 @@ describe("group advantages", () => {
     expect(scores?.mean).toBeCloseTo(0.8, 12);
   });
 
+  it("have a signal where the parts differ under equal sums, and none where equal parts make the sums", () => {
+    const parts = (weight: number, ...rows: readonly (readonly [number, number])[]) => ({
+      rewards: rows.map(([a, b]) => weight * a + b),
+      probabilities: null,
+      parts: [0, 1].map((at) => ({ weight: at === 0 ? weight : 1, values: rows.map((row) => row[at] as number) })),
+    });
+    // Every sum is 2; normalised, the parts have the same size and the first one weighs more.
+    const told = parts(2, [1, 0], [0, 2], [0.5, 1]);
+    const flat = parts(1, [0.25, 0.5], [0.25, 0.5]);
+    const [one, other] = groupScores([told, flat], settings({ aggregation: "normalize_then_sum" }));
+    expect(one?.advantages.some((advantage) => Math.abs(advantage) > 0.1)).toBe(true);
+    expect(one).toMatchObject({ std: 0, zeroSpread: false });
+    expect(other).toMatchObject({ advantages: [0, 0], zeroSpread: true });
+    // Opposite parts cancel although the sums of the rewards differ.
+    const opposite = parts(1, [2, 0], [0, 1], [2, 0], [0, 1]);
+    const [cancelled] = groupScores([opposite], settings({ aggregation: "normalize_then_sum", eps: 0 }));
+    expect(cancelled).toMatchObject({ advantages: [0, 0, 0, 0], zeroSpread: true });
+    expect(cancelled?.std).toBeGreaterThan(0.5);
+    expect(groupScores([told, flat], settings()).map(({ zeroSpread }) => zeroSpread)).toEqual([true, true]);
+  });
+
   it("refuse rewards that are not finite", () => {
     expect(() => advantagesOf([[1, Number.NaN]])).toThrow(/row 1/);
   });

@@ -254,6 +254,20 @@ describe("parts of the loss", () => {
     }
   });
 
+  it("the top-entropy mask ranks negative entropies as any others, whatever masked places hold", () => {
+    const mask = [1, 1, 1, 0, 0, 1, 1, 0];
+    const wide = [0.9, 0.1, 0.5, 0, 0, 0.7, 0.3, 0];
+    const kept = (entropies: readonly number[]) =>
+      Array.from(topEntropyMask(tf.tensor2d([...entropies], [2, 4]), tf.tensor2d(mask, [2, 4]), 0.5).dataSync());
+    expect(kept(wide)).toEqual([1, 0, 1, 0, 0, 1, 0, 0]);
+    for (const shift of [-1, -3, -100]) {
+      for (const masked of [0, 1e6, -1e6, Number.NaN]) {
+        const narrow = wide.map((entropy, at) => (mask[at] === 1 ? entropy + shift : masked));
+        expect(kept(narrow), `shift ${shift}, masked ${masked}`).toEqual(kept(wide));
+      }
+    }
+  });
+
   it("KL estimates are 0 at agreement and clamp as stated", () => {
     for (const estimator of ["k1", "k2", "k3", "abs", "notes"] as const)
       expect(klOf(0, estimator, null).value).toBeCloseTo(0, 15);

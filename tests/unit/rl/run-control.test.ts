@@ -98,6 +98,23 @@ describe("the control of the phase machine", () => {
     updating.control.play();
   });
 
+  it("lets work between two steps be done after a held evaluation as before one", async () => {
+    const { control } = machine(0);
+    control.play();
+    // The evaluation after a step was held, and is repeated.
+    control.hold();
+    const repeated = control.beforeStep("eval");
+    await settle();
+    control.play();
+    await repeated;
+    control.pause();
+    const next = control.beforeStep();
+    await settle();
+    expect(control.state).toBe("paused");
+    expect(control.whileHeld(async () => control.play(), true)).toBe(true);
+    await next;
+  });
+
   it("does what is asked during other work after it, and none of it once it goes on", async () => {
     const { control, run, log } = machine(1);
     const done = run();

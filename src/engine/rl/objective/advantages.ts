@@ -39,10 +39,11 @@ export interface GroupSpread {
   readonly std: number;
   /** Rows with a reward. */
   readonly present: number;
-  /** All rewards of the group are equal: no learning signal. */
+  /** All rewards of the group, or all sums of its normalised parts, are equal: no learning signal. */
   readonly zeroSpread: boolean;
 }
 
+/** Mean and deviation are those of the rewards as they were given. */
 export interface GroupScores extends GroupSpread {
   /** [n]; 0 for rows without a reward, in groups without spread and in groups with fewer than two rewards. */
   readonly advantages: readonly number[];
@@ -94,6 +95,7 @@ export function groupScores(groups: readonly RewardGroup[], settings: AdvantageS
     const given = groups[at] as RewardGroup;
     return {
       ...spreadOf(given.rewards, probabilities),
+      zeroSpread: own.zeroSpread,
       stdUsed,
       advantages: rewards.map((reward) => (reward === null || silent ? 0 : ((reward - centre) * factor) / divisor)),
     };

@@ -48,7 +48,8 @@ function windowTokens(mask: Tensor, settings: LossSettings): Tensor {
 export function topEntropyMask(entropies: Tensor, mask: Tensor, share: number): Tensor {
   return tf.tidy(() => {
     const active = mask.greater(0.5);
-    const lowest = tf.fill(entropies.shape, -1);
+    // Below every entropy: that of a narrow Gaussian is negative.
+    const lowest = tf.fill(entropies.shape, -1e30);
     const flat = tf.where(active, entropies, lowest).reshape([-1]);
     const descending = tf.topk(flat, flat.size, true).values;
     // Position of the quantile counted from the top; the two neighbours share its weight.

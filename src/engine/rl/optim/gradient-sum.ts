@@ -3,7 +3,7 @@
  * adding, checking and stepping take a few dispatches for any number of tensors.
  */
 import { LabError } from "../../errors.ts";
-import { type FlatLayout, runsOf } from "../../gpu/flat/layout.ts";
+import { type FlatLayout, runsOf, type Segment } from "../../gpu/flat/layout.ts";
 import { copiesInto, type Flats, gather, scatter } from "../../gpu/flat/moves.ts";
 import { addPass } from "../../gpu/flat/passes.ts";
 import { customKernels } from "../../gpu/runtime/custom-kernels.ts";
@@ -94,10 +94,10 @@ export class GradientSum {
       return common.map((name) => (this.#set[name] as Tensor).mul(other.#set[name] as Tensor));
     }
     return this.#layout.arenas.flatMap(({ segments }, a) => {
-      const runs = runsOf(segments, (name) => this.#names.has(name) && other.#names.has(name));
-      if (runs.length === 0) return [];
+      const stretches = withoutGaps(segments.filter(({ name }) => this.#names.has(name) && other.#names.has(name)));
+      if (stretches.length === 0) return [];
       const all = (ours[a] as Tensor).mul(theirs[a] as Tensor);
-      return runs.map(({ begin, end }) => all.slice([begin], [end - begin]));
+      return stretches.map(({ begin, end }) => all.slice([begin], [end - begin]));
     });
   }
 
@@ -165,4 +165,15 @@ export class GradientSum {
     this.#set = {};
     this.#names.clear();
   }
+}
+
+/** Stretches of segments that touch: gaps between tensors hold whatever their buffer held before. */
+function withoutGaps(segments: readonly Segment[]): { readonly begin: number; readonly end: number }[] {
+  const stretches: { begin: number; end: number }[] = [];
+  for (const { offset, size } of segments) {
+    const last = stretches.at(-1);
+    if (last?.end === offset) last.end += size;
+    else stretches.push({ begin: offset, end: offset + size });
+  }
+  return stretches;
 }

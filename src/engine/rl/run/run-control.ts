@@ -129,6 +129,8 @@ export class RunControl {
 
   /** Before a step or an evaluation: holds after a single step, a single phase or a pause. @param next the next phase */
   async beforeStep(next: Phase = "sample"): Promise<void> {
+    // An evaluation that was repeated has left no step behind.
+    this.#inStep = false;
     if (this.#eta === "hold") await this.#hold({ phase: next, loop: null });
     this.#stopIfAsked();
     this.#inStep = true;

@@ -40,6 +40,7 @@ import { groupRecord, scoredGroup } from "./group-record.ts";
 import { judgeMetrics } from "./judge-metrics.ts";
 import { type LoopOfStep, lossOf, normOfLoss, placesOf, withFeatures } from "./loop-loss.ts";
 import type { LossReadback } from "./loss-inputs.ts";
+import { rangedScores, splits } from "./micro-batch.ts";
 import { resampled } from "./resample.ts";
 import { runWeights } from "./run-weights.ts";
 import { sourceMetrics } from "./source-metrics.ts";
@@ -128,7 +129,7 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
         const reports = turn === 0 && gradientReportDue(config, context.step);
         const asBefore = groups.map((group) => ({ ...group }));
         const squares: number[] = [];
-        for (const some of inBatches(groups, reports ? 1 : groupsInBatch(config))) {
+        for (const some of inBatches(groups, groupsInBatch(context))) {
           const result = await lossOf(input, own, some, settings);
           if (reports) squares.push((await inspectGradients(result.gradients, () => "all")).norm ** 2);
           gradients.get(id)?.add(result.gradients);
@@ -208,9 +209,9 @@ async function withSpread(input: StepInput, id: LoopId, first: LoopRollouts): Pr
   return resampled(first, config.resampleRounds, spreads, again);
 }
 
-/** Groups per backward pass. */
-function groupsInBatch({ microRollouts, groupsAtOnce }: LabConfig): number {
-  return microRollouts > 0 ? 1 : groupsAtOnce;
+/** Groups per backward pass; the same in all passes of a step, so that dropout has the same masks. */
+function groupsInBatch({ config, step }: StepContext): number {
+  return config.microRollouts > 0 || gradientReportDue(config, step) ? 1 : config.groupsAtOnce;
 }
 
 /** The groups of one accumulation window. */
@@ -229,9 +230,14 @@ async function scoreLaterWindows(input: StepInput, own: LoopOfStep, windows: num
   const weights = runWeights(model, state.params, state.loraScale, config, dropoutKey(context, own.id));
   // In the batches of the update, so that dropout has the same masks.
   const later = Array.from({ length: windows - 1 }, (_, at) => windowOf(own.groups, at + 1, windows));
-  for (const some of later.flatMap((window) => inBatches(window, groupsInBatch(config)))) {
+  for (const some of later.flatMap((window) => inBatches(window, groupsInBatch(context)))) {
+    const first = some[0] as Group;
     const logps = await withFeatures(input, some, (features) =>
-      readLogProbs(() => own.score(weights, placesOf(own, some), features)),
+      readLogProbs(() =>
+        splits(first, config.microRollouts)
+          ? [rangedScores(first, weights, features[0] as ImageFeatures, config.microRollouts)]
+          : own.score(weights, placesOf(own, some), features),
+      ),
     );
     for (const [at, group] of some.entries()) group.firstLogps = logps[at] as Float32Array;
   }

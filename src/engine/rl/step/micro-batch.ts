@@ -13,7 +13,7 @@ import { policyLoss } from "../objective/loss.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
 import { GradientSum } from "../optim/gradient-sum.ts";
 import { member } from "../optim/parameter-sets.ts";
-import type { Group, RowRange } from "./group.ts";
+import type { ActionScores, Group, RowRange } from "./group.ts";
 import { type GroupGradients, lossTensors } from "./loss-inputs.ts";
 
 export interface MicroTask {
@@ -31,25 +31,43 @@ export function splits({ rollouts, splitsRows }: Group, rows: number): boolean {
   return rows > 0 && rows < rollouts.length && splitsRows === true;
 }
 
+function rangesOf({ rollouts: { length } }: Group, rows: number): RowRange[] {
+  return Array.from({ length: Math.ceil(length / rows) }, (_, at): RowRange => {
+    return { from: at * rows, to: Math.min(length, (at + 1) * rows) };
+  });
+}
+
+/**
+ * Scores of a group's actions without a tape, computed in the ranges of its gradient, so that dropout has the same masks;
+ * owned by the caller.
+ * @param rows rollouts at once, at least 1
+ */
+export function rangedScores(
+  group: Group,
+  weights: Weights,
+  features: ImageFeatures,
+  rows: number,
+): Pick<ActionScores, "logps" | "entropies"> {
+  const parts = rangesOf(group, rows).map((range) =>
+    tf.tidy(() => {
+      const { logps, entropies } = group.logProbs(weights, features, range);
+      return { logps, entropies };
+    }),
+  );
+  const scores = tf.tidy(() => ({
+    logps: tf.concat(parts.map(({ logps }) => logps)),
+    entropies: tf.concat(parts.map(({ entropies }) => entropies)),
+  }));
+  tf.dispose(parts);
+  return scores;
+}
+
 /** @param rows rollouts at once, at least 1 */
 export async function microGradients(task: MicroTask, rows: number): Promise<GroupGradients> {
   const { group, weights, features, settings, loopWeight } = task;
   const inputs = lossTensors(group);
-  const count = group.rollouts.length;
-  const ranges = Array.from({ length: Math.ceil(count / rows) }, (_, at): RowRange => {
-    return { from: at * rows, to: Math.min(count, (at + 1) * rows) };
-  });
-  const parts = ranges.map((range) =>
-    tf.tidy(() => {
-      const scored = group.logProbs(weights, features, range);
-      return [scored.logps, scored.entropies];
-    }),
-  ) as [Tensor, Tensor][];
-  const [logps, entropies] = tf.tidy(() => [
-    tf.concat(parts.map(([own]) => own)),
-    tf.concat(parts.map(([, own]) => own)),
-  ]) as [Tensor, Tensor];
-  tf.dispose(parts.flat());
+  const ranges = rangesOf(group, rows);
+  const { logps, entropies } = rangedScores(group, weights, features, rows);
 
   const kept: Tensor[] = [];
   const { value, grads } = tf.engine().gradients(
