@@ -1,6 +1,5 @@
 /** What the stored groups of a run say beyond its metrics: measures of groups, rows over their draws, distributions. */
-import type { Rle } from "../data/mask/rle.ts";
-import { maskIou } from "../data/mask/rle-compare.ts";
+import { maskLikeness } from "../data/mask/rle-compare.ts";
 import type { LoopId } from "../rl/loops/abouts.ts";
 import type { GroupRecord, RolloutRecord, StepMetrics } from "./records.ts";
 import { generatedText } from "./rollout-facts.ts";
@@ -60,7 +59,9 @@ export const GROUP_MEASURES: readonly GroupMeasure[] = [
     of: ({ rollouts }) => {
       const masks = rollouts.flatMap(({ predictedMask }) => predictedMask ?? []);
       const overlaps = masks.flatMap((mask, at) =>
-        masks.slice(at + 1).flatMap((other) => (String(other.size) === String(mask.size) ? likeness(mask, other) : [])),
+        masks
+          .slice(at + 1)
+          .flatMap((other) => (String(other.size) === String(mask.size) ? maskLikeness(mask, other) : [])),
       );
       const shared = mean(overlaps);
       return shared === null ? null : 1 - shared;
@@ -242,12 +243,6 @@ function byStep(groups: readonly GroupRecord[]): readonly StepGroups[] {
 
 function rewardsOf({ rollouts }: GroupRecord): number[] {
   return rollouts.flatMap(({ reward }) => (reward !== null && Number.isFinite(reward) ? [reward] : []));
-}
-
-/** IoU; two empty masks are equal. */
-function likeness(mask: Rle, other: Rle): number {
-  const { iou, union } = maskIou(mask, other);
-  return union === 0 ? 1 : iou;
 }
 
 function mean(values: readonly number[]): number | null {

@@ -73,3 +73,12 @@ it("counts the steps of a fork without those of its parent", async () => {
   await expect(prepareStored(deps, loaded, "copy", list)).rejects.toThrow(REFUSED);
   expect(told.at(-1)).toEqual({ calls: 2, cost: 0.125 });
 });
+
+it("leaves the judge on record as it is where the resume is refused afterwards", async () => {
+  const { store, deps, loaded } = await stored();
+  const judged = { id: "judge", version: "2" };
+  const scorer = { begin: () => Promise.resolve(judged) };
+  await store.write("parent/alarms.jsonl", "{");
+  await expect(prepareStored({ ...deps, scorer } as unknown as SessionDeps, loaded, "parent", list)).rejects.toThrow();
+  expect(await store.size("parent/judge.json")).toBeNull();
+});

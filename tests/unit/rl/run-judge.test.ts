@@ -1,7 +1,7 @@
 /** What a run folder says of its judge, over resumes and goings back. */
 import { beforeEach, expect, it } from "vitest";
 import type { JudgeDescription } from "../../../src/engine/rewards/judge/description.ts";
-import { recordJudge } from "../../../src/engine/rl/run/run-judge.ts";
+import { judgeRecord } from "../../../src/engine/rl/run/run-judge.ts";
 import { createRun, type RunFolder } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { manifest } from "../runs/sample-run.ts";
@@ -28,12 +28,17 @@ const stored = async () =>
     ({ fromStep, model }) => [fromStep, model],
   );
 
+/** Writes it. @returns what it says of a change */
+async function recorded(description: JudgeDescription, doneSteps: number): Promise<string | null> {
+  const record = await judgeRecord(run, description, doneSteps);
+  await record.store();
+  return record.change;
+}
+
 it("is told to be another one once it is", async () => {
-  expect(await recordJudge(run, judge(), 0)).toBeNull();
-  expect(await recordJudge(run, judge({ place: "https://two.test/v1" }), 2)).toBeNull();
-  expect(await recordJudge(run, judge({ model: "other" }), 4)).toMatch(
-    /^From step 5 the judge is "other", .* "reader"/,
-  );
+  expect(await recorded(judge(), 0)).toBeNull();
+  expect(await recorded(judge({ place: "https://two.test/v1" }), 2)).toBeNull();
+  expect(await recorded(judge({ model: "other" }), 4)).toMatch(/^From step 5 the judge is "other", .* "reader"/);
   expect(await stored()).toEqual([
     [1, "reader"],
     [5, "other"],
@@ -41,16 +46,16 @@ it("is told to be another one once it is", async () => {
 });
 
 it("is that of the step that a run goes back to", async () => {
-  await recordJudge(run, judge(), 0);
-  await recordJudge(run, judge({ model: "other" }), 4);
-  expect(await recordJudge(run, judge(), 2)).toBeNull();
+  await recorded(judge(), 0);
+  await recorded(judge({ model: "other" }), 4);
+  expect(await recorded(judge(), 2)).toBeNull();
   expect(await stored()).toEqual([[1, "reader"]]);
-  await recordJudge(run, judge({ model: "other" }), 4);
-  expect(await recordJudge(run, judge({ model: "other" }), 3)).toMatch(/^From step 4 the judge is "other"/);
+  await recorded(judge({ model: "other" }), 4);
+  expect(await recorded(judge({ model: "other" }), 3)).toMatch(/^From step 4 the judge is "other"/);
 });
 
 it("without a name is another one on another server", async () => {
-  await recordJudge(run, judge({ model: "default" }), 0);
-  expect(await recordJudge(run, judge({ model: "default" }), 2)).toBeNull();
-  expect(await recordJudge(run, judge({ model: "default", place: "https://two.test/v1" }), 2)).not.toBeNull();
+  await recorded(judge({ model: "default" }), 0);
+  expect(await recorded(judge({ model: "default" }), 2)).toBeNull();
+  expect(await recorded(judge({ model: "default", place: "https://two.test/v1" }), 2)).not.toBeNull();
 });

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { gridOf } from "../../../src/app/components/rollout/action-colour.ts";
+import type { Completion } from "../../../src/engine/policy/decode/generate.ts";
 import { type LossType, lossSettings } from "../../../src/engine/rl/objective/loss-types.ts";
 import type { Group } from "../../../src/engine/rl/step/group.ts";
 import { groupRecord } from "../../../src/engine/rl/step/group-record.ts";
 import type { LossReadback } from "../../../src/engine/rl/step/loss-inputs.ts";
+import { captionMetrics, pairMetrics } from "../../../src/engine/rl/step/rollout-metrics.ts";
 import { overPasses, passMetrics, sampledMetrics } from "../../../src/engine/rl/step/step-metrics.ts";
 import { groupsFromArrow, groupsToArrow } from "../../../src/engine/runs/rollouts-arrow.ts";
 
@@ -177,6 +179,31 @@ describe("the reward over the start", () => {
     expect(unlearnt["loop2/reward_over_start"]).toBe(row["loop2/reward_over_start"]);
     const rollouts = group.rollouts.map((one) => ({ ...one, reward: null }));
     expect(metrics({ ...group, rollouts, labels, startLogps }, -1)).not.toHaveProperty("loop2/reward_over_start");
+  });
+});
+
+describe("metrics of several groups", () => {
+  it("average ended completions over all of them, however many each group has", () => {
+    const texts = (lengths: readonly number[]): Group => {
+      const completions = lengths.map((length): Completion => {
+        return { ids: Array(length).fill(1), logps: [], entropies: [], ended: length < 4 };
+      });
+      const metrics = captionMetrics(
+        lengths.map(() => "a"),
+        completions,
+      );
+      return { ...sampled(1), metrics, rollouts: lengths.flatMap(() => sampled(1).rollouts.slice(0, 1)) };
+    };
+    const found = sampledMetrics(1, [texts([1, 4, 4]), texts([3, 3, 2]), texts([4, 4, 4])]);
+    expect(found["loop1/completions/mean_terminated_length"]).toBe(9 / 4);
+    expect(found["loop1/completions/mean_length"]).toBeCloseTo(29 / 9, 12);
+    expect(sampledMetrics(1, [texts([4])])).not.toHaveProperty("loop1/completions/mean_terminated_length");
+  });
+
+  it("take masks without a pixel for equal", () => {
+    const [none, one] = [Uint8Array.of(0, 0), Uint8Array.of(1, 0)];
+    expect(pairMetrics([none, none], ["a", "a"])["mask/pairwise_iou"]).toBe(1);
+    expect(pairMetrics([none, one], ["a", "a"])["mask/pairwise_iou"]).toBe(0);
   });
 });
 

@@ -32,6 +32,14 @@ export function maskIou(a: Rle | ArrayLike<number>, b: Rle | ArrayLike<number>):
   return score({ both, either });
 }
 
+/** How alike two masks of the same size are: their IoU, and 1 for two empty ones. */
+export function maskLikeness(a: Rle, b: Rle): number;
+export function maskLikeness(a: ArrayLike<number>, b: ArrayLike<number>): number;
+export function maskLikeness(a: Rle | ArrayLike<number>, b: Rle | ArrayLike<number>): number {
+  const { iou, union } = maskIou(a as Rle, b as Rle);
+  return union === 0 ? 1 : iou;
+}
+
 /**
  * Share of the prediction that lies in a ground truth flagged `iscrowd`: intersection / area of the prediction,
  * 0 for an empty prediction.

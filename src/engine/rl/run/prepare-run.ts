@@ -24,7 +24,7 @@ import { type FirstEvaluation, takenOver } from "./first-evaluation.ts";
 import { keepAdapter, keptAdapter } from "./kept-adapters.ts";
 import { raiseAlarm } from "./raise-alarm.ts";
 import { describeData, holdOrRefuse, newRun, parameterCounts, rowsOfSameRun, runId } from "./run-facts.ts";
-import { recordJudge } from "./run-judge.ts";
+import { judgeRecord } from "./run-judge.ts";
 import { failedRun } from "./run-state.ts";
 import type { LoadedModel, SessionDeps } from "./session-types.ts";
 import { adapterBlocker, resumeState, startState } from "./start-run.ts";
@@ -117,7 +117,7 @@ export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, ask
     const judge = await deps.scorer.begin(config);
     const run = await createRun(deps.store, manifest);
     try {
-      await recordJudge(run, judge, 0);
+      await (await judgeRecord(run, judge, 0)).store();
       await keepTable(deps.store, manifest.id, asked.table);
       if (start !== undefined) await keepAdapter(deps.store, manifest.id, "start", start);
       if (captioner !== undefined) await keepAdapter(deps.store, manifest.id, "captioner", captioner);
@@ -188,18 +188,19 @@ export async function prepareStored(
     const length = lengthOf(manifest, config, step);
     // With steps after the checkpoint, whose requests were sent too, and without those of a fork's parent.
     const own = (await run.readMetrics()).filter((row) => (row.step as number) > (manifest.forkedFrom?.step ?? 0));
-    const change = await recordJudge(run, await scorer.begin(config, loggedSpending(own)), step);
+    const judge = await judgeRecord(run, await scorer.begin(config, loggedSpending(own)), step);
     const start = await keptAdapter(store, id, "start", model, manifest.startAdapter);
     const captioner = requireCaptioner(config, await keptAdapter(store, id, "captioner", model, manifest.captioner));
     const state = resumeState(model, config, checkpoint, start);
     try {
       await run.truncateAfter(step);
+      await judge.store();
       await run.update({ state: "running", ...length });
       if (passedOver !== null) {
         await raiseAlarm(run, emit, { id: "checkpoint-damaged", step, severity: "warning", message: passedOver });
       }
-      if (change !== null) {
-        await raiseAlarm(run, emit, { id: "judge-changed", step, severity: "warning", message: change });
+      if (judge.change !== null) {
+        await raiseAlarm(run, emit, { id: "judge-changed", step, severity: "warning", message: judge.change });
       }
     } catch (thrown) {
       disposeState(state);

@@ -28,16 +28,20 @@ type Named = Pick<
   "instrument" | "provider" | "place" | "model" | "version" | "range"
 >;
 
-/**
- * Records the judge of a run that starts or resumes; the judges of later steps, which it drops, are forgotten.
- * @returns a sentence if a run resumes with another judge, else null
- * @throws LabError("bad-input") when the file is invalid
- */
-export async function recordJudge(
+/** What judge.json of a run that starts or resumes will say. */
+export interface JudgeRecord {
+  /** A sentence if the run resumes with another judge, else null. */
+  readonly change: string | null;
+  /** Writes it; the judges of later steps, which the run drops, are forgotten. */
+  store(): Promise<void>;
+}
+
+/** @throws LabError("bad-input") when the stored file is invalid; nothing is written yet */
+export async function judgeRecord(
   run: RunFolder,
   description: JudgeDescription | null,
   doneSteps: number,
-): Promise<string | null> {
+): Promise<JudgeRecord> {
   const path = `${run.id}/judge.json`;
   const stored =
     (await run.store.size(path)) === null ? [] : parseJsonAs(await run.store.readText(path), ENTRIES, path);
@@ -45,11 +49,13 @@ export async function recordJudge(
   const before = known.at(-1);
   const changed = description !== null && (before === undefined || !same(before, description));
   const entry = changed ? [{ fromStep: doneSteps + 1, ...description } satisfies JudgeEntry] : [];
-  if (changed || known.length < stored.length) {
+  const store = async (): Promise<void> => {
+    if (!changed && known.length === stored.length) return;
     await run.store.write(path, `${JSON.stringify([...known, ...entry], null, 2)}\n`);
-  }
-  if (!changed || before === undefined) return null;
-  return `From step ${doneSteps + 1} the judge is ${name(description)}, before it was ${name(before)}; rewards before and after cannot be compared`;
+  };
+  if (!changed || before === undefined) return { change: null, store };
+  const change = `From step ${doneSteps + 1} the judge is ${name(description)}, before it was ${name(before)}; rewards before and after cannot be compared`;
+  return { change, store };
 }
 
 function same(a: Named, b: Named): boolean {

@@ -1,5 +1,5 @@
 /** What a loop counts about its rollouts, beside rewards: the collapse detectors. Every value is a mean over the group. */
-import { maskIou } from "../../data/mask/rle-compare.ts";
+import { maskIou, maskLikeness } from "../../data/mask/rle-compare.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
 import type { Completion } from "../../policy/decode/generate.ts";
 
@@ -54,7 +54,7 @@ export function pairMetrics(masks: readonly Uint8Array[], partnerCaptions: reado
   const overlaps: number[] = [];
   for (let a = 0; a < masks.length; a++) {
     for (let b = a + 1; b < masks.length; b++)
-      overlaps.push(maskIou(masks[a] as Uint8Array, masks[b] as Uint8Array).iou);
+      overlaps.push(maskLikeness(masks[a] as Uint8Array, masks[b] as Uint8Array));
   }
   return {
     "mask/pairwise_iou": mean(overlaps),

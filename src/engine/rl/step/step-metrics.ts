@@ -49,7 +49,22 @@ export function sampledMetrics(loop: LoopId, groups: readonly Group[]): Record<s
     }),
     put,
   );
+  const terminated = meanTerminated(groups);
+  if (terminated !== null) put(TERMINATED, terminated);
   return out;
+}
+
+const TERMINATED = "completions/mean_terminated_length";
+
+/** Over the completions with an end token, of which groups have different numbers; null if there is none. */
+function meanTerminated(groups: readonly Group[]): number | null {
+  let [tokens, count] = [0, 0];
+  for (const { metrics, rollouts } of groups) {
+    const ended = Math.round((1 - (metrics["completions/clipped_ratio"] ?? 1)) * rollouts.length);
+    tokens += Math.round((metrics[TERMINATED] ?? 0) * ended);
+    count += ended;
+  }
+  return count === 0 ? null : tokens / count;
 }
 
 /**
