@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import torch
 from torch import Tensor
@@ -109,7 +110,8 @@ def taken(model: Sa2va, loop: int, settings: Settings) -> list[Tensor | None]:
 
 def learning_rate(settings: Settings, step: int) -> float:
     """Rate of optimiser step `step`, from 0; skipped steps do not count."""
-    total, warm = settings.steps * settings.windows * settings.iterations, settings.warmupSteps
+    updates = 1 if settings.mode == "sft" else settings.windows * settings.iterations
+    total, warm = settings.steps * updates, settings.warmupSteps
     share = 1.0
     if settings.schedule != "constant" and step < warm:
         start = 1 / max(1, warm) if settings.schedule == "linear-then-cosine" else 0.0
@@ -163,7 +165,7 @@ def update(model: Sa2va, state: State, gradients: Gradients, settings: Settings,
     for name, square, arrived in zip(model.names, squares, there, strict=True):
         if arrived:
             blocks[model.block_of(name)] = blocks.get(model.block_of(name), 0.0) + square
-    norm, metrics = _loop_metrics(norms, factors, whole)
+    norm, metrics = _loop_metrics(loops, norms, factors, whole)
     rate = learning_rate(settings, state.optimiser_steps)
     metrics |= {"grad_norm": norm, "learning_rate": rate}
     metrics |= {f"grad_norm/{block}": math.sqrt(square) for block, square in blocks.items()}
@@ -188,19 +190,25 @@ def update(model: Sa2va, state: State, gradients: Gradients, settings: Settings,
     return Update(True, metrics | {"ema/decay": decay, "ema/distance": distance}, zeros, factor, there)
 
 
-def _loop_metrics(norms: dict[int, float], factors: dict[int, float], whole: float) -> tuple[float, dict[str, float]]:
+def _dot(a: list[Tensor | None], b: list[Tensor | None]) -> float:
+    both = [(one, other) for one, other in zip(a, b, strict=True) if one is not None and other is not None]
+    return sum(float((one.double() * other.double()).sum()) for one, other in both)
+
+
+def _loop_metrics(
+    loops: Gradients, norms: dict[int, float], factors: dict[int, float], whole: float
+) -> tuple[float, dict[str, float]]:
     """Norm of the loops' sum before any clip, and how large they are beside each other."""
     if len(norms) < 2:
         return whole, {}
     own = {f"loop{loop}/grad_norm": n for loop, n in norms.items()}
     own |= {f"loop{loop}/clip_factor": f for loop, f in factors.items()}
-    if len(norms) > 2:
-        return whole, own
-    (a, b), (fa, fb) = norms.values(), factors.values()
-    dot = (whole**2 - (a * fa) ** 2 - (b * fb) ** 2) / (2 * fa * fb)
-    cosine = min(1.0, max(-1.0, dot / (a * b))) if a * b > 0 else 0.0
-    norm = whole if fa == fb == 1 else math.sqrt(max(0.0, a * a + b * b + 2 * cosine * a * b))
-    return norm, own | {"grad_cosine": cosine}
+    dot = sum(_dot(loops[a], loops[b]) for a, b in combinations(loops, 2))
+    most = sum(norms[a] * norms[b] for a, b in combinations(loops, 2))
+    cosine = min(1.0, max(-1.0, dot / most)) if most > 0 else 0.0
+    before = math.sqrt(max(0.0, sum(norm**2 for norm in norms.values()) + 2 * cosine * most))
+    norm = whole if all(factor == 1 for factor in factors.values()) else before
+    return norm, own | ({"grad_cosine": cosine} if len(norms) == 2 else {})
 
 
 @torch.no_grad()

@@ -112,7 +112,7 @@ def mask_metrics(masks: Sequence[Mask | None], truth: Mask) -> Metrics:
 
 def pair_metrics(masks: list[Mask], captions: list[str | None]) -> Metrics:
     """How alike a group's masks are, and what the partner said about them."""
-    pairs = [iou(a, b) for at, a in enumerate(masks) for b in masks[at + 1 :]]
+    pairs = [iou(a, b) if a.any() or b.any() else 1.0 for at, a in enumerate(masks) for b in masks[at + 1 :]]
     return {
         "mask/pairwise_iou": mean(pairs) if pairs else 0.0,
         "partner/empty_ratio": mean([not caption for caption in captions]),
@@ -213,6 +213,12 @@ def sampled_metrics(loop: int, groups: list[Played]) -> Metrics:
         values = [term["value"] for term in terms if term["name"] == name]
         out |= {f"rewards/{name}/mean": mean(values), f"rewards/{name}/std": deviation(values)}
     out |= _average(group.metrics | _over_start(group) for group in groups)
+    # Over the completions with an end token, of which groups have different numbers.
+    ended = [round((1 - own.metrics.get("completions/clipped_ratio", 1)) * len(own.rewards)) for own in groups]
+    if sum(ended) > 0:
+        name = "completions/mean_terminated_length"
+        tokens = sum(round(own.metrics.get(name, 0) * count) for own, count in zip(groups, ended, strict=True))
+        out[name] = tokens / sum(ended)
     return {f"loop{loop}/{name}": value for name, value in out.items()}
 
 

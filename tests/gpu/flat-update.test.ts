@@ -9,6 +9,8 @@ import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { GradientSum } from "../../src/engine/rl/optim/gradient-sum.ts";
 import { inspectGradients } from "../../src/engine/rl/optim/monitor.ts";
 import { disposeSet } from "../../src/engine/rl/optim/parameter-sets.ts";
+import { gradientMetrics, joinLoops } from "../../src/engine/rl/optim/step-gradients.ts";
+import type { LoopId } from "../../src/engine/runs/records.ts";
 import { forAny, scale, shape, side, tensorSeed } from "../support/any.ts";
 import { checkedGpu } from "../support/gpu.ts";
 import { distance, randomTensor } from "../support/kernels.ts";
@@ -63,6 +65,25 @@ describe("updates over arenas", () => {
     expect(() => sum.add({ strange: tf.ones([1]) })).toThrow(/strange/);
     sum.dispose();
     layout.dispose();
+  });
+
+  it("of three loops have the norm of their sum before each is clipped", async () => {
+    const layout = new FlatLayout([["a", [4]]]);
+    const loops = [
+      [3, 0, 0, 0],
+      [-4, 4, 0, 0],
+      [0, 2, 5, 0],
+    ].map((values, at): [LoopId, GradientSum] => {
+      const sum = new GradientSum(layout);
+      sum.add({ a: tf.tensor1d(values) });
+      return [(at + 1) as LoopId, sum];
+    });
+    const joined = await joinLoops(new Map(loops), { clipScope: "loop", maxGradNorm: 1 });
+    const { norm, metrics } = gradientMetrics(joined, (await inspectGradients(joined.sum, () => "all")).norm);
+    expect(norm).toBeCloseTo(Math.hypot(-1, 6, 5), 5);
+    expect(metrics["loop3/clip_factor"]).toBeCloseTo(1 / Math.hypot(2, 5), 5);
+    expect(metrics).not.toHaveProperty("grad_cosine");
+    joined.sum.dispose();
   });
 
   it("multiply two sums of gradients over their tensors alone, whatever lies between these", async () => {

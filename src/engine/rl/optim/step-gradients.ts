@@ -20,7 +20,7 @@ export interface StepGradients {
   readonly sum: GradientSum;
   /** The loops in the sum; empty for a single unchanged gradient. */
   readonly loops: readonly LoopNorm[];
-  /** Scalar product of two loops' gradients before any clip; 0 with another number of loops. */
+  /** Sum over the pairs of loops of the scalar product of their gradients, before any clip; 0 for a single gradient. */
   readonly dot: number;
 }
 
@@ -39,7 +39,9 @@ export async function joinLoops(
     loops.push({ loop, norm, factor: clips ? clipFactor(norm, maxGradNorm) : 1 });
   }
   // Not from the norm of the sum: beside a loop of a large norm the other one's share is lost in rounding.
-  const dot = others.length === 1 ? await first[1].dot((others[0] as [LoopId, GradientSum])[1]) : 0;
+  const sums = [...gradients.values()];
+  let dot = 0;
+  for (const [at, one] of sums.entries()) for (const other of sums.slice(at + 1)) dot += await one.dot(other);
   for (const [at, [, own]] of others.entries()) {
     first[1].merge(own, at === 0 ? (loops[0] as LoopNorm).factor : 1, (loops[at + 1] as LoopNorm).factor);
     own.dispose();
@@ -61,13 +63,16 @@ export function gradientMetrics(
       [`loop${loop}/clip_factor`, factor],
     ]),
   );
-  const [first, second] = loops;
-  // The angle is one of two gradients; of more, the sum has the norm that it has after the loops' clips.
-  if (first === undefined || second === undefined || loops.length > 2) return { norm, metrics: own };
-  const largest = first.norm * second.norm;
-  const cosine = largest > 0 ? Math.min(1, Math.max(-1, dot / largest)) : 0;
-  const whole = Math.sqrt(Math.max(0, first.norm ** 2 + second.norm ** 2 + 2 * cosine * largest));
   // A sum that nothing scaled has its own norm.
-  const untouched = first.factor === 1 && second.factor === 1;
-  return { norm: untouched ? norm : whole, metrics: { ...own, grad_cosine: cosine } };
+  const untouched = loops.every(({ factor }) => factor === 1);
+  const squares = loops.reduce((sum, { norm: before }) => sum + before ** 2, 0);
+  // As much as the product can be: its rounding must not make the gradients more than parallel.
+  const most = loops.reduce(
+    (sum, one, at) => loops.slice(at + 1).reduce((all, { norm: n }) => all + one.norm * n, sum),
+    0,
+  );
+  const cosine = most > 0 ? Math.min(1, Math.max(-1, dot / most)) : 0;
+  const whole = Math.sqrt(Math.max(0, squares + 2 * cosine * most));
+  // The angle is one of two gradients.
+  return { norm: untouched ? norm : whole, metrics: loops.length === 2 ? { ...own, grad_cosine: cosine } : own };
 }

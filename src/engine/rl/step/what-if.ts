@@ -16,7 +16,7 @@ export interface WhatIf {
   readonly rewards: readonly (readonly Reward[])[];
   /** One a group, with the advantages. */
   readonly scores: readonly GroupScores[];
-  /** Sum over the groups; null before their log-probabilities are known. */
+  /** Sum over the groups; null before their log-probabilities are known, and with an entropy bonus that adapts: it is not stored. */
   readonly loss: HostLoss | null;
 }
 
@@ -41,7 +41,7 @@ export function whatIf(groups: readonly GroupRecord[], config: LabConfig): WhatI
   return {
     rewards: rewarded.map(({ rollouts }) => rollouts.map(({ reward }) => reward)),
     scores,
-    loss: known ? lossOf(groups, scores, config) : null,
+    loss: known && !config.adaptiveEntropy ? lossOf(groups, scores, config) : null,
   };
 }
 

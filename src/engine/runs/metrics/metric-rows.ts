@@ -173,7 +173,7 @@ export const STEP_ROWS: readonly Metric[] = [
   ),
   row(
     "loopK/frac_reward_zero_std",
-    "Share of groups with equal rewards, which give no gradient",
+    "Share of groups with equal rewards, or equal sums of normalised terms, which give no gradient",
     "groups with std = 0 / groups",
     SHARE,
     "Below 0.5",
