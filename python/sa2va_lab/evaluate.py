@@ -63,6 +63,7 @@ def score_row(context: Context, index: int) -> Scores | None:
     texts = [said[0].text, *told, described]
     meteors = [context.scorer.meteor.score(row.caption, text or "")["score"] for text in texts]
     ious = [0.0 if own is None else iou(own.mask, row.mask) for own in [*found, partner, masks[0]]]
+    scores = {1: ious[1:-2], 2: meteors[2:-1]}
     return {
         "rowId": row.id, "imageId": row.image_id, "caption": row.caption,
         "captionGreedy": said[0].text, "captionPrime": told[0] or "",
@@ -70,9 +71,9 @@ def score_row(context: Context, index: int) -> Scores | None:
         "maskGreedy": encode_rle(masks[0].mask),
         "groundingPixels": list(overlap(masks[0].mask, row.mask)),
         "loop1_greedy": ious[0],
-        "loop1_sampled": _weighted(ious[1:-2], None),
+        "loop1_sampled": _weighted(scores[1], None),
         "loop2_greedy": meteors[1],
-        "loop2_sampled": _weighted(meteors[2:-1], drawn.weights),
+        "loop2_sampled": _weighted(scores[2], drawn.weights),
         "grounding_iou": ious[-1],
         "caption_meteor": meteors[0],
         "partnerMask": partner and encode_rle(partner.mask),
@@ -80,7 +81,24 @@ def score_row(context: Context, index: int) -> Scores | None:
         "partnerCaption": described or "",
         "partnerMeteor": meteors[-1],
         "rewards": _own_rewards(context, facts, drawn.weights),
+        "drawn": {
+            loop: _drawn(own[1:], scores.get(loop), drawn.weights if loop == 2 else None) for loop, own in facts.items()
+        },
     }  # fmt: skip
+
+
+def _drawn(sampled: list[Facts], scores: list[float] | None, weights: list[float] | None) -> list[Scores]:
+    """The sampled rollouts behind the mean of a row."""
+    shares = weights or [1.0] * len(sampled)
+    return [
+        {
+            "caption": own.caption or "",
+            "mask": None if own.predicted is None else encode_rle(own.predicted),
+            "score": scores[n] if scores else None,
+            "weight": shares[n] / sum(shares),
+        }
+        for n, own in enumerate(sampled)
+    ]
 
 
 def _texts_of(context: Context, asked: Asked, address: Address) -> list[Completion]:
@@ -123,14 +141,20 @@ def evaluate(context: Context, folder: RunFolder, team: Team, step: int) -> None
         return
     earlier = [stored for stored in folder.lines("eval.jsonl") if stored["report"]["step"] < step]
     report = report_of(step, rows, s, earlier)
-    folder.replace_lines("eval.jsonl", [exact_json(own) for own in (*earlier, {"report": report, "rows": rows})])
+    folder.replace_lines(
+        "eval.jsonl", [exact_json(own, plain=True) for own in (*earlier, {"report": report, "rows": rows})]
+    )
 
 
 def best_step(folder: RunFolder) -> int | None:
-    """Step with a checkpoint and the highest selection value; the newest of equal ones."""
-    steps, best = folder.checkpoints(), None
-    for stored in folder.lines("eval.jsonl"):
-        value = (stored["report"].get("selection") or {}).get("value")
-        if value is not None and stored["report"]["step"] in steps and (best is None or value >= best[0]):
-            best = (value, stored["report"]["step"])
-    return None if best is None else int(best[1])
+    """Step with a checkpoint and the highest selection value of the newest score; the newest of equal ones."""
+    steps = folder.checkpoints()
+    chosen = [(own["report"]["step"], own["report"].get("selection")) for own in folder.lines("eval.jsonl")]
+    found = [(step, own) for step, own in chosen if own]
+    # Before a fork another score may have chosen.
+    values = [
+        (own["value"], step)
+        for step, own in found
+        if own["metric"] == found[-1][1]["metric"] and own["value"] is not None and step in steps
+    ]
+    return max(values)[1] if values else None

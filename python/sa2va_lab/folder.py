@@ -19,7 +19,7 @@ from transformers import TrainerState
 from .errors import LabError
 from .model import Sa2va, Values
 from .records import exact_json, number
-from .settings import read_json, read_lines
+from .settings import read_json, read_lines, whole_lines
 from .state import EntropyBonus, State
 
 _MARKER = "complete.json"
@@ -103,20 +103,28 @@ class RunFolder:
         return [(int(named[1]), path) for path, named in paths if named]
 
     def truncate_after(self, step: int) -> None:
-        """Drops metrics, evaluations, alarms, rollouts and checkpoints past a step, so that no line doubles."""
+        """Drops lines, rollouts, a person's verdicts on them and checkpoints past a step, so that nothing doubles."""
+        # All of it is read before anything goes.
+        texts: dict[str, str] = {}
         for name in ("metrics.jsonl", "phases.jsonl", "alarms.jsonl", "eval.jsonl"):
-            path = self.path / name
-            if path.exists():
-                lines = path.read_text(encoding="utf-8").split("\n")[:-1]
-                rows = [json.loads(line) for line in lines]
-                steps = [row.get("report", row)["step"] for row in rows]
-                self.replace_lines(name, [line for line, at in zip(lines, steps, strict=True) if at <= step])
-        for at, path in self._numbered("rollouts", r"\.arrow"):
-            if at > step:
-                path.unlink()
+            if (self.path / name).exists():
+                steps = [row.get("report", row)["step"] for row in self.lines(name)]
+                lines = zip(whole_lines(self.path / name), steps, strict=True)
+                texts[name] = "".join(f"{line.decode()}\n" for line, at in lines if at <= step)
+        if (self.path / "thumbs.json").exists():
+            thumbs = read_json(self.path / "thumbs.json").items()
+            past = {rollout for rollout, _ in thumbs if (of := re.match(r"(\d+)-", rollout)) and int(of[1]) > step}
+            kept = {rollout: thumb for rollout, thumb in thumbs if rollout not in past}
+            texts["thumbs.json"] = json.dumps(kept, ensure_ascii=False, indent=2) + "\n"
+        # Checkpoints first, so that a run that is killed midway goes on from this step, not past lines that are gone.
         for at, path in self._numbered("checkpoints", r"(?:\.tmp)?"):
             if at > step:
                 self._remove(path)
+        for name, text in texts.items():
+            self._replace(name, text)
+        for at, path in self._numbered("rollouts", r"\.arrow"):
+            if at > step:
+                path.unlink()
 
     def _remove(self, folder: Path) -> None:
         """The marker first, so that a half-removed folder never counts."""
@@ -129,9 +137,9 @@ class RunFolder:
         for name, size in about["files"].items():
             path = folder / name
             if not path.exists() or path.stat().st_size != size:
-                raise LabError(f"{path} is missing or has another size; resume from another checkpoint")
-            if piecewise_hash(path) != about.get("hashes", {}).get(name, piecewise_hash(path)):
-                raise LabError(f"{path} has other contents than were written; resume from another checkpoint")
+                raise LabError(f"{path} is missing or has another size")
+            if about.get("hashes", {}).get(name) not in (None, piecewise_hash(path)):
+                raise LabError(f"{path} has other contents than were written")
         return folder
 
     def read_values(self, step: int, model: Sa2va) -> dict[str, Values]:
@@ -142,7 +150,7 @@ class RunFolder:
             read = load_file(folder / f"{file}.safetensors")
             for stored, (kind, name) in tensors.items():
                 if stored not in read or read[stored].shape != named[name].shape:
-                    raise LabError(f"{folder} does not fit the trained tensors at {name}; nothing was changed")
+                    raise LabError(f"{folder} does not fit the trained tensors at {name}")
                 found.setdefault(kind, {})[name] = read[stored].to(named[name])
         return {kind: [own[name] for name in model.names] for kind, own in found.items()}
 
@@ -206,13 +214,13 @@ class RunFolder:
         (folder / f"{_MARKER}.tmp").replace(folder / _MARKER)
 
     def prune(self, keep: int, best: int | None) -> None:
-        """Keeps the last checkpoints and the best one."""
+        """Keeps the last checkpoints and the best one. Folders that a kill has left half removed go, too."""
         known = self.checkpoints()
         kept = {*known[-max(1, keep) :], best}
-        for step in known:
-            if step not in kept:
+        for at, path in self._numbered("checkpoints", ""):
+            if known and at < known[-1] and at not in kept:
                 with contextlib.suppress(FileNotFoundError):
-                    self._remove(self.path / "checkpoints" / step_name(step))
+                    self._remove(path)
 
 
 def _targets(names: list[str]) -> list[str]:
@@ -243,6 +251,7 @@ def _trainer_state(step: int, model: Sa2va, state: State, manifest: dict[str, An
     """What Hugging Face tools read, and what an exact resume needs."""
     config = manifest["config"]
     lora = {"alpha": config["loraAlpha"], "dropout": config["loraDropout"], "r": config["loraRank"]}
+    entropy = {str(at): {"coefficient": own.coefficient, "lastEntropy": own.last} for at, own in state.entropy.items()}
     ours = {
         "format": "sa2va-lab-trainer/1",
         "optimiserStep": state.optimiser_steps,
@@ -250,11 +259,8 @@ def _trainer_state(step: int, model: Sa2va, state: State, manifest: dict[str, An
         "trainer": {
             "optimiserSteps": state.optimiser_steps,
             "skippedSteps": state.skipped_steps,
-            "entropy": {
-                str(loop): {"coefficient": own.coefficient, "lastEntropy": own.last}
-                for loop, own in state.entropy.items()
-            },
-        },
+        }
+        | ({"entropy": entropy} if config.get("adaptiveEntropy") else {}),
         "lora": lora | {"targets": _targets(model.names)},
         "order": model.names,
         "baseModel": {"name": manifest["model"]["name"], "hash": manifest["model"]["hash"]},

@@ -15,7 +15,7 @@ from hashlib import sha256
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from . import questions as q
 from .errors import LabError
@@ -94,17 +94,24 @@ class Server:
     steady: bool = True
 
     @property
+    def _place(self) -> SplitResult:
+        # A bracket that is not closed raises.
+        with contextlib.suppress(ValueError):
+            parts = urlsplit(self.url.strip())
+            if parts.scheme in ("http", "https") and not parts.username and not parts.password:
+                return parts
+        raise LabError(f"judgeUrl {self.url} is no plain web address such as http://localhost:11434/v1")
+
+    @property
     def base(self) -> str:
-        """Address of the interface, with its query."""
-        parts = urlsplit(self.url.strip())
-        if parts.scheme not in ("http", "https") or parts.username or parts.password:
-            raise LabError(f"judgeUrl {self.url} is no plain web address such as http://localhost:11434/v1")
+        """Address of the interface, without its query."""
+        parts = self._place
         path = parts.path.rstrip("/").removesuffix("/chat/completions").rstrip("/") or "/v1"
         return f"{parts.scheme}://{parts.netloc}{path}"
 
     def _send(self, end: str, body: dict[str, Any] | None) -> Any:
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
-        query = urlsplit(self.url.strip()).query
+        query = self._place.query
         data = None if body is None else _compact(body).encode()
         asked = urllib.request.Request(f"{self.base}{end}{'?' + query if query else ''}", data, headers)
         try:
@@ -116,8 +123,7 @@ class Server:
             raise JudgeFailure("unreachable", f"The judge gave no whole answer: {said}") from cause
         if not 200 <= status < 300:
             kind = "server" if status >= 500 else _KINDS.get(status, "bad-request" if status >= 400 else "unreachable")
-            seconds = float(wait) if re.fullmatch(r"[0-9]+(\.[0-9]+)?", wait) else None
-            failure = JudgeFailure(kind, f"The judge answered with status {status}", text[:4096], seconds)
+            failure = JudgeFailure(kind, f"The judge answered with status {status}", text[:4096], q.waiting(wait))
             failure.refused = status in (400, 422)
             raise failure
         return q.parsed(text, "The judge's answer is not JSON")
@@ -233,11 +239,9 @@ class CaptionJudge:
         found: dict[str, str] = {}
         if self._path.exists():
             for line in self._path.read_text(encoding="utf-8", errors="replace").split("\n"):
-                try:
-                    entry = json.loads(line)
+                with contextlib.suppress(JudgeFailure, LookupError, TypeError):
+                    entry = q.parsed(line, "")
                     found[entry["key"]] = entry["reply"]
-                except (ValueError, LookupError, TypeError):
-                    continue
         return found
 
     def _price(self, prompt: float, reply: float) -> float:

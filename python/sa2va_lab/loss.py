@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -266,22 +266,20 @@ class RewardGroup:
     parts: list[tuple[float, list[Reward]]]
     """Weighted terms: weight and values."""
 
-    @property
-    def spread(self) -> Spread:
-        """Of the rewards."""
-        return spread_of(self.rewards, self.weights)
-
 
 @dataclass(frozen=True)
 class GroupScores:
-    """A group's spread and the advantages of its rows."""
+    """Mean and deviation of a group's rewards, whether its advantages' inputs have spread, and the advantages."""
 
     spread: Spread
     advantages: list[float]
 
 
-def _normalised(group: RewardGroup, eps: float) -> list[Reward]:
-    """Weighted sum of the parts, each normalised inside the group."""
+def inputs_of(group: RewardGroup, s: Settings) -> list[Reward]:
+    """What a group's advantages and spread are made of: its rewards, or sums of their parts normalised in the group."""
+    if s.rewardAggregation != "normalize_then_sum":
+        return group.rewards
+    eps = s.advantageEps
     columns: list[list[Reward]] = []
     for weight, values in group.parts:
         own = spread_of(values, group.weights)
@@ -302,7 +300,7 @@ def group_scores(groups: list[RewardGroup], s: Settings) -> list[GroupScores]:
     if any(reward is not None and not math.isfinite(reward) for group in groups for reward in group.rewards):
         raise LabError("A reward is not finite; no advantage was computed")
     apart = s.rewardAggregation == "normalize_then_sum"
-    rows = [_normalised(group, s.advantageEps) if apart else group.rewards for group in groups]
+    rows = [inputs_of(group, s) for group in groups]
     shares: list[float] | None = None
     if any(group.weights is not None for group in groups):
         shares = []
@@ -321,5 +319,5 @@ def group_scores(groups: list[RewardGroup], s: Settings) -> list[GroupScores]:
         factor = spread.present / (spread.present - 1) if others and spread.present > 1 else 1.0
         silent = spread.present < 2 or spread.zero or not divisor > 0
         values = [0.0 if r is None or silent else (r - centre) * factor / divisor for r in own]
-        found.append(GroupScores(group.spread, values))
+        found.append(GroupScores(replace(spread_of(group.rewards, group.weights), zero=spread.zero), values))
     return found

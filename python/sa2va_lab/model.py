@@ -46,6 +46,8 @@ class Features:
     vision: Tensor
     """[tiles, tokens, 4 H], before the projector."""
     levels: Levels
+    error: float = 0.0
+    """‖rounded − computed‖ / ‖computed‖ of the map where it is largest."""
 
     @property
     def tiles(self) -> int:
@@ -65,7 +67,13 @@ def halved(features: Features) -> Features:
         unit = 2.0 ** (math.ceil(math.log2(largest)) - 15) if 2**15 < largest < math.inf else 1.0
         return (values / unit).half().to(values.dtype) * unit
 
-    return Features(rounded(features.vision), [rounded(level) for level in features.levels])
+    def error(values: Tensor, kept: Tensor) -> float:
+        whole = float(values.double().norm())
+        return float((kept.double() - values.double()).norm()) / whole if whole else 0.0
+
+    maps = [features.vision, *features.levels]
+    kept = [rounded(values) for values in maps]
+    return Features(kept[0], kept[1:], max(map(error, maps, kept)))
 
 
 class Sa2va(nn.Module):

@@ -48,6 +48,8 @@ class Context:
     order: RowOrder
     step: int
     features: dict[str, Features] = field(default_factory=dict)
+    rounding: float = 0.0
+    """Largest error of the pictures that were looked at in this step."""
     between: Callable[[Update, int], None] | None = None
     """Called after each update of a step with the number of those that follow."""
 
@@ -70,6 +72,7 @@ class Context:
             if self.settings.featureStorage == "f16":
                 features = halved(features)
             self.features[row.image_id] = features
+        self.rounding = max(self.rounding, self.features[row.image_id].error)
         return self.features[row.image_id]
 
     def address(self, loop: int, group: int, stream: str) -> Address:

@@ -1,9 +1,12 @@
 """The judge's questions: what a model is asked about a caption, how its answers are read, and what they score."""
 
+import contextlib
 import json
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from typing import Any
 
@@ -102,6 +105,15 @@ def parsed(text: str, wrong: str) -> Any:
         return json.loads(value.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
     except (ValueError, RecursionError) as cause:
         raise JudgeFailure("not-json", wrong, text) from cause
+
+
+def waiting(header: str) -> float | None:
+    """Seconds of a Retry-After header: a number, or those until a date. None where there is neither."""
+    with contextlib.suppress(ValueError):
+        if re.fullmatch(r"\s*[0-9]+(\.[0-9]+)?\s*", header):
+            return float(header)
+        return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
+    return None
 
 
 def _object(reply: str) -> dict[str, Any]:

@@ -29,15 +29,17 @@ _COLUMNS: list[tuple[str, pa.DataType]] = [
 _DTYPES = {pa.string(): "string", pa.int32(): "int32", pa.float64(): "float64", pa.bool_(): "bool"}
 
 
-def exact_json(value: Any, indent: int | None = None) -> str:
-    """JSON with sorted keys in which no double is lost: what JSON has no number for is marked."""
+def exact_json(value: Any, indent: int | None = None, plain: bool = False) -> str:
+    """JSON with sorted keys in which no double is lost: what JSON has no number for is marked, or null if `plain`."""
 
     def mark(own: Any) -> Any:
         if isinstance(own, dict):
             return {str(key): mark(item) for key, item in own.items()}
         if isinstance(own, (list, tuple)):
             return [mark(item) for item in own]
-        return number(own) if isinstance(own, float) else own
+        if not isinstance(own, float):
+            return own
+        return number(own) if not plain else number(own + 0.0) if math.isfinite(own) else None
 
     separators = (",", ":") if indent is None else (",", ": ")
     return json.dumps(mark(value), ensure_ascii=False, separators=separators, indent=indent, sort_keys=True)

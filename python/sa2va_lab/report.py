@@ -1,5 +1,6 @@
 """The report of an evaluation: scores, their 95 % intervals over samples of pictures, and paired differences."""
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -37,12 +38,16 @@ def _resampled(clusters: int) -> Any:
 
 
 def _ratio(parts: Parts) -> float:
+    if not parts:
+        return math.nan
     numerators, denominators = (sum(column) for column in zip(*parts, strict=True))
     return numerators / denominators if denominators else 0.0
 
 
 def bootstrap(images: list[str], parts: Parts, before: Parts | None = None) -> Interval:
-    """A score of rows, less the one before, with its interval over samples of their images."""
+    """A score of rows, less the one before, with its interval over samples of their images; NaN without rows."""
+    if not images:
+        return dict.fromkeys(("mean", "low", "high"), math.nan)
     places = {image: at for at, image in enumerate(dict.fromkeys(images))}
     clusters, ratios = [places[image] for image in images], []
     for own in (parts, before or []):

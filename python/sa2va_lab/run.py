@@ -2,6 +2,7 @@
 
 import argparse
 import runpy
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from .fingerprint import model_hash
 from .folder import RunFolder
 from .judge import CaptionJudge
 from .meteor import Meteor, Wordnet
-from .model import load_model
+from .model import Sa2va, load_model
 from .order import RowOrder
 from .play import Context
 from .policy import Actor
@@ -23,7 +24,7 @@ from .rewards import Scorer
 from .settings import Settings, parse_settings, read_contract
 from .sft import sft_step
 from .shard import check_shares, split
-from .state import fresh_state, init_adapter
+from .state import State, fresh_state, init_adapter
 from .step import Outcome, grpo_step
 from .team import Team
 from .text import Words
@@ -33,7 +34,11 @@ DTYPES = {"bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
 
 def step_of(run: "OpenRun", team: Team) -> Outcome:
     """The next step of a run, as its settings say."""
-    return (sft_step if run.settings.mode == "sft" else grpo_step)(run.context, team)
+    run.context.rounding = 0.0
+    outcome = (sft_step if run.settings.mode == "sft" else grpo_step)(run.context, team)
+    if run.settings.featureStorage == "f16":
+        outcome.metrics["features/rounding"] = max(team.all_of([run.context.rounding]))
+    return outcome
 
 
 @dataclass
@@ -96,10 +101,9 @@ def open_run(given: argparse.Namespace, team: Team, step: int | None = None) -> 
     model.graphs = given.graphs
     folder.load_start(model)
     state = fresh_state(model, settings)
-    known = folder.checkpoints()
-    at = (known[-1] if known else 0) if step is None else step
-    if at > 0:
-        folder.restore(at, model, state)
+    at = _restored(folder, model, state, team) if step is None else step
+    if step:
+        folder.restore(step, model, state)
     words = Words(model_folder, model.config, contract)
     actor = Actor(model, words, settings)
     judge = None
@@ -110,6 +114,26 @@ def open_run(given: argparse.Namespace, team: Team, step: int | None = None) -> 
     custom = None if given.reward is None else _own_reward(given.reward)
     scorer = Scorer(Meteor(Wordnet(path / "scale" / "wordnet30.txt")), judge, custom)
     return OpenRun(folder, Context(actor, contract, data, state, scorer, order, at + 1), at, dtype)
+
+
+def _restored(folder: RunFolder, model: Sa2va, state: State, team: Team) -> int:
+    """Step of the newest checkpoint that all processes can use, which is restored; 0 without any."""
+    first = ""
+    for step in reversed(team.all_of(folder.checkpoints() if team.first else [])):
+        damaged: list[str] = []
+        try:
+            folder.restore(step, model, state)
+        except LabError as wrong:
+            damaged.append(str(wrong))
+        damaged = team.all_of(damaged)
+        if not damaged:
+            if first and team.first:
+                print(f"{first}; the run goes on from step {step}", file=sys.stderr)
+            return step
+        first = first or damaged[0]
+    if first:
+        raise LabError(f"{first}; nothing was changed")
+    return 0
 
 
 def _spent(folder: RunFolder) -> tuple[float, float]:

@@ -117,14 +117,18 @@ class _Handler(BaseHTTPRequestHandler):
         """One file or a range of it, as long as it is at this moment."""
         origin, token = self.headers.get("Origin"), self.server.token
         given = self.headers.get("Authorization", "").encode()
+        host, path = "", ""
+        # A bracket that is not closed.
+        with contextlib.suppress(ValueError):
+            host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
+            path = urlsplit(self.path).path
         # Without a token a page of another name, which leads to this machine, would be of this server's origin.
-        host = urlsplit(f"//{self.headers.get('Host', '')}").hostname
         if (origin is not None and origin not in self.server.origins) or (token is None and host not in _LOOPBACK):
             self._begin(403, 0)
         elif token is not None and not secrets.compare_digest(given, f"Bearer {token}".encode()):
             self._begin(401, 0, WWW_Authenticate="Bearer")
         else:
-            self._send(unquote(urlsplit(self.path).path).lstrip("/"))
+            self._send(unquote(path).lstrip("/"))
 
     do_HEAD = do_GET
 

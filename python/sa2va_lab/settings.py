@@ -130,11 +130,20 @@ def read_json(path: Path) -> Any:
         raise LabError(f"{path} cannot be read ({cause}); nothing was changed") from cause
 
 
+def whole_lines(path: Path) -> list[bytes]:
+    """Lines of a file without what a kill has cut off behind the last; none where there is no file."""
+    return [line for line in path.read_bytes().split(b"\n")[:-1] if line] if path.exists() else []
+
+
 def read_lines(path: Path) -> list[Any]:
-    """Whole lines of a file of JSON lines; none where there is no file."""
-    if not path.exists():
-        return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1] if line]
+    """Whole lines of a file of JSON lines; none where there is no file. Raises LabError naming a damaged one."""
+    found = []
+    for at, line in enumerate(whole_lines(path), 1):
+        try:
+            found.append(json.loads(line))
+        except ValueError as cause:
+            raise LabError(f"{path} line {at} cannot be read ({cause}); nothing was changed") from cause
+    return found
 
 
 def read_contract(run: Path) -> Contract:

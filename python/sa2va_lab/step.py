@@ -23,7 +23,9 @@ from .loss import (
     as_array,
     effect_of,
     group_scores,
+    inputs_of,
     policy_loss,
+    spread_of,
     top_entropy,
 )  # fmt: skip
 from .philox import uniform
@@ -148,8 +150,9 @@ def _played(context: Context, team: Team, loop: int) -> tuple[list[Live], list[L
 
     def of_everyone(groups: dict[int, Live], spread: bool) -> list[int]:
         """Keys of the groups of all processes that have spread, or have none."""
-        own = (key for key, group in groups.items() if spread != _reward_group(context, group.played).spread.zero)
-        return sorted(team.all_of(list(own)))
+        given = {key: _reward_group(context, group.played) for key, group in groups.items()}
+        own = [key for key, group in given.items() if spread != spread_of(inputs_of(group, s), group.weights).zero]
+        return sorted(team.all_of(own))
 
     for round in range(1, s.resampleRounds + 1):
         dull = of_everyone(chosen, False)

@@ -81,15 +81,32 @@ def extend(run: OpenRun, team: Team, steps: int) -> None:
 
 
 def train(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
-    """Runs to step `last`; after `stop` the step under way is finished and stored."""
-    s, folder, context = run.settings, run.folder, run.context
-    rows = len(context.data.report)
+    """
+    Runs to step `last`; after `stop` the step under way is finished and stored.
+
+    Raises LabError, with the run marked as failed, where a step cannot go on.
+    """
+    folder = run.folder
     if team.first:
         folder.truncate_after(run.step)
         segments = [own for own in folder.manifest.get("segments", []) if own["fromStep"] < run.step]
         folder.update(state="running", segments=[*segments, _segment(team, run.step, run.dtype)])
     team.wait()
-    known = {stored["report"]["step"] for stored in folder.lines("eval.jsonl")}
+    try:
+        _steps(run, team, last, stop)
+        _checkpoint(run, team)
+    except LabError:
+        if team.first:
+            folder.update(state="failed")
+        raise
+    if team.first:
+        folder.update(state="finished" if run.step >= run.settings.steps else "paused")
+
+
+def _steps(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
+    s, folder, context = run.settings, run.folder, run.context
+    rows = len(context.data.report)
+    known = team.all_of([stored["report"]["step"] for stored in folder.lines("eval.jsonl")] if team.first else [])
     if due(s, run.step, rows) and run.step not in known:
         evaluate(context, folder, team, run.step)
     while run.step < min(last, s.steps) and not any(team.all_of([stop.is_set()])):
@@ -104,17 +121,15 @@ def train(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
             _checkpoint(run, team)
         if due(s, step, rows):
             evaluate(context, folder, team, step)
-    if run.step not in folder.checkpoints():
-        _checkpoint(run, team)
-    team.wait()
-    if team.first:
-        folder.update(state="finished" if run.step >= s.steps else "paused")
 
 
 def _checkpoint(run: OpenRun, team: Team) -> None:
+    """Of this step, unless there is one; then older ones go. Only the first process looks: another disk may lag."""
+    folder = run.folder
     if team.first and run.step > 0:
-        run.folder.write_checkpoint(run.step, run.context.model, run.context.state)
-        run.folder.prune(run.settings.keepCheckpoints, best_step(run.folder))
+        if run.step not in folder.checkpoints():
+            folder.write_checkpoint(run.step, run.context.model, run.context.state)
+        folder.prune(run.settings.keepCheckpoints, best_step(folder))
     team.wait()
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,8 @@ from test_loss import settings
 from sa2va_lab.data import RunData
 from sa2va_lab.errors import LabError
 from sa2va_lab.folder import RunFolder
+from sa2va_lab.records import exact_json
+from sa2va_lab.report import METRICS, report_of
 from sa2va_lab.train import extend
 
 
@@ -47,6 +50,15 @@ def test_files_of_one_name_in_several_folders_are_told_apart(order: str, tmp_pat
     (tmp_path / "b" / "rows.arrow").write_text("c")
     with pytest.raises(LabError, match="not the shard"):
         RunData(tmp_path, [tmp_path / name for name in order])
+
+
+def test_an_evaluation_without_rows_is_one_that_the_lab_reads() -> None:
+    report = report_of(1, [], settings(), [])
+    found = json.loads(exact_json({"report": report, "zero": -0.0}, plain=True))
+    assert found["report"]["means"] == dict.fromkeys(METRICS)
+    assert found["report"]["ci"]["grounding_iou"] == [None, None]
+    assert (found["report"]["n"], found["report"]["selection"], found["zero"]) == (0, None, 0)
+    assert exact_json([-0.0, math.nan]) == '[{"$number":"-0"},{"$number":"NaN"}]'
 
 
 @pytest.mark.parametrize(("done", "steps"), [(0, 0), (3, 2), (3, 100_001)])

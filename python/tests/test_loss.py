@@ -11,7 +11,16 @@ import pytest
 import torch
 
 from sa2va_lab.errors import LabError
-from sa2va_lab.loss import LossInputs, LossSettings, RewardGroup, effect_of, group_scores, policy_loss, spread_of
+from sa2va_lab.loss import (
+    LossInputs,
+    LossSettings,
+    RewardGroup,
+    effect_of,
+    group_scores,
+    inputs_of,
+    policy_loss,
+    spread_of,
+)
 from sa2va_lab.settings import COSTS, GAINS, LOOPS, Settings, parse_settings
 from sa2va_lab.step_metrics import Readback, Recorded, _loss_metrics
 
@@ -65,6 +74,20 @@ def test_equal_rewards_have_no_advantage() -> None:
     assert scores[1].advantages == pytest.approx([0.5 / (math.sqrt(0.5) + 1e-4), -0.5 / (math.sqrt(0.5) + 1e-4)])
     with pytest.raises(LabError):
         group_scores([RewardGroup([math.inf], None, [])], settings())
+
+
+def test_spread_is_that_of_what_advantages_are_made_of() -> None:
+    # Equal sums of parts with different weights; and equal sums of normalised parts.
+    skewed = RewardGroup([1.0, 1.0, 1.0], None, [(1.0, [0.0, 0.0, 1.0]), (2.0, [0.5, 0.5, 0.0])])
+    opposed = RewardGroup([1.0, 2.0], None, [(1.0, [0.0, 2.0]), (1.0, [1.0, 0.0])])
+    s = settings(rewardAggregation="normalize_then_sum", advantageEps=0)
+    scores = group_scores([skewed, opposed], s)
+    assert [own.spread.zero for own in scores] == [False, True]
+    assert [own.spread.std for own in scores] == [0.0, math.sqrt(0.5)]
+    assert [any(own.advantages) for own in scores] == [True, False]
+    for group, own in zip((skewed, opposed), scores, strict=True):
+        assert spread_of(inputs_of(group, s), None).zero == own.spread.zero
+        assert inputs_of(group, settings()) is group.rewards
 
 
 def _inputs(old: torch.Tensor | None) -> LossInputs:

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,7 +19,7 @@ from sa2va_lab.language import Slots, visibility
 from sa2va_lab.meteor import Meteor, Wordnet
 from sa2va_lab.model import Features, halved
 from sa2va_lab.policy import Likelihood
-from sa2va_lab.questions import Question, parse_answer, scored
+from sa2va_lab.questions import Question, parse_answer, scored, waiting
 from sa2va_lab.rewards import Facts, Scorer, mean_scores, score_group
 from sa2va_lab.run import _own_reward
 from sa2va_lab.state import EntropyBonus
@@ -204,10 +205,28 @@ def test_questions_are_made_once_and_their_failure_is_shared(server: _Server, tm
     assert len(server.calls) == 4
 
 
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [("7", 7), (" 1.5 ", 1.5), ("Thu, 01 Jan 1970 00:02:00 GMT", 20), ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("", None),
+     ("soon", None), ("-3", None), ("Thu, 99 Jan 1970 00:00:00 GMT", None)],
+)  # fmt: skip
+def test_a_server_says_how_long_to_wait(header: str, seconds: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: 100.0)
+    assert waiting(header) == seconds
+
+
+@pytest.mark.parametrize("url", ["http://[::1/v1", "localhost:8000", "http://me:secret@host/v1"])
+def test_an_address_of_another_form_is_named(url: str) -> None:
+    with pytest.raises(LabError, match="is no plain web address"):
+        Server(url, "m", 1).first_model()
+
+
 def test_a_cache_that_was_cut_is_gone_on_with(server: _Server, tmp_path: Path) -> None:
     kept = tmp_path / "judge" / "replies.jsonl"
     kept.parent.mkdir()
-    kept.write_bytes('{"key":"a","reply":"Ä'.encode()[:-1])
+    # Also half a character as JavaScript writes it.
+    kept.write_bytes('{"key":"b","reply":"\\ud83d"}\n{"key":"a","reply":"Ä'.encode()[:-1])
+    assert judge(server, tmp_path)._cache == {"b": "\ufffd"}
     server.script = [(200, ASKED), (200, LETTERS)]
     for _ in range(2):
         assert judge(server, tmp_path).terms([("a red ball", "the ball")])[0]["value"] is not None
@@ -304,7 +323,10 @@ def test_an_adaptive_bonus_follows_its_target() -> None:
 
 def test_rounded_features_keep_their_range() -> None:
     values = torch.tensor([[1.0, 1 + 2**-13, 3e5]])
-    found = halved(Features(values, [values / 3e5])).vision
+    both = halved(Features(values, [values / 3e5]))
+    found = both.vision
+    gaps = [(kept - own).norm() / own.norm() for kept, own in ((found, values), (both.levels[0], values / 3e5))]
+    assert both.error == pytest.approx(float(max(gaps)), rel=1e-3) and 0 < both.error < 5e-4
     assert found[0, 0] == found[0, 1] == 1
     assert float(found[0, 2]) == pytest.approx(3e5, rel=1e-3)
 

@@ -69,6 +69,16 @@ def test_it_shows_nothing_else(server: Server, path: str) -> None:
     assert body == b""
 
 
+@pytest.mark.parametrize(("line", "host"), [("GET //[run HTTP/1.1", "localhost"), ("GET /run.json HTTP/1.1", "[")])
+def test_an_address_of_no_form_is_answered(
+    line: str, host: str, server: Server, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_connection(("127.0.0.1", server.server_address[1]), 20) as client:
+        client.sendall(f"{line}\r\nHost: {host}\r\nAuthorization: Bearer abc\r\n\r\n".encode())
+        assert client.recv(12) == b"HTTP/1.1 404"
+    assert capfd.readouterr().err == ""
+
+
 def test_it_writes_nothing(server: Server, run: Path) -> None:
     assert ask(server, "/run.json", "PUT")[0].status == 501
     assert ask(server, "/run.json", "DELETE")[0].status == 501

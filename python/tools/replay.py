@@ -32,7 +32,7 @@ from sa2va_lab.team import Team
 _MASKS = ("predicted_mask", "greedy_mask")
 _EQUAL = ("completion", "caption", "caption_prime", *_MASKS, "given_mask", "prompt_runs",
           "answer_ids", "truncated")  # fmt: skip
-_LABS = re.compile(r"step|loss|epoch|step_time|(time|memory|features)/.*|loop\d/(grad_snr|term_grad_norm/.*)")
+_LABS = re.compile(r"step|loss|epoch|step_time|(time|memory)/.*|loop\d/(grad_snr|term_grad_norm/.*)")
 """Metrics that only a whole run has, and those of the tab."""
 _LOGIT, _SUM = 1e-5, 1e-6
 """Rounding of a mask's logits, relative to the largest, and of a running sum of probabilities, in single precision."""

@@ -25,7 +25,7 @@ export function launchFiles(manifest: RunManifest): Readonly<Record<string, stri
     "launch/2x8gpu.sh": script("2x8gpu.sh: on each of two machines, HEAD names the first", `${nodes} ${program}`),
     "launch/2x8.slurm": [
       "#!/bin/sh",
-      "#SBATCH --nodes=2 --ntasks-per-node=1 --gpus-per-node=8 --signal=B:TERM@120",
+      "#SBATCH --nodes=2 --ntasks-per-node=1 --gpus-per-node=8 --signal=TERM@120",
       "# MODEL=<folder> SHARDS=<folder> sbatch 2x8.slurm",
       'HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
       "export HEAD",
