@@ -57,6 +57,7 @@ import { decodeImage } from "./lib/node-images.ts";
 import { JUDGE_OPTIONS } from "./lib/node-judge.ts";
 import { nodeWordnet, POCKET_MODEL } from "./lib/node-rows.ts";
 import { nodeStore } from "./lib/node-store.ts";
+import { onStopSignal } from "./lib/stop-signal.ts";
 import { type SuiteJudge, suiteJudge } from "./lib/suite-judge.ts";
 
 const OPTIONS = {
@@ -207,7 +208,7 @@ await runTool(async () => {
   const adapter =
     path === undefined ? undefined : await readStartAdapter(await nodeFolder(path), target, basename(resolve(path)));
   const stop = new AbortController();
-  process.once("SIGINT", () => stop.abort());
+  const leave = onStopSignal(() => stop.abort());
   const { signal } = stop;
   const context: TryContext = {
     model,
@@ -251,7 +252,11 @@ await runTool(async () => {
     keep: (rows) => folder.add(rows),
     onProgress: (done) => say(`${done} of ${items.length} rows`),
     signal,
+  }).catch((cause: unknown) => {
+    if (!signal.aborted) throw cause;
+    throw new LabError("cancelled", "The evaluation was interrupted; the same command goes on", { cause });
   });
+  leave();
   if (judge !== undefined) await judgeRows(judge, folder, items, systems);
   const looks = looksAt(facts, basename(resolve(options.out)), await evaluationsBeside(options.out));
   const report = suiteReport(

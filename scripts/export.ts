@@ -143,7 +143,7 @@ async function writeMerged(parsed: Parsed, run: RunFolder, trained: TrainedTenso
     device.check();
     say(
       `read back: next-token scores differ by ${check.tokens.toExponential(1)}, mask logits by ` +
-        `${check.masks.toExponential(1)} (allowed ${check.tolerance})`,
+        `${check.masks.toExponential(1)} (${check.tolerance === null ? `by rounding to ${named}` : `allowed ${check.tolerance}`})`,
     );
   } finally {
     device.close();

@@ -25,6 +25,7 @@ import { runClip, type ScoredClip, writeJson } from "./lib/clip-run.ts";
 import { FOLLOW_OPTIONS, followOptions, oneOf } from "./lib/follow-options.ts";
 import { nodeFolder } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
+import { onStopSignal } from "./lib/stop-signal.ts";
 
 const OPTIONS = {
   data: { takes: 1 },
@@ -96,7 +97,7 @@ await runTool(async () => {
   const modelHash = await weightsHash(checkpoint.folder);
   const model = await openSa2va(checkpoint.folder, checkpoint.name, { video: settings.decoder !== "alone" });
   const stop = new AbortController();
-  process.once("SIGINT", () => stop.abort());
+  onStopSignal(() => stop.abort());
   if (settings.decoder !== "alone") say(costText(model.config, settings.choice.count));
   const scored: ScoredClip[] = [];
   try {

@@ -23,6 +23,8 @@ import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
 import { openNodeRows } from "./lib/node-rows.ts";
 import { nodeStore } from "./lib/node-store.ts";
+import { lockRun } from "./lib/run-lock.ts";
+import { onStopSignal } from "./lib/stop-signal.ts";
 import { readCommands } from "./lib/sweep/commands.ts";
 import { jobFolder, jobRuns, jobState, runBuild, runJob } from "./lib/sweep/jobs.ts";
 import { readSweepFile } from "./lib/sweep/sweep-file.ts";
@@ -98,8 +100,9 @@ await runTool(async () => {
   const processes = whole(parsed, "processes", 1, 64, 1);
   const commands = one(parsed, "commands");
   const places = commands === undefined ? Array.from({ length: processes }, () => null) : readCommands(commands);
+  if (!parsed.has("report-only")) lockRun(out, plan.name, new Date().toISOString());
   const stop = new AbortController();
-  process.once("SIGINT", () => stop.abort());
+  onStopSignal(() => stop.abort());
   let failed: string[] = [];
   if (!parsed.has("report-only")) {
     for (const build of plan.build) if (await runBuild(build, stop.signal)) say(`${build.script} wrote ${build.out}`);

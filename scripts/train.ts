@@ -24,8 +24,8 @@
  * or --set judgeUrl names, and nowhere else. --cache keeps converted checkpoints
  * and, as far as the setting featureDisk allows, frozen features in DIR.
  */
-import { readFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { SETTING_KEYS } from "../src/engine/config/parse.ts";
 import type { LabConfig } from "../src/engine/config/table.ts";
 import { LabError, quote } from "../src/engine/errors.ts";
@@ -57,6 +57,7 @@ import { nodeUserRewards } from "./lib/node-sandbox.ts";
 import { nodeStore } from "./lib/node-store.ts";
 import { chosenSettings, knownWords, SETTINGS_OPTIONS } from "./lib/settings-flags.ts";
 import { evalLine, stepLine } from "./lib/step-line.ts";
+import { onStopSignal } from "./lib/stop-signal.ts";
 
 const OPTIONS = {
   ...SETTINGS_OPTIONS,
@@ -121,7 +122,7 @@ async function taskOf(
   say: (sentence: string) => void,
 ): Promise<Task> {
   const { config, given } = chosenSettings(parsed, FLAGS, say);
-  const id = one(parsed, "resume");
+  const id = resumedRun(parsed);
   if (id !== undefined) {
     if (!(await store.names("")).includes(id)) {
       throw new LabError("bad-input", `--out has no run ${quote(id)}; --resume takes the name of a run folder in it`, {
@@ -147,6 +148,14 @@ async function taskOf(
   };
 }
 
+/** Name of the run that goes on; its path below --out stands for it, as a shell completes it. */
+function resumedRun(parsed: Parsed): string | undefined {
+  const named = one(parsed, "resume")?.replace(/\/+$/, "");
+  const out = one(parsed, "out");
+  if (named === undefined || out === undefined || resolve(dirname(named)) !== resolve(out)) return named;
+  return basename(named);
+}
+
 /** A run that goes on keeps its settings; another value on the command line would be passed over. */
 function refuseOtherSettings(parsed: Parsed, given: Partial<LabConfig>, own: LabConfig): void {
   for (const option of ["preset", "adapter", "captioner", "first-evaluation", "difficulty", "tuned"]) {
@@ -168,8 +177,12 @@ function refuseOtherSettings(parsed: Parsed, given: Partial<LabConfig>, own: Lab
 
 /** The first evaluation of another run, where one is named. @throws LabError naming what that folder lacks */
 async function firstEvaluation(parsed: Parsed): Promise<FirstEvaluation | undefined> {
-  const folder = one(parsed, "first-evaluation");
-  if (folder === undefined) return undefined;
+  const named = one(parsed, "first-evaluation");
+  if (named === undefined) return undefined;
+  const folder = resolve(named);
+  if (!existsSync(join(folder, "run.json"))) {
+    throw new LabError("bad-input", `--first-evaluation: ${named} holds no run.json`, { subject: "first-evaluation" });
+  }
   return await storedFirstEvaluation(nodeStore(dirname(folder)), basename(folder));
 }
 
@@ -196,6 +209,7 @@ await runTool(async () => {
   const store = nodeStore(out);
   const consent = await commandLineConsent(parsed, process.env);
   const { config, resume } = await taskOf(parsed, store, consent, say);
+  const [first, difficulty] = [await firstEvaluation(parsed), measured(parsed)];
   const address = checkpointText(parsed);
   const json = parsed.has("json");
 
@@ -260,17 +274,17 @@ await runTool(async () => {
       resume === undefined
         ? await session.start({
             settings: config,
-            list: { ...list, ...measured(parsed) },
+            list: { ...list, ...difficulty },
             title: one(parsed, "preset") ?? "demo",
             created,
-            first: await firstEvaluation(parsed),
+            first,
           })
         : await session.resume(resume.id, list, resume.steps);
     say(`run ${run.manifest.id}, ${run.trainRows} training rows, from step ${run.resumedAt}`);
     const stop = (): void => session.trainer?.control.stop();
-    process.once("SIGINT", stop);
+    const leave = onStopSignal(stop);
     await run.done;
-    process.off("SIGINT", stop);
+    leave();
   } finally {
     session.dispose();
     user.close();

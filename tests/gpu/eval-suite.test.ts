@@ -1,18 +1,35 @@
 /** The tool `npm run eval` on refs of real photographs, base and adapter of the tiny golden model. */
+import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { POCKET_SHARDS } from "../../scripts/lib/node-rows.ts";
 import { maskIou, type Rle } from "../../src/engine/data/mask/rle.ts";
 import { openRegionSet } from "../../src/engine/data/region-set.ts";
 import { refsForm } from "../support/data-forms.ts";
-import { tool } from "../support/tools.ts";
+import { bundledTool, tool } from "../support/tools.ts";
 
 const MODEL = join(root, "tests/golden/sa2va-tiny-qwen2");
 const place = mkdtempSync(join(tmpdir(), "lab-eval-"));
 afterAll(() => rmSync(place, { recursive: true }));
+
+test.each(["SIGINT", "SIGTERM"] as const)("%s ends it with what to do next, and its answers stay", async (signal) => {
+  const out = join(place, signal);
+  const words = ["--suite", "masks", "--data", POCKET_SHARDS, "--model", MODEL, "--answers", "forced", "--out", out];
+  const child = spawn(process.execPath, [await bundledTool("eval"), ...words], { cwd: root });
+  let said = "";
+  let sent = false;
+  child.stderr.on("data", (text: Buffer) => {
+    said += String(text);
+    if (!sent && /^\d+ of \d+ rows$/m.test(said)) sent = child.kill(signal);
+  });
+  expect(await new Promise((done) => child.once("close", (code, by) => done(by ?? code))), said).toBe(1);
+  expect(said.trim().split("\n").at(-1)).toBe("The evaluation was interrupted; the same command goes on");
+  expect(readFileSync(join(out, "rows.jsonl"), "utf8").trim().split("\n").length).toBeGreaterThan(0);
+});
 
 test("scores base and adapter on the same sentences, beside published numbers, and goes on where it stopped", async () => {
   const set = await openRegionSet(await nodeFolder(join(root, "tests/fixtures/photographs")));

@@ -10,6 +10,7 @@ import type { SweepBuild, SweepJob, SweepPlan } from "../../../src/engine/sweep/
 import { type JobState, stateOfRuns } from "../../../src/engine/sweep/run-jobs.ts";
 import { root } from "../ensure.mjs";
 import { nodeStore } from "../node-store.ts";
+import { lockRun } from "../run-lock.ts";
 
 /** Folder of a job: what it is made of, the output of its process, and its run under `runs/`. */
 export function jobFolder(out: string, job: Pick<SweepJob, "name">): string {
@@ -54,6 +55,7 @@ export async function runBuild(build: SweepBuild, signal: AbortSignal): Promise<
   const code = await runScript(build.script, [...build.words, "--out", unfinished], null, signal);
   if (code !== 0) {
     rmSync(unfinished, { recursive: true, force: true });
+    if (signal.aborted) throw new LabError("cancelled", "The sweep was interrupted; the same command goes on");
     throw new LabError("bad-input", `${build.script} ended with code ${code}; nothing was started`, {
       subject: build.script,
     });
@@ -67,6 +69,7 @@ export async function runBuild(build: SweepBuild, signal: AbortSignal): Promise<
  * @param how `first`: run folder whose evaluation of the start is taken over, undefined computes it; `place`: command
  * line that gets the job, null runs it here
  * @returns the exit code of the process, null when the signal ended it
+ * @throws LabError("bad-input") where another process trains it already
  */
 export async function runJob(
   out: string,
@@ -77,7 +80,13 @@ export async function runJob(
   signal: AbortSignal,
 ): Promise<number | null> {
   const folder = jobFolder(out, job);
-  if (state.at === "new") rmSync(folder, { recursive: true, force: true });
+  if (state.at === "new") {
+    const runs = jobRuns(out, job);
+    // A run of another process that has no checkpoint yet must not be removed.
+    for (const { id } of (await listRuns(nodeStore(runs))).runs)
+      lockRun(join(runs, id), id, new Date().toISOString())();
+    rmSync(folder, { recursive: true, force: true });
+  }
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "job.json"), jobText(plan, job));
   const settings = join(folder, "settings.json");
@@ -143,7 +152,11 @@ function runProcess(
       child.stderr?.pipe(file, { end: false });
       child.once("close", () => file.end());
     }
-    const stop = (): void => void child.kill("SIGINT");
+    const stop = (): void => {
+      if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+      // A shell hears nothing while its own command runs: the signal goes to the whole group.
+      process.kill(process.platform === "win32" ? child.pid : -child.pid, "SIGINT");
+    };
     signal.addEventListener("abort", stop);
     child.once("error", failed);
     child.once("close", (code) => {

@@ -109,9 +109,16 @@ export function readTrl(
     case "save_total_limit":
       if (!none && !(typeof number === "number" && number <= 0)) return as(raw);
       return { problem: `save_total_limit ${quote(raw)} is not possible; keepCheckpoints is at least 1` };
+    case "gradient_accumulation_steps": {
+      const joined = joinedBatches(record);
+      if (joined === 1) return as(raw);
+      const prompts = known.promptsPerStep * joined;
+      const rest = Object.hasOwn(record, "per_device_train_batch_size") ? {} : { promptsPerStep: prompts };
+      return { values: { [key]: (number as number) / joined, ...rest } };
+    }
     case "per_device_train_batch_size":
       if (typeof number !== "number" || !Number.isInteger(number)) return as(raw);
-      if (number % known.groupSize === 0) return as(number / known.groupSize);
+      if (number % known.groupSize === 0) return as((number / known.groupSize) * joinedBatches(record));
       return {
         problem: `per_device_train_batch_size ${number} is not a multiple of num_generations ${known.groupSize}; a micro-step takes whole groups`,
       };
@@ -121,8 +128,9 @@ export function readTrl(
     case "min_p":
     case "max_grad_norm":
     case "off_policy_mask_threshold":
-    case "steps_per_generation":
       return as(none ? 0 : raw);
+    case "steps_per_generation":
+      return as(none ? 0 : typeof number === "number" ? number / joinedBatches(record) : raw);
     case "epsilon":
       // TRL's single ε applies to both sides unless the upper one is given.
       if (Object.hasOwn(record, "epsilon_high")) return as(raw);
@@ -141,6 +149,23 @@ export function readTrl(
     default:
       return as(SETTINGS[key].kind === "flag" && typeof raw === "string" ? raw.toLowerCase() : raw);
   }
+}
+
+/**
+ * How many micro-batches of TRL make one of the lab: 1, unless a count is beyond the lab's range, since every group that the
+ * lab exports is a micro-batch there.
+ */
+function joinedBatches(record: Readonly<Record<string, unknown>>): number {
+  const { promptsPerStep, accumulation, stepsPerGeneration } = SETTINGS;
+  const total = numberOf(record.gradient_accumulation_steps);
+  const generated = numberOf(record.steps_per_generation);
+  if (typeof total !== "number" || !Number.isInteger(total)) return 1;
+  const set = typeof generated === "number" && Number.isInteger(generated) ? generated : 0;
+  const fits = (count: number, n: number, max: number): boolean => count % n === 0 && count / n <= max;
+  for (let n = 1; n <= promptsPerStep.max; n++) {
+    if (fits(total, n, accumulation.max) && fits(set, n, stepsPerGeneration.max)) return n;
+  }
+  return 1;
 }
 
 /** TRL counts updates, the lab counts sets of rollouts. */

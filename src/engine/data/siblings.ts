@@ -6,10 +6,12 @@ export type FindFile = (path: string) => ByteSource | undefined;
 
 /**
  * Finders for the paths in the rows of each shard: relative to the shard's directory or to one above it, or else by the
- * end of the path if it identifies one file. Rows often contain a longer path than was copied here.
+ * end of the path if it identifies one file. Rows often contain a longer path than was copied here, and folders are
+ * renamed; a file that is missing in a folder that is there has no replacement elsewhere.
  */
 export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
   let byName: ReadonlyMap<string, readonly string[]> | undefined;
+  let folders: ReadonlySet<string> | undefined;
   return (shard) => {
     const above: string[] = [];
     for (let parts = shard.split("/").slice(0, -1); ; parts = parts.slice(0, -1)) {
@@ -30,9 +32,39 @@ export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
         candidates = candidates.filter((known) => `/${known}`.normalize().endsWith(end));
       }
       const [only] = candidates;
-      return candidates.length === 1 && only !== undefined ? folder.get(only) : undefined;
+      if (candidates.length !== 1 || only === undefined) return undefined;
+      const named = otherFolder(parts, only);
+      folders ??= folderEnds(folder);
+      return named !== null && folders.has(named) ? undefined : folder.get(only);
     };
   };
+}
+
+/** The end of the row's path, without the file, that tells it from a known file's path; null where one path ends with the other. */
+function otherFolder(parts: readonly string[], known: string): string | null {
+  const own = known.split("/");
+  const most = Math.min(parts.length, own.length);
+  let same = 1;
+  while (same < most && parts.at(-same - 1)?.normalize() === own.at(-same - 1)?.normalize()) same++;
+  return same === most
+    ? null
+    : parts
+        .slice(-same - 1, -1)
+        .join("/")
+        .normalize();
+}
+
+/** Every end of every directory's path. */
+function folderEnds(folder: ByteFolder): Set<string> {
+  const directories = new Set(
+    folder.paths.map((path) => path.slice(0, Math.max(0, path.lastIndexOf("/"))).normalize()),
+  );
+  const ends = new Set<string>();
+  for (const directory of directories) {
+    const parts = directory.split("/");
+    for (let from = 0; from < parts.length; from++) ends.add(parts.slice(from).join("/"));
+  }
+  return ends;
 }
 
 function namesOf(folder: ByteFolder): Map<string, string[]> {

@@ -89,7 +89,7 @@ async function codeOf(base: ByteFolder, path: string): Promise<string | null> {
 }
 
 /** The file of each tensor, of the files that the model is opened from: one file goes before an index. */
-async function openHolders(base: ByteFolder): Promise<ReadonlyMap<string, Safetensors>> {
+export async function openHolders(base: ByteFolder): Promise<ReadonlyMap<string, Safetensors>> {
   const index = base.get(INDEX);
   const shards =
     base.get(SINGLE) !== undefined || index === undefined

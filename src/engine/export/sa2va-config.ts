@@ -2,7 +2,7 @@
  * A complete configuration of supervised fine-tuning for Sa2VA's own code (MMEngine, xtuner 0.1.23), with the run's
  * values. Classes and fields are those of its trainer and data set (docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
  */
-import { groupsPerStep } from "../config/derived.ts";
+import { windowsPerStep } from "../config/derived.ts";
 import type { LabConfig } from "../config/table.ts";
 import type { LoraFields } from "../formats/peft-names.ts";
 
@@ -55,7 +55,10 @@ from third_parts.mmdet.models.losses import CrossEntropyLoss, DiceLoss
 `;
 
 function values({ template, base, trainRows, config, lora }: Sa2vaSettings): string {
-  const epochs = Math.max(1, Math.ceil((config.steps * groupsPerStep(config)) / Math.max(1, trainRows)));
+  // MMEngine counts micro-batches; a supervised step is one window of them.
+  const iterations = config.accumulation * (config.mode === "sft" ? 1 : windowsPerStep(config));
+  const rows = config.steps * iterations * config.promptsPerStep;
+  const epochs = Math.max(1, Math.ceil(rows / Math.max(1, trainRows)));
   const guess =
     base === null
       ? "# The InternVL checkpoint that the model is based on. No published checkpoint has its sizes: set this path."
@@ -83,7 +86,7 @@ eps = ${real(config.adamEps)}
 weight_decay = ${real(config.weightDecay)}
 max_norm = ${config.maxGradNorm === 0 ? "None" : real(config.maxGradNorm)}
 warmup_iters = ${config.warmupSteps * config.accumulation}
-save_steps = ${config.saveSteps > 0 ? config.saveSteps * config.accumulation : 500}
+save_steps = ${config.saveSteps > 0 ? config.saveSteps * iterations : 500}
 save_total_limit = ${config.keepCheckpoints}
 
 lora_r = ${lora.r}

@@ -24,6 +24,8 @@ export async function* trlFiles(run: RunFolder, trained: TrainedTensors | null):
     const lines = groups.flatMap((group) =>
       group.rollouts.map((rollout) => JSON.stringify(completionRow(rollout, group))),
     );
+    // A supervised step has no rollouts.
+    if (lines.length === 0) continue;
     yield wholeFile(`completions/completions_${String(step).padStart(5, "0")}.jsonl`, `${lines.join("\n")}\n`);
   }
   if (trained !== null) yield* below("adapter", adapterFiles(manifest, trained));

@@ -33,12 +33,8 @@ function anyValue(setting: Setting): Arbitrary<number | string | boolean> {
   );
 }
 
-/** TRL counts micro-batches in groups, so that the product with the prompts must be in range as well. */
-const COUNTS = { accumulation: fc.integer({ min: 1, max: 64 }), stepsPerGeneration: fc.integer({ min: 0, max: 4096 }) };
-
 const anyConfig = fc.record({
   ...Object.fromEntries(SETTING_KEYS.map((key) => [key, anyValue(SETTINGS[key])])),
-  ...COUNTS,
 }) as unknown as Arbitrary<LabConfig>;
 
 async function exported(config: LabConfig): Promise<string> {
@@ -49,14 +45,18 @@ async function exported(config: LabConfig): Promise<string> {
 
 const KNOWN_THERE = SETTING_KEYS.filter((key) => (SETTINGS[key] as Setting).trl !== undefined);
 
-/** What comes back of a configuration: the same run, with a group as micro-batch. */
+/** What comes back of a configuration: the same run, with as few groups as possible in a micro-batch. */
 function comesBack(config: LabConfig): LabConfig {
   const { promptsPerStep, accumulation, stepsPerGeneration, schedule, lossType } = config;
+  const [total, generated] = [accumulation * promptsPerStep, stepsPerGeneration * promptsPerStep];
+  let prompts = 1;
+  const reaches = (): boolean => total / prompts <= 4096 && generated / prompts <= 262144;
+  while (total % prompts > 0 || generated % prompts > 0 || !reaches()) prompts++;
   return {
     ...config,
-    promptsPerStep: 1,
-    accumulation: accumulation * promptsPerStep,
-    stepsPerGeneration: stepsPerGeneration * promptsPerStep,
+    promptsPerStep: prompts,
+    accumulation: total / prompts,
+    stepsPerGeneration: generated / prompts,
     schedule: schedule === "linear-then-cosine" ? "cosine" : schedule,
     importanceLevel: lossType === "luspo" ? "sequence" : config.importanceLevel,
   };
@@ -72,6 +72,22 @@ describe("a run for TRL", () => {
       for (const key of SETTING_KEYS.filter((key) => !KNOWN_THERE.includes(key)))
         expect(read[key], key).toBe(base[key]);
     });
+  });
+
+  it("comes back where its batch is larger than the accumulation reaches", async () => {
+    const config = { ...defaultConfig(), promptsPerStep: 48, accumulation: 100, stepsPerGeneration: 300, steps: 4 };
+    const text = await exported(config);
+    expect(text).toContain("\ngradient_accumulation_steps: 4800\n");
+    const wanted = { promptsPerStep: 2, accumulation: 2400, stepsPerGeneration: 7200, steps: 4 };
+    expect(requireConfig(readSettingsFile(text, "trl_grpo.yaml"))).toMatchObject(wanted);
+    // The defaults stand for a file that does not name its batch.
+    expect(requireConfig({ gradient_accumulation_steps: 8192 })).toMatchObject({
+      promptsPerStep: 2,
+      accumulation: 4096,
+    });
+    expect(parseConfig({ gradient_accumulation_steps: 8191 }).problems[0]).toMatch(
+      /accumulation must be a whole number/,
+    );
   });
 
   it("counts and spells as TRL does", async () => {

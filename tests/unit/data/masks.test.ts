@@ -242,11 +242,27 @@ test("files beside a shard are found by their path, by a shorter one, and never 
   expect(path("")).toBeUndefined();
 });
 
+test("a file that is missing in its folder is not found in another one", () => {
+  const finder = (...paths: string[]) => {
+    const find = siblingsOf(memoryFolder(Object.fromEntries(paths.map((path) => [path, path]))))("rows.json");
+    return (text: string): string | undefined => find(text)?.name;
+  };
+  const clips = finder("clips/a/00.jpg", "clips/b/00.jpg", "clips/b/01.jpg");
+  expect(clips("clips/a/01.jpg")).toBeUndefined();
+  expect(clips("/srv/set/clips/a/01.jpg")).toBeUndefined();
+  expect(clips("/srv/set/clips/b/01.jpg")).toBe("clips/b/01.jpg");
+  const splits = finder("train/images/1.png", "test/images/2.png");
+  expect(splits("train/images/2.png")).toBeUndefined();
+  // Another name of the folder above, and of the folder itself.
+  expect(splits("/srv/validation/images/2.png")).toBe("test/images/2.png");
+  expect(splits("pictures/2.png")).toBe("test/images/2.png");
+});
+
 test("a missing file of a mask or picture is not replaced by the other of its base name", async () => {
   const rows = JSON.stringify(
     [0, 1].map((at) => ({ image: `images/${at}.png`, mask: `masks/${at}.png`, caption: "a" })),
   );
-  const open = async (files: readonly string[]): Promise<unknown> => {
+  const open = async (files: readonly string[]): Promise<readonly [unknown, unknown]> => {
     const folder = memoryFolder({ "rows.json": rows, ...Object.fromEntries(files.map((path) => [path, png(32, 24)])) });
     const { summaries, skipped } = await openRegionSet(folder);
     return [summaries.map(({ row }) => row), skipped.map(({ row, reason }) => [row, reason])];
@@ -257,9 +273,14 @@ test("a missing file of a mask or picture is not replaced by the other of its ba
   ]);
   expect(await open(["images/1.png", "masks/0.png", "masks/1.png"])).toEqual([
     [1],
-    [[0, 'the mask "masks/0.png" and the picture are the same file, so one of the two files is missing']],
+    [[0, 'the picture is not in the shard, only its path "images/0.png", and that file does not exist']],
   ]);
   const other = JSON.stringify([{ image: "images/0.jpg", mask: "masks/0.png", caption: "a" }]);
+  // A folder that is missing may have another name.
+  expect((await open(["masks/0.png"]))[1]).toContainEqual([
+    0,
+    'the mask "masks/0.png" and the picture are the same file, so one of the two files is missing',
+  ]);
   const renamed = memoryFolder({ "rows.json": other, "photos/0.jpg": png(32, 24), "segments/0.png": png(32, 24) });
   expect((await openRegionSet(renamed)).summaries.length).toBe(1);
 });

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { checkMerged } from "../../../src/engine/export/check-merged.ts";
+import { checkTensors } from "../../../src/engine/export/check-tensors.ts";
 import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { addLowRank, mergedFiles } from "../../../src/engine/export/merged.ts";
 import { writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
@@ -92,11 +93,13 @@ describe("merged checkpoints", () => {
   test("are refused when they answer otherwise", async () => {
     const base = await nodeFolder(SMALLEST);
     const trained = await trainedOf(SMALLEST);
-    const { r, alpha } = trained.lora as NonNullable<typeof trained.lora>;
-    const half: TrainedTensors = { ...trained, lora: { r, alpha: alpha / 2, targets: [] } };
-    const files = await collectFiles(mergedFiles(base, half, { dtype: null }));
-    await expect(checkMerged(base, trained, memoryFolder(files), null)).rejects.toThrow(
-      /outputs differ from base \+ adapter.*not saved/,
+    const files = await collectFiles(mergedFiles(base, trained, { dtype: null }));
+    const config = new TextDecoder().decode(files["config.json"]);
+    const other = config.replace(/("rms_norm_eps": )[^,\s]+/, "$10.5");
+    expect(other).not.toBe(config);
+    const merged = memoryFolder({ ...files, "config.json": new TextEncoder().encode(other) });
+    await expect(checkMerged(base, trained, merged, null)).rejects.toThrow(
+      /outputs differ from base \+ adapter.*allowed 0.0001.*not saved/,
     );
   });
 
@@ -106,6 +109,46 @@ describe("merged checkpoints", () => {
     const files = await collectFiles(mergedFiles(base, trained, { dtype }));
     const check = await checkMerged(base, trained, memoryFolder(files), dtype);
     expect(check.tokens).toBeGreaterThan(0);
+  });
+
+  test("are right in a short type, however far its rounding moves the outputs", async () => {
+    const base = await nodeFolder("public/pocket/model");
+    const none: TrainedTensors = { step: 1, side: "policy", lora: null, tensors: new Map() };
+    const files = await collectFiles(mergedFiles(base, none, { dtype: "BF16" }));
+    const check = await checkMerged(base, none, memoryFolder(files), "BF16");
+    // PyTorch finds the same difference between these weights and their roundings.
+    expect(check.masks).toBeGreaterThan(0.2);
+  });
+
+  test.each(["F16", "BF16"] as const)("with half of a small adapter are refused in %s", async (dtype) => {
+    const base = await nodeFolder(SMALLEST);
+    const trained = await trainedOf(SMALLEST);
+    const { r, alpha } = trained.lora as NonNullable<typeof trained.lora>;
+    const small: TrainedTensors = { ...trained, lora: { r, alpha: alpha / 20, targets: [] } };
+    const half: TrainedTensors = { ...trained, lora: { r, alpha: alpha / 40, targets: [] } };
+    const right = memoryFolder(await collectFiles(mergedFiles(base, small, { dtype })));
+    await expect(checkTensors(base, small, right)).resolves.toBeUndefined();
+    const files = await collectFiles(mergedFiles(base, half, { dtype }));
+    await expect(checkMerged(base, small, memoryFolder(files), dtype)).rejects.toThrow(
+      /The merged checkpoint's "language_model\.[^"]+" holds \S+ instead of \S+ at element \d+; it was not saved/,
+    );
+  });
+
+  test("name a tensor that is missing, of another shape, or does not fit the type", async () => {
+    const layer = (values: readonly number[], shape: readonly number[], name = "a.weight") =>
+      memoryFolder({
+        "model.safetensors": writeSafetensors([{ name, shape, data: Float32Array.from(values) }]),
+      });
+    const none: TrainedTensors = { step: 1, side: "policy", lora: null, tensors: new Map() };
+    const base = layer([1, 70_000, -0, Number.NEGATIVE_INFINITY], [2, 2]);
+    await expect(checkTensors(base, none, layer([1], [1], "b.weight"))).rejects.toThrow(/"a.weight" is missing/);
+    await expect(checkTensors(base, none, layer([1, 2, 3, 4], [4]))).rejects.toThrow(/is \[4\] instead of \[2, 2\]/);
+    const short = async (dtype: "F16" | "BF16") => memoryFolder(await collectFiles(mergedFiles(base, none, { dtype })));
+    await expect(checkTensors(base, none, await short("BF16"))).resolves.toBeUndefined();
+    await expect(checkTensors(base, none, await short("F16"))).rejects.toThrow(
+      /holds Infinity instead of 70000 at element 1/,
+    );
+    await expect(checkTensors(base, none, layer([1, 70_000, Number.NaN, 0], [2, 2]))).rejects.toThrow(/holds NaN/);
   });
 
   test("name the tensor that does not fit", async () => {

@@ -164,11 +164,17 @@ test("a run of an older version takes its template from the model, or says that 
   await expect(openRun(old.store, "old")).rejects.toThrow(/model.template/);
 });
 
-test("the epochs hold the rows of every update of a step", () => {
+test("epochs and saved iterations count the rows of every update of a step", () => {
   const lora = { r: 1, alpha: 2, targets: [] };
   const facts = { runId: "a", model: "b", template: "qwen_chat", base: null, trainRows: 12, lora };
   expect(sa2vaConfigText({ ...facts, config: CONFIG })).toContain("max_epochs = 3\n");
   expect(sa2vaConfigText({ ...facts, config: { ...CONFIG, stepsPerGeneration: 4 } })).toContain("max_epochs = 6\n");
+  const windows = { ...CONFIG, saveSteps: 3, stepsPerGeneration: 4 };
+  expect(sa2vaConfigText({ ...facts, config: windows })).toContain("save_steps = 12\n");
+  // A supervised step has one update, whatever the rollouts of a step would be.
+  const supervised = sa2vaConfigText({ ...facts, config: { ...windows, mode: "sft" } });
+  expect(supervised).toContain("max_epochs = 3\n");
+  expect(supervised).toContain("save_steps = 6\n");
 });
 
 test.skipIf(missing)("MMEngine loads the configuration and trains from it on the exported rows", async () => {

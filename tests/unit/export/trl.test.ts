@@ -141,6 +141,14 @@ test("completions hold the prompt's tokens, not their number", async () => {
   await run.store.remove("for-trl/rollouts/step-000004.arrow");
 });
 
+test("a step without rollouts has no file of completions", async () => {
+  const supervised = await createRun(memoryStore(), manifest("supervised"));
+  await supervised.appendGroups(2, []);
+  expect(await supervised.groupSteps()).toEqual([2]);
+  const names = Object.keys(await collectFiles(await exportFiles(supervised, "trl", null, null)));
+  expect(names.filter((name) => name.startsWith("completions/"))).toEqual([]);
+});
+
 test.skipIf(missing)("TRL's parser and trainer take the configuration", async () => {
   const out = join(scratch, "out");
   await writeOut(out, async (target) => target.add(await exportFiles(run, "trl", null, null)));

@@ -36,6 +36,14 @@ describe("settings that no step can be taken with", () => {
     expect(told({ loop1User: 1, loops: "2" })).toEqual([]);
   });
 
+  it("are weights of 0 for all loops that train", () => {
+    const third = "Loop 3 has weight 0 and would learn nothing. Raise loop3Weight";
+    expect(told({ loops: "3" })).toEqual([{ setting: "loop3Weight", sentence: third }]);
+    expect(told({ loops: "both", loop1Weight: 0, loop2Weight: 0 })[0]?.sentence).toMatch(/^All loops have weight 0/);
+    expect(told({ loops: "both", loop1Weight: 0 })).toEqual([]);
+    expect(told({ loops: "3", mode: "sft" })).toEqual([]);
+  });
+
   it("are conditions on rows that cannot be read", () => {
     expect(told({ mode: "sft", rowFilter: "area:small red" })).toEqual([
       { setting: "rowFilter", sentence: 'rowFilter has "area:small", which is not a range such as area:0.01..0.2' },
@@ -58,8 +66,8 @@ describe("settings that no step can be taken with", () => {
           : setting.kind === "int" || setting.kind === "float"
             ? [setting.min, setting.max]
             : [];
-      const userReward = "function reward() { return 1; }";
-      for (const value of values) expect(told({ userReward, [key]: value }), `${key} = ${String(value)}`).toEqual([]);
+      const base = { userReward: "function reward() { return 1; }", loop3Weight: 1 };
+      for (const value of values) expect(told({ ...base, [key]: value }), `${key} = ${String(value)}`).toEqual([]);
     }
     expect(parseSetting("epsilonLow", 1)).toHaveProperty("problem");
     expect(parseSetting("epsilonLow", 0.99)).toEqual({ value: 0.99 });

@@ -28,8 +28,17 @@ export function settingBlockers(model: Shape, config: LabConfig): readonly Block
   found.push(...refusal(() => parseRowFilter(config.rowFilter)));
   found.push(...refusal(() => parseSources(config.mixSources)));
   if (config.mode === "sft") return found;
+  const loops = activeLoops(config);
+  const [loop] = loops;
+  if (loop !== undefined && loops.every((id) => config[`loop${id}Weight`] === 0)) {
+    const sentence =
+      loops.length === 1
+        ? `Loop ${loop} has weight 0 and would learn nothing. Raise loop${loop}Weight`
+        : "All loops have weight 0 and would learn nothing. Raise the weight of one";
+    found.push({ setting: `loop${loop}Weight`, sentence });
+  }
   const { weights, user } = rewardPlan(config);
-  if (user === null && activeLoops(config).some((loop) => weights[loop].user !== 0)) {
+  if (user === null && loops.some((id) => weights[id].user !== 0)) {
     const sentence =
       "The custom reward has a weight but no function. Write one on the Rewards screen or set the weight to 0";
     found.push({ setting: "userReward", sentence });
