@@ -1,24 +1,20 @@
 """A judge behind an OpenAI-compatible address: verdicts on captions, under the run's limits and with its cache."""
 
 import contextlib
-import json
 import math
 import os
-import re
 import threading
 import time
-import urllib.request
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import sha256
-from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import SplitResult, urlsplit
 
 from . import questions as q
 from .errors import LabError
+from .judge_server import Server, compact, counted
 from .questions import JudgeFailure, Question
 from .settings import Settings
 
@@ -26,48 +22,6 @@ T = TypeVar("T")
 KEY = "SA2VA_LAB_JUDGE_KEY"
 _DLC_TOKENS = 300
 _WAIT, _LONGEST_WAIT, _LONGEST_ASKED = 0.5, 30.0, 120.0
-_SHORTEST_KEY = 4
-_MOST_BYTES = 2**22
-_KINDS = {401: "bad-key", 403: "bad-key", 404: "no-model", 408: "timeout", 429: "rate-limited"}
-
-
-class _AsItIs(urllib.request.HTTPErrorProcessor):
-    """Passes on answers of every status and follows no redirection, so the key reaches only the named server."""
-
-    def http_response(self, request: urllib.request.Request, response: HTTPResponse) -> HTTPResponse:
-        """What arrived."""
-        return response
-
-    https_response = http_response
-
-
-_OPENER = urllib.request.build_opener(_AsItIs)
-
-
-def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _spelled(char: str) -> str:
-    """Pattern of a character as JSON or a URL may spell it."""
-    url = "".join(f"%{byte:02x}" for byte in char.encode())
-    behind = "" if char.isalnum() else r"\\{0,3}"
-    return rf"(?:\\{{1,3}}u{ord(char):04x}|{url}|{behind}{re.escape(char)})"
-
-
-def _text_of(content: Any) -> str:
-    """The text, or the text parts of a list, in which some services put reasoning apart. Raises TypeError."""
-    parts = [content] if isinstance(content, str) else [own.get("text") for own in content if isinstance(own, dict)]
-    texts = [own for own in parts if isinstance(own, str)]
-    if not texts:
-        raise TypeError("no text")
-    return "".join(texts)
-
-
-def _counted(usage: dict[str, Any], name: str, otherwise: int) -> float:
-    """Tokens that a server has counted."""
-    found = usage.get(name)
-    return found if isinstance(found, (int, float)) and 0 <= found < math.inf else otherwise
 
 
 @dataclass
@@ -79,125 +33,6 @@ class _Asked:
     seconds: float = 0.0
     cost: float = 0.0
     raw: list[str] = field(default_factory=list)
-
-
-@dataclass
-class Server:
-    """One model behind an address; what it refuses is left out from then on."""
-
-    url: str
-    model: str
-    timeout: float
-    key: str = ""
-    form: str = "json_schema"
-    limit: str = "max_tokens"
-    steady: bool = True
-
-    @property
-    def _place(self) -> SplitResult:
-        # A bracket that is not closed raises.
-        with contextlib.suppress(ValueError):
-            parts = urlsplit(self.url.strip())
-            if parts.scheme in ("http", "https") and not parts.username and not parts.password:
-                return parts
-        raise LabError(f"judgeUrl {self.url} is no plain web address such as http://localhost:11434/v1")
-
-    @property
-    def base(self) -> str:
-        """Address of the interface, without its query."""
-        parts = self._place
-        path = parts.path.rstrip("/").removesuffix("/chat/completions").rstrip("/") or "/v1"
-        return f"{parts.scheme}://{parts.netloc}{path}"
-
-    def _send(self, end: str, body: dict[str, Any] | None) -> Any:
-        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
-        query = self._place.query
-        data = None if body is None else _compact(body).encode()
-        asked = urllib.request.Request(f"{self.base}{end}{'?' + query if query else ''}", data, headers)
-        try:
-            status, wait, text = self._answer(asked)
-        except (OSError, HTTPException, ValueError) as cause:
-            if isinstance(getattr(cause, "reason", cause), TimeoutError):
-                raise JudgeFailure("timeout", f"The judge did not answer within {self.timeout:g} s") from cause
-            said = self._without_key(str(cause))
-            raise JudgeFailure("unreachable", f"The judge gave no whole answer: {said}") from cause
-        if not 200 <= status < 300:
-            kind = "server" if status >= 500 else _KINDS.get(status, "bad-request" if status >= 400 else "unreachable")
-            failure = JudgeFailure(kind, f"The judge answered with status {status}", text[:4096], q.waiting(wait))
-            failure.refused = status in (400, 422)
-            raise failure
-        return q.parsed(text, "The judge's answer is not JSON")
-
-    def _answer(self, asked: urllib.request.Request) -> tuple[int, str, str]:
-        """Status, Retry-After and text, all within the time limit."""
-        until, data = time.monotonic() + self.timeout, b""
-        with _OPENER.open(asked, timeout=self.timeout) as answer:
-            while piece := answer.read1(2**16):
-                data += piece
-                if len(data) > _MOST_BYTES:
-                    raise JudgeFailure("too-long", f"The judge's answer has more than {_MOST_BYTES} bytes")
-                if time.monotonic() > until:
-                    raise TimeoutError
-            text = self._without_key(data.decode("utf-8-sig", "replace"))
-            return answer.status, answer.headers.get("Retry-After", ""), text
-
-    def _without_key(self, text: str) -> str:
-        """Takes the key out, however JSON or a URL spells its characters."""
-        key = self.key.strip()
-        if len(key) < _SHORTEST_KEY:
-            return text
-        return re.sub("".join(map(_spelled, key)), "[key]", text, flags=re.IGNORECASE)
-
-    def first_model(self) -> str:
-        """The first model that the server lists; servers without a list accept any name."""
-        try:
-            found = self._send("/models", None)
-            listed = found["data"] if isinstance(found, dict) else found
-            return next(own["id"] for own in listed if isinstance(own["id"], str))
-        except (JudgeFailure, LookupError, TypeError, StopIteration):
-            return "default"
-
-    def complete(
-        self, messages: list[dict[str, str]], schema: dict[str, Any] | None, most: int
-    ) -> tuple[str, bool, Any]:
-        """A reply at temperature 0, whether it was cut, and the tokens counted. Raises JudgeFailure."""
-        used = (self.form, self.limit, self.steady)
-        body: dict[str, Any] = {"model": self.model, "messages": messages, self.limit: most}
-        body |= {"temperature": 0, "top_p": 1, "seed": 0} if self.steady else {}
-        body["stream"] = False
-        if schema is not None and self.form == "json_object":
-            body["response_format"] = {"type": "json_object"}
-        elif schema is not None and self.form == "json_schema":
-            named = {"name": "verdict", "strict": True, "schema": schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": named}
-        try:
-            answer = self._send("/chat/completions", body)
-        except JudgeFailure as failure:
-            failure.again = failure.refused and self._adapt(used, failure.raw, schema is not None)
-            raise
-        try:
-            first, usage = answer["choices"][0], answer.get("usage")
-            text = _text_of(first["message"]["content"])
-            ended = first.get("finish_reason")
-        except (LookupError, TypeError, AttributeError) as cause:
-            raise JudgeFailure("wrong-form", "The judge's answer holds no reply", _compact(answer)) from cause
-        if ended == "abort":
-            raise JudgeFailure("server", "The judge's model was interrupted in its reply", _compact(answer))
-        return text, ended in ("length", "content_filter"), usage if isinstance(usage, dict) else {}
-
-    def _adapt(self, used: tuple[str, str, bool], refusal: str, structured: bool) -> bool:
-        """Leaves out what the server refuses; whether a repeat makes sense."""
-        if used != (self.form, self.limit, self.steady):
-            return True
-        if self.limit == "max_tokens" and "max_completion_tokens" in refusal:
-            self.limit = "max_completion_tokens"
-        elif self.steady and any(word in refusal for word in ("temperature", "top_p", "'seed'", '"seed"')):
-            self.steady = False
-        elif structured and self.form != "none":
-            self.form = "json_object" if self.form == "json_schema" else "none"
-        else:
-            return False
-        return True
 
 
 class CaptionJudge:
@@ -223,7 +58,7 @@ class CaptionJudge:
         own = {"questions": s.judgeQuestionsPrompt, "answers": s.judgeAnswersPrompt, "dlc": s.judgeDlcPrompt}
         self._prompts = {name: own[name] or prompts[name] for name in own}
         self._s, self._path, (rank, world) = s, replies, place
-        text = _compact([self._prompts[name] for name in ("questions", "answers", "dlc")])
+        text = compact([self._prompts[name] for name in ("questions", "answers", "dlc")])
         self._version = sha256(text.encode()).hexdigest()[:16]
         self._server = Server(s.judgeUrl, s.judgeModel.strip(), s.judgeTimeout, os.environ.get(KEY, "").strip())
         self._server.model = self._server.model or self._server.first_model()
@@ -262,15 +97,15 @@ class CaptionJudge:
         """A reply, asked for again after a failure that may pass. A failed call costs its prompt."""
         s, repeat = self._s, 0
         length = sum(len(message["content"]) + 16 for message in messages)
-        sent = math.ceil((length + (0 if schema is None else len(_compact(schema)))) / 2)
+        sent = math.ceil((length + (0 if schema is None else len(compact(schema)))) / 2)
         while True:
             bound, price = self._price(sent, most), self._price(sent, 0)
             self._reserve(asked, bound)
             began, wait = time.monotonic(), 0.0
             try:
                 text, cut, usage = self._server.complete(messages, schema, most)
-                tokens = _counted(usage, "completion_tokens", math.ceil(len(text) / 2))
-                price = self._price(_counted(usage, "prompt_tokens", sent), tokens)
+                tokens = counted(usage, "completion_tokens", math.ceil(len(text) / 2))
+                price = self._price(counted(usage, "prompt_tokens", sent), tokens)
                 return text, cut
             except JudgeFailure as failure:
                 if not failure.again:
@@ -293,7 +128,7 @@ class CaptionJudge:
         # What an unnamed model is depends on the server.
         named = f"{model} at {self._server.base}" if model == "default" else model
         asked_for = [self._s.judge, named, self._version, messages, schema, most]
-        key = sha256(_compact(asked_for).encode()).hexdigest()
+        key = sha256(compact(asked_for).encode()).hexdigest()
         if key in self._cache:
             with contextlib.suppress(JudgeFailure):
                 value = read(self._cache[key], False)
@@ -316,7 +151,7 @@ class CaptionJudge:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("a", encoding="utf-8") as file:
                 # A line that was cut ends here.
-                file.write(f"\n{_compact({'key': key, 'reply': text})}\n")
+                file.write(f"\n{compact({'key': key, 'reply': text})}\n")
         return value
 
     def _questions(self, asked: _Asked, reference: str) -> list[Question]:

@@ -14,7 +14,8 @@ import torch
 from test_loss import settings
 
 from sa2va_lab.errors import LabError
-from sa2va_lab.judge import CaptionJudge, Server
+from sa2va_lab.judge import CaptionJudge
+from sa2va_lab.judge_server import Server
 from sa2va_lab.language import Slots, visibility
 from sa2va_lab.meteor import Meteor, Wordnet
 from sa2va_lab.model import Features, halved
