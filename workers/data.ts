@@ -29,6 +29,8 @@ import { keepDifficulty, keptDifficulty, mergedDifficulty } from "../src/engine/
 import { importRollouts } from "../src/engine/runs/import-rollouts.ts";
 import type { PictureOf } from "../src/engine/runs/rollout-picture.ts";
 import { rowList, runRows } from "../src/engine/runs/run-rows.ts";
+import { heldRuns } from "../src/engine/storage/lock.ts";
+import { oneAtATime } from "../src/engine/storage/one-at-a-time.ts";
 import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
 import type { ReportSources } from "../src/engine/sweep/report.ts";
@@ -242,10 +244,19 @@ const dataCalls: Handlers<DataCalls> = {
   },
   // The shapes of language models come with the code that computes them, four fifths of a worker that only reads.
   remote: async (address) => (await import("../src/engine/loading/remote/listing.ts")).askRemote(address),
-  async keptBytes(config, choice) {
-    const { weightForecast } = await import("../src/engine/plan/weights.ts");
+  async copyOf({ listing, config }, choice) {
+    const [{ weightForecast }, { copyRoom, hasVersion }] = await Promise.all([
+      import("../src/engine/plan/weights.ts"),
+      import("../src/engine/loading/remote/copy-room.ts"),
+    ]);
+    if (!hasVersion(listing)) return null;
     const { frozenBytes, publishedBytes } = weightForecast(config, choice);
-    return frozenBytes + publishedBytes;
+    const bytes = frozenBytes + publishedBytes;
+    const store = await openOpfsStore("models");
+    // Trying room out could take it from a checkpoint that is being written.
+    const { fits: _, ...asReported } = store;
+    const from = (await heldRuns()).size > 0 ? asReported : store;
+    return { bytes, room: await oneAtATime("room", () => copyRoom(listing, choice, bytes, from)) };
   },
   async keepDifficulty(rows) {
     const { store, name } = await difficultyFile();

@@ -133,7 +133,15 @@ const calls: Handlers<TrainerCalls> = {
   storedModels: async () => (await started()).models.list(),
   async removeStored(id) {
     const { models } = await started();
-    await models.remove(id);
+    const release = await models.hold(id);
+    if (release === null) {
+      throw new LabError("bad-input", "Another tab is storing this conversion; stop its loading there first");
+    }
+    try {
+      await models.remove(id);
+    } finally {
+      release();
+    }
     return models.list();
   },
   plan,

@@ -13,7 +13,6 @@ import type { SuiteItem } from "../engine/eval/suites/suite.ts";
 import type { RunExport } from "../engine/export/export-names.ts";
 import type { RemoteAddress } from "../engine/loading/remote/address.ts";
 import type { Asked } from "../engine/loading/remote/listing.ts";
-import type { Sa2vaConfig } from "../engine/model/config.ts";
 import type { StorageChoice } from "../engine/model/weights/storage-choice.ts";
 import type { Alarm } from "../engine/runs/alarms.ts";
 import type { BenchGroup } from "../engine/runs/bench/bench-group.ts";
@@ -73,6 +72,12 @@ export type SweepResults = readonly (Omit<VariantResult, "jobs"> & {
   readonly runs: readonly { readonly seed: number; readonly run: string }[];
   readonly curves: string;
 })[];
+
+export interface RemoteCopy {
+  readonly bytes: number;
+  /** Bytes that it can take, those of a begun copy among them. */
+  readonly room: number;
+}
 
 export interface DataCalls {
   /** Indexes folders in place of the open set, with a person's corrections if there are any; rows arrive while it runs. A newer call ends the current one. */
@@ -164,8 +169,8 @@ export interface DataCalls {
   rollouts(file: Blob, name: string): Promise<readonly BenchGroup[]>;
   /** Sizes of a checkpoint on a server; the page itself connects to no server but its own. @throws LabError as `askRemote` does */
   remote(address: RemoteAddress): Promise<Asked>;
-  /** Bytes of a stored conversion of such a checkpoint; the page itself holds no model code. */
-  keptBytes(config: Sa2vaConfig, choice: StorageChoice): Promise<number>;
+  /** The copy of such a checkpoint that this browser would store; null if it can store none, however much room there is. */
+  copyOf(asked: Asked, choice: StorageChoice): Promise<RemoteCopy | null>;
   /** The trainer's port; `RowCalls` are served on it. */
   serveRows(port: MessagePort): void;
   /** Keeps measured rows of the open set, beside and in place of earlier ones. */

@@ -98,6 +98,7 @@ describe("a checkpoint by address", () => {
 
   it("says its size before a weight is fetched", async () => {
     expect(await ask(server.url)).toMatch(/^folder: \d files, 2\.0 MB from 127\.0\.0\.1:\d+$/);
+    await expect.poll(() => lab.page.getByTestId("address-copy").textContent()).toMatch(/^A copy of .* is stored/);
     expect(server.weightBytes()).toBe(1);
     await expect.poll(() => lab.page.getByTestId("load-address").textContent()).toBe("Load 2.0 MB");
     expect(await problems(lab.page)).toEqual([]);
@@ -272,6 +273,21 @@ describe("a checkpoint from disk", () => {
     expect(await weightsFrom("sa2va-tiny-qwen2")).toBe("the stored conversion");
   });
 
+  it("is not deleted while another tab stores it", async () => {
+    const before = await storedFiles();
+    const locks = [...new Set(before.map((name) => `sa2va-lab/model/${name.split("/")[0]}`))];
+    const other = await lab.context.newPage();
+    await other.goto(`${lab.url}pocket/shards/files.json`);
+    const hold = (name: string): void => void navigator.locks.request(name, () => new Promise(() => undefined));
+    for (const lock of locks) await other.evaluate(hold, lock);
+    await kept("sa2va-tiny-qwen2")
+      .getByRole("button", { name: /^Delete/ })
+      .click();
+    expect(await problem()).toBe("Another tab is storing this conversion; stop its loading there first");
+    expect(await storedFiles()).toEqual(before);
+    await other.close();
+  });
+
   it("is deleted with one press, and all its files with it", async () => {
     const before = (await storedFiles()).length;
     await kept("sa2va-tiny-qwen2")
@@ -284,12 +300,15 @@ describe("a checkpoint from disk", () => {
     expect(folders.size).toBe(await lab.page.getByTestId("stored-models").locator("li").count());
   });
 
-  it("for whose copy there is no room says so before anything is written, and loads", async () => {
+  it("for whose copy there is no room says so before anything is fetched or written, and loads", async () => {
     const { page, context } = lab;
     const before = await storedFiles();
     const session = await context.newCDPSession(page);
     const { origin } = new URL(page.url());
     await session.send("Storage.overrideQuotaForOrigin", { origin, quotaSize: 100_000 });
+    server.fault = (path) => (path === WEIGHTS ? { headers: { ETag: '"fifth"' } } : null);
+    await ask(server.url);
+    await expect.poll(() => page.getByTestId("address-copy").textContent()).toMatch(/: no copy will be stored$/);
     await page.getByTestId("pick-model").setInputFiles(GOLDEN);
     expect(await weightsFrom("sa2va-tiny-qwen2")).toBe("their files");
     const panel = page.locator("section", { has: page.getByTestId("model-facts") });

@@ -18,6 +18,8 @@ import { convertedBytes, openCachedModel, openModelFolder } from "../../src/engi
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { openCheckpoint } from "../../src/engine/model/weights/checkpoint.ts";
 import { weightsHash } from "../../src/engine/model/weights/weights-hash.ts";
+import type { RunLocks } from "../../src/engine/storage/lock.ts";
+import { memoryStore } from "../../src/engine/storage/memory-store.ts";
 import { useGpu } from "../support/gpu.ts";
 
 const GOLDEN = "tests/golden/sa2va-tiny-qwen2";
@@ -113,6 +115,30 @@ describe("a converted checkpoint", () => {
     expect((await cache.list()).map(({ choice }) => choice.language)).toEqual(["q4"]);
     expect(memorySnapshot().tensors).toBe(before.tensors);
     expect(memorySnapshot().gpuBytes).toBe(before.gpuBytes);
+  });
+
+  it("is stored by one tab at a time: another one loads without storing", async () => {
+    const golden = await nodeFolder(GOLDEN);
+    const held = new Set<string>();
+    const locks: RunLocks = {
+      async request(name, _, callback) {
+        if (held.has(name)) return callback(null);
+        held.add(name);
+        await callback({ name });
+        held.delete(name);
+      },
+    };
+    const store = memoryStore();
+    const tab = (): ModelCache => new ModelCache(store, 20_000, locks);
+    const opened = await Promise.all(
+      ["first", "second"].map((name) => openModelFolder(golden, name, { choice: CHOICE, cache: tab() })),
+    );
+    for (const { model } of opened) model.dispose();
+    expect(opened.map(({ cached }) => cached).sort()).toEqual(["none", "written"]);
+    expect(opened.find(({ cached }) => cached === "none")?.note).toMatch(/not kept: another tab is storing it/);
+    const again = await openModelFolder(golden, "again", { choice: CHOICE, cache: tab() });
+    again.model.dispose();
+    expect(again.cached).toBe("read");
   });
 
   it("that was stopped goes on where it was, with the same result", async () => {

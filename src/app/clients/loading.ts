@@ -5,6 +5,7 @@ import { LabError } from "../../engine/errors.ts";
 import { storageChoice } from "../../engine/loading/storage-settings.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import type { LoadProgress, ModelInfo } from "../../protocol/trainer.ts";
+import { checkpointEvaluationStore } from "../stores/checkpoint-evaluation.ts";
 import { forgetPictures } from "../stores/picture-cache.ts";
 import { navigate } from "../stores/route.ts";
 import { isActive, runStore } from "../stores/run.ts";
@@ -26,12 +27,19 @@ export function followSettings(): void {
   });
 }
 
-/** A run in progress, paused or not, keeps what it draws from. */
+/** A run in progress, paused or not, keeps what it draws from; so do a dry run and the evaluation of a checkpoint. */
 function requireIdle(what: string): void {
-  if (!isActive(runStore.getState().state)) return;
+  const user = isActive(runStore.getState().state)
+    ? "run"
+    : sessionStore.getState().dryRun !== null
+      ? "dry run"
+      : checkpointEvaluationStore.getState().now !== null
+        ? "evaluation"
+        : null;
+  if (user === null) return;
   throw new LabError(
     "bad-input",
-    `The run in progress uses ${what}. Stop it before you open something else; nothing was changed`,
+    `The ${user} in progress uses ${what}. Stop it before you open something else; nothing was changed`,
   );
 }
 

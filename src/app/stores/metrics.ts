@@ -57,6 +57,12 @@ export class MetricStore {
     return null;
   }
 
+  /** Metrics of a step as they were logged. @param index place of the step in `steps` */
+  row(index: number): StepMetrics {
+    const logged = [...this.#columns].filter(([, { missing }]) => missing[index] === 0);
+    return Object.fromEntries(logged.map(([name, { values }]) => [name, values[index] as number]));
+  }
+
   /** Adds a step; drops points at or after it first, so that steps stay ascending after a resume. */
   append(step: number, metrics: StepMetrics): void {
     this.#put(step, metrics);
@@ -138,14 +144,27 @@ export function metricStore(runId: string): MetricStore {
   return store;
 }
 
-/** Fills the store of a run from its folder, unless it holds steps already: live steps are newer. */
+/**
+ * Fills the store of a run with the steps of its folder that it lacks: a run that was resumed here has only the later ones.
+ * Steps that arrived since the folder was read stay.
+ */
 export function fillMetrics(runId: string, rows: readonly StepMetrics[]): void {
-  if (metricStore(runId).length === 0) replaceMetrics(runId, rows);
+  const store = metricStore(runId);
+  const stored = numbered(rows);
+  const end = stored.at(-1)?.step ?? 0;
+  const held = [...store.steps];
+  if (held.filter((step) => step <= end).length === stored.length) return;
+  const newer = held.flatMap((step, at) => (step > end ? [{ step, metrics: store.row(at) }] : []));
+  store.load([...stored, ...newer]);
 }
 
 /** Replaces the contents of a run's store with those of its folder. */
 export function replaceMetrics(runId: string, rows: readonly StepMetrics[]): void {
-  metricStore(runId).load(rows.map((metrics, at) => ({ step: metrics.step ?? at + 1, metrics })));
+  metricStore(runId).load(numbered(rows));
+}
+
+function numbered(rows: readonly StepMetrics[]): { readonly step: number; readonly metrics: StepMetrics }[] {
+  return rows.map((metrics, at) => ({ step: metrics.step ?? at + 1, metrics }));
 }
 
 /** Frees the columns of a deleted run. */

@@ -1,16 +1,17 @@
 /** Runs that train in another tab of this browser. */
 import { useMemo } from "react";
 import { heldRuns } from "../../engine/storage/lock.ts";
+import { checkpointEvaluationStore } from "./checkpoint-evaluation.ts";
 import { isActive, runStore, useRun } from "./run.ts";
 import { addProblem, sessionStore, useSession } from "./session.ts";
 
 /** Milliseconds between two queries: locks send no change events. */
 const PACE = 1500;
 
-/** The run that this page trains. */
-function ownRun(): string | null {
+/** The run that this page trains, and the one whose checkpoint it evaluates. */
+function ownRuns(): readonly (string | null | undefined)[] {
   const { state, runId } = runStore.getState();
-  return isActive(state) ? runId : null;
+  return [isActive(state) ? runId : null, checkpointEvaluationStore.getState().now?.runId];
 }
 
 /** Looks for such runs from now on. */
@@ -19,7 +20,9 @@ export function followOtherTabs(): void {
   let before: ReadonlySet<string> = new Set();
   const look = async (): Promise<void> => {
     try {
-      const now = new Set([...(await heldRuns())].filter((id) => id !== ownRun()));
+      const held = await heldRuns();
+      const own = ownRuns();
+      const now = new Set([...held].filter((id) => !own.includes(id)));
       // A run of this page releases its lock shortly after it ends: one observation is not enough.
       const lasting = [...now].filter((id) => before.has(id)).sort();
       before = now;

@@ -12,6 +12,7 @@ import { LabError } from "../errors.ts";
 import { WEIGHT_STORAGES } from "../gpu/packed/storage.ts";
 import type { StorageChoice } from "../model/weights/storage-choice.ts";
 import type { WeightPiece } from "../model/weights/weight-pieces.ts";
+import { holdModel, type RunLocks } from "../storage/lock.ts";
 import type { RunStore } from "../storage/store.ts";
 import { decodePieces, encodePart, PART, type PartRecord } from "./parts.ts";
 
@@ -91,11 +92,13 @@ export function pieceKey(piece: { readonly name: string; readonly first?: number
 export class ModelCache {
   readonly #store: RunStore;
   readonly #partBytes: number;
+  readonly #locks: RunLocks | null | undefined;
 
   /** @param partBytes minimum bytes of a written part */
-  constructor(store: RunStore, partBytes: number = PART_BYTES) {
+  constructor(store: RunStore, partBytes: number = PART_BYTES, locks?: RunLocks | null) {
     this.#store = store;
     this.#partBytes = partBytes;
+    this.#locks = locks;
   }
 
   async list(): Promise<CachedModel[]> {
@@ -118,6 +121,11 @@ export class ModelCache {
 
   async remove(id: string): Promise<void> {
     await this.#store.remove(id);
+  }
+
+  /** Locks an entry before it is written or removed. @returns the function that releases it, or null if another tab holds it */
+  hold(id: string): Promise<(() => void) | null> {
+    return holdModel(id, this.#locks);
   }
 
   /** Id of the entry for a key, whether it exists or not. */

@@ -99,35 +99,44 @@ async function openFolder(folder: ByteFolder, name: string, options: OpenModelOp
     beforeWeights();
     return { model: await assembleSa2va(facts, storedPieces(cache, entry, options)), hash: entry.hash, cached: "read" };
   }
-  const needed = convertedBytes(checkpoint, choice, blockElements);
   const id = await cache.idOf(key);
-  // An interrupted conversion takes up a part of its room already.
-  const begunBytes = (await cache.list()).find((other) => other.id === id)?.bytes ?? 0;
-  if (!(await cache.fits(Math.max(0, needed - begunBytes)))) {
-    const room = Math.max(0, begunBytes + (await cache.room()));
+  const release = await cache.hold(id);
+  if (release === null) {
     beforeWeights();
-    const free = room < needed ? `${room} are free` : "the browser grants less";
-    const note = `The conversion was not kept: it takes ${needed} bytes and ${free}`;
-    return unkept(note);
+    return unkept("The conversion was not kept: another tab is storing it");
   }
-  // Before the entry is started, so that a refusal leaves no open file.
-  beforeWeights();
-  const begun = await beginEntry(cache, key, id, name, bytes, folder);
-  if (typeof begun === "string") return unkept(begun);
-  const keeper = new Keeper(cache, id, begun);
   try {
-    const model = await assembleSa2va(facts, keeper.through(name, converted));
-    // What an interrupted conversion has read does not pass again; the server's version stands for it.
-    const hash = begun.kept.size > 0 ? key.source : await contentHash();
-    const note = await keeper.finish(hash);
-    if (note === undefined) return { model, hash, cached: "written" };
-    return { model, hash, cached: "none", note };
-  } catch (thrown) {
-    // A stopped or interrupted conversion can be continued; a wrong one is removed.
-    const { code } = toLabError(thrown);
-    if (code === "cancelled" || code === "network") await keeper.pause();
-    else await keeper.drop();
-    throw thrown;
+    const needed = convertedBytes(checkpoint, choice, blockElements);
+    // An interrupted conversion takes up a part of its room already.
+    const begunBytes = (await cache.list()).find((other) => other.id === id)?.bytes ?? 0;
+    if (!(await cache.fits(Math.max(0, needed - begunBytes)))) {
+      const room = Math.max(0, begunBytes + (await cache.room()));
+      beforeWeights();
+      const free = room < needed ? `${room} are free` : "the browser grants less";
+      const note = `The conversion was not kept: it takes ${needed} bytes and ${free}`;
+      return await unkept(note);
+    }
+    // Before the entry is started, so that a refusal leaves no open file.
+    beforeWeights();
+    const begun = await beginEntry(cache, key, id, name, bytes, folder);
+    if (typeof begun === "string") return await unkept(begun);
+    const keeper = new Keeper(cache, id, begun);
+    try {
+      const model = await assembleSa2va(facts, keeper.through(name, converted));
+      // What an interrupted conversion has read does not pass again; the server's version stands for it.
+      const hash = begun.kept.size > 0 ? key.source : await contentHash();
+      const note = await keeper.finish(hash);
+      if (note === undefined) return { model, hash, cached: "written" };
+      return { model, hash, cached: "none", note };
+    } catch (thrown) {
+      // A stopped or interrupted conversion can be continued; a wrong one is removed.
+      const { code } = toLabError(thrown);
+      if (code === "cancelled" || code === "network") await keeper.pause();
+      else await keeper.drop();
+      throw thrown;
+    }
+  } finally {
+    release();
   }
 }
 

@@ -1,6 +1,7 @@
-/** Only one tab writes a run: it holds a Web Lock per run during training. */
+/** Only one tab writes a run or a stored conversion: it holds a Web Lock meanwhile. */
 
 const PREFIX = "sa2va-lab/run/";
+const MODEL_PREFIX = "sa2va-lab/model/";
 
 /** The part of LockManager that requests a lock; implemented by `navigator.locks`. */
 export interface RunLocks {
@@ -20,6 +21,18 @@ export async function holdRun(
   runId: string,
   locks: RunLocks | null = globalThis.navigator?.locks ?? null,
 ): Promise<(() => void) | null> {
+  return hold(`${PREFIX}${runId}`, locks);
+}
+
+/** Locks a stored conversion for this worker, as `holdRun` does. */
+export async function holdModel(
+  id: string,
+  locks: RunLocks | null = globalThis.navigator?.locks ?? null,
+): Promise<(() => void) | null> {
+  return hold(`${MODEL_PREFIX}${id}`, locks);
+}
+
+async function hold(name: string, locks: RunLocks | null): Promise<(() => void) | null> {
   if (locks === null) return () => {};
   return new Promise((resolve, reject) => {
     const whileHeld = (lock: unknown): Promise<void> | undefined => {
@@ -29,7 +42,7 @@ export async function holdRun(
       }
       return new Promise((release) => resolve(release));
     };
-    locks.request(`${PREFIX}${runId}`, { ifAvailable: true }, whileHeld).catch(reject);
+    locks.request(name, { ifAvailable: true }, whileHeld).catch(reject);
   });
 }
 

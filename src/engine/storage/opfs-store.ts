@@ -44,10 +44,10 @@ export async function openOpfsStore(
     const root = await storage.getDirectory();
     return opfsStore(await root.getDirectoryHandle(folder, { create: true }), storage);
   } catch (thrown) {
+    const full = nameOf(thrown) === "QuotaExceededError";
     const cause = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new LabError("storage", `This browser offers no file storage (${cause}); ${folder} cannot be stored`, {
-      cause: thrown,
-    });
+    const why = full ? "The browser's storage is full" : `This browser offers no file storage (${cause})`;
+    throw new LabError("storage", `${why}; ${folder} cannot be stored`, { cause: thrown });
   }
 }
 

@@ -89,9 +89,10 @@ export function missingFile(path: string, cause?: unknown): LabError {
   return new LabError("storage", `${path} is not in the run store`, { subject: path, cause });
 }
 
-/** The error for a full disk. `available` is null if unknown. */
+/** The error for a full disk. `available` is what the place says, which may be more than it grants; null if unknown. */
 export function quotaError(path: string, needed: number, available: number | null, cause?: unknown): LabError {
-  const room = available === null ? "the store is full" : `${Math.max(0, available)} bytes are free`;
+  const known = available !== null && available < needed;
+  const room = known ? `${Math.max(0, available)} bytes are free` : "the store is full";
   return new LabError(
     "storage",
     `${path} needs ${needed} bytes and ${room}; it was not written and earlier files are kept`,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { sourceCsv } from "../../../src/app/components/charts/save-csv.tsx";
-import { MetricStore } from "../../../src/app/stores/metrics.ts";
+import { fillMetrics, forgetMetrics, MetricStore, metricStore } from "../../../src/app/stores/metrics.ts";
 
 describe("MetricStore", () => {
   it("tells a missing value from a NaN", () => {
@@ -44,5 +44,30 @@ describe("MetricStore", () => {
     expect(store.column("loss")[999]).toBe(499.5);
     expect(store.isMissing("late", 999)).toBe(true);
     expect(store.column("late")[1000]).toBe(1);
+  });
+});
+
+describe("the metrics of a stored run", () => {
+  const folder = (to: number) => Array.from({ length: to }, (_, at) => ({ step: at + 1, loss: at + 1 }));
+  const filled = (held: readonly number[], to: number): readonly number[] => {
+    for (const step of held) metricStore("run").append(step, { loss: 10 * step });
+    fillMetrics("run", folder(to));
+    const losses = [...metricStore("run").column("loss")];
+    forgetMetrics("run");
+    return losses;
+  };
+
+  it("fill in front of the steps that a resumed run has taken here", () => {
+    expect(filled([4, 5], 4)).toEqual([1, 2, 3, 4, 50]);
+    expect(filled([4, 5], 3)).toEqual([1, 2, 3, 40, 50]);
+  });
+
+  it("fill a gap of steps that another tab has taken", () => {
+    expect(filled([1, 2, 5], 4)).toEqual([1, 2, 3, 4, 50]);
+  });
+
+  it("fill nothing where no step is missing", () => {
+    expect(filled([], 2)).toEqual([1, 2]);
+    expect(filled([1, 2, 3], 2)).toEqual([10, 20, 30]);
   });
 });

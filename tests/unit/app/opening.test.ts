@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { bench } from "../../../src/app/clients/bench.ts";
 import { cancelOpening, openData } from "../../../src/app/clients/loading.ts";
 import { benchStore } from "../../../src/app/stores/bench.ts";
+import { checkpointEvaluationStore } from "../../../src/app/stores/checkpoint-evaluation.ts";
 import { sessionStore } from "../../../src/app/stores/session.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
@@ -203,5 +204,23 @@ describe("difficulty that the bench measures", () => {
     sampling.end();
     await over;
     expect(measured()).toEqual([["b1"]]);
+  });
+});
+
+describe("rows in use", () => {
+  const stop = (): void => undefined;
+  it.each<[string, () => void]>([
+    ["dry run", () => sessionStore.setState({ dryRun: { place: null, stop } })],
+    [
+      "evaluation",
+      () => checkpointEvaluationStore.setState({ now: { runId: "a", title: "A", step: 1, done: 0, total: 0, stop } }),
+    ],
+  ])("by a %s are kept", async (name, begin) => {
+    const asked = openings.length;
+    begin();
+    await expect(openData([folder("other")])).rejects.toThrow(`The ${name} in progress uses the rows that are open`);
+    expect(openings.length).toBe(asked);
+    sessionStore.setState({ dryRun: null });
+    checkpointEvaluationStore.setState({ now: null });
   });
 });

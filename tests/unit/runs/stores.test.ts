@@ -7,7 +7,7 @@ import { root } from "../../../scripts/lib/ensure.mjs";
 import { nodeStore } from "../../../scripts/lib/node-store.ts";
 import { freeRoom } from "../../../src/engine/storage/free-room.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
-import { escapeName, opfsStore } from "../../../src/engine/storage/opfs-store.ts";
+import { escapeName, openOpfsStore, opfsStore } from "../../../src/engine/storage/opfs-store.ts";
 import type { RunStore } from "../../../src/engine/storage/store.ts";
 import { type FakeOptions, fakeOpfs } from "./fake-opfs.ts";
 
@@ -160,6 +160,21 @@ test("a full store does not repeat a quota that the browser tells but does not g
   const store = opfsStore(root, { estimate: async () => ({ usage: 0, quota: 10 * 2 ** 30 }) });
   await expect(store.write("run/a", new Uint8Array(170))).rejects.toThrow(
     /^run\/a needs 170 bytes and the store is full; it was not written/,
+  );
+});
+
+test("a store that cannot be opened says whether the storage is full or refused", async () => {
+  const refusing = (name: string): StorageManager => {
+    const getDirectory = async (): Promise<never> => {
+      throw new DOMException("no", name);
+    };
+    return { getDirectory } as unknown as StorageManager;
+  };
+  await expect(openOpfsStore("tables", refusing("QuotaExceededError"))).rejects.toThrow(
+    "The browser's storage is full; tables cannot be stored",
+  );
+  await expect(openOpfsStore("tables", refusing("SecurityError"))).rejects.toThrow(
+    "This browser offers no file storage (no); tables cannot be stored",
   );
 });
 

@@ -1,11 +1,9 @@
 import { type ReactNode, useId, useState } from "react";
-import { parseConfig } from "../../../engine/config/parse.ts";
 import type { LabConfig } from "../../../engine/config/table.ts";
-import { toLabError } from "../../../engine/errors.ts";
 import type { RunDigest } from "../../../engine/runs/digest.ts";
-import { forkConfig } from "../../../engine/runs/fork.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Select, TextInput } from "../../components/ui/controls.tsx";
+import { readChanges } from "./fork-changes.ts";
 
 const KINDS = [
   { value: "fork", label: "As a new run" },
@@ -87,26 +85,4 @@ export function ForkRun(props: {
       </div>
     </form>
   );
-}
-
-/** Settings from "name=value" pairs. */
-function readChanges(
-  text: string,
-  parent: LabConfig,
-): { readonly given: Partial<LabConfig> } | { readonly problem: string } {
-  const pairs = text.split(/[\s,]+/).filter(Boolean);
-  const bare = pairs.find((pair) => !/^\w+=\S+$/.test(pair));
-  if (bare !== undefined) return { problem: `Write settings as name=value, not "${bare}"` };
-  const { given, problems, unknown } = parseConfig(
-    Object.fromEntries(pairs.map((pair) => pair.split("=") as [string, string])),
-    parent,
-  );
-  const problem = problems[0] ?? (unknown[0] === undefined ? null : `There is no setting "${unknown[0]}"`);
-  if (problem !== null) return { problem };
-  try {
-    forkConfig(parent, given);
-    return { given };
-  } catch (thrown) {
-    return { problem: toLabError(thrown).message };
-  }
 }

@@ -114,7 +114,7 @@ export function RunsScreen(): ReactNode {
         {stored !== null && (
           <StorageMeter
             stored={stored}
-            running={isActive(state)}
+            running={isActive(state) || otherTabs.length > 0}
             onDeleteFeatures={() => change(lab().data.deleteFeatures())}
           />
         )}

@@ -7,7 +7,7 @@ import styles from "./runs.module.css";
 /** Used browser storage, and the part that can be recomputed. */
 export function StorageMeter(props: {
   readonly stored: Pick<StoredRuns, "usage" | "quota" | "features">;
-  /** Whether a run is reading and adding features. */
+  /** Whether a run, here or in another tab, is reading and adding features. */
   readonly running: boolean;
   readonly onDeleteFeatures: () => void;
 }): ReactNode {

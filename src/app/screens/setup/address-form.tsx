@@ -1,7 +1,9 @@
 import { type FormEvent, type ReactNode, useState } from "react";
 import { SETTINGS } from "../../../engine/config/table.ts";
+import type { Asked } from "../../../engine/loading/remote/listing.ts";
+import type { RemoteCopy } from "../../../protocol/data.ts";
 import { report } from "../../clients/lab.ts";
-import { type AskedModel, askModel, keptBytes, openRemoteModel } from "../../clients/remote-model.ts";
+import { askModel, copyOf, openRemoteModel } from "../../clients/remote-model.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { TextInput } from "../../components/ui/controls.tsx";
 import { useAsync } from "../../components/use-async.ts";
@@ -15,7 +17,7 @@ export function AddressForm(): ReactNode {
   const hub = useSession((session) => session.config.hub);
   const [text, setText] = useState("");
   const [busy, setBusy] = useState(false);
-  const [asked, setAsked] = useState<AskedModel | null>(null);
+  const [asked, setAsked] = useState<Asked | null>(null);
   const ask = async (): Promise<void> => {
     setBusy(true);
     setAsked(null);
@@ -86,25 +88,24 @@ export function AddressForm(): ReactNode {
 }
 
 /** Files on the server, the copy that will be stored, and the download button. */
-function Found(props: { readonly asked: AskedModel }): ReactNode {
+function Found(props: { readonly asked: Asked }): ReactNode {
   const { asked } = props;
-  const { listing, room } = asked;
+  const { listing } = asked;
   const storage = useSession((session) => `${session.config.weightStorage} ${session.config.towerStorage}`);
   const loading = useSession((session) => session.modelProgress !== null);
-  const { value: kept } = useAsync(`${listing.baseUrl} ${storage}`, () => keptBytes(asked));
+  // A load takes room, and what is left of it when it ends counts for the copy.
+  const copy = useAsync(loading ? null : `${listing.baseUrl} ${storage}`, () => copyOf(asked));
   const host = new URL(listing.baseUrl).host;
   return (
     <div className={`grid gap-2 anywhere ${styles.found}`}>
       <p data-testid="address-size">
         {listing.name}: {counted(listing.files.length, "file")}, {formatBytes(listing.bytes)} from {host}
       </p>
-      <p className={`muted small ${styles.help}`}>
-        {kept === undefined
-          ? "Computing the size of a copy…"
-          : kept <= room
-            ? `A copy of ${formatBytes(kept)} is stored in this browser, so the next visit downloads nothing`
-            : `A copy needs ${formatBytes(kept)}, but only ${formatBytes(room)} are free: no copy will be stored`}
-      </p>
+      {!loading && (
+        <p className={`muted small ${styles.help}`} data-testid="address-copy">
+          {copy.problem ?? (copy.value === undefined ? "Computing the size of a copy…" : copyText(copy.value))}
+        </p>
+      )}
       {!listing.ranges && (
         <p className={`small warn warn-soft round-m ${styles.warning}`} data-testid="address-ranges">
           This server does not support range requests: files are downloaded whole, and a stopped download starts over
@@ -120,4 +121,12 @@ function Found(props: { readonly asked: AskedModel }): ReactNode {
       </Button>
     </div>
   );
+}
+
+function copyText(copy: RemoteCopy | null): string {
+  if (copy === null) return "No copy will be stored, because the server does not tell versions of the weights apart";
+  const { bytes, room } = copy;
+  return bytes <= room
+    ? `A copy of ${formatBytes(bytes)} is stored in this browser, so the next visit downloads nothing`
+    : `A copy needs ${formatBytes(bytes)}, but only ${formatBytes(room)} are free: no copy will be stored`;
 }

@@ -1,0 +1,42 @@
+/** Locks of other tabs are told apart from those of this page. */
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { checkpointEvaluationStore } from "../../../src/app/stores/checkpoint-evaluation.ts";
+import { followOtherTabs } from "../../../src/app/stores/other-tabs.ts";
+import { sessionStore } from "../../../src/app/stores/session.ts";
+
+let held: readonly string[] = [];
+
+beforeEach(() => {
+  held = [];
+  vi.useFakeTimers();
+  vi.stubGlobal("navigator", {
+    locks: { query: async () => ({ held: held.map((id) => ({ name: `sa2va-lab/run/${id}` })) }) },
+  });
+  followOtherTabs();
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+  sessionStore.setState(sessionStore.getInitialState(), true);
+  checkpointEvaluationStore.setState(checkpointEvaluationStore.getInitialState(), true);
+});
+
+/** What the page takes for runs of other tabs after it looked some times. */
+async function others(): Promise<readonly string[]> {
+  await vi.advanceTimersByTimeAsync(10_000);
+  return sessionStore.getState().otherTabs;
+}
+
+it("a run that another tab holds is listed while it does", async () => {
+  held = ["theirs"];
+  expect(await others()).toEqual(["theirs"]);
+  held = [];
+  expect(await others()).toEqual([]);
+});
+
+it("a run whose checkpoint this page evaluates is not another tab's", async () => {
+  const now = { runId: "mine", title: "Mine", step: 2, done: 0, total: 4, stop: () => undefined };
+  checkpointEvaluationStore.setState({ now });
+  held = ["mine", "theirs"];
+  expect(await others()).toEqual(["theirs"]);
+});
