@@ -9,7 +9,7 @@ import { openRemote } from "./folder.ts";
 import type { RemoteListing } from "./listing.ts";
 import type { RemoteDeps } from "./request.ts";
 
-/** Whether versions of the weights can be told apart; without that no copy is stored. */
+/** Whether versions of the weights can be distinguished; without that no copy is stored. */
 export function hasVersion({ files, ranges }: RemoteListing): boolean {
   return ranges || files.every(({ path, version }) => !path.endsWith(".safetensors") || version !== null);
 }
