@@ -3,14 +3,20 @@
  *
  *   npx tsx scripts/record-run.ts --run DIR [--every N] [--out public/pocket/recorded]
  *
- * With --every only the first and each Nth step keep their rollouts; curves and evaluations are whole.
+ * With --every only the first and each Nth step keep their rollouts, and only the first and last evaluation their sampled
+ * answers; curves and scores are whole.
  */
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { LabError } from "../src/engine/errors.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
 import { writeFileList } from "./lib/file-list.ts";
+
+/** An evaluation without the answers that were sampled for its rows. */
+function withoutDraws(line: string): string {
+  return JSON.stringify(JSON.parse(line), (key, value: unknown) => (key === "drawn" ? undefined : value));
+}
 
 const PARTS = ["run.json", "metrics.jsonl", "phases.jsonl", "eval.jsonl", "alarms.jsonl", "rollouts"];
 
@@ -42,6 +48,12 @@ await runTool(async () => {
   for (const file of readdirSync(join(place, "rollouts"))) {
     const step = Number(/(\d+)\.arrow$/.exec(file)?.[1] ?? Number.NaN);
     if (step !== 1 && step % every !== 0) rmSync(join(place, "rollouts", file));
+  }
+  const evaluations = join(place, "eval.jsonl");
+  if (every > 1 && existsSync(evaluations)) {
+    const lines = readFileSync(evaluations, "utf8").trimEnd().split("\n");
+    const kept = lines.map((line, at) => (at === 0 || at === lines.length - 1 ? line : withoutDraws(line)));
+    writeFileSync(evaluations, `${kept.join("\n")}\n`);
   }
   writeFileList(out);
   return 0;

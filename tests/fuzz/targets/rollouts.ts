@@ -1,4 +1,5 @@
 /** Rollouts: our own Arrow files, and lines of other programs. */
+import { readdirSync } from "node:fs";
 import { decodeRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
 import { LOOP_IDS } from "../../../src/engine/rl/loops/abouts.ts";
 import { importRollouts } from "../../../src/engine/runs/import-rollouts.ts";
@@ -28,9 +29,11 @@ const lines = [
   },
   { row: "cars#3", loop: 2, caption: "a car", reference: "the car", given: mask, mask, group: 7, step: 2 },
 ];
+const [run = ""] = readdirSync("public/pocket/recorded");
+const RECORDED = `public/pocket/recorded/${run}`;
 const inputs: Readonly<Record<string, Files>> = {
   arrow: { "1.arrow": new Uint8Array(own) },
-  recorded: { "1.arrow": stored("public/pocket/recorded/demo-20261123081537/rollouts/step-000001.arrow") },
+  recorded: { "1.arrow": stored(`${RECORDED}/rollouts/step-000001.arrow`) },
   lines: { "x.jsonl": new TextEncoder().encode(lines.map((line) => `${JSON.stringify(line)}\n`).join("")) },
 };
 
