@@ -1,5 +1,5 @@
 import { type Dirent, existsSync } from "node:fs";
-import { appendFile, mkdir, open, readdir, readFile, rename, rm, stat, statfs } from "node:fs/promises";
+import { appendFile, mkdir, open, readdir, readFile, rename, rm, stat, statfs, truncate } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { LabError, thrownText } from "../../src/engine/errors.ts";
 import {
@@ -79,10 +79,14 @@ export function nodeStore(directory: string): RunStore {
     },
     append: async (path, content) => {
       const bytes = contentBytes(content);
+      let before: number | undefined;
       try {
         await mkdir(dirname(full(path)), { recursive: true });
+        before = (await stat(full(path)).catch(unlessGone))?.size ?? 0;
         await appendFile(full(path), bytes, { flush: true });
       } catch (thrown) {
+        // Nothing of it stays, so that it can be written again.
+        if (before !== undefined) await truncate(full(path), before).catch(unlessGone);
         throw await failed(thrown, path, bytes.length);
       }
     },

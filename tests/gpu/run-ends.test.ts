@@ -66,7 +66,7 @@ describe("a checkpoint for which there is no room", () => {
   it("names what is kept, from which the run goes on", async () => {
     lab.watch = (event, session) => {
       if (event.type === "checkpoint") full = true;
-      if (event.type === "phase" && event.step === 3 && event.phase === "sample") session.trainer?.control.stop();
+      if (event.type === "held") session.trainer?.control.stop();
     };
     const run = await lab.start({ steps: 3, saveSteps: 1, keepCheckpoints: 3 });
     await expect(run.done).rejects.toThrow(/step-000002.*complete\.json needs/);
@@ -77,6 +77,57 @@ describe("a checkpoint for which there is no room", () => {
     const resumed = await lab.resume(id);
     expect([resumed.resumedAt, await resumed.done, await stateOf(id)]).toEqual([1, "finished", "finished"]);
   });
+});
+
+describe("a step for which there is no room", () => {
+  it.each(["rollouts", "metrics.jsonl", "phases.jsonl", "complete.json", "eval.jsonl"])(
+    "waits at its %s, and is then as if there had been",
+    async (file) => {
+      const settings = { steps: 2, saveSteps: 1, keepCheckpoints: 2, evalSteps: 1, evalRows: 2 } as const;
+      const plain = await lab.start(settings);
+      await plain.done;
+      const { write, append } = lab.store;
+      let refusals = 0;
+      const refused = (path: string): void => {
+        if (!path.includes(file) || (refusals !== 0 && !full)) return;
+        full = true;
+        refusals++;
+        throw quotaError(path, 1000, 10);
+      };
+      Object.assign(lab.store, {
+        write: async (path: string, content: string) => {
+          refused(path);
+          return write(path, content);
+        },
+        append: async (path: string, content: string) => {
+          refused(path);
+          return append(path, content);
+        },
+      });
+      const held: string[] = [];
+      lab.watch = (event, session) => {
+        if (event.type === "held") held.push(event.error.message);
+        // The first time there is still no room.
+        if (event.type !== "state" || event.state !== "paused") return;
+        full = held.length < 2;
+        setTimeout(() => session.trainer?.control.play());
+      };
+      const run = await lab.start(settings);
+      expect(await run.done).toBe("finished");
+      Object.assign(lab.store, { write, append });
+      expect(held).toHaveLength(2);
+      expect(held[0]).toMatch(new RegExp(`${file}.* 10 bytes are free; .*; make room, then continue$`));
+      await expectSameFiles(
+        await checkpointFiles(lab.store, plain.manifest.id, 2),
+        await checkpointFiles(lab.store, run.manifest.id, 2),
+      );
+      const rows = async ({ manifest }: typeof run) => lab.metrics(manifest.id);
+      const names = (all: readonly Readonly<Record<string, number>>[]) => all.map((row) => Object.keys(row).sort());
+      expect(names(await rows(run))).toEqual(names(await rows(plain)));
+      const evaluations = await readEvaluations(lab.store, run.manifest.id);
+      expect(evaluations.map(({ report }) => report.step)).toEqual([0, 1, 2]);
+    },
+  );
 });
 
 describe("a gradient that is not finite", () => {

@@ -228,8 +228,14 @@ async function put(file: FileSystemFileHandle, bytes: Uint8Array, mode: "truncat
   try {
     if (mode === "truncate") handle.truncate(0);
     const start = handle.getSize();
-    for (let at = 0; at < bytes.length; at += PIECE) writeAll(handle, bytes.subarray(at, at + PIECE), start + at);
-    handle.flush();
+    try {
+      for (let at = 0; at < bytes.length; at += PIECE) writeAll(handle, bytes.subarray(at, at + PIECE), start + at);
+      handle.flush();
+    } catch (thrown) {
+      // Nothing of it stays, so that it can be written again.
+      handle.truncate(start);
+      throw thrown;
+    }
   } finally {
     handle.close();
   }

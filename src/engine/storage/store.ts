@@ -21,7 +21,7 @@ export interface StoreUsage {
 export interface RunStore {
   /** Replaces the file atomically: a reader, also after a crash, sees the old or the new content. */
   write(path: string, content: Uint8Array | string): Promise<void>;
-  /** Appends (creating the file) and flushes; a crash can leave a part of `content`. */
+  /** Appends (creating the file) and flushes; a crash can leave a part of `content`, an error leaves nothing of it. */
   append(path: string, content: Uint8Array | string): Promise<void>;
   /** @throws LabError("storage") when the file does not exist */
   read(path: string): Promise<Uint8Array<ArrayBuffer>>;
@@ -89,11 +89,14 @@ export function missingFile(path: string, cause?: unknown): LabError {
   return new LabError("storage", `${path} is not in the run store`, { subject: path, cause });
 }
 
+/** There is no room; a run that meets it waits until there is. */
+export class StorageFull extends LabError {}
+
 /** The error for a full disk. `available` is what the place says, which may be more than it grants; null if unknown. */
-export function quotaError(path: string, needed: number, available: number | null, cause?: unknown): LabError {
+export function quotaError(path: string, needed: number, available: number | null, cause?: unknown): StorageFull {
   const known = available !== null && available < needed;
   const room = known ? `${Math.max(0, available)} bytes are free` : "the store is full";
-  return new LabError(
+  return new StorageFull(
     "storage",
     `${path} needs ${needed} bytes and ${room}; it was not written and earlier files are kept`,
     { subject: path, cause },

@@ -82,7 +82,10 @@ export type TrainerEvent =
       readonly costs: PhaseCosts;
     }
   | { readonly type: "alarm"; readonly alarm: Alarm }
-  /** A reward could not be given: the run pauses before the step; going on repeats the step. */
+  /**
+   * A reward could not be given: the run pauses before the step, and going on repeats it. Or there is no room for what a step
+   * or an evaluation stores: going on tries again.
+   */
   | {
       readonly type: "held";
       readonly step: number;

@@ -2,11 +2,9 @@
  * The trainer: runs steps under run control, logs, checks alarms, stores. All dependencies are passed in; it does not
  * depend on page, worker or file system.
  */
-import { groupsPerStep } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { LabError, toLabError } from "../../errors.ts";
 import { OutOfMemory } from "../../gpu/runtime/device.ts";
-import { memorySnapshot } from "../../gpu/runtime/memory.ts";
 import { trimPool, trimPoolToSmall } from "../../gpu/runtime/pool.ts";
 import { createFeatureCache, type FeatureCache } from "../../policy/features.ts";
 import { type Alarm, appendAlarm } from "../../runs/alarms.ts";
@@ -15,6 +13,7 @@ import { writeCheckpoint } from "../../runs/checkpoint/checkpoint.ts";
 import { readEvaluations } from "../../runs/evaluations.ts";
 import { appendPhases } from "../../runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../../runs/records.ts";
+import { StorageFull } from "../../storage/store.ts";
 import { NonFiniteGradient, stateArrays } from "../optim/training-state.ts";
 import type { StepContext } from "../step/context.ts";
 import { grpoStep } from "../step/grpo-step.ts";
@@ -30,7 +29,9 @@ import { RunControl } from "./run-control.ts";
 import { evaluateRun } from "./run-evaluation.ts";
 import { failedRun } from "./run-state.ts";
 import { countersOf } from "./start-run.ts";
+import { stepFacts } from "./step-facts.ts";
 import type { TrainerDeps } from "./trainer-deps.ts";
+import { untilStored } from "./until-stored.ts";
 
 /** Host bytes of frozen features kept between steps, at least those of the last step's pictures. */
 const FEATURE_BYTES = 512 * 2 ** 20;
@@ -129,7 +130,8 @@ export class Trainer {
       await this.#evaluateDue();
       while (this.#step < this.#config.steps) {
         await this.control.beforeStep();
-        if (await this.#wholeStep()) await this.#evaluateDue();
+        // A step that is held has no effect.
+        if (await this.#orHeld(() => this.#oneStep(), this.#step + 1)) await this.#evaluateDue();
       }
       if (this.#lastCheckpoint < this.#step) await this.#checkpoint();
       await this.#storeTold();
@@ -184,11 +186,6 @@ export class Trainer {
     this.#deps.emit({ type: "phase", step, loop, phase, programs: DEVICE_METER.counts().programs });
   }
 
-  /** A step, or a pause before it if a reward is not available; that step has no effect. */
-  async #wholeStep(): Promise<boolean> {
-    return await this.#orHeld(() => this.#oneStep(), this.#step + 1);
-  }
-
   /** Evaluates held-out rows at the interval, at the end, when asked, and the start, whose weights are kept, after step 1. */
   async #evaluateDue(): Promise<void> {
     const { evalSteps, steps } = this.#config;
@@ -227,17 +224,29 @@ export class Trainer {
         if (question !== undefined) this.#hold(question, step);
         return false;
       }
-      if (!(cause instanceof LabError && cause.code === "held")) throw cause;
+      const full = cause instanceof StorageFull && !this.#changed;
+      if (!(cause instanceof LabError) || !(full || cause.code === "held")) throw cause;
       trimPool();
       this.#hold(cause, step);
       return false;
     }
   }
 
-  #hold({ code, message, subject }: LabError, step: number): void {
+  #hold(cause: LabError, step: number): void {
     this.control.hold();
+    this.#tellHeld(cause, step);
+  }
+
+  #tellHeld(cause: LabError, step: number): void {
+    const { code, subject } = cause;
+    const message = cause instanceof StorageFull ? `${cause.message}; make room, then continue` : cause.message;
     const error = subject === undefined ? { code, message } : { code, message, subject };
     this.#deps.emit({ type: "held", step, error });
+  }
+
+  /** Writes, and waits for room where the storage is full: the step itself is done. */
+  #stored<T>(write: () => Promise<T>, phase: Phase = "log"): Promise<T> {
+    return untilStored(write, phase, this.control, (error) => this.#tellHeld(error, this.#step));
   }
 
   async #oneStep(): Promise<void> {
@@ -267,21 +276,14 @@ export class Trainer {
     this.#step = step;
     const metrics: Record<string, number> = { ...outcome.metrics, loss: totalLoss(outcome.metrics, config) };
     if (config.featureStorage === "f16") metrics["features/rounding"] = this.#features.stepError;
-    const memory = memorySnapshot();
-    metrics["memory/num_tensors"] = memory.tensors;
-    metrics["memory/gpu_bytes"] = memory.gpuBytes;
-    // Without pooled buffers: a repeated run may find another pool.
-    metrics["memory/gpu_bytes_allocated"] = memory.gpuBytesAllocated - kept;
-    metrics.epoch =
-      (step * (config.mode === "sft" ? config.accumulation * config.promptsPerStep : groupsPerStep(config))) /
-      this.#deps.trainRows.length;
-    await run.appendGroups(step, groups);
+    Object.assign(metrics, stepFacts(step, config, kept, this.#deps.trainRows.length));
+    await this.#stored(() => run.appendGroups(step, groups));
     const worked = await gpuTimes();
     const { times, counts } = this.control.endStep();
     const costs = phaseCosts(times, counts, worked);
     const timed = { ...metrics, ...timeMetrics(times), step_time: now() - began };
-    await run.appendStep(step, timed);
-    await appendPhases(run.store, run.id, { step, phases: costs });
+    await this.#stored(() => run.appendStep(step, timed));
+    await this.#stored(() => appendPhases(run.store, run.id, { step, phases: costs }));
     emit({ type: "step", step, metrics: timed, phaseTimes: times, costs });
     for (const alarm of this.#alarms.observe(step, timed, outcome.update, groups)) await raiseAlarm(run, emit, alarm);
     // Last, because a checkpoint without a metrics line would leave a gap in a resumed run.
@@ -334,14 +336,10 @@ export class Trainer {
     this.#checkpointAsked = false;
     if (run.store.scratch === true) return;
     this.#tellPhase("checkpoint");
-    const bytes = await writeCheckpoint(run.store, run.id, {
-      ...(await stateArrays(state)),
-      step: this.#step,
-      lora,
-      config,
-      trainer: countersOf(state, config),
-      baseModel: { name: model.name, hash: run.manifest().model.hash },
-    });
+    const arrays = await stateArrays(state);
+    const baseModel = { name: model.name, hash: run.manifest().model.hash };
+    const checkpoint = { ...arrays, step: this.#step, lora, config, trainer: countersOf(state, config), baseModel };
+    const bytes = await this.#stored(() => writeCheckpoint(run.store, run.id, checkpoint), "checkpoint");
     this.#lastCheckpoint = this.#step;
     await pruneRun(run, config);
     emit({ type: "checkpoint", step: this.#step, bytes });
