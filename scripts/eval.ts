@@ -254,7 +254,9 @@ await runTool(async () => {
     signal,
   }).catch((cause: unknown) => {
     if (!signal.aborted) throw cause;
-    throw new LabError("cancelled", "The evaluation was interrupted; the same command goes on", { cause });
+    throw new LabError("cancelled", "The evaluation was interrupted; run the same command again to continue", {
+      cause,
+    });
   });
   leave();
   if (judge !== undefined) await judgeRows(judge, folder, items, systems);

@@ -26,7 +26,7 @@ import { nodeStore } from "./lib/node-store.ts";
 import { lockRun } from "./lib/run-lock.ts";
 import { onStopSignal } from "./lib/stop-signal.ts";
 import { readCommands } from "./lib/sweep/commands.ts";
-import { jobFolder, jobRuns, jobState, runBuild, runJob } from "./lib/sweep/jobs.ts";
+import { INTERRUPTED, jobFolder, jobRuns, jobState, runBuild, runJob } from "./lib/sweep/jobs.ts";
 import { readSweepFile } from "./lib/sweep/sweep-file.ts";
 
 const OPTIONS = {
@@ -132,6 +132,6 @@ await runTool(async () => {
     } else process.stdout.write(`${table}\n`);
     say(`The report is ${join(out, "report.html")}`);
   }
-  if (stop.signal.aborted) say("The sweep was interrupted; the same command goes on");
+  if (stop.signal.aborted) say(INTERRUPTED);
   return failed.length === 0 && !stop.signal.aborted && results.length > 0 ? 0 : 1;
 });

@@ -135,7 +135,7 @@ const calls: Handlers<TrainerCalls> = {
     const { models } = await started();
     const release = await models.hold(id);
     if (release === null) {
-      throw new LabError("bad-input", "Another tab is storing this conversion; stop its loading there first");
+      throw new LabError("bad-input", "Another tab is storing this conversion. Stop loading it there first");
     }
     try {
       await models.remove(id);

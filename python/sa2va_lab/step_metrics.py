@@ -213,12 +213,11 @@ def sampled_metrics(loop: int, groups: list[Played]) -> Metrics:
         values = [term["value"] for term in terms if term["name"] == name]
         out |= {f"rewards/{name}/mean": mean(values), f"rewards/{name}/std": deviation(values)}
     out |= _average(group.metrics | _over_start(group) for group in groups)
-    # Over the completions with an end token, of which groups have different numbers.
-    ended = [round((1 - own.metrics.get("completions/clipped_ratio", 1)) * len(own.rewards)) for own in groups]
-    if sum(ended) > 0:
-        name = "completions/mean_terminated_length"
-        tokens = sum(round(own.metrics.get(name, 0) * count) for own, count in zip(groups, ended, strict=True))
-        out[name] = tokens / sum(ended)
+    # Over all completions with an end token, since groups have different numbers of them.
+    name = "completions/mean_terminated_length"
+    ended = [(own.metrics[name], sum(not d["truncated"] for d in own.drafts)) for own in groups if name in own.metrics]
+    if ended:
+        out[name] = sum(length * count for length, count in ended) / sum(count for _, count in ended)
     return {f"loop{loop}/{name}": value for name, value in out.items()}
 
 

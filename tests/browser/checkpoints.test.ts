@@ -283,7 +283,7 @@ describe("a checkpoint from disk", () => {
     await kept("sa2va-tiny-qwen2")
       .getByRole("button", { name: /^Delete/ })
       .click();
-    expect(await problem()).toBe("Another tab is storing this conversion; stop its loading there first");
+    expect(await problem()).toBe("Another tab is storing this conversion. Stop loading it there first");
     expect(await storedFiles()).toEqual(before);
     await other.close();
   });

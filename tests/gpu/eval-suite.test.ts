@@ -27,7 +27,7 @@ test.each(["SIGINT", "SIGTERM"] as const)("%s ends it with what to do next, and 
     if (!sent && /^\d+ of \d+ rows$/m.test(said)) sent = child.kill(signal);
   });
   expect(await new Promise((done) => child.once("close", (code, by) => done(by ?? code))), said).toBe(1);
-  expect(said.trim().split("\n").at(-1)).toBe("The evaluation was interrupted; the same command goes on");
+  expect(said.trim().split("\n").at(-1)).toBe("The evaluation was interrupted; run the same command again to continue");
   expect(readFileSync(join(out, "rows.jsonl"), "utf8").trim().split("\n").length).toBeGreaterThan(0);
 });
 

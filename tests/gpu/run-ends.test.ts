@@ -116,7 +116,7 @@ describe("a step for which there is no room", () => {
       expect(await run.done).toBe("finished");
       Object.assign(lab.store, { write, append });
       expect(held).toHaveLength(2);
-      expect(held[0]).toMatch(new RegExp(`${file}.* 10 bytes are free; .*; make room, then continue$`));
+      expect(held[0]).toMatch(new RegExp(`${file}.* 10 bytes are free; .*; free up space, then continue$`));
       await expectSameFiles(
         await checkpointFiles(lab.store, plain.manifest.id, 2),
         await checkpointFiles(lab.store, run.manifest.id, 2),
@@ -126,6 +126,43 @@ describe("a step for which there is no room", () => {
       expect(names(await rows(run))).toEqual(names(await rows(plain)));
       const evaluations = await readEvaluations(lab.store, run.manifest.id);
       expect(evaluations.map(({ report }) => report.step)).toEqual([0, 1, 2]);
+    },
+  );
+});
+
+describe("a stop while a step waits for room", () => {
+  it.each([true, false])(
+    "stores the whole step if there is room by then (%s), and the run is the same after a resume",
+    async (room) => {
+      const settings = { steps: 3, saveSteps: 1, keepCheckpoints: 3 } as const;
+      const plain = await lab.start(settings);
+      await plain.done;
+      const { append } = lab.store;
+      lab.store.append = async (path, content) => {
+        if (full && path.endsWith("metrics.jsonl")) throw quotaError(path, 1000, 10);
+        return append(path, content);
+      };
+      lab.watch = (event, session) => {
+        if (event.type === "phase" && event.step === 2 && event.phase === "update") full = true;
+        if (event.type !== "state" || event.state !== "paused") return;
+        full = !room;
+        setTimeout(() => session.trainer?.control.stop());
+      };
+      const run = await lab.start(settings);
+      const { id } = run.manifest;
+      if (room) expect(await run.done).toBe("stopped");
+      else await expect(run.done).rejects.toThrow(/metrics\.jsonl needs 1000 bytes/);
+      const stored = {
+        steps: (await lab.metrics(id)).map(({ step }) => step),
+        kept: await listCheckpoints(lab.store, id),
+      };
+      expect(stored).toEqual(room ? { steps: [1, 2], kept: [1, 2] } : { steps: [1], kept: [1] });
+      Object.assign(lab.store, { append });
+      full = false;
+      lab.watch = () => undefined;
+      expect(await (await lab.resume(id)).done).toBe("finished");
+      expectSameFiles(await checkpointFiles(lab.store, id, 3), await checkpointFiles(lab.store, plain.manifest.id, 3));
+      expect((await lab.metrics(id)).map(({ step }) => step)).toEqual([1, 2, 3]);
     },
   );
 });

@@ -12,6 +12,8 @@ import { root } from "../ensure.mjs";
 import { nodeStore } from "../node-store.ts";
 import { lockRun } from "../run-lock.ts";
 
+export const INTERRUPTED = "The sweep was interrupted; run the same command again to continue";
+
 /** Folder of a job: what it is made of, the output of its process, and its run under `runs/`. */
 export function jobFolder(out: string, job: Pick<SweepJob, "name">): string {
   return join(out, "jobs", job.name);
@@ -55,7 +57,7 @@ export async function runBuild(build: SweepBuild, signal: AbortSignal): Promise<
   const code = await runScript(build.script, [...build.words, "--out", unfinished], null, signal);
   if (code !== 0) {
     rmSync(unfinished, { recursive: true, force: true });
-    if (signal.aborted) throw new LabError("cancelled", "The sweep was interrupted; the same command goes on");
+    if (signal.aborted) throw new LabError("cancelled", INTERRUPTED);
     throw new LabError("bad-input", `${build.script} ended with code ${code}; nothing was started`, {
       subject: build.script,
     });

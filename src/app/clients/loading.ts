@@ -29,14 +29,13 @@ export function followSettings(): void {
 
 /** A run in progress, paused or not, keeps what it draws from; so do a dry run and the evaluation of a checkpoint. */
 function requireIdle(what: string): void {
-  const user = isActive(runStore.getState().state)
-    ? "run"
-    : sessionStore.getState().dryRun !== null
-      ? "dry run"
-      : checkpointEvaluationStore.getState().now !== null
-        ? "evaluation"
-        : null;
-  if (user === null) return;
+  const users = {
+    run: isActive(runStore.getState().state),
+    "dry run": sessionStore.getState().dryRun !== null,
+    evaluation: checkpointEvaluationStore.getState().now !== null,
+  };
+  const [user] = Object.entries(users).find(([, busy]) => busy) ?? [];
+  if (user === undefined) return;
   throw new LabError(
     "bad-input",
     `The ${user} in progress uses ${what}. Stop it before you open something else; nothing was changed`,

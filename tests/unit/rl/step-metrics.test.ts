@@ -192,7 +192,15 @@ describe("metrics of several groups", () => {
         lengths.map(() => "a"),
         completions,
       );
-      return { ...sampled(1), metrics, rollouts: lengths.flatMap(() => sampled(1).rollouts.slice(0, 1)) };
+      return {
+        ...sampled(1),
+        metrics,
+        rollouts: lengths.flatMap((length) =>
+          sampled(1)
+            .rollouts.slice(1)
+            .map((own) => ({ ...own, truncated: length === 4 })),
+        ),
+      };
     };
     const found = sampledMetrics(1, [texts([1, 4, 4]), texts([3, 3, 2]), texts([4, 4, 4])]);
     expect(found["loop1/completions/mean_terminated_length"]).toBe(9 / 4);

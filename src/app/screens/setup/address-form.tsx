@@ -124,7 +124,7 @@ function Found(props: { readonly asked: Asked }): ReactNode {
 }
 
 function copyText(copy: RemoteCopy | null): string {
-  if (copy === null) return "No copy will be stored, because the server does not tell versions of the weights apart";
+  if (copy === null) return "No copy will be stored, because the server does not identify versions of the weights";
   const { bytes, room } = copy;
   return bytes <= room
     ? `A copy of ${formatBytes(bytes)} is stored in this browser, so the next visit downloads nothing`

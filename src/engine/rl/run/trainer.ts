@@ -239,7 +239,7 @@ export class Trainer {
 
   #tellHeld(cause: LabError, step: number): void {
     const { code, subject } = cause;
-    const message = cause instanceof StorageFull ? `${cause.message}; make room, then continue` : cause.message;
+    const message = cause instanceof StorageFull ? `${cause.message}; free up space, then continue` : cause.message;
     const error = subject === undefined ? { code, message } : { code, message, subject };
     this.#deps.emit({ type: "held", step, error });
   }
@@ -285,7 +285,8 @@ export class Trainer {
     await this.#stored(() => run.appendStep(step, timed));
     await this.#stored(() => appendPhases(run.store, run.id, { step, phases: costs }));
     emit({ type: "step", step, metrics: timed, phaseTimes: times, costs });
-    for (const alarm of this.#alarms.observe(step, timed, outcome.update, groups)) await raiseAlarm(run, emit, alarm);
+    for (const alarm of this.#alarms.observe(step, timed, outcome.update, groups))
+      await this.#stored(() => raiseAlarm(run, emit, alarm));
     // Last, because a checkpoint without a metrics line would leave a gap in a resumed run.
     const due = config.saveSteps > 0 && step % config.saveSteps === 0;
     if (due || this.#checkpointAsked) await this.#checkpoint();

@@ -5,10 +5,11 @@ import type { Phase } from "./events.ts";
 import type { RunControl } from "./run-control.ts";
 
 /**
- * Writes; where the storage is full, the run pauses with its sentence, and writes again once the user goes on.
- * @param write may be repeated: what it wrote before it failed is replaced
+ * Writes; where the storage is full, the run pauses with the error's sentence and writes again once the user continues. A stop
+ * tries once more: without the rest of its step, what is stored would have a gap.
+ * @param write repeatable: it replaces what it wrote before it failed
  * @param phase in which the run pauses
- * @throws StorageFull when the run is being stopped; other errors of the write; LabError("cancelled") as RunControl.enter
+ * @throws StorageFull where there is still no room after a stop; other errors of the write
  */
 export async function untilStored<T>(
   write: () => Promise<T>,
@@ -23,7 +24,9 @@ export async function untilStored<T>(
       if (!(thrown instanceof StorageFull) || control.signal.aborted) throw thrown;
       control.pause();
       tell(thrown);
-      await control.enter(phase, null);
+      await control.enter(phase, null).catch((stopped: unknown) => {
+        if (!control.signal.aborted) throw stopped;
+      });
     }
   }
 }

@@ -56,12 +56,14 @@ export function sampledMetrics(loop: LoopId, groups: readonly Group[]): Record<s
 
 const TERMINATED = "completions/mean_terminated_length";
 
-/** Over the completions with an end token, of which groups have different numbers; null if there is none. */
+/** Over all completions with an end token, since groups have different numbers of them; null without any. */
 function meanTerminated(groups: readonly Group[]): number | null {
   let [tokens, count] = [0, 0];
   for (const { metrics, rollouts } of groups) {
-    const ended = Math.round((1 - (metrics["completions/clipped_ratio"] ?? 1)) * rollouts.length);
-    tokens += Math.round((metrics[TERMINATED] ?? 0) * ended);
+    const length = metrics[TERMINATED];
+    if (length === undefined) continue;
+    const ended = rollouts.filter(({ truncated }) => !truncated).length;
+    tokens += length * ended;
     count += ended;
   }
   return count === 0 ? null : tokens / count;
