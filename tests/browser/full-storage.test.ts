@@ -18,7 +18,7 @@ it("waits, says so, and goes on without a gap once there is room", async () => {
   await untilEvent(events, 0, (event) => event.type === "step");
   await client.send("Storage.overrideQuotaForOrigin", { origin, quotaSize: 1000 });
   await page
-    .getByText(/the store is full; it was not written .*; free up space, then continue$/)
+    .getByText(/the storage is full; it was not written .*; free up space, then continue$/)
     .first()
     .waitFor();
   await expect.poll(() => page.getByTestId("run-state").textContent()).toBe("paused");

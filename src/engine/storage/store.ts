@@ -95,7 +95,7 @@ export class StorageFull extends LabError {}
 /** The error for a full disk. `available` is what the place says, which may be more than it grants; null if unknown. */
 export function quotaError(path: string, needed: number, available: number | null, cause?: unknown): StorageFull {
   const known = available !== null && available < needed;
-  const room = known ? `${Math.max(0, available)} bytes are free` : "the store is full";
+  const room = known ? `${Math.max(0, available)} bytes are free` : "the storage is full";
   return new StorageFull(
     "storage",
     `${path} needs ${needed} bytes and ${room}; it was not written and earlier files are kept`,

@@ -159,7 +159,7 @@ test("a full store does not repeat a quota that the browser tells but does not g
   const { root } = fakeOpfs({ move: true, quota: 100 });
   const store = opfsStore(root, { estimate: async () => ({ usage: 0, quota: 10 * 2 ** 30 }) });
   await expect(store.write("run/a", new Uint8Array(170))).rejects.toThrow(
-    /^run\/a needs 170 bytes and the store is full; it was not written/,
+    /^run\/a needs 170 bytes and the storage is full; it was not written/,
   );
 });
 
