@@ -32,7 +32,10 @@ export interface RunHost {
   readonly reopen: () => Promise<LoadedModel>;
 }
 
-/** @param free releases the claim of the run on the session */
+/**
+ * @param free releases the claim of the run on the session; the caller releases it when this throws
+ * @throws whatever keeps the trainer from being made; the run's lock and weights are free then
+ */
 export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void): StartedRun {
   const { run, state, captioner, list, selected, order, doneSteps, release } = prepared;
   const { rows, features, scorer, now, emit } = host.deps;
@@ -87,7 +90,16 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
         if (other !== undefined) tf.dispose(other.tensors);
       });
   };
-  const done = runWithDeviceRecovery(attempt(state, doneSteps), {
+  let first: ReturnType<typeof attempt>;
+  try {
+    first = attempt(state, doneSteps);
+  } catch (thrown) {
+    disposeState(state);
+    ownForms();
+    release();
+    throw thrown;
+  }
+  const done = runWithDeviceRecovery(first, {
     // Only a run whose device is not lost fails, and the session is free as soon as it says so.
     lost: async () => (mine?.control.state === "failed" ? undefined : host.device().whyLost()),
     pause: async () => {

@@ -85,11 +85,7 @@ export function opfsStore(root: FileSystemDirectoryHandle, storage: StorageEstim
       const { usage, quota } = await room(storage);
       return quotaError(path, bytes, Number.isFinite(quota) ? quota - usage : null, thrown);
     }
-    const cause = thrown instanceof Error ? thrown.message : String(thrown);
-    return new LabError("storage", `${path} could not be written (${cause}); earlier files are kept`, {
-      subject: path,
-      cause: thrown,
-    });
+    return storageError(`${path} could not be written`, "; earlier files are kept", path, thrown);
   };
 
   return {
@@ -138,10 +134,14 @@ export function opfsStore(root: FileSystemDirectoryHandle, storage: StorageEstim
       return entries.map(({ part }) => part).sort();
     },
     remove: async (prefix) => {
-      const at = await place(prefix, false);
-      if (at === null) return;
-      for (const name of [at.name + READY, at.name + NEW, at.name]) {
-        await optional(at.parent.removeEntry(name, { recursive: true }));
+      try {
+        const at = await place(prefix, false);
+        if (at === null) return;
+        for (const name of [at.name + READY, at.name + NEW, at.name]) {
+          await optional(at.parent.removeEntry(name, { recursive: true }));
+        }
+      } catch (thrown) {
+        throw storageError(`${prefix} could not be removed`, "; what is left of it can be removed later", prefix, thrown);
       }
     },
     usage: () => room(storage),
@@ -309,10 +309,14 @@ async function stable<T>(path: string, read: () => Promise<T>): Promise<T> {
       if (thrown instanceof LabError) throw thrown;
       const changed = nameOf(thrown) === "NotReadableError" || nameOf(thrown) === "NotFoundError";
       if (changed && attempt < 4) continue;
-      const cause = thrown instanceof Error ? thrown.message : String(thrown);
-      throw new LabError("storage", `${path} could not be read (${cause})`, { subject: path, cause: thrown });
+      throw storageError(`${path} could not be read`, "", path, thrown);
     }
   }
+}
+
+function storageError(what: string, kept: string, subject: string, thrown: unknown): LabError {
+  const cause = thrown instanceof Error ? thrown.message : String(thrown);
+  return new LabError("storage", `${what} (${cause})${kept}`, { subject, cause: thrown });
 }
 
 /** The value, or null when the entry does not exist or is a folder. */

@@ -243,3 +243,17 @@ test("names are escaped without two becoming one", () => {
   expect(escapeName("a%new b*")).toBe("a%25new%20b%2A");
   expect(decodeURIComponent(escapeName("50 % „é“ ~'()!"))).toBe("50 % „é“ ~'()!");
 });
+
+test("a folder that another worker has open names what could not be removed", async () => {
+  const { root, storage } = fakeOpfs({ move: true });
+  const store = opfsStore(root, storage);
+  await store.write("run/a", "1");
+  root.removeEntry = async () => {
+    throw new DOMException("The entry is in use", "NoModificationAllowedError");
+  };
+  await expect(store.remove("run")).rejects.toMatchObject({
+    code: "storage",
+    message: "run could not be removed (The entry is in use); what is left of it can be removed later",
+  });
+  expect(await store.readText("run/a")).toBe("1");
+});
