@@ -1,12 +1,13 @@
 /** Trains the jobs of a sweep one after the other; each is an ordinary run. It can be cancelled and goes on later. */
 import type { LabConfig } from "../../engine/config/table.ts";
 import { LabError } from "../../engine/errors.ts";
+import { hold } from "../../engine/storage/lock.ts";
 import { readSweep, type SweepPlan } from "../../engine/sweep/plan.ts";
 import { runJobs } from "../../engine/sweep/run-jobs.ts";
 import type { StoredSweep } from "../../protocol/data.ts";
 import { isActive, runStore } from "../stores/run.ts";
 import { addProblem, sessionStore } from "../stores/session.ts";
-import { keepSweep, setJob, sweepStore } from "../stores/sweep.ts";
+import { keepSweep, reloadSweep, setJob, sweepStore } from "../stores/sweep.ts";
 import { requireAgreed } from "./agreed.ts";
 import { loadedBlocker } from "./blockers.ts";
 import { lab } from "./lab.ts";
@@ -37,13 +38,15 @@ export async function startSweep(): Promise<void> {
   const plan = planOf(draft);
   const begun = { ...draft, ...openStart(), runs: {} };
   await agree(plan);
-  keepSweep(begun);
-  sweepStore.setState({ jobs: {}, results: null });
-  await drive(plan);
+  await drive(plan, () => {
+    keepSweep(begun);
+    sweepStore.setState({ jobs: {}, results: null });
+  });
 }
 
 /** Goes on with the stored sweep: finished jobs are kept, a job with a checkpoint is resumed. @throws LabError like `startSweep` */
 export async function resumeSweep(): Promise<void> {
+  reloadSweep();
   const { sweep } = sweepStore.getState();
   if (sweep === null) return;
   const now = openStart();
@@ -55,7 +58,7 @@ export async function resumeSweep(): Promise<void> {
   }
   const plan = planOf(sweep);
   await agree(plan);
-  await drive(plan);
+  await drive(plan, reloadSweep);
 }
 
 /** Stops the current job after its step; finished jobs and checkpoints stay. */
@@ -72,12 +75,18 @@ async function agree(plan: SweepPlan): Promise<void> {
   }
 }
 
-async function drive(plan: SweepPlan): Promise<void> {
+/** @param begin called once no other tab can change the stored sweep */
+async function drive(plan: SweepPlan, begin: () => void): Promise<void> {
   if (isActive(runStore.getState().state)) throw new LabError("bad-input", "A run is in progress. Stop it first");
+  const release = await hold("sweep", "stored");
+  if (release === null) {
+    throw new LabError("bad-input", "A sweep is in progress in another tab. Stop it there, or wait for its end");
+  }
   stop = new AbortController();
   const { signal } = stop;
   sweepStore.setState({ active: true });
   try {
+    begin();
     await runJobs(
       plan.jobs,
       {
@@ -114,6 +123,7 @@ async function drive(plan: SweepPlan): Promise<void> {
       if (progress === "training") setJob(job, "stopped");
     }
     sweepStore.setState({ active: false });
+    release();
   }
 }
 

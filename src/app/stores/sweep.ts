@@ -29,7 +29,10 @@ const isSweep = (value: unknown): value is StoredSweep | null =>
     isRecord(value.runs) &&
     Object.values(value.runs).every((run) => typeof run === "string"));
 
-const kept = remembered<StoredSweep | null>("sweep", null, isSweep);
+/** The sweep as any tab of this browser has stored it last. */
+const storedSweep = () => remembered<StoredSweep | null>("sweep", null, isSweep);
+
+const kept = storedSweep();
 
 export const sweepStore = createStore<SweepState>()(() => ({
   draft: { file: kept?.file ?? "sweep.yaml", text: kept?.text ?? "" },
@@ -47,6 +50,12 @@ export function useSweep<T>(select: (state: SweepState) => T): T {
 /** Puts a file into the form; nothing is started. */
 export function draftSweep(file: string, text: string): void {
   sweepStore.setState({ draft: { file, text } });
+}
+
+/** Takes over what another tab has stored meanwhile; without storage the sweep stays. */
+export function reloadSweep(): void {
+  const sweep = storedSweep();
+  if (sweep !== null) sweepStore.setState({ sweep });
 }
 
 /** Stores the sweep, so that it can go on after a reload. */

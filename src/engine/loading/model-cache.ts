@@ -12,7 +12,7 @@ import { LabError } from "../errors.ts";
 import { WEIGHT_STORAGES } from "../gpu/packed/storage.ts";
 import type { StorageChoice } from "../model/weights/storage-choice.ts";
 import type { WeightPiece } from "../model/weights/weight-pieces.ts";
-import { holdModel, type RunLocks } from "../storage/lock.ts";
+import { hold, type RunLocks } from "../storage/lock.ts";
 import type { RunStore } from "../storage/store.ts";
 import { decodePieces, encodePart, PART, type PartRecord } from "./parts.ts";
 
@@ -125,7 +125,7 @@ export class ModelCache {
 
   /** Locks an entry before it is written or removed. @returns the function that releases it, or null if another tab holds it */
   hold(id: string): Promise<(() => void) | null> {
-    return holdModel(id, this.#locks);
+    return hold("model", id, this.#locks);
   }
 
   /** Id of the entry for a key, whether it exists or not. */

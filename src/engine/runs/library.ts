@@ -1,6 +1,6 @@
 /** The stored runs: the page lists, opens, renames, deletes and exports them. */
 import { LabError } from "../errors.ts";
-import { holdRun, type RunLocks } from "../storage/lock.ts";
+import { hold, type RunLocks } from "../storage/lock.ts";
 import type { RunStore } from "../storage/store.ts";
 import { type Alarm, readAlarms } from "./alarms.ts";
 import { digestRun, listDigests, type RunDigest } from "./digest.ts";
@@ -50,7 +50,7 @@ export interface RunLibrary {
 
 export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary {
   const whileHeld = async (id: string, done: string, work: () => Promise<void>): Promise<void> => {
-    const release = await holdRun(id, locks);
+    const release = await hold("run", id, locks);
     if (release === null) {
       throw new LabError("storage", `Run "${id}" is being trained and was not ${done}; stop it first`, { subject: id });
     }

@@ -1,7 +1,7 @@
-/** Only one tab writes a run or a stored conversion: it holds a Web Lock meanwhile. */
+/** Only one tab writes a run, a stored conversion or the sweep: it holds a Web Lock meanwhile. */
 
-const PREFIX = "sa2va-lab/run/";
-const MODEL_PREFIX = "sa2va-lab/model/";
+const PREFIX = "sa2va-lab";
+const RUNS = `${PREFIX}/run/`;
 
 /** The part of LockManager that requests a lock; implemented by `navigator.locks`. */
 export interface RunLocks {
@@ -13,26 +13,15 @@ export interface RunLocks {
 }
 
 /**
- * Locks the run for this worker.
+ * Locks a run or a stored conversion, by its id, or a sweep for this worker.
  * @param locks null without lock support (Node): no check is made
- * @returns the function that releases it, or null if another tab holds it (open the run read-only)
+ * @returns the function that releases it, or null if another tab holds it
  */
-export async function holdRun(
-  runId: string,
-  locks: RunLocks | null = globalThis.navigator?.locks ?? null,
-): Promise<(() => void) | null> {
-  return hold(`${PREFIX}${runId}`, locks);
-}
-
-/** Locks a stored conversion for this worker, as `holdRun` does. */
-export async function holdModel(
+export async function hold(
+  kind: "run" | "model" | "sweep",
   id: string,
   locks: RunLocks | null = globalThis.navigator?.locks ?? null,
 ): Promise<(() => void) | null> {
-  return hold(`${MODEL_PREFIX}${id}`, locks);
-}
-
-async function hold(name: string, locks: RunLocks | null): Promise<(() => void) | null> {
   if (locks === null) return () => {};
   return new Promise((resolve, reject) => {
     const whileHeld = (lock: unknown): Promise<void> | undefined => {
@@ -42,7 +31,7 @@ async function hold(name: string, locks: RunLocks | null): Promise<(() => void) 
       }
       return new Promise((release) => resolve(release));
     };
-    locks.request(name, { ifAvailable: true }, whileHeld).catch(reject);
+    locks.request(`${PREFIX}/${kind}/${id}`, { ifAvailable: true }, whileHeld).catch(reject);
   });
 }
 
@@ -57,6 +46,6 @@ export async function heldRuns(
 ): Promise<ReadonlySet<string>> {
   if (locks === null) return new Set();
   const { held = [] } = await locks.query();
-  const names = held.flatMap(({ name }) => (name?.startsWith(PREFIX) === true ? [name.slice(PREFIX.length)] : []));
+  const names = held.flatMap(({ name }) => (name?.startsWith(RUNS) === true ? [name.slice(RUNS.length)] : []));
   return new Set(names);
 }

@@ -141,7 +141,12 @@ export function opfsStore(root: FileSystemDirectoryHandle, storage: StorageEstim
           await optional(at.parent.removeEntry(name, { recursive: true }));
         }
       } catch (thrown) {
-        throw storageError(`${prefix} could not be removed`, "; what is left of it can be removed later", prefix, thrown);
+        throw storageError(
+          `${prefix} could not be removed`,
+          "; what is left of it can be removed later",
+          prefix,
+          thrown,
+        );
       }
     },
     usage: () => room(storage),

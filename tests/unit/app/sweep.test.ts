@@ -1,5 +1,5 @@
 /** The page's sweep, cancelled or refused while a job starts; the trainer is a stand-in. */
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { cancelSweep, startSweep } from "../../../src/app/clients/sweep.ts";
 import { runStore } from "../../../src/app/stores/run.ts";
 import { sessionStore } from "../../../src/app/stores/session.ts";
@@ -71,5 +71,19 @@ describe("a sweep", () => {
     expect(asked).toEqual(["t run-s1"]);
     expect(jobs()).toEqual(["stopped"]);
     expect(sweepStore.getState().active).toBe(false);
+  });
+
+  it("that another tab runs is neither started nor replaced here", async () => {
+    const before = sweepStore.getState().sweep;
+    const request = async (_name: string, _options: unknown, held: (lock: null) => undefined) => held(null);
+    vi.stubGlobal("navigator", { locks: { request } });
+    try {
+      draftSweep("other.yaml", SWEEP);
+      await expect(startSweep()).rejects.toThrow("A sweep is in progress in another tab");
+      expect(asked).toEqual([]);
+      expect(sweepStore.getState()).toMatchObject({ active: false, sweep: before });
+    } finally {
+      vi.unstubAllGlobals();
+    }
   });
 });

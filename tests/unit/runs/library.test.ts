@@ -9,7 +9,7 @@ import { runLibrary } from "../../../src/engine/runs/library.ts";
 import { NO_NOTES } from "../../../src/engine/runs/notes.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { folderStore } from "../../../src/engine/storage/folder-store.ts";
-import { heldRuns, holdRun, type RunLocks } from "../../../src/engine/storage/lock.ts";
+import { heldRuns, hold, type RunLocks } from "../../../src/engine/storage/lock.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import type { RunStore } from "../../../src/engine/storage/store.ts";
 import { state } from "./sample-checkpoint.ts";
@@ -34,12 +34,12 @@ function fakeLocks(): RunLocks {
 
 test("one holder per run, and giving it back lets the next one in", async () => {
   const locks = fakeLocks();
-  const release = await holdRun("a", locks);
-  expect(await holdRun("a", locks)).toBeNull();
-  expect(await holdRun("b", locks)).not.toBeNull();
+  const release = await hold("run", "a", locks);
+  expect(await hold("run", "a", locks)).toBeNull();
+  expect(await hold("run", "b", locks)).not.toBeNull();
   release?.();
   await new Promise((resolve) => setTimeout(resolve));
-  expect(await holdRun("a", locks)).not.toBeNull();
+  expect(await hold("run", "a", locks)).not.toBeNull();
 });
 
 test("tells which runs are taken, and nothing of other locks", async () => {
@@ -51,8 +51,8 @@ test("tells which runs are taken, and nothing of other locks", async () => {
 
 test("a lock manager that fails is reported", async () => {
   const locks: RunLocks = { request: () => Promise.reject(new Error("no locks here")) };
-  await expect(holdRun("a", locks)).rejects.toThrow("no locks here");
-  expect(await holdRun("a", null)).toBeTypeOf("function");
+  await expect(hold("run", "a", locks)).rejects.toThrow("no locks here");
+  expect(await hold("run", "a", null)).toBeTypeOf("function");
 });
 
 test("lists, opens, renames, exports and deletes", async () => {
@@ -82,7 +82,7 @@ test("lists, opens, renames, exports and deletes", async () => {
   const zip = await library.zip("brave-otter");
   expect(Object.keys(unzipSync(new Uint8Array(await zip.arrayBuffer())))).toContain("brave-otter/run.json");
 
-  const release = await holdRun("brave-otter", locks);
+  const release = await hold("run", "brave-otter", locks);
   await expect(library.remove("brave-otter")).rejects.toThrow(/is being trained and was not deleted/);
   release?.();
   await new Promise((resolve) => setTimeout(resolve));
@@ -328,7 +328,7 @@ test("a stored run takes over the steps that another machine added, and no other
   expect((await library.open("brave-otter")).metrics).toHaveLength(2);
   await far.write(cut, whole);
 
-  const release = await holdRun("brave-otter", locks);
+  const release = await hold("run", "brave-otter", locks);
   await expect(library.takeOver("brave-otter", far)).rejects.toThrow(/is being trained and was not changed/);
   release?.();
   await new Promise((resolve) => setTimeout(resolve));

@@ -245,7 +245,7 @@ test("names are escaped without two becoming one", () => {
 });
 
 test("a folder that another worker has open names what could not be removed", async () => {
-  const { root, storage } = fakeOpfs({ move: true });
+  const { root, storage } = fakeOpfs({ move: true, quota: 100 });
   const store = opfsStore(root, storage);
   await store.write("run/a", "1");
   root.removeEntry = async () => {

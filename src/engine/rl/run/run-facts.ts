@@ -7,7 +7,7 @@ import type { GpuReport } from "../../gpu/runtime/device.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
 import type { RunManifest } from "../../runs/manifest.ts";
 import { type RowList, type RunRows, storedRunRows, usedHash } from "../../runs/run-rows.ts";
-import { holdRun } from "../../storage/lock.ts";
+import { hold } from "../../storage/lock.ts";
 import type { RunStore } from "../../storage/store.ts";
 import { trainableOf } from "./start-run.ts";
 
@@ -90,7 +90,7 @@ function elements(tensors: readonly { readonly shape: readonly number[] }[]): nu
 /** Locks the run. @returns the function that releases it @throws LabError("bad-input") when another tab or process holds it */
 export async function holdOrRefuse(store: RunStore, id: string): Promise<() => void> {
   if (store.hold !== undefined) return store.hold(id);
-  const release = await holdRun(id);
+  const release = await hold("run", id);
   if (release === null) throw new LabError("bad-input", `Run "${id}" is running in another tab`, { subject: id });
   return release;
 }
