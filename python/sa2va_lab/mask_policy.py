@@ -172,7 +172,7 @@ def _field(output: Output, settings: Settings, count: int, address: Address) -> 
 
     def scores(other: Output) -> Scores:
         logps, entropies = of_mean(pooled(other.chosen(index)))
-        return logps * acts, entropies * acts
+        return logps * acts, entropies
 
     return MaskActions(greedy + enlarged, greedy, labels, logps * acts.double().cpu().numpy(), None, scores)
 

@@ -6,6 +6,7 @@ import { fieldPolicy, poolCells } from "../../../src/engine/policy/mask/field-po
 import type { Noise } from "../../../src/engine/policy/mask/gaussian-actions.ts";
 import type { MaskDraws } from "../../../src/engine/policy/mask/mask-policy.ts";
 import type { PhraseOutput } from "../../../src/engine/policy/phrase-output.ts";
+import { topEntropyMask } from "../../../src/engine/rl/objective/loss-weights.ts";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");
@@ -92,6 +93,15 @@ test("antithetic rollouts are mirrored pairs, the first of each as without pairs
   expect(Array.from(paired.logps.slice(16, 32))).toEqual(Array.from(paired.logps.slice(0, 16)));
 });
 
+test("a share of the most uncertain actions keeps the uncertain cells of a band, however narrow the noise", async () => {
+  const acted = await fieldPolicy(4, { sigma: 0.01, unit: "absolute" }, 0.3).act(output(2), 3, DRAWS);
+  const kept = await topEntropyMask(tf.tensor2d(acted.entropies, [3, 16]), tf.ones([3, 16]), 0.2).data();
+  const acting = Array.from(acted.logps.keys()).filter((at) => acted.logps[at] !== 0);
+  expect(acting.length).toBeGreaterThan(0);
+  for (const at of acting) expect(kept[at]).toBe(1);
+  acted.dispose();
+});
+
 test("with a band only uncertain cells get noise and are actions, also where the policy trains", async () => {
   const band = 0.3;
   const [from, other] = [output(2), output(2.5)];
@@ -103,10 +113,11 @@ test("with a band only uncertain cells get noise and are actions, also where the
   const [seen, spread] = [await logps.data(), await entropies.data()];
   for (let at = 0; at < 48; at++) {
     const acts = active[at % 16] as boolean;
-    for (const value of [acted.logps[at], acted.entropies[at], seen[at], spread[at]]) {
+    for (const value of [acted.logps[at], seen[at]]) {
       if (acts) expect(value).not.toBe(0);
       else expect(Math.abs(value as number)).toBe(0);
     }
+    for (const value of [acted.entropies[at], spread[at]]) expect(value).toBeCloseTo(Math.log(0.3) + 1.41894, 4);
   }
   const slope = tf.grad((scale: Tensor) => {
     const { masks, ...rest } = from.decoded();

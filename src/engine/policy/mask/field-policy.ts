@@ -25,7 +25,8 @@ export function poolCells(logits: Tensor, grid: number): Tensor {
  * @param grid n, cells per side
  * @param noise relative to the logits' standard deviation over the picture, or in logits
  * @param band cells whose mean logit is at least this far from 0 get no noise and are no action: their log-probability
- *   and entropy are 0; 0 gives noise to all
+ *   is 0, their entropy that of the others, so that no share of the most uncertain actions is made of them; 0 gives noise
+ *   to all
  */
 export function fieldPolicy(grid: number, noise: Noise, band = 0): MaskPolicy {
   const cells = grid * grid;
@@ -66,15 +67,14 @@ export function fieldPolicy(grid: number, noise: Noise, band = 0): MaskPolicy {
           Array.from({ length: cells }, (_, c) => ({ id: c, label: `cell ${Math.floor(c / grid)},${c % grid}` })),
         ),
         logps: ofActive(logps),
-        entropies: ofActive(entropies),
+        entropies,
         actions: cells,
         weights: null,
         readsMasks: true,
         logProbs: (other) =>
           tf.tidy(() => {
             const own = scoresOf(action, poolCells(bestCandidate(other.decoded(), index), grid));
-            if (acting === null) return own;
-            return { logps: own.logps.mul(acting), entropies: own.entropies.mul(acting) };
+            return acting === null ? own : { ...own, logps: own.logps.mul(acting) };
           }),
         dispose() {
           tf.dispose(acting === null ? [action] : [action, acting]);
