@@ -1,5 +1,6 @@
 """Rewards that ask: the judge behind a server that fails, rewards in Python, and what a missing verdict does."""
 
+import contextlib
 import json
 import threading
 import time
@@ -30,7 +31,12 @@ PROMPTS = {"questions": "Q {{reference}}", "answers": "A {{caption}} {{questions
 ASKED = {"subject": "ball", "attributes": [{"part": "ball", "attribute": "colour", "value": "red"}], "absent": ["dog"]}
 
 
+TRICKLE = object()
+"""A reply whose header never ends."""
+
+
 class _Server(ThreadingHTTPServer):
+    closed: threading.Event
     script: list[tuple[int, Any]]
     calls: list[dict[str, Any]]
     keys: list[str | None]
@@ -48,6 +54,12 @@ class _Handler(BaseHTTPRequestHandler):
             # A whole answer, with its head.
             self.wfile.write(reply)
             return
+        if reply is TRICKLE:
+            with contextlib.suppress(OSError):
+                self.wfile.write(b"HTTP/1.0 200 OK\r\nX-Slow: ")
+                while not self.server.closed.wait(0.05):
+                    self.wfile.write(b"x")
+            return
         text = json.dumps(reply if status != 200 else {"choices": [{"message": {"content": json.dumps(reply)}}]})
         self.send_response(status)
         self.send_header("Content-Length", str(len(text)))
@@ -61,9 +73,10 @@ class _Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server() -> Iterator[_Server]:
     made = _Server(("127.0.0.1", 0), _Handler)
-    made.script, made.calls, made.keys = [], [], []
+    made.script, made.calls, made.keys, made.closed = [], [], [], threading.Event()
     threading.Thread(target=made.serve_forever, daemon=True).start()
     yield made
+    made.closed.set()
     made.shutdown()
     made.server_close()
 
@@ -165,6 +178,12 @@ def test_an_odd_server_ends_no_run(odd: tuple[int, bytes], failure: str, server:
     server.script = [odd] * 2
     term = judge(server, tmp_path).terms([("a red ball", "the ball")])[0]
     assert (term["value"], term["judge"]["failure"]) == (None, failure)
+
+
+def test_a_header_that_never_ends_is_a_timeout(server: _Server, tmp_path: Path) -> None:
+    server.script = [(200, TRICKLE)] * 2
+    term = judge(server, tmp_path, judgeTimeout=1).terms([("a red ball", "the ball")])[0]
+    assert (term["value"], term["judge"]["failure"]) == (None, "timeout")
 
 
 def test_a_key_goes_to_the_named_server_only(server: _Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
