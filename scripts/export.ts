@@ -37,7 +37,7 @@ import { parseFloatDtype } from "../src/engine/model/weights/narrow.ts";
 import { weightsHash } from "../src/engine/model/weights/weights-hash.ts";
 import { listCheckpoints } from "../src/engine/runs/checkpoint/checkpoint.ts";
 import { readTrained, type TrainedTensors } from "../src/engine/runs/checkpoint/trained.ts";
-import type { PictureOf } from "../src/engine/runs/rollout-picture.ts";
+import type { PictureOf } from "../src/engine/runs/rollouts/rollout-picture.ts";
 import { openRun, type RunFolder } from "../src/engine/runs/run-folder.ts";
 import { folderStore } from "../src/engine/storage/folder-store.ts";
 import { one, type Parsed, parseArguments, runTool } from "./lib/arguments.ts";

@@ -25,6 +25,7 @@ import { runClip, type ScoredClip, writeJson } from "./lib/clip-run.ts";
 import { FOLLOW_OPTIONS, followOptions, oneOf } from "./lib/follow-options.ts";
 import { nodeFolder } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
+import { nodeStore } from "./lib/node-store.ts";
 import { onStopSignal } from "./lib/stop-signal.ts";
 
 const OPTIONS = {
@@ -130,7 +131,7 @@ await runTool(async () => {
     byType: known.some(({ type }) => type !== undefined) ? scoreByType(known) : null,
     expressions: scored,
   };
-  await writeJson(out, "report.json", report);
+  await writeJson(nodeStore(out), "report.json", report);
   if (parsed.has("json")) process.stdout.write(`${JSON.stringify({ kind: "report", ...report })}\n`);
   else if (report.mean === null) process.stdout.write(`${scored.length} masklets; no public masks to score against\n`);
   else {

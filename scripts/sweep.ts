@@ -13,7 +13,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { isStoredRow } from "../src/engine/data/open-rows.ts";
 import { LabError } from "../src/engine/errors.ts";
-import { readEvaluations } from "../src/engine/runs/evaluations.ts";
+import { readEvaluations } from "../src/engine/runs/evaluations/evaluations.ts";
 import type { SweepPlan } from "../src/engine/sweep/plan.ts";
 import { sweepReport } from "../src/engine/sweep/report.ts";
 import { type DoneJob, doneJob, variantResults } from "../src/engine/sweep/results.ts";

@@ -1,7 +1,7 @@
 /** Runs that lie elsewhere and are read-only here: served with the page, dropped, or behind an address. */
 import { LabError } from "../src/engine/errors.ts";
-import { digestRun, type RunDigest } from "../src/engine/runs/digest.ts";
-import { type RunLibrary, runLibrary } from "../src/engine/runs/library.ts";
+import { digestRun, type RunDigest } from "../src/engine/runs/library/digest.ts";
+import { type RunLibrary, runLibrary } from "../src/engine/runs/library/library.ts";
 import { openRun } from "../src/engine/runs/run-folder.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
 import type { RowCalls } from "../src/protocol/data.ts";

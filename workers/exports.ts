@@ -8,7 +8,7 @@ import { exportFiles } from "../src/engine/export/formats.ts";
 import { runReport } from "../src/engine/export/report/run-report.ts";
 import { exportRows } from "../src/engine/export/rows.ts";
 import { scaleOutFiles } from "../src/engine/export/scale-out.ts";
-import type { PictureOf } from "../src/engine/runs/rollout-picture.ts";
+import type { PictureOf } from "../src/engine/runs/rollouts/rollout-picture.ts";
 import { openRun } from "../src/engine/runs/run-folder.ts";
 import { zipFiles } from "../src/engine/runs/zip.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";

@@ -4,7 +4,7 @@ import { folderOf } from "../src/engine/bytes/memory.ts";
 import type { ByteSource } from "../src/engine/bytes/source.ts";
 import { mountArchives } from "../src/engine/data/archive/mount.ts";
 import { LabError } from "../src/engine/errors.ts";
-import { runLibrary } from "../src/engine/runs/library.ts";
+import { runLibrary } from "../src/engine/runs/library/library.ts";
 import { folderStore } from "../src/engine/storage/folder-store.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
 import type { FolderRef } from "../src/protocol/common.ts";

@@ -1,5 +1,5 @@
 /** Results and report of a sweep whose jobs are stored runs. */
-import { readEvaluations } from "../src/engine/runs/evaluations.ts";
+import { readEvaluations } from "../src/engine/runs/evaluations/evaluations.ts";
 import { listRuns } from "../src/engine/runs/run-folder.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
 import { curveSvg } from "../src/engine/sweep/curve-svg.ts";

@@ -6,7 +6,7 @@ import { seenShapes } from "../src/engine/gpu/forms/active.ts";
 import { type EngineDevice, openAgain, openDevice } from "../src/engine/gpu/runtime/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import { checkpointRoomWarning, checkpointsAtOnce } from "../src/engine/plan/checkpoint-room.ts";
-import { storedFirstEvaluation } from "../src/engine/rl/run/first-evaluation.ts";
+import { storedFirstEvaluation } from "../src/engine/rl/run/start/first-evaluation.ts";
 import { countCardLines, measureCard } from "../src/engine/self-test/card/measure.ts";
 import { passed } from "../src/engine/self-test/self-check.ts";
 import { countChecks, selfTest } from "../src/engine/self-test/self-test.ts";

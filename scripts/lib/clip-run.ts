@@ -1,6 +1,5 @@
 /** One expression of one clip from pictures to files; an interrupted one goes on where its state was kept. */
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { encode } from "fast-png";
 import { isRecord, parseJson } from "../../src/engine/bytes/json.ts";
 import type { Clip, ClipExpression } from "../../src/engine/data/clips/clip-set.ts";
@@ -8,7 +7,7 @@ import { framePicture } from "../../src/engine/data/clips/frame-picture.ts";
 import { decodeRle, parseRle, type Rle } from "../../src/engine/data/mask/rle.ts";
 import type { RgbImage } from "../../src/engine/data/sample.ts";
 import { LabError } from "../../src/engine/errors.ts";
-import { maskletScore } from "../../src/engine/eval/video/masklet-score.ts";
+import { checkMaskSizes, maskletScore } from "../../src/engine/eval/video/masklet-score.ts";
 import { openSafetensors } from "../../src/engine/formats/safetensors.ts";
 import { writeSafetensors } from "../../src/engine/formats/safetensors-write.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
@@ -16,8 +15,9 @@ import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { weightsView } from "../../src/engine/model/weights/weights.ts";
 import { type FollowKeeper, type FollowSettings, followExpressions } from "../../src/engine/policy/clip/follow.ts";
 import type { ClipPictures } from "../../src/engine/policy/clip/masklets.ts";
-import { nodeSource } from "./node-files.ts";
+import type { RunStore } from "../../src/engine/storage/store.ts";
 import { decodeImage } from "./node-images.ts";
+import { nodeStore } from "./node-store.ts";
 
 export interface ClipJob {
   readonly model: Sa2vaModel;
@@ -47,6 +47,7 @@ export interface ScoredClip {
 }
 
 const STATE = "tracking.safetensors";
+const PARTIAL = "partial.json";
 
 /**
  * @throws LabError("cancelled") when the signal fires; what was kept stays
@@ -56,8 +57,10 @@ export async function runClip(job: ClipJob): Promise<ScoredClip> {
   const { model, clip, expression, out, say, settings, signal } = job;
   const { decoder, answers: mode, choice, maxNewTokens } = settings;
   const of = JSON.stringify([job.modelHash, expression.text, decoder, mode, choice, maxNewTokens]);
-  const folder = join(out, fileName(clip.id), fileName(expression.id));
-  const done = await stored(join(folder, "masklets.json"));
+  const store = nodeStore(out);
+  const name = `${fileName(clip.id)}/${fileName(expression.id)}`;
+  const folder = join(out, name);
+  const done = await stored(store, `${name}/masklets.json`);
   if (isRecord(done) && isRecord(done.result)) {
     if (done.of === of) return done.result as unknown as ScoredClip;
     throw new LabError(
@@ -66,20 +69,22 @@ export async function runClip(job: ClipJob): Promise<ScoredClip> {
       { subject: folder },
     );
   }
-  await mkdir(folder, { recursive: true });
   const pictures = await clipPictures(clip);
+  const size: [number, number] = [pictures.height, pictures.width];
+  // Before the work, which may take hours.
+  const truth = await expression.truth?.();
+  checkMaskSizes(`${clip.id}, ${expression.id}`, truth ?? [], size);
   const weights = weightsView(model.frozen, Object.fromEntries(model.base), 0);
   const seen: FollowKeeper["seen"] = ({ bankBytes }, done) => {
     if (done % job.keepEvery !== 0 && done !== pictures.total) return;
     say(`${done} frames: ${bankBytes} bytes remembered, ${tf.memory().numBytes} bytes of tensors`);
   };
-  const keeper = { ...keeperIn(folder, job.keepEvery, of), seen };
+  const keeper = { ...keeperIn(store, name, job.keepEvery, of), seen };
   const { answers, frames, masklets } = await followExpressions(
     { model, weights, pictures, signal, keeper },
     [expression.text],
     settings,
   );
-  const size: [number, number] = [pictures.height, pictures.width];
   const masks = masklets[0] ?? clip.names.map(() => parseRle({ size, counts: [size[0] * size[1]] }));
   const result: ScoredClip = {
     clip: clip.id,
@@ -89,11 +94,13 @@ export async function runClip(job: ClipJob): Promise<ScoredClip> {
     answer: answers[0] as string,
     frames,
     found: masklets.length,
-    score: await scoreOf(expression, masks),
+    score: truth === undefined ? null : scoreOf(truth, masks),
   };
-  for (const [at, name] of clip.names.entries()) await writePng(folder, name, masks[at] as Rle);
-  await writeJson(folder, "masklets.json", { of, size, frames: clip.names, objects: masklets, result });
-  for (const name of [STATE, "partial.json"]) await rm(join(folder, name), { force: true });
+  for (const [at, frame] of clip.names.entries()) {
+    await store.write(`${name}/png/${fileName(frame)}.png`, pngOf(masks[at] as Rle));
+  }
+  await writeJson(store, `${name}/masklets.json`, { of, size, frames: clip.names, objects: masklets, result });
+  for (const file of [STATE, PARTIAL]) await store.remove(`${name}/${file}`);
   say(`${clip.id} ${expression.id}: ${clip.frames.length} frames, ${masklets.length} masklet(s)`);
   return result;
 }
@@ -105,20 +112,19 @@ export async function clipPictures(clip: Clip): Promise<ClipPictures> {
 }
 
 /** Keeps the bank first, then the list that names it: without the list the bank is not used. */
-function keeperIn(folder: string, every: number, job: string): FollowKeeper {
-  const [bank, list] = [join(folder, STATE), "partial.json"];
+function keeperIn(store: RunStore, name: string, every: number, job: string): FollowKeeper {
+  const [bank, list] = [`${name}/${STATE}`, `${name}/${PARTIAL}`];
   return {
     every,
     async keep(of, { state: { done, tensors }, masks }) {
-      await writeFile(`${bank}~`, writeSafetensors(tensors, { done: String(done) }));
-      await rename(`${bank}~`, bank);
-      await writeJson(folder, list, { job, of, done, masks: [...masks] });
+      await store.write(bank, writeSafetensors(tensors, { done: String(done) }));
+      await writeJson(store, list, { job, of, done, masks: [...masks] });
     },
     async find(of) {
-      const partial = await stored(join(folder, list));
+      const partial = await stored(store, list);
       if (!isRecord(partial) || partial.job !== job || partial.of !== of || !Array.isArray(partial.masks))
         return undefined;
-      const file = await openSafetensors(await nodeSource(bank));
+      const file = await openSafetensors(await store.open(bank));
       // A newer bank than its list.
       if (file.metadata.done !== String(partial.done)) return undefined;
       const tensors = await Promise.all(
@@ -130,9 +136,7 @@ function keeperIn(folder: string, every: number, job: string): FollowKeeper {
   };
 }
 
-async function scoreOf(expression: ClipExpression, masks: readonly Rle[]): Promise<ScoredClip["score"]> {
-  if (expression.truth === undefined) return null;
-  const truth = await expression.truth();
+function scoreOf(truth: readonly Rle[], masks: readonly Rle[]): ScoredClip["score"] {
   const frameMask = (rle: Rle) => ({ data: decodeRle(rle), height: rle.size[0], width: rle.size[1] });
   const { j, f, jf } = maskletScore(truth.map(frameMask), masks.map(frameMask));
   return { j, f, jf };
@@ -144,24 +148,18 @@ async function pictureOf(clip: Clip, frame: number): Promise<RgbImage> {
   return await decodeImage(await framePicture(source));
 }
 
-async function writePng(folder: string, name: string, mask: Rle): Promise<void> {
+function pngOf(mask: Rle): Uint8Array {
   const [height, width] = mask.size;
-  const data = decodeRle(mask).map((pixel) => 255 * pixel);
-  const path = join(folder, "png", `${fileName(name)}.png`);
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, encode({ width, height, data, channels: 1, depth: 8 }));
+  return encode({ width, height, data: decodeRle(mask).map((pixel) => 255 * pixel), channels: 1, depth: 8 });
 }
 
 /** A file that appears whole. */
-export async function writeJson(folder: string, name: string, value: unknown): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, `${name}~`), `${JSON.stringify(value)}\n`);
-  await rename(join(folder, `${name}~`), join(folder, name));
+export async function writeJson(store: RunStore, path: string, value: unknown): Promise<void> {
+  await store.write(path, `${JSON.stringify(value)}\n`);
 }
 
-async function stored(path: string): Promise<unknown> {
-  const text = await readFile(path, "utf8").catch(() => undefined);
-  return text === undefined ? undefined : parseJson(text, path);
+async function stored(store: RunStore, path: string): Promise<unknown> {
+  return (await store.size(path)) === null ? undefined : parseJson(await store.readText(path), path);
 }
 
 /** A file name for a name of the data: no separators, no leading dots; different names stay different. */

@@ -8,7 +8,7 @@ import {
   finishedEvaluations,
 } from "../../src/engine/eval/suites/finished.ts";
 import { type LedgerColumn, ledgerCsv, ledgerParquet, runColumns } from "../../src/engine/eval/suites/ledger.ts";
-import { readEvaluations } from "../../src/engine/runs/evaluations.ts";
+import { readEvaluations } from "../../src/engine/runs/evaluations/evaluations.ts";
 import { nodeStore } from "./node-store.ts";
 
 /**

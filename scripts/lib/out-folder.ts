@@ -1,8 +1,9 @@
 /** Output folders that appear only when they are complete. */
-import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { LabError } from "../../src/engine/errors.ts";
-import type { ExportFiles } from "../../src/engine/export/export-file.ts";
+import { LabError, thrownText } from "../../src/engine/errors.ts";
+import type { ExportFile, ExportFiles } from "../../src/engine/export/export-file.ts";
+import { onStopSignal } from "./stop-signal.ts";
 
 export interface OutFolder {
   /** Where the files lie until the folder is complete. */
@@ -16,8 +17,9 @@ export interface WrittenFolder {
 }
 
 /**
- * Writes beside the target and puts it in place at the end; after an error nothing is left.
- * @throws LabError("bad-input") when the target holds something already; Node's error when it is no folder
+ * Writes beside the target and puts it in place at the end; after an error or a signal to stop nothing is left.
+ * @throws LabError("bad-input") when the target holds something already, LabError("storage") naming a file that could not
+ *   be written, LabError("cancelled") after a signal; Node's error when the target is no folder
  */
 export async function writeOut(target: string, fill: (out: OutFolder) => Promise<void>): Promise<WrittenFolder> {
   const before = await readdir(target).catch((thrown: NodeJS.ErrnoException) => {
@@ -31,29 +33,64 @@ export async function writeOut(target: string, fill: (out: OutFolder) => Promise
   await rm(unfinished, { recursive: true, force: true });
   await mkdir(unfinished, { recursive: true });
   const files: { path: string; size: number }[] = [];
+  const stop = new AbortController();
+  const leave = onStopSignal(() => stop.abort());
   try {
     await fill({
       path: unfinished,
       async add(list) {
         for await (const file of list) {
-          const full = join(unfinished, file.path);
-          await mkdir(dirname(full), { recursive: true });
-          const handle = await open(full, "w");
-          try {
-            for await (const piece of file.pieces()) await handle.writeFile(piece);
-            await handle.sync();
-          } finally {
-            await handle.close();
-          }
-          files.push({ path: file.path, size: (await stat(full)).size });
+          files.push({ path: file.path, size: await writeFile(unfinished, file, stop.signal) });
         }
       },
     });
+    refuseStopped(stop.signal);
     if (before !== null) await rm(target, { recursive: true });
     await rename(unfinished, target);
   } catch (thrown) {
     await rm(unfinished, { recursive: true, force: true });
     throw thrown;
+  } finally {
+    leave();
   }
   return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)) };
+}
+
+/** @returns the bytes of the file */
+async function writeFile(folder: string, { path, pieces }: ExportFile, signal: AbortSignal): Promise<number> {
+  const full = join(folder, path);
+  const done = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (cause) {
+      throw unwritten(path, cause);
+    }
+  };
+  await done(mkdir(dirname(full), { recursive: true }));
+  const handle = await done(open(full, "w"));
+  let size = 0;
+  try {
+    for await (const piece of pieces()) {
+      refuseStopped(signal);
+      await done(handle.writeFile(piece));
+      size += piece.length;
+    }
+    await done(handle.sync());
+  } finally {
+    await handle.close();
+  }
+  return size;
+}
+
+function unwritten(path: string, cause: unknown): LabError {
+  const full = cause instanceof Error && "code" in cause && (cause.code === "ENOSPC" || cause.code === "EDQUOT");
+  const why = full ? "the storage is full" : thrownText(cause);
+  return new LabError("storage", `${path} could not be written: ${why}; nothing of the export was kept`, {
+    subject: path,
+    cause,
+  });
+}
+
+function refuseStopped({ aborted }: AbortSignal): void {
+  if (aborted) throw new LabError("cancelled", "The export was stopped; nothing of it was kept");
 }

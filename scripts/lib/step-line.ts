@@ -2,9 +2,9 @@
 
 import { LOOP_IDS } from "../../src/engine/rl/loops/abouts.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
-import { SCORES, scoreOf, selectionText } from "../../src/engine/runs/evaluation-scores.ts";
-import type { EvalReport } from "../../src/engine/runs/evaluations.ts";
-import type { StepMetrics } from "../../src/engine/runs/records.ts";
+import { SCORES, scoreOf, selectionText } from "../../src/engine/runs/evaluations/evaluation-scores.ts";
+import type { EvalReport } from "../../src/engine/runs/evaluations/evaluations.ts";
+import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 
 type StepEvent = Extract<TrainerEvent, { type: "step" }>;
 

@@ -221,7 +221,7 @@ describe("a run that has done all its steps", () => {
     const dropped = page.getByTestId("runs-elsewhere").locator("tr").filter({ hasText: "2 / 2" });
     await dropped.getByRole("button", { name: "Fork…" }).click();
     const dialog = page.getByRole("dialog", { name: "Continue from a checkpoint" });
-    await dialog.getByText(/^All 2 steps are done/).waitFor();
+    await dialog.getByText(/^No step is left after step 2 of 2/).waitFor();
     await dialog.getByLabel("Checkpoint").selectOption("1");
     await dialog.getByLabel("Changed settings").fill("loraRank=8");
     await dialog.getByText(/^A fork keeps LoRA rank r/).waitFor();

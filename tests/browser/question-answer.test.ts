@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { unzipSync } from "fflate";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { GroupRecord } from "../../src/engine/runs/records.ts";
-import { groupsFromArrow } from "../../src/engine/runs/rollouts-arrow.ts";
+import type { GroupRecord } from "../../src/engine/runs/rollouts/records.ts";
+import { groupsFromArrow } from "../../src/engine/runs/rollouts/rollouts-arrow.ts";
 import {
   CHEAP_RUN,
   type OpenPage,

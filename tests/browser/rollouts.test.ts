@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { groupsFromArrow, groupsToArrow } from "../../src/engine/runs/rollouts-arrow.ts";
+import { groupsFromArrow, groupsToArrow } from "../../src/engine/runs/rollouts/rollouts-arrow.ts";
 import { violations } from "../support/axe.ts";
 import { type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
 

@@ -7,9 +7,9 @@ import { tf } from "../../src/engine/gpu/tf.ts";
 import { weightsView } from "../../src/engine/model/weights/weights.ts";
 import { captionLikelihoods } from "../../src/engine/policy/caption-likelihood.ts";
 import { disposeFeatures, encodeImage } from "../../src/engine/policy/features.ts";
-import { startParameters } from "../../src/engine/rl/run/start-run.ts";
+import { startParameters } from "../../src/engine/rl/run/start/start-run.ts";
 import { readTrained } from "../../src/engine/runs/checkpoint/trained.ts";
-import type { RolloutRecord, StepMetrics } from "../../src/engine/runs/records.ts";
+import type { RolloutRecord, StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { cheapConfig, checkpointFiles, openTestLab, repeatable, type TestLab } from "../support/session.ts";
 

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { visibleFrames } from "../../src/engine/data/clips/film-strip.ts";
 import { decodeRle, type Rle } from "../../src/engine/data/mask/rle.ts";
-import { readEvaluations } from "../../src/engine/runs/evaluations.ts";
+import { readEvaluations } from "../../src/engine/runs/evaluations/evaluations.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { openTestLab } from "../support/session.ts";
 

@@ -10,7 +10,7 @@ import { GradientSum } from "../../src/engine/rl/optim/gradient-sum.ts";
 import { inspectGradients } from "../../src/engine/rl/optim/monitor.ts";
 import { disposeSet } from "../../src/engine/rl/optim/parameter-sets.ts";
 import { gradientMetrics, joinLoops } from "../../src/engine/rl/optim/step-gradients.ts";
-import type { LoopId } from "../../src/engine/runs/records.ts";
+import type { LoopId } from "../../src/engine/runs/rollouts/records.ts";
 import { forAny, scale, shape, side, tensorSeed } from "../support/any.ts";
 import { checkedGpu } from "../support/gpu.ts";
 import { distance, randomTensor } from "../support/kernels.ts";

@@ -18,7 +18,7 @@ import { encodeImage } from "../../src/engine/policy/features.ts";
 import { segmentPhraseLogits } from "../../src/engine/policy/partner.ts";
 import { captionPrompt } from "../../src/engine/policy/prompts.ts";
 import { disposeState, gradientSum, updateState } from "../../src/engine/rl/optim/training-state.ts";
-import { startState } from "../../src/engine/rl/run/start-run.ts";
+import { startState } from "../../src/engine/rl/run/start/start-run.ts";
 import { forAny } from "../support/any.ts";
 import { useGpu } from "../support/gpu.ts";
 import { cheapConfig, openTestLab, POCKET, type TestLab } from "../support/session.ts";

@@ -1,8 +1,8 @@
 /** Groups taken in one batch against the same groups one by one: same samples, same numbers up to rounding. */
 import { beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
-import { EVAL_METRICS, readEvaluations, type StoredEvaluation } from "../../src/engine/runs/evaluations.ts";
-import type { StepMetrics } from "../../src/engine/runs/records.ts";
+import { EVAL_METRICS, readEvaluations, type StoredEvaluation } from "../../src/engine/runs/evaluations/evaluations.ts";
+import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { useGpu } from "../support/gpu.ts";
 import { openTestLab, repeatable, type TestLab } from "../support/session.ts";
 

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { halfPrograms, setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
-import type { StepMetrics } from "../../src/engine/runs/records.ts";
+import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { useGpu } from "../support/gpu.ts";
 import { openTestLab, repeatable, type TestLab } from "../support/session.ts";
 

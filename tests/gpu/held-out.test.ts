@@ -8,7 +8,7 @@ import {
   type RowScores,
   readEvaluations,
   type StoredEvaluation,
-} from "../../src/engine/runs/evaluations.ts";
+} from "../../src/engine/runs/evaluations/evaluations.ts";
 import { AGREED } from "../support/consent.ts";
 import { openTestLab, type TestLab, untilPaused } from "../support/session.ts";
 

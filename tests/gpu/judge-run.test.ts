@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeStore } from "../../scripts/lib/node-store.ts";
-import type { EvalReport } from "../../src/engine/runs/evaluations.ts";
+import type { EvalReport } from "../../src/engine/runs/evaluations/evaluations.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { type JudgeServer, judgeServer } from "../support/judge-server.ts";
 import { CHEAP, POCKET } from "../support/session.ts";

@@ -5,7 +5,7 @@ import type { LabConfig } from "../../src/engine/config/table.ts";
 import type { Loop } from "../../src/engine/rl/loops/loop.ts";
 import { LOOP_CODE } from "../../src/engine/rl/loops/registry.ts";
 import type { Group } from "../../src/engine/rl/step/group.ts";
-import type { StepMetrics } from "../../src/engine/runs/records.ts";
+import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { cheapConfig, checkpointFiles, openTestLab, POCKET, repeatable, type TestLab } from "../support/session.ts";
 
 let lab: TestLab;

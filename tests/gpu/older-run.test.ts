@@ -1,7 +1,7 @@
 /** A run of a version without split seed, selection rows and stored alarms goes on with the rows it was begun with. */
 import { beforeAll, expect, it } from "vitest";
 import { readAlarms } from "../../src/engine/runs/alarms.ts";
-import { readEvaluations, type StoredEvaluation } from "../../src/engine/runs/evaluations.ts";
+import { readEvaluations, type StoredEvaluation } from "../../src/engine/runs/evaluations/evaluations.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { openTestLab, type TestLab } from "../support/session.ts";
 

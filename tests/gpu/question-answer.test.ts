@@ -1,7 +1,7 @@
 /** The optional loop question → answer on the pocket rows, whose conversations ask for a description. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { readEvaluations } from "../../src/engine/runs/evaluations.ts";
-import type { GroupRecord, StepMetrics } from "../../src/engine/runs/records.ts";
+import { readEvaluations } from "../../src/engine/runs/evaluations/evaluations.ts";
+import type { GroupRecord, StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { openTestLab, type TestLab } from "../support/session.ts";
 

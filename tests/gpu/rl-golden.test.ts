@@ -14,7 +14,7 @@ import { lossGradients } from "../../src/engine/rl/step/backward.ts";
 import type { Group } from "../../src/engine/rl/step/group.ts";
 import type { GroupGradients } from "../../src/engine/rl/step/loss-inputs.ts";
 import { microGradients, splits } from "../../src/engine/rl/step/micro-batch.ts";
-import type { Rollout } from "../../src/engine/runs/records.ts";
+import type { Rollout } from "../../src/engine/runs/rollouts/records.ts";
 import { grpoParity } from "../../tools/parity/grpo/grpo.ts";
 import { optimParity } from "../../tools/parity/optim.ts";
 import type { ParityRow } from "../../tools/parity/row.ts";

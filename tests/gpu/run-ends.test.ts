@@ -4,7 +4,7 @@ import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { bestOf } from "../../src/engine/runs/checkpoint/best-checkpoint.ts";
 import { listCheckpoints } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";
-import { readEvaluations } from "../../src/engine/runs/evaluations.ts";
+import { readEvaluations } from "../../src/engine/runs/evaluations/evaluations.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../src/engine/storage/memory-store.ts";
 import { quotaError } from "../../src/engine/storage/store.ts";

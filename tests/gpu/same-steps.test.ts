@@ -10,8 +10,8 @@ import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import type { LabConfig } from "../../src/engine/config/table.ts";
-import { EVAL_METRICS, REWARD_METRICS, readEvaluations } from "../../src/engine/runs/evaluations.ts";
-import type { GroupRecord, StepMetrics } from "../../src/engine/runs/records.ts";
+import { EVAL_METRICS, REWARD_METRICS, readEvaluations } from "../../src/engine/runs/evaluations/evaluations.ts";
+import type { GroupRecord, StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { useGpu } from "../support/gpu.ts";
 import { openTestLab, POCKET, repeatable, type TestLab } from "../support/session.ts";
 

@@ -7,7 +7,7 @@ import type { TrainingRow } from "../../src/engine/data/training-row.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import type { UserRewards } from "../../src/engine/rewards/user/user-rewards.ts";
-import type { StepMetrics } from "../../src/engine/runs/records.ts";
+import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { type DryRunPlace, dryRun } from "../../src/engine/session/dry-run.ts";
 import type { Asked } from "../../src/engine/session/request.ts";
 import type { RunControl } from "../../src/engine/session/session.ts";

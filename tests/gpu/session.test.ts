@@ -7,7 +7,7 @@ import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { Phase, TrainerEvent } from "../../src/engine/rl/run/events.ts";
 import { listCheckpoints } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";
-import type { LoopId, StepMetrics } from "../../src/engine/runs/records.ts";
+import type { LoopId, StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import type { StartedRun } from "../../src/engine/session/session.ts";
 import { useGpu as openGpu } from "../support/gpu.ts";

@@ -5,7 +5,7 @@ import { SETTINGS } from "../../src/engine/config/table.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { whatIf } from "../../src/engine/rl/step/what-if.ts";
 import { readPhases } from "../../src/engine/runs/phase-lines.ts";
-import type { GroupRecord, StepMetrics } from "../../src/engine/runs/records.ts";
+import type { GroupRecord, StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { cheapConfig, openTestLab, repeatable, type TestLab } from "../support/session.ts";
 

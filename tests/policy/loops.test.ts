@@ -10,7 +10,7 @@ import { PRESETS } from "../../src/engine/config/presets.ts";
 import { REWARD_PRESETS } from "../../src/engine/config/reward-presets.ts";
 import type { LoopAbout } from "../../src/engine/rl/loops/about.ts";
 import { HELD_OUT_LOOPS, LOOP_IDS, LOOPS } from "../../src/engine/rl/loops/abouts.ts";
-import { EVAL_METRICS } from "../../src/engine/runs/evaluation-metrics.ts";
+import { EVAL_METRICS } from "../../src/engine/runs/evaluations/evaluation-metrics.ts";
 import { importsOf, isTypeScript, trackedFiles } from "../support/sources.ts";
 
 const LISTS = ["src/engine/rl/loops/abouts.ts", "src/engine/rl/loops/registry.ts"];

@@ -4,8 +4,8 @@ import { basename, dirname, join } from "node:path";
 import { expect } from "vitest";
 import { nodeStore } from "../../scripts/lib/node-store.ts";
 import { decodeRle, type Rle } from "../../src/engine/data/mask/rle.ts";
-import { readEvaluations } from "../../src/engine/runs/evaluations.ts";
-import type { GroupRecord, StepMetrics } from "../../src/engine/runs/records.ts";
+import { readEvaluations } from "../../src/engine/runs/evaluations/evaluations.ts";
+import type { GroupRecord, StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 
 /** Everything that a run folder records. */

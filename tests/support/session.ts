@@ -16,7 +16,7 @@ import type { UserRewards } from "../../src/engine/rewards/user/user-rewards.ts"
 import type { Wordnet } from "../../src/engine/rewards/wordnet.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
 import { checkpointPath } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";
-import type { StepMetrics } from "../../src/engine/runs/records.ts";
+import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import type { RowList } from "../../src/engine/runs/run-rows.ts";
 import { Session, type StartedRun } from "../../src/engine/session/session.ts";

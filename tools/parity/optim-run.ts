@@ -5,7 +5,7 @@ import type { ParameterSet } from "../../src/engine/model/weights/weights.ts";
 import type { GradientSum } from "../../src/engine/rl/optim/gradient-sum.ts";
 import { joinLoops } from "../../src/engine/rl/optim/step-gradients.ts";
 import { disposeState, freshState, gradientSum, updateState } from "../../src/engine/rl/optim/training-state.ts";
-import type { LoopId } from "../../src/engine/runs/records.ts";
+import type { LoopId } from "../../src/engine/runs/rollouts/records.ts";
 import type { Tolerance } from "./compare.ts";
 import { type CaseReport, flat, type Json, numberOr, record, records, shapeOf, text } from "./golden-json.ts";
 

@@ -2,7 +2,7 @@
 import { isStoredRow } from "../../engine/data/open-rows.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
 import { type BenchGroup, rolloutOf } from "../../engine/runs/bench/bench-group.ts";
-import { factsOf } from "../../engine/runs/rollout-facts.ts";
+import { factsOf } from "../../engine/runs/rollouts/rollout-facts.ts";
 
 /**
  * Reference and given mask of the open row that a group is about, where the file has none. A row of the same id with

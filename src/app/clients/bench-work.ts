@@ -10,8 +10,8 @@ import type { RewardTerm } from "../../engine/rewards/term.ts";
 import type { RewardScorer } from "../../engine/rewards/types.ts";
 import { perLoop } from "../../engine/rl/loops/abouts.ts";
 import type { BenchGroup } from "../../engine/runs/bench/bench-group.ts";
-import type { LoopId } from "../../engine/runs/records.ts";
-import { factsOf } from "../../engine/runs/rollout-facts.ts";
+import type { LoopId } from "../../engine/runs/rollouts/records.ts";
+import { factsOf } from "../../engine/runs/rollouts/rollout-facts.ts";
 import { scoredGroup, withAdvantages } from "../../engine/session/bench-scores.ts";
 import { type BenchState, benchStore, isOutdated } from "../stores/bench.ts";
 

@@ -3,7 +3,7 @@ import type { LabConfig } from "../../engine/config/table.ts";
 import { LabError, quote } from "../../engine/errors.ts";
 import { needsDifficulty } from "../../engine/runs/difficulty.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
-import type { RolloutRecord } from "../../engine/runs/records.ts";
+import type { RolloutRecord } from "../../engine/runs/rollouts/records.ts";
 import { rowList } from "../../engine/runs/run-rows.ts";
 import { dryRunSettings } from "../../engine/session/dry-run.ts";
 import type { DryRunPlace, ReplayReport, RolloutLook, Started } from "../../protocol/trainer.ts";
@@ -29,6 +29,11 @@ async function newRows(config: LabConfig) {
   return { ...selection(config), difficulty: needsDifficulty(config) ? await lab().data.difficulty() : [] };
 }
 
+/** Asks for missing consent to the settings of a stored run. @throws LabError("cancelled") */
+function agreeToRun({ title, config }: StoredRun): Promise<void> {
+  return requireAgreed(config, `Run ${quote(title)}`, lab().reward.allow);
+}
+
 /** The present settings, once the person agreed to what they reach for. @throws LabError("cancelled") */
 export async function agreedSettings(): Promise<LabConfig> {
   const { config } = sessionStore.getState();
@@ -40,7 +45,8 @@ export async function agreedSettings(): Promise<LabConfig> {
 export async function startRun(): Promise<void> {
   const blocker = startBlocker();
   if (blocker !== null) throw new LabError("bad-config", blocker);
-  await startRunWith(await agreedSettings(), runTitle(crypto.getRandomValues(new Uint32Array(1))[0] ?? 0));
+  const title = runTitle(crypto.getRandomValues(new Uint32Array(1))[0] ?? 0);
+  await begin(async () => newRun(await agreedSettings(), title));
 }
 
 /**
@@ -75,9 +81,11 @@ export async function dryRun(): Promise<void> {
  * @returns its id
  */
 export async function startRunWith(config: LabConfig, title: string, first?: string): Promise<string> {
-  return await begin(async () =>
-    lab().trainer.startRun(config, await newRows(config), title, new Date().toISOString(), first),
-  );
+  return await begin(() => newRun(config, title, first));
+}
+
+async function newRun(config: LabConfig, title: string, first?: string): Promise<Started> {
+  return lab().trainer.startRun(config, await newRows(config), title, new Date().toISOString(), first);
 }
 
 /**
@@ -87,8 +95,10 @@ export async function startRunWith(config: LabConfig, title: string, first?: str
  * @throws LabError when it cannot
  */
 export async function resumeRun(run: StoredRun, steps?: number, from?: number): Promise<void> {
-  await requireAgreed(run.config, `Run ${quote(run.title)}`, lab().reward.allow);
-  await begin(() => lab().trainer.resumeRun(run.id, selection(run.config), steps, from));
+  await begin(async () => {
+    await agreeToRun(run);
+    return lab().trainer.resumeRun(run.id, selection(run.config), steps, from);
+  });
 }
 
 /**
@@ -96,23 +106,26 @@ export async function resumeRun(run: StoredRun, steps?: number, from?: number): 
  * @throws LabError when it cannot, naming a setting that a fork keeps
  */
 export async function forkRun(run: StoredRun, step: number, changes: Partial<LabConfig>): Promise<void> {
-  await requireAgreed({ ...run.config, ...changes }, `Run ${quote(run.title)}`, lab().reward.allow);
   const title = `${run.title} from ${step}`;
   const created = new Date().toISOString();
-  await begin(() => lab().trainer.forkRun(run.id, selection(run.config), { step, title, created, changes }));
+  await begin(async () => {
+    await agreeToRun({ ...run, config: { ...run.config, ...changes } });
+    return lab().trainer.forkRun(run.id, selection(run.config), { step, title, created, changes });
+  });
 }
 
 /** Evaluates held-out rows with a checkpoint of a stored run, until stopped. @throws LabError when it cannot */
 export async function evaluateCheckpoint(run: StoredRun, step: number): Promise<void> {
   const { id, title } = run;
-  await requireAgreed(run.config, `Run ${quote(title)}`, lab().reward.allow);
   const stop = new AbortController();
   const show = (done: number, total: number): void =>
     checkpointEvaluationStore.setState({
       now: { runId: id, title, step, done, total, stop: () => stop.abort() },
     });
+  // Before the question for consent: a second click must not begin another one.
   show(0, 0);
   try {
+    await agreeToRun(run);
     await lab().trainer.evaluate(id, selection(run.config), step, show, stop.signal);
     runStore.setState(({ evaluations }) => ({ evaluations: evaluations + 1 }));
   } catch (thrown) {
@@ -129,7 +142,7 @@ export async function replayStep(
   onStep: (step: number) => void,
   signal: AbortSignal,
 ): Promise<ReplayReport> {
-  await requireAgreed(run.config, `Run ${quote(run.title)}`, lab().reward.allow);
+  await agreeToRun(run);
   return lab().trainer.replay(run.id, selection(run.config), step, onStep, signal);
 }
 
@@ -140,11 +153,11 @@ export async function lookAtRollout(
   onStep: (step: number) => void,
   signal: AbortSignal,
 ): Promise<RolloutLook> {
-  await requireAgreed(run.config, `Run ${quote(run.title)}`, lab().reward.allow);
+  await agreeToRun(run);
   return lab().trainer.look(run.id, selection(run.config), rollout.step, rollout.id, onStep, signal);
 }
 
-/** Occupies the page from the moment a run is asked for; one that does not come to be leaves it as it was. */
+/** Occupies the page from the moment a run is asked for, consent included; one that does not come to be leaves it as it was. */
 async function begin(ask: () => Promise<Started>): Promise<string> {
   const { state } = runStore.getState();
   if (isActive(state)) throw new LabError("bad-input", "A run is in progress. Stop it first");

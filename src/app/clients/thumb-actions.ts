@@ -1,5 +1,5 @@
 /** Reading and giving thumbs. */
-import type { Thumb } from "../../engine/runs/thumbs.ts";
+import type { Thumb } from "../../engine/runs/rollouts/thumbs.ts";
 import { thumbStore } from "../stores/thumbs.ts";
 import { lab, report } from "./lab.ts";
 

@@ -1,6 +1,6 @@
 import { useRef } from "react";
 import type { BestCheckpoint } from "../../engine/runs/checkpoint/best-checkpoint.ts";
-import type { StoredEvaluation } from "../../engine/runs/evaluations.ts";
+import type { StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
 import { lab } from "../clients/lab.ts";
 import { useRun } from "../stores/run.ts";
 import type { ViewedRun } from "./rollout/use-viewed-run.ts";

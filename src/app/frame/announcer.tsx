@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import type { RunStoreState } from "../stores/run.ts";
 import { runStore } from "../stores/run.ts";
 import { fixed } from "../styles/format.ts";
+import { stateWord } from "./status-strip.tsx";
 
 /** Minimum milliseconds between two spoken messages. */
 const PAUSE_MS = 5000;
@@ -19,7 +20,7 @@ function sentence(run: RunStoreState, saved: number | null): string {
   if (run.manifest === null) return "";
   const reward = newestReward(run);
   const written = saved === null ? "" : `Checkpoint of step ${saved} written. `;
-  return `${written}${run.manifest.title}: ${run.state}, step ${run.step} of ${run.manifest.config.steps}${
+  return `${written}${run.manifest.title}: ${stateWord(run)}, step ${run.step} of ${run.manifest.config.steps}${
     reward === null ? "" : `, reward ${fixed(reward)}`
   }`;
 }

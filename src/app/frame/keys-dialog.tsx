@@ -1,8 +1,9 @@
 import { type ReactNode, useState } from "react";
 import { GuideCards } from "../components/guide/guide-cards.tsx";
+import { letterKeysOn, setLetterKeys } from "../components/shortcuts.ts";
 import { Switch } from "../components/ui/controls.tsx";
 import { Dialog } from "../components/ui/overlays.tsx";
-import { KEY_HELP, letterKeysEnabled, setLetterKeys } from "./keys.ts";
+import { KEY_HELP } from "./keys.ts";
 import styles from "./keys-dialog.module.css";
 
 /** The guide, the list of keyboard shortcuts, and the switch for single letters. */
@@ -10,7 +11,7 @@ export function KeysDialog(props: {
   readonly open: boolean;
   readonly onOpenChange: (open: boolean) => void;
 }): ReactNode {
-  const [letters, setLetters] = useState(letterKeysEnabled);
+  const [letters, setLetters] = useState(letterKeysOn);
   return (
     <Dialog title="Keys" open={props.open} onOpenChange={props.onOpenChange}>
       <details className="fold mb-3">

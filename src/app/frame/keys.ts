@@ -1,9 +1,8 @@
 /** Keyboard shortcuts of the whole page; screens add more. */
 
 import { act, togglePlay } from "../clients/run-actions.ts";
-import { isTyping } from "../components/mask/use-hold-to-hide.ts";
+import { isCovered, isShortcut } from "../components/shortcuts.ts";
 import { navigate } from "../stores/route.ts";
-import { remember, rememberedFlag } from "../stores/saved.ts";
 import { HOME, SCREEN_LIST } from "./screens.tsx";
 
 export interface KeyHelp {
@@ -56,30 +55,17 @@ export const KEY_HELP: readonly { readonly place: string; readonly keys: readonl
   },
 ];
 
-let enabled = rememberedFlag("letterKeys", true);
-
-/** Whether single-letter keys are enabled. */
-export function letterKeysEnabled(): boolean {
-  return enabled;
-}
-
-export function setLetterKeys(on: boolean): void {
-  enabled = on;
-  remember("letterKeys", on);
-}
-
 /** Listens for the shortcuts of the whole page. @returns the function that stops it */
 export function listenForKeys(onHelp: () => void): () => void {
   let goUntil = 0;
   const down = (event: KeyboardEvent): void => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-    if (document.querySelector("[role=dialog], [role=menu]") !== null) return;
+    if (!isShortcut(event) || isCovered()) return;
     if (event.key === "?") {
       event.preventDefault();
       onHelp();
       return;
     }
-    if (!enabled || event.repeat) return;
+    if (event.repeat) return;
     const key = event.key.toLowerCase();
     if (event.timeStamp < goUntil) {
       goUntil = 0;

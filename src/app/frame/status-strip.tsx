@@ -1,6 +1,4 @@
 import { type ReactNode, useEffect, useState } from "react";
-import type { RunState } from "../../engine/rl/run/events.ts";
-import type { RunManifest } from "../../engine/runs/manifest.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconKeys, IconWarning } from "../components/ui/icons.tsx";
 import { roughly, runSeconds } from "../stores/eta.ts";
@@ -18,8 +16,8 @@ import { ThemeSwitch } from "./theme-switch.tsx";
 /** Status line: state, progress and speed of the run, and its buttons. */
 export function StatusStrip(props: { readonly onWarnings: () => void; readonly onKeys: () => void }): ReactNode {
   const state = useRun((run) => run.state);
-  const manifest = useRun((run) => run.manifest);
-  const step = useRun((run) => run.step);
+  const word = useRun(stateWord);
+  const title = useRun((run) => run.manifest?.title);
   const warnings = useRun((run) => run.alarms.length);
   const problems = useSession((session) => session.problems.length);
   const elsewhere = useOtherTabs().length > 0 && !isActive(state);
@@ -39,10 +37,10 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
         >
           sa2va-lab
         </a>
-        {manifest !== null && <span className={`large bold ${styles.title}`}>{manifest.title}</span>}
+        {title !== undefined && <span className={`large bold ${styles.title}`}>{title}</span>}
         <span className={`inline-flex align-centre muted ${styles.state}`} data-state={state} data-testid="run-state">
           <span className={styles.dot} aria-hidden="true" />
-          {elsewhere ? "training in another tab" : stateWord(state, step, manifest)}
+          {elsewhere ? "training in another tab" : word}
         </span>
       </div>
       <Facts />
@@ -67,7 +65,7 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
 }
 
 /** A run that ended before its last step was stopped: it can be resumed. */
-function stateWord(state: RunState, step: number, manifest: RunManifest | null): string {
+export function stateWord({ state, step, manifest }: Pick<RunStoreState, "state" | "step" | "manifest">): string {
   if (state === "idle") return "no run";
   return state === "finished" && manifest !== null && step < manifest.config.steps ? "stopped" : state;
 }

@@ -9,7 +9,7 @@ import type { DataMapping } from "../../engine/data/mapping.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
 import type { SetInfo } from "../../engine/data/set-info.ts";
 import type { GpuReport } from "../../engine/gpu/runtime/device.ts";
-import type { RunDigest } from "../../engine/runs/digest.ts";
+import type { RunDigest } from "../../engine/runs/library/digest.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import type { OpeningProgress } from "../../protocol/data.ts";
 import type { WireError } from "../../protocol/rpc.ts";

@@ -2,7 +2,7 @@
 import { useEffect } from "react";
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
-import type { Thumbs } from "../../engine/runs/thumbs.ts";
+import type { Thumbs } from "../../engine/runs/rollouts/thumbs.ts";
 
 interface ThumbState {
   readonly runId: string | null;

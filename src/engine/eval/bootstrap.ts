@@ -4,7 +4,7 @@
  * intervals.
  */
 import { uniform } from "../gpu/random.ts";
-import type { Interval } from "../runs/evaluations.ts";
+import type { Interval } from "../runs/evaluations/evaluations.ts";
 
 /** Number of bootstrap samples. */
 export const RESAMPLES = 2000;

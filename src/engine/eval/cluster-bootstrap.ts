@@ -4,7 +4,7 @@
  * (docs/spec/evaluation.md#61-the-unit-is-the-picture).
  */
 import { uniform } from "../gpu/random.ts";
-import type { Interval } from "../runs/evaluations.ts";
+import type { Interval } from "../runs/evaluations/evaluations.ts";
 import { BOOTSTRAP_STREAM, centralInterval, RESAMPLES } from "./bootstrap.ts";
 
 /** Rows by picture: the cluster of each row, clusters numbered by their first row. */

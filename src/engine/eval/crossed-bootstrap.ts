@@ -4,7 +4,7 @@
  * crossed with the seeds. With few seeds the interval is too narrow: three seeds have ten different resamples.
  */
 import { uniform } from "../gpu/random.ts";
-import type { Interval } from "../runs/evaluations.ts";
+import type { Interval } from "../runs/evaluations/evaluations.ts";
 import { centralInterval, RESAMPLES } from "./bootstrap.ts";
 import { clustersBy } from "./cluster-bootstrap.ts";
 

@@ -13,8 +13,8 @@ import { disposeFeatures, type FeatureCache, type ImageFeatures } from "../polic
 import { countCells, type RegionCells, rowCells } from "../policy/prompts.ts";
 import type { RewardScorer } from "../rewards/types.ts";
 import { LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
-import { EVAL_SEED, EVAL_STREAM } from "../runs/evaluation-draws.ts";
-import type { Drawn, RowPart, RowScores } from "../runs/evaluations.ts";
+import { EVAL_SEED, EVAL_STREAM } from "../runs/evaluations/evaluation-draws.ts";
+import type { Drawn, RowPart, RowScores } from "../runs/evaluations/evaluations.ts";
 import type { RunRows } from "../runs/run-rows.ts";
 import { type LoopFacts, type RunReward, rowRewards, runReward, weightedMean } from "./run-reward.ts";
 

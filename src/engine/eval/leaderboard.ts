@@ -1,8 +1,8 @@
 /** Stored runs by a held-out score, over the same rows: mean, and paired difference to their starts or to one of them. */
 import { rowsHash } from "../data/open-rows.ts";
-import type { RunDigest } from "../runs/digest.ts";
-import { EVAL_METRICS, type EvalMetric, type Interval, readEvaluations } from "../runs/evaluations.ts";
-import { countChanges } from "../runs/run-result.ts";
+import { EVAL_METRICS, type EvalMetric, type Interval, readEvaluations } from "../runs/evaluations/evaluations.ts";
+import type { RunDigest } from "../runs/library/digest.ts";
+import { countChanges } from "../runs/library/run-result.ts";
 import type { RunStore } from "../storage/store.ts";
 import { bootstrapMean } from "./bootstrap.ts";
 import { type LedgerColumn, runColumn } from "./suites/ledger.ts";

@@ -18,7 +18,7 @@ import {
   type SelectionMetric,
   type StoredEvaluation,
   type TruthMetric,
-} from "../runs/evaluations.ts";
+} from "../runs/evaluations/evaluations.ts";
 import { bootstrapMean } from "./bootstrap.ts";
 import { imageOf } from "./row-image.ts";
 import { segmentationScores } from "./segmentation.ts";

@@ -3,7 +3,7 @@
  * over three numbers cannot.
  */
 import { LabError } from "../errors.ts";
-import type { Interval } from "../runs/evaluations.ts";
+import type { Interval } from "../runs/evaluations/evaluations.ts";
 
 /** 0.975 quantiles of Student's t for 1, 2, … degrees of freedom. */
 const T_975 = [

@@ -5,7 +5,7 @@ import { type RewardPlan, rewardPlan, withoutJudge } from "../rewards/composer/p
 import type { RolloutFacts } from "../rewards/term.ts";
 import type { RewardScorer } from "../rewards/types.ts";
 import { LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
-import type { JudgeUse, RewardMetric } from "../runs/evaluations.ts";
+import type { JudgeUse, RewardMetric } from "../runs/evaluations/evaluations.ts";
 
 /** Settings of the reward of held-out rows. */
 export interface RunReward {

@@ -8,7 +8,7 @@ import {
   SEGMENTATION_METRICS,
   type SegmentationMetric,
   type SegmentationScore,
-} from "../runs/evaluations.ts";
+} from "../runs/evaluations/evaluations.ts";
 import { bootstrap } from "./bootstrap.ts";
 import { imageOf } from "./row-image.ts";
 

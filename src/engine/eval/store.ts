@@ -1,5 +1,5 @@
 /** Scores of held-out rows as a report against the run's first evaluation, kept with the run. */
-import { type EvalReport, type RowScores, readEvaluations, writeEvaluations } from "../runs/evaluations.ts";
+import { type EvalReport, type RowScores, readEvaluations, writeEvaluations } from "../runs/evaluations/evaluations.ts";
 import type { RunStore } from "../storage/store.ts";
 import { baselineOf, type EvalTerms, evalReport } from "./report.ts";
 

@@ -2,7 +2,7 @@
 import { LabError } from "../errors.ts";
 import { listCheckpoints } from "../runs/checkpoint/checkpoint.ts";
 import { readTrained } from "../runs/checkpoint/trained.ts";
-import type { PictureOf } from "../runs/rollout-picture.ts";
+import type { PictureOf } from "../runs/rollouts/rollout-picture.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
 import { adapterFiles } from "./adapter.ts";
 import type { ExportFiles } from "./export-file.ts";

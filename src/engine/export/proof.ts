@@ -5,7 +5,7 @@
 import type { RegionSample } from "../data/sample.ts";
 import { LabError } from "../errors.ts";
 import { readTrained } from "../runs/checkpoint/trained.ts";
-import { readEvaluations } from "../runs/evaluations.ts";
+import { readEvaluations } from "../runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../runs/manifest.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
 import { adapterFiles } from "./adapter.ts";

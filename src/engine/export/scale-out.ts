@@ -10,7 +10,7 @@ import { LabError } from "../errors.ts";
 import { STREAM } from "../gpu/random.ts";
 import { DEFAULT_PROMPTS } from "../rewards/judge/questions/prompts.ts";
 import { listCheckpoints } from "../runs/checkpoint/checkpoint-folder.ts";
-import { EVAL_DRAWS, EVAL_SEED, EVAL_STREAM } from "../runs/evaluation-draws.ts";
+import { EVAL_DRAWS, EVAL_SEED, EVAL_STREAM } from "../runs/evaluations/evaluation-draws.ts";
 import { VERSION } from "../runs/manifest.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
 import { rowList, storedRunRows } from "../runs/run-rows.ts";

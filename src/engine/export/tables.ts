@@ -1,7 +1,7 @@
 /** A run for spreadsheets and TensorBoard, with the names of the design notes in addition to the logged ones. */
 
 import { tfevents, tfeventsName } from "../formats/tfevents.ts";
-import type { PictureOf } from "../runs/rollout-picture.ts";
+import type { PictureOf } from "../runs/rollouts/rollout-picture.ts";
 import { drawnGroups, runEvents } from "../runs/run-events.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
 import { rolloutsCsv, runTables } from "../runs/run-tables.ts";

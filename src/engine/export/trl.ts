@@ -8,7 +8,7 @@
 import { besideTrl, toTrl } from "../config/trl.ts";
 import { aboutLoop } from "../rl/loops/abouts.ts";
 import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
-import type { GroupRecord, RolloutRecord } from "../runs/records.ts";
+import type { GroupRecord, RolloutRecord } from "../runs/rollouts/records.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
 import { withVisualTokens } from "../text/prompt.ts";
 import { adapterFiles } from "./adapter.ts";

@@ -2,6 +2,7 @@
  * Supervised mask losses on low-resolution logits: cross-entropy and Dice, over all pixels or at sampled points
  * (docs/spec/sa2va.md#18-supervised-training-recipe). Differentiable with respect to the logits.
  */
+import { readOnce } from "../gpu/runtime/read-back.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 
 /** Keeps the point-sampled means finite, as in the public recipe. */
@@ -117,9 +118,7 @@ function within(position: Tensor, size: number): Tensor {
  */
 export async function selectPoints(logits: Tensor, candidates: Tensor, keep: number, uniform: Tensor): Promise<Tensor> {
   const [count, total] = candidates.shape as [number, number];
-  const sampled = tf.tidy(() => samplePoints(logits, candidates).abs());
-  const distance = await sampled.data();
-  sampled.dispose();
+  const distance = await readOnce(tf.tidy(() => samplePoints(logits, candidates).abs()));
   const chosen = new Int32Array(count * keep);
   for (let mask = 0; mask < count; mask++) {
     const order = Array.from({ length: total }, (_, i) => mask * total + i);

@@ -1,5 +1,6 @@
 /** The caption policy of loop 1: groups of captions of marked regions, and their log-probabilities. */
 import { repeatRows } from "../gpu/kernels/repeat.ts";
+import { readOnce } from "../gpu/runtime/read-back.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { languageLogits, languageScores } from "../model/language/language.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
@@ -105,8 +106,7 @@ export async function tokenChoices(
   const { ids, prompt } = about;
   const ropeLength = prompt.ids.length + maxNewTokens;
   const logits = tf.tidy(() => languageLogits(weights, statesOf(model, weights, [about], [ids], ropeLength)));
-  const values = await logits.data();
-  logits.dispose();
+  const values = await readOnce(logits);
   const width = values.length / ids.length;
   return ids.map((_, at) => likeliest(values.subarray(at * width, (at + 1) * width), sampler, count));
 }

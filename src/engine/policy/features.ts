@@ -105,8 +105,9 @@ export function createFeatureCache(
       return upload(shelved);
     }
     const features = encodeImage(model, rgb, tiles);
-    const host = await download(features, storage);
+    let host: HostFeatures;
     try {
+      host = await download(features, storage);
       await checkDevice();
     } catch (failure) {
       disposeFeatures(features);

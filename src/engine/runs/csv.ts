@@ -1,4 +1,4 @@
-import type { StepMetrics } from "./records.ts";
+import type { StepMetrics } from "./rollouts/records.ts";
 
 /**
  * Metrics as CSV: one row per step, `step` first, then one column per metric in the order of first appearance. A

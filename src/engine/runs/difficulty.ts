@@ -5,7 +5,7 @@ import { LabError } from "../errors.ts";
 import { isLoop } from "../rl/loops/abouts.ts";
 import type { RunStore } from "../storage/store.ts";
 import type { BenchGroup } from "./bench/bench-group.ts";
-import type { LoopId } from "./records.ts";
+import type { LoopId } from "./rollouts/records.ts";
 
 /** A measured row. */
 export interface RowDifficulty {

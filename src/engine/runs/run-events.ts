@@ -3,10 +3,10 @@
 import type { EventImage, RunEvent } from "../formats/tfevents.ts";
 import { HELD_OUT_LOOPS, LOOP_IDS } from "../rl/loops/abouts.ts";
 import { type Alarm, readAlarms } from "./alarms.ts";
-import { type EvalReport, readEvaluations, type StoredEvaluation } from "./evaluations.ts";
+import { type EvalReport, readEvaluations, type StoredEvaluation } from "./evaluations/evaluations.ts";
 import { withAliases } from "./metrics/metric-table.ts";
-import type { GroupRecord, StepMetrics } from "./records.ts";
-import { groupPicture, type PictureOf } from "./rollout-picture.ts";
+import type { GroupRecord, StepMetrics } from "./rollouts/records.ts";
+import { groupPicture, type PictureOf } from "./rollouts/rollout-picture.ts";
 import type { RunFolder } from "./run-folder.ts";
 
 /** Number of steps whose rollouts are drawn, including the first and the last. */

@@ -10,15 +10,15 @@ import { oneAtATime } from "../storage/one-at-a-time.ts";
 import type { RunStore } from "../storage/store.ts";
 import { beginAlarms, readAlarms, truncateAlarms } from "./alarms.ts";
 import { removeCheckpointsAfter } from "./checkpoint/checkpoint-folder.ts";
-import { readEvaluations, truncateEvaluations } from "./evaluations.ts";
+import { readEvaluations, truncateEvaluations } from "./evaluations/evaluations.ts";
 import type { RunManifest } from "./manifest.ts";
 import { parseManifest } from "./manifest-schema.ts";
 import { metricsLine, parseMetricsLine } from "./numbers-json.ts";
 import { truncatePhases } from "./phase-lines.ts";
-import type { GroupRecord, StepMetrics } from "./records.ts";
-import { groupsFromArrow, groupsToArrow } from "./rollouts-arrow.ts";
+import type { GroupRecord, StepMetrics } from "./rollouts/records.ts";
+import { groupsFromArrow, groupsToArrow } from "./rollouts/rollouts-arrow.ts";
+import { readThumbs, truncateThumbs } from "./rollouts/thumbs.ts";
 import { stepFromName, stepName } from "./step-name.ts";
-import { readThumbs, truncateThumbs } from "./thumbs.ts";
 
 /** Runs read concurrently: most of their time is waiting for the disk. */
 const AT_ONCE = 16;

@@ -1,9 +1,9 @@
 /** A run as tables for spreadsheets: metrics with evaluations, their rows, settings, alarms and rollouts. */
 import { readAlarms } from "./alarms.ts";
 import { metricsCsv, tableCsv } from "./csv.ts";
-import { EVAL_METRICS, REWARD_METRICS, readEvaluations, type StoredEvaluation } from "./evaluations.ts";
+import { EVAL_METRICS, REWARD_METRICS, readEvaluations, type StoredEvaluation } from "./evaluations/evaluations.ts";
 import { withAliases } from "./metrics/metric-table.ts";
-import type { GroupRecord, StepMetrics } from "./records.ts";
+import type { GroupRecord, StepMetrics } from "./rollouts/records.ts";
 import { evaluationValues } from "./run-events.ts";
 import type { RunFolder } from "./run-folder.ts";
 

@@ -2,10 +2,10 @@
 import { LabError } from "../errors.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
 import type { TrainerEvent } from "../rl/run/events.ts";
-import { holdOrRefuse } from "../rl/run/run-facts.ts";
 import type { LoadedModel, SessionDeps } from "../rl/run/session-types.ts";
+import { holdOrRefuse } from "../rl/run/start/run-facts.ts";
 import { checkFiles } from "../runs/checkpoint/checkpoint.ts";
-import { readEvaluations } from "../runs/evaluations.ts";
+import { readEvaluations } from "../runs/evaluations/evaluations.ts";
 import { openRun } from "../runs/run-folder.ts";
 import type { RowList } from "../runs/run-rows.ts";
 import { withStoredTrainer } from "./stored-trainer.ts";

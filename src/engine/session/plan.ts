@@ -13,9 +13,9 @@ import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Matrix } from "../model/weights/weights.ts";
 import { bytesText } from "../plan/bytes-text.ts";
 import { budgetBytes, type Forecast, fittingChanges, forecast, nominalGigabytes } from "../plan/fit.ts";
-import { settingBlockers } from "../rl/run/blockers.ts";
-import { asksCaptioner, NO_CAPTIONER } from "../rl/run/captioner.ts";
-import { adapterBlocker, type ShapedTrainable, trainableOf } from "../rl/run/start-run.ts";
+import { settingBlockers } from "../rl/run/start/blockers.ts";
+import { asksCaptioner, NO_CAPTIONER } from "../rl/run/start/captioner.ts";
+import { adapterBlocker, type ShapedTrainable, trainableOf } from "../rl/run/start/start-run.ts";
 
 const F32 = 4;
 

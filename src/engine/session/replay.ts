@@ -5,7 +5,7 @@ import type { TrainingState } from "../rl/optim/training-state.ts";
 import type { TrainerEvent } from "../rl/run/events.ts";
 import type { LoadedModel, SessionDeps } from "../rl/run/session-types.ts";
 import type { Trainer } from "../rl/run/trainer.ts";
-import type { GroupRecord, StepMetrics } from "../runs/records.ts";
+import type { GroupRecord, StepMetrics } from "../runs/rollouts/records.ts";
 import { createRun, openRun, type RunFolder } from "../runs/run-folder.ts";
 import type { RowList } from "../runs/run-rows.ts";
 import { scratchStore } from "../storage/memory-store.ts";

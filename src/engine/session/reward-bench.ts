@@ -14,14 +14,14 @@ import { createFeatureCache } from "../policy/features.ts";
 import type { RewardScorer } from "../rewards/types.ts";
 import { LOOP_CODE } from "../rl/loops/registry.ts";
 import { disposeState } from "../rl/optim/training-state.ts";
-import { captionerOf, requireCaptioner } from "../rl/run/captioner.ts";
-import { adapterBlocker, startState } from "../rl/run/start-run.ts";
+import { captionerOf, requireCaptioner } from "../rl/run/start/captioner.ts";
+import { adapterBlocker, startState } from "../rl/run/start/start-run.ts";
 import { stepRows } from "../rl/step/clip-frames.ts";
 import type { StepContext } from "../rl/step/context.ts";
 import type { Group } from "../rl/step/group.ts";
 import { runWeights } from "../rl/step/run-weights.ts";
 import { type BenchGroup, UNSCORED } from "../runs/bench/bench-group.ts";
-import type { LoopId } from "../runs/records.ts";
+import type { LoopId } from "../runs/rollouts/records.ts";
 import { groupBounds } from "./bench-bounds.ts";
 import { scoredGroup } from "./bench-scores.ts";
 

@@ -14,13 +14,19 @@ import { readStartAdapter, type StartAdapter } from "../model/adapter/start-adap
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Followed } from "../policy/clip/follow.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
-import { type AskedRun, type PreparedRun, prepareFork, prepareNew, prepareStored } from "../rl/run/prepare-run.ts";
 import type { AdapterRole, LoadedModel, RunControl, SessionDeps, StartedRun } from "../rl/run/session-types.ts";
+import {
+  type AskedRun,
+  type PreparedRun,
+  prepareFork,
+  prepareNew,
+  prepareStored,
+} from "../rl/run/start/prepare-run.ts";
 import type { Trainer } from "../rl/run/trainer.ts";
 import type { BenchGroup } from "../runs/bench/bench-group.ts";
-import type { Fork } from "../runs/fork.ts";
+import type { Fork } from "../runs/library/fork.ts";
 import { type RunManifest, VERSION } from "../runs/manifest.ts";
-import type { LoopId } from "../runs/records.ts";
+import type { LoopId } from "../runs/rollouts/records.ts";
 import type { RowList } from "../runs/run-rows.ts";
 import type { RunStore } from "../storage/store.ts";
 import type { TuningTable } from "../tuning/table.ts";

@@ -1,7 +1,7 @@
 /** Evaluations of several runs as one picture: a panel a metric, a line a run, the difference to the run's own start. */
 import { escaped } from "../bytes/markup.ts";
 import { HELD_OUT_LOOPS } from "../rl/loops/abouts.ts";
-import { EVAL_METRICS, type EvalMetric, type EvalReport } from "../runs/evaluations.ts";
+import { EVAL_METRICS, type EvalMetric, type EvalReport } from "../runs/evaluations/evaluations.ts";
 
 export interface RunCurve {
   readonly name: string;

@@ -6,7 +6,7 @@ import { PRESETS, type PresetName, presetConfig } from "../config/presets.ts";
 import { readRecordFile } from "../config/settings-file.ts";
 import type { LabConfig } from "../config/table.ts";
 import { LabError, quote } from "../errors.ts";
-import { SCORES, type ScoreId } from "../runs/evaluation-scores.ts";
+import { SCORES, type ScoreId } from "../runs/evaluations/evaluation-scores.ts";
 
 /** Scripts of the project that may make what a sweep starts from. */
 export const BUILDERS = ["build-pocket-shards", "damage-pocket"] as const;

@@ -3,8 +3,8 @@ import { LabError } from "../errors.ts";
 import { bootstrapMean } from "../eval/bootstrap.ts";
 import { crossedBootstrap } from "../eval/crossed-bootstrap.ts";
 import { runInterval } from "../eval/run-interval.ts";
-import { rowScoreOf, type ScoreId } from "../runs/evaluation-scores.ts";
-import type { EvalReport, Interval, RowScores, StoredEvaluation } from "../runs/evaluations.ts";
+import { rowScoreOf, type ScoreId } from "../runs/evaluations/evaluation-scores.ts";
+import type { EvalReport, Interval, RowScores, StoredEvaluation } from "../runs/evaluations/evaluations.ts";
 import type { SweepJob } from "./plan.ts";
 
 const SEED = 1;

@@ -1,7 +1,7 @@
 /** Runs the jobs of a sweep that are not done, and finds out which are. */
-import { differentStart } from "../rl/run/first-evaluation.ts";
+import { differentStart } from "../rl/run/start/first-evaluation.ts";
 import { listCheckpoints } from "../runs/checkpoint/checkpoint-folder.ts";
-import { readEvaluations } from "../runs/evaluations.ts";
+import { readEvaluations } from "../runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../runs/manifest.ts";
 import type { RunStore } from "../storage/store.ts";
 import type { SweepJob } from "./plan.ts";

@@ -1,6 +1,6 @@
 /** The results of a sweep as a Markdown table. */
-import type { ScoreId } from "../runs/evaluation-scores.ts";
-import type { Interval } from "../runs/evaluations.ts";
+import type { ScoreId } from "../runs/evaluations/evaluation-scores.ts";
+import type { Interval } from "../runs/evaluations/evaluations.ts";
 import type { VariantResult } from "./results.ts";
 
 /** One row a variant and score, with the score's start, its difference over seeds and pictures, and by seed. */

@@ -1,6 +1,6 @@
 /** A stored checkpoint: what is read is complete and finite, or nothing is read. */
 import fc from "fast-check";
-import { requireTrainable } from "../../../src/engine/rl/run/usable-checkpoint.ts";
+import { requireTrainable } from "../../../src/engine/rl/run/start/usable-checkpoint.ts";
 import { readCheckpoint, writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { MARKER } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import type { CheckpointState, TensorMap } from "../../../src/engine/runs/checkpoint/checkpoint-state.ts";

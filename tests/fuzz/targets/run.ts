@@ -1,9 +1,9 @@
 /** A run's folder beside another one: lists, curves, rollouts, evaluations, costs, and cutting it back for a resume. */
 import fc from "fast-check";
 import { SETTINGS } from "../../../src/engine/config/table.ts";
-import { digestRun } from "../../../src/engine/runs/digest.ts";
-import { readEvaluations, writeEvaluations } from "../../../src/engine/runs/evaluations.ts";
-import { runLibrary } from "../../../src/engine/runs/library.ts";
+import { readEvaluations, writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
+import { digestRun } from "../../../src/engine/runs/library/digest.ts";
+import { runLibrary } from "../../../src/engine/runs/library/library.ts";
 import { appendPhases, readPhases } from "../../../src/engine/runs/phase-lines.ts";
 import { createRun, listRuns, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
-import { readEvaluations } from "../../../src/engine/runs/evaluations.ts";
+import { readEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { forAny } from "../../support/any.ts";
 import { checkpointFiles, expectSameFiles, openTestLab, repeatable } from "../../support/session.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { agreements, disagreements, noise, pairsOf, spreads } from "../../../src/app/screens/judge/agreement.ts";
 import type { RewardTerm } from "../../../src/engine/rewards/term.ts";
-import type { GroupRecord, RolloutRecord } from "../../../src/engine/runs/records.ts";
-import { readThumbs, writeThumb } from "../../../src/engine/runs/thumbs.ts";
+import type { GroupRecord, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
+import { readThumbs, writeThumb } from "../../../src/engine/runs/rollouts/thumbs.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 
 const term = (name: string, value: number | null): RewardTerm => ({ name, value, weight: 1 });

@@ -9,7 +9,7 @@ import { findDraw, searchOrder } from "../../../src/app/screens/runs/compare/fin
 import { MetricStore } from "../../../src/app/stores/metrics.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
-import { EVAL_METRICS, type StoredEvaluation } from "../../../src/engine/runs/evaluations.ts";
+import { EVAL_METRICS, type StoredEvaluation } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 import { evaluation, olderEvaluation } from "../runs/sample-evaluations.ts";
 import { group } from "../runs/sample-run.ts";

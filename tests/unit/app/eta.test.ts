@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { type Eta, etaAfter, evaluationSeconds, NO_PACE, roughly, runSeconds } from "../../../src/app/stores/eta.ts";
 import { applyEvent, beginRun, noteSaveAsked, runStore } from "../../../src/app/stores/run.ts";
 import type { Phase, RunState, TrainerEvent } from "../../../src/engine/rl/run/events.ts";
-import type { EvalReport } from "../../../src/engine/runs/evaluations.ts";
+import type { EvalReport } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import type { PhaseCost } from "../../../src/engine/runs/phase-lines.ts";
 import { manifest } from "../runs/sample-run.ts";
 

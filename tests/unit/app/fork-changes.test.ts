@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { readChanges } from "../../../src/app/screens/runs/fork-changes.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 
-const read = (text: string) => readChanges(text, presetConfig("demo"));
+const read = (text: string) => readChanges(text, presetConfig("demo"), 10);
 
 it("reads pairs between spaces or commas", () => {
   expect(read("learningRate=0.0001, beta=0.04")).toEqual({ given: { learningRate: 0.0001, beta: 0.04 } });
@@ -18,4 +18,11 @@ it("keeps equals signs in a value", () => {
 it("says what is wrong with a text that is none", () => {
   expect(read("beta 0.04")).toEqual({ problem: 'Write settings as name=value, not "beta"' });
   expect(read("betta=0.04")).toEqual({ problem: expect.stringMatching(/betta/) });
+});
+
+it("needs a step after the checkpoint", () => {
+  expect(read("steps=11")).toEqual({ given: { steps: 11 } });
+  const left = /^No step is left after step 10 of \d+; choose an earlier checkpoint, or fork with steps=20$/;
+  expect(read("steps=10")).toEqual({ problem: expect.stringMatching(left) });
+  expect(read("steps=5")).toEqual({ problem: expect.stringMatching(left) });
 });

@@ -6,7 +6,7 @@ import { navigate, routeStore } from "../../../src/app/stores/route.ts";
 import { runStore } from "../../../src/app/stores/run.ts";
 import { sessionStore } from "../../../src/app/stores/session.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
-import type { RunDigest } from "../../../src/engine/runs/digest.ts";
+import type { RunDigest } from "../../../src/engine/runs/library/digest.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 import { openFakeLab } from "./fake-lab.ts";
 

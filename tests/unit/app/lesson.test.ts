@@ -8,8 +8,8 @@ import { shownStep } from "../../../src/app/components/rollout/time-line.tsx";
 import { lessonOf } from "../../../src/app/screens/train/lesson.ts";
 import { whatIf } from "../../../src/engine/rl/step/what-if.ts";
 import { parseManifest } from "../../../src/engine/runs/manifest-schema.ts";
-import type { GroupRecord, RolloutRecord } from "../../../src/engine/runs/records.ts";
-import { groupsFromArrow } from "../../../src/engine/runs/rollouts-arrow.ts";
+import type { GroupRecord, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
+import { groupsFromArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.ts";
 
 const RECORDED = join(root, "public/pocket/recorded");
 const folder = join(RECORDED, readdirSync(RECORDED).find((name) => name !== "files.json") ?? "");

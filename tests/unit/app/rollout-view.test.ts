@@ -28,7 +28,7 @@ import { phaseShares } from "../../../src/app/screens/train/phases.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
-import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../src/engine/runs/records.ts";
+import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
 
 const mask = (...rows: string[]) =>
   encodeRle(

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { applyEvent, runStore } from "../../../src/app/stores/run.ts";
 import { groupsAt, liveSteps, MAX_GROUPS, withGroup } from "../../../src/app/stores/run-groups.ts";
 import type { RunState } from "../../../src/engine/rl/run/events.ts";
-import type { GroupRecord, LoopId } from "../../../src/engine/runs/records.ts";
+import type { GroupRecord, LoopId } from "../../../src/engine/runs/rollouts/records.ts";
 
 const PER_STEP = 6;
 

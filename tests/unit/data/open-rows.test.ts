@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { findRow, isStoredRow, rowsHash } from "../../../src/engine/data/open-rows.ts";
-import { describeData } from "../../../src/engine/rl/run/run-facts.ts";
+import { describeData } from "../../../src/engine/rl/run/start/run-facts.ts";
 
 const row = (id: string, imageId: string) => ({ id, imageId });
 const NAME = "data-00000-of-00001.arrow#0";

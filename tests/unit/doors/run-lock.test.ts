@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
 import { nodeStore } from "../../../scripts/lib/node-store.ts";
 import { LOCK_FILE, lockRun } from "../../../scripts/lib/run-lock.ts";
-import { holdOrRefuse } from "../../../src/engine/rl/run/run-facts.ts";
+import { holdOrRefuse } from "../../../src/engine/rl/run/start/run-facts.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "locks-"));
 const children: ChildProcess[] = [];

@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { type BoardAsked, BoardReader, boardColumns, leaderboards } from "../../../src/engine/eval/leaderboard.ts";
 import { storeEvaluation } from "../../../src/engine/eval/store.ts";
-import { listDigests } from "../../../src/engine/runs/digest.ts";
-import { readEvaluations } from "../../../src/engine/runs/evaluations.ts";
+import { readEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
+import { listDigests } from "../../../src/engine/runs/library/digest.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { row, TERMS } from "../runs/sample-evaluations.ts";

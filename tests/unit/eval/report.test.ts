@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { evalReport } from "../../../src/engine/eval/report.ts";
 import { storeEvaluation } from "../../../src/engine/eval/store.ts";
-import { EVAL_METRICS, type RowScores, readEvaluations } from "../../../src/engine/runs/evaluations.ts";
+import { EVAL_METRICS, type RowScores, readEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { olderEvaluation, row, TERMS } from "../runs/sample-evaluations.ts";
 

@@ -25,7 +25,7 @@ import { sa2vaFiles } from "../../../src/engine/export/sa2va.ts";
 import { sa2vaConfigText } from "../../../src/engine/export/sa2va-config.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { readTrained } from "../../../src/engine/runs/checkpoint/trained.ts";
-import { type StoredEvaluation, writeEvaluations } from "../../../src/engine/runs/evaluations.ts";
+import { type StoredEvaluation, writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 import { createRun, openRun, type RunFolder } from "../../../src/engine/runs/run-folder.ts";
 import { exportZip } from "../../../workers/exports.ts";

@@ -19,7 +19,7 @@ import { exportFiles } from "../../../src/engine/export/formats.ts";
 import { initLora } from "../../../src/engine/model/adapter/lora.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
-import type { ActionRecord, GroupRecord } from "../../../src/engine/runs/records.ts";
+import type { ActionRecord, GroupRecord } from "../../../src/engine/runs/rollouts/records.ts";
 import { createRun, type RunFolder } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import {

@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
 import { nodeStore } from "../../../scripts/lib/node-store.ts";
 import { appendAlarm } from "../../../src/engine/runs/alarms.ts";
-import { writeEvaluations } from "../../../src/engine/runs/evaluations.ts";
+import { writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { writeNotes } from "../../../src/engine/runs/notes.ts";
 import { evaluationValues } from "../../../src/engine/runs/run-events.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";

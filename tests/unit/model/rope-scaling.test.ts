@@ -66,6 +66,23 @@ describe("rotary frequencies", () => {
     expect(parse({ rope_parameters: { rope_theta: 16, rope_type: "default" } })).toEqual(parse({ rope_theta: 16 }));
   });
 
+  it("know the trained length of Phi-3 where the file leaves it out, and take the one beside the group first", () => {
+    // Phi3Config(max_position_embeddings=131072) of transformers 5.23: attention_scaling 1.1902, long factors from 4097 tokens on.
+    const given = { model_type: "phi3", hidden_size: 16, num_attention_heads: 2, max_position_embeddings: 131_072 };
+    const scaling = { type: "longrope", short_factor: SHORT, long_factor: LONG };
+    const { rope } = parseLanguageConfig(fieldsOf({ ...given, rope_scaling: scaling }, "llm_config."));
+    expect(rope.scaling).toMatchObject({ limit: 4096, amplitude: expect.closeTo(1.1902, 4) });
+    for (const group of [
+      { ...scaling, original_max_position_embeddings: 64 },
+      { type: "yarn", factor: 2, original_max_position_embeddings: 64 },
+    ]) {
+      const beside = { original_max_position_embeddings: 1024 };
+      const rope = parse({ rope_scaling: group, ...beside });
+      expect(rope).toEqual(parse({ rope_scaling: { ...group, ...beside } }));
+      expect(rope).not.toEqual(parse({ rope_scaling: group }));
+    }
+  });
+
   it("are refused by name", () => {
     expect(() => parse({ rope_scaling: { type: "ntk", factor: 2 } })).toThrow(/"ntk" is not handled/);
     expect(() => parse({ rope_scaling: { type: "llama3", factor: 2 } })).toThrow(/low_freq_factor is missing/);

@@ -1,5 +1,5 @@
 /** Clips in front of the language model. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import { stacked } from "../../../src/engine/data/clips/film-strip.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
@@ -31,7 +31,9 @@ import {
   type ImageFeatures,
 } from "../../../src/engine/policy/features.ts";
 import { decodeFrames } from "../../../src/engine/policy/frame-masks.ts";
+import { candidatePolicy } from "../../../src/engine/policy/mask/candidate-policy.ts";
 import { findInPictures } from "../../../src/engine/policy/partner.ts";
+import { type PhraseOutput, phraseOutputs } from "../../../src/engine/policy/phrase-output.ts";
 import { phrasePromptsOf } from "../../../src/engine/policy/phrase-prompts.ts";
 import { captionPrompt } from "../../../src/engine/policy/prompts.ts";
 import { buildClipPrompt } from "../../../src/engine/text/clip-prompt.ts";
@@ -124,6 +126,27 @@ it("every frame of a clip is decoded as that frame alone, and stored masks are t
   phrases.forEach((_, n) => {
     expect(found[0]?.[n]?.mask).toEqual(stacked([first[n]?.mask as Uint8Array, empty, last[n]?.mask as Uint8Array]));
   });
+});
+
+it("what cannot be read back from the device is freed", async () => {
+  const rgb = { width: 20, height: 20, data: new Uint8Array(1200) };
+  const draws = { normal: () => 0.5, uniform: () => 0.5 };
+  const features = encodeImage(model, rgb, 1);
+  const weights = weightsView(model.frozen, Object.fromEntries(model.base), 0);
+  const outputs = phraseOutputs(model, weights, [{ features, phrase: "sky" }]);
+  const output = outputs.all[0] as PhraseOutput;
+  output.decoded();
+  const before = tf.memory().numTensors;
+  const read = vi.spyOn(tf.backend(), "read").mockRejectedValue(new Error("no read-back"));
+  try {
+    await expect(createFeatureCache(model, 1, 0).get("picture", rgb)).rejects.toThrow("no read-back");
+    await expect(candidatePolicy(1).act(output, 2, draws)).rejects.toThrow("no read-back");
+  } finally {
+    read.mockRestore();
+  }
+  expect(tf.memory().numTensors).toBe(before);
+  outputs.dispose();
+  disposeFeatures(features);
 });
 
 it("a limit of tiles holds below config.json's min_dynamic_patch: a frame is one tile", async () => {

@@ -5,7 +5,7 @@ import type { Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import { contextTokens } from "../../../src/engine/policy/fit-caption.ts";
 import { segmentPrompt } from "../../../src/engine/policy/prompts.ts";
 import { watchAlarms } from "../../../src/engine/rl/run/alarms.ts";
-import { dataCaptionObservations } from "../../../src/engine/rl/step/rollout-metrics.ts";
+import { dataCaptionObservations } from "../../../src/engine/rl/step/metrics/rollout-metrics.ts";
 import { sftBatch } from "../../../src/engine/sft/batch.ts";
 import { disposeTiny, type TinySft, tinySft } from "../../support/tiny-sft.ts";
 

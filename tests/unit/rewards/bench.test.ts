@@ -15,9 +15,9 @@ import {
   rankGroups,
   summarise,
 } from "../../../src/engine/runs/bench/statistics.ts";
-import { importRollouts } from "../../../src/engine/runs/import-rollouts.ts";
-import { factsOf } from "../../../src/engine/runs/rollout-facts.ts";
-import { groupsToArrow } from "../../../src/engine/runs/rollouts-arrow.ts";
+import { importRollouts } from "../../../src/engine/runs/rollouts/import-rollouts.ts";
+import { factsOf } from "../../../src/engine/runs/rollouts/rollout-facts.ts";
+import { groupsToArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.ts";
 import { scoredGroup } from "../../../src/engine/session/bench-scores.ts";
 import { group as record } from "../runs/sample-run.ts";
 

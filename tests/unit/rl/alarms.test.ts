@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type UpdateFacts, watchAlarms } from "../../../src/engine/rl/run/alarms.ts";
-import type { GroupRecord, RolloutRecord, StepMetrics } from "../../../src/engine/runs/records.ts";
+import type { GroupRecord, RolloutRecord, StepMetrics } from "../../../src/engine/runs/rollouts/records.ts";
 import { group } from "../runs/sample-run.ts";
 
 const STEPPED: UpdateFacts = { stepped: true, nonFinite: [] };

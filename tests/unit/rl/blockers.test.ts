@@ -3,7 +3,7 @@ import { defaultConfig, parseSetting, requireConfig, SETTING_KEYS } from "../../
 import type { Setting } from "../../../src/engine/config/setting.ts";
 import { type LabConfig, SETTINGS } from "../../../src/engine/config/table.ts";
 import { LabError } from "../../../src/engine/errors.ts";
-import { refuseBlockers, settingBlockers } from "../../../src/engine/rl/run/blockers.ts";
+import { refuseBlockers, settingBlockers } from "../../../src/engine/rl/run/start/blockers.ts";
 
 const MODEL = {
   tiling: { minTiles: 1, maxTiles: 12, tileSize: 448, useThumbnail: true },

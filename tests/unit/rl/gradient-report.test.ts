@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gradientReportDue, signalToNoise } from "../../../src/engine/rl/step/gradient-report.ts";
+import { gradientReportDue, signalToNoise } from "../../../src/engine/rl/step/metrics/gradient-report.ts";
 
 /** Deterministic normal numbers. */
 function normals(seed: number): () => number {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { PreparedRun } from "../../../src/engine/rl/run/prepare-run.ts";
+import type { PreparedRun } from "../../../src/engine/rl/run/start/prepare-run.ts";
 import { launchRun, type RunHost } from "../../../src/engine/session/launch-run.ts";
 
 test("a trainer that cannot be made leaves no lock, no weights and no kernel forms behind", () => {

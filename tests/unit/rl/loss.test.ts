@@ -4,7 +4,7 @@ import { klOf } from "../../../src/engine/rl/objective/host-terms.ts";
 import { type LossInputs, policyLoss, stopGradient } from "../../../src/engine/rl/objective/loss.ts";
 import { type LossSettings, type LossType, lossSettings } from "../../../src/engine/rl/objective/loss-types.ts";
 import { topEntropyMask } from "../../../src/engine/rl/objective/loss-weights.ts";
-import { lossMetrics, tokenDiagnostics } from "../../../src/engine/rl/step/loss-metrics.ts";
+import { lossMetrics, tokenDiagnostics } from "../../../src/engine/rl/step/metrics/loss-metrics.ts";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");

@@ -2,8 +2,8 @@
 import { expect, it } from "vitest";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import { hostFeatures } from "../../../src/engine/policy/host-features.ts";
-import { runFeatures } from "../../../src/engine/rl/run/run-features.ts";
 import type { LoadedModel } from "../../../src/engine/rl/run/session-types.ts";
+import { runFeatures } from "../../../src/engine/rl/run/start/run-features.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { emptyTable, type TuningTable } from "../../../src/engine/tuning/table.ts";
 

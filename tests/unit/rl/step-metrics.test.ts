@@ -5,9 +5,9 @@ import { type LossType, lossSettings } from "../../../src/engine/rl/objective/lo
 import type { Group } from "../../../src/engine/rl/step/group.ts";
 import { groupRecord } from "../../../src/engine/rl/step/group-record.ts";
 import type { LossReadback } from "../../../src/engine/rl/step/loss-inputs.ts";
-import { captionMetrics, pairMetrics } from "../../../src/engine/rl/step/rollout-metrics.ts";
-import { overPasses, passMetrics, sampledMetrics } from "../../../src/engine/rl/step/step-metrics.ts";
-import { groupsFromArrow, groupsToArrow } from "../../../src/engine/runs/rollouts-arrow.ts";
+import { captionMetrics, pairMetrics } from "../../../src/engine/rl/step/metrics/rollout-metrics.ts";
+import { overPasses, passMetrics, sampledMetrics } from "../../../src/engine/rl/step/metrics/step-metrics.ts";
+import { groupsFromArrow, groupsToArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.ts";
 
 const mask = { size: [1, 2] as const, counts: "02" };
 

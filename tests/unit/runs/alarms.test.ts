@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { csvFiles } from "../../../src/engine/export/tables.ts";
 import { type Alarm, appendAlarm, readAlarms } from "../../../src/engine/runs/alarms.ts";
-import { runLibrary } from "../../../src/engine/runs/library.ts";
+import { runLibrary } from "../../../src/engine/runs/library/library.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { manifest } from "./sample-run.ts";

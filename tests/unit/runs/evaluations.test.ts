@@ -1,8 +1,8 @@
 /** Stored evaluations: which checkpoint they call the best, what a resume drops of them, what is said of damaged ones. */
 import { describe, expect, it } from "vitest";
 import { bestCheckpoint, bestOf } from "../../../src/engine/runs/checkpoint/best-checkpoint.ts";
-import { digestRun } from "../../../src/engine/runs/digest.ts";
-import { readEvaluations, writeEvaluations } from "../../../src/engine/runs/evaluations.ts";
+import { readEvaluations, writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
+import { digestRun } from "../../../src/engine/runs/library/digest.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { evaluation, olderEvaluation } from "./sample-evaluations.ts";

@@ -6,7 +6,7 @@ import { toHex } from "../../../src/engine/bytes/hash.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { type EventImage, tfevents, tfeventsName } from "../../../src/engine/formats/tfevents.ts";
 import { metricsCsv } from "../../../src/engine/runs/csv.ts";
-import { groupPicture } from "../../../src/engine/runs/rollout-picture.ts";
+import { groupPicture } from "../../../src/engine/runs/rollouts/rollout-picture.ts";
 import { evaluationValues, metricEvents } from "../../../src/engine/runs/run-events.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { zipFiles, zipRun } from "../../../src/engine/runs/zip.ts";

@@ -8,8 +8,8 @@ import {
   stepMeasures,
   termShares,
   tokenPlaces,
-} from "../../../src/engine/runs/group-measures.ts";
-import type { GroupRecord, RolloutRecord } from "../../../src/engine/runs/records.ts";
+} from "../../../src/engine/runs/rollouts/group-measures.ts";
+import type { GroupRecord, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
 import { group } from "./sample-run.ts";
 
 const LEFT = encodeRle(Uint8Array.of(1, 1, 0, 0), 1, 4);

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
+import { readThumbs, writeThumb } from "../../../src/engine/runs/rollouts/thumbs.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
-import { readThumbs, writeThumb } from "../../../src/engine/runs/thumbs.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { oneAtATime } from "../../../src/engine/storage/one-at-a-time.ts";
 import type { RunStore } from "../../../src/engine/storage/store.ts";
@@ -49,7 +49,7 @@ function originLocks() {
 async function anotherWorker() {
   vi.resetModules();
   return {
-    thumbs: await import("../../../src/engine/runs/thumbs.ts"),
+    thumbs: await import("../../../src/engine/runs/rollouts/thumbs.ts"),
     folders: await import("../../../src/engine/runs/run-folder.ts"),
   };
 }

@@ -12,7 +12,7 @@ import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { appendAlarm } from "../../../src/engine/runs/alarms.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
-import { writeEvaluations } from "../../../src/engine/runs/evaluations.ts";
+import { writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { zipRun } from "../../../src/engine/runs/zip.ts";
 import { evaluation } from "./sample-evaluations.ts";

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { digestRun } from "../../../src/engine/runs/digest.ts";
-import { writeEvaluations } from "../../../src/engine/runs/evaluations.ts";
+import { writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
+import { digestRun } from "../../../src/engine/runs/library/digest.ts";
+import { NO_CURVE, readCurve, recentRewards } from "../../../src/engine/runs/library/run-curve.ts";
 import { appendPhases, readPhases } from "../../../src/engine/runs/phase-lines.ts";
-import { NO_CURVE, readCurve, recentRewards } from "../../../src/engine/runs/run-curve.ts";
+import { readThumbs, writeThumb } from "../../../src/engine/runs/rollouts/thumbs.ts";
 import { createRun, listRuns, openRun } from "../../../src/engine/runs/run-folder.ts";
-import { readThumbs, writeThumb } from "../../../src/engine/runs/thumbs.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { killAfter } from "./killed-store.ts";
 import { evaluation } from "./sample-evaluations.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { evalReport } from "../../../src/engine/eval/report.ts";
-import type { StoredEvaluation } from "../../../src/engine/runs/evaluations.ts";
-import { baselineIn, rowPairs, runResult } from "../../../src/engine/runs/run-result.ts";
+import type { StoredEvaluation } from "../../../src/engine/runs/evaluations/evaluations.ts";
+import { baselineIn, rowPairs, runResult } from "../../../src/engine/runs/library/run-result.ts";
 import { row } from "./sample-evaluations.ts";
 
 const TERMS = { loops: [1, 2], bestMetric: "reward", maskPolicy: "candidates", judge: "none" } as const;

@@ -4,7 +4,7 @@ import {
   type EvalMetric,
   type RowScores,
   type StoredEvaluation,
-} from "../../../src/engine/runs/evaluations.ts";
+} from "../../../src/engine/runs/evaluations/evaluations.ts";
 
 export const TERMS: EvalTerms = { loops: [1, 2], bestMetric: "reward", maskPolicy: "field", judge: "none" };
 

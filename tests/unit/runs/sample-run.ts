@@ -1,7 +1,7 @@
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 import type { PhaseCost } from "../../../src/engine/runs/phase-lines.ts";
-import type { ActionRecord, GroupRecord, LoopId, RolloutRecord } from "../../../src/engine/runs/records.ts";
+import type { ActionRecord, GroupRecord, LoopId, RolloutRecord } from "../../../src/engine/runs/rollouts/records.ts";
 
 export function manifest(id = "brave-otter", change: Partial<RunManifest> = {}): RunManifest {
   return {

@@ -2,9 +2,9 @@
 import { expect, it } from "vitest";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { listCheckpoints } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
-import { readEvaluations, writeEvaluations } from "../../../src/engine/runs/evaluations.ts";
+import { readEvaluations, writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
+import { takeOver } from "../../../src/engine/runs/library/take-over.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
-import { takeOver } from "../../../src/engine/runs/take-over.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { killAfter } from "./killed-store.ts";
 import { state } from "./sample-checkpoint.ts";

@@ -7,7 +7,7 @@ import { pictureCache } from "../../../src/engine/data/image/picture-cache.ts";
 import { openTable } from "../../../src/engine/data/open-table.ts";
 import { rawRow } from "../../../src/engine/data/raw-row.ts";
 import type { EncodedImage, RgbImage } from "../../../src/engine/data/sample.ts";
-import { groupsToArrow } from "../../../src/engine/runs/rollouts-arrow.ts";
+import { groupsToArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.ts";
 import { group } from "./sample-run.ts";
 
 /** A server with files in memory; counts what was asked for. */

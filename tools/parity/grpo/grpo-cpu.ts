@@ -20,7 +20,7 @@ import {
 } from "../../../src/engine/rl/objective/entropy-control.ts";
 import { type LossType, lossSettings } from "../../../src/engine/rl/objective/loss-types.ts";
 import { captionMask } from "../../../src/engine/rl/step/actions.ts";
-import { captionMetrics } from "../../../src/engine/rl/step/rollout-metrics.ts";
+import { captionMetrics } from "../../../src/engine/rl/step/metrics/rollout-metrics.ts";
 import { type CaseReport, flat, type Json, matrix, numberOr, record, records, text } from "../golden-json.ts";
 import {
   ADVANTAGE_TOLERANCE,

@@ -9,7 +9,7 @@ import {
   type LossType,
   lossSettings,
 } from "../../../src/engine/rl/objective/loss-types.ts";
-import { tokenDiagnostics } from "../../../src/engine/rl/step/loss-metrics.ts";
+import { tokenDiagnostics } from "../../../src/engine/rl/step/metrics/loss-metrics.ts";
 import { type CaseReport, flat, type Json, numberOr, record } from "../golden-json.ts";
 import { scoreRows, TRL_ADVANTAGES } from "./grpo-cpu.ts";
 import {

@@ -7,7 +7,7 @@ import {
   type RatioLevel,
 } from "../../../src/engine/rl/objective/loss-types.ts";
 import { hostLoss } from "../../../src/engine/rl/step/host-loss.ts";
-import { lossMetrics } from "../../../src/engine/rl/step/loss-metrics.ts";
+import { lossMetrics } from "../../../src/engine/rl/step/metrics/loss-metrics.ts";
 import { type CaseReport, flat, type Json, matrix, numberOr, record, shapeOf, text } from "../golden-json.ts";
 import { checkRewardMetrics, isZeroStd, scoreRows, TRL_ADVANTAGES, weightedRewards } from "./grpo-cpu.ts";
 import {

@@ -3,7 +3,7 @@ import { tokenScores } from "../../../src/engine/gpu/kernels/logprob.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { detailedLoss } from "../../../src/engine/rl/objective/loss.ts";
 import type { LossSettings } from "../../../src/engine/rl/objective/loss-types.ts";
-import type { LossArrays } from "../../../src/engine/rl/step/loss-metrics.ts";
+import type { LossArrays } from "../../../src/engine/rl/step/metrics/loss-metrics.ts";
 import type { Tolerance } from "../compare.ts";
 import { flat, type Json, shapeOf } from "../golden-json.ts";
 

@@ -1,5 +1,5 @@
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
-import type { LoopId } from "../../../engine/runs/records.ts";
+import type { LoopId } from "../../../engine/runs/rollouts/records.ts";
 import { compact, fixed, formatBytes } from "../../styles/format.ts";
 
 /** Data source of a chart: columns of equal length over ascending steps, from the live store or a stored run. */

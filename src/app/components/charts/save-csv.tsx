@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { metricsCsv } from "../../../engine/runs/csv.ts";
-import type { StepMetrics } from "../../../engine/runs/records.ts";
+import type { StepMetrics } from "../../../engine/runs/rollouts/records.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { Button } from "../ui/button.tsx";
 import type { MetricSource } from "./chart-spec.ts";

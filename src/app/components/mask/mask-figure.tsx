@@ -65,12 +65,12 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
   const side =
     box === null ? null : pictureSide(alone === null ? wanted : Math.min(shown, Math.max(width, height / of)));
   const loaded = useAsync(
-    rowId === null || side === null ? null : "picture",
+    rowId === null || side === null ? null : `${imageId} ${rowId}`,
     async () => ({
       picture: await loadPicture(rowId as string, imageId, side as number, alone),
       oneFrame: alone !== null,
     }),
-    [rowId, imageId, side, alone],
+    [side, alone],
   );
   const { problem } = loaded;
   const { picture, oneFrame } = loaded.value ?? NO_PICTURE;

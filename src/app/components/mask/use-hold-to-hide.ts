@@ -1,4 +1,5 @@
 import { useEffect } from "react";
+import { isShortcut } from "../shortcuts.ts";
 import { useOverlay } from "./overlay-store.ts";
 
 /** On screens with pictures: holding H hides all overlays. */
@@ -6,9 +7,7 @@ export function useHoldToHide(): void {
   useEffect(() => {
     const { setHidden } = useOverlay.getState();
     const down = (event: KeyboardEvent): void => {
-      if (event.key.toLowerCase() !== "h" || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (isTyping(event.target)) return;
-      if (!event.repeat) setHidden(true);
+      if (event.key.toLowerCase() === "h" && isShortcut(event) && !event.repeat) setHidden(true);
     };
     const up = (event: KeyboardEvent): void => {
       if (event.key.toLowerCase() === "h") setHidden(false);
@@ -25,13 +24,4 @@ export function useHoldToHide(): void {
       show();
     };
   }, []);
-}
-
-/** Whether single-letter keys go to an input field. */
-export function isTyping(target: EventTarget | null): boolean {
-  if (!(target instanceof HTMLElement)) return false;
-  if (target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement) {
-    return true;
-  }
-  return target instanceof HTMLInputElement && !["checkbox", "radio", "range", "button"].includes(target.type);
 }

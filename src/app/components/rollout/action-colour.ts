@@ -1,4 +1,4 @@
-import type { ActionRecord } from "../../../engine/runs/records.ts";
+import type { ActionRecord } from "../../../engine/runs/rollouts/records.ts";
 import { fixed, signed } from "../../styles/format.ts";
 
 /** Measures that can colour the strip of actions. */

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import type { ActionRecord } from "../../../engine/runs/records.ts";
+import type { ActionRecord } from "../../../engine/runs/rollouts/records.ts";
 import { fixed, NONE, signed } from "../../styles/format.ts";
 import { Segmented } from "../ui/controls.tsx";
 import {

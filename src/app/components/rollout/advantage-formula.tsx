@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo } from "react";
 import type { LabConfig } from "../../../engine/config/table.ts";
-import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
+import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { signed } from "../../styles/format.ts";
 import { advantageText, effectText } from "./advantage-text.ts";
 import styles from "./reward.module.css";
@@ -18,13 +18,13 @@ export function AdvantageFormula(props: {
     <section className={styles.detail} data-testid="advantage-formula">
       <h3>Advantage</h3>
       {own.zeroSpread ? (
-        <p className={`muted ${styles.formula}`}>All rewards of the group are equal: no advantage, nothing to learn</p>
+        <p className={`muted ${styles.formula}`}>All rewards of the group are equal: no advantage</p>
       ) : (
         <p className={`muted ${styles.formula}`}>
           {own.text} = <b>{signed(rollout.advantage, 3)}</b>
         </p>
       )}
-      {rollout.advantage !== 0 && rollout.actions.length > 0 && <p className="muted">{effectText(rollout, config)}</p>}
+      {rollout.actions.length > 0 && <p className="muted">{effectText(rollout, config)}</p>}
     </section>
   );
 }

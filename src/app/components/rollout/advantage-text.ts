@@ -1,8 +1,8 @@
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import { whatIf } from "../../../engine/rl/step/what-if.ts";
-import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
-import { counted, fixed, signed } from "../../styles/format.ts";
+import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
+import { counted, fixed, percent, signed } from "../../styles/format.ts";
 
 /** Largest difference between a recomputed and a stored advantage, relative to 1. */
 const SAME = 1e-6;
@@ -43,13 +43,21 @@ export function advantageText(
 }
 
 /** What the update does with the actions of a rollout. */
-export function effectText({ loop, advantage, actions }: RolloutRecord, config: LabConfig): string {
+export function effectText({ loop, advantage, actions, truncated }: RolloutRecord, config: LabConfig): string {
   if (config[`loop${loop}Weight`] === 0) return `Loop ${loop} has weight 0: it changes nothing`;
+  const text = aboutLoop(loop).samples === "text";
+  if (text && truncated && config.maskTruncated) return "Truncated and masked: it changes nothing";
+  if (!text && config.maskPolicy === "imitation") {
+    return "Imitation draws the mask towards this one, by its share of the group's reward";
+  }
+  if (!text && config.maskPolicy === "pathwise") return "The caption's likelihood trains the mask, not the advantage";
   if (advantage === 0) {
     return config.beta > 0 ? "Only the KL penalty acts on this rollout" : "This rollout adds no policy gradient";
   }
-  const things = aboutLoop(loop).samples === "text" ? "token" : "action";
-  return `${advantage > 0 ? "Raises" : "Lowers"} the probability of its ${counted(actions.length, things)}`;
+  const { topEntropyQuantile: share } = config;
+  const some = share < 1 ? `, of those among the ${percent(share)} most uncertain` : "";
+  const things = counted(actions.length, text ? "token" : "action");
+  return `${advantage > 0 ? "Raises" : "Lowers"} the probability of its ${things}${some}`;
 }
 
 /** Null where the record does not suffice: then there is no formula to show. */

@@ -1,5 +1,5 @@
 import { Lru, remember } from "../../../engine/bytes/lru.ts";
-import type { GroupRecord } from "../../../engine/runs/records.ts";
+import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 
 /** Reads the groups of one step of a stored run. */
 export type GroupReader = (runId: string, step: number) => Promise<readonly GroupRecord[]>;

@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useMemo } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
-import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
+import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { fixed, percent, signed } from "../../styles/format.ts";
 import { ClipPlayer } from "../clip/clip-player.tsx";
 import { useOverlay } from "../mask/overlay-store.ts";

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
-import type { RolloutRecord } from "../../../engine/runs/records.ts";
+import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { LAYER_COLOURS } from "../mask/layers.ts";
 import styles from "./details.module.css";
 import { answerRole, LAYER_KEYS, type LayerKey, layerName } from "./rollout-view.ts";

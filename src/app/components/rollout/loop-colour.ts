@@ -1,5 +1,5 @@
 import type { CSSProperties } from "react";
-import type { LoopId } from "../../../engine/runs/records.ts";
+import type { LoopId } from "../../../engine/runs/rollouts/records.ts";
 
 /** The colour of a loop's first line in the charts, as a CSS value. */
 export function loopColour(loop: LoopId): string {

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { MeteorDetail, RewardTerm } from "../../../engine/rewards/term.ts";
-import type { RolloutRecord } from "../../../engine/runs/records.ts";
+import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { fixed, formatCount, NONE } from "../../styles/format.ts";
 import { TableHead } from "../ui/table-head.tsx";
 import { JudgeAnswers } from "./judge-answers.tsx";

@@ -1,7 +1,7 @@
 import { memo, type ReactNode } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
-import type { RolloutRecord } from "../../../engine/runs/records.ts";
-import { generatedText } from "../../../engine/runs/rollout-facts.ts";
+import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
+import { generatedText } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { fixed } from "../../styles/format.ts";
 import { AdvantageBar } from "./advantage-bar.tsx";
 import styles from "./rollout.module.css";

@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo } from "react";
-import type { RolloutRecord } from "../../../engine/runs/records.ts";
+import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { MaskFigure, type MaskFigureProps } from "../mask/mask-figure.tsx";
 import { differencePair, figureLabel, type LayerKey, layersOf } from "./rollout-view.ts";
 

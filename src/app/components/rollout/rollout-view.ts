@@ -2,7 +2,7 @@ import { maskIou, type Rle, rleArea } from "../../../engine/data/mask/rle.ts";
 import type { RewardTerm } from "../../../engine/rewards/term.ts";
 import { findTerm } from "../../../engine/rewards/terms/registry.ts";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
-import type { GroupRecord, LoopId, RolloutRecord } from "../../../engine/runs/records.ts";
+import type { GroupRecord, LoopId, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { fixed, percent } from "../../styles/format.ts";
 import type { Track } from "../clip/clip-player.tsx";
 import type { MaskLayer, MaskRole } from "../mask/layers.ts";

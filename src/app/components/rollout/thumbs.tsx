@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { RolloutRecord } from "../../../engine/runs/records.ts";
+import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { giveThumb, readThumbs } from "../../clients/thumb-actions.ts";
 import { useThumbs } from "../../stores/thumbs.ts";
 import { Button } from "../ui/button.tsx";

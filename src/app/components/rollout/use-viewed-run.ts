@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "react";
 import { toLabError } from "../../../engine/errors.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
-import type { GroupRecord, LoopId } from "../../../engine/runs/records.ts";
+import type { GroupRecord, LoopId } from "../../../engine/runs/rollouts/records.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { fillMetrics, type MetricStore, metricStore, replaceMetrics } from "../../stores/metrics.ts";
 import { knowNotes } from "../../stores/notes.ts";

@@ -6,7 +6,7 @@ import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/confi
 import { toLabError } from "../../../engine/errors.ts";
 import type { TermName } from "../../../engine/rewards/terms/registry.ts";
 import { type WhatIf, whatIf } from "../../../engine/rl/step/what-if.ts";
-import type { GroupRecord } from "../../../engine/runs/records.ts";
+import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 import { fixed, NONE, signed } from "../../styles/format.ts";
 import { Button } from "../ui/button.tsx";
 import { Select, TextInput } from "../ui/controls.tsx";

@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import { NO_FILTER, type RowFilter, rowFilterText } from "../../../engine/data/row-filter.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import { cancelOpening } from "../../clients/loading.ts";
-import { isTyping } from "../../components/mask/use-hold-to-hide.ts";
+import { isCovered, isShortcut } from "../../components/shortcuts.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Select } from "../../components/ui/controls.tsx";
 import { IconChevron, IconClose } from "../../components/ui/icons.tsx";
@@ -44,7 +44,7 @@ export function DataBar(props: {
   const search = useRef<HTMLInputElement>(null);
   useEffect(() => {
     const down = (event: KeyboardEvent): void => {
-      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (event.key !== "/" || !isShortcut(event) || isCovered()) return;
       event.preventDefault();
       search.current?.focus();
     };

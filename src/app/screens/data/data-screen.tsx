@@ -24,6 +24,7 @@ export function DataScreen(): ReactNode {
   const selected = useRoute((route) => route.row);
   const written = useRoute((route) => route.rows) ?? "";
   // Kept as well, because the address has no unfinished search.
+  const { problem } = readFilter(written);
   const [filter, setFilter] = useState(() => readFilter(written).filter);
   const [read, setRead] = useState(written);
   if (read !== written) {
@@ -57,6 +58,7 @@ export function DataScreen(): ReactNode {
           size={size}
           onSize={setSize}
         />
+        {problem !== null && <p className="p-2-3 bad bad-soft anywhere">{problem}; all rows are shown</p>}
         <FailedChecks checks={nothingUsable ? [] : (info?.checks ?? [])} />
       </div>
       <div className={`grid ${styles.body}`} data-detail={row !== null}>

@@ -1,11 +1,11 @@
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
-import { lab, report } from "../../clients/lab.ts";
+import { lab } from "../../clients/lab.ts";
 import { ClipPlayer, type Track } from "../../components/clip/clip-player.tsx";
 import { answerColour } from "../../components/mask/layers.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
-import { isTyping } from "../../components/mask/use-hold-to-hide.ts";
+import { isCovered, isShortcut, usesArrows } from "../../components/shortcuts.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { CopyText } from "../../components/ui/copy-text.tsx";
@@ -38,7 +38,7 @@ export function RowDetail(props: {
     () => [...given, ...tracks.map(({ mask, colour }) => ({ role: "policy", mask, colour }) as const)],
     [given, tracks],
   );
-  const raw = useRawRow(row);
+  const raw = useAsync(row, ({ id }) => lab().data.rawRow(id));
   // Another data set may have a row of the same id.
   const identity = useMemo(() => JSON.stringify(row), [row]);
   const at = rows.findIndex((candidate) => candidate.id === row.id);
@@ -47,15 +47,10 @@ export function RowDetail(props: {
 
   useEffect(() => {
     const down = (event: KeyboardEvent): void => {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
-      if (isTyping(event.target) || document.querySelector("[role=dialog]") !== null) return;
-      // Tabs, sliders and the gallery handle arrow keys themselves.
-      const own =
-        event.target instanceof Element &&
-        event.target.closest("[role=tablist], [role=slider], [role=radiogroup], [role=group]");
+      if (event.shiftKey || !isShortcut(event) || isCovered()) return;
+      const next = usesArrows(event.target) ? undefined : { ArrowLeft: before, ArrowRight: after }[event.key];
       if (event.key === "Escape") close();
-      else if (event.key === "ArrowLeft" && !own && before !== undefined) navigate({ row: before.id });
-      else if (event.key === "ArrowRight" && !own && after !== undefined) navigate({ row: after.id });
+      else if (next !== undefined) navigate({ row: next.id });
     };
     window.addEventListener("keydown", down);
     return () => window.removeEventListener("keydown", down);
@@ -122,7 +117,7 @@ export function RowDetail(props: {
         value={tab}
         onChange={setTab}
         tabs={[
-          { id: "words", label: "Caption", content: <Words row={row} raw={raw} /> },
+          { id: "words", label: "Caption", content: <Words row={row} raw={raw.value ?? null} /> },
           ...(row.frames === undefined
             ? []
             : [
@@ -135,7 +130,7 @@ export function RowDetail(props: {
                 },
               ]),
           { id: "try", label: "Try the model", content: <TryOut key={identity} row={row} /> },
-          { id: "raw", label: "Raw record", content: <Code text={raw ?? "Reading"} /> },
+          { id: "raw", label: "Raw record", content: <Code text={raw.value ?? raw.problem ?? "Reading"} /> },
           {
             id: "rle",
             label: "RLE",
@@ -193,12 +188,3 @@ function Code(props: { readonly text: string }): ReactNode {
   );
 }
 
-/** The record as JSON text, indented; null while it is being read. */
-function useRawRow(row: RegionSummary): string | null {
-  const { value } = useAsync(row, async ({ id }) => {
-    const read = lab().data.rawRow(id);
-    report(read);
-    return read;
-  });
-  return value ?? null;
-}

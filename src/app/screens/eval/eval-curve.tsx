@@ -1,7 +1,7 @@
 import { type ReactNode, useMemo } from "react";
 import { Area, CartesianGrid, ComposedChart, Line, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
-import { type ScoreId, scoreOf } from "../../../engine/runs/evaluation-scores.ts";
-import type { StoredEvaluation } from "../../../engine/runs/evaluations.ts";
+import { type ScoreId, scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { fixed } from "../../styles/format.ts";
 import styles from "./eval.module.css";
 

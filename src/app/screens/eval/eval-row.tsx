@@ -1,8 +1,8 @@
 import { type ReactNode, useMemo } from "react";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
-import { rowScoreOf, type ScoreId } from "../../../engine/runs/evaluation-scores.ts";
-import type { RowScores } from "../../../engine/runs/evaluations.ts";
-import type { RowPair } from "../../../engine/runs/run-result.ts";
+import { rowScoreOf, type ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import type { RowScores } from "../../../engine/runs/evaluations/evaluations.ts";
+import type { RowPair } from "../../../engine/runs/library/run-result.ts";
 import { ClipPlayer } from "../../components/clip/clip-player.tsx";
 import { hoverClip, leaveClip } from "../../components/clip/clip-store.ts";
 import { useClipFrame } from "../../components/clip/use-clip.ts";

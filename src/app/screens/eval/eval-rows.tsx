@@ -1,8 +1,8 @@
 import { type ReactNode, useMemo, useState } from "react";
-import type { ScoreId } from "../../../engine/runs/evaluation-scores.ts";
-import type { StoredEvaluation } from "../../../engine/runs/evaluations.ts";
+import type { ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
+import { countChanges, rowPairs } from "../../../engine/runs/library/run-result.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
-import { countChanges, rowPairs } from "../../../engine/runs/run-result.ts";
 import { useRowsOpen } from "../../components/rollout/use-rows-open.ts";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";

@@ -1,9 +1,9 @@
 import { lazy, type ReactNode, Suspense, useState } from "react";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
-import { type ScoreId, scoreOf } from "../../../engine/runs/evaluation-scores.ts";
-import type { StoredEvaluation } from "../../../engine/runs/evaluations.ts";
+import { type ScoreId, scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
+import { baselineIn } from "../../../engine/runs/library/run-result.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
-import { baselineIn } from "../../../engine/runs/run-result.ts";
 import { act, actionBlocker } from "../../clients/run-actions.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";

@@ -1,8 +1,8 @@
 /** The answers behind a score of a held-out row. */
 import type { Rle } from "../../../engine/data/mask/rle.ts";
 import { aboutLoop, isLoop, type LoopId } from "../../../engine/rl/loops/abouts.ts";
-import { rowScoreOf, type ScoreId } from "../../../engine/runs/evaluation-scores.ts";
-import type { RowScores } from "../../../engine/runs/evaluations.ts";
+import { rowScoreOf, type ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import type { RowScores } from "../../../engine/runs/evaluations/evaluations.ts";
 
 export interface RowAnswer {
   readonly caption: string;

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import { scoreOf } from "../../../engine/runs/evaluation-scores.ts";
-import type { EvalReport, Interval } from "../../../engine/runs/evaluations.ts";
+import { scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import type { EvalReport, Interval } from "../../../engine/runs/evaluations/evaluations.ts";
 import { fixed, signed } from "../../styles/format.ts";
 import styles from "./eval.module.css";
 import type { EvalMetricText } from "./eval-metrics.ts";

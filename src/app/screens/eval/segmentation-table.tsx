@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { EvalReport, SegmentationMetric } from "../../../engine/runs/evaluations.ts";
+import type { EvalReport, SegmentationMetric } from "../../../engine/runs/evaluations/evaluations.ts";
 import { fixed } from "../../styles/format.ts";
 import styles from "./eval.module.css";
 import { differenceText, verdict } from "./score-card.tsx";

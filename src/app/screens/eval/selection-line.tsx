@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
-import { selectionName } from "../../../engine/runs/evaluation-scores.ts";
-import type { EvalReport } from "../../../engine/runs/evaluations.ts";
+import { selectionName } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import type { EvalReport } from "../../../engine/runs/evaluations/evaluations.ts";
 import { fixed } from "../../styles/format.ts";
 
 /** How the best checkpoint was chosen; no number on this screen includes the selection rows. */

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import { EVAL_METRICS } from "../../../engine/runs/evaluation-metrics.ts";
-import type { EvalReport } from "../../../engine/runs/evaluations.ts";
+import { EVAL_METRICS } from "../../../engine/runs/evaluations/evaluation-metrics.ts";
+import type { EvalReport } from "../../../engine/runs/evaluations/evaluations.ts";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { fixed, formatCount } from "../../styles/format.ts";
 import styles from "./eval.module.css";

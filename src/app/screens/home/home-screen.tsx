@@ -2,7 +2,7 @@ import { type ReactNode, useState } from "react";
 import { startBlocker } from "../../clients/blockers.ts";
 import { act } from "../../clients/run-actions.ts";
 import { GuideCards } from "../../components/guide/guide-cards.tsx";
-import { useNoRun, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { titleOf, useNoRun, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPause, IconPlay } from "../../components/ui/icons.tsx";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
@@ -99,11 +99,11 @@ function Playing({ run, playback }: { readonly run: ViewedRun; readonly playback
     <section className="grid gap-3" aria-label="The two loops">
       <header className="row wrap gap-2-3 between">
         <p className="muted" data-testid="home-step">
-          {run.recorded ? "Recorded run" : run.live ? "Your run" : run.runId}, step {formatCount(step)} of{" "}
-          {formatCount(steps)}
+          {run.recorded ? "Recorded run" : run.live ? "Your run" : titleOf(run)}, step{" "}
+          {formatCount(run.steps.length > 0 ? step : run.metrics.steps.at(-1))} of {formatCount(steps)}
         </p>
         <div className="row gap-2">
-          {!run.live && (
+          {!run.live && run.steps.length > 1 && (
             <Button kind="quiet" icon={playing ? <IconPause /> : <IconPlay />} data-testid="home-play" onClick={toggle}>
               {playing ? "Pause" : "Play"}
             </Button>

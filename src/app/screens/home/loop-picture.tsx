@@ -1,6 +1,6 @@
 import { type CSSProperties, type ReactNode, useMemo } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
-import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
+import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { RolloutFigure } from "../../components/rollout/rollout-figure.tsx";
 import { type LayerKey, sortRollouts } from "../../components/rollout/rollout-view.ts";
 import { groupKey } from "../../components/rollout/use-viewed-run.ts";

@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo, useSyncExternalStore } from "react";
 import { HELD_OUT_LOOPS } from "../../../engine/rl/loops/abouts.ts";
-import { scoreOf } from "../../../engine/runs/evaluation-scores.ts";
+import { scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import { lab } from "../../clients/lab.ts";
 import { smooth } from "../../components/charts/smoothing.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";

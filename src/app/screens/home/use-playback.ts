@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { aboutLoop, LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
-import type { GroupRecord } from "../../../engine/runs/records.ts";
+import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 import { useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 
 /** Milliseconds a step stays: long enough to read two captions. */

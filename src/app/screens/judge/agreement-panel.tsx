@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { RolloutRecord } from "../../../engine/runs/records.ts";
+import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { readThumbs } from "../../clients/thumb-actions.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
 import { Panel } from "../../components/ui/panel.tsx";

@@ -2,9 +2,9 @@
 
 import type { RewardTerm } from "../../../engine/rewards/term.ts";
 import type { CaptionPair } from "../../../engine/rewards/types.ts";
-import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
-import { generatedText } from "../../../engine/runs/rollout-facts.ts";
-import type { Thumbs } from "../../../engine/runs/thumbs.ts";
+import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
+import { generatedText } from "../../../engine/runs/rollouts/rollout-facts.ts";
+import type { Thumbs } from "../../../engine/runs/rollouts/thumbs.ts";
 
 export interface Spread {
   readonly values: readonly number[];

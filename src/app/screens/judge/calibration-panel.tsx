@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import type { CaptionPair } from "../../../engine/rewards/types.ts";
-import type { GroupRecord } from "../../../engine/runs/records.ts";
+import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 import { calibrateJudge, stopTrying } from "../../clients/judge-actions.ts";
 import { report } from "../../clients/lab.ts";
 import { Button } from "../../components/ui/button.tsx";

@@ -1,5 +1,5 @@
 /** The stored steps that the Judge screen reads, and their groups. */
-import type { GroupRecord } from "../../../engine/runs/records.ts";
+import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 
 /** Maximum steps to read: enough for ranks, few enough for memory. */
 const MOST = 24;

@@ -2,7 +2,7 @@ import { type ReactNode, useMemo, useState } from "react";
 import { isStoredRow } from "../../../engine/data/open-rows.ts";
 import type { BenchGroup } from "../../../engine/runs/bench/bench-group.ts";
 import { type Order, rankGroups } from "../../../engine/runs/bench/statistics.ts";
-import { factsOf } from "../../../engine/runs/rollout-facts.ts";
+import { factsOf } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { CaptionDiff } from "../../components/rollout/caption-diff.tsx";
 import { RewardDetails } from "../../components/rollout/reward-details.tsx";

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { GroupRecord } from "../../../engine/runs/records.ts";
+import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 import { groupKey } from "../../components/rollout/use-viewed-run.ts";
 import { fixed } from "../../styles/format.ts";
 import styles from "./rollouts.module.css";

@@ -1,5 +1,5 @@
 import { type CSSProperties, type ReactNode, useMemo } from "react";
-import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
+import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { ClipPlayer } from "../../components/clip/clip-player.tsx";
 import { advantageScale, GroupTitle } from "../../components/rollout/group-title.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";

@@ -1,5 +1,5 @@
 import { type LoopId, perLoop } from "../../../engine/rl/loops/abouts.ts";
-import type { GroupRecord } from "../../../engine/runs/records.ts";
+import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 
 export interface RewardBin {
   /** Lower edge of the bin. */

@@ -1,7 +1,7 @@
 /** Columns of the table of rollouts, and its order. */
 import { rleArea } from "../../../engine/data/mask/rle.ts";
-import type { RolloutRecord } from "../../../engine/runs/records.ts";
-import { generatedText } from "../../../engine/runs/rollout-facts.ts";
+import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
+import { generatedText } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
 import { fixed, NONE, percent, signed } from "../../styles/format.ts";
 

@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo, useState } from "react";
-import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
+import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { passes, type RolloutFilter } from "../../components/rollout/rollout-view.ts";
 import { useTableRows } from "../../components/ui/table-rows.ts";
 import { navigate } from "../../stores/route.ts";

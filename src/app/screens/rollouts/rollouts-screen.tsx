@@ -1,5 +1,5 @@
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from "react";
-import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
+import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { AdvantageFormula } from "../../components/rollout/advantage-formula.tsx";

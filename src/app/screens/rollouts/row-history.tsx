@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo, useState } from "react";
-import type { GroupRecord, LoopId } from "../../../engine/runs/records.ts";
-import { generatedText } from "../../../engine/runs/rollout-facts.ts";
+import type { GroupRecord, LoopId } from "../../../engine/runs/rollouts/records.ts";
+import { generatedText } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { unreadText } from "../../components/rollout/group-source.ts";
 import { figureLabel, layersOf, sortRollouts } from "../../components/rollout/rollout-view.ts";

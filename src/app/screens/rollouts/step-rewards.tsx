@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo } from "react";
 import { LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
-import type { GroupRecord } from "../../../engine/runs/records.ts";
+import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 import { loopStyle } from "../../components/rollout/loop-colour.ts";
 import { filterGroups, passes, type RolloutFilter } from "../../components/rollout/rollout-view.ts";
 import { fixed } from "../../styles/format.ts";

@@ -1,8 +1,7 @@
 import { useEffect, useRef } from "react";
 import { useOverlay } from "../../components/mask/overlay-store.ts";
-import { isTyping } from "../../components/mask/use-hold-to-hide.ts";
 import { LAYER_KEYS, type LayerKey } from "../../components/rollout/rollout-view.ts";
-import { rememberedFlag } from "../../stores/saved.ts";
+import { isCovered, isShortcut, usesArrows } from "../../components/shortcuts.ts";
 
 export interface RolloutActions {
   /** Moves by a number of rollouts, or to the first or last. */
@@ -21,10 +20,8 @@ export function useRolloutKeys(actions: RolloutActions): void {
   latest.current = actions;
   useEffect(() => {
     const down = (event: KeyboardEvent): void => {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
       // A letter may need Shift on its keyboard.
-      if (event.shiftKey && event.key.length > 1) return;
-      if (isTyping(event.target) || document.querySelector("[role=dialog]") !== null) return;
+      if (!isShortcut(event) || isCovered() || (event.shiftKey && event.key.length > 1)) return;
       if (usesArrows(event.target) && /^(Arrow|Home|End)/.test(event.key)) return;
       const act = actionOf(event.key, latest.current);
       if (act === null) return;
@@ -50,7 +47,6 @@ function actionOf(key: string, actions: RolloutActions): (() => void) | null {
   const known = always.get(key);
   if (known !== undefined) return known;
   if (key === "Enter") return document.activeElement === document.body ? actions.open : null;
-  if (!rememberedFlag("letterKeys", true)) return null;
   const layer = LAYER_KEYS[Number(key) - 1];
   if (layer !== undefined) return () => actions.toggle(layer);
   const letters: Readonly<Record<string, () => void>> = {
@@ -61,12 +57,4 @@ function actionOf(key: string, actions: RolloutActions): (() => void) | null {
     "/": actions.find,
   };
   return letters[key.toLowerCase()] ?? null;
-}
-
-/** Controls that use the arrow keys, Home and End themselves. */
-function usesArrows(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement &&
-    target.closest("[role=tablist], [role=slider], [role=group], input, select, pre") !== null
-  );
 }

@@ -1,12 +1,16 @@
 import { parseConfig } from "../../../engine/config/parse.ts";
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { toLabError } from "../../../engine/errors.ts";
-import { forkConfig } from "../../../engine/runs/fork.ts";
+import { forkConfig } from "../../../engine/runs/library/fork.ts";
 
-/** Settings from "name=value" pairs; a value may contain further equals signs. */
+/**
+ * Settings from "name=value" pairs; a value may contain further equals signs.
+ * @param step of the checkpoint that the fork continues from
+ */
 export function readChanges(
   text: string,
   parent: LabConfig,
+  step: number,
 ): { readonly given: Partial<LabConfig> } | { readonly problem: string } {
   const pairs = text.split(/[\s,]+/).filter(Boolean);
   const bare = pairs.find((pair) => !/^\w+=\S+$/.test(pair));
@@ -19,8 +23,11 @@ export function readChanges(
   const problem = problems[0] ?? (unknown[0] === undefined ? null : `There is no setting "${unknown[0]}"`);
   if (problem !== null) return { problem };
   try {
-    forkConfig(parent, given);
-    return { given };
+    const { steps } = forkConfig(parent, given);
+    if (steps > step) return { given };
+    return {
+      problem: `No step is left after step ${step} of ${steps}; choose an earlier checkpoint, or fork with steps=${2 * step}`,
+    };
   } catch (thrown) {
     return { problem: toLabError(thrown).message };
   }

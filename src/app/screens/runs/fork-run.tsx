@@ -1,8 +1,9 @@
 import { type ReactNode, useId, useState } from "react";
 import type { LabConfig } from "../../../engine/config/table.ts";
-import type { RunDigest } from "../../../engine/runs/digest.ts";
+import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Select, TextInput } from "../../components/ui/controls.tsx";
+import { counted } from "../../styles/format.ts";
 import { readChanges } from "./fork-changes.ts";
 
 const KINDS = [
@@ -24,26 +25,16 @@ export function ForkRun(props: {
   const [step, setStep] = useState(checkpoints.at(-1) ?? 0);
   const [kind, setKind] = useState<"fork" | "restore">("fork");
   const [text, setText] = useState("");
-  const changes = readChanges(text, manifest.config);
-  const atEnd = step >= manifest.config.steps;
-  const unusable =
-    kind === "fork"
-      ? "problem" in changes
-        ? changes.problem
-        : atEnd && (changes.given.steps ?? 0) <= step
-          ? `All ${step} steps are done; add steps=${2 * step} or choose an earlier checkpoint`
-          : null
-      : atEnd
-        ? `All ${step} steps are done; choose an earlier checkpoint`
-        : null;
+  const changes = readChanges(kind === "fork" ? text : "", manifest.config, step);
+  const unusable = "problem" in changes ? changes.problem : null;
   return (
     <form
       className="grid gap-3"
       onSubmit={(event) => {
         event.preventDefault();
-        if (unusable !== null) return;
+        if ("problem" in changes) return;
         if (kind === "restore") props.onRestore(step);
-        else if ("given" in changes) props.onFork(step, changes.given);
+        else props.onFork(step, changes.given);
       }}
     >
       <div className="row wrap gap-2-3">
@@ -75,7 +66,9 @@ export function ForkRun(props: {
         {unusable ??
           (kind === "fork"
             ? `A copy continues from step ${step}; ${manifest.title} stays as it is. Without changes its next step equals that of the parent`
-            : `The run goes back to step ${step}; ${steps - step} later steps with their rollouts and checkpoints are deleted`)}
+            : steps === step
+              ? `The run continues from step ${step}; nothing is deleted`
+              : `The run goes back to step ${step}; ${counted(steps - step, "later step")} with rollouts and checkpoints will be deleted`)}
       </p>
       <div className="flex gap-2 justify-end">
         <Button onClick={props.onCancel}>Cancel</Button>

@@ -1,7 +1,7 @@
 import { type ReactNode, useId, useState } from "react";
 import type { Board, BoardAsked, BoardLine } from "../../../engine/eval/leaderboard.ts";
-import type { RunDigest } from "../../../engine/runs/digest.ts";
-import { EVAL_METRICS, type EvalMetric } from "../../../engine/runs/evaluation-metrics.ts";
+import { EVAL_METRICS, type EvalMetric } from "../../../engine/runs/evaluations/evaluation-metrics.ts";
+import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { Button } from "../../components/ui/button.tsx";

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
-import type { RunDigest } from "../../../engine/runs/digest.ts";
-import { SELECTION_NAMES } from "../../../engine/runs/evaluation-scores.ts";
+import { SELECTION_NAMES } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { useCheckpointEvaluation } from "../../stores/checkpoint-evaluation.ts";
 import { linkTo } from "../../stores/route.ts";

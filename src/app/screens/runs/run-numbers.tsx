@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
-import type { RunDigest } from "../../../engine/runs/digest.ts";
-import type { ScoreId } from "../../../engine/runs/evaluation-scores.ts";
+import type { ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
+import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
 import { loopStyle } from "../../components/rollout/loop-colour.ts";
 import { linkTo } from "../../stores/route.ts";

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { RunDigest } from "../../../engine/runs/digest.ts";
+import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { IconDown, IconMore } from "../../components/ui/icons.tsx";

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { RunDigest } from "../../../engine/runs/digest.ts";
+import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";

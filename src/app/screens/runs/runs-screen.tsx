@@ -1,6 +1,6 @@
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import { LabError, quote } from "../../../engine/errors.ts";
-import type { RunDigest } from "../../../engine/runs/digest.ts";
+import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import type { StoredRuns } from "../../../protocol/data.ts";
 import { loadedBlocker } from "../../clients/blockers.ts";
 import { deleteRun } from "../../clients/interrupted.ts";

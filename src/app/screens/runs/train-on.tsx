@@ -1,6 +1,6 @@
 import { type ReactNode, useId, useState } from "react";
 import { parseSetting } from "../../../engine/config/parse.ts";
-import type { RunDigest } from "../../../engine/runs/digest.ts";
+import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { Button } from "../../components/ui/button.tsx";
 import styles from "./runs.module.css";
 

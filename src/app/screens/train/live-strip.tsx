@@ -1,6 +1,6 @@
 import { type CSSProperties, type ReactNode, useMemo, useRef } from "react";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
-import type { GroupRecord } from "../../../engine/runs/records.ts";
+import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 import { ClipPlayer } from "../../components/clip/clip-player.tsx";
 import { advantageScale, GroupTitle } from "../../components/rollout/group-title.tsx";
 import { RolloutCard } from "../../components/rollout/rollout-card.tsx";

@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo } from "react";
-import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
+import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { AdvantageBar } from "../../components/rollout/advantage-bar.tsx";
 import { advantageScale } from "../../components/rollout/group-title.tsx";
 import { RolloutFigure } from "../../components/rollout/rollout-figure.tsx";

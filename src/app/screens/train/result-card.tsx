@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { activeLoops } from "../../../engine/config/derived.ts";
-import type { StoredEvaluation } from "../../../engine/runs/evaluations.ts";
-import { runResult, type ScoreResult } from "../../../engine/runs/run-result.ts";
+import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
+import { runResult, type ScoreResult } from "../../../engine/runs/library/run-result.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { CopyPanel } from "../../components/ui/copy-panel.tsx";
 import { linkTo } from "../../stores/route.ts";

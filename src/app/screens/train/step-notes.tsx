@@ -65,7 +65,7 @@ export function StepNotes(props: {
               onChange={(event) => setText(event.currentTarget.value)}
             />
             <Button type="submit" kind="primary" disabled={text.trim() === ""}>
-              Add
+              {notes.some((note) => note.step === step) ? "Replace" : "Add"}
             </Button>
           </div>
         </form>

@@ -70,7 +70,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   const shown = useStepGroups(run, step);
   // The last groups stay until those of another step are read.
   const kept = useRef(shown.groups);
-  if (shown.groups.length > 0) kept.current = shown.groups;
+  if (shown.groups.length > 0 || shown.problem !== null) kept.current = shown.groups;
   // The lower charts wait for the groups of a first step, which would push them.
   const waiting = run.live && !supervised && !complete;
   // A stored run is drawn when all its parts are read, so that none pushes the others.
@@ -122,6 +122,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
               The first step is running. Curves and rollouts appear here as they arrive
             </p>
           )}
+          {shown.problem !== null && <p className={styles.problem}>Cannot read these rollouts: {shown.problem}</p>}
           <StepStrip run={run} groups={run.live && asked === null ? newest : kept.current} />
           {!waiting && <ChartGrid specs={below} {...drawn} />}
           {run.live && <Alarms run={run} alarms={alarms} />}

@@ -15,7 +15,7 @@ export interface Chunk {
   readonly codec: ColumnMetaData["codec"];
 }
 
-/** A row group: its rows, and one chunk per leaf. */
+/** A row group: its rows, and one chunk per leaf where there are rows. */
 export interface RowGroup {
   readonly firstRow: number;
   readonly rows: number;
@@ -57,7 +57,9 @@ function interpret(found: FileMetaData, source: ByteSource): Footer {
   const groups = found.row_groups.map((group): RowGroup => {
     const rows = Number(group.num_rows);
     if (group.columns.length !== schema.leaves.length) throw new RangeError("a row group has other columns");
-    const chunks = group.columns.map(({ meta_data: chunk, file_path: other }): Chunk => {
+    // Without rows there may be no pages either.
+    const columns = rows === 0 ? [] : group.columns;
+    const chunks = columns.map(({ meta_data: chunk, file_path: other }): Chunk => {
       if (chunk === undefined) throw new LabError("unsupported", `${source.name} has encrypted columns`);
       if (other !== undefined) throw new LabError("unsupported", `${source.name} keeps its columns in other files`);
       // Some writers state a dictionary page at 0 if there is none.

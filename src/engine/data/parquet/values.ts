@@ -29,6 +29,7 @@ export function readValues(
   leaf: Leaf,
   dictionary: { readonly values: Values; readonly count: number } | undefined,
 ): Values {
+  if (leaf.type.kind === "null") return nothing;
   switch (encoding) {
     case "PLAIN":
       return plainValues(bytes, count, leaf);

@@ -1,7 +1,7 @@
 /** Evaluations of the same rows in one table: a line a row, a column an evaluation, the rows that differ most first. */
 import { type WrittenColumn, writeParquet } from "../../data/parquet/write.ts";
 import { LabError } from "../../errors.ts";
-import { EVAL_METRICS, type EvalMetric, type StoredEvaluation } from "../../runs/evaluations.ts";
+import { EVAL_METRICS, type EvalMetric, type StoredEvaluation } from "../../runs/evaluations/evaluations.ts";
 import { imageOf } from "../row-image.ts";
 import type { AnsweredItem, Suite } from "./suite.ts";
 

@@ -7,7 +7,7 @@ import type { FrameMask } from "../../data/mask/boundary.ts";
 import { decodeRle, type Rle } from "../../data/mask/rle.ts";
 import { LabError } from "../../errors.ts";
 import { type ClusterStatistic, type Clusters, meanOf } from "../cluster-bootstrap.ts";
-import { type MaskletScore, maskletScore, roundedScore } from "../video/masklet-score.ts";
+import { checkMaskSizes, type MaskletScore, maskletScore, roundedScore } from "../video/masklet-score.ts";
 import {
   type AnsweredItem,
   publishedScores,
@@ -91,11 +91,7 @@ async function scoredRows(clip: Clip, kinds: readonly string[], leftOut: string[
       if (text === "") throw new LabError("bad-input", `${clip.id}, ${id}: it has no expression`);
       const masks = await truth();
       frames ??= await clipSize(clip.frames);
-      const other = masks.find(({ size }) => size.join() !== frames?.join());
-      if (other !== undefined) {
-        const [mine, theirs] = [other.size, frames].map(([height, width]) => `${width} x ${height}`);
-        throw new LabError("bad-input", `${clip.id}, ${id}: a mask is ${mine}, the frames are ${theirs}`);
-      }
+      checkMaskSizes(`${clip.id}, ${id}`, masks, frames);
       const kind = type === undefined ? {} : { kind: kinds[type] ?? "uncounted" };
       items.push({ id: `${clip.id}#${id}`, imageId: clip.id, size: frames, text, masks, ...kind });
     } catch (thrown) {

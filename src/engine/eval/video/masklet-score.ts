@@ -1,6 +1,7 @@
 /** J and F of whole masklets, and their means as the field's programs take them (docs/spec/video.md#11-scores). */
 
 import { boundaryScore, type FrameMask, regionSimilarity } from "../../data/mask/boundary.ts";
+import type { Rle } from "../../data/mask/rle.ts";
 import { LabError } from "../../errors.ts";
 
 export interface MaskletScore {
@@ -25,6 +26,14 @@ export function maskletScore(truth: readonly FrameMask[], found: readonly FrameM
   });
   const [j, f] = [mean(frames.map((frame) => frame.j)), mean(frames.map((frame) => frame.f))];
   return { j, f, jf: (j + f) / 2, frames };
+}
+
+/** @param place names them in the sentence @throws LabError("bad-input") when a true mask has not the size of the frames */
+export function checkMaskSizes(place: string, masks: readonly Rle[], frames: Rle["size"]): void {
+  const other = masks.find(({ size }) => size.join() !== frames.join());
+  if (other === undefined) return;
+  const [mine, theirs] = [other.size, frames].map(([height, width]) => `${width} x ${height}`);
+  throw new LabError("bad-input", `${place}: a mask is ${mine}, the frames are ${theirs}`);
 }
 
 /** An expression's scores, with its kind where the data set has kinds. */

@@ -27,6 +27,8 @@ interface Defaults {
   /** Undefined: the hidden size divided among the heads. */
   readonly headSize: number | undefined;
   readonly maxPositions: number;
+  /** `original_max_position_embeddings`. */
+  readonly trainedPositions?: number;
   readonly rmsNormEps: number;
 }
 
@@ -57,7 +59,11 @@ const DEFAULTS: Readonly<Record<LanguageFamily, Defaults>> = {
   qwen3: { ...QWEN, headSize: 128 },
   llama: LLAMA,
   internlm2: { ...LLAMA, vocabSize: 103_168 },
-  phi3: { ...LLAMA, vocabSize: 32_064, hiddenSize: 3072, mlpSize: 8192, maxPositions: 4096, rmsNormEps: 1e-5 },
+  phi3: {
+    ...LLAMA,
+    ...{ vocabSize: 32_064, hiddenSize: 3072, mlpSize: 8192, maxPositions: 4096, trainedPositions: 4096 },
+    rmsNormEps: 1e-5,
+  },
 };
 
 /** Qwen's defaults: keys per window, and the first layer with one. */
@@ -134,7 +140,7 @@ export function parseLanguageConfig(fields: Fields): LanguageConfig {
     mlpSize: fields.whole("intermediate_size", defaults.mlpSize),
     ...parseBiases(fields, family),
     rmsNormEps: fields.number("rms_norm_eps", defaults.rmsNormEps),
-    rope: parseRope(fields, headSize, maxPositions),
+    rope: parseRope(fields, headSize, maxPositions, defaults.trainedPositions),
     window: parseWindow(fields, family, layers),
     maxPositions,
     tiedHead: fields.flag("tie_word_embeddings", false),

@@ -87,9 +87,10 @@ export function ropeSwitch(rope: RopeConfig): number | undefined {
  * Reads `rope_theta` and `rope_scaling` of llm_config; newer files hold both in `rope_parameters`.
  * @param headSize channels of a head
  * @param maxPositions `max_position_embeddings`
+ * @param defaultTrained the family's default of `original_max_position_embeddings`, if it has one
  * @throws LabError("unsupported") for another kind of scaling, LabError("bad-config") for a field that is wrong
  */
-export function parseRope(fields: Fields, headSize: number, maxPositions: number): RopeConfig {
+export function parseRope(fields: Fields, headSize: number, maxPositions: number, defaultTrained?: number): RopeConfig {
   const merged = fields.raw("rope_parameters") === undefined ? undefined : fields.child("rope_parameters");
   const theta = (merged?.raw("rope_theta") === undefined ? fields : merged).number("rope_theta", DEFAULT_THETA);
   const value = fields.raw("rope_scaling");
@@ -98,7 +99,9 @@ export function parseRope(fields: Fields, headSize: number, maxPositions: number
   const scaling = merged ?? (typeof value === "string" ? fieldsOf({ type: value }, "") : fields.child("rope_scaling"));
   const named = scaling.raw("rope_type") ?? scaling.raw("type") ?? "default";
   const type = typeof named === "string" ? named : "";
-  const limit = fields.whole("original_max_position_embeddings", maxPositions, MOST_POSITIONS);
+  // As in transformers, the field beside the group, even by default, goes before the one inside.
+  const inside = scaling.whole(TRAINED, maxPositions, MOST_POSITIONS);
+  const trained = fields.whole(TRAINED, defaultTrained ?? inside, MOST_POSITIONS);
   switch (type) {
     case "default":
       return { theta, scaling: { kind: "none" } };
@@ -107,7 +110,7 @@ export function parseRope(fields: Fields, headSize: number, maxPositions: number
     case "dynamic":
       return { theta, scaling: { kind: "dynamic", factor: scaling.number("factor", 1), limit: maxPositions } };
     case "llama3": {
-      const divisors = llamaDivisors(scaling, theta, headSize, maxPositions);
+      const divisors = llamaDivisors(scaling, theta, headSize, trained);
       return { theta, scaling: { kind: "divided", divisors, amplitude: 1 } };
     }
     case "su":
@@ -116,9 +119,8 @@ export function parseRope(fields: Fields, headSize: number, maxPositions: number
       // Only Phi-3's yarn has a list of divisors.
       if (scaling.raw("short_factor") === undefined) {
         if (type !== "yarn") break;
-        return { theta, scaling: yarn(scaling, theta, headSize, maxPositions) };
+        return { theta, scaling: yarn(scaling, theta, headSize, trained, maxPositions) };
       }
-      const trained = scaling.whole("original_max_position_embeddings", limit, MOST_POSITIONS);
       const growth = scaling.number("factor", maxPositions / trained);
       const given = scaling.raw("attention_factor");
       const amplitude = given === undefined ? amplitudeOf(type, growth, trained) : scaling.number("attention_factor");
@@ -144,10 +146,9 @@ function checkWholeHeads(fields: Fields): void {
  * Llama 3: wavelengths much shorter than the trained length stay, much longer ones are multiplied by `factor`; in
  * between the frequency is interpolated.
  */
-function llamaDivisors(scaling: Fields, theta: number, headSize: number, maxPositions: number): number[] {
+function llamaDivisors(scaling: Fields, theta: number, headSize: number, trained: number): number[] {
   const factor = scaling.number("factor");
   const [low, high] = [scaling.number("low_freq_factor"), scaling.number("high_freq_factor")];
-  const trained = scaling.whole("original_max_position_embeddings", maxPositions, MOST_POSITIONS);
   return Array.from({ length: headSize / 2 }, (_, k) => {
     const turns = trained / (2 * Math.PI * theta ** ((2 * k) / headSize));
     if (turns < low) return factor;
@@ -161,8 +162,7 @@ function llamaDivisors(scaling: Fields, theta: number, headSize: number, maxPosi
  * YaRN as in Hugging Face's modules: frequencies with many turns within the trained length stay, those with few are
  * divided by `factor`; in between the share increases linearly from pair to pair.
  */
-function yarn(scaling: Fields, theta: number, headSize: number, maxPositions: number): RopeScaling {
-  const trained = scaling.whole("original_max_position_embeddings", maxPositions, MOST_POSITIONS);
+function yarn(scaling: Fields, theta: number, headSize: number, trained: number, maxPositions: number): RopeScaling {
   const factor = scaling.number("factor", maxPositions / trained);
   const pairOf = (turns: number): number =>
     (headSize * Math.log(trained / (turns * 2 * Math.PI))) / (2 * Math.log(theta));
@@ -184,6 +184,9 @@ function yarnAmplitude(scaling: Fields, factor: number): number {
   if (some === undefined || all === undefined) return scaled(1);
   return scaled(scaling.number("mscale")) / scaled(scaling.number("mscale_all_dim"));
 }
+
+/** Field with the length before rescaling. */
+const TRAINED = "original_max_position_embeddings";
 
 /** Default of Hugging Face's configurations. */
 const DEFAULT_THETA = 10_000;

@@ -3,6 +3,7 @@
  * softmax(predicted IoU / τ). All three are rollouts, weighted by their probability, so the gradient is that of the
  * exact expectation. It reaches the IoU head and everything before it, but not the masks' shapes.
  */
+import { readOnce } from "../../gpu/runtime/read-back.ts";
 import { tf } from "../../gpu/tf.ts";
 import {
   argMax,
@@ -18,9 +19,7 @@ export function candidatePolicy(temperature: number): MaskPolicy {
     name: "candidates",
     async act(output) {
       const decoded = output.decoded();
-      const logProbs = candidateLogProbs(decoded, temperature);
-      const values = (await logProbs.data()) as Float32Array;
-      logProbs.dispose();
+      const values = await readOnce(candidateLogProbs(decoded, temperature));
       const probabilities = Array.from(values, Math.exp);
       const entropy = probabilities.reduce((sum, p, k) => sum - (p > 0 ? p * (values[k] as number) : 0), 0);
       return {

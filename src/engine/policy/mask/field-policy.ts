@@ -5,6 +5,7 @@
  */
 import { LabError } from "../../errors.ts";
 import { resizeBilinear } from "../../gpu/kernels/resize.ts";
+import { readOnce } from "../../gpu/runtime/read-back.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import { deviationOf, drawNoise, gaussianScores, type Noise } from "./gaussian-actions.ts";
 import { bestCandidate, bestIndex, type MaskPolicy } from "./mask-policy.ts";
@@ -86,8 +87,6 @@ export function fieldPolicy(grid: number, noise: Noise, band = 0): MaskPolicy {
 
 /** 1 for the cells that get noise, 0 for the others, [n·n]. */
 async function uncertainCells(logits: Tensor, grid: number, band: number): Promise<Float32Array> {
-  const pooled = poolCells(logits, grid);
-  const means = (await pooled.data()) as Float32Array;
-  pooled.dispose();
+  const means = await readOnce(poolCells(logits, grid));
   return means.map((mean) => Number(Math.abs(mean) < band));
 }

@@ -1,4 +1,5 @@
 /** Gaussian actions around a mean that the weights compute: the size of the noise, and the log-probabilities. */
+import { readOnce } from "../../gpu/runtime/read-back.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import { gaussianEntropy, gaussianLogProbs } from "./mask-distributions.ts";
 import type { MaskActions, MaskDraws } from "./mask-policy.ts";
@@ -24,9 +25,7 @@ export interface Noise {
  */
 export async function deviationOf({ sigma, unit }: Noise, values: Tensor, least: number): Promise<number> {
   if (unit === "absolute") return sigma;
-  const spread = tf.tidy(() => tf.moments(values).variance.sqrt());
-  const [own = 0] = await spread.data();
-  spread.dispose();
+  const [own = 0] = await readOnce(tf.tidy(() => tf.moments(values).variance.sqrt()));
   return Math.max(least, own * sigma);
 }
 

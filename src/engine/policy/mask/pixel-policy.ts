@@ -4,6 +4,7 @@
  * speckled and rewards barely differ. For teaching and comparison
  * (docs/spec/grpo.md#20-making-a-mask-a-stochastic-action, row C).
  */
+import { readOnce } from "../../gpu/runtime/read-back.ts";
 import { tf } from "../../gpu/tf.ts";
 import { bernoulliEntropy, bernoulliLogProb, sampleBernoulli } from "./mask-distributions.ts";
 import { bestCandidate, bestIndex, type MaskPolicy } from "./mask-policy.ts";
@@ -62,9 +63,7 @@ export function pixelPolicy(temperature: number): MaskPolicy {
 
 /** Entropy of each pixel, the same for all rollouts, [N·T]. */
 async function entropiesOf(logits: Float32Array, temperature: number, count: number): Promise<Float32Array> {
-  const entropy = tf.tidy(() => bernoulliEntropy(tf.tensor1d(logits), temperature));
-  const once = (await entropy.data()) as Float32Array;
-  entropy.dispose();
+  const once = await readOnce(tf.tidy(() => bernoulliEntropy(tf.tensor1d(logits), temperature)));
   const all = new Float32Array(count * logits.length);
   for (let n = 0; n < count; n++) all.set(once, n * logits.length);
   return all;

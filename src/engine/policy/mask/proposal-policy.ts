@@ -5,6 +5,7 @@
  * are played with their probability, so the gradient is that of the exact expectation. It reaches the shapes of the masks
  * and the IoU head.
  */
+import { readOnce } from "../../gpu/runtime/read-back.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { DecodedMasks } from "../../model/sam2/mask-decoder.ts";
 import { deviationOf, drawNoise, type Noise } from "./gaussian-actions.ts";
@@ -79,9 +80,7 @@ export function proposalPolicy(settings: ProposalSettings): MaskPolicy {
       // A constant of the action set, so that the temperature has the same effect for small and large objects.
       const area = tf.tidy(() => bits.sum().div(kept.length).maximum(1));
       const logProbs = (decoded: DecodedMasks): Tensor => proposalLogProbs(decoded, bits, area, settings);
-      const sampled = tf.tidy(() => logProbs(own));
-      const logps = Float32Array.from((await sampled.data()) as Float32Array);
-      sampled.dispose();
+      const logps = await readOnce(tf.tidy(() => logProbs(own)));
       const weights = Array.from(logps, Math.exp);
       const entropy = weights.reduce((sum, p, k) => sum - (p > 0 ? p * (logps[k] as number) : 0), 0);
       return {

@@ -6,7 +6,7 @@ import type { Tensor } from "../../gpu/tf.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
 import type { ImageFeatures } from "../../policy/features.ts";
 import { type CaptionPrompt, countCells, rowCells } from "../../policy/prompts.ts";
-import type { RolloutRecord } from "../../runs/records.ts";
+import type { RolloutRecord } from "../../runs/rollouts/records.ts";
 import type { StepContext } from "../step/context.ts";
 import type { Group, LoopRollouts } from "../step/group.ts";
 

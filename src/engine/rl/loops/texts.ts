@@ -8,12 +8,12 @@ import { type Completion, type Generated, generate } from "../../policy/decode/g
 import { FULL_SAMPLING, samplerSettings } from "../../policy/decode/sampler.ts";
 import type { ImageFeatures } from "../../policy/features.ts";
 import { answerRule, type CaptionPrompt } from "../../policy/prompts.ts";
-import { EVAL_DRAWS } from "../../runs/evaluation-draws.ts";
-import type { Rollout } from "../../runs/records.ts";
+import { EVAL_DRAWS } from "../../runs/evaluations/evaluation-draws.ts";
+import type { Rollout } from "../../runs/rollouts/records.ts";
 import { captionMask, padRows } from "../step/actions.ts";
 import { groupNumber, type StepContext, tokenKey } from "../step/context.ts";
 import type { Group, LoopRollouts } from "../step/group.ts";
-import { captionMetrics } from "../step/rollout-metrics.ts";
+import { captionMetrics } from "../step/metrics/rollout-metrics.ts";
 import type { LoopId } from "./abouts.ts";
 
 /** A row with the policy's texts for its prompt. */

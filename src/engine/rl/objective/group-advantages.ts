@@ -2,7 +2,7 @@
 import type { LabConfig } from "../../config/table.ts";
 import { STREAM, uniform } from "../../gpu/random.ts";
 import type { RewardTerm } from "../../rewards/term.ts";
-import type { LoopId } from "../../runs/records.ts";
+import type { LoopId } from "../../runs/rollouts/records.ts";
 import { type AdvantageSettings, type GroupScores, groupScores, type Reward, type RewardGroup } from "./advantages.ts";
 
 /** Settings that advantages depend on. */

@@ -3,7 +3,7 @@
  * would let a large gradient of one loop outweigh the other.
  */
 import type { LabConfig } from "../../config/table.ts";
-import type { LoopId } from "../../runs/records.ts";
+import type { LoopId } from "../../runs/rollouts/records.ts";
 import { clipFactor } from "./clip.ts";
 import type { GradientSum } from "./gradient-sum.ts";
 import { inspectGradients } from "./monitor.ts";

@@ -10,7 +10,7 @@ import { tf } from "../../gpu/tf.ts";
 import { isLanguageBlock } from "../../model/adapter/trainable.ts";
 import type { ParameterSet } from "../../model/weights/weights.ts";
 import type { CheckpointState, TensorData, TensorMap } from "../../runs/checkpoint/checkpoint-state.ts";
-import type { LoopId } from "../../runs/records.ts";
+import type { LoopId } from "../../runs/rollouts/records.ts";
 import { perLoop } from "../loops/abouts.ts";
 import type { EntropyControlState } from "../objective/entropy-control.ts";
 import { clipFactor } from "./clip.ts";

@@ -1,7 +1,7 @@
 /** Rules on the metrics of a run. Each returns one sentence about a problem and its remedy. */
 import { rleArea } from "../../data/mask/rle.ts";
 import type { Alarm } from "../../runs/alarms.ts";
-import type { GroupRecord, RolloutRecord, StepMetrics } from "../../runs/records.ts";
+import type { GroupRecord, RolloutRecord, StepMetrics } from "../../runs/rollouts/records.ts";
 import { aboutLoop, LOOP_IDS, type LoopId } from "../loops/abouts.ts";
 import type { UpdateReport } from "../optim/training-state.ts";
 

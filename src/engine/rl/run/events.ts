@@ -2,9 +2,9 @@
 import type { ErrorCode } from "../../errors.ts";
 import type { GpuCounts } from "../../gpu/runtime/counters.ts";
 import type { Alarm } from "../../runs/alarms.ts";
-import type { EvalReport } from "../../runs/evaluations.ts";
+import type { EvalReport } from "../../runs/evaluations/evaluations.ts";
 import type { PhaseCosts } from "../../runs/phase-lines.ts";
-import type { GroupRecord, LoopId, StepMetrics } from "../../runs/records.ts";
+import type { GroupRecord, LoopId, StepMetrics } from "../../runs/rollouts/records.ts";
 
 export type RunState =
   | "idle"

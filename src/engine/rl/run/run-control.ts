@@ -1,7 +1,7 @@
 /** Run control: reports, times and counts phases, holds the trainer while paused, ends it when stopped. */
 import { LabError } from "../../errors.ts";
 import { addCounts, countsBetween, type GpuCounts } from "../../gpu/runtime/counters.ts";
-import type { LoopId } from "../../runs/records.ts";
+import type { LoopId } from "../../runs/rollouts/records.ts";
 import type { NextPhase, Phase, PhaseCount, PhaseCounts, PhasePlace, PhaseTimes, RunState } from "./events.ts";
 
 export interface RunControlEvents {

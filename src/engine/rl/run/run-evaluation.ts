@@ -5,7 +5,7 @@ import { type EvalDeps, evaluateRows } from "../../eval/held-out.ts";
 import { runReward } from "../../eval/run-reward.ts";
 import { storeEvaluation } from "../../eval/store.ts";
 import { trimPool } from "../../gpu/runtime/pool.ts";
-import type { EvalReport } from "../../runs/evaluations.ts";
+import type { EvalReport } from "../../runs/evaluations/evaluations.ts";
 import { aboutLoop, LOOP_IDS } from "../loops/abouts.ts";
 import { LOOP_CODE } from "../loops/registry.ts";
 import { evaluationRows } from "../step/clip-frames.ts";

@@ -6,7 +6,7 @@ import type { Weights } from "../../model/weights/weights.ts";
 import type { FeatureCache } from "../../policy/features.ts";
 import type { MaskDraws } from "../../policy/mask/mask-policy.ts";
 import type { RewardScorer } from "../../rewards/types.ts";
-import type { LoopId } from "../../runs/records.ts";
+import type { LoopId } from "../../runs/rollouts/records.ts";
 import type { Phase } from "../run/events.ts";
 
 export interface StepContext {

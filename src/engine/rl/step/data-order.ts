@@ -9,7 +9,7 @@ import { parseSources, sourceAt } from "../../data/sources.ts";
 import { LabError } from "../../errors.ts";
 import { STREAM, uniform } from "../../gpu/random.ts";
 import { needsDifficulty, type RowDifficulty } from "../../runs/difficulty.ts";
-import type { LoopId } from "../../runs/records.ts";
+import type { LoopId } from "../../runs/rollouts/records.ts";
 
 /** Settings that the order depends on. */
 export type OrderSettings = Pick<

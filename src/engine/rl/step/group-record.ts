@@ -1,11 +1,11 @@
 /** Converts a trained group to the record that screens, run folder and exports share. */
 import { clipFact } from "../../data/clips/row-frames.ts";
 import { LabError } from "../../errors.ts";
-import type { ActionRecord, GroupRecord, RolloutRecord } from "../../runs/records.ts";
+import type { ActionRecord, GroupRecord, RolloutRecord } from "../../runs/rollouts/records.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
 import type { Group } from "./group.ts";
 import type { LossReadback } from "./loss-inputs.ts";
-import { lossArrays, tokenDiagnostics } from "./loss-metrics.ts";
+import { lossArrays, tokenDiagnostics } from "./metrics/loss-metrics.ts";
 
 /** A group with advantages but without log-probabilities: its rollouts have no actions yet. */
 export function scoredGroup(step: number, group: Group): GroupRecord {

@@ -4,7 +4,7 @@ import type { TrainingRow } from "../../data/training-row.ts";
 import type { Tensor } from "../../gpu/tf.ts";
 import type { Weights } from "../../model/weights/weights.ts";
 import type { ImageFeatures } from "../../policy/features.ts";
-import type { LoopId, Rollout } from "../../runs/records.ts";
+import type { LoopId, Rollout } from "../../runs/rollouts/records.ts";
 import type { GroupScores } from "../objective/advantages.ts";
 
 export interface ActionLabel {

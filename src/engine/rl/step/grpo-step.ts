@@ -12,7 +12,7 @@ import type { RowSource, TrainingRow } from "../../data/training-row.ts";
 import { LabError } from "../../errors.ts";
 import type { ImageFeatures } from "../../policy/features.ts";
 import { inBatches } from "../../policy/in-batches.ts";
-import type { GroupRecord, LoopId } from "../../runs/records.ts";
+import type { GroupRecord, LoopId } from "../../runs/rollouts/records.ts";
 import { LOOP_CODE } from "../loops/registry.ts";
 import type { GroupScores } from "../objective/advantages.ts";
 import {
@@ -34,17 +34,17 @@ import { stepRows } from "./clip-frames.ts";
 import { dropoutKey, type StepContext } from "./context.ts";
 import type { RowOrder } from "./data-order.ts";
 import { drawRow } from "./draw-row.ts";
-import { gradientReportDue, signalToNoise, termNorms } from "./gradient-report.ts";
 import type { Group, LoopRollouts } from "./group.ts";
 import { groupRecord, scoredGroup } from "./group-record.ts";
-import { judgeMetrics } from "./judge-metrics.ts";
 import { type LoopOfStep, lossOf, normOfLoss, placesOf, withFeatures } from "./loop-loss.ts";
 import type { LossReadback } from "./loss-inputs.ts";
+import { gradientReportDue, signalToNoise, termNorms } from "./metrics/gradient-report.ts";
+import { judgeMetrics } from "./metrics/judge-metrics.ts";
+import { sourceMetrics } from "./metrics/source-metrics.ts";
+import { overPasses, passMetrics, sampledMetrics } from "./metrics/step-metrics.ts";
 import { rangedScores, splits } from "./micro-batch.ts";
 import { resampled } from "./resample.ts";
 import { runWeights } from "./run-weights.ts";
-import { sourceMetrics } from "./source-metrics.ts";
-import { overPasses, passMetrics, sampledMetrics } from "./step-metrics.ts";
 
 export interface StepInput {
   readonly context: StepContext;

@@ -1,7 +1,7 @@
 /** The policy loss of one batch in double precision, from stored arrays: what `policyLoss` computes, without tensors. */
 import { vespoWeightOf } from "../objective/host-terms.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
-import { activeOf, type LossArrays, levelled, tokenDiagnostics } from "./loss-metrics.ts";
+import { activeOf, type LossArrays, levelled, tokenDiagnostics } from "./metrics/loss-metrics.ts";
 
 /** The loss is the sum of its parts less the entropy bonus. */
 export interface HostLoss {

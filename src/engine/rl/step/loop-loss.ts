@@ -2,7 +2,7 @@
 import { isLanguageBlock } from "../../model/adapter/trainable.ts";
 import { recomputing } from "../../model/weights/weights.ts";
 import { disposeFeatures, type ImageFeatures } from "../../policy/features.ts";
-import type { LoopId } from "../../runs/records.ts";
+import type { LoopId } from "../../runs/rollouts/records.ts";
 import type { Loop } from "../loops/loop.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
 import { inspectGradients } from "../optim/monitor.ts";

@@ -16,7 +16,7 @@ import { drawPoints } from "../../sft/points.ts";
 import { gradientSum, updateState } from "../optim/training-state.ts";
 import { dropoutKey } from "./context.ts";
 import type { StepInput, StepOutcome } from "./grpo-step.ts";
-import { dataCaptionObservations } from "./rollout-metrics.ts";
+import { dataCaptionObservations } from "./metrics/rollout-metrics.ts";
 import { runWeights } from "./run-weights.ts";
 
 /** Prompts end at their own length, and masks shrink as published. */

@@ -3,13 +3,13 @@ import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
 import { composeGroup } from "../../rewards/composer/compose-group.ts";
 import { rewardPlan } from "../../rewards/composer/plan.ts";
-import type { GroupRecord } from "../../runs/records.ts";
+import type { GroupRecord } from "../../runs/rollouts/records.ts";
 import { aboutLoop } from "../loops/abouts.ts";
 import type { GroupScores, Reward } from "../objective/advantages.ts";
 import { scoreGroups } from "../objective/group-advantages.ts";
 import { lossSettingsOf } from "../objective/loss-config.ts";
 import { type HostLoss, hostLoss } from "./host-loss.ts";
-import type { LossArrays } from "./loss-metrics.ts";
+import type { LossArrays } from "./metrics/loss-metrics.ts";
 
 export interface WhatIf {
   /** [groups][N], the reward composed again of the stored terms. */

@@ -2,7 +2,7 @@
 import { rleFromRuns } from "../../data/mask/rle.ts";
 import type { RewardTerm, RolloutFacts } from "../../rewards/term.ts";
 import { aboutLoop } from "../../rl/loops/abouts.ts";
-import type { GroupRecord, RolloutRecord } from "../records.ts";
+import type { GroupRecord, RolloutRecord } from "../rollouts/records.ts";
 
 /** A rollout without actions. */
 export interface BenchRollout extends RolloutRecord {

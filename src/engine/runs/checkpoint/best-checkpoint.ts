@@ -6,7 +6,7 @@
  */
 import type { LabConfig } from "../../config/table.ts";
 import type { RunStore } from "../../storage/store.ts";
-import { type EvalMetric, type EvalReport, readEvaluations, type Selection } from "../evaluations.ts";
+import { type EvalMetric, type EvalReport, readEvaluations, type Selection } from "../evaluations/evaluations.ts";
 import { listCheckpoints, pruneCheckpoints } from "./checkpoint-folder.ts";
 
 export interface BestCheckpoint {

@@ -1,7 +1,7 @@
 import type { LabConfig } from "../../config/table.ts";
 import type { LoraFields } from "../../formats/peft-names.ts";
 import type { Json } from "../numbers-json.ts";
-import type { StepMetrics } from "../records.ts";
+import type { StepMetrics } from "../rollouts/records.ts";
 
 export interface TensorData {
   readonly shape: readonly number[];

@@ -5,7 +5,7 @@ import { requireConfig } from "../../config/parse.ts";
 import { withOlderMeaning } from "../../config/stored-settings.ts";
 import { LabError } from "../../errors.ts";
 import { exactJson, type Json, parseExactJson } from "../numbers-json.ts";
-import type { StepMetrics } from "../records.ts";
+import type { StepMetrics } from "../rollouts/records.ts";
 import { MOST_STEPS, stepName } from "../step-name.ts";
 import type { CheckpointState } from "./checkpoint-state.ts";
 

@@ -4,7 +4,7 @@
  */
 
 import { LOOP_IDS, type LoopId } from "../../rl/loops/abouts.ts";
-import type { StepMetrics } from "../records.ts";
+import type { StepMetrics } from "../rollouts/records.ts";
 import type { Metric } from "./metric.ts";
 import { STEP_ROWS } from "./metric-rows.ts";
 import { CAPTION_ROWS } from "./metric-rows-captions.ts";

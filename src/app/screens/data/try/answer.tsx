@@ -17,6 +17,9 @@ export interface TrialAnswer extends Tried {
 
 const SEG = "[SEG]";
 
+/** Outside the component: a new function would be called again with every letter typed beside the answer. */
+const intoView = (element: HTMLElement | null): void => element?.scrollIntoView({ block: "nearest" });
+
 /** Captions of the regions, the masks of the phrases with their share of the picture, or a free answer with its masks. */
 export function Answer(props: {
   readonly answer: TrialAnswer;
@@ -32,7 +35,7 @@ export function Answer(props: {
       className={`p-3 surface-2 round-m ${styles.answer}`}
       data-testid="try-answer"
       aria-live="polite"
-      ref={(element) => element?.scrollIntoView({ block: "nearest" })}
+      ref={intoView}
     >
       <h3>
         {sideLabel} <small>{seconds.toFixed(1)} s</small>

@@ -10,8 +10,8 @@ import {
   stepMeasures,
   termShares,
   tokenPlaces,
-} from "../../../../engine/runs/group-measures.ts";
-import type { GroupRecord } from "../../../../engine/runs/records.ts";
+} from "../../../../engine/runs/rollouts/group-measures.ts";
+import type { GroupRecord } from "../../../../engine/runs/rollouts/records.ts";
 import { AllSteps } from "../../../components/charts/all-steps.tsx";
 import type { ChartSpec } from "../../../components/charts/chart-spec.ts";
 import { LiveChart } from "../../../components/charts/live-chart.tsx";

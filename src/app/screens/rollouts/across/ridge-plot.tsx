@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { LoopId } from "../../../../engine/rl/loops/abouts.ts";
-import type { Ridges } from "../../../../engine/runs/group-measures.ts";
+import type { Ridges } from "../../../../engine/runs/rollouts/group-measures.ts";
 import { loopColour } from "../../../components/rollout/loop-colour.ts";
 import { fixed } from "../../../styles/format.ts";
 import styles from "./across.module.css";

@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo } from "react";
-import type { StepShares } from "../../../../engine/runs/group-measures.ts";
+import type { StepShares } from "../../../../engine/runs/rollouts/group-measures.ts";
 import { termName } from "../../../components/rollout/rollout-view.ts";
 import { fixed } from "../../../styles/format.ts";
 import styles from "./across.module.css";

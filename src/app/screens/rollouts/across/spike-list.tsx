@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
-import { pullOf, type Spike } from "../../../../engine/runs/group-measures.ts";
-import type { GroupRecord, RolloutRecord } from "../../../../engine/runs/records.ts";
-import { generatedText } from "../../../../engine/runs/rollout-facts.ts";
+import { pullOf, type Spike } from "../../../../engine/runs/rollouts/group-measures.ts";
+import type { GroupRecord, RolloutRecord } from "../../../../engine/runs/rollouts/records.ts";
+import { generatedText } from "../../../../engine/runs/rollouts/rollout-facts.ts";
 import { navigate } from "../../../stores/route.ts";
 import { compact } from "../../../styles/format.ts";
 import styles from "./across.module.css";

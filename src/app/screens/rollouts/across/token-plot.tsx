@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { TokenPlace } from "../../../../engine/runs/group-measures.ts";
+import type { TokenPlace } from "../../../../engine/runs/rollouts/group-measures.ts";
 import { compact, counted, fixed } from "../../../styles/format.ts";
 import styles from "./across.module.css";
 

@@ -1,6 +1,6 @@
 import { Fragment, type ReactNode, useMemo, useState, useSyncExternalStore } from "react";
 import { LOOPS } from "../../../../engine/rl/loops/abouts.ts";
-import type { RunDigest } from "../../../../engine/runs/digest.ts";
+import type { RunDigest } from "../../../../engine/runs/library/digest.ts";
 import { AllSteps } from "../../../components/charts/all-steps.tsx";
 import { ChartGrid, ordered } from "../../../components/charts/chart-grid.tsx";
 import { ChartOptions } from "../../../components/charts/chart-options.tsx";

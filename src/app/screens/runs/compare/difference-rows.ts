@@ -4,8 +4,13 @@ import { configDifference, SETTING_KEYS } from "../../../../engine/config/parse.
 import { SETTING_GROUPS } from "../../../../engine/config/setting.ts";
 import { SETTINGS } from "../../../../engine/config/table.ts";
 import type { BestCheckpoint } from "../../../../engine/runs/checkpoint/best-checkpoint.ts";
-import { rowScoreOf, type ScoreId, SELECTION_NAMES, scoreOf } from "../../../../engine/runs/evaluation-scores.ts";
-import type { RowScores, StoredEvaluation } from "../../../../engine/runs/evaluations.ts";
+import {
+  rowScoreOf,
+  type ScoreId,
+  SELECTION_NAMES,
+  scoreOf,
+} from "../../../../engine/runs/evaluations/evaluation-scores.ts";
+import type { RowScores, StoredEvaluation } from "../../../../engine/runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../../../../engine/runs/manifest.ts";
 import { fixed, NONE, signed } from "../../../styles/format.ts";
 import { evalTexts } from "../../eval/eval-metrics.ts";

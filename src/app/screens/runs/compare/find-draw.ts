@@ -1,5 +1,5 @@
 /** The steps at which a run drew a row. */
-import type { GroupRecord } from "../../../../engine/runs/records.ts";
+import type { GroupRecord } from "../../../../engine/runs/rollouts/records.ts";
 
 /** Where to look, seen from a step. */
 export type Towards = "nearest" | "earlier" | "later";

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import type { GroupRecord } from "../../../../engine/runs/records.ts";
+import type { GroupRecord } from "../../../../engine/runs/rollouts/records.ts";
 import { lab } from "../../../clients/lab.ts";
 import { advantageScale, GroupTitle } from "../../../components/rollout/group-title.tsx";
 import { RolloutCard } from "../../../components/rollout/rollout-card.tsx";

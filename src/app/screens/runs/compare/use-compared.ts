@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import { toLabError } from "../../../../engine/errors.ts";
-import type { StoredEvaluation } from "../../../../engine/runs/evaluations.ts";
+import type { StoredEvaluation } from "../../../../engine/runs/evaluations/evaluations.ts";
 import { lab } from "../../../clients/lab.ts";
 import { alongAxis } from "../../../components/charts/axis.ts";
 import { joinSources } from "../../../components/charts/joined-source.ts";

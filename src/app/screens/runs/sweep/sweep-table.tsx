@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { SCORES } from "../../../../engine/runs/evaluation-scores.ts";
+import { SCORES } from "../../../../engine/runs/evaluations/evaluation-scores.ts";
 import { differenceText } from "../../../../engine/sweep/table.ts";
 import type { SweepResults } from "../../../../protocol/data.ts";
 import { report } from "../../../clients/lab.ts";

@@ -25,7 +25,7 @@ import { rewardPlan } from "../../../rewards/composer/plan.ts";
 import type { RolloutFacts } from "../../../rewards/term.ts";
 import type { StepContext } from "../../step/context.ts";
 import type { Group, LoopRollouts } from "../../step/group.ts";
-import { maskMetrics } from "../../step/rollout-metrics.ts";
+import { maskMetrics } from "../../step/metrics/rollout-metrics.ts";
 import { type Loop, REGION_ROWS } from "../loop.ts";
 import {
   type HeldOutText,

@@ -1,0 +1,75 @@
+/** Settings that are valid separately but make every step fail; reported before anything is sampled. */
+import { activeLoops, generationBlocker, samples } from "../../../config/derived.ts";
+import type { LabConfig } from "../../../config/table.ts";
+import { parseRowFilter } from "../../../data/row-filter.ts";
+import { parseSources } from "../../../data/sources.ts";
+import { LabError } from "../../../errors.ts";
+import type { Sa2vaModel } from "../../../model/sa2va.ts";
+import { checkSampler, samplerSettings } from "../../../policy/decode/sampler.ts";
+import { rewardPlan } from "../../../rewards/composer/plan.ts";
+import { lossSettingsOf } from "../../objective/loss-config.ts";
+
+export interface Blocker {
+  /** The blocking setting. */
+  readonly setting: string;
+  readonly sentence: string;
+}
+
+type Shape = Pick<Sa2vaModel, "tiling"> & { readonly config: { readonly sam2: { readonly imageSize: number } } };
+
+/** Settings that make every step fail; the same checks as in a step. */
+export function settingBlockers(model: Shape, config: LabConfig): readonly Blocker[] {
+  const found: Blocker[] = [];
+  const { minTiles } = model.tiling;
+  if (config.maxTiles < minTiles) {
+    const sentence = `At most ${config.maxTiles} tiles are allowed, this model cuts a picture into at least ${minTiles}; raise maxTiles`;
+    found.push({ setting: "maxTiles", sentence });
+  }
+  found.push(...refusal(() => parseRowFilter(config.rowFilter)));
+  found.push(...refusal(() => parseSources(config.mixSources)));
+  if (config.mode === "sft") return found;
+  const loops = activeLoops(config);
+  const [loop] = loops;
+  if (loop !== undefined && loops.every((id) => config[`loop${id}Weight`] === 0)) {
+    const sentence =
+      loops.length === 1
+        ? `Loop ${loop} has weight 0 and would learn nothing. Raise loop${loop}Weight`
+        : "All loops have weight 0 and would learn nothing. Raise the weight of one";
+    found.push({ setting: `loop${loop}Weight`, sentence });
+  }
+  const { weights, user } = rewardPlan(config);
+  if (user === null && loops.some((id) => weights[id].user !== 0)) {
+    const sentence =
+      "The custom reward has a weight but no function. Write one on the Rewards screen or set the weight to 0";
+    found.push({ setting: "userReward", sentence });
+  }
+  const uneven = generationBlocker(config);
+  if (uneven !== null) found.push({ setting: "stepsPerGeneration", sentence: uneven });
+  const maskSide = model.config.sam2.imageSize / 4;
+  const usesField = config.maskPolicy === "field" || config.maskPolicy === "imitation";
+  if (samples(config, "mask") && usesField && maskSide % config.fieldGrid !== 0) {
+    const sentence = `Field grid ${config.fieldGrid} must divide this model's mask side of ${maskSide} cells`;
+    found.push({ setting: "fieldGrid", sentence });
+  }
+  const checks = [
+    () => checkSampler(samplerSettings(config)),
+    () => lossSettingsOf(config, config.entropyCoefficient, 1, 1, 1),
+  ];
+  return [...found, ...checks.flatMap(refusal)];
+}
+
+/** @throws LabError("bad-config") with the first blocker, naming its setting */
+export function refuseBlockers(model: Shape, config: LabConfig): void {
+  const [first] = settingBlockers(model, config);
+  if (first !== undefined) throw new LabError("bad-config", first.sentence, { subject: first.setting });
+}
+
+function refusal(check: () => unknown): Blocker[] {
+  try {
+    check();
+    return [];
+  } catch (thrown) {
+    if (!(thrown instanceof LabError && thrown.code === "bad-config")) throw thrown;
+    return [{ setting: thrown.subject ?? "settings", sentence: thrown.message }];
+  }
+}

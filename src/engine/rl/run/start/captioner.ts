@@ -1,0 +1,47 @@
+/** Another checkpoint as the captioner of likelihoods: an adapter of the run's model that training does not change. */
+import { activeLoops, samples } from "../../../config/derived.ts";
+import { needsLikelihood } from "../../../config/groups/reward-weights.ts";
+import type { LabConfig } from "../../../config/table.ts";
+import { LabError } from "../../../errors.ts";
+import { tf } from "../../../gpu/tf.ts";
+import type { StartAdapter } from "../../../model/adapter/start-adapter.ts";
+import type { Sa2vaModel } from "../../../model/sa2va.ts";
+import type { ParameterSet, Weights } from "../../../model/weights/weights.ts";
+import { runWeights } from "../../step/run-weights.ts";
+
+export const NO_CAPTIONER =
+  "Likelihoods are to come from another checkpoint and none is open. Open its adapter, or choose the partner or the start";
+
+/** Whether a reward or a mask policy of the settings asks the other checkpoint. */
+export function asksCaptioner(config: LabConfig): boolean {
+  const pathwise = config.maskPolicy === "pathwise" && samples(config, "mask");
+  return (
+    config.likelihoodJudge === "adapter" &&
+    (pathwise || activeLoops(config).some((loop) => needsLikelihood(config, loop)))
+  );
+}
+
+/**
+ * The checkpoint that a run with these settings asks; undefined where it asks none.
+ * @throws LabError("bad-config") where it asks one and none is open
+ */
+export function requireCaptioner(config: LabConfig, open: StartAdapter | undefined): StartAdapter | undefined {
+  if (!asksCaptioner(config)) return undefined;
+  if (open !== undefined) return open;
+  throw new LabError("bad-config", NO_CAPTIONER, { subject: "likelihoodJudge" });
+}
+
+export interface Captioner {
+  readonly weights: Weights;
+  /** Tensors of the adapter; the other ones are the model's. Owned by the caller. */
+  readonly tensors: ParameterSet;
+}
+
+/** The adapter on the loaded model; its rank and scale may differ from the run's. */
+export function captionerOf(model: Sa2vaModel, adapter: StartAdapter, config: LabConfig): Captioner {
+  const tensors = Object.fromEntries(
+    [...adapter.tensors].map(([name, { values, shape }]) => [name, tf.tensor(values, [...shape])]),
+  );
+  const set: ParameterSet = { ...Object.fromEntries(model.base), ...tensors };
+  return { weights: runWeights(model, set, adapter.scale, config), tensors };
+}

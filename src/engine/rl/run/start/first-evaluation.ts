@@ -1,0 +1,70 @@
+/**
+ * The evaluation of a start, copied from another run instead of computed again: runs of several seeds start with the
+ * same weights and are scored on the same rows with the same draws.
+ */
+import { SETTING_KEYS } from "../../../config/parse.ts";
+import type { LabConfig, SettingKey } from "../../../config/table.ts";
+import { LabError, quote } from "../../../errors.ts";
+import { readEvaluations, type StoredEvaluation } from "../../../runs/evaluations/evaluations.ts";
+import type { RunManifest } from "../../../runs/manifest.ts";
+import { openRun } from "../../../runs/run-folder.ts";
+import type { RunStore } from "../../../storage/store.ts";
+
+export interface FirstEvaluation {
+  /** Manifest of the run that computed it. */
+  readonly manifest: RunManifest;
+  /** At step 0. */
+  readonly evaluation: StoredEvaluation;
+}
+
+/** Settings that affect only the update: a fresh adapter changes nothing, whatever its seed. */
+const OF_THE_UPDATE: readonly SettingKey[] = [
+  "seed",
+  "shuffleRewards",
+  "loop1Weight",
+  "loop2Weight",
+  "steps",
+  "promptsPerStep",
+  "groupSize",
+  "learningRate",
+  "maskRateFactor",
+  "projectorRateFactor",
+  "beta",
+  "saveSteps",
+];
+
+/** A setting that gives two starts different answers or scores of held-out rows; undefined if there is none. */
+export function differentStart(a: LabConfig, b: LabConfig): SettingKey | undefined {
+  return SETTING_KEYS.find((key) => !OF_THE_UPDATE.includes(key) && a[key] !== b[key]);
+}
+
+/** The first evaluation of a stored run. @throws LabError naming what its folder lacks */
+export async function storedFirstEvaluation(store: RunStore, id: string): Promise<FirstEvaluation> {
+  const manifest = (await openRun(store, id)).manifest();
+  const [evaluation] = await readEvaluations(store, id);
+  if (evaluation !== undefined) return { manifest, evaluation };
+  throw new LabError("bad-input", `Run "${id}" has no evaluation to take over`, { subject: id });
+}
+
+/**
+ * The evaluation, if a new run would compute the same one.
+ * @throws LabError("bad-config") naming what differs
+ */
+export function takenOver({ manifest, evaluation }: FirstEvaluation, own: RunManifest): StoredEvaluation {
+  const differs = (what: string): LabError =>
+    new LabError("bad-config", `The evaluation of run "${manifest.title}" cannot be taken over: ${what}`, {
+      subject: manifest.id,
+    });
+  if (manifest.model.hash !== own.model.hash) throw differs("it is of another model");
+  const [theirs, mine] = [manifest.data, own.data];
+  if (theirs.hash !== mine.hash || theirs.usedHash !== mine.usedHash) throw differs("it is of other rows");
+  if (manifest.startAdapter?.hash !== own.startAdapter?.hash) throw differs("it started from another adapter");
+  if (manifest.captioner?.hash !== own.captioner?.hash) throw differs("its likelihoods are of another checkpoint");
+  if (manifest.adapter.description !== own.adapter.description) throw differs("it is of another GPU");
+  const key = differentStart(manifest.config, own.config);
+  if (key !== undefined) {
+    throw differs(`${key} is ${quote(String(manifest.config[key]))} there and ${quote(String(own.config[key]))} here`);
+  }
+  if (evaluation.report.step !== 0) throw differs(`its first evaluation is of step ${evaluation.report.step}`);
+  return evaluation;
+}

@@ -1,0 +1,236 @@
+/** Prepares a new or stored run for the trainer: folder, lock, rows and state. */
+import { activeLoops } from "../../../config/derived.ts";
+import { requireConfig } from "../../../config/parse.ts";
+import type { LabConfig } from "../../../config/table.ts";
+import { LabError } from "../../../errors.ts";
+import { checkStorage } from "../../../loading/storage-settings.ts";
+import type { StartAdapter } from "../../../model/adapter/start-adapter.ts";
+import { modelFacts } from "../../../model/base-mllm.ts";
+import { loggedSpending } from "../../../rewards/judge/budget.ts";
+import { sealReward } from "../../../rewards/user/seal.ts";
+import { checkFiles } from "../../../runs/checkpoint/checkpoint.ts";
+import { keepDifficulty, keptDifficulty, needsDifficulty, type RowDifficulty } from "../../../runs/difficulty.ts";
+import { writeEvaluations } from "../../../runs/evaluations/evaluations.ts";
+import { type Fork, forkRun } from "../../../runs/library/fork.ts";
+import type { RunManifest } from "../../../runs/manifest.ts";
+import { createRun, openRun, type RunFolder } from "../../../runs/run-folder.ts";
+import { type RowList, type RunRows, runRows } from "../../../runs/run-rows.ts";
+import { keepTable, keptTable, type TuningTable } from "../../../tuning/table.ts";
+import { disposeState, type TrainingState } from "../../optim/training-state.ts";
+import { type RowOrder, rowOrder } from "../../step/data-order.ts";
+import { raiseAlarm } from "../raise-alarm.ts";
+import { judgeRecord } from "../run-judge.ts";
+import { failedRun } from "../run-state.ts";
+import type { LoadedModel, SessionDeps } from "../session-types.ts";
+import { refuseBlockers } from "./blockers.ts";
+import { requireCaptioner } from "./captioner.ts";
+import { type FirstEvaluation, takenOver } from "./first-evaluation.ts";
+import { keepAdapter, keptAdapter } from "./kept-adapters.ts";
+import { describeData, holdOrRefuse, newRun, parameterCounts, rowsOfSameRun, runId } from "./run-facts.ts";
+import { adapterBlocker, resumeState, startState } from "./start-run.ts";
+import { usableCheckpoint } from "./usable-checkpoint.ts";
+
+export interface PreparedRun {
+  readonly run: RunFolder;
+  readonly config: LabConfig;
+  /** Owned by the caller. */
+  readonly state: TrainingState;
+  readonly list: RowList;
+  readonly selected: RunRows;
+  readonly order: RowOrder;
+  readonly doneSteps: number;
+  /** The other checkpoint that likelihoods are asked of; none if absent. */
+  readonly captioner?: StartAdapter | undefined;
+  /** Measured forms that the run computes with; the built-in ones if absent. */
+  readonly table?: TuningTable | undefined;
+  /** Releases the run's lock. */
+  readonly release: () => void;
+}
+
+export interface AskedRun {
+  readonly settings: LabConfig;
+  readonly list: RowList;
+  readonly title: string;
+  /** ISO time. */
+  readonly created: string;
+  /** The evaluation of the start, where another run has computed it; it is computed if absent. */
+  readonly first?: FirstEvaluation | undefined;
+}
+
+export interface NewRun extends AskedRun {
+  /** Program, device and self-test for the manifest. */
+  readonly version: string;
+  readonly report: Parameters<typeof newRun>[3];
+  readonly selfTest: RunManifest["selfTest"];
+  /** The adapter it starts from. */
+  readonly start: StartAdapter | undefined;
+  /** The adapter that is open for likelihoods of another checkpoint. */
+  readonly captioner: StartAdapter | undefined;
+  /** Measured forms that the run computes with. */
+  readonly table: TuningTable;
+}
+
+type Loaded = Pick<LoadedModel, "model" | "hash">;
+
+/** The order in which a run draws its training rows. @throws LabError("bad-config") when the settings leave no row */
+export function runOrder(
+  { rows, words }: RowList,
+  { train }: RunRows,
+  config: LabConfig,
+  difficulty: readonly RowDifficulty[],
+): RowOrder {
+  const known = { train, id: (index: number) => rows[index]?.[0] ?? "", difficulty };
+  const order = rowOrder(words === undefined ? known : { ...known, words: (index) => words[index] ?? 1 }, config);
+  // Settings that leave nothing to draw are refused now, not in the first step.
+  for (const loop of config.mode === "sft" ? ([1] as const) : activeLoops(config)) order.of(loop);
+  return order;
+}
+
+/**
+ * Creates the folder of a new run.
+ * @throws LabError naming the problem; a folder that exists already is marked as failed
+ */
+export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, asked: NewRun): Promise<PreparedRun> {
+  const { list, start, selfTest } = asked;
+  // The record holds the storage of the loaded weights, not that of the next load.
+  const held = { weightStorage: model.storage.language, towerStorage: model.storage.towers };
+  const config = await sealReward({ ...asked.settings, ...held });
+  const blocker = start === undefined ? null : adapterBlocker(start, config);
+  if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraRank" });
+  refuseBlockers(model, config);
+  const captioner = requireCaptioner(config, asked.captioner);
+  const selected = runRows(list, config);
+  const difficulty = needsDifficulty(config) ? (list.difficulty ?? []) : [];
+  const order = runOrder(list, selected, config, difficulty);
+  const manifest: RunManifest = {
+    ...newRun(asked.title, asked.created, asked.version, asked.report),
+    config,
+    model: { name: model.name, hash, ...parameterCounts(model, config), ...modelFacts(model.config) },
+    ...(start === undefined ? {} : { startAdapter: { name: start.name, hash: start.hash } }),
+    ...(captioner === undefined ? {} : { captioner: { name: captioner.name, hash: captioner.hash } }),
+    ...(selfTest === undefined ? {} : { selfTest }),
+    data: await describeData(list, selected, config),
+  };
+  const first = asked.first === undefined ? [] : [takenOver(asked.first, manifest)];
+  const release = await holdOrRefuse(deps.store, manifest.id);
+  try {
+    const judge = await deps.scorer.begin(config);
+    const run = await createRun(deps.store, manifest);
+    try {
+      await (await judgeRecord(run, judge, 0)).store();
+      await keepTable(deps.store, manifest.id, asked.table);
+      if (start !== undefined) await keepAdapter(deps.store, manifest.id, "start", start);
+      if (captioner !== undefined) await keepAdapter(deps.store, manifest.id, "captioner", captioner);
+      if (first.length > 0) await writeEvaluations(deps.store, manifest.id, first);
+      if (difficulty.length > 0) await keepDifficulty(deps.store, manifest.id, difficulty);
+      const state = startState(model, config, start);
+      return { run, config, state, captioner, list, selected, order, doneSteps: 0, table: asked.table, release };
+    } catch (thrown) {
+      throw await failedRun(run, thrown);
+    }
+  } catch (thrown) {
+    release();
+    throw thrown;
+  }
+}
+
+/**
+ * Fields of run.json for a new length; empty if it is unchanged.
+ * @throws LabError("bad-config") for fewer steps than done
+ */
+function lengthOf(
+  manifest: RunManifest,
+  config: LabConfig,
+  done: number,
+): Pick<Partial<RunManifest>, "config" | "lengths"> {
+  const [from, to] = [manifest.config.steps, config.steps];
+  if (to === from) return {};
+  if (to <= done) {
+    const message = `Run "${manifest.title}" has done ${done} steps; its length must be larger`;
+    throw new LabError("bad-config", message, { subject: "steps" });
+  }
+  return { config, lengths: [...(manifest.lengths ?? []), { afterStep: done, from, to }] };
+}
+
+/**
+ * Opens a stored run at its newest usable checkpoint and drops data of later steps from its folder.
+ * @param steps new total length; unchanged by default
+ * @param from step of an earlier checkpoint to continue from; the newest by default
+ * @throws LabError naming the difference or damage; the folder is then unchanged
+ */
+export async function prepareStored(
+  deps: SessionDeps,
+  { model, hash }: Loaded,
+  id: string,
+  list: RowList,
+  steps?: number,
+  from?: number,
+): Promise<PreparedRun> {
+  const { store, scorer, emit } = deps;
+  const run = await openRun(store, id);
+  const manifest = run.manifest();
+  const config = steps === undefined ? manifest.config : requireConfig({ steps }, manifest.config, "Length of the run");
+  await sealReward(config);
+  checkStorage(manifest.title, config, model.storage);
+  const selected = await rowsOfSameRun(manifest, hash, list);
+  const order = runOrder(list, selected, config, await keptDifficulty(store, id));
+  const table = await keptTable(store, id);
+  const release = await holdOrRefuse(store, id);
+  try {
+    if (from !== undefined) await checkFiles(store, id, from);
+    const found = await usableCheckpoint(store, id, from);
+    if (found === null) {
+      throw new LabError("bad-input", `Run "${manifest.title}" has no complete checkpoint to resume from`, {
+        subject: id,
+      });
+    }
+    const { step, checkpoint, passedOver } = found;
+    const length = lengthOf(manifest, config, step);
+    // With steps after the checkpoint, whose requests were sent too, and without those of a fork's parent.
+    const own = (await run.readMetrics()).filter((row) => (row.step as number) > (manifest.forkedFrom?.step ?? 0));
+    const judge = await judgeRecord(run, await scorer.begin(config, loggedSpending(own)), step);
+    const start = await keptAdapter(store, id, "start", model, manifest.startAdapter);
+    const captioner = requireCaptioner(config, await keptAdapter(store, id, "captioner", model, manifest.captioner));
+    const state = resumeState(model, config, checkpoint, start);
+    try {
+      await run.truncateAfter(step);
+      await judge.store();
+      await run.update({ state: "running", ...length });
+      if (passedOver !== null) {
+        await raiseAlarm(run, emit, { id: "checkpoint-damaged", step, severity: "warning", message: passedOver });
+      }
+      if (judge.change !== null) {
+        await raiseAlarm(run, emit, { id: "judge-changed", step, severity: "warning", message: judge.change });
+      }
+    } catch (thrown) {
+      disposeState(state);
+      throw thrown;
+    }
+    return { run, config, state, captioner, list, selected, order, doneSteps: step, table, release };
+  } catch (thrown) {
+    release();
+    throw thrown;
+  }
+}
+
+/**
+ * Copies a stored run up to a checkpoint and opens the copy.
+ * @throws LabError like `prepareStored`, or naming a setting that a fork keeps; nothing is left of a copy that cannot start
+ */
+export async function prepareFork(
+  deps: SessionDeps,
+  loaded: Loaded,
+  parent: string,
+  list: RowList,
+  asked: Omit<Fork, "id">,
+  source = deps.store,
+): Promise<PreparedRun> {
+  const id = runId(asked.title, asked.created);
+  await forkRun(source, parent, { ...asked, id }, deps.store);
+  try {
+    return await prepareStored(deps, loaded, id, list);
+  } catch (thrown) {
+    await deps.store.remove(id);
+    throw thrown;
+  }
+}

@@ -1,0 +1,143 @@
+/** Builds a training state from a loaded model and a configuration: adapters, trainable set, restored checkpoints. */
+import type { LabConfig } from "../../../config/table.ts";
+import { LabError } from "../../../errors.ts";
+import type { LoraFields } from "../../../formats/peft-names.ts";
+import { STREAM, uniform } from "../../../gpu/random.ts";
+import { type Tensor, tf } from "../../../gpu/tf.ts";
+import { initLora, loraShapes } from "../../../model/adapter/lora.ts";
+import type { StartAdapter } from "../../../model/adapter/start-adapter.ts";
+import { type TrainableBlock, trainableSet } from "../../../model/adapter/trainable.ts";
+import type { Sa2vaModel } from "../../../model/sa2va.ts";
+import type { ParameterSet } from "../../../model/weights/weights.ts";
+import type { CheckpointState } from "../../../runs/checkpoint/checkpoint-state.ts";
+import { perLoop } from "../../loops/abouts.ts";
+import type { EntropyControlState } from "../../objective/entropy-control.ts";
+import { freshEntropy, freshState, restoreState, type TrainingState } from "../../optim/training-state.ts";
+
+export interface ShapedTrainable {
+  readonly path: string;
+  readonly block: TrainableBlock;
+  readonly shape: readonly number[];
+}
+
+/** Trainable tensors of a model under a configuration, by full path, checked against their expected number. */
+export function trainableOf(model: Sa2vaModel, config: LabConfig): readonly ShapedTrainable[] {
+  const adapters = new Map(loraShapes(model.config.language, config.loraRank).map(({ name, shape }) => [name, shape]));
+  const names = [...model.base.keys(), ...model.frozen.keys()];
+  return trainableSet(model.config, names, { loraRank: config.loraRank }).map(({ path, block }) => {
+    const shape = adapters.get(path) ?? model.base.get(path)?.shape;
+    if (shape === undefined) throw new LabError("internal", `The trainable set names "${path}", which does not exist`);
+    return { path, block, shape };
+  });
+}
+
+export function loraSettings(model: Sa2vaModel, config: LabConfig): LoraFields {
+  const paths = trainableOf(model, config).map((tensor) => /\.([a-z_0-9]+)\.lora_[AB]\.weight$/.exec(tensor.path)?.[1]);
+  return {
+    r: config.loraRank,
+    alpha: config.loraAlpha,
+    dropout: config.loraDropout,
+    targets: [...new Set(paths.filter((path) => path !== undefined))].sort(),
+  };
+}
+
+/** Why a run with this configuration cannot start from the adapter; null when it can. */
+export function adapterBlocker(start: StartAdapter, config: LabConfig): string | null {
+  const scale = config.loraAlpha / config.loraRank;
+  if (start.rank !== config.loraRank) {
+    return `The adapter "${start.name}" has rank ${start.rank}, the run has rank ${config.loraRank}; set LoRA rank r to ${start.rank}`;
+  }
+  if (Math.abs(start.scale - scale) <= 1e-6 * start.scale) return null;
+  return `The adapter "${start.name}" is scaled by ${start.scale}, the run by ${scale}; set LoRA alpha to ${start.scale * start.rank}`;
+}
+
+/**
+ * Published tensors and fresh adapters (A uniform, B zero) as a new parameter set owned by the caller; tensors of an opened
+ * adapter replace them.
+ * @throws LabError("bad-config") when rank or scale differ from the adapter's
+ */
+export function startParameters(model: Sa2vaModel, config: LabConfig, start?: StartAdapter): ParameterSet {
+  const blocker = start === undefined ? null : adapterBlocker(start, config);
+  if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraRank" });
+  const draw = (tensor: number, element: number): number =>
+    uniform({ seed: config.seed, step: 0, loop: 0, row: tensor, rollout: 0, position: element, stream: STREAM.init });
+  const adapters = new Map(
+    initLora(model.config.language, config.loraRank, draw).map((tensor) => [tensor.name, tensor] as const),
+  );
+  const set: Record<string, Tensor> = {};
+  for (const { path } of trainableOf(model, config)) {
+    const adapter = start?.tensors.get(path) ?? adapters.get(path);
+    const published = model.base.get(path);
+    if (adapter !== undefined) set[path] = tf.tensor(adapter.values, [...adapter.shape]);
+    else if (published !== undefined) set[path] = published.clone();
+    else throw new LabError("internal", `The trainable set names "${path}", which does not exist`);
+  }
+  return set;
+}
+
+/** State of a fresh run. */
+export function startState(model: Sa2vaModel, config: LabConfig, start?: StartAdapter): TrainingState {
+  return freshState(
+    startParameters(model, config, start),
+    blocks(model, config),
+    config.loraAlpha / config.loraRank,
+    freshEntropy(config),
+  );
+}
+
+/** State of a run that continues from a checkpoint of the same model and start. */
+export function resumeState(
+  model: Sa2vaModel,
+  config: LabConfig,
+  checkpoint: CheckpointState,
+  start?: StartAdapter,
+): TrainingState {
+  return restoreState(
+    startParameters(model, config, start),
+    blocks(model, config),
+    config.loraAlpha / config.loraRank,
+    checkpoint,
+    parseCounters(checkpoint.trainer, config),
+  );
+}
+
+/** What a checkpoint keeps of a state besides its arrays. */
+export function countersOf({ optimiserSteps, skippedSteps, entropy }: TrainingState, config: LabConfig) {
+  const kept = config.adaptiveEntropy ? { entropy: perLoop((loop) => ({ ...entropy[loop] })) } : {};
+  return { optimiserSteps, skippedSteps, ...kept };
+}
+
+function parseCounters(
+  trainer: unknown,
+  config: LabConfig,
+): Pick<TrainingState, "optimiserSteps" | "skippedSteps" | "entropy"> {
+  const record = (trainer ?? {}) as Record<string, unknown>;
+  const whole = (name: string): number => {
+    const value = record[name];
+    if (typeof value === "number" && Number.isInteger(value) && value >= 0) return value;
+    throw new LabError("bad-input", `trainer_state.json has no usable "${name}"; the run was not resumed`, {
+      subject: name,
+    });
+  };
+  // Checkpoints of older versions hold no entropy bonus, or that of fewer loops.
+  const entropy = { ...freshEntropy(config), ...(record.entropy as Partial<TrainingState["entropy"]> | undefined) };
+  return {
+    optimiserSteps: whole("optimiserSteps"),
+    skippedSteps: whole("skippedSteps"),
+    entropy: perLoop((loop) => entropyState(entropy[loop])),
+  };
+}
+
+function entropyState(stored: unknown): EntropyControlState {
+  const { coefficient, lastEntropy = null } = (stored ?? {}) as Partial<Record<keyof EntropyControlState, unknown>>;
+  const usable = Number.isFinite(coefficient) && (lastEntropy === null || Number.isFinite(lastEntropy));
+  if (usable) return { coefficient, lastEntropy } as EntropyControlState;
+  throw new LabError("bad-input", "trainer_state.json has no usable entropy bonus; the run was not resumed", {
+    subject: "entropy",
+  });
+}
+
+function blocks(model: Sa2vaModel, config: LabConfig): (path: string) => string {
+  const byPath = new Map(trainableOf(model, config).map((tensor) => [tensor.path, tensor.block]));
+  return (path) => byPath.get(path) ?? "other";
+}

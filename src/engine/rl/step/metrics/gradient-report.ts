@@ -1,0 +1,69 @@
+/** How much of a loop's gradient is signal, and which reward term it comes from; in steps of the gradient report. */
+import type { LabConfig } from "../../../config/table.ts";
+import type { LoopId } from "../../../runs/rollouts/records.ts";
+import type { GroupScores } from "../../objective/advantages.ts";
+import { termAdvantages } from "../../objective/group-advantages.ts";
+import type { LossSettings } from "../../objective/loss-types.ts";
+import type { Group } from "../group.ts";
+import type { LossReadback } from "../loss-inputs.ts";
+
+/** Whether a step measures its gradients. @param step from 1 */
+export function gradientReportDue({ gradientReport }: Pick<LabConfig, "gradientReport">, step: number): boolean {
+  return gradientReport > 0 && (step - 1) % gradientReport === 0;
+}
+
+/**
+ * Norm of a sum of group gradients against what independent groups of the same spread around 0 would sum to.
+ * @param squares squared norm of each group's gradient
+ * @param norm of their sum
+ * @returns null where it is not defined: below two groups, without spread, or not finite
+ */
+export function signalToNoise(squares: readonly number[], norm: number): number | null {
+  const count = squares.length;
+  const total = squares.reduce((sum, square) => sum + square, 0);
+  const variance = (total - norm ** 2 / count) / (count - 1);
+  // Alike groups differ by rounding only.
+  if (count < 2 || !(variance > 1e-6 * total) || !Number.isFinite(variance)) return null;
+  return norm / Math.sqrt(count * variance);
+}
+
+export interface ReportedPass {
+  readonly loop: LoopId;
+  /** As they were before the pass. */
+  readonly groups: readonly Group[];
+  readonly settings: LossSettings;
+  readonly readbacks: readonly LossReadback[];
+  readonly config: LabConfig;
+  readonly step: number;
+}
+
+/**
+ * Gradient norms of the loop's reward terms and of what acts without a reward. Gradients are linear in the advantages
+ * where the ratio is 1, so those of the terms and of the penalty sum to the loop's.
+ * @param normOf norm of the gradient of changed groups under changed settings, with or without auxiliary losses
+ */
+export async function termNorms(
+  { loop, groups, settings, readbacks, config, step }: ReportedPass,
+  normOf: (groups: readonly Group[], settings: LossSettings, auxiliary: boolean) => Promise<number>,
+): Promise<Record<string, number>> {
+  const norms: Record<string, number> = {};
+  const withAdvantages = (of: (at: number, own: GroupScores) => readonly number[]): Group[] =>
+    groups.map((group, at) => {
+      const scores = group.scores as GroupScores;
+      return { ...group, scores: { ...scores, advantages: of(at, scores) } };
+    });
+  const rewardsAlone = { ...settings, beta: 0, entropyCoefficient: 0 };
+  const scores = groups.map((group) => group.scores as GroupScores);
+  const learns = groups.some(({ policyGradient }) => policyGradient !== false);
+  const shares = learns ? termAdvantages(groups, scores, config, step) : new Map<string, number[][]>();
+  for (const [term, advantages] of shares) {
+    const changed = withAdvantages((at) => advantages[at] as readonly number[]);
+    norms[`loop${loop}/term_grad_norm/${term}`] = await normOf(changed, rewardsAlone, false);
+  }
+  const auxiliary = readbacks.some((readback) => Object.keys(readback.auxiliary).length > 0);
+  if (settings.beta > 0 || settings.entropyCoefficient > 0 || auxiliary) {
+    const still = withAdvantages((_, own) => own.advantages.map(() => 0));
+    norms[`loop${loop}/term_grad_norm/penalty`] = await normOf(still, settings, true);
+  }
+  return norms;
+}

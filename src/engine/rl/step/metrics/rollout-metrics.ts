@@ -1,0 +1,70 @@
+/** What a loop counts about its rollouts, beside rewards: the collapse detectors. Every value is a mean over the group. */
+import { maskIou, maskLikeness } from "../../../data/mask/rle-compare.ts";
+import type { Sa2vaModel } from "../../../model/sa2va.ts";
+import type { Completion } from "../../../policy/decode/generate.ts";
+
+type RolloutMetrics = Record<string, number>;
+
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+const share = (flags: readonly boolean[]): number => mean(flags.map(Number));
+
+export function captionMetrics(captions: readonly string[], completions: readonly Completion[]): RolloutMetrics {
+  const lengths = completions.map((completion) => completion.ids.length);
+  const ended = completions.flatMap((completion) => (completion.ended ? [completion.ids.length] : []));
+  return {
+    ...(ended.length === 0
+      ? {}
+      : {
+          "completions/mean_terminated_length": mean(ended),
+          "completions/min_terminated_length": Math.min(...ended),
+          "completions/max_terminated_length": Math.max(...ended),
+        }),
+    "completions/mean_length": mean(lengths),
+    "completions/min_length": Math.min(...lengths),
+    "completions/max_length": Math.max(...lengths),
+    "completions/clipped_ratio": share(completions.map((completion) => !completion.ended)),
+    "completions/empty_ratio": share(captions.map((caption) => caption === "")),
+    "completions/distinct_ratio": new Set(captions).size / Math.max(1, captions.length),
+  };
+}
+
+/** @param masks null where no mask came out */
+export function maskMetrics(masks: readonly (Uint8Array | null)[], truth: Uint8Array): RolloutMetrics {
+  const areas = masks.map((mask) => (mask === null ? 0 : count(mask) / mask.length));
+  return {
+    "mask/area_mean": mean(areas),
+    "mask/empty_ratio": share(areas.map((area) => area === 0)),
+    "mask/full_ratio": share(areas.map((area) => area === 1)),
+    "mask/iou_to_truth": mean(masks.map((mask) => (mask === null ? 0 : maskIou(mask, truth).iou))),
+  };
+}
+
+/** Metrics of the data set's caption in a prompt: whether it was cut or spells special tokens. */
+export function dataCaptionObservations(
+  model: Pick<Sa2vaModel, "tokenizer">,
+  caption: string,
+  cut: boolean,
+): RolloutMetrics {
+  return { "captions/cut": Number(cut), "captions/spell_tokens": Number(model.tokenizer.spellsAdded(caption)) };
+}
+
+/** Loop 2: how alike the sampled masks are, and how alike what the partner said about them. */
+export function pairMetrics(masks: readonly Uint8Array[], partnerCaptions: readonly (string | null)[]): RolloutMetrics {
+  const overlaps: number[] = [];
+  for (let a = 0; a < masks.length; a++) {
+    for (let b = a + 1; b < masks.length; b++)
+      overlaps.push(maskLikeness(masks[a] as Uint8Array, masks[b] as Uint8Array));
+  }
+  return {
+    "mask/pairwise_iou": mean(overlaps),
+    "partner/empty_ratio": share(partnerCaptions.map((caption) => caption === null || caption === "")),
+    "completions/distinct_ratio": new Set(partnerCaptions).size / Math.max(1, partnerCaptions.length),
+  };
+}
+
+function count(mask: Uint8Array): number {
+  let set = 0;
+  for (const pixel of mask) set += pixel;
+  return set;
+}

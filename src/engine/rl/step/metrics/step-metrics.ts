@@ -1,0 +1,174 @@
+/** Metrics of one loop in one step, under TRL's names with the loop as prefix (meanings: runs/metrics/metric-table.ts). */
+import type { LabConfig } from "../../../config/table.ts";
+import type { LoopId } from "../../../runs/rollouts/records.ts";
+import { LOOP_IDS } from "../../loops/abouts.ts";
+import type { LossSettings } from "../../objective/loss-types.ts";
+import { advantagesOf, type Group } from "../group.ts";
+import type { LossReadback } from "../loss-inputs.ts";
+import { lossArrays, lossMetrics } from "./loss-metrics.ts";
+import { overStart } from "./over-start.ts";
+
+const mean = (values: readonly number[]): number =>
+  values.length === 0 ? Number.NaN : values.reduce((sum, value) => sum + value, 0) / values.length;
+
+function deviation(values: readonly number[]): number {
+  if (values.length < 2) return 0;
+  const centre = mean(values);
+  return Math.sqrt(values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1));
+}
+
+type Put = (name: string, value: number) => void;
+
+/** Metrics of a loop's rollouts. @param groups all of the step, with their scores */
+export function sampledMetrics(loop: LoopId, groups: readonly Group[]): Record<string, number> {
+  const out: Record<string, number> = {};
+  const put: Put = (name, value) => {
+    out[`loop${loop}/${name}`] = value;
+  };
+  const all = groups.flatMap((group) => group.rollouts.map(({ reward }) => reward));
+  const rewards = all.filter((reward) => reward !== null);
+  const scores = groups.flatMap((group) => group.scores ?? []);
+  // Groups without any reward have no mean; they are counted, not averaged.
+  put("reward", mean(scores.map((own) => own.mean).filter((value) => !Number.isNaN(value))));
+  put("reward_std", deviation(rewards));
+  put("reward_min", rewards.length === 0 ? Number.NaN : Math.min(...rewards));
+  put("reward_max", rewards.length === 0 ? Number.NaN : Math.max(...rewards));
+  put("reward_missing", mean(all.map((reward) => Number(reward === null))));
+  put("group_std_mean", mean(scores.map(({ std }) => std)));
+  put("frac_reward_zero_std", mean(scores.map(({ zeroSpread }) => Number(zeroSpread))));
+  put("advantage_abs_mean", mean(groups.flatMap((group) => advantagesOf(group).map(Math.abs))));
+  for (const [name, values] of termValues(groups)) {
+    put(`rewards/${name}/mean`, mean(values));
+    put(`rewards/${name}/std`, deviation(values));
+  }
+  average(
+    groups.map((group) => {
+      const found = overStart(group);
+      if (found === null) return group.metrics;
+      return { ...group.metrics, reward_over_start: found.gain, start_sample_share: found.share };
+    }),
+    put,
+  );
+  const terminated = meanTerminated(groups);
+  if (terminated !== null) put(TERMINATED, terminated);
+  return out;
+}
+
+const TERMINATED = "completions/mean_terminated_length";
+
+/** Over all completions with an end token, since groups have different numbers of them; null without any. */
+function meanTerminated(groups: readonly Group[]): number | null {
+  let [tokens, count] = [0, 0];
+  for (const { metrics, rollouts } of groups) {
+    const length = metrics[TERMINATED];
+    if (length === undefined) continue;
+    const ended = rollouts.filter(({ truncated }) => !truncated).length;
+    tokens += length * ended;
+    count += ended;
+  }
+  return count === 0 ? null : tokens / count;
+}
+
+/**
+ * Metrics of one pass over a loop's rollouts, or over one window of them.
+ * @param groups with their scores and the denominators of the shown ratios
+ * @param readbacks of the pass, one per group
+ * @param settings of its loss
+ * @param alike whether the pass computes the same as sampling: its weights, without dropout
+ */
+export function passMetrics(
+  loop: LoopId,
+  groups: readonly Group[],
+  readbacks: readonly LossReadback[],
+  settings: LossSettings,
+  alike: boolean,
+): Record<string, number> {
+  const out: Record<string, number> = {};
+  const put: Put = (name, value) => {
+    out[`loop${loop}/${name}`] = value;
+  };
+  put("loss", sum(readbacks.map((readback) => readback.loss)));
+  put("policy_loss", sum(readbacks.map((readback) => readback.policy)));
+  average(
+    groups.map((group, i) => {
+      const readback = readbacks[i] as LossReadback;
+      return {
+        ...lossMetrics(lossArrays(group, readback), settings),
+        ...(alike ? agreement(group, readback.logps) : {}),
+        ...Object.fromEntries(Object.entries(readback.auxiliary).map(([name, value]) => [`${name}_loss`, value])),
+      };
+    }),
+    put,
+  );
+  return out;
+}
+
+/**
+ * Combines several passes: the mean of each name, and for extremes the extreme of all. A name that only some passes
+ * have is averaged over these.
+ * @param passes one record per pass, at least one; a single one is returned unchanged
+ */
+export function overPasses(passes: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
+  const [first = {}, ...later] = passes;
+  if (later.length === 0) return first;
+  const out: Record<string, number> = {};
+  for (const name of new Set(passes.flatMap((pass) => Object.keys(pass)))) {
+    const values = passes.flatMap((pass) => pass[name] ?? []);
+    const [one = Number.NaN] = values;
+    // The mean of equal numbers is exactly that number.
+    out[name] = values.every((value) => Object.is(value, one)) ? one : together(name, values);
+  }
+  return out;
+}
+
+/** The mean of a metric's values, or their extreme where it is one by its name, as `ratio/min` and `completions/max_length`. */
+function together(name: string, values: readonly number[]): number {
+  const extreme = /[/_](min|max)(?:_[a-z_]+)?$/.exec(name)?.[1];
+  if (extreme === "min") return values.reduce((least, value) => Math.min(least, value));
+  return extreme === "max" ? values.reduce((most, value) => Math.max(most, value)) : mean(values);
+}
+
+/** Difference between the training pass and the sampling pass: a permanent check of cache, padding and guard. */
+function agreement({ mask, samplingLogps }: Group, logps: Float32Array): Record<string, number> {
+  const gaps: number[] = [];
+  mask.forEach((m, at) => {
+    if (m === 1) gaps.push(Math.abs((logps[at] as number) - (samplingLogps[at] as number)));
+  });
+  return {
+    "logp_train_vs_sampling/mean": gaps.length === 0 ? 0 : mean(gaps),
+    // A group of pixels has more actions than a call has arguments.
+    "logp_train_vs_sampling/max": gaps.reduce((most, gap) => Math.max(most, gap), 0),
+  };
+}
+
+function termValues(groups: readonly Group[]): Map<string, number[]> {
+  const values = new Map<string, number[]>();
+  for (const term of groups.flatMap(({ rollouts }) => rollouts.flatMap(({ terms }) => terms))) {
+    if (term.value !== null) values.set(term.name, [...(values.get(term.name) ?? []), term.value]);
+  }
+  return values;
+}
+
+/** Mean or extreme of each name over the records that have it. */
+function average(records: readonly Readonly<Record<string, number>>[], put: Put): void {
+  for (const name of new Set(records.flatMap((record) => Object.keys(record)))) {
+    put(
+      name,
+      together(
+        name,
+        records.flatMap((record) => record[name] ?? []),
+      ),
+    );
+  }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** Weighted sum of the loops' losses, or the supervised loss. */
+export function totalLoss(metrics: Readonly<Record<string, number>>, config: LabConfig): number {
+  const supervised = metrics["sft/loss"];
+  if (supervised !== undefined) return supervised;
+  return LOOP_IDS.reduce((sum, id) => sum + config[`loop${id}Weight`] * (metrics[`loop${id}/loss`] ?? 0), 0);
+}

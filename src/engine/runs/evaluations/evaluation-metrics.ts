@@ -1,0 +1,26 @@
+/** Names of held-out scores. */
+import { HELD_OUT_LOOPS, type HeldOutLoop, LOOP_IDS, type LoopId } from "../../rl/loops/abouts.ts";
+
+/** Scores that mean the same in every run: IoU and METEOR, whatever the reward of the run. */
+export type EvalMetric = `loop${HeldOutLoop}_${"sampled" | "greedy"}` | TruthMetric;
+/** Answers compared with the data set alone: one set of weights gives them, so policy and partner have them each. */
+export type TruthMetric = "grounding_iou" | "caption_meteor";
+export const EVAL_METRICS: readonly EvalMetric[] = [
+  ...HELD_OUT_LOOPS.flatMap(({ id }) => [`loop${id}_sampled`, `loop${id}_greedy`] as const),
+  "grounding_iou",
+  "caption_meteor",
+];
+
+/** The partner's score of a row for each. */
+export const PARTNER_SCORES = { grounding_iou: "partnerIou", caption_meteor: "partnerMeteor" } as const;
+
+/** The run's reward, composed as in training: all terms with their weights, including judge and custom reward. */
+export type RewardMetric = `reward${LoopId}_${"sampled" | "greedy"}`;
+export const REWARD_METRICS: readonly RewardMetric[] = LOOP_IDS.flatMap((id) => {
+  return [`reward${id}_sampled`, `reward${id}_greedy`] as const;
+});
+
+/** Minimum IoU of a found row, by the name of the score. */
+export const SEGMENTATION_BOUNDS = { precision_50: 0.5, precision_70: 0.7, precision_90: 0.9 } as const;
+export const SEGMENTATION_METRICS = ["giou", "ciou", "precision_50", "precision_70", "precision_90"] as const;
+export type SegmentationMetric = (typeof SEGMENTATION_METRICS)[number];

@@ -1,0 +1,72 @@
+/** Scores of an evaluation by name, and a text for the score that chose a checkpoint. */
+import { HELD_OUT_LOOPS } from "../../rl/loops/abouts.ts";
+import { EVAL_METRICS, type EvalMetric, REWARD_METRICS, type RewardMetric } from "./evaluation-metrics.ts";
+import type { EvalReport, Interval, RowScores, Selection } from "./evaluations.ts";
+
+export type ScoreId = EvalMetric | RewardMetric;
+/** Run rewards first, because the run trains on them. */
+export const SCORES: readonly ScoreId[] = [...REWARD_METRICS, ...EVAL_METRICS];
+
+export interface Score extends Interval {
+  /** Number of rows in the mean. */
+  readonly n: number;
+  /** Paired difference to the baseline; null for the baseline itself. */
+  readonly difference: Interval | null;
+}
+
+const isReward = (id: ScoreId): id is RewardMetric => (REWARD_METRICS as readonly string[]).includes(id);
+
+/**
+ * Null if the report lacks it: an older version, a loop that does not train, no verdict for any row, or a mean that was not
+ * finite.
+ */
+export function scoreOf(report: EvalReport, id: ScoreId): Score | null {
+  const score = isReward(id) ? report.reward?.scores[id] : meanOf(report, id);
+  if (!isKnown(score)) return null;
+  return { ...score, difference: isKnown(score.difference) ? score.difference : null };
+}
+
+function meanOf({ ci, means, n, difference }: EvalReport, id: EvalMetric): Score {
+  const [low, high] = ci[id];
+  return { mean: means[id], low, high, n, difference: difference?.[id] ?? null };
+}
+
+/** What was not finite is stored as null. */
+function isKnown<T extends Interval>(interval: T | null | undefined): interval is T {
+  return Number.isFinite(interval?.mean);
+}
+
+/** A row's score; null where it has none. */
+export function rowScoreOf(row: RowScores, id: ScoreId): number | null {
+  return isReward(id) ? (row.rewards?.[id] ?? null) : row[id];
+}
+
+/** The choices of the setting bestMetric, as used in a sentence. */
+export const SELECTION_NAMES: Readonly<Record<Selection["metric"], string>> = {
+  reward: "run reward, sampled",
+  reward_greedy: "run reward, greedy",
+  ...(Object.fromEntries(
+    HELD_OUT_LOOPS.flatMap(({ id, score }) => [
+      [`loop${id}_sampled`, `loop ${id} ${score}, sampled`],
+      [`loop${id}_greedy`, `loop ${id} ${score}, greedy`],
+    ]),
+  ) as Readonly<Record<Exclude<EvalMetric, "grounding_iou" | "caption_meteor">, string>>),
+  grounding_iou: "grounding IoU",
+  caption_meteor: "caption METEOR",
+};
+
+/** The score that chooses the best checkpoint, with "without judge" if the judge of the reward was not called. */
+export function selectionName({ selection, reward }: Pick<EvalReport, "selection" | "reward">): string {
+  if (selection === null || selection === undefined) return "none";
+  const own = selection.metric === "reward" || selection.metric === "reward_greedy";
+  return `${SELECTION_NAMES[selection.metric]}${own && reward?.judge === "left-out" ? ", without judge" : ""}`;
+}
+
+/** One clause about the choice of the best checkpoint by an evaluation. */
+export function selectionText(report: EvalReport): string {
+  const { selection } = report;
+  if (selection === undefined) return "an older version chose the best checkpoint on the rows that it reported";
+  if (selection === null) return "no rows choose the best checkpoint";
+  const value = selection.value === null ? "missing" : selection.value.toFixed(3);
+  return `${selectionName(report)} of the selection rows is ${value}`;
+}

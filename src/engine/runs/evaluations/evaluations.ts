@@ -1,0 +1,187 @@
+/**
+ * Evaluations of a run: `eval.jsonl`, one line each with its report and the rows it was computed from. Held-out rows
+ * have two parts: the selection part chooses the best checkpoint; every other number is computed from the report part
+ * alone.
+ */
+import { fits, parseJson } from "../../bytes/json.ts";
+import type { LabConfig } from "../../config/table.ts";
+import type { Rle } from "../../data/mask/rle.ts";
+import { LabError } from "../../errors.ts";
+import type { LoopId } from "../../rl/loops/abouts.ts";
+import type { RunStore } from "../../storage/store.ts";
+import type { EvalMetric, RewardMetric, SegmentationMetric, TruthMetric } from "./evaluation-metrics.ts";
+import { EVALUATION } from "./evaluation-schema.ts";
+
+export * from "./evaluation-metrics.ts";
+
+/** Scores that can choose the best checkpoint (setting bestMetric). */
+export type SelectionMetric = LabConfig["bestMetric"];
+
+/** A mean with its 95 % bootstrap interval over images. */
+export interface Interval {
+  readonly mean: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Purpose of a held-out row. */
+export type RowPart = "selection" | "report";
+
+/** Scores of one held-out row, with its texts and masks. */
+export type RowScores = Readonly<Record<EvalMetric, number>> & {
+  /** Absent in evaluations of older versions, whose rows served both purposes. */
+  readonly part?: RowPart;
+  /**
+   * The run's reward; null for a loop that does not train, and if no rollout got a verdict. Absent in evaluations of
+   * older versions.
+   */
+  readonly rewards?: Readonly<Partial<Record<RewardMetric, number | null>>>;
+  readonly rowId: string;
+  /** Absent in evaluations of older versions. */
+  readonly imageId?: string;
+  readonly caption: string;
+  /** The policy's caption without sampling. */
+  readonly captionGreedy: string;
+  /** mask′: the partner's mask for that caption; null for an empty one. */
+  readonly maskPrime: Rle | null;
+  /** The policy's mask for the true caption. */
+  readonly maskGreedy: Rle;
+  /** Pixels in both this mask and the true one, and in either; absent in evaluations of older versions. */
+  readonly groundingPixels?: readonly [intersection: number, union: number];
+  /** caption′: the partner's caption of that mask. */
+  readonly captionPrime: string;
+  /** The partner's mask for the true caption, its IoU, its caption of the true mask and METEOR; absent in older versions. */
+  readonly partnerMask?: Rle | null;
+  readonly partnerIou?: number;
+  readonly partnerCaption?: string;
+  readonly partnerMeteor?: number;
+  /** Sampled rollouts of each loop, which its sampled score is the mean of; absent in evaluations of older versions. */
+  readonly drawn?: Readonly<Partial<Record<LoopId, readonly Drawn[]>>>;
+};
+
+/** A sampled rollout of a held-out row. */
+export interface Drawn {
+  /** Generated text that is rewarded. */
+  readonly caption: string;
+  readonly mask: Rle | null;
+  /** Score of the loop for it, 0 to 1; null where the loop has only rewards. */
+  readonly score: number | null;
+  /** Its share in the mean of the row; they sum to 1. */
+  readonly weight: number;
+}
+
+export interface SegmentationScore {
+  readonly value: number;
+  /** Difference to the first evaluation over the same rows with its interval; null for the first itself. */
+  readonly difference: Interval | null;
+}
+
+/** Whether the run's reward includes verdicts of a judge: asked, left out of the evaluation, or not a term of it. */
+export type JudgeUse = "asked" | "left-out" | "none";
+
+/** The run's reward over the report rows that have one. */
+export interface RewardScore {
+  readonly mean: number;
+  readonly low: number;
+  readonly high: number;
+  /** Number of rows in the mean. */
+  readonly n: number;
+  /** Paired difference from the baseline over the rows that have it in both; null for the baseline itself. */
+  readonly difference: Interval | null;
+}
+
+/** Choice of the best checkpoint: the mean of a score over the selection rows. */
+export interface Selection {
+  readonly metric: SelectionMetric;
+  /** Number of rows in the mean. */
+  readonly n: number;
+  /** Null if a row lacks the score; the evaluation then chooses nothing. */
+  readonly value: number | null;
+}
+
+/** All numbers except `selection` are computed from the report rows alone. */
+export interface EvalReport {
+  readonly step: number;
+  /** Report rows. */
+  readonly n: number;
+  readonly means: Readonly<Record<EvalMetric, number>>;
+  /** 95 % bootstrap interval of each mean. */
+  readonly ci: Readonly<Record<EvalMetric, readonly [number, number]>>;
+  /** Mean paired difference to the baseline with its interval; null for the baseline itself. */
+  readonly difference: Readonly<Record<EvalMetric, Interval>> | null;
+  /** Masks for true captions, counted as in segmentation papers; absent in reports of older versions. */
+  readonly segmentation?: Readonly<Record<SegmentationMetric, SegmentationScore>>;
+  /**
+   * The partner's (EMA) scores for what the data set gives, over the report rows, with the paired difference to the policy's;
+   * absent in reports of older versions.
+   */
+  readonly partner?: Readonly<Record<TruthMetric, Interval & { readonly difference: Interval }>>;
+  /** Report rows and mean scores by source of the mix; absent without one. */
+  readonly sources?: Readonly<
+    Record<string, { readonly n: number; readonly means: Readonly<Record<EvalMetric, number>> }>
+  >;
+  /** Absent in reports of older versions; a loop that does not train has null. */
+  readonly reward?: {
+    readonly judge: JudgeUse;
+    readonly scores: Readonly<Record<RewardMetric, RewardScore | null>>;
+  };
+  /** Null if there are no selection rows; absent in reports of older versions. */
+  readonly selection?: Selection | null;
+  /** Mask policy that sampled loop 2; older versions always used the candidates. */
+  readonly maskPolicy?: LabConfig["maskPolicy"];
+  /** Step of the baseline of differences; by default the first evaluation of the run. */
+  readonly baseline?: number;
+}
+
+export interface StoredEvaluation {
+  readonly report: EvalReport;
+  readonly rows: readonly RowScores[];
+}
+
+const pathOf = (runId: string): string => `${runId}/eval.jsonl`;
+
+/**
+ * Evaluations so far, oldest first; empty when there are none.
+ * @throws LabError("bad-input") naming a line that is damaged
+ */
+export async function readEvaluations(store: RunStore, runId: string): Promise<readonly StoredEvaluation[]> {
+  const path = pathOf(runId);
+  if ((await store.size(path)) === null) return [];
+  const lines = (await store.readText(path)).split("\n");
+  return lines.flatMap((line, n) => (line === "" ? [] : [parseLine(line, `${path} line ${n + 1}`)]));
+}
+
+function parseLine(line: string, place: string): StoredEvaluation {
+  const bad = (what: string, cause?: unknown): LabError =>
+    new LabError("bad-input", `${place} is not ${what}; the file is kept as it is`, { subject: place, cause });
+  let value: unknown;
+  try {
+    value = parseJson(line, place);
+  } catch (thrown) {
+    throw bad("valid JSON", thrown);
+  }
+  if (!fits(value, EVALUATION)) throw bad("an evaluation with its step, means, intervals and rows");
+  const { report, rows, ...others } = value as unknown as StoredEvaluation;
+  // Older versions did not count the rows.
+  const n = report.n ?? rows.length;
+  if (n > rows.length) throw bad(`whole: it reports ${n} rows and holds ${rows.length}`);
+  return { ...others, report: { ...report, n }, rows };
+}
+
+/** Removes the evaluations of later steps. @throws LabError("bad-input") naming a line that is damaged */
+export async function truncateEvaluations(store: RunStore, runId: string, step: number): Promise<void> {
+  const all = await readEvaluations(store, runId);
+  const kept = all.filter(({ report }) => report.step <= step);
+  if (kept.length === all.length) return;
+  if (kept.length > 0) await writeEvaluations(store, runId, kept);
+  else await store.remove(pathOf(runId));
+}
+
+/** Replaces the evaluations of a run. */
+export async function writeEvaluations(
+  store: RunStore,
+  runId: string,
+  evaluations: readonly StoredEvaluation[],
+): Promise<void> {
+  await store.write(pathOf(runId), evaluations.map((stored) => `${JSON.stringify(stored)}\n`).join(""));
+}

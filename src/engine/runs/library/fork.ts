@@ -1,0 +1,123 @@
+/** Copies a stored run up to one of its checkpoints, as a separate run. */
+import { requireConfig } from "../../config/parse.ts";
+import { type LabConfig, SETTINGS, type SettingKey } from "../../config/table.ts";
+import { LabError } from "../../errors.ts";
+import type { RunStore } from "../../storage/store.ts";
+import { checkFiles } from "../checkpoint/checkpoint.ts";
+import { inCopyOrder } from "../checkpoint/checkpoint-folder.ts";
+import { readEvaluations, writeEvaluations } from "../evaluations/evaluations.ts";
+import type { RunManifest } from "../manifest.ts";
+import { createRun, openRun, type RunFolder } from "../run-folder.ts";
+import { stepFromName, stepName } from "../step-name.ts";
+
+export interface Fork {
+  /** Step of the checkpoint that the copy continues from. */
+  readonly step: number;
+  readonly id: string;
+  readonly title: string;
+  /** ISO time. */
+  readonly created: string;
+  /** Settings that differ from the parent's from the next step on. */
+  readonly changes: Partial<LabConfig>;
+}
+
+/** Settings that decide the shape of the weights, how they are held, and the rows: a copy of both cannot change them. */
+const FIXED: readonly SettingKey[] = [
+  "mode",
+  "loraRank",
+  "loraAlpha",
+  "weightStorage",
+  "towerStorage",
+  "heldOutShare",
+  "splitSeed",
+  "selectionShare",
+  "rowFilter",
+  "maxRows",
+];
+
+/** @throws LabError("bad-config") naming a setting that a fork cannot change, or a value that does not fit */
+export function forkConfig(parent: LabConfig, changes: Partial<LabConfig>): LabConfig {
+  const fixed = FIXED.find((key) => key in changes && parent[key] !== changes[key]);
+  if (fixed !== undefined) {
+    throw new LabError(
+      "bad-config",
+      `A fork keeps ${SETTINGS[fixed].label} of its parent; start a new run to change it`,
+      {
+        subject: fixed,
+      },
+    );
+  }
+  return requireConfig(changes, parent, "Settings of the fork");
+}
+
+/**
+ * The parent's folder up to the checkpoint, under another id. A failed copy leaves nothing.
+ * @param to store of the copy
+ * @throws LabError naming a damaged checkpoint or setting; the parent stays as it is
+ */
+export async function forkRun(store: RunStore, parent: string, fork: Fork, to: RunStore = store): Promise<RunFolder> {
+  const { step, id, title, created } = fork;
+  const manifest = (await openRun(store, parent)).manifest();
+  const { lengths: _, ...kept } = manifest;
+  const config = forkConfig(manifest.config, fork.changes);
+  await checkFiles(store, parent, step);
+  const own: RunManifest = { ...kept, id, title, created, config, state: "paused", forkedFrom: { run: parent, step } };
+  const run = await createRun(to, own);
+  try {
+    const paths = (await store.list(parent)).map(({ path }) => path);
+    const copied = inCopyOrder(paths, parent).map((path) => path.slice(parent.length + 1));
+    const copy = async (rest: string): Promise<void> =>
+      to.write(`${id}/${rest}`, await store.read(`${parent}/${rest}`));
+    for (const rest of copied) {
+      // Notes are of the parent.
+      if (rest === "run.json" || rest === "notes.json" || rest.startsWith("checkpoints/")) continue;
+      if (!isLaterRollout(rest, step)) await copy(rest);
+    }
+    await run.truncateAfter(step);
+    if (scoresOtherwise(manifest.config, config)) await forgetRewards(to, id);
+    // Last, so that a fork that can be resumed is whole.
+    for (const rest of copied) if (rest.startsWith(`checkpoints/${stepName(step)}/`)) await copy(rest);
+    return run;
+  } catch (thrown) {
+    await to.remove(id);
+    throw thrown;
+  }
+}
+
+/** Settings of rewards that change no score: limits, prices and the control of training. */
+const NO_SCORE: ReadonlySet<SettingKey> = new Set([
+  "judgeParallel",
+  "judgeTimeout",
+  "judgeRetries",
+  "judgeMaxCalls",
+  "judgeMaxCost",
+  "judgePromptPrice",
+  "judgeReplyPrice",
+  "userRewardMs",
+  "userRewardMb",
+  "shuffleRewards",
+]);
+
+/** Whether evaluations of the fork have other rewards than those of its parent. */
+function scoresOtherwise(parent: LabConfig, config: LabConfig): boolean {
+  const rewards = (key: SettingKey): boolean => SETTINGS[key].group === "reward" && !NO_SCORE.has(key);
+  const keys = (Object.keys(SETTINGS) as SettingKey[]).filter((key) => key === "loops" || rewards(key));
+  return keys.some((key) => parent[key] !== config[key]);
+}
+
+/** Takes the rewards and what they chose from the evaluations: those of the fork are not to be compared with them. */
+async function forgetRewards(store: RunStore, id: string): Promise<void> {
+  const all = await readEvaluations(store, id);
+  if (all.length === 0) return;
+  const without = all.map(({ report: { reward: _reward, ...report }, rows, ...others }) => ({
+    ...others,
+    report: { ...report, selection: null },
+    rows: rows.map(({ rewards: _rewards, ...row }) => row),
+  }));
+  await writeEvaluations(store, id, without);
+}
+
+function isLaterRollout(path: string, step: number): boolean {
+  const name = /^rollouts\/(.+)\.arrow$/.exec(path)?.[1];
+  return name !== undefined && (stepFromName(name) ?? 0) > step;
+}

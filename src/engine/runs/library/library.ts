@@ -1,0 +1,87 @@
+/** The stored runs: the page lists, opens, renames, deletes and exports them. */
+import { LabError } from "../../errors.ts";
+import { hold, type RunLocks } from "../../storage/lock.ts";
+import type { RunStore } from "../../storage/store.ts";
+import { type Alarm, readAlarms } from "../alarms.ts";
+import { readEvaluations, type StoredEvaluation } from "../evaluations/evaluations.ts";
+import { type RunNotes, writeNotes } from "../notes.ts";
+import { readPhases, type StepCosts } from "../phase-lines.ts";
+import type { GroupRecord, StepMetrics } from "../rollouts/records.ts";
+import { readThumbs, type Thumb, type Thumbs, writeThumb } from "../rollouts/thumbs.ts";
+import { openRun } from "../run-folder.ts";
+import { zipRun } from "../zip.ts";
+import { digestRun, listDigests, type RunDigest } from "./digest.ts";
+import { takeOver } from "./take-over.ts";
+
+export interface RunLibrary {
+  /** Newest first. `damaged` names folders whose run.json or metrics cannot be read; they are kept. */
+  list(): Promise<{
+    readonly runs: readonly RunDigest[];
+    readonly damaged: readonly string[];
+    readonly usage: number;
+    readonly quota: number;
+  }>;
+  open(id: string): Promise<{
+    readonly run: RunDigest;
+    readonly metrics: readonly StepMetrics[];
+    readonly groupSteps: readonly number[];
+  }>;
+  groups(id: string, step: number): Promise<readonly GroupRecord[]>;
+  /** The user's verdicts on rollouts of the run, by their ids. */
+  thumbs(id: string): Promise<Thumbs>;
+  /** Stores or removes a thumb. @throws LabError("storage") for a run that is read-only */
+  setThumb(id: string, rollout: string, thumb: Thumb | null): Promise<Thumbs>;
+  /** Held-out evaluations, oldest first. */
+  evaluations(id: string): Promise<readonly StoredEvaluation[]>;
+  /** Alarms, oldest first; null for a run of a version that stored none. */
+  alarms(id: string): Promise<readonly Alarm[] | null>;
+  /** Costs of its steps by phase, ascending; empty for a run that stored none. */
+  costs(id: string): Promise<readonly StepCosts[]>;
+  rename(id: string, title: string): Promise<void>;
+  /** Replaces what is given, as `writeNotes` does. */
+  setNotes(id: string, changes: Partial<RunNotes>): Promise<RunNotes>;
+  /** Adds what another machine computed, see take-over.ts. @throws LabError("storage") while the run is training */
+  takeOver(id: string, from: RunStore): Promise<void>;
+  /** @throws LabError("storage") while the run is training */
+  remove(id: string): Promise<void>;
+  /** The run as one zip; browsers keep the pieces of a large Blob on disk. */
+  zip(id: string): Promise<Blob>;
+}
+
+export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary {
+  const whileHeld = async (id: string, done: string, work: () => Promise<void>): Promise<void> => {
+    const release = await hold("run", id, locks);
+    if (release === null) {
+      throw new LabError("storage", `Run "${id}" is being trained and was not ${done}; stop it first`, { subject: id });
+    }
+    try {
+      await work();
+    } finally {
+      release();
+    }
+  };
+  return {
+    list: async () => ({ ...(await listDigests(store)), ...(await store.usage()) }),
+    open: async (id) => {
+      const run = await openRun(store, id);
+      return { run: await digestRun(run), metrics: await run.readMetrics(), groupSteps: await run.groupSteps() };
+    },
+    evaluations: (id) => readEvaluations(store, id),
+    alarms: (id) => readAlarms(store, id),
+    costs: (id) => readPhases(store, id),
+    groups: async (id, step) => (await openRun(store, id)).readGroups(step),
+    thumbs: (id) => readThumbs(store, id),
+    setThumb: async (id, rollout, thumb) => writeThumb(store, (await openRun(store, id)).id, rollout, thumb),
+    rename: async (id, title) => {
+      await (await openRun(store, id)).update({ title });
+    },
+    setNotes: async (id, changes) => writeNotes(store, (await openRun(store, id)).id, changes),
+    takeOver: (id, from) => whileHeld(id, "changed", () => takeOver(store, from, id)),
+    remove: (id) => whileHeld(id, "deleted", () => store.remove(id)),
+    zip: async (id) => {
+      const parts: Blob[] = [];
+      for await (const piece of zipRun(store, id)) parts.push(new Blob([piece]));
+      return new Blob(parts, { type: "application/zip" });
+    },
+  };
+}

@@ -1,0 +1,91 @@
+/** Draws a group of rollouts as one picture: the row's mask, then the mask of each rollout. */
+import { decodeRle, type Rle } from "../../data/mask/rle.ts";
+import type { RgbImage } from "../../data/sample.ts";
+import type { EventImage } from "../../formats/tfevents.ts";
+import { encodePng } from "../png.ts";
+import type { GroupRecord } from "./records.ts";
+
+/** Pixels of a row's picture; null if it is not available. */
+export type PictureOf = (rowId: string, imageId: string) => Promise<RgbImage | null>;
+
+/** Longest side of one tile, in pixels. */
+const TILE = 224;
+/** Maximum rollouts in a picture. */
+const MOST = 8;
+const GIVEN = [60, 200, 90] as const;
+const PREDICTED = [255, 140, 0] as const;
+/** Background without a picture. */
+const GROUND = 24;
+
+/** The row's mask, then the mask of each rollout. @param photo of the masks' size; null draws the masks alone */
+export function groupPicture(group: GroupRecord, photo: RgbImage | null): EventImage {
+  const rollouts = group.rollouts.slice(0, MOST);
+  const given = rollouts[0]?.givenMask ?? null;
+  return maskTiles(
+    given,
+    rollouts.map(({ predictedMask }) => predictedMask),
+    photo,
+  );
+}
+
+/**
+ * Tiles from left to right: the true mask in green; then each of the others in orange, with the outline of the true one
+ * in green.
+ * @param photo of the masks' size; null draws the masks alone
+ */
+export function maskTiles(truth: Rle | null, masks: readonly (Rle | null)[], photo: RgbImage | null): EventImage {
+  const [rows, columns] = truth?.size ?? [1, 1];
+  const scale = TILE / Math.max(rows, columns);
+  const [height, width] = [Math.max(1, Math.round(rows * scale)), Math.max(1, Math.round(columns * scale))];
+  const picture = photo !== null && photo.width === columns && photo.height === rows ? photo : null;
+  const total = width * (masks.length + 1);
+  const data = new Uint8Array(total * height * 3);
+  const given = tileOf(truth, width, height);
+  for (let tile = 0; tile <= masks.length; tile++) {
+    const predicted = tile === 0 ? null : tileOf(masks[tile - 1] ?? null, width, height);
+    for (let y = 0; y < height; y++) {
+      for (let x = 0; x < width; x++) {
+        const at = y * width + x;
+        const colour =
+          tile === 0
+            ? given[at] === 1 && GIVEN
+            : isEdge(given, x, y, width, height)
+              ? GIVEN
+              : predicted?.[at] === 1 && PREDICTED;
+        const source = picture === null ? -1 : nearest(y, height, rows) * columns + nearest(x, width, columns);
+        for (let c = 0; c < 3; c++) {
+          const base = picture === null ? GROUND : (picture.data[source * 3 + c] as number);
+          const value = colour === false ? base : (base + (colour[c] as number)) >> 1;
+          data[(y * total + tile * width + x) * 3 + c] = value;
+        }
+      }
+    }
+  }
+  return { width: total, height, png: encodePng({ width: total, height, data }) };
+}
+
+/** A mask scaled to a tile. */
+function tileOf(mask: Rle | null, width: number, height: number): Uint8Array {
+  const tile = new Uint8Array(width * height);
+  if (mask === null) return tile;
+  const [rows, columns] = mask.size;
+  const pixels = decodeRle(mask);
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      tile[y * width + x] = pixels[nearest(y, height, rows) * columns + nearest(x, width, columns)] as number;
+    }
+  }
+  return tile;
+}
+
+/** The source pixel under the centre of a target pixel. */
+function nearest(at: number, size: number, sourceSize: number): number {
+  return Math.min(sourceSize - 1, Math.floor(((at + 0.5) * sourceSize) / size));
+}
+
+/** Whether a pixel of the mask has a neighbour outside it. */
+function isEdge(mask: Uint8Array, x: number, y: number, width: number, height: number): boolean {
+  if (mask[y * width + x] !== 1) return false;
+  if (x === 0 || y === 0 || x === width - 1 || y === height - 1) return true;
+  return [y * width + x - 1, y * width + x + 1, (y - 1) * width + x, (y + 1) * width + x].some((at) => mask[at] !== 1);
+}

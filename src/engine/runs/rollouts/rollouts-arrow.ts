@@ -1,0 +1,194 @@
+/**
+ * Rollouts as an Arrow IPC stream with one row per rollout, readable by pandas and Hugging Face datasets. Columns of
+ * the group repeat in its rows. Numbers are doubles, so that nothing is rounded; null is missing, NaN is NaN.
+ */
+import { type DataType, makeData, RecordBatch, Struct, Table, tableToIPC } from "apache-arrow";
+import { memorySource } from "../../bytes/memory.ts";
+import { openArrow } from "../../data/arrow/arrow-table.ts";
+import { parseRle } from "../../data/mask/rle.ts";
+import type { Cell, Table as DataTable } from "../../data/table.ts";
+import { LabError } from "../../errors.ts";
+import { columnData } from "../../formats/arrow-columns.ts";
+import type { RewardTerm } from "../../rewards/term.ts";
+import { parseExactJson } from "../numbers-json.ts";
+import type { ActionRecord, GroupRecord, LoopId, RolloutRecord } from "./records.ts";
+import { type COLUMNS, type RolloutRow, readerOf, rolloutSchema } from "./rollout-columns.ts";
+import { checkRollout } from "./rollout-schema.ts";
+
+/** Terms that always have a column, so that the files of all steps have the same columns. */
+const USUAL_TERMS = ["iou", "meteor"];
+
+/** Continuation marker and a length of zero. */
+const END_OF_STREAM = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
+
+/** The stream of a step. Groups without rollouts are left out. */
+export function groupsToArrow(groups: readonly GroupRecord[]): Uint8Array {
+  const rows = groups.flatMap((group) => group.rollouts.map((rollout): RolloutRow => ({ ...rollout, groupOf: group })));
+  const names = new Set(USUAL_TERMS);
+  for (const row of rows) for (const term of row.terms) names.add(term.name);
+  const terms = [...names].sort();
+  const schema = rolloutSchema(
+    terms,
+    rows.some(({ frames }) => frames !== undefined),
+  );
+  const columns = schema.fields.map(({ name, type }) => columnData(type as DataType, rows.map(readerOf(name))));
+  const struct = makeData({ type: new Struct(schema.fields), length: rows.length, nullCount: 0, children: columns });
+  return tableToIPC(new Table([new RecordBatch(schema, struct)]), "stream");
+}
+
+/**
+ * Groups of a stream, in the order in which they were written. Uses the reader of shards, which checks every length;
+ * the library's reader trusts them and would exhaust memory on a damaged file.
+ * @throws LabError("bad-input") naming `path` when the bytes are not rollouts of the lab
+ */
+export async function groupsFromArrow(bytes: Uint8Array, path: string): Promise<readonly GroupRecord[]> {
+  const groups: { header: Omit<GroupRecord, "rollouts">; rollouts: RolloutRecord[] }[] = [];
+  try {
+    // A stream cut between two batches would look complete.
+    if (!endsWith(bytes, END_OF_STREAM)) throw new Error("it does not end as an Arrow stream does");
+    const table = await openArrow(memorySource(path, bytes));
+    if (table.problem !== undefined) throw new Error(table.problem);
+    for (let n = 0; n < table.rows; n++) {
+      const { header, rollout } = fromRow(await rowOf(table, n));
+      checkRollout(header, rollout);
+      const last = groups.at(-1);
+      const same =
+        last?.header.group === header.group && last.header.loop === header.loop && last.header.step === header.step;
+      if (last !== undefined && same) last.rollouts.push(rollout);
+      else groups.push({ header, rollouts: [rollout] });
+    }
+  } catch (thrown) {
+    const cause = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new LabError("bad-input", `${path} holds no rollouts that can be read (${cause}); the file is kept`, {
+      subject: path,
+      cause: thrown,
+    });
+  }
+  return groups.map(({ header, rollouts }) => ({ ...header, rollouts }));
+}
+
+/** Cells of a row by column name. */
+async function rowOf(table: DataTable, row: number): Promise<ReadonlyMap<string, Cell>> {
+  const cells = new Map<string, Cell>();
+  for (const [at, { name }] of table.columns.entries()) cells.set(name, await table.cell(at, row));
+  return cells;
+}
+
+function fromRow(cells: ReadonlyMap<string, Cell>): { header: Omit<GroupRecord, "rollouts">; rollout: RolloutRecord } {
+  const cell = <T>(name: keyof typeof COLUMNS): T => {
+    const value = cells.get(name);
+    if (value === undefined) throw new Error(`there is no column "${name}"`);
+    return value as T;
+  };
+  const mask = (name: "given_mask" | "predicted_mask" | "greedy_mask") => {
+    const value = cell<{ counts: string; size: readonly number[] } | null>(name);
+    if (value === null) return null;
+    return parseRle(value);
+  };
+  const step = cell<number>("step");
+  const loop = cell<LoopId>("loop");
+  const group = cell<number>("group");
+  const rowId = cell<string>("row_id");
+  const given = mask("given_mask");
+  if (given === null) throw new Error("a row has no given_mask");
+  return {
+    header: {
+      step,
+      loop,
+      group,
+      rowId,
+      rewardMean: cell("group_reward_mean"),
+      rewardStd: cell("group_reward_std"),
+      zeroSpread: cell("group_zero_spread"),
+      ...tokenIds(cells),
+    },
+    rollout: {
+      id: cell("id"),
+      step,
+      loop,
+      group,
+      index: cell("index"),
+      rowId,
+      imageId: cell("image_id"),
+      prompt: cell("prompt"),
+      completion: cell("completion"),
+      caption: cell("caption"),
+      referenceCaption: cell("reference_caption"),
+      captionPrime: cell("caption_prime"),
+      givenMask: given,
+      predictedMask: mask("predicted_mask"),
+      greedyMask: mask("greedy_mask"),
+      reward: cell("reward"),
+      terms: parseExactJson(cell("terms_json"), "terms_json") as unknown as readonly RewardTerm[],
+      advantage: cell("advantage"),
+      actions: cell<readonly ActionCell[]>("actions").map(toAction),
+      truncated: cell("truncated"),
+      ...clipFrames(cells),
+    },
+  };
+}
+
+/** Maximum tokens of a prompt, far above any context length; a limit for damaged files. */
+const MOST_PROMPT_IDS = 2 ** 20;
+
+/** Columns that files of older versions lack. */
+function tokenIds(cells: ReadonlyMap<string, Cell>): Pick<GroupRecord, "promptIds" | "answerIds"> {
+  const runs = (cells.get("prompt_runs") ?? null) as readonly number[] | null;
+  const answerIds = (cells.get("answer_ids") ?? null) as readonly number[] | null;
+  return { ...(runs === null ? {} : { promptIds: fromRuns(runs) }), ...(answerIds === null ? {} : { answerIds }) };
+}
+
+/** Frames of a clip: whole ones of the given mask. */
+function clipFrames(cells: ReadonlyMap<string, Cell>): Pick<RolloutRecord, "frames"> {
+  const frames = cells.get("frames") ?? null;
+  if (frames === null) return {};
+  const { size } = cells.get("given_mask") as { size: readonly [number, number] };
+  if (typeof frames === "number" && Number.isInteger(frames) && frames >= 1 && size[0] % frames === 0)
+    return { frames };
+  throw new Error(`frames is ${JSON.stringify(frames)}, which does not divide a mask of ${size[0]} rows`);
+}
+
+/** Inverse of the pairs of id and repetitions. */
+function fromRuns(runs: readonly number[]): number[] {
+  const ids: number[] = [];
+  for (let at = 0; at + 1 < runs.length; at += 2) {
+    const [id, times] = [runs[at] as number, runs[at + 1] as number];
+    if (!(times >= 1 && ids.length + times <= MOST_PROMPT_IDS)) throw new Error("prompt_runs holds no runs of tokens");
+    for (let n = 0; n < times; n++) ids.push(id);
+  }
+  return ids;
+}
+
+interface ActionCell {
+  readonly label: string;
+  readonly id: number;
+  readonly logp: number;
+  readonly old_logp: number;
+  readonly ref_logp: number | null;
+  readonly ratio: number;
+  readonly kl: number | null;
+  readonly entropy: number;
+  readonly clipped: boolean;
+}
+
+function toAction(cell: ActionCell): ActionRecord {
+  const numbers = [cell.id, cell.logp, cell.old_logp, cell.ratio, cell.entropy];
+  if (typeof cell.label !== "string" || numbers.some((value) => typeof value !== "number")) {
+    throw new Error("an action lacks its label or a number");
+  }
+  return {
+    label: cell.label,
+    id: cell.id,
+    logp: cell.logp,
+    oldLogp: cell.old_logp,
+    refLogp: cell.ref_logp,
+    ratio: cell.ratio,
+    kl: cell.kl,
+    entropy: cell.entropy,
+    clipped: cell.clipped,
+  };
+}
+
+function endsWith(bytes: Uint8Array, end: readonly number[]): boolean {
+  return bytes.length >= end.length && end.every((byte, at) => bytes[bytes.length - end.length + at] === byte);
+}
