@@ -22,8 +22,9 @@ export interface EvalDeps {
   readonly model: Sa2vaModel;
   readonly config: LabConfig;
   readonly policy: Weights;
+  /** The moving average. */
   readonly partner: Weights;
-  /** Weights the run began with. */
+  /** Weights the run began with, for anchors too. */
   readonly start: Weights;
   /** Another checkpoint that likelihoods are asked of. */
   readonly captioner?: Weights | undefined;

@@ -1,35 +1,22 @@
 /** What a loop needs to sample a group, and how the trainer observes and interrupts it. */
-import type { LabConfig } from "../../config/table.ts";
+import type { EvalDeps } from "../../eval/held-out.ts";
 import { normal, type RandomKey, STREAM, uniform } from "../../gpu/random.ts";
-import type { Sa2vaModel } from "../../model/sa2va.ts";
-import type { Weights } from "../../model/weights/weights.ts";
-import type { FeatureCache } from "../../policy/features.ts";
 import type { MaskDraws } from "../../policy/mask/mask-policy.ts";
-import type { RewardScorer } from "../../rewards/types.ts";
 import type { LoopId } from "../../runs/rollouts/records.ts";
 import type { Phase } from "../run/events.ts";
 
-export interface StepContext {
-  readonly model: Sa2vaModel;
-  readonly config: LabConfig;
+export interface StepContext
+  extends Pick<
+    EvalDeps,
+    "model" | "config" | "policy" | "partner" | "start" | "captioner" | "features" | "scorer" | "signal"
+  > {
   readonly step: number;
-  /** Weights of the policy. */
-  readonly policy: Weights;
-  /** Weights of the partner: the moving average. */
-  readonly partner: Weights;
-  /** Weights at the run's start, for anchors. */
-  readonly start: Weights;
-  /** Another checkpoint that likelihoods are asked of. */
-  readonly captioner?: Weights | undefined;
-  readonly features: FeatureCache;
-  readonly scorer: RewardScorer;
   /** Number of the first group of a sampling, for its draws and records; 0 if absent. */
   readonly firstGroup?: number;
   /** Measures likelihoods whatever the weights of the terms, for the reward bench. */
   readonly watchLikelihood?: boolean;
   /** Reports the phase and waits while the run is paused; throws LabError("cancelled") when it is stopped. */
   phase(phase: Phase, loop: LoopId | null): Promise<void>;
-  readonly signal: AbortSignal;
 }
 
 /** Number of a group in its step. @param group place in its sampling */
