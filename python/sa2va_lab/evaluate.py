@@ -14,7 +14,7 @@ from .play import Context, text_facts, told_facts
 from .policy import Asked, Completion
 from .records import exact_json
 from .report import REWARDS, Scores, report_of
-from .rewards import Facts, Reward, score_group
+from .rewards import Facts, Reward, Term, score_group
 from .settings import Settings
 from .team import Team
 
@@ -80,7 +80,7 @@ def score_row(context: Context, index: int) -> Scores | None:
         "partnerIou": ious[-2],
         "partnerCaption": described or "",
         "partnerMeteor": meteors[-1],
-        "rewards": _own_rewards(context, facts, drawn.weights),
+        **_own_rewards(context, facts, drawn.weights),
         "drawn": {
             loop: _drawn(own[1:], scores.get(loop), drawn.weights if loop == 2 else None) for loop, own in facts.items()
         },
@@ -107,19 +107,24 @@ def _texts_of(context: Context, asked: Asked, address: Address) -> list[Completi
     return context.actor.texts(asked, 1, None) + context.actor.texts(asked, draws, address)
 
 
-def _own_rewards(context: Context, facts: dict[int, list[Facts]], weights: list[float] | None) -> dict[str, Reward]:
-    """The run's own reward of the greedy and the sampled rollouts of both loops."""
+def _own_rewards(context: Context, facts: dict[int, list[Facts]], weights: list[float] | None) -> Scores:
+    """The run's own reward of the greedy and the sampled rollouts of both loops, and what the judge took for it."""
     s, scorer = context.settings, context.scorer
     if not s.evalJudge:
         scorer = replace(scorer, judge=None)
     # METEOR in place of a verdict would be another score.
     own = s.changed(missingVerdict="pause" if s.missingVerdict == "pause" else "drop")
     out: dict[str, Reward] = {name: None for name in REWARDS if int(name[6]) in facts}
+    rows: list[list[Term]] = []
     for loop in (loop for loop in s.active_loops if loop in facts):
-        out[f"reward{loop}_greedy"] = score_group(facts[loop][:1], loop, own, scorer)[0][0]
-        sampled = score_group(facts[loop][1:], loop, own, scorer)[0]
+        greedy, terms = score_group(facts[loop][:1], loop, own, scorer)
+        sampled, more = score_group(facts[loop][1:], loop, own, scorer)
+        rows += terms + more
+        out[f"reward{loop}_greedy"] = greedy[0]
         out[f"reward{loop}_sampled"] = _weighted(sampled, weights if loop == 2 else None)
-    return out
+    verdicts = [term["judge"] for terms in rows for term in terms if "judge" in term]
+    spent = {name: sum(verdict[name] for verdict in verdicts) for name in ("calls", "cost")}
+    return {"rewards": out} | ({"judge": spent} if spent["calls"] else {})
 
 
 def evaluate(context: Context, folder: RunFolder, team: Team, step: int) -> None:

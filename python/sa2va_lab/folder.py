@@ -102,9 +102,20 @@ class RunFolder:
         paths = [(path, re.fullmatch(rf"step-(\d{{6,}}){end}", path.name)) for path in (self.path / folder).glob("*")]
         return [(int(named[1]), path) for path, named in paths if named]
 
+    def spending(self) -> tuple[float, float]:
+        """Calls and cost of the judge in the run's own steps and evaluations, those that resumes dropped included."""
+        since = (self.manifest.get("forkedFrom") or {}).get("step", -1)
+        steps = [row for row in self.lines("metrics.jsonl") if row["step"] > since]
+        evaluations = [own for own in self.lines("eval.jsonl") if own["report"]["step"] > since]
+        taken = [{name: row.get(f"judge/{name}", 0) for name in ("calls", "cost")} for row in steps]
+        taken += [row["judge"] for own in evaluations for row in own.get("rows", []) if "judge" in row]
+        taken.append(self.manifest.get("judgeDropped") or {"calls": 0, "cost": 0})
+        return sum(own["calls"] for own in taken), sum(own["cost"] for own in taken)
+
     def truncate_after(self, step: int) -> None:
         """Drops lines, rollouts, a person's verdicts on them and checkpoints past a step, so that nothing doubles."""
         # All of it is read before anything goes.
+        calls, cost = self.spending()
         texts: dict[str, str] = {}
         for name in ("metrics.jsonl", "phases.jsonl", "alarms.jsonl", "eval.jsonl"):
             if (self.path / name).exists():
@@ -125,6 +136,9 @@ class RunFolder:
         for at, path in self._numbered("rollouts", r"\.arrow"):
             if at > step:
                 path.unlink()
+        logged = self.spending()
+        if calls > logged[0]:
+            self.update(judgeDropped={"calls": calls - logged[0], "cost": cost - logged[1]})
 
     def _remove(self, folder: Path) -> None:
         """The marker first, so that a half-removed folder never counts."""

@@ -86,7 +86,7 @@ def open_run(given: argparse.Namespace, team: Team, step: int | None = None) -> 
     folder = RunFolder(path)
     contract = read_contract(path)
     settings = parse_settings(folder.manifest["config"], contract.defaults, given.reward is not None)
-    about, spent = folder.manifest["model"], _spent(folder)
+    about, spent = folder.manifest["model"], folder.spending()
     if model_hash(model_folder) != about["hash"]:
         raise LabError(f"--model holds another checkpoint than {about['name']}, which the run was trained on")
     data = RunData(path, given.shards)
@@ -134,14 +134,6 @@ def _restored(folder: RunFolder, model: Sa2va, state: State, team: Team) -> int:
     if first:
         raise LabError(f"{first}; nothing was changed")
     return 0
-
-
-def _spent(folder: RunFolder) -> tuple[float, float]:
-    """Calls and cost of the judge in the run's own steps, those after the last checkpoint included."""
-    since = (folder.manifest.get("forkedFrom") or {}).get("step", 0)
-    own = [row for row in folder.lines("metrics.jsonl") if row["step"] > since]
-    calls, cost = (sum(row.get(f"judge/{name}", 0) for row in own) for name in ("calls", "cost"))
-    return calls, cost
 
 
 def _own_reward(path: Path) -> Callable[[dict[str, Any]], object]:

@@ -34,6 +34,20 @@ def test_copies_that_people_made_are_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "rollouts").iterdir()] == ["step-000002 (1).arrow"]
 
 
+def test_what_the_judge_took_is_counted_after_its_steps_are_dropped(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('{"format": "sa2va-lab-run/1", "forkedFrom": {"run": "a", "step": 1}}')
+    steps = [{"step": at, "judge/calls": 10**at, "judge/cost": 0.5} for at in range(1, 4)]
+    (tmp_path / "metrics.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in steps))
+    rows = [{"judge": {"calls": 7, "cost": 0.25}}, {}]
+    evaluations = [{"report": {"step": at}, "rows": rows} for at in (1, 2, 3)]
+    (tmp_path / "eval.jsonl").write_text("".join(f"{json.dumps(own)}\n" for own in evaluations))
+    run = RunFolder(tmp_path)
+    assert run.spending() == (1114, 1.5)
+    run.truncate_after(2)
+    assert RunFolder(tmp_path).manifest["judgeDropped"] == {"calls": 1007, "cost": 0.75}
+    assert RunFolder(tmp_path).spending() == (1114, 1.5)
+
+
 @pytest.mark.parametrize("order", ["ab", "ba"])
 def test_files_of_one_name_in_several_folders_are_told_apart(order: str, tmp_path: Path) -> None:
     shards = []

@@ -113,9 +113,9 @@ async function scoreTogether(deps: EvalDeps, own: RunReward, asked: readonly Eva
       const answered = answers.flatMap(([loop, all]) => (all[at] === undefined ? [] : [[loop, all[at]] as const]));
       const { id: rowId, imageId, caption } = summary;
       const parts = answered.map(([loop, answer]) => ({ ...answer.record, ...fixedScores(loop, answer) }));
-      const rewards = await rowRewards(deps.scorer, own, Object.fromEntries(answered), deps.signal);
+      const rewarded = await rowRewards(deps.scorer, own, Object.fromEntries(answered), deps.signal);
       const drawn = Object.fromEntries(answered.map(([loop, answer]) => [loop, drawnOf(answer)]));
-      return Object.assign({ rowId, imageId, caption, rewards, drawn, part }, ...parts) as RowScores;
+      return Object.assign({ rowId, imageId, caption, ...rewarded, drawn, part }, ...parts) as RowScores;
     }),
   );
 }

@@ -2,8 +2,9 @@
 import { activeLoops } from "../config/derived.ts";
 import type { LabConfig } from "../config/table.ts";
 import { type RewardPlan, rewardPlan, withoutJudge } from "../rewards/composer/plan.ts";
+import { type Spending, totalSpending } from "../rewards/judge/budget.ts";
 import type { RolloutFacts } from "../rewards/term.ts";
-import type { RewardScorer } from "../rewards/types.ts";
+import type { RewardScorer, ScoredRollout } from "../rewards/types.ts";
 import { LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
 import type { JudgeUse, RewardMetric } from "../runs/evaluations/evaluations.ts";
 
@@ -41,8 +42,14 @@ export interface LoopFacts {
   readonly weights: readonly number[] | null;
 }
 
+export interface RowRewards {
+  readonly rewards: Readonly<Partial<Record<RewardMetric, number | null>>>;
+  /** Absent where no request was sent. */
+  readonly judge?: Spending;
+}
+
 /**
- * Rewards of one row. The sampled rollouts are one group, as in training; the greedy one is a separate group.
+ * Rewards of one row, and what they took of the judge's budget. The sampled rollouts are one group, as in training; the greedy one is a separate group.
  * @param facts by loop; a loop that cannot sample the row has none
  * @throws LabError("held") when a reward cannot be given and the run has to wait
  */
@@ -51,21 +58,24 @@ export async function rowRewards(
   { plan, loops }: RunReward,
   facts: Readonly<Partial<Record<LoopId, LoopFacts>>>,
   signal: AbortSignal,
-): Promise<Readonly<Partial<Record<RewardMetric, number | null>>>> {
+): Promise<RowRewards> {
   const rewards: Partial<Record<RewardMetric, number | null>> = {};
+  const all: ScoredRollout[] = [];
   for (const loop of LOOP_IDS) {
     const own = facts[loop];
     if (own === undefined) continue;
     const trains = loops.includes(loop);
     const sampled = trains ? await scorer.scoreGroup(own.sampled, plan, signal) : [];
-    const [greedy] = trains ? await scorer.scoreGroup([own.greedy], plan, signal) : [];
-    rewards[`reward${loop}_greedy`] = greedy?.reward ?? null;
+    const greedy = trains ? await scorer.scoreGroup([own.greedy], plan, signal) : [];
+    all.push(...sampled, ...greedy);
+    rewards[`reward${loop}_greedy`] = greedy[0]?.reward ?? null;
     rewards[`reward${loop}_sampled`] = weightedMean(
       sampled.map(({ reward }) => reward),
       own.weights,
     );
   }
-  return rewards;
+  const judge = totalSpending(all.flatMap(({ terms }) => terms.flatMap((term) => term.judge ?? [])));
+  return judge.calls === 0 ? { rewards } : { rewards, judge };
 }
 
 /** Mean of the values there are, by their weights; null where there is none. @param weights null counts all alike */

@@ -38,6 +38,7 @@ const MANIFEST = z.looseObject({
   selfTest: z.optional(z.looseObject({ checks: count, failed: z.array(z.string()) })),
   lengths: z.optional(z.array(z.looseObject({ afterStep: count, from: count, to: count }))),
   smaller: z.optional(z.array(z.looseObject({ afterStep: count, settings: z.array(z.string()) }))),
+  judgeDropped: z.optional(z.looseObject({ calls: count, cost: z.number() })),
   forkedFrom: z.optional(z.looseObject({ run: z.string(), step: count })),
   state: z.enum(["running", "paused", "finished", "failed"]),
 });
@@ -48,7 +49,8 @@ export function parseManifest(value: unknown): { readonly manifest: RunManifest 
   if ("problem" in parsed) return parsed;
   const { config, problems } = parseConfig(withOlderMeaning(parsed.value.config));
   if (problems.length > 0) return { problem: problems.join("; ") };
-  const { startAdapter, captioner, selfTest, lengths, smaller, forkedFrom, model, ...rest } = parsed.value;
+  const { startAdapter, captioner, selfTest, lengths, smaller, judgeDropped, forkedFrom, model, ...rest } =
+    parsed.value;
   const { template, base, ...sizes } = model;
   const facts = { ...(template === undefined ? {} : { template }), ...(base === undefined ? {} : { base }) };
   const optional = {
@@ -57,6 +59,7 @@ export function parseManifest(value: unknown): { readonly manifest: RunManifest 
     ...(selfTest === undefined ? {} : { selfTest }),
     ...(lengths === undefined ? {} : { lengths }),
     ...(smaller === undefined ? {} : { smaller }),
+    ...(judgeDropped === undefined ? {} : { judgeDropped }),
     ...(forkedFrom === undefined ? {} : { forkedFrom }),
   };
   return { manifest: { ...rest, ...optional, model: { ...sizes, ...facts }, config } };

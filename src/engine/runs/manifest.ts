@@ -49,6 +49,8 @@ export interface RunManifest {
   readonly lengths?: readonly { readonly afterStep: number; readonly from: number; readonly to: number }[];
   /** Settings that were made smaller because the GPU ran out of memory, by name; `config` has the current ones. Absent if none were. */
   readonly smaller?: readonly { readonly afterStep: number; readonly settings: readonly string[] }[];
+  /** What the judge was paid for in steps and evaluations that resumes dropped from the log; absent if there are none. */
+  readonly judgeDropped?: { readonly calls: number; readonly cost: number };
   /** The run whose checkpoint it continues, for a fork. */
   readonly forkedFrom?: { readonly run: string; readonly step: number };
 }

@@ -31,9 +31,9 @@ export interface RunFolder {
   readonly store: RunStore;
   /** The last written version. */
   manifest(): RunManifest;
-  /** Rewrites run.json with another title, state or length; concurrent changes by other workers are kept. */
+  /** Rewrites run.json with what has changed; concurrent changes by other workers are kept. */
   update(
-    change: Partial<Pick<RunManifest, "title" | "state" | "config" | "lengths" | "smaller">>,
+    change: Partial<Pick<RunManifest, "title" | "state" | "config" | "lengths" | "smaller" | "judgeDropped">>,
   ): Promise<RunManifest>;
   /** Adds one line to metrics.jsonl; `step` becomes its first field. */
   appendStep(step: number, metrics: StepMetrics): Promise<void>;

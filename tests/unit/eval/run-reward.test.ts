@@ -7,7 +7,7 @@ import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { rowRewards, runReward, weightedMean } from "../../../src/engine/eval/run-reward.ts";
 import { rewardScorer } from "../../../src/engine/rewards/scorer.ts";
-import type { RewardTerm, RolloutFacts } from "../../../src/engine/rewards/term.ts";
+import type { JudgeDetail, RewardTerm, RolloutFacts } from "../../../src/engine/rewards/term.ts";
 import type { CaptionPair } from "../../../src/engine/rewards/types.ts";
 import { parseWordnet, type Wordnet } from "../../../src/engine/rewards/wordnet.ts";
 
@@ -45,14 +45,14 @@ async function rewards(
     terms: async (pairs: readonly CaptionPair[]): Promise<RewardTerm[]> =>
       pairs.map((pair) => {
         asked.push(pair.hypothesis);
-        return { name: "judge", value: verdict(pair), weight: 0 };
+        return { name: "judge", value: verdict(pair), weight: 0, judge: { calls: 2, cost: 0.5 } as JudgeDetail };
       }),
   };
   const config = requireConfig(changes);
   const scorer = rewardScorer({ wordnet, judge: () => (config.judge === "off" ? null : judge) });
   const own = runReward(config);
-  const found = await rowRewards(scorer, own, { 1: facts(1), 2: facts(2) }, new AbortController().signal);
-  return { found, asked, judge: own.judge };
+  const rewarded = await rowRewards(scorer, own, { 1: facts(1), 2: facts(2) }, new AbortController().signal);
+  return { found: rewarded.rewards, spent: rewarded.judge, asked, judge: own.judge };
 }
 
 /** METEOR of three equal words. */
@@ -60,8 +60,9 @@ const METEOR = 1 - 0.5 / 27;
 
 describe("the run reward of held-out rows", () => {
   it("asks the judge and counts its verdicts with their weight", async () => {
-    const { found, asked, judge } = await rewards(JUDGED);
+    const { found, spent, asked, judge } = await rewards(JUDGED);
     expect(judge).toBe("asked");
+    expect(spent).toEqual({ calls: 6, cost: 1.5 });
     expect(asked.sort()).toEqual(["a red car", "a red car", "nothing"]);
     expect(found.reward1_sampled).toBe(1);
     expect(found.reward2_greedy).toBeCloseTo(0.25 * METEOR + 0.75, 12);
@@ -69,8 +70,8 @@ describe("the run reward of held-out rows", () => {
   });
 
   it("without the judge is METEOR in full, and says that the judge was left out", async () => {
-    const { found, asked, judge } = await rewards({ ...JUDGED, evalJudge: false });
-    expect([judge, asked]).toEqual(["left-out", []]);
+    const { found, spent, asked, judge } = await rewards({ ...JUDGED, evalJudge: false });
+    expect([judge, asked, spent]).toEqual(["left-out", [], undefined]);
     expect(found.reward2_greedy).toBeCloseTo(METEOR, 12);
   });
 

@@ -23,7 +23,9 @@ const config = (change: Partial<RunManifest["config"]>) => manifest({ config: { 
 describe("the evaluation of a start", () => {
   it("is taken over where seed, length and update differ", () => {
     const own = config({ seed: 9, steps: 77, learningRate: 1, beta: 0.5, shuffleRewards: true });
-    expect(takenOver(first, own)).toBe(first.evaluation);
+    expect(takenOver(first, own)).toEqual(first.evaluation);
+    const rows = first.evaluation.rows.map((row) => ({ ...row, judge: { calls: 3, cost: 1 } }));
+    expect(takenOver({ ...first, evaluation: { ...first.evaluation, rows } }, own)).toEqual(first.evaluation);
   });
 
   it.each([

@@ -6,11 +6,14 @@ import { LabError } from "../../../src/engine/errors.ts";
 import type { Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import type { Spending } from "../../../src/engine/rewards/judge/budget.ts";
 import type { SessionDeps } from "../../../src/engine/rl/run/session-types.ts";
+import { droppedSpending, runSpending } from "../../../src/engine/rl/run/start/judge-spending.ts";
 import { prepareFork, prepareStored } from "../../../src/engine/rl/run/start/prepare-run.ts";
 import { type CheckpointState, writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
+import { writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { state } from "../runs/sample-checkpoint.ts";
+import { evaluation } from "../runs/sample-evaluations.ts";
 import { manifest } from "../runs/sample-run.ts";
 
 const list = {
@@ -72,6 +75,27 @@ it("counts the steps of a fork without those of its parent", async () => {
   await writeCheckpoint(store, "copy", usable(3));
   await expect(prepareStored(deps, loaded, "copy", list)).rejects.toThrow(REFUSED);
   expect(told.at(-1)).toEqual({ calls: 2, cost: 0.125 });
+});
+
+it("counts evaluations too, and after a resume the requests of what it dropped", async () => {
+  const { deps, store, told, loaded } = await stored();
+  const evaluated = (step: number) => {
+    const { report, rows } = evaluation(step, 0.5);
+    return { report, rows: rows.map((row) => ({ ...row, judge: { calls: 10, cost: 0.0625 } })) };
+  };
+  await writeEvaluations(store, "parent", [evaluated(0), evaluated(4)]);
+  await expect(prepareStored(deps, loaded, "parent", list)).rejects.toThrow(REFUSED);
+  const spent = { calls: 432 + 2 * 60, cost: 0.875 + 2 * 0.375 };
+  expect(told).toEqual([spent]);
+  const run = await openRun(store, "parent");
+  await run.truncateAfter(3);
+  const dropped = await droppedSpending(run, spent);
+  expect(dropped).toEqual({ judgeDropped: { calls: 62, cost: 0.5 } });
+  await run.update(dropped);
+  expect(await runSpending(await openRun(store, "parent"))).toEqual(spent);
+  const fork = { step: 3, title: "copy", created: "2026-01-01T00:00:00.000Z", changes: {} };
+  await expect(prepareFork(deps, loaded, "parent", list, fork)).rejects.toThrow(REFUSED);
+  expect(told.at(-1)).toEqual({ calls: 0, cost: 0 });
 });
 
 it("leaves the judge on record as it is where the resume is refused afterwards", async () => {

@@ -8,10 +8,10 @@ export interface Spending {
   readonly cost: number;
 }
 
-/** What the logged steps of a run took of its budget. */
-export function loggedSpending(steps: readonly Readonly<Record<string, number>>[]): Spending {
-  const sum = (name: string): number => steps.reduce((total, step) => total + (step[name] ?? 0), 0);
-  return { calls: sum("judge/calls"), cost: sum("judge/cost") };
+/** Sums what was taken of a budget. */
+export function totalSpending(parts: readonly Spending[]): Spending {
+  const sum = (name: keyof Spending): number => parts.reduce((total, part) => total + part[name], 0);
+  return { calls: sum("calls"), cost: sum("cost") };
 }
 
 export interface BudgetLimits {

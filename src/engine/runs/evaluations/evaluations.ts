@@ -36,6 +36,8 @@ export type RowScores = Readonly<Record<EvalMetric, number>> & {
    * older versions.
    */
   readonly rewards?: Readonly<Partial<Record<RewardMetric, number | null>>>;
+  /** Requests to the judge and their cost; absent where none was sent. */
+  readonly judge?: { readonly calls: number; readonly cost: number };
   readonly rowId: string;
   /** Absent in evaluations of older versions. */
   readonly imageId?: string;

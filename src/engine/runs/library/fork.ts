@@ -58,7 +58,7 @@ export function forkConfig(parent: LabConfig, changes: Partial<LabConfig>): LabC
 export async function forkRun(store: RunStore, parent: string, fork: Fork, to: RunStore = store): Promise<RunFolder> {
   const { step, id, title, created } = fork;
   const manifest = (await openRun(store, parent)).manifest();
-  const { lengths: _, ...kept } = manifest;
+  const { lengths: _lengths, judgeDropped: _spent, ...kept } = manifest;
   const config = forkConfig(manifest.config, fork.changes);
   await checkFiles(store, parent, step);
   const own: RunManifest = { ...kept, id, title, created, config, state: "paused", forkedFrom: { run: parent, step } };

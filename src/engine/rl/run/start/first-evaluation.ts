@@ -47,7 +47,7 @@ export async function storedFirstEvaluation(store: RunStore, id: string): Promis
 }
 
 /**
- * The evaluation, if a new run would compute the same one.
+ * The evaluation, if a new run would compute the same one, without what the other run paid its judge.
  * @throws LabError("bad-config") naming what differs
  */
 export function takenOver({ manifest, evaluation }: FirstEvaluation, own: RunManifest): StoredEvaluation {
@@ -66,5 +66,5 @@ export function takenOver({ manifest, evaluation }: FirstEvaluation, own: RunMan
     throw differs(`${key} is ${quote(String(manifest.config[key]))} there and ${quote(String(own.config[key]))} here`);
   }
   if (evaluation.report.step !== 0) throw differs(`its first evaluation is of step ${evaluation.report.step}`);
-  return evaluation;
+  return { ...evaluation, rows: evaluation.rows.map(({ judge: _, ...row }) => row) };
 }

@@ -6,7 +6,6 @@ import { LabError } from "../../../errors.ts";
 import { checkStorage } from "../../../loading/storage-settings.ts";
 import type { StartAdapter } from "../../../model/adapter/start-adapter.ts";
 import { modelFacts } from "../../../model/base-mllm.ts";
-import { loggedSpending } from "../../../rewards/judge/budget.ts";
 import { sealReward } from "../../../rewards/user/seal.ts";
 import { checkFiles } from "../../../runs/checkpoint/checkpoint.ts";
 import { keepDifficulty, keptDifficulty, needsDifficulty, type RowDifficulty } from "../../../runs/difficulty.ts";
@@ -25,6 +24,7 @@ import type { LoadedModel, SessionDeps } from "../session-types.ts";
 import { refuseBlockers } from "./blockers.ts";
 import { requireCaptioner } from "./captioner.ts";
 import { type FirstEvaluation, takenOver } from "./first-evaluation.ts";
+import { droppedSpending, runSpending } from "./judge-spending.ts";
 import { keepAdapter, keptAdapter } from "./kept-adapters.ts";
 import { describeData, holdOrRefuse, newRun, parameterCounts, rowsOfSameRun, runId } from "./run-facts.ts";
 import { adapterBlocker, resumeState, startState } from "./start-run.ts";
@@ -186,16 +186,16 @@ export async function prepareStored(
     }
     const { step, checkpoint, passedOver } = found;
     const length = lengthOf(manifest, config, step);
-    // With steps after the checkpoint, whose requests were sent too, and without those of a fork's parent.
-    const own = (await run.readMetrics()).filter((row) => (row.step as number) > (manifest.forkedFrom?.step ?? 0));
-    const judge = await judgeRecord(run, await scorer.begin(config, loggedSpending(own)), step);
+    // With what follows the checkpoint, whose requests were sent too.
+    const spent = await runSpending(run);
+    const judge = await judgeRecord(run, await scorer.begin(config, spent), step);
     const start = await keptAdapter(store, id, "start", model, manifest.startAdapter);
     const captioner = requireCaptioner(config, await keptAdapter(store, id, "captioner", model, manifest.captioner));
     const state = resumeState(model, config, checkpoint, start);
     try {
       await run.truncateAfter(step);
       await judge.store();
-      await run.update({ state: "running", ...length });
+      await run.update({ state: "running", ...length, ...(await droppedSpending(run, spent)) });
       if (passedOver !== null) {
         await raiseAlarm(run, emit, { id: "checkpoint-damaged", step, severity: "warning", message: passedOver });
       }

@@ -1,4 +1,5 @@
 /** Metrics of the judge in one step, over both loops; absent without a judge. */
+import { totalSpending } from "../../../rewards/judge/budget.ts";
 import type { RewardTerm } from "../../../rewards/term.ts";
 
 /** @param rollouts terms of every rollout of the step */
@@ -6,14 +7,14 @@ export function judgeMetrics(rollouts: readonly (readonly RewardTerm[])[]): Reco
   const terms = rollouts.flat().filter((term) => term.name === "judge");
   const details = terms.flatMap(({ judge }) => judge ?? []);
   if (details.length === 0) return {};
-  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-  const calls = sum(details.map((detail) => detail.calls));
+  const { calls, cost } = totalSpending(details);
+  const waited = details.reduce((total, { latencyMs }) => total + latencyMs, 0);
   return {
     "judge/verdicts": terms.filter((term) => term.value !== null).length,
     "judge/failures": terms.filter((term) => term.value === null).length,
     "judge/calls": calls,
     "judge/cache_hits": details.filter((detail) => detail.cached).length,
-    ...(calls === 0 ? {} : { "judge/latency_ms": sum(details.map((detail) => detail.latencyMs)) / calls }),
-    "judge/cost": sum(details.map((detail) => detail.cost)),
+    ...(calls === 0 ? {} : { "judge/latency_ms": waited / calls }),
+    "judge/cost": cost,
   };
 }
