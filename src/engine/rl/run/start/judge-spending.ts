@@ -4,7 +4,7 @@ import { readEvaluations } from "../../../runs/evaluations/evaluations.ts";
 import type { RunFolder } from "../../../runs/run-folder.ts";
 
 /** Of the logged steps and evaluations of a run, without those of a fork's parent. */
-export async function loggedSpending(run: RunFolder): Promise<Spending> {
+async function loggedSpending(run: RunFolder): Promise<Spending> {
   const { forkedFrom } = run.manifest();
   const isOwn = (step: number): boolean => forkedFrom === undefined || step > forkedFrom.step;
   const steps = (await run.readMetrics()).filter(({ step = 0 }) => isOwn(step));
@@ -22,12 +22,11 @@ export async function runSpending(run: RunFolder): Promise<Spending> {
   return judgeDropped === undefined ? logged : totalSpending([logged, judgeDropped]);
 }
 
-/**
- * What is no longer logged, for the manifest; nothing if there is none.
- * @param spent `runSpending` before the log was cut
- */
-export async function droppedSpending(run: RunFolder, spent: Spending): Promise<{ judgeDropped?: Spending }> {
+/** Drops data of later steps from the run folder; the manifest keeps what the judge was paid for them. */
+export async function dropLaterSteps(run: RunFolder, step: number): Promise<void> {
+  const spent = await runSpending(run);
+  await run.truncateAfter(step);
   const logged = await loggedSpending(run);
   const judgeDropped = { calls: spent.calls - logged.calls, cost: spent.cost - logged.cost };
-  return judgeDropped.calls === 0 ? {} : { judgeDropped };
+  if (judgeDropped.calls > 0) await run.update({ judgeDropped });
 }

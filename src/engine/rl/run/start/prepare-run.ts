@@ -24,7 +24,7 @@ import type { LoadedModel, SessionDeps } from "../session-types.ts";
 import { refuseBlockers } from "./blockers.ts";
 import { requireCaptioner } from "./captioner.ts";
 import { type FirstEvaluation, takenOver } from "./first-evaluation.ts";
-import { droppedSpending, runSpending } from "./judge-spending.ts";
+import { dropLaterSteps, runSpending } from "./judge-spending.ts";
 import { keepAdapter, keptAdapter } from "./kept-adapters.ts";
 import { describeData, holdOrRefuse, newRun, parameterCounts, rowsOfSameRun, runId } from "./run-facts.ts";
 import { adapterBlocker, resumeState, startState } from "./start-run.ts";
@@ -187,15 +187,14 @@ export async function prepareStored(
     const { step, checkpoint, passedOver } = found;
     const length = lengthOf(manifest, config, step);
     // With what follows the checkpoint, whose requests were sent too.
-    const spent = await runSpending(run);
-    const judge = await judgeRecord(run, await scorer.begin(config, spent), step);
+    const judge = await judgeRecord(run, await scorer.begin(config, await runSpending(run)), step);
     const start = await keptAdapter(store, id, "start", model, manifest.startAdapter);
     const captioner = requireCaptioner(config, await keptAdapter(store, id, "captioner", model, manifest.captioner));
     const state = resumeState(model, config, checkpoint, start);
     try {
-      await run.truncateAfter(step);
+      await dropLaterSteps(run, step);
       await judge.store();
-      await run.update({ state: "running", ...length, ...(await droppedSpending(run, spent)) });
+      await run.update({ state: "running", ...length });
       if (passedOver !== null) {
         await raiseAlarm(run, emit, { id: "checkpoint-damaged", step, severity: "warning", message: passedOver });
       }

@@ -4,6 +4,7 @@ import type { Sa2vaModel } from "../../../model/sa2va.ts";
 import type { RunFolder } from "../../../runs/run-folder.ts";
 import type { RunStore } from "../../../storage/store.ts";
 import type { TrainingState } from "../../optim/training-state.ts";
+import { dropLaterSteps } from "./judge-spending.ts";
 import { keptAdapter } from "./kept-adapters.ts";
 import { resumeState, startState } from "./start-run.ts";
 import { usableCheckpoint } from "./usable-checkpoint.ts";
@@ -19,6 +20,6 @@ export async function storedState(
   const found = await usableCheckpoint(store, run.id);
   const state = found === null ? startState(model, config, start) : resumeState(model, config, found.checkpoint, start);
   const step = found?.step ?? 0;
-  await run.truncateAfter(step);
+  await dropLaterSteps(run, step);
   return { state, step };
 }
