@@ -1,10 +1,10 @@
 /**
  * Corrections of what was found in files, kept beside them as `data-mapping.json`:
  * `{"files": {"<path>": {"image": "…", "mask": "…", "text": "…", "split": "…", "every": "…"}, "*": {…}}}`. A part that is absent is
- * found as always; `*` is for files without an entry.
+ * found as always; `*` is for files without an entry that lie beside or below the mapping.
  */
 import { isRecord, readJson } from "../bytes/json.ts";
-import type { ByteFolder } from "../bytes/source.ts";
+import type { ByteFolder, ByteSource } from "../bytes/source.ts";
 import { LabError, quote } from "../errors.ts";
 import type { WantedColumns } from "./schema.ts";
 
@@ -15,7 +15,7 @@ export interface FileMapping extends WantedColumns {
   readonly every?: string | undefined;
 }
 
-/** Corrections by path. */
+/** Corrections by path, or by a directory's path and `*`. */
 export type DataMapping = Readonly<Record<string, FileMapping>>;
 
 export const MAPPING_FILE = "data-mapping.json";
@@ -27,9 +27,11 @@ export function isMappingFile(path: string): boolean {
   return path === MAPPING_FILE || path.endsWith(`/${MAPPING_FILE}`);
 }
 
-/** The corrections of a file: its own, else those of `*`. */
+/** The corrections of a file: its own, else those of the nearest `*`. */
 export function mappingOf(mapping: DataMapping, path: string): FileMapping {
-  return (Object.hasOwn(mapping, path) ? mapping[path] : mapping["*"]) ?? {};
+  const above = path.split("/").map((_, at, parts) => [...parts.slice(0, at), "*"].join("/"));
+  const key = [path, ...above.reverse()].find((one) => Object.hasOwn(mapping, one));
+  return (key === undefined ? undefined : mapping[key]) ?? {};
 }
 
 /** Frames of a video from one that is read to the next. @param known of the format @throws LabError("bad-input") */
@@ -46,13 +48,18 @@ export function mappingText(files: DataMapping): string {
 }
 
 /**
- * The corrections in a folder; none where it has no mapping file.
- * @throws LabError("bad-input") when the file has another form
+ * The corrections in a folder, of all its mapping files.
+ * @throws LabError("bad-input") when a file has another form
  */
 export async function readMapping(folder: ByteFolder): Promise<DataMapping> {
-  const path = folder.paths.find(isMappingFile);
-  const source = path === undefined ? undefined : folder.get(path);
-  if (path === undefined || source === undefined) return {};
+  const all: Record<string, FileMapping> = {};
+  for (const path of folder.paths.filter(isMappingFile)) {
+    Object.assign(all, await readMappingFile(path, folder.get(path) as ByteSource));
+  }
+  return all;
+}
+
+async function readMappingFile(path: string, source: ByteSource): Promise<DataMapping> {
   const json = await readJson(source);
   const bad = (what: string): LabError => new LabError("bad-input", `${path} ${what}`, { subject: path });
   if (!isRecord(json) || !isRecord(json.files)) throw bad("has no object of files");
@@ -63,7 +70,7 @@ export async function readMapping(folder: ByteFolder): Promise<DataMapping> {
       const parts = PARTS.flatMap((part) => (value[part] === undefined ? [] : [[part, value[part]] as const]));
       const wrong = parts.find(([, column]) => typeof column !== "string");
       if (wrong !== undefined) throw bad(`names no column for the ${wrong[0]} of ${name}`);
-      return [name === "*" ? name : directory + name, Object.fromEntries(parts) as FileMapping];
+      return [directory + name, Object.fromEntries(parts) as FileMapping];
     }),
   );
 }

@@ -16,7 +16,7 @@ import { rowParts } from "./row-parts.ts";
 import type { EncodedImage, RegionSample, RegionSummary, SkippedRow } from "./sample.ts";
 import { type Adapter, chooseAdapter, partNames, schemaText, type WantedColumns } from "./schema.ts";
 import { listShards, nothingFound, readDescription, type ShardPath } from "./shards.ts";
-import { type FindFile, siblingsOf } from "./siblings.ts";
+import { type FindFile, inOwnFolder, siblingsOf } from "./siblings.ts";
 import type { Table } from "./table.ts";
 
 /** An opened shard, for display. */
@@ -153,7 +153,13 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
     const source = folder.get(shard.path);
     const entry = await open(shard, source, { ...options, mapping }, files, skipped);
     const inside = mounted.archives.has(shard.path) || source === undefined ? `${shard.path}/` : shard.path;
-    if (entry !== undefined) opened.push({ name: shard.path, shard: { ...entry, find: findBeside(inside) } });
+    if (entry === undefined) continue;
+    const { clip, every } = entry.adapter;
+    const find = findBeside(inside);
+    opened.push({
+      name: shard.path,
+      shard: { ...entry, find: clip && every === undefined ? inOwnFolder(find) : find },
+    });
   }
   const totalRows = opened.reduce((sum, { shard }) => sum + shard.table.rows, 0);
   const reportEvery = Math.max(REPORT_EVERY, Math.ceil(totalRows / MOST_REPORTS));

@@ -65,10 +65,13 @@ async function textOf(cell: unknown, masks: number): Promise<RowCaptions | undef
   if (typeof cell === "string") return captionsOf([{ role: "gpt", value: cell }], masks);
   if (!Array.isArray(cell) || cell.length === 0) return undefined;
   const texts = (cell as unknown[]).map((value) => (typeof value === "string" ? value : ""));
-  return captionsOf(
-    texts.map((value) => ({ role: "gpt" as const, value })),
-    masks,
-  );
+  const answers = texts.map((value) => ({ role: "gpt" as const, value }));
+  const given = answers.filter(({ value }) => value.trim() !== "");
+  if (masks > 1 || given.length === 0 || texts.some((text) => text.includes("<Prompt")))
+    return captionsOf(answers, masks);
+  const found = captionsOf(given.slice(0, 1), 1);
+  if (given.length === 1) return found;
+  return { ...found, remark: `the row has 1 mask and ${given.length} texts; the first is used` };
 }
 
 /** Maximum labels of a row, and characters of one. */

@@ -7,7 +7,7 @@ export type FindFile = (path: string) => ByteSource | undefined;
 /**
  * Finders for the paths in the rows of each shard: relative to the shard's directory or to one above it, or else by the
  * end of the path if it identifies one file. Rows often contain a longer path than was copied here, and folders are
- * renamed; a file that is missing in a folder that is there has no replacement elsewhere.
+ * renamed; a file or folder that is missing in a folder that is there has no replacement elsewhere.
  */
 export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
   let byName: ReadonlyMap<string, readonly string[]> | undefined;
@@ -19,7 +19,7 @@ export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
       if (parts.length === 0) break;
     }
     return (path) => {
-      const parts = path.split(/[\\/]+/).filter((part) => part !== "" && part !== ".");
+      const parts = partsOf(path);
       if (parts.length === 0 || parts.includes("..")) return undefined;
       for (const directory of above) {
         const found = folder.get(directory + parts.join("/"));
@@ -33,31 +33,53 @@ export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
       }
       const [only] = candidates;
       if (candidates.length !== 1 || only === undefined) return undefined;
-      const named = otherFolder(parts, only);
       folders ??= folderEnds(folder);
-      return named !== null && folders.has(named) ? undefined : folder.get(only);
+      return isMissing(partsOf(plain(path)), only, folders) ? undefined : folder.get(only);
     };
   };
 }
 
-/** The end of the row's path, without the file, that tells it from a known file's path; null where one path ends with the other. */
-function otherFolder(parts: readonly string[], known: string): string | null {
-  const own = known.split("/");
-  const most = Math.min(parts.length, own.length);
-  let same = 1;
-  while (same < most && parts.at(-same - 1)?.normalize() === own.at(-same - 1)?.normalize()) same++;
-  return same === most
-    ? null
-    : parts
-        .slice(-same - 1, -1)
-        .join("/")
-        .normalize();
+/** Finds what `find` finds in a folder of the row's name: frames of all clips have the same numbers. */
+export function inOwnFolder(find: FindFile): FindFile {
+  return (path) => {
+    const found = find(path);
+    const end = `/${partsOf(plain(path)).slice(-2).join("/")}`;
+    return found !== undefined && `/${plain(found.name)}`.endsWith(end) ? found : undefined;
+  };
 }
+
+function partsOf(path: string): string[] {
+  return path.split(/[\\/]+/).filter((part) => part !== "" && part !== ".");
+}
+
+/** A path in one spelling of its accents, with the names of archives as those of the folders they were made from. */
+function plain(path: string): string {
+  return path.replace(/\.(?:tar|zip)(?=\/)/gi, "").normalize();
+}
+
+/**
+ * Whether a known file is another one than the row's, since the folder where their paths part is there, or for a frame the
+ * one above it.
+ * @param parts of the row's plain path
+ */
+function isMissing(parts: readonly string[], known: string, folders: ReadonlySet<string>): boolean {
+  const own = plain(known).split("/");
+  const most = Math.min(parts.length, own.length);
+  const agree = (from: number): boolean => parts.at(-from) === own.at(-from);
+  let same = 1;
+  while (same < most && agree(same + 1)) same++;
+  if (same === most) return false;
+  const sameAbove = same + 2 <= most && agree(same + 2);
+  return folders.has(parts.slice(-same - 1, -1).join("/")) || (sameAbove && FRAME.test(parts.at(-1) as string));
+}
+
+/** Numbers that files of many folders have. */
+const FRAME = /^(?:0\d{1,7}|\d{1,4})\.\w+$/;
 
 /** Every end of every directory's path. */
 function folderEnds(folder: ByteFolder): Set<string> {
   const directories = new Set(
-    folder.paths.map((path) => path.slice(0, Math.max(0, path.lastIndexOf("/"))).normalize()),
+    folder.paths.map((path) => plain(path).slice(0, Math.max(0, plain(path).lastIndexOf("/")))),
   );
   const ends = new Set<string>();
   for (const directory of directories) {

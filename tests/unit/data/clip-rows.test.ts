@@ -68,6 +68,18 @@ test("frames of one clip may be PNG and JPEG", async () => {
   expect((await decodeSample(sample, decodeImage)).height).toBe(72);
 });
 
+test("frames of a clip that is not there are not those of another clip", async () => {
+  const line = (name: string): string =>
+    JSON.stringify({ frames: [0, 1].map((at) => `${name}/${at}.png`), masks: [mask(1), mask(2)], caption: name });
+  const files = { "rows.jsonl": ["a", "b"].map(line).join("\n"), "b/0.png": png(32, 24), "b/1.png": png(32, 24) };
+  for (const root of ["", "clips/"]) {
+    const moved = Object.entries(files).map(([path, file]) => [path.replace("b/", `${root}b/`), file] as const);
+    const set = await openRegionSet(memoryFolder(Object.fromEntries(moved)));
+    expect(set.summaries.map(({ caption }) => caption)).toEqual(["b"]);
+    expect(set.skipped.map(({ reason }) => reason)).toEqual([expect.stringContaining('only its path "a/0.png"')]);
+  }
+});
+
 test("a view keeps its frames and clears the masks of the others", async () => {
   const { rows } = await openNodeRows([new URL("../../../public/pocket/clips", import.meta.url).pathname]);
   const whole = await rows(0);
@@ -102,8 +114,11 @@ test("masks of frames become the mask of their strip, and a masklet of any name 
   expect(strip).toEqual(encodeRle(stacked(parts), 5 * 24, 32));
   expect(frameMasks(strip, 5).map((own) => decodeRle(own))).toEqual(parts);
   expect(stripOfMasks([undefined, undefined], [24, 32])).toEqual(encodeRle(new Uint8Array(48 * 32), 48, 32));
-  const names = Object.keys(unzipSync(maskletsZip([{ name: "2 ../up? é", mask: strip }], 5)));
-  expect(names[4]).toBe("2-up-é/00004.png");
+  const named = ["2 ../up? é", "given", "given", ""].map((name) => ({ name, mask: strip }));
+  const paths = Object.keys(unzipSync(maskletsZip(named, 5)));
+  expect(paths.filter((path) => path.endsWith("/00004.png"))).toEqual(
+    ["2-up-é", "given", "given-2", "masklet"].map((folder) => `${folder}/00004.png`),
+  );
 });
 
 test("every broken clip is left out with one sentence, the good one behind it stays", async () => {

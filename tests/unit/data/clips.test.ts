@@ -103,6 +103,20 @@ describe("a data set of clips", () => {
     expect(pixels((await clips[0]?.expressions[1]?.truth?.()) ?? [])).toEqual([[0, 0, 0, 0]]);
   });
 
+  it("keeps masks with their frames where numbers have no leading zeros", async () => {
+    const frames = [...Array(12).keys()].map(String);
+    const masks = frames.map((_, at) => rle(...Array.from({ length: 4 }, (_, bit) => (at >> bit) & 1)));
+    const { clips } = await openClips(
+      memoryFolder({
+        "meta_expressions.json": meta({ v: { expressions: { "0": { exp: "a", anno_id: ["1"] } }, frames } }),
+        "mask_dict.json": JSON.stringify({ "1": masks }),
+        ...Object.fromEntries(frames.map((name) => [`v/${name}.jpg`, JPEG])),
+      }),
+    );
+    expect(clips[0]?.names).toEqual(frames);
+    expect(await clips[0]?.expressions[0]?.truth?.()).toEqual(masks);
+  });
+
   it("has long and short texts in the evaluation files of Ref-SAV", async () => {
     const expressions = {
       "0": { exp: "The long one.", obj_id: [0], anno_id: ["7"], type_id: 0 },

@@ -130,6 +130,75 @@ test("one line of JSON lines is a row", async () => {
   expect(set.summaries.map(({ caption }) => caption)).toEqual([samples[0]?.caption]);
 });
 
+test.each([
+  { caption: null },
+  { mask: null },
+  { caption: undefined },
+  { mask: undefined, conversations: [{ from: "human", value: "what?" }] },
+])("a file whose first row lacks a part is read from the next row on: %o", async (lacking) => {
+  const turns = [{ from: "gpt", value: "a" }];
+  const text = "conversations" in lacking ? { conversations: turns } : { caption: "a" };
+  const row = { image: "0.png", mask: boxMask(24, 32, 4, 3, 10, 8), ...text };
+  const lines = [{ ...row, ...lacking }, row].map((one) => JSON.stringify(one)).join("\n");
+  const set = await openRegionSet(memoryFolder({ "rows.jsonl": lines, "0.png": png(32, 24) }));
+  expect([set.summaries.map(({ id }) => id), set.skipped.length]).toEqual([["rows.jsonl#1"], 1]);
+});
+
+test("of several texts of one mask the first that is not blank is used, and the others are named", async () => {
+  const row = { image: "0.png", mask: boxMask(24, 32, 4, 3, 10, 8) };
+  const rows = [
+    ["a", "b", "c"],
+    [" ", "b"],
+    [null, "c", ""],
+    ["", null],
+  ].map((captions) => ({ ...row, captions }));
+  const set = await openRegionSet(memoryFolder({ "rows.json": JSON.stringify(rows), "0.png": png(32, 24) }));
+  expect(set.summaries.map(({ caption }) => caption)).toEqual(["a", "b", "c"]);
+  expect(set.skipped.map(({ row, reason }) => [row, reason])).toEqual([
+    [0, "the row has 1 mask and 3 texts; the first is used"],
+    [3, "the caption is empty"],
+  ]);
+});
+
+test("rows of regions behind a hundred of whole pictures are read", async () => {
+  const plain = { image: "0.png", conversations: [{ from: "gpt", value: "a" }] };
+  const region = { ...plain, mask: boxMask(24, 32, 4, 3, 10, 8) };
+  const rows = [...Array<object>(100).fill(plain), ...Array<object>(9).fill(region)];
+  const set = await openRegionSet(memoryFolder({ "rows.json": JSON.stringify(rows), "0.png": png(32, 24) }));
+  expect([set.summaries.length, set.skipped.length]).toEqual([9, 100]);
+});
+
+test("texts of samples are read in UTF-8, UTF-16 and Windows-1252", async () => {
+  const utf16 = Buffer.from("\ufeffcafé 2", "utf16le");
+  const texts = [Buffer.from("café 0"), Buffer.from("café 1", "latin1"), utf16, Buffer.from(utf16).swap16()];
+  const files = texts.flatMap((text, at) => [
+    [`${at}.jpg`, jpg(32, 24)] as const,
+    [`${at}.png`, png(32, 24)] as const,
+    [`${at}.txt`, Uint8Array.from(text)] as const,
+  ]);
+  const set = await openRegionSet(memoryFolder(Object.fromEntries(files)));
+  expect(set.summaries.map(({ caption }) => caption)).toEqual(["café 0", "café 1", "café 2", "café 2"]);
+});
+
+test("records in Windows-1252 are read, those in UTF-16 are refused by name", async () => {
+  const row = (caption: string): object => ({ image: "0.png", mask: boxMask(24, 32, 4, 3, 10, 8), caption });
+  const list = JSON.stringify([row("naïve café"), row("plain")]);
+  const coco = JSON.stringify({
+    images: [{ id: 1, file_name: "0.png", height: 24, width: 32, caption: "café" }],
+    annotations: [{ id: 1, image_id: 1, segmentation: [[1, 1, 20, 1, 20, 20]] }],
+  });
+  const set = await openRegionSet(
+    memoryFolder({
+      "0.png": png(32, 24),
+      "a.json": Uint8Array.from(Buffer.from(list, "latin1")),
+      "b.json": Uint8Array.from(Buffer.from(coco, "latin1")),
+      "c.json": Uint8Array.from([0xff, 0xfe, ...Buffer.from(list, "utf16le")]),
+    }),
+  );
+  expect(set.summaries.map(({ caption }) => caption).sort()).toEqual(["café", "naïve café", "plain"]);
+  expect(set.skipped.map(({ reason }) => reason)).toEqual(["c.json is text in UTF-16; save it in UTF-8"]);
+});
+
 test.each(["rows.jsonl", "rows.json"])("a byte order mark before JSON lines is skipped: %s", async (name) => {
   const { "metadata.jsonl": lines, ...files } = forms.linesForm(samples);
   const set = await openRegionSet(memoryFolder({ ...files, [name]: `\u{feff}${lines}` }));
@@ -222,6 +291,26 @@ test("instances of LVIS name their pictures by address, and numbers that are non
   const lvis = JSON.stringify({ images, annotations, categories: [{ id: 1, name: "NaN" }] }).replace("0.5", "NaN");
   const set = await openRegionSet(memoryFolder({ "lvis.json": lvis, "val2017/1.png": png(32, 24) }));
   expect([set.summaries.map(({ caption }) => caption), set.skipped]).toEqual([["NaN"], []]);
+});
+
+test("ids beyond 2^53 that differ in their last digits are different ids, and texts of digits stay", async () => {
+  const ids = ["1527695203849203940", "1527695203849203941"];
+  const caption = '"1527695203849203940, \\\\"';
+  const list = (items: readonly string[]): string => `[${items.join(",")}]`;
+  const images = ids.map((id, at) => `{"id": ${id}, "file_name": "${at}.png", "height": ${24 + at}, "width": 32}`);
+  const annotations = ids.map(
+    (id, at) =>
+      `{"id": ${at}, "image_id": ${id}, "caption": ${caption}, "segmentation": [[1, 1, 20, 1, 20, 20.1234567890123456]]}`,
+  );
+  const coco = `{"images": ${list(images)}, "annotations": ${list(annotations)}}`;
+  const set = await openRegionSet(memoryFolder({ "a.json": coco, "0.png": png(32, 24), "1.png": png(32, 25) }));
+  expect([set.summaries.map((row) => [row.height, row.caption]), set.skipped]).toEqual([
+    [
+      [24, JSON.parse(caption)],
+      [25, JSON.parse(caption)],
+    ],
+    [],
+  ]);
 });
 
 test("instances without refs take their categories for captions and say so", async () => {

@@ -39,6 +39,20 @@ test("what a person says in the page stands above the file, and `*` is for files
   expect(other.summaries[0]?.caption).toBe("a cat");
 });
 
+test("each of several mappings is for the files beside and below it", async () => {
+  const under = (name: string): Record<string, Uint8Array | string> =>
+    Object.fromEntries(Object.entries(FILES).map(([path, file]) => [`${name}/${path}`, file]));
+  const file = "data-mapping.json";
+  const files = { ...under("one"), ...under("two"), ...under("three") };
+  expect(
+    await captions({
+      ...files,
+      [`one/${file}`]: mappingText({ "*": { text: "title" } }),
+      [`two/a/${file}`]: mappingText({ "*": { text: "file_name" }, "rows.jsonl": { text: "caption" } }),
+    }),
+  ).toEqual(["title of a cat", "title of a dog", "a cat", "a dog", "a cat", "a dog"]);
+});
+
 test.each([
   ["[1]", "data-mapping.json has no object of files; it is not used"],
   ['{"files": {"*": {"text": 3}}}', "data-mapping.json names no column for the text of *; it is not used"],

@@ -173,10 +173,10 @@ test("a PNG mask that unpacks to more than its pixels is refused before it is un
   await expect(readMask(cellOf(bomb(17 * 12).subarray(0, 45)), SIZE)).rejects.toThrow("the mask's PNG is cut off");
 });
 
-test("a TIFF mask that is cut off or compressed is refused", async () => {
+test("a TIFF mask that is cut off, compressed or in tiles is refused; large numbers are foreground", async () => {
   const entry = (tag: number, value: number): number[] => [tag & 255, tag >> 8, 4, 0, 1, 0, 0, 0, value, 0, 0, 0];
-  const tiff = (packing: number): Uint8Array => {
-    const tags = [entry(256, 16), entry(257, 12), entry(258, 8), entry(259, packing), entry(273, 70)];
+  const tiff = (packing: number, place = 273, bits = 8): Uint8Array => {
+    const tags = [entry(256, 16), entry(257, 12), entry(258, bits), entry(259, packing), entry(place, 70)];
     return Uint8Array.from([
       0x49,
       0x49,
@@ -189,11 +189,15 @@ test("a TIFF mask that is cut off or compressed is refused", async () => {
       tags.length,
       0,
       ...tags.flat(),
-      ...rows(1, 0).flat().map(Number),
+      ...rows(bits === 8 ? 1 : 255, 0)
+        .flat()
+        .flatMap((value) => Array<number>(bits / 8).fill(Number(value))),
     ]);
   };
   expect(rleArea(await readMask(cellOf(tiff(1)), SIZE))).toBe(20);
+  expect(rleArea(await readMask(cellOf(tiff(1, 273, 32)), SIZE))).toBe(20);
   await expect(readMask(cellOf(tiff(5)), SIZE)).rejects.toThrow("the mask's TIFF is compressed");
+  await expect(readMask(cellOf(tiff(1, 324)), SIZE)).rejects.toThrow("stored in tiles");
   await expect(readMask(cellOf(tiff(1).subarray(0, 200)), SIZE)).rejects.toThrow("the mask's TIFF is damaged");
 });
 
@@ -242,7 +246,7 @@ test("files beside a shard are found by their path, by a shorter one, and never 
   expect(path("")).toBeUndefined();
 });
 
-test("a file that is missing in its folder is not found in another one", () => {
+test("a file that is missing in its folder, or with its folder, is not found in another one", () => {
   const finder = (...paths: string[]) => {
     const find = siblingsOf(memoryFolder(Object.fromEntries(paths.map((path) => [path, path]))))("rows.json");
     return (text: string): string | undefined => find(text)?.name;
@@ -251,6 +255,17 @@ test("a file that is missing in its folder is not found in another one", () => {
   expect(clips("clips/a/01.jpg")).toBeUndefined();
   expect(clips("/srv/set/clips/a/01.jpg")).toBeUndefined();
   expect(clips("/srv/set/clips/b/01.jpg")).toBe("clips/b/01.jpg");
+  // A folder that is not there, beside others that are.
+  expect(clips("clips/c/01.jpg")).toBeUndefined();
+  expect(finder("set/clips/b/00.jpg")("/srv/clips/c/00.jpg")).toBeUndefined();
+  // Other names than those of frames identify a file in a folder that was renamed.
+  expect(finder("coco/images/000000000139.jpg")("coco/train2017/000000000139.jpg")).toBe(
+    "coco/images/000000000139.jpg",
+  );
+  // An archive is the folder that it was made from.
+  const packed = finder("set/train.zip/1.png", "set/test.tar/2.png");
+  expect(packed("set/test/2.png")).toBe("set/test.tar/2.png");
+  expect(packed("set/train/2.png")).toBeUndefined();
   const splits = finder("train/images/1.png", "test/images/2.png");
   expect(splits("train/images/2.png")).toBeUndefined();
   // Another name of the folder above, and of the folder itself.

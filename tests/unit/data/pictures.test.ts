@@ -5,6 +5,8 @@ import { decodeImage } from "../../../scripts/lib/node-images.ts";
 import { type ImageHeader, readImageHeader } from "../../../src/engine/data/image/image-header.ts";
 import { toRgb } from "../../../src/engine/data/image/orient.ts";
 import { probePicture } from "../../../src/engine/data/image/picture.ts";
+import { decodePng } from "../../../src/engine/data/image/png-decode.ts";
+import { unpacked } from "../../../src/engine/data/mask/mask-picture.ts";
 import { jpg, png } from "./make.ts";
 
 const header = (bytes: Uint8Array, length = bytes.length): Promise<ImageHeader> =>
@@ -166,4 +168,24 @@ test("PNG and WebP have the orientation that Pillow reads in their EXIF chunk", 
     const webp = Uint8Array.from([...name("RIFF\0\0\0\0WEBP"), ...chunks, ...exif]);
     expect(await header(webp)).toEqual({ mime: "image/webp", width: 400, height: 300, orientation: 6 });
   }
+});
+
+test.each([
+  [
+    1,
+    "iVBORw0KGgoAAAANSUhEUgAAAA0AAAALAQAAAAH7zgpaAAAALUlEQVR42h2HAQoAIAjEZucX+07vCd8olclgbI4xCm/UJ0hLLXL8ikNszVt2eJigCjvGNUORAAAAAElFTkSuQmCC",
+  ],
+  [
+    2,
+    "iVBORw0KGgoAAAANSUhEUgAAAA0AAAALAgAAAAG8bnCKAAAASElEQVR42mNgYGIAARYGlhXMISwMTB0djB0MDB0dTHcvMM1awLxIi2XWT5a0z4zlPxn8/PwcmKZNm9bAksXA8InhyZMnB8BiAD3oFTzv1UrhAAAAAElFTkSuQmCC",
+  ],
+  [
+    4,
+    "iVBORw0KGgoAAAANSUhEUgAAAA0AAAALBAMAAAEhmyrEAAAAMFBMVEUA/wAQ7wEg3wIwzwNAvwRQrwVgnwZwjweAfwiQbwmgXwqwTwvAPwzQLw3gHw7wDw/7euv+AAAAbElEQVR42mPkYGhgPsLgw+jQwZJUx7BMgcVlF/MCmU9nGJ/sObOFQePJggRmy5vmLLNW7WFaNWsWg/jl+Ywbz+xhjN6zhyFin0jVBbMJjJ/S0sLSwhIY5nwCi7DMYpiVtirsG/PWBo6Kho5KAGLWKL1qleEJAAAAAElFTkSuQmCC",
+  ],
+])("an interlaced PNG of %i bits per pixel is read, whatever filters its passes have", (depth, text) => {
+  const read = decodePng(new Uint8Array(Buffer.from(text, "base64")), "mask's");
+  const pixels = Array.from({ length: 11 * 13 }, (_, at) => ((at % 13) * 3 + Math.floor(at / 13) * 5) % 2 ** depth);
+  expect([read.height, read.width, read.palette?.length]).toEqual([11, 13, depth === 4 ? 16 : undefined]);
+  expect([...(unpacked(read) as Uint8Array)]).toEqual(pixels);
 });

@@ -186,13 +186,15 @@ test("broken files beside a good one: one sentence each, the good rows stay", as
       "text.arrow": "image,mask\n1,2\n",
       "parquet.arrow": `PAR1${"\u0000".repeat(100)}`,
       "lfs.arrow": "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n",
+      "zip.arrow": `PK\u0003\u0004${"\u0000".repeat(30)}`,
+      "tar.arrow": `a${"\u0000".repeat(256)}ustar${"\u0000".repeat(250)}`,
       "empty.arrow": "",
       "zeros.arrow": new Uint8Array(600),
       "noise.arrow": Uint8Array.from({ length: 5000 }, (_, at) => (at * 7919) % 256),
     }),
   );
   const reasons = Object.fromEntries(set.skipped.map(({ file, reason }) => [file, reason]));
-  expect(Object.keys(reasons).length).toBe(7);
+  expect(Object.keys(reasons).length).toBe(9);
   expect(set.skipped.every((entry) => entry.row === -1)).toBe(true);
   expect(reasons["cut.arrow"]).toMatch(
     /^cut\.arrow: record batch 4 is cut off: .*; 3 complete batches with 3 rows before it kept$/,
@@ -200,6 +202,8 @@ test("broken files beside a good one: one sentence each, the good rows stay", as
   expect(reasons["text.arrow"]).toBe('text.arrow is text, not Arrow; it begins with "image,mask 1,2"');
   expect(reasons["parquet.arrow"]).toContain("is a Parquet file");
   expect(reasons["lfs.arrow"]).toContain("is a Git LFS pointer");
+  expect(reasons["zip.arrow"]).toBe("zip.arrow is a ZIP archive; give it the ending .zip");
+  expect(reasons["tar.arrow"]).toBe("tar.arrow is a tar archive; give it the ending .tar");
   expect(reasons["empty.arrow"]).toBe("empty.arrow is empty (0 bytes)");
   expect(reasons["zeros.arrow"]).toContain("no schema");
   expect(reasons["noise.arrow"]).toContain("is not an Arrow IPC stream or file");

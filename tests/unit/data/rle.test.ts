@@ -115,6 +115,12 @@ test("a polygon with absurd coordinates is refused before it is walked", () => {
   expect(() => rleFromPolygons([], 10, 10)).toThrow("no polygon");
 });
 
+test("parts of fewer than three points cover nothing, as in the reference", () => {
+  const box = [1, 1, 5, 1, 5, 4, 1, 4];
+  expect(rleFromPolygons([[2, 3], box, [7, 7, 9, 9], []], 10, 10)).toEqual(rleFromPolygons([box], 10, 10));
+  expect(() => rleFromPolygons([box, [1, 2, 3]], 10, 10)).toThrow("3 coordinates");
+});
+
 test("an outline is refused for its crossings, which its area and points bound, and not for its length", () => {
   // Far outside the picture nothing is crossed.
   expect(rleFromPolygons([[0, 0, 8e5, 0, 8e5, 8e5, 0, 8e5]], 10, 10).counts).toBe("0T3");

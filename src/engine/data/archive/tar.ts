@@ -1,6 +1,7 @@
 /** Tar archives by range: headers are read first, contents on demand. */
 import { checkRange } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
+import { storedText } from "../../bytes/text.ts";
 import { windowed } from "../../bytes/windowed.ts";
 import { LabError, quote } from "../../errors.ts";
 import { type Archive, isHidden, MAX_MEMBERS, type Member, safeName } from "./members.ts";
@@ -39,9 +40,11 @@ export async function readTar(tar: ByteSource, signal?: AbortSignal): Promise<Ar
   let [unsafe, other] = [0, 0];
   try {
     for await (const { name, type, offset, size } of walk(tar, signal)) {
+      // The first member of many archives is the directory that was packed, ".".
+      if (type === "directory") continue;
       const safe = safeName(name);
       if (safe === undefined) unsafe++;
-      else if (type === "directory" || isHidden(safe)) continue;
+      else if (isHidden(safe)) continue;
       else if (type === "other") other++;
       // As in unpacking, a later file replaces an earlier one of the same name.
       else members.set(safe, { name: safe, source: part(tar, safe, offset, size) });
@@ -94,7 +97,7 @@ async function* walk(tar: ByteSource, signal?: AbortSignal): AsyncGenerator<TarE
     if (type === "L" || type === "x" || type === "g") {
       if (size > MAX_HEADER_BODY) throw bad(`a name of ${size} bytes`);
       const body = await source.read(offset, offset + size);
-      if (type === "L") longName = utf8(body.subarray(0, endOf(body)));
+      if (type === "L") longName = storedText(body.subarray(0, endOf(body)));
       else if (type === "x") own = readPax(body);
       else global = { ...global, ...readPax(body) };
       continue;
@@ -121,9 +124,9 @@ function readPax(body: Uint8Array): Pax {
   let found: Pax = {};
   for (let at = 0; at < body.length; ) {
     const space = body.indexOf(0x20, at);
-    const length = space < 0 ? Number.NaN : Number(utf8(body.subarray(at, space)));
+    const length = space < 0 ? Number.NaN : Number(storedText(body.subarray(at, space)));
     if (!(length > space - at) || at + length > body.length) break;
-    const [key = "", ...rest] = utf8(body.subarray(space + 1, at + length - 1)).split("=");
+    const [key = "", ...rest] = storedText(body.subarray(space + 1, at + length - 1)).split("=");
     const value = rest.join("=");
     if (key === "path") found = { ...found, path: value };
     if (key === "size" && /^\d{1,15}$/.test(value)) found = { ...found, size: Number(value) };
@@ -135,14 +138,14 @@ function readPax(body: Uint8Array): Pax {
 /** Name with its prefix; GNU headers have none. */
 function nameOf(header: Uint8Array): string {
   const name = field(header, 0, 100);
-  const ustar = utf8(header.subarray(257, 263)) === "ustar\0";
+  const ustar = storedText(header.subarray(257, 263)) === "ustar\0";
   const prefix = ustar ? field(header, 345, 155) : "";
   return prefix === "" ? name : `${prefix}/${name}`;
 }
 
 function field(header: Uint8Array, start: number, length: number): string {
   const bytes = header.subarray(start, start + length);
-  return utf8(bytes.subarray(0, endOf(bytes)));
+  return storedText(bytes.subarray(0, endOf(bytes)));
 }
 
 function endOf(bytes: Uint8Array): number {
@@ -158,7 +161,7 @@ function numberAt(header: Uint8Array, start: number, length: number): number | u
     for (const byte of bytes.subarray(1)) value = value * 256 + byte;
     return Number.isSafeInteger(value) ? value : undefined;
   }
-  const text = utf8(bytes).replaceAll("\0", " ").trim();
+  const text = storedText(bytes).replaceAll("\0", " ").trim();
   return /^[0-7]*$/.test(text) ? Number.parseInt(text === "" ? "0" : text, 8) : undefined;
 }
 
@@ -173,14 +176,4 @@ function checkSum(header: Uint8Array, at: number, bad: (what: string) => LabErro
   const stated = numberAt(header, 148, 8);
   if (stated === sum || stated === signed) return;
   throw bad(`there is no header at byte ${at} (checksum ${quote(stated)}, not ${sum})`);
-}
-
-const decoder = new TextDecoder("utf-8", { fatal: true });
-function utf8(bytes: Uint8Array): string {
-  try {
-    return decoder.decode(bytes);
-  } catch {
-    // Another encoding: its names must stay different.
-    return Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
-  }
 }

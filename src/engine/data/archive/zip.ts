@@ -3,6 +3,7 @@ import { Inflate } from "fflate";
 import { crc32 } from "../../bytes/crc.ts";
 import { checkRange, memorySource, viewOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
+import { storedText } from "../../bytes/text.ts";
 import { LabError, thrownText } from "../../errors.ts";
 import { type Archive, isHidden, MAX_MEMBERS, type Member, safeName } from "./members.ts";
 import { part } from "./tar.ts";
@@ -57,7 +58,7 @@ export async function readZip(zip: ByteSource): Promise<Archive> {
       );
       break;
     }
-    const name = nameText(bytes.subarray(at + 46, at + 46 + nameLength));
+    const name = storedText(bytes.subarray(at + 46, at + 46 + nameLength), UPPER);
     const extra = bytes.subarray(at + 46 + nameLength, at + 46 + nameLength + extraLength);
     const entry = sizes(view, at, extra);
     at = end;
@@ -78,18 +79,9 @@ export async function readZip(zip: ByteSource): Promise<Archive> {
   return { members, problems };
 }
 
-/** Upper half of code page 437, the encoding of names that are not UTF-8. */
+/** Upper half of code page 437, the encoding of names that are not UTF-8: older programs write their system's. */
 const UPPER =
   "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0";
-
-function nameText(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    // Older programs write names in their system's code page.
-    return Array.from(bytes, (byte) => UPPER[byte - 0x80] ?? String.fromCharCode(byte)).join("");
-  }
-}
 
 interface Entry {
   readonly packed: number;

@@ -12,9 +12,8 @@ const MAGICS: readonly (readonly [string, string])[] = [
     "version https://git-lfs",
     "is a Git LFS pointer, not the shard itself; fetch the real file with `git lfs pull` and add it again",
   ],
-  ["PAR1", "is a Parquet file; only Arrow IPC shards (save_to_disk) are supported"],
   ["FEA1", "is a Feather version 1 file; only Arrow IPC streams and files are supported"],
-  ["PK\u0003\u0004", "is a ZIP archive; unpack it and add the .arrow files"],
+  ["PK\u0003\u0004", "is a ZIP archive; give it the ending .zip"],
   ["\u001f\u008b", "is gzip-compressed; unpack it and add the .arrow files"],
   ["\u0028\u00b5\u002f\u00fd", "is zstd-compressed as a whole; unpack it and add the .arrow files"],
   ["\u0004\u0022\u004d\u0018", "is lz4-compressed as a whole; unpack it and add the .arrow files"],
@@ -28,7 +27,7 @@ export async function sniffArrow(source: ByteSource): Promise<Sniffed> {
   for (const [magic, what] of MAGICS) if (start.startsWith(magic)) return other(what);
   if (start.startsWith("ARROW1")) return { kind: "file" };
   if (start.slice(257, 262) === "ustar") {
-    return other("is a tar archive (a WebDataset shard?); only Arrow IPC shards are supported");
+    return other("is a tar archive; give it the ending .tar");
   }
   if (looksLikeText(head)) {
     const shown = start.slice(0, 40).replace(/\s+/g, " ").trim();

@@ -7,6 +7,7 @@ import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { LabError, quote } from "../../errors.ts";
 import type { Rle } from "../mask/rle.ts";
 import { openRecords, type Records } from "../records/records.ts";
+import { byName } from "../shards.ts";
 import { type ClipTruth, dictionaryTruth, paletteTruth } from "./clip-masks.ts";
 import { directoryFor, type FrameDirectory, frameDirectories } from "./frame-folders.ts";
 
@@ -111,7 +112,7 @@ function clipOf(id: string, value: unknown, around: Around): Clip {
     throw bad("has no frames or no expressions");
   }
   if (!(value.frames as unknown[]).every(isName)) throw bad("has frames whose names are not text");
-  const names = (value.frames as unknown[]).map(String).sort();
+  const names = (value.frames as unknown[]).map(String).sort(byName);
   if (names.length === 0) throw bad("has no frames");
   if (names.length > MAX_FRAMES) throw bad(`has ${names.length} frames, more than ${MAX_FRAMES}`);
   const twice = names.find((name, at) => name === names[at + 1]);

@@ -1,6 +1,7 @@
 /** Masklets of a clip as files: run lengths in the form of `npm run masklets`, and a zip of PNG of 0 and 255. */
 import { encode } from "fast-png";
 import { zipSync } from "fflate";
+import { distinctNames } from "../../bytes/names.ts";
 import { canonicalRuns, decodeRle, encodeRle, type Rle, rleFromRuns } from "../mask/rle.ts";
 import { eachRun } from "../mask/rle-runs.ts";
 import { frameOf } from "./film-strip.ts";
@@ -66,16 +67,17 @@ export function maskletsJson(masklets: readonly NamedMasklet[], frames: number):
   })}\n`;
 }
 
-/** A zip with one grey PNG a frame and masklet, `<name>/<frame>.png`. */
+/** A zip with one grey PNG a frame and masklet, `<name>/<frame>.png`; every masklet has a folder. */
 export function maskletsZip(masklets: readonly NamedMasklet[], frames: number): Uint8Array<ArrayBuffer> {
   const files: Record<string, Uint8Array> = {};
+  const distinct = distinctNames();
   for (const { name, mask } of masklets) {
     const [height, width] = mask.size;
     const strip = decodeRle(mask).map((pixel) => 255 * pixel);
+    const folder = distinct(name.replaceAll(/[^\p{L}\p{N}]+/gu, "-").slice(0, LONGEST_NAME) || "masklet");
     for (let at = 0; at < frames; at++) {
       const data = frameOf(strip, frames, at);
-      const path = `${name.replaceAll(/[^\p{L}\p{N}]+/gu, "-").slice(0, LONGEST_NAME)}/${frameName(at)}.png`;
-      files[path] = encode({ width, height: height / frames, data, channels: 1, depth: 8 });
+      files[`${folder}/${frameName(at)}.png`] = encode({ width, height: height / frames, data, channels: 1, depth: 8 });
     }
   }
   // PNG is compressed already.

@@ -29,7 +29,7 @@ export function readTiffMask(bytes: Uint8Array): Bitmap {
 
 /** Tags of the format. */
 const [WIDTH, HEIGHT, BITS, PACKING, MEANING, STRIPS, CHANNELS, FORMAT] = [256, 257, 258, 259, 262, 273, 277, 339];
-const ROWS = 278;
+const [ROWS, TILES] = [278, 324];
 
 function read(bytes: Uint8Array): Bitmap {
   const view = viewOf(bytes);
@@ -64,9 +64,11 @@ function read(bytes: Uint8Array): Bitmap {
     one(PACKING, 1) !== 1 ||
     one(CHANNELS, 1) !== 1 ||
     ![1, 8, 16, 32].includes(bits) ||
-    (format === 3 && bits !== 32)
+    (format === 3 && bits !== 32) ||
+    tags.has(TILES)
   ) {
-    throw new LabError("unsupported", "the mask's TIFF is compressed or has several channels; write it as PNG");
+    const kind = "is compressed, is stored in tiles or has several channels";
+    throw new LabError("unsupported", `the mask's TIFF ${kind}; write it as PNG`);
   }
   const strips = tags.get(STRIPS) ?? [];
   const rows = Math.min(height, one(ROWS, height));
@@ -76,7 +78,8 @@ function read(bytes: Uint8Array): Bitmap {
     if (bits === 1) return (view.getUint8(start + (x >> 3)) >> (7 - (x & 7))) & 1;
     if (bits === 8) return view.getUint8(start + x);
     if (bits === 16) return view.getUint16(start + 2 * x, little);
-    return format === 3 ? view.getFloat32(start + 4 * x, little) : view.getInt32(start + 4 * x, little);
+    if (format === 3) return view.getFloat32(start + 4 * x, little);
+    return format === 2 ? view.getInt32(start + 4 * x, little) : view.getUint32(start + 4 * x, little);
   };
   const values = new Float64Array(height * width);
   for (let y = 0; y < height; y++) {

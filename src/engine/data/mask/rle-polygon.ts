@@ -25,10 +25,11 @@ interface Budget {
 
 /**
  * Mask of one object given as polygons [x0, y0, x1, y1, …] in pixels, their union, equal to the reference C code pixel by
- * pixel (a canvas fill is not). Parts may reach outside the picture. The work is bounded by the mask's area and the number
- * of points: an outline with more crossings of columns than 65,536 plus twice the pixels plus four times the points is refused.
+ * pixel (a canvas fill is not). Parts may reach outside the picture; parts of fewer than three points cover nothing. The work
+ * is bounded by the mask's area and the number of points: an outline with more crossings of columns than 65,536 plus twice the
+ * pixels plus four times the points is refused.
  * @param meter counts the work against the limit of a pass over the file
- * @throws LabError("bad-input") for an odd number of coordinates, fewer than three points, absurd coordinates or too many
+ * @throws LabError("bad-input") for an odd number of coordinates, no part of three points, absurd coordinates or too many
  *   crossings
  */
 export function rleFromPolygons(
@@ -42,13 +43,12 @@ export function rleFromPolygons(
   const points = polygons.reduce((sum, polygon) => sum + polygon.length / 2, 0);
   const most = Math.min(MAX_CROSSINGS, FREE_CROSSINGS + 2 * height * width + 4 * points);
   const budget = { left: most, most, meter };
-  const parts = polygons.map((polygon) => {
-    if (polygon.length % 2 !== 0 || polygon.length < 6) {
-      throw new LabError("bad-input", `a polygon has ${polygon.length} coordinates, not an even number from 6 on`);
-    }
-    return rasterise(polygon, height, width, budget);
-  });
-  return united(parts);
+  const areas = polygons.filter((polygon) => polygon.length >= 6);
+  const wrong = polygons.find((polygon) => polygon.length % 2 !== 0 || areas.length === 0);
+  if (wrong !== undefined) {
+    throw new LabError("bad-input", `a polygon has ${wrong.length} coordinates, not an even number from 6 on`);
+  }
+  return united(areas.map((polygon) => rasterise(polygon, height, width, budget)));
 }
 
 /** Union of the parts of one object, pairwise, so that the work is n log n. */

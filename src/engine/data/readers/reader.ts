@@ -13,7 +13,8 @@ export interface Sign {
   readonly shape: Records["shape"];
   /** First keys of an object. */
   readonly keys: readonly string[];
-  /** First item of a list or of lines that can be read, if it is an object. */
+  /** Items of a list or of lines that can be read and are objects: the first ones, and some to its end. */
+  readonly examples: readonly Readonly<Record<string, unknown>>[];
   readonly first: Readonly<Record<string, unknown>> | undefined;
   /** First values of an object, each with its first item if it is a list. */
   readonly values: readonly { readonly key: string; readonly value: unknown; readonly item: unknown }[];
@@ -62,21 +63,36 @@ export interface Reader {
   readonly open: ((context: ReadContext) => Promise<ReadTable>) | string;
 }
 
-const LOOKED_AT = 6;
+/** Values of an object that are looked at. */
+const VALUES = 6;
+/** Items of a list that are looked at, and those of its beginning: the others are spread to its end, as kinds may follow each other. */
+const EXAMPLES = 32;
+const FIRST = 8;
+
+/** Items that are objects and can be read, the first ones first. A damaged one is left out when it is read as a row. */
+export async function examplesOf(
+  length: number,
+  read: (index: number) => Promise<unknown>,
+): Promise<Record<string, unknown>[]> {
+  const examples: Record<string, unknown>[] = [];
+  for (let at = 0; at < Math.min(EXAMPLES, length); at++) {
+    const spread = Math.floor(((at - FIRST + 1) * (length - 1)) / (EXAMPLES - FIRST));
+    const item = await unlessDamaged(() => read(length <= EXAMPLES || at < FIRST ? at : spread));
+    if (isRecord(item)) examples.push(item);
+  }
+  return examples;
+}
 
 /** Reads the start of records. @throws LabError as the records do */
 export async function signOf(records: Records): Promise<Sign> {
   const { shape, length } = records;
   const keys = records.keys.slice(0, 64);
   if (shape !== "object") {
-    let first: unknown;
-    for (let at = 0; first === undefined && at < Math.min(LOOKED_AT, length); at++) {
-      first = await unlessDamaged(() => records.item(at));
-    }
-    return { shape, keys, first: isRecord(first) ? first : undefined, values: [] };
+    const examples = await examplesOf(length, (at) => records.item(at));
+    return { shape, keys, examples, first: examples[0], values: [] };
   }
   const values: { key: string; value: unknown; item: unknown }[] = [];
-  for (let index = 0; index < Math.min(LOOKED_AT, length); index++) {
+  for (let index = 0; index < Math.min(VALUES, length); index++) {
     const inside = await records.inside(index);
     const list = inside?.shape === "list";
     const item = list && inside.length > 0 ? await inside.item(0) : undefined;
@@ -84,7 +100,7 @@ export async function signOf(records: Records): Promise<Sign> {
     const value = list ? [] : await records.item(index);
     values.push({ key: keys[index] ?? "", value, item });
   }
-  return { shape, keys, first: undefined, values };
+  return { shape, keys, examples: [], first: undefined, values };
 }
 
 /** First item of an object's list of that name, if it is an object. */

@@ -4,10 +4,11 @@
  */
 import { isRecord, parseJson } from "../../bytes/json.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
+import { storedText } from "../../bytes/text.ts";
 import { LabError } from "../../errors.ts";
 import type { Table } from "../table.ts";
 import { POLYGONS, pictureTable } from "./picture-table.ts";
-import { examplesOf } from "./rows.ts";
+import { examplesOf } from "./reader.ts";
 import { PICTURE, type Sample, whole } from "./samples.ts";
 
 /** A row: its picture and JSON as files. */
@@ -24,9 +25,6 @@ export interface ReasonRow {
   readonly shapes: unknown;
 }
 
-/** Bytes 0x80 to 0x9F in Windows-1252; the others are code points. */
-const UPPER_SIGNS = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
-
 /** The samples that are a picture with a JSON. */
 export function reasonSamples(folder: ByteFolder, samples: readonly Sample[]): ReasonSample[] {
   return samples.flatMap(({ fields }) => {
@@ -36,21 +34,12 @@ export function reasonSamples(folder: ByteFolder, samples: readonly Sample[]): R
   });
 }
 
-/** A JSON of ReasonSeg, in UTF-8 or else Windows-1252; undefined for another kind. @throws LabError("bad-input") when it is no JSON */
+/** A JSON of ReasonSeg; the published ones are in UTF-8 and Windows-1252. Undefined for another kind. @throws LabError("bad-input") when it is no JSON */
 export async function readReasonRow(source: ByteSource): Promise<ReasonRow | undefined> {
-  const value = parseJson(textOf(await whole(source)), source.name);
+  const value = parseJson(storedText(await whole(source)), source.name);
   if (!isRecord(value) || !("shapes" in value && "is_sentence" in value)) return undefined;
   const texts = Array.isArray(value.text) ? (value.text as unknown[]).filter((text) => typeof text === "string") : [];
   return { texts, isSentence: value.is_sentence === true, shapes: value.shapes };
-}
-
-function textOf(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    // The published files have both encodings. Runtimes differ in how they decode this one.
-    return Array.from(bytes, (byte) => UPPER_SIGNS[byte - 0x80] ?? String.fromCharCode(byte)).join("");
-  }
 }
 
 /** The samples as a table, every text a region; undefined when the first ones are of another kind. */

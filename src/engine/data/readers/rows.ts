@@ -2,7 +2,7 @@
 import { isRecord } from "../../bytes/json.ts";
 import type { Column, ColumnType } from "../column-type.ts";
 import { valueMeter } from "../read-meter.ts";
-import { type Records, unlessDamaged } from "../records/records.ts";
+import type { Records } from "../records/records.ts";
 import { chooseAdapter } from "../schema.ts";
 import type { Cell, Table } from "../table.ts";
 import { remembered, takeCost } from "./picture-table.ts";
@@ -11,13 +11,13 @@ import type { Reader, Sign } from "./reader.ts";
 export const rows: Reader = {
   label: "rows",
   what: "records of picture, mask and text",
-  recognise: ({ first }) => {
-    const adapter = first === undefined ? "" : chooseAdapter(columnsOf([first]));
+  recognise: ({ examples }) => {
+    const adapter = chooseAdapter(columnsOf(examples));
     if (typeof adapter === "string") return undefined;
     const { image, mask, text } = adapter;
     return `records with a picture (${image.name}), a mask (${mask.name}) and a text (${text.name})`;
   },
-  open: async ({ records }) => ({ table: await rowTable(records) }),
+  open: async ({ records, sign }) => ({ table: rowTable(records, sign.examples) }),
 };
 
 /** The fields of the first record as text, for files of an unknown kind. */
@@ -29,13 +29,10 @@ export function fieldsText({ first, keys, values }: Sign): string {
   return `${keys.slice(0, 8).join(", ")}${inside}`;
 }
 
-/** Records read to determine the columns. */
-const LOOKED_AT = 32;
 /** Number of cached rows. */
 const KEPT = 16;
 
-async function rowTable(records: Records): Promise<Table> {
-  const examples = await examplesOf(records.length, (at) => records.item(at));
+function rowTable(records: Records, examples: Sign["examples"]): Table {
   const columns = columnsOf(examples);
   const names = namesOf(examples);
   const row = remembered(KEPT, (index) => records.item(index));
@@ -55,25 +52,12 @@ async function rowTable(records: Records): Promise<Table> {
   };
 }
 
-/** The first records that can be read. A damaged one is left out when it is read as a row. */
-export async function examplesOf(
-  rows: number,
-  read: (row: number) => Promise<unknown>,
-): Promise<Record<string, unknown>[]> {
-  const examples: Record<string, unknown>[] = [];
-  for (let row = 0; row < Math.min(LOOKED_AT, rows); row++) {
-    const item = await unlessDamaged(() => read(row));
-    if (isRecord(item)) examples.push(item);
-  }
-  return examples;
-}
-
-function namesOf(examples: readonly Record<string, unknown>[]): string[] {
+function namesOf(examples: Sign["examples"]): string[] {
   return [...new Set(examples.flatMap((item) => Object.keys(item)))];
 }
 
 /** Columns with types from examples. `file_name` is the picture if there is no other. */
-export function columnsOf(examples: readonly Record<string, unknown>[]): Column[] {
+export function columnsOf(examples: Sign["examples"]): Column[] {
   const names = namesOf(examples);
   const budgets = examples.map((): Budget => ({ left: MOST_INSPECTED }));
   const columns = names.map((name): Column => {

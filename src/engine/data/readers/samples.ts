@@ -4,6 +4,7 @@
  * (docs/spec/evaluation.md#7-readers-on-npm-versions-of-the-registry-today-sizes-by-esbuild-minified--gzip-unpacked).
  */
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
+import { storedText } from "../../bytes/text.ts";
 import { LabError } from "../../errors.ts";
 import type { Column } from "../column-type.ts";
 import { valueMeter } from "../read-meter.ts";
@@ -11,7 +12,8 @@ import { readPickle } from "../records/pickle.ts";
 import { parsePython } from "../records/records.ts";
 import type { Cell, Table } from "../table.ts";
 import { remembered, takeCost } from "./picture-table.ts";
-import { columnsOf, examplesOf } from "./rows.ts";
+import { examplesOf } from "./reader.ts";
+import { columnsOf } from "./rows.ts";
 
 /** Files of one key by field: the rest of the base name after the first dot, in lower case. */
 export interface Sample {
@@ -133,7 +135,7 @@ async function readRecord(folder: ByteFolder, sample: Sample | undefined): Promi
 }
 
 async function textOf(source: ByteSource): Promise<string> {
-  return new TextDecoder().decode(await whole(source));
+  return storedText(await whole(source));
 }
 
 /** All bytes of a sample's text. @throws LabError("bad-input") when they are too many for one */

@@ -61,8 +61,9 @@ export const WITHOUT_ROWS: readonly Reader[] = [
   {
     label: "llava",
     what: "conversations about whole pictures (LLaVA form)",
-    recognise: ({ first }) =>
-      has(first, "image", "conversations") && !Object.keys(first).some((name) => /mask|segment|annotation/.test(name))
+    recognise: ({ first, examples }) =>
+      has(first, "image", "conversations") &&
+      !examples.flatMap(Object.keys).some((name) => /mask|segment|annotation/.test(name))
         ? "records with image and conversations and without masks"
         : undefined,
     open: "neither loop can use it: loop 1 needs a region to describe, loop 2 a mask to compare",

@@ -1,6 +1,7 @@
 /** Documents of data, JSON or pickle, whose items are read one by one. */
 import { parseJson } from "../../bytes/json.ts";
 import type { ByteSource } from "../../bytes/source.ts";
+import { isUtf16, storedText, utf8Text } from "../../bytes/text.ts";
 import { windowed } from "../../bytes/windowed.ts";
 import { LabError } from "../../errors.ts";
 import { type JsonSpans, OPEN_LIST, OPEN_OBJECT, scanJson } from "./json-scan.ts";
@@ -35,6 +36,9 @@ export interface Records {
  */
 export async function openRecords(source: ByteSource, signal?: AbortSignal): Promise<Records | undefined> {
   const head = await source.read(0, Math.min(8, source.size));
+  if (isUtf16(head)) {
+    throw new LabError("bad-input", `${source.name} is text in UTF-16; save it in UTF-8`, { subject: source.name });
+  }
   if (isPickle(head) || /\.(p|pkl|pickle)$/i.test(source.name)) {
     if (source.size > MAX_PICKLE) {
       throw new LabError("bad-input", `${source.name} is a pickle of ${source.size} bytes, more than ${MAX_PICKLE}`);
@@ -84,14 +88,29 @@ export function isPickle(head: Uint8Array): boolean {
   return (a === 0x5d || a === 0x7d) && (b === 0x71 || b === 0x94 || b === 0x28 || b === 0x72);
 }
 
-/** A JSON text, also as Python writes it: NaN and infinities become null. @throws LabError("bad-input") */
+/** A whole number that may be too long to be exact. */
+const LONG = /(?<![\w.+-])-?\d{16,}(?![\w.])/;
+/** Texts, which are passed over whole; Python's numbers; long whole numbers. */
+const TOKENS = new RegExp(String.raw`"(?=((?:[^"\\]+|\\.)*))\1"|-?(?:NaN|Infinity)|${LONG.source}`, "gs");
+
+/**
+ * A JSON text, also as Python writes it: NaN and infinities become null, whole numbers beyond 2^53, such as ids, their digits
+ * as text.
+ * @throws LabError("bad-input")
+ */
 export function parsePython(text: string, subject: string): unknown {
+  const plain = (): string =>
+    text.replace(TOKENS, (part) => {
+      if (part[0] === '"' || Number.isSafeInteger(Number(part))) return part;
+      return /\d/.test(part) ? `"${part}"` : "null";
+    });
+  if (LONG.test(text)) return parseJson(plain(), subject);
   try {
     return parseJson(text, subject);
   } catch (thrown) {
-    const plain = text.replace(/"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)/g, (part) => (part[0] === '"' ? part : "null"));
-    if (plain === text) throw thrown;
-    return parseJson(plain, subject);
+    const other = plain();
+    if (other === text) throw thrown;
+    return parseJson(other, subject);
   }
 }
 
@@ -119,7 +138,7 @@ function ofSpans(
     const [start, end] = [starts[index], ends[index]];
     if (start === undefined || end === undefined) throw noItem(file.name, index, starts.length);
     if (end - start > MAX_ITEM) throw tooLong(file.name, index, end - start);
-    return parsePython(new TextDecoder().decode(await file.read(start, end)), `item ${index} of ${file.name}`);
+    return parsePython(storedText(await file.read(start, end)), `item ${index} of ${file.name}`);
   };
   return {
     name: file.name,
@@ -128,7 +147,7 @@ function ofSpans(
     keys,
     problem,
     item,
-    each: () => (shape === "list" ? eachOfList(file, spans) : eachItem({ length: starts.length, item })),
+    each: () => (shape === "list" ? eachOfList(file, spans, item) : eachItem(item, 0, starts.length)),
     inside: (index) => {
       const known = inner.get(index) ?? ofSpan(file, spans, index, signal);
       inner.set(index, known);
@@ -138,23 +157,30 @@ function ofSpans(
 }
 
 /** Adjacent items of a list are separated by commas, so that a piece of the text is a separate list. */
-async function* eachOfList(file: ByteSource, { starts, ends }: JsonSpans): AsyncGenerator<readonly [number, unknown]> {
+async function* eachOfList(
+  file: ByteSource,
+  { starts, ends }: JsonSpans,
+  item: Records["item"],
+): AsyncGenerator<readonly [number, unknown]> {
   for (let from = 0; from < starts.length; ) {
     const start = starts[from] as number;
     let to = from + 1;
     while (to < starts.length && (ends[to] as number) - start <= PIECE) to++;
     const end = ends[to - 1] as number;
     if (end - start > MAX_ITEM) throw tooLong(file.name, from, end - start);
-    const text = new TextDecoder().decode(await file.read(start, end));
-    const items = parsePython(`[${text}]`, `${file.name} at item ${from}`) as unknown[];
-    if (items.length !== to - from) throw new LabError("bad-input", `${file.name} is not valid JSON at item ${from}`);
-    for (const [index, item] of items.entries()) yield [from + index, item];
+    const text = utf8Text(await file.read(start, end));
+    if (text === undefined) yield* eachItem(item, from, to);
+    else {
+      const items = parsePython(`[${text}]`, `${file.name} at item ${from}`) as unknown[];
+      if (items.length !== to - from) throw new LabError("bad-input", `${file.name} is not valid JSON at item ${from}`);
+      for (const [index, one] of items.entries()) yield [from + index, one];
+    }
     from = to;
   }
 }
 
-async function* eachItem(records: Pick<Records, "length" | "item">): AsyncGenerator<readonly [number, unknown]> {
-  for (let index = 0; index < records.length; index++) yield [index, await records.item(index)];
+async function* eachItem(item: Records["item"], from: number, to: number): AsyncGenerator<readonly [number, unknown]> {
+  for (let index = from; index < to; index++) yield [index, await item(index)];
 }
 
 function tooLong(name: string, index: number, bytes: number): LabError {
