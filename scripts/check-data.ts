@@ -8,7 +8,7 @@
 import { writeFile } from "node:fs/promises";
 import { resolve, sep } from "node:path";
 import { checkRegionSet, type DataCheck } from "../src/engine/data/check.ts";
-import { mappingText } from "../src/engine/data/mapping.ts";
+import { mappingText } from "../src/engine/data/tables/mapping.ts";
 import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
 import { rolesText } from "../src/engine/data/set-info.ts";
 import { LabError } from "../src/engine/errors.ts";

@@ -8,12 +8,13 @@
  * RUN is a run folder, or a folder of run folders. --at best takes the differences of each run's best checkpoint.
  * --curve writes the evaluations over the steps as an SVG picture.
  */
-import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { LabError } from "../src/engine/errors.ts";
 import { curveSvg } from "../src/engine/sweep/curve-svg.ts";
 import { one, parseArguments, runTool, WORDS } from "./lib/arguments.ts";
 import { comparedRun, compareTable, differentRows } from "./lib/compared-run.ts";
+import { nodeStore } from "./lib/node-store.ts";
 
 function runFolders(path: string): string[] {
   if (!existsSync(path)) throw new LabError("bad-input", `${path} does not exist`, { subject: path });
@@ -45,7 +46,8 @@ await runTool(async () => {
   }
   const curve = one(parsed, "curve");
   if (curve !== undefined) {
-    writeFileSync(curve, curveSvg(rows.map(({ seed, evaluations }) => ({ name: `seed ${seed}`, evaluations }))));
+    const svg = curveSvg(rows.map(({ seed, evaluations }) => ({ name: `seed ${seed}`, evaluations })));
+    await nodeStore(dirname(resolve(curve))).write(basename(curve), svg);
   }
   if (parsed.has("json")) for (const row of rows) process.stdout.write(`${JSON.stringify(row)}\n`);
   else process.stdout.write(`${compareTable(rows)}\n`);

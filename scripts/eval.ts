@@ -24,12 +24,11 @@ import { rowsHash } from "../src/engine/data/open-rows.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { SUITES, suiteOf } from "../src/engine/eval/suites/all.ts";
 import { looksAt } from "../src/engine/eval/suites/finished.ts";
-import { type EvalFolder, openEvalFolder } from "../src/engine/eval/suites/folder.ts";
+import { openEvalFolder } from "../src/engine/eval/suites/folder.ts";
 import { judgePictures } from "../src/engine/eval/suites/judge-pictures.ts";
-import { judgeAnswers } from "../src/engine/eval/suites/judged.ts";
 import { SUITE_PARTS, type SuitePart, suitePart } from "../src/engine/eval/suites/part.ts";
 import { looksText, type SuiteReport, suiteReport } from "../src/engine/eval/suites/report.ts";
-import { answerRows, type System } from "../src/engine/eval/suites/run-suite.ts";
+import { answerRows, type SuiteWork, type System } from "../src/engine/eval/suites/run-suite.ts";
 import type {
   AnswerMode,
   Suite,
@@ -58,7 +57,7 @@ import { JUDGE_OPTIONS } from "./lib/node-judge.ts";
 import { nodeWordnet, POCKET_MODEL } from "./lib/node-rows.ts";
 import { nodeStore } from "./lib/node-store.ts";
 import { onStopSignal } from "./lib/stop-signal.ts";
-import { type SuiteJudge, suiteJudge } from "./lib/suite-judge.ts";
+import { judgeRows, suiteJudge } from "./lib/suite-judge.ts";
 
 const OPTIONS = {
   suite: { takes: 1 },
@@ -81,6 +80,8 @@ const OPTIONS = {
 } as const;
 
 const MAX_TOKENS = 256;
+/** Rows that are left out and named with the reason. */
+const SAID = 20;
 
 interface Options {
   readonly suite: Suite;
@@ -123,19 +124,6 @@ async function suiteTools(file: string | undefined): Promise<SuiteTools> {
     throw new LabError("bad-input", `${file} has no similarity of "${label}|${phrase}"`, { subject: file });
   };
   return { meteor, similarity: { name, of } };
-}
-
-/** Adds the judge's verdicts to the answers that have none of it. */
-async function judgeRows(
-  judge: SuiteJudge,
-  { answers, add: keep }: EvalFolder,
-  items: readonly SuiteItem[],
-  systems: readonly System[],
-): Promise<void> {
-  for (const system of systems) {
-    const ask = (rows: Parameters<SuiteJudge["of"]>[1]): ReturnType<SuiteJudge["of"]> => judge.of(system, rows);
-    await judgeAnswers({ items, systems: [system], answers, judge: judge.name, ask, keep });
-  }
 }
 
 /** What a judge is shown of each row. @throws LabError("bad-input") for a suite whose judge reads captions only */
@@ -195,6 +183,8 @@ await runTool(async () => {
     throw new LabError("bad-input", `--data has no row that can be scored${where}${why}`);
   }
   say(`${items.length} rows, ${opened.leftOut.length} left out`);
+  for (const sentence of opened.leftOut.slice(0, SAID)) say(`  ${sentence}`);
+  if (opened.leftOut.length > SAID) say(`  and ${opened.leftOut.length - SAID} more`);
   const tools = await suiteTools(one(parsed, "similarity"));
   const pictures = parsed.has("judge-pictures") ? shownTo(suite, items, opened) : undefined;
   const judge = suite.judged ? await suiteJudge(parsed, items, options.out, say, pictures) : undefined;
@@ -225,6 +215,7 @@ await runTool(async () => {
     split: split ?? null,
     ...(part === "all" ? {} : { part }),
     answers: mode,
+    ...(options.follow.maxNewTokens === MAX_TOKENS ? {} : { maxTokens: options.follow.maxNewTokens }),
     ...(opened.clip === undefined ? {} : { follow: followText(options.follow) }),
     model: { name: checkpoint.name, hash },
     adapter: adapter === undefined ? null : { name: adapter.name, hash: adapter.hash },
@@ -234,7 +225,7 @@ await runTool(async () => {
   const folder = await openEvalFolder(nodeStore(dirname(resolve(options.out))), basename(resolve(options.out)), facts);
   const systems: readonly System[] = adapter === undefined ? ["base"] : ["base", "adapter"];
   await folder.items(items);
-  await answerRows({
+  const work: SuiteWork = {
     suite,
     items,
     mode,
@@ -252,14 +243,17 @@ await runTool(async () => {
     keep: (rows) => folder.add(rows),
     onProgress: (done) => say(`${done} of ${items.length} rows`),
     signal,
-  }).catch((cause: unknown) => {
+  };
+  try {
+    await answerRows(work);
+    if (judge !== undefined) await judgeRows(judge, folder, items, systems, signal);
+  } catch (cause) {
     if (!signal.aborted) throw cause;
     throw new LabError("cancelled", "The evaluation was interrupted; run the same command again to continue", {
       cause,
     });
-  });
+  }
   leave();
-  if (judge !== undefined) await judgeRows(judge, folder, items, systems);
   const looks = looksAt(facts, basename(resolve(options.out)), await evaluationsBeside(options.out));
   const report = suiteReport(
     { suite, split, part, looks, mode, items, leftOut: opened.leftOut.length, systems, judge: judge?.name ?? null },
@@ -275,7 +269,7 @@ await runTool(async () => {
 });
 
 function reportText(report: SuiteReport): string {
-  const { systems, difference, published, unjudged } = report;
+  const { systems, difference, published, unjudged, judge } = report;
   const percent = (value: number): string => (100 * value).toFixed(2);
   const lines: string[] = [looksText(report)];
   for (const [name, scores] of [...Object.entries(systems), ["difference", difference ?? []] as const]) {
@@ -286,6 +280,10 @@ function reportText(report: SuiteReport): string {
   for (const { model, metric, value, source } of published) {
     lines.push(`published  ${metric.padEnd(20)} ${value.toFixed(1)}  ${model}, ${source}`);
   }
-  if (unjudged > 0) lines.push(`${unjudged} captions wait for a judge; name one with --judge or --replies`);
+  if (unjudged > 0) {
+    const wait = `${unjudged} captions wait for a judge; name one with --judge or --replies`;
+    const failed = `${unjudged} captions have no verdict of ${judge}; run the same command again to ask for them`;
+    lines.push(judge === null ? wait : failed);
+  }
   return `${lines.join("\n")}\n`;
 }

@@ -23,19 +23,15 @@ import { LabError } from "../src/engine/errors.ts";
 import { adapterFiles } from "../src/engine/export/adapter.ts";
 import { checkMerged } from "../src/engine/export/check-merged.ts";
 import { below, type ExportFiles } from "../src/engine/export/export-file.ts";
+import { exportFiles } from "../src/engine/export/formats.ts";
 import { mergedFiles } from "../src/engine/export/merged.ts";
-import { proofFiles } from "../src/engine/export/proof.ts";
-import { reportFiles } from "../src/engine/export/report/run-report.ts";
 import { type ExportRows, exportRows } from "../src/engine/export/rows.ts";
-import { type ModelFacts, sa2vaFiles } from "../src/engine/export/sa2va.ts";
+import type { ModelFacts } from "../src/engine/export/sa2va.ts";
 import { scaleOutFiles } from "../src/engine/export/scale-out.ts";
-import { csvFiles, tfeventsFiles } from "../src/engine/export/tables.ts";
-import { trlFiles } from "../src/engine/export/trl.ts";
 import { modelFacts } from "../src/engine/model/base-mllm.ts";
 import { parseSa2vaConfig } from "../src/engine/model/config.ts";
 import { parseFloatDtype } from "../src/engine/model/weights/narrow.ts";
 import { weightsHash } from "../src/engine/model/weights/weights-hash.ts";
-import { listCheckpoints } from "../src/engine/runs/checkpoint/checkpoint.ts";
 import { readTrained, type TrainedTensors } from "../src/engine/runs/checkpoint/trained.ts";
 import type { PictureOf } from "../src/engine/runs/rollouts/rollout-picture.ts";
 import { openRun, type RunFolder } from "../src/engine/runs/run-folder.ts";
@@ -48,6 +44,9 @@ import { type OutFolder, writeOut } from "./lib/out-folder.ts";
 
 const FORMATS = ["report", "peft", "merged", "tfevents", "csv", "trl", "sa2va", "proof", "scale-out"] as const;
 type Format = (typeof FORMATS)[number];
+/** Formats that the shards add to. */
+const WITH_ROWS: readonly Format[] = ["sa2va", "proof"];
+const WITH_PICTURES: readonly Format[] = ["report", "csv", "tfevents"];
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
@@ -82,26 +81,19 @@ await runTool(async () => {
 });
 
 async function write(parsed: Parsed, format: Format, run: RunFolder, out: OutFolder): Promise<void> {
-  const trained = (): Promise<TrainedTensors> => readTrained(run.store, run.id, stepOf(parsed), sideOf(parsed));
-  if (format === "report") return await out.add(reportFiles(run, await picturesOf(parsed)));
-  if (format === "csv") return await out.add(csvFiles(run, await picturesOf(parsed)));
   if (format === "tfevents" && basename(needed(parsed, "out")).includes("tfevents")) {
     say('TensorBoard takes a folder with "tfevents" in its name for an event file; rename it before you open it');
   }
-  if (format === "tfevents") return await out.add(tfeventsFiles(run, await picturesOf(parsed)));
-  if (format === "peft") return await out.add(adapterFiles(run.manifest(), await trained()));
-  if (format === "trl") {
-    const has = (await listCheckpoints(run.store, run.id)).length > 0;
-    return await out.add(trlFiles(run, has ? await trained() : null));
-  }
-  if (format === "sa2va") {
-    const model = one(parsed, "model");
-    const facts = model === undefined ? null : await factsOf(await nodeFolder(model));
-    return await out.add(sa2vaFiles(run, await trained(), facts, await rowsOf(parsed, run)));
-  }
-  if (format === "proof") return await out.add(proofFiles(run, await rowsOf(parsed, run)));
+  const [step, side] = [stepOf(parsed), sideOf(parsed)];
   if (format === "scale-out") return await out.add(await scaleOut(parsed, run));
-  await writeMerged(parsed, run, await trained(), out);
+  if (format === "merged") {
+    return await writeMerged(parsed, run, await readTrained(run.store, run.id, step, side), out);
+  }
+  const rows = WITH_ROWS.includes(format) ? await rowsOf(parsed, run) : null;
+  const pictures = WITH_PICTURES.includes(format) ? await picturesOf(parsed) : null;
+  const folder = format === "sa2va" ? one(parsed, "model") : undefined;
+  const model = folder === undefined ? null : await factsOf(await nodeFolder(folder));
+  await out.add(await exportFiles(run, format, rows, pictures, { step, side, model }));
 }
 
 async function scaleOut(parsed: Parsed, run: RunFolder): Promise<ExportFiles> {

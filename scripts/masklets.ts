@@ -118,6 +118,13 @@ await runTool(async () => {
       scored.push(result);
       if (parsed.has("json")) process.stdout.write(`${JSON.stringify({ kind: "masklet", ...result })}\n`);
     }
+  } catch (cause) {
+    if (!stop.signal.aborted) throw cause;
+    throw new LabError(
+      "cancelled",
+      `Interrupted after ${scored.length} of ${work.length} masklets; what is finished is kept, run the same command again to continue`,
+      { cause },
+    );
   } finally {
     model.dispose();
     device.close();

@@ -15,7 +15,7 @@ import { JUDGE_OPTIONS } from "./lib/node-judge.ts";
 import { nodeWordnet } from "./lib/node-rows.ts";
 import { type PairFile, readPairFile } from "./lib/pair-file.ts";
 import { scoreWithJudge } from "./lib/score-judge.ts";
-import { composedScores, termValues } from "./lib/score-terms.ts";
+import { composedScores, scoreConfig, termValues } from "./lib/score-terms.ts";
 
 /** Numbers of one pair; `score` is what the mean is taken of. */
 interface Row {
@@ -41,7 +41,7 @@ async function main(): Promise<number> {
   const wordnet = await nodeWordnet();
   const rows = kind === "captions" ? meteorRows(predicted, reference, wordnet) : iouRows(predicted, reference);
   const consent = await commandLineConsent(options, process.env);
-  const composed = await composedScores(predicted, reference, one(options, "config"), wordnet, consent);
+  const composed = await composedScores(predicted, reference, { ...scoreConfig(options), wordnet, consent });
   const name = kind === "captions" ? "meteor" : "iou";
   const mean = rows.reduce((sum, row) => sum + row.score, 0) / rows.length;
   const print = (line: string): boolean => process.stdout.write(`${line}\n`);

@@ -12,15 +12,15 @@ import { openRun } from "../src/engine/runs/run-folder.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
 
 /**
- * @param onProgress tensors written and in all
- * @throws LabError naming what does not fit or differs; the new folder is removed then
+ * @param options `onProgress` hears of tensors written and in all
+ * @throws LabError naming what does not fit or differs, LabError("cancelled"); the new folder is removed then
  */
 export async function mergeInto(
   target: FileSystemDirectoryHandle,
   base: ByteFolder,
   store: RunStore,
   runId: string,
-  onProgress: (done: number, total: number) => void,
+  options: { readonly onProgress: (done: number, total: number) => void; readonly signal: AbortSignal },
 ): Promise<MergeCheck & { readonly folder: string; readonly missingCode: readonly string[] }> {
   const run = await openRun(store, runId);
   const { model } = run.manifest();
@@ -44,7 +44,7 @@ export async function mergeInto(
     const onMissingCode = (files: readonly string[]): void => {
       missingCode = files;
     };
-    await write(out, mergedFiles(passing.folder, trained, { dtype: null, onProgress, onMissingCode }));
+    await write(out, mergedFiles(passing.folder, trained, { dtype: null, ...options, onMissingCode }));
     if (passing.folder !== base) await checkBase();
     const check = await checkMerged(base, trained, await readBack(out), null);
     await write(out, below("adapter", adapterFiles(run.manifest(), trained)));

@@ -234,9 +234,10 @@ const calls: Handlers<TrainerCalls> = {
     const asked = { row, task, from, memory: opened?.folder, resume };
     await lab.follow(asked, event, signal).finally(() => opened?.close());
   },
-  async merge(runId, base, target, onProgress) {
+  async merge(runId, base, target, onProgress, signal) {
     const { lab, store } = await started();
-    return lab.whileIdle("merge", async () => mergeInto(target, await openFolder(base), store, runId, onProgress));
+    const options = { onProgress, signal };
+    return lab.whileIdle("merge", async () => mergeInto(target, await openFolder(base), store, runId, options));
   },
   async control(action) {
     const { lab } = await started();

@@ -86,6 +86,7 @@ export async function runClip(job: ClipJob): Promise<ScoredClip> {
     settings,
   );
   const masks = masklets[0] ?? clip.names.map(() => parseRle({ size, counts: [size[0] * size[1]] }));
+  const score = truth === undefined ? null : maskletScore(truth, masks);
   const result: ScoredClip = {
     clip: clip.id,
     expression: expression.id,
@@ -94,7 +95,7 @@ export async function runClip(job: ClipJob): Promise<ScoredClip> {
     answer: answers[0] as string,
     frames,
     found: masklets.length,
-    score: truth === undefined ? null : scoreOf(truth, masks),
+    score: score === null ? null : { j: score.j, f: score.f, jf: score.jf },
   };
   for (const [at, frame] of clip.names.entries()) {
     await store.write(`${name}/png/${fileName(frame)}.png`, pngOf(masks[at] as Rle));
@@ -134,12 +135,6 @@ function keeperIn(store: RunStore, name: string, every: number, job: string): Fo
       return { state: { done: partial.done as number, tensors }, masks: new Map(masks) };
     },
   };
-}
-
-function scoreOf(truth: readonly Rle[], masks: readonly Rle[]): ScoredClip["score"] {
-  const frameMask = (rle: Rle) => ({ data: decodeRle(rle), height: rle.size[0], width: rle.size[1] });
-  const { j, f, jf } = maskletScore(truth.map(frameMask), masks.map(frameMask));
-  return { j, f, jf };
 }
 
 async function pictureOf(clip: Clip, frame: number): Promise<RgbImage> {

@@ -1,5 +1,5 @@
 /** `npm run eval -- --ledger DIR…`: finished evaluations of the same rows as one table; finished evaluations beside a folder. */
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import {
@@ -14,12 +14,14 @@ import { nodeStore } from "./node-store.ts";
 /**
  * The table of evaluations of suites, and of all held-out evaluations of run folders.
  * @param file Parquet when it ends so, else CSV; undefined returns CSV
- * @throws LabError("bad-input") for a folder that holds no finished evaluation, or one of other rows
+ * @throws LabError("bad-input") for a folder that holds no finished evaluation, or one of other rows; LabError("storage")
+ *   when the file cannot be written
  */
 export async function evalLedger(folders: readonly string[], file?: string): Promise<string> {
   const columns = (await Promise.all(folders.map(columnsOf))).flat();
   if (file === undefined) return ledgerCsv(columns);
-  writeFileSync(file, file.endsWith(".parquet") ? ledgerParquet(columns) : ledgerCsv(columns));
+  const content = file.endsWith(".parquet") ? ledgerParquet(columns) : ledgerCsv(columns);
+  await nodeStore(dirname(resolve(file))).write(basename(file), content);
   return `${file}\n`;
 }
 

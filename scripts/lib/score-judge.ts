@@ -1,17 +1,15 @@
 /** Caption pairs with a judge: METEOR, the verdict and the reward of loop 2, pair by pair and on average. */
 import { requireConfig } from "../../src/engine/config/parse.ts";
 import { LabError } from "../../src/engine/errors.ts";
-import { composeGroup } from "../../src/engine/rewards/composer/compose-group.ts";
-import { rewardPlan } from "../../src/engine/rewards/composer/plan.ts";
 import { openJudge } from "../../src/engine/rewards/judge/setup.ts";
-import { Meteor } from "../../src/engine/rewards/meteor/meteor.ts";
+import type { RewardTerm } from "../../src/engine/rewards/term.ts";
 import { one, type Parsed } from "./arguments.ts";
-import { commandLineConsent } from "./node-consent.ts";
+import { commandLineConsent, requireConsent } from "./node-consent.ts";
 import { judgeFlags, nodeJudgeHost } from "./node-judge.ts";
 import { nodeWordnet } from "./node-rows.ts";
 import { nodeStore } from "./node-store.ts";
 import type { PairFile } from "./pair-file.ts";
-import { readFileOfSettings } from "./settings-flags.ts";
+import { composedScores, scoreConfig, termValues } from "./score-terms.ts";
 
 /**
  * Prints one line per pair and a last one with means over the pairs that have a value, the number of missing verdicts and
@@ -25,11 +23,12 @@ export async function scoreWithJudge(predicted: PairFile, reference: PairFile, o
   const json = options.has("json");
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   const print = (line: string): void => void process.stdout.write(`${line}\n`);
-  const file = one(options, "config");
-  const fromFile = requireConfig(file === undefined ? {} : readFileOfSettings(file), undefined, file);
+  const { config: fromFile, from } = scoreConfig(options);
   const config = requireConfig(judgeFlags(options, fromFile), fromFile, "command line");
   const cache = one(options, "judge-cache");
   const consent = await commandLineConsent(options, process.env);
+  // Before any caption is sent.
+  await requireConsent(config, consent, from, say);
   const host = nodeJudgeHost(cache === undefined ? null : nodeStore(cache), consent, say);
   const opened = await openJudge(config, host);
   if (opened === null) throw new LabError("bad-config", "The configuration turns the judge off");
@@ -37,24 +36,17 @@ export async function scoreWithJudge(predicted: PairFile, reference: PairFile, o
   say(`judge ${model} at ${place}, ${instrument}, prompts ${version}`);
 
   const pairs = reference.items.map((text, at) => ({ reference: text, hypothesis: predicted.items[at] as string }));
-  const meteor = new Meteor(await nodeWordnet());
   const verdicts = await opened.judge.terms(pairs);
-  const rows = pairs.map(({ reference: truth, hypothesis }, at) => {
-    const detail = meteor.score(truth, hypothesis);
-    const verdict = verdicts[at];
-    if (verdict === undefined) throw new LabError("internal", "A pair got no term of the judge");
-    // Every pair is its own group: policies for whole groups have nothing to spread to.
-    const terms = [{ name: "meteor", value: detail.score, weight: 0 }, verdict];
-    const weights = {
-      ...rewardPlan(config),
-      missingVerdict: config.missingVerdict === "meteor" ? "meteor" : "drop",
-    } as const;
-    const [composed] = composeGroup([terms], 2, weights);
-    return { meteor: detail.score, judge: verdict.value, reward: composed?.reward ?? null, verdict };
+  const wordnet = await nodeWordnet();
+  const scores = await composedScores(predicted, reference, { config, from, wordnet, consent, verdicts });
+  const rows = scores.map((score, at) => {
+    const verdict = verdicts[at] as RewardTerm;
+    const terms = termValues(score);
+    return { meteor: terms.meteor ?? null, judge: verdict.value, reward: score.reward, verdict, terms };
   });
-  for (const [at, { verdict, ...row }] of rows.entries()) {
+  for (const [at, { verdict, terms, ...row }] of rows.entries()) {
     const note = verdict.note === undefined ? {} : { note: verdict.note };
-    if (json) print(JSON.stringify({ pair: at + 1, ...row, ...note, detail: verdict.judge ?? null }));
+    if (json) print(JSON.stringify({ pair: at + 1, ...row, terms, ...note, detail: verdict.judge ?? null }));
     else {
       const shown = Object.entries(row).map(
         ([name, value]) => `${name} ${value === null ? "missing" : value.toFixed(6)}`,

@@ -1,38 +1,61 @@
 /** What a configuration's rewards make of pairs: captions as loop 2, masks as loop 1, each pair its own group. */
 import { requireConfig } from "../../src/engine/config/parse.ts";
+import type { LabConfig } from "../../src/engine/config/table.ts";
 import { rewardPlan } from "../../src/engine/rewards/composer/plan.ts";
 import type { Consent } from "../../src/engine/rewards/consent.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
-import type { RolloutFacts } from "../../src/engine/rewards/term.ts";
+import type { RewardTerm, RolloutFacts } from "../../src/engine/rewards/term.ts";
 import type { ScoredRollout } from "../../src/engine/rewards/types.ts";
 import { sealReward } from "../../src/engine/rewards/user/seal.ts";
 import type { Wordnet } from "../../src/engine/rewards/wordnet.ts";
+import { one, type Parsed } from "./arguments.ts";
 import { requireConsent } from "./node-consent.ts";
 import { nodeUserRewards } from "./node-sandbox.ts";
 import type { PairFile } from "./pair-file.ts";
 import { readFileOfSettings } from "./settings-flags.ts";
 
+/** The settings of `--config`, or the defaults. @throws LabError("bad-config") */
+export function scoreConfig(options: Parsed): Pick<ScoredBy, "config" | "from"> {
+  const file = one(options, "config");
+  const config = requireConfig(file === undefined ? {} : readFileOfSettings(file), undefined, file);
+  return { config, from: file ?? "command line" };
+}
+
+export interface ScoredBy {
+  readonly config: LabConfig;
+  /** What the settings came from. */
+  readonly from: string;
+  readonly wordnet: Wordnet;
+  readonly consent: Consent;
+  /** Terms of a judge that has read the pairs, in their order; absent without one. */
+  readonly verdicts?: readonly RewardTerm[];
+}
+
 /**
- * One score per pair, in order. Terms that a pair of captions or of masks cannot have are missing, never 0.
- * @param file settings, or undefined for the defaults
- * @throws LabError("bad-config") for the settings and for a custom reward without consent, LabError("held") when a custom reward is stopped
+ * One score per pair, in order. Terms that a pair of captions or of masks cannot have, and verdicts that a judge did not
+ * give, are missing, never 0.
+ * @throws LabError("bad-config") for a custom reward without consent, LabError("held") when a custom reward is stopped
  */
 export async function composedScores(
   predicted: PairFile,
   reference: PairFile,
-  file: string | undefined,
-  wordnet: Wordnet,
-  consent: Consent,
+  { config, from, wordnet, consent, verdicts }: ScoredBy,
 ): Promise<readonly ScoredRollout[]> {
-  const config = requireConfig(file === undefined ? {} : readFileOfSettings(file), undefined, file);
   // No judge is asked here.
-  await requireConsent({ ...config, judge: "off" }, consent, file ?? "command line", say);
-  const plan = rewardPlan(await sealReward(config));
+  await requireConsent({ ...config, judge: "off" }, consent, from, say);
+  // A pair is its own group: no run waits for its verdict, and the others do not lose theirs.
+  const missingVerdict = config.missingVerdict === "meteor" ? "meteor" : "drop";
+  const plan = { ...rewardPlan(await sealReward(config)), missingVerdict } as const;
   const user = nodeUserRewards(consent);
-  const scorer = rewardScorer({ wordnet, user });
+  let pair = 0;
+  const read = { terms: async () => verdicts?.slice(pair, pair + 1) ?? [] };
+  const scorer = rewardScorer({ wordnet, user, judge: () => (verdicts === undefined ? null : read) });
   try {
     const scores: ScoredRollout[] = [];
-    for (const facts of pairFacts(predicted, reference)) scores.push(...(await scorer.scoreGroup([facts], plan)));
+    for (const facts of pairFacts(predicted, reference)) {
+      scores.push(...(await scorer.scoreGroup([facts], plan)));
+      pair++;
+    }
     return scores;
   } finally {
     user.close();

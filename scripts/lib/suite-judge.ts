@@ -3,25 +3,38 @@ import { readFile } from "node:fs/promises";
 import { isRecord, parseJson } from "../../src/engine/bytes/json.ts";
 import { requireConfig } from "../../src/engine/config/parse.ts";
 import { LabError } from "../../src/engine/errors.ts";
-import { judgeName, judgeSettings, liveVerdicts, repliedVerdict } from "../../src/engine/eval/suites/judged.ts";
-import { answerKey, type System } from "../../src/engine/eval/suites/run-suite.ts";
+import type { EvalFolder } from "../../src/engine/eval/suites/folder.ts";
+import {
+  judgeAnswers,
+  judgeName,
+  judgeSettings,
+  liveVerdicts,
+  repliedVerdict,
+} from "../../src/engine/eval/suites/judged.ts";
+import { answerKey, type SuiteRow, type System } from "../../src/engine/eval/suites/run-suite.ts";
 import type { SuiteItem, Verdict } from "../../src/engine/eval/suites/suite.ts";
 import { openJudge } from "../../src/engine/rewards/judge/setup.ts";
+import type { RewardTerm } from "../../src/engine/rewards/term.ts";
+import type { CaptionPair } from "../../src/engine/rewards/types.ts";
 import { one, type Parsed } from "./arguments.ts";
 import { commandLineConsent } from "./node-consent.ts";
 import { judgeFlags, nodeJudgeHost } from "./node-judge.ts";
 import { nodeStore } from "./node-store.ts";
 
-/** Rows whose pictures are in memory together. */
+/** Rows whose pictures are in memory together, and whose verdicts are kept together. */
 const AT_ONCE = 8;
 
-/** Verdicts of one system's captions, undefined where there is none; the name of the judge. */
+/** A caption with the row that it answers. */
+interface JudgedRow {
+  readonly item: SuiteItem;
+  readonly row: Pick<SuiteRow, "system">;
+  readonly caption: string;
+}
+
+/** Verdicts about captions, undefined where there is none; the name of the judge. */
 export interface SuiteJudge {
   readonly name: string;
-  of(
-    system: System,
-    rows: readonly { readonly item: SuiteItem; readonly caption: string }[],
-  ): Promise<readonly (Verdict | undefined)[]>;
+  of(rows: readonly JudgedRow[], signal: AbortSignal): Promise<readonly (Verdict | undefined)[]>;
 }
 
 /**
@@ -47,15 +60,48 @@ export async function suiteJudge(
   const host = nodeJudgeHost(nodeStore(out), await commandLineConsent(parsed, process.env), say);
   const opened = await openJudge(config, host);
   if (opened === null) throw new LabError("bad-config", "The configuration turns the judge off");
-  const seen = pictures !== undefined;
+  /** Kinds of failure that were said. */
+  const failures = new Set<string>();
   return {
-    name: judgeName(opened.description, seen),
-    of: async (_, rows) => {
+    name: judgeName(opened.description, pictures !== undefined),
+    of: async (rows, signal) => {
+      const terms = async (pairs: readonly CaptionPair[]): Promise<readonly RewardTerm[]> => {
+        const found = await opened.judge.terms(pairs, { signal });
+        for (const { value, note, judge } of found) {
+          const kind = judge?.failure ?? "";
+          if (value !== null || failures.has(kind)) continue;
+          failures.add(kind);
+          say(`No verdict: ${note ?? "the judge gave no reason"}`);
+        }
+        return found;
+      };
       const asked = rows.filter(({ item }) => item.questions !== undefined);
-      const verdicts = await liveVerdicts({ terms: opened.judge.terms, pictures, atOnce: AT_ONCE }, asked);
+      const verdicts = await liveVerdicts({ terms, pictures, atOnce: AT_ONCE }, asked);
       return rows.map((row) => verdicts[asked.indexOf(row)]);
     },
   };
+}
+
+/** Adds the judge's verdicts to the answers that have none of it. @throws LabError("cancelled"); earlier ones are kept */
+export async function judgeRows(
+  judge: SuiteJudge,
+  { answers, add: keep }: Pick<EvalFolder, "answers" | "add">,
+  items: readonly SuiteItem[],
+  systems: readonly System[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (let from = 0; from < items.length; from += AT_ONCE) {
+    if (signal.aborted) throw new LabError("cancelled", "The judge was stopped; its verdicts are kept");
+    const some = items.slice(from, from + AT_ONCE);
+    await judgeAnswers({
+      items: some,
+      systems,
+      answers,
+      judge: judge.name,
+      ask: (rows) => judge.of(rows, signal),
+      keep,
+    });
+  }
 }
 
 /** Replies as lines `{"system", "rowId", "text", "replies": [...]}`: those to another caption are refused. */
@@ -75,9 +121,9 @@ async function storedReplies(file: string): Promise<SuiteJudge> {
   }
   return {
     name: `replies of ${file}`,
-    of: async (system, rows) =>
-      rows.map(({ item, caption }) => {
-        const found = known.get(answerKey(system, item.id));
+    of: async (rows) =>
+      rows.map(({ item, row, caption }) => {
+        const found = known.get(answerKey(row.system, item.id));
         if (found === undefined) return undefined;
         if (found.caption === caption) return repliedVerdict(item, found.replies);
         throw new LabError("bad-input", `${file} has replies to another caption of row ${item.id}`, { subject: file });

@@ -1,5 +1,5 @@
 /** Page → data worker (shards, pictures, stored runs) and trainer → data worker (rows). */
-import type { DataMapping } from "../engine/data/mapping.ts";
+import type { DataMapping } from "../engine/data/tables/mapping.ts";
 import type { RegionSummary, RgbImage } from "../engine/data/sample.ts";
 import type { SetInfo } from "../engine/data/set-info.ts";
 import type { RowSource } from "../engine/data/training-row.ts";

@@ -144,12 +144,16 @@ export interface TrainerCalls {
     tell: OnFollow,
     signal: AbortSignal,
   ): Promise<void>;
-  /** Writes a run's policy, folded into the base model, below a folder that the person chose. */
+  /**
+   * Writes a run's policy, folded into the base model, below a folder that the person chose.
+   * @throws LabError("cancelled") when the signal aborts before the last tensor is written; nothing is kept then
+   */
   merge(
     runId: string,
     base: FolderRef,
     target: FileSystemDirectoryHandle,
     onProgress: (done: number, total: number) => void,
+    signal: AbortSignal,
   ): Promise<Merged>;
   /** "step" and "phase" run exactly one, then pause; "checkpoint" and "evaluate" wait for the end of a step unless paused. */
   control(action: RunControl | "checkpoint" | "evaluate"): Promise<void>;

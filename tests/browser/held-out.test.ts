@@ -122,7 +122,7 @@ describe("held-out rows of a run", () => {
     await expect
       .poll(() => line.textContent())
       .toMatch(
-        /^Best checkpoint: step 5, chosen by run reward, sampled \(\d\.\d{3}\) on 2 selection rows, which are in no number on this screen\.$/,
+        /^Best checkpoint: step 5, chosen by run reward, sampled \(\d\.\d{3}\) on 2 selection rows that are in no number on this screen\.$/,
       );
     const titles = await page.locator("[data-testid=screen-eval] fieldset button > span:first-child").allTextContents();
     expect(titles.slice(0, 5)).toEqual([
@@ -148,6 +148,12 @@ describe("held-out rows of a run", () => {
       .toMatch(/5 \(best\).*best by run reward, sampled \d\.\d{3} on 2 selection/);
     const own = table.locator("tr").filter({ hasText: "best by run reward" });
     runId = (await own.locator("th small").first().textContent()) as string;
+    // The actions lie over no other column.
+    for (const width of [1440, 1439, 1280]) {
+      await page.setViewportSize({ width, height: 860 });
+      const beyond = () => table.evaluate((all) => all.scrollWidth - (all.parentElement?.clientWidth ?? 0));
+      await expect.poll(beyond).toBeLessThanOrEqual(0);
+    }
     expect(await violations(page)).toEqual([]);
   });
 
@@ -159,7 +165,8 @@ describe("held-out rows of a run", () => {
       .filter({ hasText: runId })
       .locator("td[data-label=Checkpoints] li");
     await expect.poll(() => cell.allTextContents()).toEqual(["4Evaluate", expect.stringMatching(/^5 \(best\)scores$/)]);
-    await page.getByTestId("evaluate-checkpoint").click();
+    // The second click neither begins another evaluation nor takes the progress away.
+    await page.getByTestId("evaluate-checkpoint").dblclick();
     await page.getByText(/^Evaluating step 4 of/).waitFor();
     await expect.poll(() => cell.first().textContent()).toMatch(/^4.*scores$/);
     await cell.first().getByRole("link").click();

@@ -41,6 +41,26 @@ describe("the way back", () => {
   });
 });
 
+describe("a link of the page", () => {
+  it("keeps settings that came after it was drawn, and leads back", async () => {
+    const { page } = lab;
+    await page.goto("about:blank");
+    await page.goto(`${lab.url}#screen=runs&judge=questions&judgeProvider=webllm`);
+    await page.getByTestId("consent").waitFor();
+    const link = page.getByTestId("runs-elsewhere").getByRole("link", { includeHidden: true }).first();
+    await link.waitFor();
+    // The link was drawn while the judge was off.
+    await page.getByTestId("consent-allow").click();
+    await expect.poll(() => page.url()).toMatch(/judge=questions/);
+    await link.click();
+    await page.locator("main[data-screen=train]").waitFor();
+    expect(page.url()).toMatch(/judge=questions/);
+    await page.goBack();
+    await page.locator("main[data-screen=runs]").waitFor();
+    await show(page, { screen: "data", judge: "off" });
+  });
+});
+
 describe("the gallery", () => {
   it("keeps its lines apart when the window becomes wider", async () => {
     const { page } = lab;
@@ -178,6 +198,12 @@ describe("the list of runs", () => {
     await lab.page.getByText(/Cannot read this run/).waitFor();
     await expect.poll(() => lab.page.getByText("This screen failed").count()).toBe(0);
   });
+
+  it("says on Eval only that the run cannot be read, not that it has no evaluations", async () => {
+    await show(lab.page, { screen: "eval", run: "not-stored" });
+    await lab.page.getByText(/^Cannot read the evaluations/).waitFor();
+    expect(await lab.page.getByText("This run has no evaluations").count()).toBe(0);
+  });
 });
 
 describe("a field of Setup", () => {
@@ -197,6 +223,7 @@ describe("a field of Setup", () => {
   it("takes no length below zero for a run of one step", async () => {
     const { page } = lab;
     await page.getByLabel(/^epochs of/).fill("-5");
+    await page.getByText("not a valid length; 40 steps stay").waitFor();
     await page.keyboard.press("Tab");
     await expect.poll(() => page.getByLabel("Steps", { exact: true }).inputValue()).toBe("40");
   });

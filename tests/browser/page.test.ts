@@ -26,6 +26,9 @@ describe("the page", () => {
     expect(page.url()).toMatch(/groupSize=6/);
     await show(page, { screen: "setup", groupSize: "0" });
     await expect.poll(() => page.url()).not.toMatch(/groupSize=0/);
+    await show(page, { screen: "data", rows: "area:large" });
+    await page.getByText(/"area:large".*; all rows are shown$/).waitFor();
+    await show(page, { screen: "data", rows: "" });
   });
 
   it.each(SCREENS)("shows the screen %s", async (screen) => {
@@ -85,6 +88,28 @@ describe("the page", () => {
       await dialog.waitFor({ state: "detached" });
     });
 
+    it("leaves keys of one character to people who turn them off", async () => {
+      const { page } = lab;
+      const turn = async (): Promise<void> => {
+        await page.keyboard.press("?");
+        await page.getByRole("switch", { name: "Single-letter shortcuts" }).click();
+        await page.keyboard.press("Escape");
+      };
+      const hidden = (): Promise<string | null> =>
+        page.getByRole("button", { name: /^Hold to hide/ }).getAttribute("aria-pressed");
+      await turn();
+      await page.keyboard.press("/");
+      await page.keyboard.down("h");
+      expect(await page.getByLabel("Search captions").evaluate((field) => field.matches(":focus"))).toBe(false);
+      expect(await hidden()).toBe("false");
+      await page.keyboard.up("h");
+      await turn();
+      await page.keyboard.down("h");
+      await expect.poll(hidden).toBe("true");
+      await page.keyboard.up("h");
+      await expect.poll(hidden).toBe("false");
+    });
+
     it("opens a row by Enter, moves by arrows and closes by Escape", async () => {
       const { page } = lab;
       await page.locator("[data-testid=gallery] button[tabindex='0']").focus();
@@ -104,6 +129,40 @@ describe("the page", () => {
       await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row 1");
       await page.keyboard.press("Escape");
       await detail.waitFor({ state: "detached" });
+    });
+
+    it("draws no row's mask over the picture of another", async () => {
+      const { page } = lab;
+      await page.locator("[data-testid=gallery] button[tabindex='0']").press("Enter");
+      const opacity = (): Promise<number | undefined> =>
+        page
+          .getByTestId("row-detail")
+          .locator("canvas")
+          .evaluate((canvas) => {
+            const { width } = canvas as HTMLCanvasElement;
+            return (canvas as HTMLCanvasElement).getContext("2d")?.getImageData(width / 2, 2, 1, 1).data[3];
+          });
+      await expect.poll(opacity).toBe(255);
+      // From now on pictures wait until they are let go.
+      await page.evaluate(`{
+        const send = Worker.prototype.postMessage;
+        const waiting = [];
+        Worker.prototype.postMessage = function (...given) {
+          if (given[0].name === "image") waiting.push(() => send.apply(this, given));
+          else send.apply(this, given);
+        };
+        globalThis.letGo = () => {
+          Worker.prototype.postMessage = send;
+          for (const go of waiting) go();
+        };
+      }`);
+      // A row that no tile has shown.
+      await page.keyboard.press("End");
+      await expect.poll(opacity).toBeLessThan(255);
+      await page.evaluate("letGo()");
+      await expect.poll(opacity).toBe(255);
+      await page.keyboard.press("Escape");
+      await page.getByTestId("row-detail").waitFor({ state: "detached" });
     });
 
     it("searches by /", async () => {

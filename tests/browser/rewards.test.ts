@@ -37,6 +37,12 @@ describe("the composer", () => {
     await expect.poll(() => page.url()).toMatch(/loop1LeakCost=0\.5/);
     await page.getByTestId("weight-loop1LeakCost").fill("-3");
     await expect.poll(() => page.getByTestId("weight-loop1LeakCost").getAttribute("aria-invalid")).toBe("true");
+    // What is refused is said, also once the field is left.
+    await page.getByTestId("weight-loop1LeakCost").blur();
+    await expect
+      .poll(() => page.getByTestId("reward-matrix").getByRole("alert").textContent())
+      .toMatch(/; 0\.5 is kept$/);
+    await expect.poll(() => page.getByTestId("weight-loop1LeakCost").inputValue()).toBe("0.5");
     await page.getByTestId("weight-loop1LeakCost").fill("0");
   });
 });

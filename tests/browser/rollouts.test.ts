@@ -159,6 +159,27 @@ describe("keys and gestures", () => {
     await expect.poll(() => line.getAttribute("aria-valuetext")).toBe("step 1");
   });
 
+  it("scroll the table, and change no step behind it", async () => {
+    const { page } = lab;
+    await show(page, { screen: "rollouts", step: "20", view: "table", filter: "" });
+    await page
+      .getByTestId("rollout-table")
+      .getByRole("button", { name: /^Rollout / })
+      .first()
+      .focus();
+    const place = (): Promise<string> => page.evaluate("location.hash");
+    const before = await place();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("End");
+    const scrolled = (): Promise<number> =>
+      page.getByRole("region", { name: "Rollouts" }).evaluate((element) => element.scrollTop);
+    await expect.poll(scrolled).toBeGreaterThan(0);
+    expect(await place()).toBe(before);
+    await show(page, { screen: "rollouts", view: "table", filter: "nothing has these words" });
+    await page.getByRole("heading", { name: "No rollout matches the filters" }).waitFor();
+    await show(page, { screen: "rollouts", step: "1", view: "", filter: "" });
+  });
+
   it("include / where a keyboard has it on another key's upper half", async () => {
     const { page } = lab;
     await page.evaluate(() =>
@@ -314,5 +335,7 @@ describe("rollouts that cannot be read", () => {
     await expect
       .poll(() => main.textContent())
       .toMatch(new RegExp(`Cannot read these rollouts${files.length} steps could not be read: `));
+    await show(page, { screen: "train" });
+    await page.getByText(/^Cannot read these rollouts: /).waitFor();
   });
 });

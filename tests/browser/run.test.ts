@@ -177,6 +177,7 @@ describe("the first step", () => {
 
   it("is kept when the run is stopped in the second", async () => {
     await stop();
+    await lab.page.locator("[aria-live=polite]", { hasText: ": stopped, step 1 of 2" }).waitFor();
     expect(events.some((event) => event.type === "checkpoint" && event.step === 1)).toBe(true);
     expect(events.some((event) => event.type === "step" && event.step === 2)).toBe(false);
   });

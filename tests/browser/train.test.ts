@@ -1,9 +1,20 @@
 /** What the Train screen and the strip offer while a run goes on: its time, its checkpoints, its phases, its metrics. */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
 import { PHASE_WORDS } from "../../src/app/stores/phase-words.ts";
 import type { Phase } from "../../src/engine/rl/run/events.ts";
 import { violations } from "../support/axe.ts";
-import { CHEAP_RUN, layoutShift, type OpenPage, openFollowed, type RunEvent, untilEvent } from "../support/page.ts";
+import {
+  CHEAP_RUN,
+  layoutShift,
+  type OpenPage,
+  openFollowed,
+  type RunEvent,
+  show,
+  untilEvent,
+} from "../support/page.ts";
 
 let lab: OpenPage;
 let events: RunEvent[];
@@ -132,6 +143,19 @@ describe("a run", () => {
     expect(events.slice(from).filter(({ type }) => type === "checkpoint")).toEqual([]);
     await playPhase();
     expect((await untilEvent(events, from, ({ type }) => type === "checkpoint")).step).toBe(step);
+  });
+});
+
+describe("the recorded run, opened beside it", () => {
+  it("leads to its own rollouts", async () => {
+    const { page } = lab;
+    const run = readdirSync(join(root, "public/pocket/recorded")).find((name) => name !== "files.json") ?? "";
+    await show(page, { screen: "train", run });
+    await page.getByTestId("live-strip").getByTestId("rollout-card").first().getByRole("button").click();
+    await page.locator("main[data-screen=rollouts]").waitFor();
+    const address = String(await page.evaluate("location.hash"));
+    expect(new URLSearchParams(address.slice(1)).get("run")).toBe(run);
+    await show(page, { screen: "train" });
   });
 });
 

@@ -94,6 +94,10 @@ describe("trying the model out", () => {
       page.getByRole("button", { name: "Save table as Parquet" }).click(),
     ]);
     expect(download.suggestedFilename()).toBe("evaluations.parquet");
+    // Its report comes without rows, and without their heading.
+    await earlier.getByRole("button", { name: "Show" }).click();
+    await expect.poll(() => page.getByRole("heading", { name: "Rows", exact: true }).count()).toBe(0);
+    await table.waitFor();
     expect(await violations(page)).toEqual([]);
     expect(await problems(page)).toEqual([]);
     await show(page, { screen: "data" });
@@ -122,6 +126,23 @@ describe("trying the model out", () => {
     expect(shown).toHaveLength(2);
     expect(shown[0]).toBeGreaterThan(0.5);
     expect(shown[1]).toBeLessThan(0.2);
+  });
+
+  it("keeps its answer while keys choose another mask, and its place while words are typed", async () => {
+    const { page } = lab;
+    const masks = page.getByTestId("try-answer").getByRole("radio");
+    await masks.first().focus();
+    await page.keyboard.press("ArrowRight");
+    await expect.poll(() => masks.nth(1).isChecked()).toBe(true);
+    await page.setViewportSize({ width: 1280, height: 420 });
+    const words = page.getByTestId("try-phrases");
+    await words.focus();
+    await words.evaluate((element) => element.scrollIntoView({ block: "end" }));
+    const before = await words.boundingBox();
+    await page.keyboard.type("x");
+    await expect.poll(() => words.inputValue()).toMatch(/x/);
+    expect(await words.boundingBox()).toEqual(before);
+    await page.setViewportSize({ width: 1280, height: 860 });
   });
 
   it("takes a picture of one's own, with a box that was drawn", async () => {

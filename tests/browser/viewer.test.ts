@@ -506,6 +506,8 @@ describe("runs of this browser", () => {
     await page.keyboard.press("Enter");
     await expect.poll(async () => (await problems(page)).join()).toMatch(/notes\.json/);
     await expect.poll(() => field.inputValue()).toBe("lowered it again");
+    // A step has one note.
+    await page.getByRole("button", { name: "Replace" }).waitFor();
     await page.evaluate("putNotes(notesBefore)");
     await page.keyboard.press("Escape");
     const problem = page.getByTestId("problems").locator("div").filter({ hasText: "notes.json" });
@@ -516,6 +518,8 @@ describe("runs of this browser", () => {
   it("lead from the first screen to their own curves", async () => {
     const { page } = lab;
     await show(page, { screen: "home", run: "short" });
+    // By its title; of a run without rollouts the last step with metrics.
+    await expect.poll(() => page.getByTestId("home-step").textContent()).toBe("demo, step 19 of 40");
     await page.getByRole("link", { name: "All curves and rollouts" }).click();
     await page.locator("main[data-screen=train]").waitFor();
     expect(page.url()).toMatch(/run=short/);

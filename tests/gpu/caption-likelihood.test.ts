@@ -2,12 +2,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { openNodeRows } from "../../scripts/lib/node-rows.ts";
+import { defaultConfig } from "../../src/engine/config/parse.ts";
 import type { TrainingRow } from "../../src/engine/data/training-row.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { type Weights, weightsView } from "../../src/engine/model/weights/weights.ts";
-import { captionLikelihoods } from "../../src/engine/policy/caption-likelihood.ts";
+import { captionLikelihoods, wantedLikelihoods } from "../../src/engine/policy/caption-likelihood.ts";
 import { captionBatch } from "../../src/engine/policy/caption-policy.ts";
 import { generate } from "../../src/engine/policy/decode/generate.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
@@ -150,6 +151,21 @@ describe("the likelihood of a caption", () => {
     };
     expect(await of(words(4000))).toBe(await of(words(9000)));
     expect(await of(words(4000))).not.toBe(await of(words(2)));
+  });
+
+  it("ends as a stop, not as a failure, when it is stopped", async () => {
+    const { height, width } = row.rgb;
+    const about = { features, masks: [row.mask], height, width, caption: "a thing", others: [] };
+    const config = defaultConfig();
+    const asked = {
+      model,
+      config,
+      partner: weights,
+      start: weights,
+      signal: AbortSignal.abort(),
+      watchLikelihood: true,
+    };
+    await expect(wantedLikelihoods(asked, 1, [about])).rejects.toMatchObject({ name: "LabError", code: "cancelled" });
   });
 
   it("is missing for a mask that covers no visual token, and leaves no tensor", async () => {

@@ -1,8 +1,9 @@
 /** The tool `npm run eval` on refs of real photographs, base and adapter of the tiny golden model. */
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { encode } from "fast-png";
 import { afterAll, expect, test } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
@@ -10,6 +11,7 @@ import { POCKET_SHARDS } from "../../scripts/lib/node-rows.ts";
 import { maskIou, type Rle } from "../../src/engine/data/mask/rle.ts";
 import { openRegionSet } from "../../src/engine/data/region-set.ts";
 import { refsForm } from "../support/data-forms.ts";
+import { judgeServer } from "../support/judge-server.ts";
 import { bundledTool, tool } from "../support/tools.ts";
 
 const MODEL = join(root, "tests/golden/sa2va-tiny-qwen2");
@@ -76,6 +78,82 @@ test("scores base and adapter on the same sentences, beside published numbers, a
   expect(again.code, again.err).toBe(0);
   expect(JSON.parse(again.out)).toEqual(report);
   expect(readFileSync(file, "utf8").trim().split("\n").sort()).toEqual(rows.trim().split("\n").sort());
+  // Shorter answers are another evaluation.
+  const shorter = await tool("eval", [...words, "--out", out, "--max-tokens", "4"]);
+  expect(shorter).toMatchObject({ code: 2, err: expect.stringContaining("another evaluation (other maxTokens)") });
+});
+
+/** A picture with three regions and a prepared question about each, as DLC-Bench stores them; another picture is lost. */
+function dlcFiles(): string {
+  const data = join(place, "dlc");
+  mkdirSync(data);
+  const [width, height] = [30, 20];
+  const json = (name: string, value: unknown): void => writeFileSync(join(data, name), JSON.stringify(value));
+  writeFileSync(join(data, "x.png"), encode({ width, height, channels: 3, data: new Uint8Array(3 * width * height) }));
+  const ids = [1, 2, 3];
+  const boxes = ids.map((id) => [4 * id, 2, 4 * id + 3, 2, 4 * id + 3, 12, 4 * id, 12]);
+  json("annotations.json", {
+    images: ["x.png", "lost.png"].map((file_name, at) => ({ id: at + 1, file_name, width, height })),
+    annotations: [...ids, 4].map((id, at) => ({
+      id,
+      image_id: at < 3 ? 1 : 2,
+      category_id: 1,
+      segmentation: [boxes[at % 3]],
+    })),
+    categories: [{ id: 1, name: "thing" }],
+  });
+  json("class_names.json", Object.fromEntries(ids.map((id) => [id, "thing"])));
+  const choices = [
+    ["Yes", 1],
+    ["No", 0],
+  ];
+  const questions = (id: number) => [{ question: `Is it ${id}?`, type: "positive", choices }];
+  json("qa.json", Object.fromEntries(ids.map((id) => [id, questions(id)])));
+  return data;
+}
+
+test("a signal while the judge reads keeps its replies, and the same command goes on", async () => {
+  const server = await judgeServer();
+  try {
+    const out = join(place, "judged");
+    const own = ["--suite", "dlc", "--data", dlcFiles(), "--model", MODEL, "--adapter", MODEL, "--max-tokens", "4"];
+    const words = [...own, "--judge", server.url, "--out", out, "--json"];
+    // Recognition and one question for each caption of both systems; the judge answers four of them and then hangs.
+    const child = spawn(process.execPath, [await bundledTool("eval"), ...words], { cwd: root });
+    let said = "";
+    child.stderr.on("data", (text: Buffer) => {
+      said += String(text);
+    });
+    const cache = join(out, ".judge/replies.jsonl");
+    const kept = (): number => (existsSync(cache) ? readFileSync(cache, "utf8").split("\n").length - 1 : 0);
+    const answered = new Set<string>();
+    server.script((call, { text }) => {
+      if (call >= 4) return "hang";
+      answered.add(text);
+      return { reply: "Yes" };
+    });
+    const watch = setInterval(() => {
+      if (server.calls.length <= 4 || kept() < 4) return;
+      clearInterval(watch);
+      child.kill("SIGINT");
+    }, 50);
+    const ended = await new Promise((done) => child.once("close", (code, by) => done(by ?? code)));
+    clearInterval(watch);
+    expect(ended, said).toBe(1);
+    expect(said.trim().split("\n").at(-1)).toBe(
+      "The evaluation was interrupted; run the same command again to continue",
+    );
+    server.forget();
+    server.script(() => ({ reply: "Yes" }));
+    const again = await tool("eval", words);
+    expect(again.code, again.err).toBe(0);
+    expect(again.err).toMatch(/^3 rows, 1 left out\n {2}lost\.png: /);
+    expect(JSON.parse(again.out)).toMatchObject({ unjudged: 0, difference: [{ metric: "Pos", value: 0 }] });
+    expect(answered.size).toBe(4);
+    expect(server.calls.filter(({ text }) => answered.has(text))).toEqual([]);
+  } finally {
+    await server.close();
+  }
 });
 
 interface Score {

@@ -1,4 +1,5 @@
 /** An expression about a clip, from pictures on disk to masklets on disk. */
+import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { encode } from "fast-png";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ClipJob, runClip } from "../../scripts/lib/clip-run.ts";
+import { root } from "../../scripts/lib/ensure.mjs";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { type Clip, type ClipExpression, openClips } from "../../src/engine/data/clips/clip-set.ts";
 import { decodePng } from "../../src/engine/data/image/png-decode.ts";
@@ -160,6 +162,37 @@ it("lets SAM2's tracker follow the masks of the chosen frames, decodes frames al
   expect(tf.memory().numTensors).toBe(before);
 });
 
+it("a signal ends the tool with what is kept and how to go on", async () => {
+  const words = [
+    "--data",
+    join(scratch, "data"),
+    "--model",
+    MODEL,
+    "--out",
+    join(scratch, "tool"),
+    "--answers",
+    "forced",
+  ];
+  const child = spawn(
+    process.execPath,
+    ["--import", "tsx", join(root, "scripts/masklets.ts"), ...words, "--keep", "1"],
+    {
+      cwd: root,
+    },
+  );
+  let said = "";
+  let sent = false;
+  child.stderr.on("data", (text: Buffer) => {
+    said += String(text);
+    if (!sent && /^1 frames/m.test(said)) sent = child.kill("SIGINT");
+  });
+  expect(await new Promise((done) => child.once("close", (code, by) => done(by ?? code))), said).toBe(1);
+  expect(said.trim().split("\n").at(-1)).toBe(
+    "Interrupted after 0 of 1 masklets; what is finished is kept, run the same command again to continue",
+  );
+  expect(await readdir(join(scratch, "tool", "drawn", "0"))).toContain("partial.json");
+});
+
 it("is scored by npm run eval as by npm run masklets", async () => {
   const data = join(scratch, "data");
   const words = ["--suite", "vos", "--data", data, "--model", MODEL, "--answers", "forced", "--json"];
@@ -169,6 +202,19 @@ it("is scored by npm run eval as by npm run masklets", async () => {
   const five: FollowSettings = { ...SETTINGS, choice: { kind: "first", count: 5 } };
   const { score } = await runClip(job("five", { settings: five }));
   expect(systems.base.map(({ value }) => value)).toEqual([score?.j, score?.f, score?.jf]);
+});
+
+it("reads the true masks before the work, and names one of another size", async () => {
+  const expression = clip.expressions[0] as ClipExpression;
+  const truth = async () => clip.names.map(() => parseRle({ size: [3, 3], counts: [9] }));
+  const stopped = AbortSignal.abort();
+  const wrong = job("wrong", { expression: { ...expression, truth }, signal: stopped });
+  await expect(runClip(wrong)).rejects.toThrow("drawn, 0: a mask is 3 x 3, the frames are 88 x 56");
+  const lost = async () => {
+    throw new Error("its masks are damaged");
+  };
+  const damaged = job("wrong", { expression: { ...expression, truth: lost }, signal: stopped });
+  await expect(runClip(damaged)).rejects.toThrow("its masks are damaged");
 });
 
 it("names a frame of another size and keeps the finished ones", async () => {

@@ -211,6 +211,25 @@ describe("a converted checkpoint", () => {
     expect(memorySnapshot().gpuBytes).toBe(before.gpuBytes);
   });
 
+  it.each(["manifest.json", "entry.json"])(
+    "whose %s is damaged is stored again, and no longer read as whole",
+    async (file) => {
+      const { cache, path } = emptyCache();
+      const golden = await nodeFolder(GOLDEN);
+      const open = async () => {
+        const { model, cached } = await openModelFolder(golden, "golden", { choice: CHOICE, cache });
+        model.dispose();
+        return [cached, (await cache.list()).map(({ finished }) => finished)];
+      };
+      await open();
+      const [id] = await readdir(path);
+      await writeFile(join(path, id as string, file), "{");
+      expect((await cache.list()).map(({ finished }) => finished)).toEqual([false]);
+      expect(await open()).toEqual(["written", [true]]);
+      expect(await open()).toEqual(["read", [true]]);
+    },
+  );
+
   it("leaves nothing when a tensor of the checkpoint is not finite", async () => {
     const golden = await nodeFolder(GOLDEN);
     const source = golden.get("model.safetensors");

@@ -5,7 +5,7 @@ import type { RewardCalls, RewardHost } from "../../protocol/reward.ts";
 import { type Calls, connect, type Handlers, toWire, type WireError } from "../../protocol/rpc.ts";
 import type { TrainerCalls, TrainerHost, TrainerMessage } from "../../protocol/trainer.ts";
 import { consentStore } from "../stores/consent.ts";
-import { judgeStore } from "../stores/judge.ts";
+import { showProgress } from "../stores/judge.ts";
 import { providePictures } from "../stores/picture-cache.ts";
 import { applyEvent, runStore } from "../stores/run.ts";
 import { addProblem, sessionStore } from "../stores/session.ts";
@@ -126,12 +126,10 @@ function hearTrainer(event: TrainerMessage): void {
   }
 }
 
-const judgeProgress = (text: string, share: number): void => judgeStore.setState({ progress: { text, share } });
-
 const rewardHost: Handlers<RewardHost> = {
   askBrowserModel: (request, signal) =>
-    askBrowserModel(request, signal, (share) => judgeProgress("Fetching Chrome's model", share)),
-  judgeProgress,
+    askBrowserModel(request, signal, (share) => showProgress("Fetching Chrome's model", share)),
+  judgeProgress: showProgress,
   problem: addProblem,
 };
 

@@ -1,5 +1,5 @@
 /** What the page opens: rows, models, and the plan of the present settings. */
-import type { DataMapping } from "../../engine/data/mapping.ts";
+import type { DataMapping } from "../../engine/data/tables/mapping.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
 import { LabError } from "../../engine/errors.ts";
 import { storageChoice } from "../../engine/loading/storage-settings.ts";

@@ -12,6 +12,7 @@ import { dryRunSubject } from "../stores/measured.ts";
 import { beginRun, isActive, runStore } from "../stores/run.ts";
 import { runTitle } from "../stores/run-title.ts";
 import { sessionStore } from "../stores/session.ts";
+import { forgetThumbs } from "../stores/thumbs.ts";
 import { requireAgreed } from "./agreed.ts";
 import { startBlocker } from "./blockers.ts";
 import { lab } from "./lab.ts";
@@ -99,6 +100,7 @@ export async function resumeRun(run: StoredRun, steps?: number, from?: number): 
     await agreeToRun(run);
     return lab().trainer.resumeRun(run.id, selection(run.config), steps, from);
   });
+  forgetThumbs();
 }
 
 /**

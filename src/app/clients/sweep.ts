@@ -10,7 +10,7 @@ import { addProblem, sessionStore } from "../stores/session.ts";
 import { keepSweep, reloadSweep, setJob, sweepStore } from "../stores/sweep.ts";
 import { requireAgreed } from "./agreed.ts";
 import { loadedBlocker } from "./blockers.ts";
-import { lab } from "./lab.ts";
+import { lab, report } from "./lab.ts";
 import { saveBlob } from "./save-blob.ts";
 import { resumeRun, startRunWith } from "./start-run.ts";
 
@@ -112,7 +112,7 @@ async function drive(plan: SweepPlan, begin: () => void): Promise<void> {
         tell(job, event) {
           setJob(job.name, event === "starts" || event === "resumes" ? "training" : event);
           // A job that is done changes the table.
-          if (event === "done") void refreshSweep();
+          if (event === "done") report(refreshSweep());
         },
       },
       { atOnce: 1, signal },

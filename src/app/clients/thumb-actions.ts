@@ -11,13 +11,14 @@ export function readThumbs(runId: string): void {
   );
 }
 
-/** The same thumb again takes it back. */
+/** The same thumb again takes it back. It is shown at once, and as it was where it cannot be stored. */
 export function giveThumb(runId: string, rollout: string, thumb: Thumb): void {
-  const { thumbs } = thumbStore.getState();
-  const next = thumbs[rollout] === thumb ? null : thumb;
-  report(
-    lab()
-      .data.setThumb(runId, rollout, next)
-      .then((all) => thumbStore.setState({ runId, thumbs: all })),
-  );
+  const { runId: known, thumbs } = thumbStore.getState();
+  // Rollouts of other runs have the same ids.
+  const { [rollout]: before, ...others } = known === runId ? thumbs : {};
+  const next = before === thumb ? null : thumb;
+  thumbStore.setState({ runId, thumbs: next === null ? others : { ...others, [rollout]: next } });
+  const stored = lab().data.setThumb(runId, rollout, next);
+  stored.catch(() => readThumbs(runId));
+  report(stored.then((all) => thumbStore.setState({ runId, thumbs: all })));
 }

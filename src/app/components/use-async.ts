@@ -4,6 +4,8 @@ import { toLabError } from "../../engine/errors.ts";
 export interface Async<T> {
   /** Newest result for the subject; undefined before the first one and after a failure. */
   readonly value: T | undefined;
+  /** The same, kept after a failure. */
+  readonly last: T | undefined;
   /** Why the newest read failed. */
   readonly problem: string | null;
   /** Nothing has been read for the subject yet. */
@@ -12,7 +14,9 @@ export interface Async<T> {
   readonly busy: boolean;
 }
 
-const NOTHING = { value: undefined, problem: null };
+type Result<T> = Pick<Async<T>, "value" | "last" | "problem">;
+
+const NOTHING = { value: undefined, last: undefined, problem: null };
 
 /**
  * What `load` gives for a subject. A new subject starts from nothing; a change in `again` reads the same subject again
@@ -25,21 +29,21 @@ export function useAsync<S, T>(
   load: (subject: S, signal: AbortSignal) => Promise<T>,
   again: readonly unknown[] = [],
 ): Async<T> {
-  const [read, setRead] = useState<{ readonly subject: S; readonly result: Pick<Async<T>, "value" | "problem"> }>();
+  const [read, setRead] = useState<{ readonly subject: S; readonly result: Result<T> }>();
   const [busy, setBusy] = useState(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `load` is what the subject and `again` determine
   useEffect(() => {
     if (subject === null) return;
     const stop = new AbortController();
-    const settle = (result: Pick<Async<T>, "value" | "problem">): void => {
+    const settle = (result: (last: T | undefined) => Result<T>): void => {
       if (stop.signal.aborted) return;
-      setRead({ subject, result });
+      setRead((before) => ({ subject, result: result(before?.subject === subject ? before.result.last : undefined) }));
       setBusy(false);
     };
     setBusy(true);
     load(subject, stop.signal).then(
-      (value) => settle({ value, problem: null }),
-      (thrown: unknown) => settle({ value: undefined, problem: toLabError(thrown).message }),
+      (value) => settle(() => ({ value, last: value, problem: null })),
+      (thrown: unknown) => settle((last) => ({ value: undefined, last, problem: toLabError(thrown).message })),
     );
     return () => stop.abort();
   }, [subject, ...again]);

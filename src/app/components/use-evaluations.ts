@@ -1,4 +1,3 @@
-import { useRef } from "react";
 import type { BestCheckpoint } from "../../engine/runs/checkpoint/best-checkpoint.ts";
 import type { StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
 import { lab } from "../clients/lab.ts";
@@ -25,7 +24,7 @@ export function useEvaluations(run: ViewedRun | null): Evaluations {
   const elsewhere = run?.followed === true || run?.otherTabs === true ? run.manifest : null;
   const arrived = useRun((run) => run.evaluations);
   const saved = useRun((run) => run.lastCheckpoint?.step);
-  const { value, loading, problem } = useAsync(
+  const { last, loading, problem } = useAsync(
     runId,
     async (id) => {
       const { data } = lab();
@@ -35,8 +34,5 @@ export function useEvaluations(run: ViewedRun | null): Evaluations {
     // A further evaluation or checkpoint is the reason to read again.
     [arrived, saved, elsewhere],
   );
-  const kept = useRef<{ readonly runId: string; readonly value: Pick<Evaluations, "list" | "best"> }>(undefined);
-  if (runId !== null && value !== undefined) kept.current = { runId, value };
-  const last = kept.current?.runId === runId ? kept.current?.value : undefined;
-  return { ...(value ?? last ?? NONE), loading: runId === null || loading, problem };
+  return { ...(last ?? NONE), loading: runId === null || loading, problem };
 }

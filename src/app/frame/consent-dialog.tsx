@@ -31,7 +31,7 @@ function Question({ question }: { readonly question: ConsentQuestion }): ReactNo
           <p>
             <b>{source}</b> name a model hub. It would learn the name of the repository and your network address:
           </p>
-          <code className={`block ${styles.place}`} data-testid="consent-hub">
+          <code className={`block p-2-3 mono anywhere surface-2 round-m ${styles.place}`} data-testid="consent-hub">
             {plainLine(hub)}
           </code>
         </div>
@@ -43,8 +43,12 @@ function Question({ question }: { readonly question: ConsentQuestion }): ReactNo
             <b>{source}</b> contains a custom reward. This function would score your rollouts in a sandbox without
             network, clock or random numbers:
           </p>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area must be reachable by keyboard */}
-          <pre className={`small ${styles.code}`} data-testid="consent-code" tabIndex={0}>
+          <pre
+            className={`p-2-3 small scroll mono surface-2 round-m ${styles.code}`}
+            data-testid="consent-code"
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area must be reachable by keyboard
+            tabIndex={0}
+          >
             {sourceLines(reach.reward.code).join("\n")}
           </pre>
         </>
@@ -89,7 +93,7 @@ export function JudgeWords(props: {
         <b>{source}</b> names a judge on a server. The captions of your rows and those the model writes
         {pictures && ", and pictures of your rows with their masks,"} would be sent to
       </p>
-      <code className={`block ${styles.place}`} data-testid="consent-origin">
+      <code className={`block p-2-3 mono anywhere surface-2 round-m ${styles.place}`} data-testid="consent-origin">
         {place}
       </code>
       <p data-testid="consent-key">{keyWords(place, keyOrigin, pictures)}</p>

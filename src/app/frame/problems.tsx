@@ -15,7 +15,7 @@ export function ProblemList(props: { readonly onAll: () => void }): ReactNode {
   return (
     <section className="column-flex" aria-label="Problems" role="alert" data-testid="problems">
       {shown.map((problem) => (
-        <Line key={problem.id} problem={problem} />
+        <ProblemLine key={problem.id} problem={problem} />
       ))}
       {problems.length > shown.length && (
         <Button kind="quiet" className={styles.more ?? ""} onClick={props.onAll}>
@@ -26,17 +26,26 @@ export function ProblemList(props: { readonly onAll: () => void }): ReactNode {
   );
 }
 
-function Line({ problem }: { readonly problem: Problem }): ReactNode {
-  const { id, message, times } = problem;
-  const dismiss = (): void => dismissProblem(id);
+function ProblemLine({ problem: { id, message, times } }: { readonly problem: Problem }): ReactNode {
   return (
-    <div className={`flex gap-2 bad bad-soft ${styles.problem}`}>
+    <Line onDismiss={() => dismissProblem(id)}>
+      {message}
+      {times > 1 && <span className="muted"> × {times}</span>}
+    </Line>
+  );
+}
+
+function Line(props: {
+  readonly severity?: string;
+  readonly onDismiss: () => void;
+  readonly children: ReactNode;
+}): ReactNode {
+  const { severity, onDismiss, children } = props;
+  return (
+    <div className={`flex gap-2 bad bad-soft ${styles.problem}`} data-severity={severity}>
       <IconWarning />
-      <p>
-        {message}
-        {times > 1 && <span className="muted"> × {times}</span>}
-      </p>
-      <Button kind="quiet" icon={<IconClose />} aria-label="Dismiss" title="Dismiss" onClick={dismiss} />
+      <p>{children}</p>
+      <Button kind="quiet" icon={<IconClose />} aria-label="Dismiss" title="Dismiss" onClick={onDismiss} />
     </div>
   );
 }
@@ -56,30 +65,22 @@ export function WarningsDialog(props: {
     <Dialog title="Warnings" open={props.open} onOpenChange={props.onOpenChange} wide>
       {problems.length + alarms.length === 0 && <p>No warnings</p>}
       {[...alarms].reverse().map((alarm) => (
-        <div
-          key={alarmKey(alarm)}
-          className={`flex gap-2 bad bad-soft ${styles.problem}`}
-          data-severity={alarm.severity}
-        >
-          <IconWarning />
-          <p>
-            <button
-              type="button"
-              className={`p-0 accent pointer clear borderless ${styles.step}`}
-              onClick={() => {
-                props.onOpenChange(false);
-                navigate({ screen: "rollouts", run: null, step: alarm.step, rollout: null });
-              }}
-            >
-              Step {alarm.step}
-            </button>{" "}
-            {alarm.message}
-          </p>
-          <Button kind="quiet" icon={<IconClose />} aria-label="Dismiss" onClick={() => dismissAlarm(alarm)} />
-        </div>
+        <Line key={alarmKey(alarm)} severity={alarm.severity} onDismiss={() => dismissAlarm(alarm)}>
+          <button
+            type="button"
+            className={`p-0 accent pointer clear borderless ${styles.step}`}
+            onClick={() => {
+              props.onOpenChange(false);
+              navigate({ screen: "rollouts", run: null, step: alarm.step, rollout: null });
+            }}
+          >
+            Step {alarm.step}
+          </button>{" "}
+          {alarm.message}
+        </Line>
       ))}
       {[...problems].reverse().map((problem) => (
-        <Line key={problem.id} problem={problem} />
+        <ProblemLine key={problem.id} problem={problem} />
       ))}
       {report !== "" && <CopyText label="Copy report" text={() => report} />}
     </Dialog>

@@ -179,7 +179,7 @@ function Fact(props: {
       data-after={props.after === true}
       data-wide={props.wide === true}
     >
-      <dt>{props.name}</dt>
+      <dt className="muted">{props.name}</dt>
       <dd data-testid={props.testId}>
         {props.value}
         {props.more !== undefined && <span className={styles.more}>{props.more}</span>}

@@ -1,6 +1,5 @@
 /** The reward bench: sampled or imported groups, and the progress. */
-import { useStore } from "zustand";
-import { createStore } from "zustand/vanilla";
+import { create } from "zustand";
 import type { LabConfig } from "../../engine/config/table.ts";
 import { couplesGroups } from "../../engine/rl/objective/group-advantages.ts";
 import type { BenchGroup } from "../../engine/runs/bench/bench-group.ts";
@@ -21,7 +20,7 @@ export interface BenchState {
   readonly problem: string | null;
 }
 
-export const benchStore = createStore<BenchState>()(() => ({
+export const benchStore = create<BenchState>()(() => ({
   state: "idle",
   source: null,
   groups: [],
@@ -32,9 +31,7 @@ export const benchStore = createStore<BenchState>()(() => ({
 }));
 
 /** Subscribes to a part of the bench. */
-export function useBench<T>(select: (state: BenchState) => T): T {
-  return useStore(benchStore, select);
-}
+export const useBench = benchStore;
 
 /**
  * Whether the rewards of the groups are outdated and can be computed now. Newer settings interrupt a scoring; sampling,

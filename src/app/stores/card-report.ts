@@ -1,6 +1,5 @@
 /** The measurement of the graphics card: lines as they arrive. */
-import { useStore } from "zustand";
-import { createStore } from "zustand/vanilla";
+import { create } from "zustand";
 import type { CardLine, CardSizes } from "../../engine/self-test/card/card-line.ts";
 
 export interface CardReport {
@@ -11,12 +10,10 @@ export interface CardReport {
   readonly total: number;
 }
 
-export const cardReportStore = createStore<CardReport>()(() => ({ state: "never", sizes: "1B", lines: [], total: 0 }));
+export const cardReportStore = create<CardReport>()(() => ({ state: "never", sizes: "1B", lines: [], total: 0 }));
 
 /** Subscribes to a part of the report. */
-export function useCardReport<T>(select: (report: CardReport) => T): T {
-  return useStore(cardReportStore, select);
-}
+export const useCardReport = cardReportStore;
 
 export function addCardLine(line: CardLine, total: number): void {
   cardReportStore.setState(({ lines }) => ({ lines: [...lines, line], total: Math.max(total, lines.length + 1) }));

@@ -1,6 +1,5 @@
 /** The evaluation of a stored checkpoint that is in progress. */
-import { useStore } from "zustand";
-import { createStore } from "zustand/vanilla";
+import { create } from "zustand";
 
 export interface CheckpointEvaluation {
   readonly runId: string;
@@ -12,10 +11,10 @@ export interface CheckpointEvaluation {
   readonly stop: () => void;
 }
 
-export const checkpointEvaluationStore = createStore<{ readonly now: CheckpointEvaluation | null }>()(() => ({
+export const checkpointEvaluationStore = create<{ readonly now: CheckpointEvaluation | null }>()(() => ({
   now: null,
 }));
 
 export function useCheckpointEvaluation(): CheckpointEvaluation | null {
-  return useStore(checkpointEvaluationStore, ({ now }) => now);
+  return checkpointEvaluationStore(({ now }) => now);
 }

@@ -2,8 +2,7 @@
  * Judges, custom rewards and model hubs that the user entered or allowed, remembered between visits, and pending requests
  * for consent. Anything from a file, a link or a stored run needs consent before it is sent or run.
  */
-import { useStore } from "zustand";
-import { createStore } from "zustand/vanilla";
+import { create } from "zustand";
 import { fits } from "../../engine/bytes/json.ts";
 import { type LabConfig, SETTINGS } from "../../engine/config/table.ts";
 import { LabError, plainLine } from "../../engine/errors.ts";
@@ -39,15 +38,13 @@ export interface ConsentState {
 /** Maximum remembered entries. */
 const MOST = 100;
 
-export const consentStore = createStore<ConsentState>()(() => ({
+export const consentStore = create<ConsentState>()(() => ({
   ...remembered("allowed", { judges: [], rewards: [], hubs: [] }, (value) => fits(value, ALLOWED)),
   questions: [],
 }));
 
 /** Subscribes to a part of the consents. */
-export function useConsent<T>(select: (state: ConsentState) => T): T {
-  return useStore(consentStore, select);
-}
+export const useConsent = consentStore;
 
 type Kind = "judges" | "rewards" | "hubs";
 

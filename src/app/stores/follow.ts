@@ -1,6 +1,5 @@
 /** The clip that was followed last; it stays until another is followed. */
-import { useStore } from "zustand";
-import { createStore } from "zustand/vanilla";
+import { create } from "zustand";
 import type { FrameScores } from "../../engine/data/clips/frame-scores.ts";
 import type { Rle } from "../../engine/data/mask/rle.ts";
 import type { FollowTask, TryWeights } from "../../protocol/trainer.ts";
@@ -37,11 +36,9 @@ interface FollowState {
   readonly clip: FollowedClip | null;
 }
 
-export const followStore = createStore<FollowState>()(() => ({ clip: null }));
+export const followStore = create<FollowState>()(() => ({ clip: null }));
 
-export function useFollow<T>(select: (state: FollowState) => T): T {
-  return useStore(followStore, select);
-}
+export const useFollow = followStore;
 
 /** The followed objects of a row; null for other rows or pictures. */
 export function useFollowed(row: { readonly id: string; readonly imageId: string }): FollowedClip | null {

@@ -1,6 +1,5 @@
 /** State of the judge in the page: whether a key is set, results of tests. The key itself is not stored here. */
-import { useStore } from "zustand";
-import { createStore } from "zustand/vanilla";
+import { create } from "zustand";
 import type { QuestionCounts } from "../../engine/rewards/judge/questions/question-set.ts";
 import type { TestPair } from "../../engine/rewards/judge/test-pairs.ts";
 import type { CaptionPair } from "../../engine/rewards/types.ts";
@@ -47,7 +46,7 @@ export interface JudgeState {
   readonly last: JudgeState["busy"];
 }
 
-export const judgeStore = createStore<JudgeState>()(() => ({
+export const judgeStore = create<JudgeState>()(() => ({
   keyOrigin: null,
   keepKey: false,
   busy: null,
@@ -61,7 +60,10 @@ export const judgeStore = createStore<JudgeState>()(() => ({
   last: null,
 }));
 
-/** Subscribes to a part of the judge's state. */
-export function useJudge<T>(select: (state: JudgeState) => T): T {
-  return useStore(judgeStore, select);
+/** Shows how far a model in the browser is fetched. @param share 0..1; at 1 there is nothing to show */
+export function showProgress(text: string, share: number): void {
+  judgeStore.setState({ progress: share < 1 ? { text, share } : null });
 }
+
+/** Subscribes to a part of the judge's state. */
+export const useJudge = judgeStore;

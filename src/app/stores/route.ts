@@ -1,6 +1,5 @@
 /** The current route, synchronised with the URL; settings that differ from the preset are part of the URL. */
-import { useStore } from "zustand";
-import { createStore } from "zustand/vanilla";
+import { create } from "zustand";
 import { configDifference, isUnlinked, parseConfig } from "../../engine/config/parse.ts";
 import { presetConfig } from "../../engine/config/presets.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
@@ -13,12 +12,10 @@ import { addProblem, changeConfig, isPreset, sessionStore, textsOf } from "./ses
 
 export { parseRoute, type Route, SCREENS, type Screen } from "./route-text.ts";
 
-export const routeStore = createStore<Route>()(() => FALLBACK);
+export const routeStore = create<Route>()(() => FALLBACK);
 
 /** Subscribes to a part of the route. */
-export function useRoute<T>(select: (route: Route) => T): T {
-  return useStore(routeStore, select);
-}
+export const useRoute = routeStore;
 
 /** Navigates: a new screen, or another view of one, adds a history entry; other changes replace the current one. */
 export function navigate(to: Partial<Route>): void {
@@ -28,7 +25,7 @@ export function navigate(to: Partial<Route>): void {
   writeHash(after.screen !== before.screen || after.view !== before.view);
 }
 
-/** Link to a route, for anchors. */
+/** Link to a route, for anchors. Its settings serve copies and new tabs only: a click keeps those of now (`followLink`). */
 export function linkTo(to: Partial<Route>): string {
   return formatRoute({ ...FALLBACK, ...to }, addressSettings(), sessionStore.getState().preset);
 }
@@ -105,10 +102,20 @@ function judgeOf(config: LabConfig): string | null {
 
 let started = false;
 
-/** Reads the address now and after each change, and writes changed settings into it. */
+/** Goes where a link of the page leads. Settings may have changed since the link was drawn, so they stay. */
+function followLink(event: MouseEvent): void {
+  const link = event.target instanceof Element ? event.target.closest<HTMLAnchorElement>("a[href^='#']") : null;
+  if (link === null || event.defaultPrevented || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  event.preventDefault();
+  routeStore.setState(parseRoute(link.hash));
+  writeHash(true);
+}
+
+/** Reads the address now and after each change, follows links, and writes changed settings into the address. */
 export function followAddress(): void {
   readHash();
   window.addEventListener("popstate", readHash);
+  window.addEventListener("click", followLink);
   sessionStore.subscribe((now, before) => {
     if (now.config !== before.config || now.preset !== before.preset) writeHash(false);
   });

@@ -1,6 +1,5 @@
 /** The live run of this page; stored runs are read through the data client. */
-import { useStore } from "zustand";
-import { createStore } from "zustand/vanilla";
+import { create } from "zustand";
 import type { Alarm, NextPhase, Phase, PhaseTimes, RunState, TrainerEvent } from "../../engine/rl/run/events.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
 import type { StepCosts } from "../../engine/runs/phase-lines.ts";
@@ -81,12 +80,10 @@ const EMPTY: RunStoreState = {
   heldOutRows: 0,
 };
 
-export const runStore = createStore<RunStoreState>()(() => EMPTY);
+export const runStore = create<RunStoreState>()(() => EMPTY);
 
 /** Subscribes to a part of the current run. */
-export function useRun<T>(select: (state: RunStoreState) => T): T {
-  return useStore(runStore, select);
-}
+export const useRun = runStore;
 
 /** States in which a run occupies the trainer. */
 export function isActive(state: RunState): boolean {

@@ -1,6 +1,5 @@
 /** The self-test of the graphics adapter: checks as they arrive. */
-import { useStore } from "zustand";
-import { createStore } from "zustand/vanilla";
+import { create } from "zustand";
 import type { SelfCheck } from "../../engine/self-test/self-check.ts";
 
 export interface SelfTestState {
@@ -10,12 +9,10 @@ export interface SelfTestState {
   readonly total: number;
 }
 
-export const selfTestStore = createStore<SelfTestState>()(() => ({ state: "never", checks: [], total: 0 }));
+export const selfTestStore = create<SelfTestState>()(() => ({ state: "never", checks: [], total: 0 }));
 
 /** Subscribes to a part of the self-test. */
-export function useSelfTest<T>(select: (state: SelfTestState) => T): T {
-  return useStore(selfTestStore, select);
-}
+export const useSelfTest = selfTestStore;
 
 export function addSelfCheck(check: SelfCheck, total: number): void {
   selfTestStore.setState(({ checks }) => ({ checks: [...checks, check], total }));

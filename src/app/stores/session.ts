@@ -1,11 +1,10 @@
 /** State of the page: device, data, model, settings, problems, theme. */
-import { useStore } from "zustand";
-import { createStore } from "zustand/vanilla";
+import { create } from "zustand";
 import { isRecord } from "../../engine/bytes/json.ts";
 import { configDifference, isTextSetting, isUnlinked, parseConfig } from "../../engine/config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../../engine/config/presets.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
-import type { DataMapping } from "../../engine/data/mapping.ts";
+import type { DataMapping } from "../../engine/data/tables/mapping.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
 import type { SetInfo } from "../../engine/data/set-info.ts";
 import type { GpuReport } from "../../engine/gpu/runtime/device.ts";
@@ -72,7 +71,7 @@ const isTheme = (value: unknown): value is Theme => value === "system" || value 
 /** Text settings of the last visit. */
 const texts = textsOf(parseConfig(remembered("texts", {}, isRecord)).config);
 
-export const sessionStore = createStore<SessionState>()(() => ({
+export const sessionStore = create<SessionState>()(() => ({
   gpu: null,
   gpuError: null,
   dataInfo: null,
@@ -99,9 +98,7 @@ export const sessionStore = createStore<SessionState>()(() => ({
 }));
 
 /** Subscribes to a part of the session. */
-export function useSession<T>(select: (state: SessionState) => T): T {
-  return useStore(sessionStore, select);
-}
+export const useSession = sessionStore;
 
 let nextProblem = 1;
 

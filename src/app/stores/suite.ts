@@ -1,6 +1,5 @@
 /** The evaluation suite of the page: what is chosen, how far it is, and its report. */
-import { useStore } from "zustand";
-import { createStore } from "zustand/vanilla";
+import { create } from "zustand";
 import type { SuitePart } from "../../engine/eval/suites/part.ts";
 import type { SuiteReport } from "../../engine/eval/suites/report.ts";
 import type { SuiteRow } from "../../engine/eval/suites/run-suite.ts";
@@ -28,7 +27,7 @@ export interface SuiteState {
 
 const NOTHING = { items: [], leftOut: [], done: 0, kept: 0, answers: new Map(), report: null } as const;
 
-export const suiteStore = createStore<SuiteState>()(() => ({
+export const suiteStore = create<SuiteState>()(() => ({
   suite: "masks",
   split: "",
   part: "all",
@@ -40,9 +39,7 @@ export const suiteStore = createStore<SuiteState>()(() => ({
 }));
 
 /** Subscribes to a part of the evaluation. */
-export function useSuite<T>(select: (state: SuiteState) => T): T {
-  return useStore(suiteStore, select);
-}
+export const useSuite = suiteStore;
 
 /** Why what is evaluated cannot be changed now, or null. */
 export function suiteBlocker({ phase }: Pick<SuiteState, "phase">): string | null {

@@ -1,6 +1,5 @@
 /** The sweep of the page: its file, the run of each job, and how far it is. */
-import { useStore } from "zustand";
-import { createStore } from "zustand/vanilla";
+import { create } from "zustand";
 import { isRecord } from "../../engine/bytes/json.ts";
 import type { StoredSweep, SweepResults } from "../../protocol/data.ts";
 import { remember, remembered } from "./saved.ts";
@@ -34,7 +33,7 @@ const storedSweep = () => remembered<StoredSweep | null>("sweep", null, isSweep)
 
 const kept = storedSweep();
 
-export const sweepStore = createStore<SweepState>()(() => ({
+export const sweepStore = create<SweepState>()(() => ({
   draft: { file: kept?.file ?? "sweep.yaml", text: kept?.text ?? "" },
   sweep: kept,
   active: false,
@@ -43,9 +42,7 @@ export const sweepStore = createStore<SweepState>()(() => ({
 }));
 
 /** Subscribes to a part of the sweep. */
-export function useSweep<T>(select: (state: SweepState) => T): T {
-  return useStore(sweepStore, select);
-}
+export const useSweep = sweepStore;
 
 /** Puts a file into the form; nothing is started. */
 export function draftSweep(file: string, text: string): void {

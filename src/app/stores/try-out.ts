@@ -1,6 +1,5 @@
-/** Try-outs of the loaded model, its open adapter, and the progress of try-outs and exports. */
-import { useStore } from "zustand";
-import { createStore } from "zustand/vanilla";
+/** Try-outs of the loaded model and its open adapter. */
+import { create } from "zustand";
 import type { AdapterInfo, TryPhase } from "../../protocol/trainer.ts";
 
 export interface TryState {
@@ -9,12 +8,8 @@ export interface TryState {
   readonly captioner: AdapterInfo | null;
   /** Null if no try-out is running. */
   readonly phase: TryPhase | "asked" | null;
-  /** Written tensors of a merged checkpoint; null if none is being exported. */
-  readonly merging: { readonly done: number; readonly total: number } | null;
 }
 
-export const tryStore = createStore<TryState>()(() => ({ adapter: null, captioner: null, phase: null, merging: null }));
+export const tryStore = create<TryState>()(() => ({ adapter: null, captioner: null, phase: null }));
 
-export function useTry<T>(select: (state: TryState) => T): T {
-  return useStore(tryStore, select);
-}
+export const useTry = tryStore;

@@ -1,6 +1,5 @@
 /** The measured forms of kernels, and the tuning that is going on. */
-import { useStore } from "zustand";
-import { createStore } from "zustand/vanilla";
+import { create } from "zustand";
 import type { TuningReport } from "../../protocol/trainer.ts";
 
 export interface TuningState {
@@ -14,7 +13,7 @@ export interface TuningState {
   readonly bucket: string;
 }
 
-export const tuningStore = createStore<TuningState>()(() => ({
+export const tuningStore = create<TuningState>()(() => ({
   state: "never",
   report: null,
   done: 0,
@@ -23,6 +22,4 @@ export const tuningStore = createStore<TuningState>()(() => ({
 }));
 
 /** Subscribes to a part of the tuning. */
-export function useTuning<T>(select: (state: TuningState) => T): T {
-  return useStore(tuningStore, select);
-}
+export const useTuning = tuningStore;

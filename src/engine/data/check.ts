@@ -1,10 +1,10 @@
 import { LabError, toLabError } from "../errors.ts";
 import { decodeSample } from "./clips/film-strip.ts";
-import { identify } from "./identify.ts";
 import { decodeRle, encodeRle, rleArea } from "./mask/rle.ts";
 import type { RegionSet } from "./region-set.ts";
 import type { ImageDecoder, RegionSample } from "./sample.ts";
 import { epochOrder } from "./splits.ts";
+import { identify } from "./tables/identify.ts";
 
 /** One check of a data set. */
 export interface DataCheck {

@@ -1,6 +1,6 @@
 import { LabError } from "../errors.ts";
 import type { RegionSet } from "./region-set.ts";
-import { type Cell, isBinaryCell } from "./table.ts";
+import { type Cell, isBinaryCell } from "./tables/table.ts";
 
 /**
  * A row of a shard as indented JSON text, every column as stored: binary becomes its length, 64-bit integers text.

@@ -3,21 +3,21 @@ import type { ByteFolder, ByteSource } from "../bytes/source.ts";
 import { LabError, LONGEST_SENTENCE, shortened, toLabError } from "../errors.ts";
 import { mountArchives } from "./archive/mount.ts";
 import { handOut } from "./hand-out.ts";
-import { type Layout, layoutOf } from "./identify.ts";
 import { readImageHeader } from "./image/image-header.ts";
 import { type PictureProbe, pictureProbes } from "./image/picture.ts";
 import { pictureBytes } from "./image/picture-bytes.ts";
-import { type FoundTable, listTables, type TableList } from "./list-tables.ts";
-import { type DataMapping, everyOf, MAPPING_FILE, mappingOf, readMapping } from "./mapping.ts";
-import { openTable } from "./open-table.ts";
-import { passMeter } from "./read-meter.ts";
 import { adaptRow, picturesOf } from "./row.ts";
 import { rowParts } from "./row-parts.ts";
 import type { EncodedImage, RegionSample, RegionSummary, SkippedRow } from "./sample.ts";
-import { type Adapter, chooseAdapter, partNames, schemaText, type WantedColumns } from "./schema.ts";
 import { listShards, nothingFound, readDescription, type ShardPath } from "./shards.ts";
 import { type FindFile, inOwnFolder, siblingsOf } from "./siblings.ts";
-import type { Table } from "./table.ts";
+import { type Layout, layoutOf } from "./tables/identify.ts";
+import { type FoundTable, listTables, type TableList } from "./tables/list-tables.ts";
+import { type DataMapping, everyOf, MAPPING_FILE, mappingOf, readMapping } from "./tables/mapping.ts";
+import { openTable } from "./tables/open-table.ts";
+import { passMeter } from "./tables/read-meter.ts";
+import { type Adapter, chooseAdapter, partNames, schemaText, type WantedColumns } from "./tables/schema.ts";
+import type { Table } from "./tables/table.ts";
 
 /** An opened shard, for display. */
 export interface ShardInfo {

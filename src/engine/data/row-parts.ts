@@ -1,8 +1,8 @@
 /** The parts of one row by role; each column is read once. */
 import { dropUnseen, LabError } from "../errors.ts";
 import { captionsOf, type RowCaptions, readTurns } from "./captions.ts";
-import type { Adapter, Role } from "./schema.ts";
-import { isBinaryCell, type Table } from "./table.ts";
+import type { Adapter, Role } from "./tables/schema.ts";
+import { isBinaryCell, type Table } from "./tables/table.ts";
 
 /** Maximum bytes of a text that is stored as binary. */
 const MAX_TEXT_BYTES = 2 ** 21;

@@ -6,12 +6,12 @@ import { splitLabels } from "./mask/label-map.ts";
 import { isNumbers, type PictureSize, splitMasks } from "./mask/mask-items.ts";
 import { type MaskContext, readMask } from "./mask/mask-read.ts";
 import { type Rle, rleArea } from "./mask/rle.ts";
-import type { ReadMeter } from "./read-meter.ts";
 import { readLabels, rowCaptions, rowParts } from "./row-parts.ts";
 import type { QuestionAnswer } from "./sample.ts";
-import type { Adapter, Role } from "./schema.ts";
 import type { FindFile } from "./siblings.ts";
-import type { Table } from "./table.ts";
+import type { ReadMeter } from "./tables/read-meter.ts";
+import type { Adapter, Role } from "./tables/schema.ts";
+import type { Table } from "./tables/table.ts";
 import { videoCells, videoProbes } from "./video/video-cells.ts";
 
 /** Maximum masks of one row. */

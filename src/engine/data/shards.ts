@@ -1,8 +1,8 @@
 import { isRecord, readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
 import { plainLine, shortened } from "../errors.ts";
-import { isMappingFile } from "./mapping.ts";
 import type { SkippedRow } from "./sample.ts";
+import { isMappingFile } from "./tables/mapping.ts";
 
 /** A used file, with the split of its directory. */
 export interface ShardPath {

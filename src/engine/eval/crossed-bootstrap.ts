@@ -5,8 +5,7 @@
  */
 import { uniform } from "../gpu/random.ts";
 import type { Interval } from "../runs/evaluations/evaluations.ts";
-import { centralInterval, RESAMPLES } from "./bootstrap.ts";
-import { clustersBy } from "./cluster-bootstrap.ts";
+import { centralInterval, clustersBy, RESAMPLES } from "./bootstrap.ts";
 
 /** Stream number of these draws, apart from those of the bootstrap over images alone. */
 const CROSSED_STREAM = 67;

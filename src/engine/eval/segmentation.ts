@@ -9,36 +9,23 @@ import {
   type SegmentationMetric,
   type SegmentationScore,
 } from "../runs/evaluations/evaluations.ts";
-import { bootstrap } from "./bootstrap.ts";
+import { bootstrapClusters, type ClusterStatistic, type Clusters, clustersBy, meanOf, ratio } from "./bootstrap.ts";
 import { imageOf } from "./row-image.ts";
 
 type Rows = readonly RowScores[];
-type Statistic = (scores: Rows, rows: readonly number[]) => number;
 
-function meanOf(of: (row: RowScores) => number): Statistic {
-  return (scores, rows) => {
-    let sum = 0;
-    for (const row of rows) sum += of(scores[row] as RowScores);
-    return sum / rows.length;
-  };
-}
+const reaching =
+  (bound: number) =>
+  (rows: Rows, clusters: Clusters): ClusterStatistic =>
+    meanOf(rows, clusters, (row) => Number(row.grounding_iou >= bound));
 
-/** 0 where no row has a pixel in either mask. */
-const together: Statistic = (scores, rows) => {
-  let [both, either] = [0, 0];
-  for (const row of rows) {
-    const [intersection, union] = (scores[row] as RowScores).groundingPixels ?? [0, 0];
-    both += intersection;
-    either += union;
-  }
-  return either === 0 ? 0 : both / either;
-};
-
-const reaching = (bound: number): Statistic => meanOf((row) => Number(row.grounding_iou >= bound));
-
-const STATISTICS: Readonly<Record<SegmentationMetric, Statistic>> = {
-  giou: meanOf((row) => row.grounding_iou),
-  ciou: together,
+const STATISTICS: Readonly<Record<SegmentationMetric, (rows: Rows, clusters: Clusters) => ClusterStatistic>> = {
+  giou: (rows, clusters) => meanOf(rows, clusters, (row) => row.grounding_iou),
+  ciou: (rows, clusters) => {
+    const pixels = ratio(rows, clusters, ({ groundingPixels: [sum, weight] = [0, 0] }) => ({ sum, weight }));
+    // 0 where no row has a pixel in either mask.
+    return (drawn) => pixels(drawn) || 0;
+  },
   precision_50: reaching(SEGMENTATION_BOUNDS.precision_50),
   precision_70: reaching(SEGMENTATION_BOUNDS.precision_70),
   precision_90: reaching(SEGMENTATION_BOUNDS.precision_90),
@@ -56,14 +43,22 @@ export function segmentationScores(
 ): Readonly<Record<SegmentationMetric, SegmentationScore>> | undefined {
   const counted = (rows: Rows): boolean => rows.every(({ groundingPixels }) => groundingPixels !== undefined);
   if (!counted(scores)) return undefined;
-  const before = first !== null && counted(first) ? first : null;
-  const all = scores.map((_, row) => row);
-  const images = scores.map(imageOf);
-  const score = (statistic: Statistic): SegmentationScore => ({
-    value: statistic(scores, all),
-    difference:
-      before === null ? null : bootstrap(images, seed, (rows) => statistic(scores, rows) - statistic(before, rows)),
-  });
-  const found = SEGMENTATION_METRICS.map((metric) => [metric, score(STATISTICS[metric])] as const);
-  return Object.fromEntries(found) as Readonly<Record<SegmentationMetric, SegmentationScore>>;
+  const clusters = clustersBy(scores.map(imageOf));
+  const { length } = clusters.names;
+  const statistics = (rows: Rows): ClusterStatistic[] =>
+    SEGMENTATION_METRICS.map((metric) => STATISTICS[metric](rows, clusters));
+  const now = statistics(scores);
+  const before = first !== null && counted(first) ? statistics(first) : null;
+  const gains = now.map(
+    (statistic, at): ClusterStatistic =>
+      (drawn) =>
+        statistic(drawn) - (before?.[at]?.(drawn) ?? 0),
+  );
+  const every = clusters.names.map((_, cluster) => cluster);
+  const differences = before === null ? [] : bootstrapClusters(length, seed, gains);
+  const found = SEGMENTATION_METRICS.map((metric, at): [SegmentationMetric, SegmentationScore] => [
+    metric,
+    { value: (now[at] as ClusterStatistic)(every), difference: differences[at] ?? null },
+  ]);
+  return Object.fromEntries(found) as Record<SegmentationMetric, SegmentationScore>;
 }

@@ -10,9 +10,19 @@ import type { RunExport } from "./export-names.ts";
 import { proofFiles } from "./proof.ts";
 import { reportFiles } from "./report/run-report.ts";
 import type { ExportRows } from "./rows.ts";
-import { sa2vaFiles } from "./sa2va.ts";
+import { type ModelFacts, sa2vaFiles } from "./sa2va.ts";
 import { csvFiles, tfeventsFiles } from "./tables.ts";
 import { trlFiles } from "./trl.ts";
+
+/** What of a run is exported, where a person chooses. */
+export interface Chosen {
+  /** Checkpoint; the newest when null or absent. */
+  readonly step?: number | null;
+  /** Whose weights; the policy's when absent, except where the format names them. */
+  readonly side?: "policy" | "ema";
+  /** Facts of the checkpoint, for runs of older versions. */
+  readonly model?: ModelFacts | null;
+}
 
 /**
  * @param rows the run's training rows, for formats that contain them; null leaves them out
@@ -24,13 +34,13 @@ export async function exportFiles(
   format: RunExport,
   rows: ExportRows | null,
   pictureOf: PictureOf | null,
+  { step = null, side = "policy", model = null }: Chosen = {},
 ): Promise<ExportFiles> {
-  const trained = (side: "policy" | "ema") => readTrained(run.store, run.id, null, side);
+  const trained = () => readTrained(run.store, run.id, step, format === "peft-ema" ? "ema" : side);
   switch (format) {
     case "peft":
-      return adapterFiles(run.manifest(), await trained("policy"));
     case "peft-ema":
-      return adapterFiles(run.manifest(), await trained("ema"));
+      return adapterFiles(run.manifest(), await trained());
     case "report":
       return reportFiles(run, pictureOf);
     case "csv":
@@ -39,10 +49,10 @@ export async function exportFiles(
       return tfeventsFiles(run, pictureOf);
     case "trl": {
       const known = await listCheckpoints(run.store, run.id);
-      return trlFiles(run, known.length === 0 ? null : await trained("policy"));
+      return trlFiles(run, known.length === 0 ? null : await trained());
     }
     case "sa2va":
-      return sa2vaFiles(run, await trained("policy"), null, rows);
+      return sa2vaFiles(run, await trained(), model, rows);
     case "proof":
       return proofFiles(run, rows);
     default:

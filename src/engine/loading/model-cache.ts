@@ -114,9 +114,8 @@ export class ModelCache {
 
   /** The finished entry of that key. */
   async find(key: CacheKey): Promise<CachedModel | undefined> {
-    const id = await entryId(key);
-    if ((await this.#store.size(`${id}/${MANIFEST}`)) === null) return undefined;
-    return this.#describe(id);
+    const entry = await this.#describe(await entryId(key));
+    return entry.finished ? entry : undefined;
   }
 
   async remove(id: string): Promise<void> {
@@ -190,7 +189,8 @@ export class ModelCache {
    */
   async write(key: CacheKey, name: string, originalBytes: number, folder: ByteFolder): Promise<CacheWriter> {
     const id = await entryId(key);
-    const records = await this.#journal(id);
+    const begun = (await this.#json(`${id}/entry.json`, ENTRY)) !== undefined;
+    const records = begun ? await this.#journal(id) : [];
     if (records.length === 0) await this.#begin(id, key, name, originalBytes, folder);
     // A line that a crash cut off would spoil the next one.
     else await this.#store.write(`${id}/${JOURNAL}`, (await Promise.all(records.map(journalLine))).join(""));

@@ -165,12 +165,17 @@ export async function openCachedModel(
 
 /** Notes pictures that get another number of tiles than in the published code. */
 function withTilingNote(opened: OpenedModel): OpenedModel {
-  const { maxTiles, dynamicImageSize } = opened.model.config;
-  if (maxTiles === PUBLISHED_MAX_TILES) return opened;
-  const field = dynamicImageSize ? `max_dynamic_patch ${maxTiles}` : "dynamic_image_size false";
+  const { maxTiles, minTiles, useThumbnail, dynamicImageSize } = opened.model.config;
+  const tiles = [
+    ...(minTiles === 1 ? [] : [`min_dynamic_patch ${minTiles}`]),
+    ...(maxTiles === PUBLISHED_MAX_TILES ? [] : [`max_dynamic_patch ${maxTiles}`]),
+    ...(useThumbnail ? [] : ["use_thumbnail false"]),
+  ];
+  const fields = dynamicImageSize ? tiles : ["dynamic_image_size false"];
+  if (fields.length === 0) return opened;
   const note =
-    `config.json sets ${field}, which is followed here. Sa2VA's published code ignores it and cuts pictures into up to ` +
-    `${PUBLISHED_MAX_TILES} tiles, so its results can differ`;
+    `config.json sets ${fields.join(", ")}, which is followed here. Sa2VA's published code ignores it and cuts pictures into ` +
+    `1 to ${PUBLISHED_MAX_TILES} tiles with a thumbnail, so its results can differ`;
   return { ...opened, note: opened.note === undefined ? note : `${opened.note}. ${note}` };
 }
 

@@ -6,6 +6,7 @@ import { needsLikelihood } from "../config/groups/reward-weights.ts";
 import type { LabConfig } from "../config/table.ts";
 import { rowSize } from "../data/clips/row-frames.ts";
 import type { TrainingRow } from "../data/training-row.ts";
+import { LabError } from "../errors.ts";
 import { readTogether } from "../gpu/runtime/read-back.ts";
 import { tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
@@ -57,6 +58,7 @@ export interface LikelihoodSource {
 /**
  * Likelihoods by the captioner of the settings, for the terms of a loop.
  * @returns one list a picture, one entry a mask; empty where no reward of the loop needs them
+ * @throws LabError("cancelled") when the signal is aborted
  */
 export async function wantedLikelihoods(
   { model, config, partner, start, captioner, signal, watchLikelihood = false }: LikelihoodSource,
@@ -71,7 +73,7 @@ export async function wantedLikelihoods(
   const options = { logitGuard, keepTiny: config.smallRegions === "force", masksAtOnce: groupsAtOnce };
   const found: (readonly (MaskLikelihood | null)[])[] = [];
   for (const picture of pictures) {
-    signal.throwIfAborted();
+    if (signal.aborted) throw new LabError("cancelled", "The likelihoods of captions were stopped");
     found.push(await captionLikelihoods(model, weights, picture, options));
   }
   return found;

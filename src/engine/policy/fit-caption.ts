@@ -16,24 +16,23 @@ export function contextTokens({ config }: Pick<Sa2vaModel, "config">): number {
 
 export interface Fitted<T> {
   readonly made: T;
-  /** The caption as used: one line, cut if it was too long. */
+  /** The text as used, cut if it was too long. */
   readonly text: string;
   readonly cut: boolean;
 }
 
 /**
- * Builds a sequence around a caption that fits the context.
- * @param make builds it from a text in one line
+ * Builds a sequence around a text that fits the context.
+ * @param make builds it from a text
  * @param lengthOf tokens of the result
  */
 export function fitCaption<T>(
   model: Pick<Sa2vaModel, "config" | "tokenizer">,
-  caption: string,
+  whole: string,
   make: (text: string) => T,
   lengthOf: (made: T) => number,
 ): Fitted<T> {
   const limit = contextTokens(model);
-  const whole = plainPhrase(caption);
   // Text that cannot fit is not tokenised.
   let text = cutText(whole, LONGEST_PIECE * limit);
   let made = make(text);
@@ -48,14 +47,14 @@ export function fitCaption<T>(
   return { made, text, cut: text !== whole };
 }
 
-/** A caption as the answer to a prompt. @param prompt tokens of the prompt */
+/** A caption, in one line, as the answer to a prompt. @param prompt tokens of the prompt */
 export function fittedCaption(
   model: Pick<Sa2vaModel, "config" | "tokenizer">,
   caption: string,
   prompt: number,
 ): Fitted<Answer> {
   const make = (text: string): Answer => encodeCaption(model.tokenizer, model.config.template, text);
-  return fitCaption(model, caption, make, ({ ids }) => prompt + ids.length);
+  return fitCaption(model, plainPhrase(caption), make, ({ ids }) => prompt + ids.length);
 }
 
 /** The start of a text, without a split letter or word at its end. */

@@ -46,7 +46,7 @@ export interface AskedFreely {
 }
 
 /**
- * The prompt of a user's question; special tokens in it are read as text.
+ * The prompt of a user's question, whose lines stay; special tokens in it are read as text.
  * @throws LabError("bad-input") when it leaves no room for an answer in the model's context
  */
 export function questionPrompt(
@@ -58,7 +58,7 @@ export function questionPrompt(
   const regionTokenCounts = regions.map(countCells);
   const { made, cut } = fitCaption(
     model,
-    question,
+    question.trim(),
     (phrase) =>
       buildPrompt(model.tokenizer, model.config, {
         text: QUESTION_WORDING,

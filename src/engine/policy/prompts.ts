@@ -11,6 +11,7 @@ import {
   cleanPhrase,
   encodeAnswer,
   type Prompt,
+  plainPhrase,
   REFERRING_WORDING,
   REGION_CAPTION_WORDING,
   SEG_ANSWER,
@@ -91,7 +92,7 @@ export function segmentPrompt(model: Sa2vaModel, tiles: number, phrase: string, 
   const upToSeg = answer.ids.slice(0, (answer.segPositions[0] as number) + 1);
   const { made, cut } = fitCaption(
     model,
-    phrase,
+    plainPhrase(phrase),
     (text) => {
       const asked = { text: REFERRING_WORDING, phrase: cleanPhrase(text) };
       return frames > 1

@@ -88,6 +88,21 @@ it("a rollout whose loop has no weight changes nothing, and says so", () => {
   expect(effectText(none, { ...config, beta: 0 })).toBe("This rollout adds no policy gradient");
 });
 
+it("says of a rollout what its advantage does not do", () => {
+  const [text, mask] = [1, 2].map((loop) => {
+    const { rollouts } = ofLoop(loop).find(({ zeroSpread }) => !zeroSpread) as GroupRecord;
+    return rollouts.find(({ advantage }) => advantage !== 0) as RolloutRecord;
+  }) as [RolloutRecord, RolloutRecord];
+  const cut = { ...text, truncated: true };
+  expect(effectText(cut, config)).toMatch(/^(Raises|Lowers) the probability of its \d+ tokens?$/);
+  expect(effectText(cut, { ...config, maskTruncated: true })).toBe("Truncated and masked: it changes nothing");
+  expect(effectText(text, { ...config, topEntropyQuantile: 0.2 })).toMatch(
+    /tokens?, of those among the 20 % most uncertain$/,
+  );
+  expect(effectText(mask, { ...config, loop2Weight: 1, maskPolicy: "imitation" })).toMatch(/^Imitation draws the mask/);
+  expect(effectText(mask, { ...config, loop2Weight: 1, maskPolicy: "pathwise" })).toMatch(/not the advantage$/);
+});
+
 it("a step without an update has a lesson that says so", () => {
   const [group] = ofLoop(1);
   if (group === undefined) throw new Error("The recorded step has no group of loop 1");

@@ -19,6 +19,7 @@ import {
   NO_FILTER,
   parseLayers,
   sortRollouts,
+  weightText,
 } from "../../../src/app/components/rollout/rollout-view.ts";
 import { diffWords } from "../../../src/app/components/rollout/word-diff.ts";
 import { edgeDecimals, rewardBins } from "../../../src/app/screens/rollouts/reward-bins.ts";
@@ -135,6 +136,15 @@ describe("what a rollout shows", () => {
   it("names its picture in words", () => {
     expect(figureLabel(rollout({ index: 2 }))).toBe("rollout 3, IoU 0.33, mask covers 50 % of the image");
     expect(figureLabel(rollout({ predictedMask: null }))).toBe("rollout 1, no mask");
+    // A small mask is not none.
+    const small = rollout({ predictedMask: mask("#".padEnd(16, "."), ...Array<string>(15).fill(".".repeat(16))) });
+    expect(figureLabel(small)).toMatch(/mask covers 0\.4 % of the image$/);
+    const shown = rolloutColumns([small]).find(({ id }) => id === "area")?.shown;
+    expect([small, rollout({ predictedMask: null })].map((one) => shown?.(one))).toEqual(["0.4 %", "–"]);
+  });
+
+  it("writes a weight so that its product with the value can be checked", () => {
+    expect([1, 0.5, -0.3, 0.125, 0.004].map(weightText)).toEqual(["1.00", "0.50", "−0.30", "0.1250", "0.0040"]);
   });
 
   it("shows the layers that are on and exist, the answer by who made it", () => {
@@ -322,7 +332,7 @@ describe("still figures", () => {
     ]);
     const decimals = (low: number, high: number): number =>
       edgeDecimals(rewardBins([group([low, high].map((reward) => rollout({ reward })))], 20));
-    expect([decimals(0, 1), decimals(-0.3, 1.5), decimals(1, 1.03), decimals(-300, 400)]).toEqual([2, 2, 3, 2]);
+    expect([decimals(0, 1), decimals(-0.3, 1.5), decimals(1, 1.03), decimals(-300, 400)]).toEqual([2, 2, 3, 0]);
   });
 
   it("shares the time of a step in the order of its phases", () => {

@@ -1,6 +1,7 @@
 /** What stands in the way of trying a judge out: a run keeps the model it started with. */
 import { expect, test } from "vitest";
 import { tryBlocker } from "../../../src/app/screens/judge/try-blocker.ts";
+import { judgeStore, showProgress } from "../../../src/app/stores/judge.ts";
 import { WEBLLM_DEFAULT } from "../../../src/engine/rewards/judge/providers/webllm-model.ts";
 
 const server = { judge: "questions", judgeProvider: "server", judgeUrl: "http://localhost:1", judgeModel: "" } as const;
@@ -22,4 +23,11 @@ test("another model in the tab waits for the end of a run that is judged by one"
   expect(tryBlocker(tab("other"), false, { ...tab("one"), judge: "off" })).toBeNull();
   expect(tryBlocker(tab("other"), false, server)).toBeNull();
   expect(tryBlocker(server, false, tab("one"))).toBeNull();
+});
+
+test("the progress of a model in the browser ends with its last byte", () => {
+  showProgress("Fetching", 0.5);
+  expect(judgeStore.getState().progress).toEqual({ text: "Fetching", share: 0.5 });
+  showProgress("Fetched", 1);
+  expect(judgeStore.getState().progress).toBeNull();
 });

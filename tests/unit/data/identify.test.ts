@@ -4,10 +4,10 @@ import { root } from "../../../scripts/lib/ensure.mjs";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import { decodeImage } from "../../../scripts/lib/node-images.ts";
 import { checkRegionSet } from "../../../src/engine/data/check.ts";
-import type { Column, ColumnType } from "../../../src/engine/data/column-type.ts";
-import { identify, type Layout, layoutOf } from "../../../src/engine/data/identify.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
-import { chooseAdapter } from "../../../src/engine/data/schema.ts";
+import type { Column, ColumnType } from "../../../src/engine/data/tables/column-type.ts";
+import { identify, type Layout, layoutOf } from "../../../src/engine/data/tables/identify.ts";
+import { chooseAdapter } from "../../../src/engine/data/tables/schema.ts";
 
 const text: ColumnType = { kind: "text", layout: "small" };
 const column = (name: string, type: ColumnType = text): Column => ({ name, type, nullable: true });

@@ -1,10 +1,10 @@
 /** Corrections beside the files: columns and splits that a person names. */
 import { expect, test } from "vitest";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
-import { mappingText } from "../../../src/engine/data/mapping.ts";
 import { rleFromBox } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { describeSet } from "../../../src/engine/data/set-info.ts";
+import { mappingText } from "../../../src/engine/data/tables/mapping.ts";
 import { jpg } from "./make.ts";
 
 const LINES = ["a cat", "a dog"].map((caption, at) => ({

@@ -8,9 +8,9 @@ import { afterAll, describe, expect, test } from "vitest";
 import { nodeFolder, nodeSource } from "../../../scripts/lib/node-files.ts";
 import { toHex } from "../../../src/engine/bytes/hash.ts";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
-import { openTable } from "../../../src/engine/data/open-table.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
-import { type Cell, isBinaryCell } from "../../../src/engine/data/table.ts";
+import { openTable } from "../../../src/engine/data/tables/open-table.ts";
+import { type Cell, isBinaryCell } from "../../../src/engine/data/tables/table.ts";
 import { counting } from "./make.ts";
 
 const STORED = fileURLToPath(new URL("../../fixtures/data/parquet/", import.meta.url));

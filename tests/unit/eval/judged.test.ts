@@ -1,5 +1,7 @@
 /** Verdicts of judges: whose they are, about which questions, and what they compare. */
 import { expect, test } from "vitest";
+import { judgeRows, type SuiteJudge } from "../../../scripts/lib/suite-judge.ts";
+import { LabError } from "../../../src/engine/errors.ts";
 import { suiteOf } from "../../../src/engine/eval/suites/all.ts";
 import { judgeAnswers } from "../../../src/engine/eval/suites/judged.ts";
 import {
@@ -55,7 +57,7 @@ function answered(ids: readonly string[]) {
     return asked;
   };
   const positives = () => [...answers.values()].map(({ judged }) => judged?.positive ?? null);
-  return { answers, judge, positives };
+  return { answers, keep, judge, positives };
 }
 
 test("a judge is asked once for both systems, and about nothing that it has judged", async () => {
@@ -63,6 +65,28 @@ test("a judge is asked once for both systems, and about nothing that it has judg
   const items = [item("1"), item("2")];
   expect(await judge("A", items, () => scored(1))).toEqual([["base 1", "adapter 1", "base 2", "adapter 2"]]);
   expect(await judge("A", items, () => scored(0))).toEqual([]);
+});
+
+test("the tools' judge reads both systems of a row together, and what it read before a stop is kept", async () => {
+  const ids = Array.from({ length: 12 }, (_, at) => String(at));
+  const { answers, keep, positives } = answered(ids);
+  const stop = new AbortController();
+  const asked: string[] = [];
+  const judge: SuiteJudge = {
+    name: "A",
+    of: async (rows, signal) => {
+      // The second portion is never read.
+      if (asked.length > 0) stop.abort();
+      if (signal.aborted) throw new LabError("cancelled", "The judge requests were stopped");
+      asked.push(...rows.map(({ caption }) => caption));
+      return rows.map(() => scored(1));
+    },
+  };
+  const items = ids.map((id) => item(id));
+  const reading = judgeRows(judge, { answers, add: keep }, items, ["base", "adapter"], stop.signal);
+  await expect(reading).rejects.toMatchObject({ code: "cancelled" });
+  expect(asked.slice(0, 4)).toEqual(["base 0", "adapter 0", "base 1", "adapter 1"]);
+  expect(positives().filter((value) => value === 1)).toHaveLength(asked.length);
 });
 
 test("another judge and other questions are asked again", async () => {

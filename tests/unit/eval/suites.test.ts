@@ -1,7 +1,7 @@
 /** Suites against the recorded counts of the reference programs, and the folder of an evaluation. */
 
 import { spawnSync } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { decode as decodePng, encode as encodePng } from "fast-png";
@@ -41,6 +41,7 @@ const PYTHON = process.env.PYTHON || "python3";
 const GOLDEN = join(root, "tests/golden/evaluation");
 const SIZE = [20, 30] as const;
 const NONE: SuiteTools = { meteor: () => 0 };
+const NEVER = new AbortController().signal;
 
 let place: string;
 beforeAll(async () => {
@@ -363,10 +364,9 @@ test("DLC-Bench: stored replies are read in the order of the questions, and only
   const parsed = parseArguments(["--replies", file], { replies: { takes: 1 } });
   const judge = await suiteJudge(parsed, items, place, () => undefined);
   const [item] = items as [SuiteItem];
-  expect(await judge?.of("base", [{ item, caption: "A red umbrella." }])).toEqual([{ positive: 1, negative: 1 }]);
-  await expect(judge?.of("base", [{ item, caption: "A blue hat." }])).rejects.toThrow(
-    `${file} has replies to another caption of row 901`,
-  );
+  const asked = (caption: string) => judge?.of([{ item, caption, row: { system: "base" } }], NEVER);
+  expect(await asked("A red umbrella.")).toEqual([{ positive: 1, negative: 1 }]);
+  await expect(asked("A blue hat.")).rejects.toThrow(`${file} has replies to another caption of row 901`);
 });
 
 test("GAR-Bench: the whole answer must be the letter; captions count once a judge has read them", async () => {
@@ -432,9 +432,10 @@ test("a live judge reads the captions of both benches, one question a call, and 
     const parsed = parseArguments(["--judge", server.url], { replies: { takes: 1 }, ...JUDGE_OPTIONS });
     const judge = await suiteJudge(parsed, items, join(place, "judged"), () => undefined);
     expect(judge?.name).toMatch(/^reader-1, one question a call, without pictures, prompts /);
+    const row = { system: "base" } as const;
     const verdicts = await judge?.of(
-      "base",
-      items.map((item) => ({ item, caption: "A red hat." })),
+      items.map((item) => ({ item, row, caption: "A red hat." })),
+      NEVER,
     );
     // The hat is described; the umbrella is not, so that its relation does not count; it is what DLC-Bench asks for.
     expect(verdicts?.slice(0, 2)).toEqual([
@@ -456,7 +457,7 @@ test("a live judge reads the captions of both benches, one question a call, and 
       async () => urls,
     );
     expect(sees?.name).toMatch(/^reader-1, one question a call, with pictures, prompts /);
-    await sees?.of("base", [{ item: dlcItem, caption: "A red hat." }]);
+    await sees?.of([{ item: dlcItem, row, caption: "A red hat." }], NEVER);
     expect(server.calls.length).toBe(3);
     for (const { body } of server.calls) {
       expect(body.messages[0]?.content).toEqual([
@@ -464,6 +465,14 @@ test("a live judge reads the captions of both benches, one question a call, and 
         { type: "text", text: expect.stringContaining("A red hat.") },
       ]);
     }
+    // Why there is no verdict is said once, whatever the number of rows.
+    server.script(() => ({ status: 401 }));
+    const said: string[] = [];
+    const refused = await suiteJudge(parsed, items, join(place, "refused"), (line) => said.push(line));
+    const captions = ["A hat.", "A dog."].map((caption) => ({ item: dlcItem, row, caption }));
+    expect(await refused?.of(captions, NEVER)).toEqual([undefined, undefined]);
+    expect(said).toEqual([expect.stringMatching(/^No verdict: The judge refused the key \(status 401\)/)]);
+    await expect(refused?.of(captions, AbortSignal.abort())).rejects.toMatchObject({ code: "cancelled" });
     expect(
       await suiteJudge(parseArguments([], { replies: { takes: 1 }, ...JUDGE_OPTIONS }), items, place, () => undefined),
     ).toBeUndefined();
@@ -710,6 +719,12 @@ test("evaluations of the same rows are one table, the rows that differ most firs
   const bytes = await readFile(file);
   const read = await parquetReadObjects({ file: new Uint8Array(bytes).buffer });
   expect(read.map((row) => Object.values(row).join())).toEqual([first, ...rest]);
+  // A full disk leaves the table of before.
+  if (process.platform === "linux") {
+    await symlink("/dev/full", `${file}.unfinished~`);
+    await expect(evalLedger([join(place, "one")], file)).rejects.toThrow("table.parquet needs");
+    expect((await readFile(file)).equals(bytes)).toBe(true);
+  }
   // They are two looks at one set of rows, a third evaluation is the third.
   const beside = await evaluationsBeside(join(place, "three"));
   expect(beside.map(({ id }) => id)).toEqual(expect.arrayContaining(["one", "two"]));

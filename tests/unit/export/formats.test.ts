@@ -1,14 +1,17 @@
 import { unzipSync } from "fflate";
 import { expect, test } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
+import { storeEvaluation } from "../../../src/engine/eval/store.ts";
 import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { RUN_EXPORTS, type RunExport } from "../../../src/engine/export/export-names.ts";
 import { exportFiles } from "../../../src/engine/export/formats.ts";
 import { lineChart } from "../../../src/engine/export/report/line-chart.ts";
+import { runReport } from "../../../src/engine/export/report/run-report.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { zipFiles } from "../../../src/engine/runs/zip.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { row, TERMS } from "../runs/sample-evaluations.ts";
 import { group, manifest } from "../runs/sample-run.ts";
 
 const NAME = "language_model.model.layers.0.mlp.up_proj.lora_A.weight";
@@ -50,6 +53,22 @@ test("every export of the menu makes files, and their zip holds them", async () 
     );
     for (const [path, bytes] of Object.entries(files)) expect(Buffer.compare(unzipped[`out/${path}`]!, bytes)).toBe(0);
   }
+});
+
+test("the report names rows that gained and rows that lost, and no row for what it did not do", async () => {
+  const store = memoryStore();
+  const run = await createRun(store, manifest());
+  const parts = async (changes: readonly number[]): Promise<string[]> => {
+    for (const step of [0, 1]) {
+      const rows = changes.map((change, at) => row(String(at), 0.5 + step * change));
+      await storeEvaluation(store, run.id, step, rows, TERMS);
+    }
+    const html = await runReport(run, null);
+    return [...html.matchAll(/<h2>Held-out rows that (\w+)|of row (\d)/g)].map((found) => found[1] ?? found[2] ?? "");
+  };
+  expect(await parts([0.1, 0.2, 0.3, 0.4, 0])).toEqual(["gained", "3", "2", "1"]);
+  expect(await parts([-0.1, -0.2, 0, 0.1])).toEqual(["gained", "3", "lost", "1", "0"]);
+  expect(await parts([0, 0])).toEqual([]);
 });
 
 test("a chart holds every step of the longest run", () => {

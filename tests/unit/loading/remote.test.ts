@@ -1,8 +1,9 @@
 /** Checkpoints on servers that behave and servers that do not: sizes first, every byte right, one sentence for each fault. */
-import { copyFile, cp, mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { copyFile, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import type { ByteSource } from "../../../src/engine/bytes/source.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { remoteAddress } from "../../../src/engine/loading/remote/address.ts";
@@ -10,6 +11,7 @@ import { openRemote } from "../../../src/engine/loading/remote/folder.ts";
 import { askRemote, type RemoteListing } from "../../../src/engine/loading/remote/listing.ts";
 import type { RemoteDeps } from "../../../src/engine/loading/remote/request.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
+import { passingHash } from "../../../src/engine/model/weights/passing-hash.ts";
 import { loadTensors } from "../../../src/engine/model/weights/weight-pieces.ts";
 import { weightsHash } from "../../../src/engine/model/weights/weights-hash.ts";
 import { type CheckpointServer, checkpointServer } from "../../support/checkpoint-server.ts";
@@ -110,6 +112,22 @@ describe("asking", () => {
     );
     const { folder } = await openRemote(listing, DEPS);
     expect((await openCheckpoint(folder)).tensorNames.length).toBeGreaterThan(100);
+  });
+
+  it("takes the config files of newer folders, which the fingerprint of a copy on disk holds too", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "lab-configs-"));
+    const names = (await readdir(GOLDEN)).filter((name) => !/^(adapter|golden)_/.test(name));
+    for (const name of names) await copyFile(join(GOLDEN, name), join(folder, name));
+    for (const name of ["processor", "video_preprocessor"]) await writeFile(join(folder, `${name}_config.json`), "{}");
+    const other = await checkpointServer(folder);
+    try {
+      const { listing } = await askRemote(remoteAddress(other.url, ""), DEPS);
+      const { hash } = await passingHash((await openRemote(listing, DEPS)).folder);
+      expect(await hash()).toBe(await weightsHash(await nodeFolder(folder)));
+    } finally {
+      await other.close();
+      await rm(folder, { recursive: true });
+    }
   });
 
   it("takes one file of weights before an index that saving again left behind, as from disk", async () => {

@@ -26,7 +26,12 @@ async function noteWith(changes: Readonly<Record<string, unknown>>): Promise<str
 test("a limit of tiles other than the published code's is said when the model is loaded", async () => {
   expect(await noteWith({ max_dynamic_patch: 12 })).toBeUndefined();
   expect(await noteWith({ max_dynamic_patch: undefined })).toBeUndefined();
-  expect(await noteWith({ max_dynamic_patch: 6 })).toMatch(/max_dynamic_patch 6, which is followed.* up to 12 tiles/);
+  expect(await noteWith({ max_dynamic_patch: 6 })).toMatch(/max_dynamic_patch 6, which is followed.* 1 to 12 tiles/);
   expect(await noteWith({ max_dynamic_patch: 16 })).toMatch(/max_dynamic_patch 16/);
   expect(await noteWith({ dynamic_image_size: false })).toMatch(/dynamic_image_size false/);
+  const published = { max_dynamic_patch: 12 };
+  expect(await noteWith({ ...published, use_thumbnail: false })).toMatch(/sets use_thumbnail false, which/);
+  expect(await noteWith({ ...published, min_dynamic_patch: 2, use_thumbnail: false })).toMatch(
+    /sets min_dynamic_patch 2, use_thumbnail false, which/,
+  );
 });

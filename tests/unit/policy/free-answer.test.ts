@@ -4,7 +4,9 @@ import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
-import { phrasesBefore } from "../../../src/engine/policy/free-answer.ts";
+import { openSa2va } from "../../../src/engine/model/sa2va.ts";
+import { disposeFeatures, encodeImage } from "../../../src/engine/policy/features.ts";
+import { phrasesBefore, questionPrompt } from "../../../src/engine/policy/free-answer.ts";
 import { openTokenizer } from "../../../src/engine/text/tokenizer.ts";
 import { loadDeps } from "../../../tools/parity/deps.ts";
 import { openArrays } from "../../../tools/parity/golden-arrays.ts";
@@ -56,6 +58,16 @@ describe("an answer", () => {
       ["refseg", true],
       ["refseg", false],
     ]);
+  });
+
+  it("is asked for with the lines of the question, as the published code asks", async () => {
+    const model = await openSa2va(await nodeFolder("tests/golden/sa2va-tiny-qwen2"), "tiny");
+    const features = encodeImage(model, { width: 20, height: 20, data: new Uint8Array(1200) }, 1);
+    const question = "Which colour?\nA. red\n\nB.  blue";
+    const { full } = questionPrompt(model, ` ${question}\n`, { features, regions: [] });
+    expect(full).toContain(`</img>\n${question}<|im_end|>`);
+    disposeFeatures(features);
+    model.dispose();
   });
 
   it("names each mask by what stands before it", async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { readPairFile } from "../../../scripts/lib/pair-file.ts";
+import { judgeServer } from "../../support/judge-server.ts";
 import { type Done, tool } from "../../support/tools.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "score-"));
@@ -108,6 +109,37 @@ test("the tool composes what a file of settings says, custom reward included", a
   const stopped = await score("--pred", pred, "--ref", ref, "--config", failing, "--allow-custom-reward");
   expect(stopped.code).toBe(1);
   expect(stopped.err).toMatch(/^The custom reward threw Error: mine/);
+});
+
+test("with a judge the reward has all terms of the settings, and nothing is sent before a custom reward may run", async () => {
+  const server = await judgeServer();
+  try {
+    const pred = await file("judged.txt", "a red dog\n\n");
+    const ref = await file("true.txt", "a dog\na cat\n");
+    const plain = { loop2Meteor: 0, loop2Judge: 0, loop2LengthCost: 1, lengthRatio: 1, loop2User: 0 };
+    const words = ["--pred", pred, "--ref", ref, "--judge", server.url, "--json", "--config"];
+    const costs = await file("costs.json", JSON.stringify(plain));
+    const { code, out, err } = await score(...words, costs);
+    expect(code, err).toBe(0);
+    const lines = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines).toMatchObject([
+      { reward: -0.5, terms: { length: 0.5 }, judge: expect.any(Number) },
+      { reward: 0, terms: { length: 0 } },
+      { mean: { reward: -0.25 }, missing: 0 },
+    ]);
+    server.forget();
+    const own = { ...plain, loop2User: 1, userReward: "export default () => 0.25" };
+    const user = await file("own.json", JSON.stringify(own));
+    expect((await score(...words, user)).code).toBe(2);
+    expect(server.calls).toEqual([]);
+    const allowed = await score(...words, user, "--allow-custom-reward");
+    expect(JSON.parse(allowed.out.split("\n")[0] as string)).toMatchObject({ reward: -0.25, terms: { user: 0.25 } });
+  } finally {
+    await server.close();
+  }
 });
 
 test("a bad argument or pair ends with code 2 and one sentence", async () => {

@@ -4,7 +4,7 @@ import { isRecord } from "../../../src/engine/bytes/json.ts";
 import { memorySource } from "../../../src/engine/bytes/memory.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import { tarEntries } from "../../../src/engine/data/archive/tar.ts";
-import { layoutOf } from "../../../src/engine/data/identify.ts";
+import { layoutOf } from "../../../src/engine/data/tables/identify.ts";
 import { paintedRle } from "../../../src/engine/data/mask/painted-shapes.ts";
 import { mergeRles, parseRle, rleArea, rleFromPolygons } from "../../../src/engine/data/mask/rle.ts";
 import { recogniseRecords } from "../../../src/engine/data/readers/all.ts";

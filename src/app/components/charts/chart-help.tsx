@@ -1,7 +1,7 @@
 import { Popover } from "radix-ui";
 import type { ReactNode } from "react";
+import { describeMetric } from "../../../engine/runs/metrics/metric-table.ts";
 import styles from "./live-chart.module.css";
-import { explainMetric, type MetricHelp } from "./metric-help.ts";
 
 /** The "?" beside a chart's title explains each of its metrics. */
 export function ChartHelp({
@@ -11,11 +11,11 @@ export function ChartHelp({
   readonly title: string;
   readonly metrics: readonly string[];
 }): ReactNode {
-  const texts = new Map<string, MetricHelp>();
+  const texts = new Map<string, NonNullable<ReturnType<typeof describeMetric>>>();
   for (const metric of metrics) {
-    const text = explainMetric(metric);
+    const text = describeMetric(metric);
     // Both loops log the same quantity; one explanation is enough.
-    if (text !== null) texts.set(metric.replace(/^loop[12]\//u, ""), text);
+    if (text !== undefined) texts.set(metric.replace(/^loop[12]\//u, ""), text);
   }
   if (texts.size === 0) return null;
   return (
@@ -28,14 +28,14 @@ export function ChartHelp({
           <dl>
             {[...texts].map(([metric, text]) => (
               <div key={metric}>
-                <dt>{metric}</dt>
-                <dd>{text.meaning}</dd>
+                <dt className="bold">{metric}</dt>
+                <dd className="m-0 muted">{text.meaning}</dd>
                 {text.formula !== "" && (
-                  <dd>
+                  <dd className="m-0 muted">
                     <code>{text.formula}</code>
                   </dd>
                 )}
-                {text.healthy !== "" && <dd>Healthy: {text.healthy}</dd>}
+                {text.healthy !== "" && <dd className="m-0 muted">Healthy: {text.healthy}</dd>}
               </div>
             ))}
           </dl>

@@ -18,7 +18,7 @@ export function ChartTable(props: {
   const { scroller, items, above, below } = useTableRows<HTMLDivElement>(steps.length, ROW);
   return (
     <div ref={scroller} className={`small scroll ${styles.table}`} style={{ height }}>
-      <table aria-rowcount={steps.length}>
+      <table className="full-width" aria-rowcount={steps.length}>
         <thead>
           <tr>
             <th scope="col">Step</th>
@@ -37,7 +37,7 @@ export function ChartTable(props: {
             return (
               <tr key={item.key} style={{ height: ROW }}>
                 <td>
-                  <button type="button" onClick={() => onPick(step)}>
+                  <button type="button" className="borderless clear accent pointer" onClick={() => onPick(step)}>
                     {step}
                   </button>
                 </td>

@@ -30,6 +30,7 @@ import { createPlot } from "./plot.ts";
 import { type ChartView, type Cursor, type Drawn, feedPlot } from "./plot-feed.ts";
 import { plotSvg } from "./plot-svg.ts";
 import { describeSeries } from "./summary.ts";
+import { lowerBound } from "./thin.ts";
 import { zoomOf } from "./zoom.ts";
 
 export interface LiveChartProps {
@@ -280,7 +281,8 @@ interface LegendProps {
 
 /** Line sample, label, and the value at the cursor, else at the step of the time line, else the newest one. */
 function Legend({ found, spec, source, cursor, step, notes, axis, theme }: LegendProps): ReactNode {
-  const place = cursor?.at ?? (step === null ? null : indexOfStep(source.steps, step));
+  const newest = source.steps.length - 1;
+  const place = cursor?.at ?? (step === null ? null : Math.min(newest, lowerBound(source.steps, step)));
   const note = notes.find((one) => one.step === cursor?.step)?.text;
   return (
     <ul className={`flex wrap small muted relative p-0 no-bullets ${styles.legend}`}>
@@ -291,7 +293,7 @@ function Legend({ found, spec, source, cursor, step, notes, axis, theme }: Legen
         const value =
           own === undefined ? undefined : valueAt(own, source, place, axis !== "step" && spec.runs === true);
         return (
-          <li key={`${series.metrics[0]} ${series.label}`}>
+          <li key={`${series.metrics[0]} ${series.label}`} className="row nowrap">
             <svg width="18" height="8" aria-hidden="true">
               <line
                 x1="0"
@@ -309,7 +311,7 @@ function Legend({ found, spec, source, cursor, step, notes, axis, theme }: Legen
         );
       })}
       {spec.levels?.map(({ label, value }) => (
-        <li key={label}>
+        <li key={label} className="row nowrap">
           <svg width="18" height="8" aria-hidden="true">
             <line x1="0" x2="18" y1="4" y2="4" stroke="var(--chart-axis)" strokeWidth="1" />
           </svg>
@@ -317,7 +319,7 @@ function Legend({ found, spec, source, cursor, step, notes, axis, theme }: Legen
           <b>{compact(value)}</b>
         </li>
       ))}
-      <li className={styles.step}>
+      <li className={`row nowrap ${styles.step}`}>
         {cursor === null
           ? ""
           : `step ${cursor.step}${axis === "step" ? "" : ` · ${axisText(axis, source.xs[cursor.at] ?? 0)}`}`}
@@ -336,14 +338,4 @@ function valueAt(own: FoundSeries, source: MetricSource, at: number | null, earl
   let place = at ?? values.length - 1;
   if (at === null || earlier) while (place > 0 && source.isMissing(metric, place)) place--;
   return source.isMissing(metric, place) ? null : (values[place] ?? null);
-}
-
-function indexOfStep(steps: ArrayLike<number>, step: number): number {
-  let [low, high] = [0, steps.length - 1];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((steps[middle] as number) < step) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -1,8 +1,8 @@
 import { type ReactNode, useId, useState } from "react";
+import { describeMetric } from "../../../engine/runs/metrics/metric-table.ts";
 import { Button } from "../ui/button.tsx";
 import { TextInput } from "../ui/controls.tsx";
 import { PanelButton } from "../ui/panel-button.tsx";
-import { explainMetric } from "./metric-help.ts";
 import styles from "./metric-picker.module.css";
 
 /** A button that opens the list of all other metrics; each ticked metric gets a chart. */
@@ -37,13 +37,14 @@ function List(props: {
   const [text, setText] = useState("");
   const wanted = text.trim().toLowerCase();
   const matching = names.filter((name) => {
-    const words = `${name} ${explainMetric(name)?.meaning ?? ""}`.toLowerCase();
+    const words = `${name} ${describeMetric(name)?.meaning ?? ""}`.toLowerCase();
     return wanted.split(/\s+/u).every((word) => words.includes(word));
   });
   return (
     <>
       <div className={`flex gap-2 ${styles.head}`}>
         <TextInput
+          className="grow"
           aria-label="Find a metric"
           placeholder="Search by name or description"
           value={text}
@@ -87,7 +88,7 @@ function Choice(props: {
         />
         <span className="anywhere medium">{name}</span>
         <span className={`muted small ${styles.meaning}`} id={meaning}>
-          {explainMetric(name)?.meaning ?? "This metric has no description"}
+          {describeMetric(name)?.meaning ?? "This metric has no description"}
         </span>
       </label>
     </li>

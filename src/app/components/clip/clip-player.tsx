@@ -106,7 +106,7 @@ export function ClipPlayer(props: {
           Onion skin
         </Button>
         {fileName !== undefined && (
-          <fieldset className={`row gap-1 ${styles.files}`} aria-label="Export of masklets">
+          <fieldset className="row gap-1 m-0 p-0 borderless" aria-label="Export of masklets">
             <span className="muted small">Export</span>
             {EXPORTS.map(({ kind, label, title }) => (
               <Button key={kind} kind="quiet" title={title} onClick={() => save(kind)} data-testid={`export-${kind}`}>

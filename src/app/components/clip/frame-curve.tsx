@@ -39,7 +39,7 @@ export function FrameCurve(props: {
       }}
       onPointerMove={(event) => event.buttons > 0 && pick(event)}
     >
-      <path className={styles.grid} d={`M0 0H${last}M0 .5H${last}M0 1H${last}`} />
+      <path d={`M0 0H${last}M0 .5H${last}M0 1H${last}`} />
       <path className={styles.now} d={`M${frame.at} 0V1`} />
       {ordered.map(({ name, scores, selected = curves.length === 1 }) => (
         <g key={name} className={styles.line} data-selected={selected}>

@@ -106,7 +106,7 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
 
   const style: CSSProperties = fit === "cover" ? {} : { aspectRatio: `${width} / ${height / of}` };
   return (
-    <figure className={[styles.figure, props.className].filter(Boolean).join(" ")} style={style}>
+    <figure className={`relative block full-width clip ${styles.figure} ${props.className ?? ""}`} style={style}>
       <canvas
         ref={canvas}
         className={`block full-width absolute ${styles.canvas}`}

@@ -28,7 +28,7 @@ export function ActionStrip({ actions }: { readonly actions: readonly ActionReco
         <Segmented label="Coloured by" options={ACTION_MEASURES} value={measure} onChange={setMeasure} />
         <button
           type="button"
-          className={`inline-flex align-centre muted ${styles.toggle}`}
+          className={`inline-flex align-centre muted framed round-m clear pointer ${styles.toggle}`}
           aria-pressed={table}
           onClick={() => setTable(!table)}
         >
@@ -61,7 +61,7 @@ function Tokens({ actions, measure }: TokensProps): ReactNode {
           <li
             // biome-ignore lint/suspicious/noArrayIndexKey: a token's position is its identity
             key={at}
-            className={action.clipped ? styles.clipped : undefined}
+            className={`grid framed round-s ${action.clipped ? styles.clipped : ""}`}
             style={missing ? {} : { background: measureColour(measureStrength(action, measure)) }}
             title={`${action.label} · ${formatMeasure(action, measure)}`}
           >

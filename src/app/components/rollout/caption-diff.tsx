@@ -40,7 +40,7 @@ export function Caption(props: {
 }): ReactNode {
   const { name, text, children } = props;
   return (
-    <div className={styles.caption}>
+    <div>
       <div className="row gap-2 muted small">
         {name}
         <CopyButton text={text} what={name} />

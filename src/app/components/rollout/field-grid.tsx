@@ -1,5 +1,12 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { type ActionMeasure, formatMeasure, type GridCells, measureColour, measureStrength } from "./action-colour.ts";
+import {
+  ACTION_MEASURES,
+  type ActionMeasure,
+  formatMeasure,
+  type GridCells,
+  measureColour,
+  measureStrength,
+} from "./action-colour.ts";
 import styles from "./details.module.css";
 
 const SIDE = 260;
@@ -25,7 +32,7 @@ export function FieldGrid(props: { readonly grid: GridCells; readonly measure: A
     });
   }, [grid, measure, scale]);
   const action = pointed === null ? null : (grid.cells[pointed] ?? null);
-  const label = ACTION_LABELS[measure];
+  const label = ACTION_MEASURES.find(({ value }) => value === measure)?.label;
   return (
     <div className={styles.field}>
       <canvas
@@ -50,11 +57,3 @@ export function FieldGrid(props: { readonly grid: GridCells; readonly measure: A
     </div>
   );
 }
-
-const ACTION_LABELS: Readonly<Record<ActionMeasure, string>> = {
-  logp: "log-prob",
-  ratio: "ratio",
-  kl: "KL",
-  entropy: "entropy",
-  clipped: "clip",
-};

@@ -15,7 +15,7 @@ import styles from "./details.module.css";
 import { LayerToggles } from "./layer-toggles.tsx";
 import { RewardDetails } from "./reward-details.tsx";
 import { RolloutFigure } from "./rollout-figure.tsx";
-import { answerRole, compareMasks, groupTracks, type LayerKey, layerName, textTitle } from "./rollout-view.ts";
+import { ANSWER, answerRole, compareMasks, groupTracks, type LayerKey, layerName, textTitle } from "./rollout-view.ts";
 import { ThumbButtons } from "./thumbs.tsx";
 
 export interface InspectorProps {
@@ -149,7 +149,7 @@ function Captions({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
     <div className="grid gap-3">
       {aboutLoop(loop).text === "caption" ? (
         <>
-          <div className={`grid gap-3 ${styles.answers}`}>
+          <div className={`grid gap-3 align-start ${styles.answers}`}>
             <CaptionDiff name={textTitle(loop)} text={caption} reference={referenceCaption} />
             <AnswerMask rollout={rollout} />
           </div>
@@ -157,7 +157,7 @@ function Captions({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
         </>
       ) : (
         <>
-          <div className={`grid gap-3 ${styles.answers}`}>
+          <div className={`grid gap-3 align-start ${styles.answers}`}>
             <AnswerMask rollout={rollout} />
             {captionPrime === null ? (
               <Caption name="Caption′ of the partner" text="–" />
@@ -173,15 +173,13 @@ function Captions({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
         <ins className={styles.added}>added</ins> <del className={`bad-soft bad ${styles.removed}`}>left out</del>
       </p>
       <details className={styles.more} open={aboutLoop(loop).promptOfRow === true}>
-        <summary>Prompt and raw completion</summary>
+        <summary className="muted pointer">Prompt and raw completion</summary>
         <Caption name="Prompt" text={prompt} />
         <Caption name="Completion" text={completion} />
       </details>
     </div>
   );
 }
-
-const ANSWER: ReadonlySet<LayerKey> = new Set(["answer"]);
 
 /** The drawn half of the answer, so that policy and partner are side by side; nothing where the loop has no mask. */
 function AnswerMask({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
@@ -208,7 +206,9 @@ function Raw({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
     <div className={styles.raw}>
       <CopyButton text={text} what="the record as JSON" />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area must be reachable by keyboard */}
-      <pre tabIndex={0}>{text.length > 200_000 ? `${text.slice(0, 200_000)}\n…` : text}</pre>
+      <pre className="p-3 round-m surface-2 anywhere" tabIndex={0}>
+        {text.length > 200_000 ? `${text.slice(0, 200_000)}\n…` : text}
+      </pre>
     </div>
   );
 }

@@ -45,7 +45,7 @@ export function JudgeAnswers({ detail }: { readonly detail: JudgeDetail }): Reac
       </p>
       {raw.length > 0 && (
         <details className={styles.raw}>
-          <summary>Raw replies</summary>
+          <summary className="muted pointer">Raw replies</summary>
           {raw.map((text, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: replies have no other identity and never move
             <pre key={at}>{text === "" ? "(empty)" : text}</pre>

@@ -25,7 +25,7 @@ export function LayerToggles(props: {
           <button
             key={key}
             type="button"
-            className={`inline-flex align-centre muted ${styles.layer}`}
+            className={`inline-flex align-centre muted framed round-m clear pointer ${styles.layer}`}
             aria-pressed={layers.has(key)}
             disabled={missing[key]}
             onClick={() => onToggle(key)}

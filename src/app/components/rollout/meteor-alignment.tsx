@@ -42,7 +42,7 @@ function Words({ name, words, side, detail, marked, setMarked }: WordsProps): Re
           <span
             // biome-ignore lint/suspicious/noArrayIndexKey: words have no other identity and never move
             key={at}
-            className={kind === undefined ? styles.unmatched : styles[kind]}
+            className={kind === undefined ? "muted" : styles[kind]}
             data-marked={match >= 0 && match === marked}
             title={kind}
             onMouseEnter={() => setMarked(match >= 0 ? match : null)}

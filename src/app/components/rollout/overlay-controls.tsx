@@ -33,7 +33,7 @@ export function OverlayControls(): ReactNode {
       </div>
       <button
         type="button"
-        className={`inline-flex align-centre muted ${styles.toggle}`}
+        className={`inline-flex align-centre muted framed round-m clear pointer ${styles.toggle}`}
         aria-pressed={hidden}
         title="Hides all masks while it is held"
         onPointerDown={() => setHidden(true)}

@@ -6,7 +6,14 @@ import { TableHead } from "../ui/table-head.tsx";
 import { JudgeAnswers } from "./judge-answers.tsx";
 import { MeteorAlignment } from "./meteor-alignment.tsx";
 import styles from "./reward.module.css";
-import { compareMasks, type MaskComparison, splitTerms, termContribution, termName } from "./rollout-view.ts";
+import {
+  compareMasks,
+  type MaskComparison,
+  splitTerms,
+  termContribution,
+  termName,
+  weightText,
+} from "./rollout-view.ts";
 
 /** The reward, term by term. */
 export function RewardDetails({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
@@ -56,7 +63,7 @@ function TermRow({ term }: { readonly term: RewardTerm }): ReactNode {
     <tr>
       <th scope="row">{termName(term.name)}</th>
       <td>{fixed(term.value, 4)}</td>
-      <td>{term.weight === 0 ? NONE : fixed(term.weight, 2)}</td>
+      <td>{term.weight === 0 ? NONE : weightText(term.weight)}</td>
       <td>{term.weight === 0 ? NONE : fixed(termContribution(term), 4)}</td>
       <td className={styles.note}>{term.note ?? (term.value === null ? "not measured" : "")}</td>
     </tr>
@@ -123,8 +130,8 @@ export function MeteorDetails({ detail }: { readonly detail: MeteorDetail }): Re
       <dl className={`flex wrap ${styles.numbers}`}>
         {numbers.map(([name, value]) => (
           <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
+            <dt className="muted small">{name}</dt>
+            <dd className="bold">{value}</dd>
           </div>
         ))}
       </dl>

@@ -47,9 +47,9 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
       >
         <span className={`flex align-baseline ${styles.cardHead}`}>
           <span className="muted small">#{rollout.index + 1}</span>
-          <span className={`flex grow ${styles.badges}`}>
-            {rollout.truncated && <span className={`tiny round-s warn-soft warn ${styles.badge}`}>cut off</span>}
-            {noMask && <span className={`tiny round-s warn-soft warn ${styles.badge}`}>no mask</span>}
+          <span className={`flex grow min-0 clip ${styles.badges}`}>
+            {rollout.truncated && <span className={`tiny nowrap round-s warn-soft warn ${styles.badge}`}>cut off</span>}
+            {noMask && <span className={`tiny nowrap round-s warn-soft warn ${styles.badge}`}>no mask</span>}
           </span>
           <strong className={`bold ${styles.reward}`} title="Reward">
             {fixed(rollout.reward, 2)}
@@ -78,7 +78,7 @@ function CardText({ rollout, small }: { readonly rollout: RolloutRecord; readonl
   return (
     <span className={`clip relative ${styles.said}`}>
       <span className={small ? "visually-hidden" : "muted tiny"}>{name}</span>{" "}
-      {text === null ? "–" : text.trim() === "" ? <em>empty</em> : text}
+      {text === null ? "–" : text.trim() === "" ? <em className="muted">empty</em> : text}
     </span>
   );
 }

@@ -3,7 +3,7 @@ import type { RewardTerm } from "../../../engine/rewards/term.ts";
 import { findTerm } from "../../../engine/rewards/terms/registry.ts";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, LoopId, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
-import { fixed, percent } from "../../styles/format.ts";
+import { fixed, formatShare } from "../../styles/format.ts";
 import type { Track } from "../clip/clip-player.tsx";
 import type { MaskLayer, MaskRole } from "../mask/layers.ts";
 
@@ -11,9 +11,14 @@ import type { MaskLayer, MaskRole } from "../mask/layers.ts";
 export const LAYER_KEYS = ["given", "answer", "difference", "greedy"] as const;
 export type LayerKey = (typeof LAYER_KEYS)[number];
 
+type Layers = ReadonlySet<LayerKey>;
+export const GIVEN: Layers = new Set(["given"]);
+export const ANSWER: Layers = new Set(["answer"]);
+export const GIVEN_AND_ANSWER: Layers = new Set(["given", "answer"]);
+
 /** The visible layers, from names in the address; null stands for given mask and answer. */
-export function parseLayers(names: readonly string[] | null): ReadonlySet<LayerKey> {
-  return new Set(LAYER_KEYS.filter((key) => (names ?? ["given", "answer"]).includes(key)));
+export function parseLayers(names: readonly string[] | null): Layers {
+  return names === null ? GIVEN_AND_ANSWER : new Set(LAYER_KEYS.filter((key) => names.includes(key)));
 }
 
 /** Whose mask the predicted one is; the partner's where the loop has none. */
@@ -81,7 +86,7 @@ export function figureLabel(rollout: RolloutRecord): string {
   if (mask === null) return `rollout ${rollout.index + 1}, no mask`;
   const share = rleArea(mask) / (mask.size[0] * mask.size[1]);
   const iou = compareMasks(rollout)?.iou ?? null;
-  return `rollout ${rollout.index + 1}, IoU ${fixed(iou, 2)}, mask covers ${percent(share)} of the image`;
+  return `rollout ${rollout.index + 1}, IoU ${fixed(iou, 2)}, mask covers ${formatShare(share)} of the image`;
 }
 
 /** Answers of a group for the overlap over the frames of its clip. @param selected the one that lies on top */
@@ -104,6 +109,11 @@ export function splitTerms(terms: readonly RewardTerm[]): Readonly<Record<"rewar
     rewarded: terms.filter((term) => term.weight !== 0),
     watched: terms.filter((term) => term.weight === 0),
   };
+}
+
+/** A weight with two decimals, or with four where two would round it. */
+export function weightText(weight: number): string {
+  return fixed(weight, Number(weight.toFixed(2)) === weight ? 2 : 4);
 }
 
 /** Contribution of a term to the reward. */

@@ -17,6 +17,8 @@ import { storedGroups } from "./stored-groups.ts";
 /** The run that the screens show: the run in the address, else the run of this page. */
 export interface ViewedRun {
   readonly runId: string;
+  /** The run in an address that leads to it; null where it is shown without one. */
+  readonly place: string | null;
   readonly manifest: RunManifest | null;
   /** Whether it is the run of this page, whose groups arrive live. */
   readonly live: boolean;
@@ -101,6 +103,7 @@ export function useViewedRun(): ViewedRun | null {
       : (known?.steps ?? []);
     return {
       runId,
+      place: asked ?? (live || runId === recorded ? null : runId),
       manifest: live ? liveManifest : (known?.manifest ?? null),
       live,
       otherTabs,
@@ -112,7 +115,21 @@ export function useViewedRun(): ViewedRun | null {
       loading,
       problem,
     };
-  }, [runId, live, otherTabs, recorded, followed, imported, liveManifest, liveStep, groups, known, loading, problem]);
+  }, [
+    runId,
+    asked,
+    live,
+    otherTabs,
+    recorded,
+    followed,
+    imported,
+    liveManifest,
+    liveStep,
+    groups,
+    known,
+    loading,
+    problem,
+  ]);
 }
 
 /** Whether it is known that there is no run to show: not while the page still asks for its recorded one. */

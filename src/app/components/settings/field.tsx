@@ -1,8 +1,9 @@
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { parseSetting } from "../../../engine/config/parse.ts";
+import { presetConfig } from "../../../engine/config/presets.ts";
 import type { NumberSetting, Setting } from "../../../engine/config/setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
-import { changeConfig } from "../../stores/session.ts";
+import { changeConfig, useSession } from "../../stores/session.ts";
 import { Button } from "../ui/button.tsx";
 import { Select, Switch } from "../ui/controls.tsx";
 import { IconReset } from "../ui/icons.tsx";
@@ -12,6 +13,20 @@ import { numberText, rangeText, valueText } from "./setting-values.ts";
 type Value = LabConfig[SettingKey];
 
 const put = (key: SettingKey, value: Value): void => changeConfig({ [key]: value });
+
+/** Settings of this page below each other. */
+export function Fields({ keys }: { readonly keys: readonly SettingKey[] }): ReactNode {
+  const config = useSession((session) => session.config);
+  const preset = useSession((session) => session.preset);
+  const base = useMemo(() => presetConfig(preset), [preset]);
+  return (
+    <div className="column-flex">
+      {keys.map((key) => (
+        <Field key={key} name={key} value={config[key]} base={base[key]} />
+      ))}
+    </div>
+  );
+}
 
 /** One setting: label, control, unit, range, help, and a reset to the preset's value. */
 export function Field(props: {
@@ -97,17 +112,23 @@ function Control(props: {
       />
     );
   }
-  return <NumberField id={id} name={name} setting={setting} value={Number(value)} />;
+  return <NumberField id={id} name={name} value={Number(value)} describedBy={`${id}-help`} />;
 }
 
 /** A number as text, so that 1e-5 can be typed; a value outside the range shows a message and is not applied. */
-function NumberField(props: {
+export function NumberField(props: {
   readonly id: string;
   readonly name: SettingKey;
-  readonly setting: NumberSetting;
   readonly value: number;
+  /** Accessible name, where no label names it. */
+  readonly label?: string;
+  readonly describedBy?: string;
+  /** Sign before the number. */
+  readonly sign?: string;
+  readonly className?: string | undefined;
 }): ReactNode {
-  const { id, name, setting, value } = props;
+  const { id, name, value, label, describedBy, sign, className = "" } = props;
+  const setting = SETTINGS[name] as NumberSetting;
   const [draft, setDraft] = useState<string | null>(null);
   const text = draft ?? numberText(value);
   const parsed = parseSetting(name, text);
@@ -126,9 +147,11 @@ function NumberField(props: {
 
   return (
     <span className="relative">
-      <span className={`inline-flex align-centre surface round-m ${styles.box}`}>
+      <span className={`inline-flex align-centre surface round-m ${styles.box} ${className}`}>
+        {sign !== undefined && <i aria-hidden="true">{sign}</i>}
         <input
           id={id}
+          aria-label={label}
           className={`text-right borderless ${styles.input}`}
           inputMode={setting.kind === "int" ? "numeric" : "decimal"}
           autoComplete="off"
@@ -136,14 +159,17 @@ function NumberField(props: {
           value={text}
           data-testid={id}
           aria-invalid={draft !== null && problem !== null}
-          aria-describedby={problem === null ? `${id}-help` : `${id}-problem`}
+          aria-describedby={problem === null ? describedBy : `${id}-problem`}
           onChange={(event) => {
             const typed = event.currentTarget.value;
             setDraft(typed);
             const result = parseSetting(name, typed);
             if ("value" in result) put(name, result.value as Value);
           }}
-          onFocus={() => setRefused(null)}
+          onFocus={(event) => {
+            setRefused(null);
+            event.currentTarget.select();
+          }}
           onBlur={() => {
             setRefused(draft === null ? null : { problem, kept: value });
             setDraft(null);

@@ -11,7 +11,7 @@ import { Button } from "../../components/ui/button.tsx";
 import { CopyText } from "../../components/ui/copy-text.tsx";
 import { IconChevron, IconClose } from "../../components/ui/icons.tsx";
 import { Tabs } from "../../components/ui/tabs.tsx";
-import { useAsync } from "../../components/use-async.ts";
+import { type Async, useAsync } from "../../components/use-async.ts";
 import { type FollowedClip, useFollowed } from "../../stores/follow.ts";
 import { navigate } from "../../stores/route.ts";
 import { formatCount, formatShare } from "../../styles/format.ts";
@@ -43,7 +43,9 @@ export function RowDetail(props: {
   const identity = useMemo(() => JSON.stringify(row), [row]);
   const at = rows.findIndex((candidate) => candidate.id === row.id);
   const [before, after] = [rows[at - 1], at < 0 ? undefined : rows[at + 1]];
-  const [tab, setTab] = useState("words");
+  const [chosen, setTab] = useState("words");
+  // Only clips are followed.
+  const tab = chosen === "follow" && row.frames === undefined ? "words" : chosen;
 
   useEffect(() => {
     const down = (event: KeyboardEvent): void => {
@@ -117,7 +119,7 @@ export function RowDetail(props: {
         value={tab}
         onChange={setTab}
         tabs={[
-          { id: "words", label: "Caption", content: <Words row={row} raw={raw.value ?? null} /> },
+          { id: "words", label: "Caption", content: <Words row={row} raw={raw} /> },
           ...(row.frames === undefined
             ? []
             : [
@@ -158,16 +160,18 @@ function tracksOf(followed: FollowedClip | null, object: number): readonly Follo
   });
 }
 
-function Words(props: { readonly row: RegionSummary; readonly raw: string | null }): ReactNode {
-  const turns = turnsOf(props.raw);
+function Words(props: { readonly row: RegionSummary; readonly raw: Async<string> }): ReactNode {
+  const { value = null, problem } = props.raw;
+  const turns = turnsOf(value);
   return (
     <>
       <p className={`large anywhere ${styles.caption}`}>{props.row.caption || "No caption"}</p>
+      {problem !== null && <p className="bad">{problem}</p>}
       {turns.length > 0 && (
         <ol className={`p-0 no-bullets ${styles.turns}`} aria-label="Conversation">
           {turns.map((turn, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: turns have no other name and never move
-            <li key={index}>
+            <li key={index} className="grid gap-2 anywhere">
               <span className="muted">{turn.speaker}</span>
               <span>{turn.text}</span>
             </li>
@@ -183,8 +187,9 @@ function Code(props: { readonly text: string }): ReactNode {
     <div className={`relative ${styles.code}`}>
       <CopyText kind="quiet" label="Copy" text={() => props.text} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard */}
-      <pre tabIndex={0}>{props.text}</pre>
+      <pre className="p-3 scroll anywhere surface-2 round-m" tabIndex={0}>
+        {props.text}
+      </pre>
     </div>
   );
 }
-

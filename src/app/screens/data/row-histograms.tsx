@@ -82,7 +82,7 @@ function Histogram(props: Props & { readonly measure: Measure }): ReactNode {
   };
 
   return (
-    <section className={`grid ${styles.histogram}`} aria-label={label}>
+    <section className={`grid gap-2 ${styles.histogram}`} aria-label={label}>
       <div className="small">
         <p className="medium nowrap">{label}</p>
         <span className="row gap-1 muted nowrap">
@@ -145,9 +145,11 @@ function Histogram(props: Props & { readonly measure: Measure }): ReactNode {
             );
           })}
         </div>
-        <div className={`flex muted tiny nowrap ${styles.ticks}`} aria-hidden="true">
+        <div className="flex muted tiny nowrap" aria-hidden="true">
           {bars.map((bar, at) => (
-            <span key={bar[0]}>{at % Math.ceil(bars.length / 6) === 0 && text(Math.max(0, bar[0]))}</span>
+            <span key={bar[0]} className="grow min-0">
+              {at % Math.ceil(bars.length / 6) === 0 && text(Math.max(0, bar[0]))}
+            </span>
           ))}
         </div>
       </div>

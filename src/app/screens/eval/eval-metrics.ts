@@ -12,7 +12,7 @@ export interface EvalMetricText {
 
 /** The two scores of a loop. @param what the number, e.g. "IoU" @param help what it is, without the rollouts it is for */
 function pair(
-  { id, samples, textName }: LoopAbout<LoopId>,
+  { id, samples, textName, heldOut }: LoopAbout<LoopId>,
   prefix: "reward" | "loop",
   what: string,
   help: string,
@@ -21,10 +21,12 @@ function pair(
     samples === "text"
       ? [`four ${textName}s a row sampled as in training`, `greedy ${textName}`]
       : ["masks sampled by the run's mask policy", "mask without noise"];
+  // Rewards are kept by row, scores by answer.
+  const shown = prefix === "reward" && heldOut !== undefined ? `. Numbers at pictures are ${heldOut}` : "";
   const score = (kind: "sampled" | "greedy") => `${prefix}${id}_${kind}` as ScoreId;
   return [
-    { id: score("sampled"), title: `Loop ${id} ${what}, sampled`, help: `${help} for ${sampled}` },
-    { id: score("greedy"), title: `Loop ${id} ${what}, greedy`, help: `The same for the policy's ${greedy}` },
+    { id: score("sampled"), title: `Loop ${id} ${what}, sampled`, help: `${help} for ${sampled}${shown}` },
+    { id: score("greedy"), title: `Loop ${id} ${what}, greedy`, help: `The same for the policy's ${greedy}${shown}` },
   ];
 }
 

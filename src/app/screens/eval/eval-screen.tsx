@@ -67,7 +67,7 @@ function HeldOut(): ReactNode {
       {run?.live === true && <EvaluateNow />}
       {run !== null && problem !== null && <p className={styles.problem}>Cannot read the evaluations: {problem}</p>}
       {run === null || last === undefined ? (
-        <NoEvaluations loading={run === null ? !noRun : loading} hasRun={run !== null} />
+        problem === null && <NoEvaluations loading={run === null ? !noRun : loading} hasRun={run !== null} />
       ) : (
         <Evaluated key={run.runId} runId={run.runId} run={run.manifest} list={list} last={last} best={best} />
       )}
@@ -120,7 +120,8 @@ function Evaluated(props: {
       <header className={styles.head}>
         <h1>{run?.title ?? runId}</h1>
         <span className="muted large" data-testid="eval-where">
-          {n} {shown.report.selection === undefined ? "held-out" : "report"} rows, after {counted(step, "step")}
+          {counted(n, shown.report.selection === undefined ? "held-out row" : "report row")}, after{" "}
+          {counted(step, "step")}
         </span>
         {list.length > 1 && (
           <Select

@@ -59,7 +59,7 @@ export function differenceText({ mean, low, high }: Interval): string {
 }
 
 /** "better" or "worse" only if the 95 % interval excludes 0. */
-export function verdict(difference: Interval | null): "better" | "worse" | "open" {
+export function verdict(difference: Pick<Interval, "low" | "high"> | null): "better" | "worse" | "open" {
   if (difference === null) return "open";
   if (difference.low > 0) return "better";
   return difference.high < 0 ? "worse" : "open";

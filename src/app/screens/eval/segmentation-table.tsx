@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import type { EvalReport, SegmentationMetric } from "../../../engine/runs/evaluations/evaluations.ts";
-import { fixed } from "../../styles/format.ts";
+import { TableHead } from "../../components/ui/table-head.tsx";
+import { fixed, NONE } from "../../styles/format.ts";
 import styles from "./eval.module.css";
 import { differenceText, verdict } from "./score-card.tsx";
 
@@ -21,14 +22,7 @@ export function SegmentationTable(props: { readonly first: EvalReport; readonly 
     <div className={`scroll-x ${styles.segmentation}`}>
       <table data-testid="segmentation">
         <caption>Referring-segmentation metrics</caption>
-        <thead>
-          <tr>
-            <th scope="col">Score</th>
-            <th scope="col">Start</th>
-            <th scope="col">Now</th>
-            <th scope="col">Difference (95 %)</th>
-          </tr>
-        </thead>
+        <TableHead columns={["Score", "Start", "Now", "Difference (95 %)"]} />
         <tbody>
           {NAMES.map(({ id, name, help }) => {
             const { value, difference } = now[id];
@@ -36,9 +30,9 @@ export function SegmentationTable(props: { readonly first: EvalReport; readonly 
             return (
               <tr key={id} title={help}>
                 <th scope="row">{name}</th>
-                <td>{start === undefined ? "–" : fixed(start, 3)}</td>
+                <td>{fixed(start, 3)}</td>
                 <td>{fixed(value, 3)}</td>
-                <td data-verdict={verdict(difference)}>{difference === null ? "–" : differenceText(difference)}</td>
+                <td data-verdict={verdict(difference)}>{difference === null ? NONE : differenceText(difference)}</td>
               </tr>
             );
           })}

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
 import { selectionName } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { EvalReport } from "../../../engine/runs/evaluations/evaluations.ts";
-import { fixed } from "../../styles/format.ts";
+import { counted, fixed } from "../../styles/format.ts";
 
 /** How the best checkpoint was chosen; no number on this screen includes the selection rows. */
 export function SelectionLine(props: { readonly report: EvalReport; readonly best: BestCheckpoint | null }): ReactNode {
@@ -13,7 +13,7 @@ export function SelectionLine(props: { readonly report: EvalReport; readonly bes
   );
 }
 
-export function selectionSentence(report: EvalReport, best: BestCheckpoint | null): string {
+function selectionSentence(report: EvalReport, best: BestCheckpoint | null): string {
   const { selection } = report;
   if (selection === undefined) {
     const chosen = best === null ? "" : ` Its best checkpoint, step ${best.step}, was chosen on the rows shown here.`;
@@ -21,7 +21,7 @@ export function selectionSentence(report: EvalReport, best: BestCheckpoint | nul
   }
   if (selection === null) return "No rows were set aside, so no best checkpoint is chosen.";
   const name = selectionName(report);
-  const rows = `${selection.n} selection rows, which are in no number on this screen`;
+  const rows = `${counted(selection.n, "selection row")} that are in no number on this screen`;
   if (best?.selection === null || best?.selection === undefined) {
     return `The best checkpoint is chosen by ${name} on ${rows}; no evaluated checkpoint is stored.`;
   }

@@ -5,7 +5,7 @@ import { GuideCards } from "../../components/guide/guide-cards.tsx";
 import { titleOf, useNoRun, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPause, IconPlay } from "../../components/ui/icons.tsx";
-import { linkTo, navigate, useRoute } from "../../stores/route.ts";
+import { linkTo, navigate } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run.ts";
 import { remember, rememberedFlag } from "../../stores/saved.ts";
 import { useSession } from "../../stores/session.ts";
@@ -93,28 +93,29 @@ function Begin(): ReactNode {
 
 function Playing({ run, playback }: { readonly run: ViewedRun; readonly playback: Playback }): ReactNode {
   const { step, groups, playing, toggle } = playback;
-  const asked = useRoute((route) => route.run);
   const steps = run.manifest?.config.steps ?? null;
+  // A supervised run has steps without rollouts.
+  const shown = run.steps.length > 0 && run.manifest?.config.mode !== "sft";
   return (
     <section className="grid gap-3" aria-label="The two loops">
       <header className="row wrap gap-2-3 between">
         <p className="muted" data-testid="home-step">
           {run.recorded ? "Recorded run" : run.live ? "Your run" : titleOf(run)}, step{" "}
-          {formatCount(run.steps.length > 0 ? step : run.metrics.steps.at(-1))} of {formatCount(steps)}
+          {formatCount(shown ? step : run.metrics.steps.at(-1))} of {formatCount(steps)}
         </p>
         <div className="row gap-2">
-          {!run.live && run.steps.length > 1 && (
+          {!run.live && shown && (
             <Button kind="quiet" icon={playing ? <IconPause /> : <IconPlay />} data-testid="home-play" onClick={toggle}>
               {playing ? "Pause" : "Play"}
             </Button>
           )}
-          <a className={styles.link} href={linkTo({ screen: "train", run: asked })}>
+          <a className={styles.link} href={linkTo({ screen: "train", run: run.place })}>
             All curves and rollouts
           </a>
         </div>
       </header>
       {groups.map((group) => (
-        <LoopPicture key={group.loop} group={group} runId={run.recorded || run.live ? null : run.runId} />
+        <LoopPicture key={group.loop} group={group} runId={run.place} />
       ))}
     </section>
   );

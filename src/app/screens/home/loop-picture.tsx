@@ -2,15 +2,12 @@ import { type CSSProperties, type ReactNode, useMemo } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { RolloutFigure } from "../../components/rollout/rollout-figure.tsx";
-import { type LayerKey, sortRollouts } from "../../components/rollout/rollout-view.ts";
+import { ANSWER, GIVEN, sortRollouts } from "../../components/rollout/rollout-view.ts";
 import { groupKey } from "../../components/rollout/use-viewed-run.ts";
 import { CopyPanel } from "../../components/ui/copy-panel.tsx";
 import { navigate } from "../../stores/route.ts";
-import { fixed } from "../../styles/format.ts";
+import { fixed, NONE } from "../../styles/format.ts";
 import styles from "./home.module.css";
-
-const GIVEN: ReadonlySet<LayerKey> = new Set(["given"]);
-const ANSWER: ReadonlySet<LayerKey> = new Set(["answer"]);
 
 /** One loop on a real row: what goes in, what the policy makes of it, what the partner makes of that, and the reward. */
 export function LoopPicture({
@@ -54,7 +51,7 @@ export function LoopPicture({
           {samples === "text" ? (
             <RolloutFigure className={styles.figure ?? ""} rollout={best} layers={ANSWER} />
           ) : (
-            <Said text={best.captionPrime ?? ""} />
+            <Said text={best.captionPrime} />
           )}
         </Stage>
         <Stage name={`Reward, best of ${rollouts.length}`} step={3}>
@@ -81,10 +78,10 @@ function Stage(props: { readonly name: string; readonly step?: number; readonly 
   );
 }
 
-function Said({ text }: { readonly text: string }): ReactNode {
+function Said({ text }: { readonly text: string | null }): ReactNode {
   return (
     <blockquote className={`grid m-0 p-3 large anywhere surface-2 round-m ${styles.said}`}>
-      {text.trim() === "" ? <em>empty</em> : text}
+      {text?.trim() === "" ? <em>empty</em> : (text ?? NONE)}
     </blockquote>
   );
 }
@@ -101,11 +98,15 @@ function RewardBars(props: {
         <li key={rollout.id}>
           <button
             type="button"
+            className="flex full-width p-0 surface-2 borderless round-s pointer"
             aria-label={`Open rollout ${rollout.index + 1}, reward ${fixed(rollout.reward, 2)}`}
             title={`${fixed(rollout.reward, 2)}: ${rollout.caption}`}
             onClick={() => props.onOpen(rollout)}
           >
-            <span style={{ height: `${(100 * Math.max(0, rollout.reward ?? 0)) / most}%` }} />
+            <span
+              className="block full-width"
+              style={{ height: `${(100 * Math.max(0, rollout.reward ?? 0)) / most}%` }}
+            />
           </button>
         </li>
       ))}

@@ -2,11 +2,12 @@ import type { ReactNode } from "react";
 import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { readThumbs } from "../../clients/thumb-actions.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
+import { Facts } from "../../components/ui/facts.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { linkTo } from "../../stores/route.ts";
 import { useThumbs } from "../../stores/thumbs.ts";
-import { fixed, percent, signed } from "../../styles/format.ts";
+import { counted, fixed, percent, signed } from "../../styles/format.ts";
 import { agreements, captionPair, type Disagreement, disagreements } from "./agreement.ts";
 import styles from "./judge.module.css";
 import type { JudgedRollouts } from "./use-judged-rollouts.ts";
@@ -56,14 +57,14 @@ function ThumbAgreement(props: {
       <p className={styles.help}>
         {up} up, {given.length - up} down. Share of pairs in which what you liked scores higher; 50 % is chance
       </p>
-      <dl className={`grid gap-2-3 ${styles.facts}`}>
-        {agreements(given, thumbs, ["judge", "meteor", "reward"]).map(({ name, share, pairs }) => (
-          <div key={name}>
-            <dt>{name === "reward" ? "Reward" : termName(name)}</dt>
-            <dd title={`${pairs} pairs`}>{percent(share)}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts
+        entries={agreements(given, thumbs, ["judge", "meteor", "reward"]).map(({ name, share, pairs }) => [
+          name === "reward" ? "Reward" : termName(name),
+          <span key={name} title={counted(pairs, "pair")}>
+            {percent(share)}
+          </span>,
+        ])}
+      />
     </div>
   );
 }

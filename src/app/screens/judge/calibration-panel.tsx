@@ -6,6 +6,7 @@ import { calibrateJudge, stopTrying } from "../../clients/judge-actions.ts";
 import { report } from "../../clients/lab.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
+import { Facts } from "../../components/ui/facts.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { type Calibration, useJudge } from "../../stores/judge.ts";
@@ -13,7 +14,8 @@ import { useSession } from "../../stores/session.ts";
 import { fixed } from "../../styles/format.ts";
 import { noise, pairsOf, spreads } from "./agreement.ts";
 import styles from "./judge.module.css";
-import { useTryBlocker } from "./use-try-blocker.ts";
+import { ScoreBar } from "./score-bar.tsx";
+import { useTryBlocker } from "./try-blocker.ts";
 
 const ROUNDS = ["2", "3", "5"] as const;
 const PAIRS = 10;
@@ -74,20 +76,13 @@ function Result({ calibration }: { readonly calibration: Calibration }): ReactNo
   const missing = all.reduce((sum, pair) => sum + pair.missing, 0);
   return (
     <div className="column-flex gap-2 mt-3" data-testid="calibration-result">
-      <dl className={`grid gap-2-3 ${styles.facts}`}>
-        <div>
-          <dt>Spread within a pair</dt>
-          <dd>{fixed(within, 3)}</dd>
-        </div>
-        <div>
-          <dt>Spread between pairs</dt>
-          <dd>{fixed(between, 3)}</dd>
-        </div>
-        <div>
-          <dt>No score</dt>
-          <dd>{missing}</dd>
-        </div>
-      </dl>
+      <Facts
+        entries={[
+          ["Spread within a pair", fixed(within, 3)],
+          ["Spread between pairs", fixed(between, 3)],
+          ["No score", missing],
+        ]}
+      />
       <p className={styles.help}>
         {within === null || between === null
           ? "Too few scores"
@@ -106,7 +101,7 @@ function Result({ calibration }: { readonly calibration: Calibration }): ReactNo
                   {pair.hypothesis.length > 90 ? `${pair.hypothesis.slice(0, 90)} …` : pair.hypothesis}
                 </th>
                 <td>
-                  <Bar values={spread?.values ?? []} />
+                  <Range values={spread?.values ?? []} />
                 </td>
                 <td>{spread?.mean === null ? "missing" : fixed(spread?.mean, 2)}</td>
                 <td>{fixed(spread?.std, 3)}</td>
@@ -119,19 +114,11 @@ function Result({ calibration }: { readonly calibration: Calibration }): ReactNo
   );
 }
 
-function Bar({ values }: { readonly values: readonly number[] }): ReactNode {
+/** From the lowest score to the highest. */
+function Range({ values }: { readonly values: readonly number[] }): ReactNode {
   if (values.length === 0) return null;
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  const place = (value: number): number => 50 + 50 * value;
-  return (
-    <div
-      className={`relative surface-2 ${styles.spread}`}
-      role="img"
-      aria-label={`${fixed(low, 2)} to ${fixed(high, 2)}`}
-    >
-      <span style={{ left: `${Math.min(98, place(low))}%`, right: `${100 - place(high)}%` }} />
-    </div>
-  );
+  return <ScoreBar from={low} to={high} label={`${fixed(low, 2)} to ${fixed(high, 2)}`} />;
 }
 
 /** Without a run: captions with a known order. */

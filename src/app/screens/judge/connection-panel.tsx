@@ -1,5 +1,5 @@
 import { type FormEvent, type ReactNode, useRef, useState } from "react";
-import { SETTINGS } from "../../../engine/config/table.ts";
+import { type LabConfig, SETTINGS } from "../../../engine/config/table.ts";
 import { originOf, TAB_MODEL } from "../../../engine/rewards/consent.ts";
 import { parseEndpoint } from "../../../engine/rewards/judge/providers/endpoint.ts";
 import { WEBLLM_DEFAULT } from "../../../engine/rewards/judge/providers/webllm-model.ts";
@@ -15,6 +15,14 @@ import { allowWritten } from "../../stores/consent.ts";
 import { judgeStore, useJudge } from "../../stores/judge.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import styles from "./judge.module.css";
+import { problemOf } from "./problem-of.ts";
+
+const KIND_HELP: Readonly<Record<LabConfig["judge"], string>> = {
+  off: "Runs ask no judge. The tests on this screen use questions generated from the reference",
+  questions:
+    "Questions are generated once from the reference and answered from the prediction. The score is the mean of the points per question",
+  dlc: "Prepared questions, one request each, scored as in the describe-anything benchmark",
+};
 
 /** Kind of judge, model, provider and key. */
 export function ConnectionPanel(): ReactNode {
@@ -30,11 +38,7 @@ export function ConnectionPanel(): ReactNode {
           value={judge}
           onChange={(value) => changeConfig({ judge: value })}
         />
-        <p className={styles.help}>
-          {judge === "dlc"
-            ? "Prepared questions, one request each, scored as in the describe-anything benchmark"
-            : "Questions are generated once from the reference and answered from the prediction. The score is the mean of the points per question"}
-        </p>
+        <p className={styles.help}>{KIND_HELP[judge]}</p>
         <label htmlFor="judge-provider">Runs</label>
         <Select
           id="judge-provider"
@@ -126,12 +130,7 @@ function ServerFields(): ReactNode {
 }
 
 function addressProblem(text: string): string | null {
-  try {
-    parseEndpoint(text);
-    return null;
-  } catch (thrown) {
-    return thrown instanceof Error ? thrown.message : String(thrown);
-  }
+  return problemOf(() => parseEndpoint(text));
 }
 
 /** The field is emptied as soon as the key is set: the key stays in no element, address, export or log. */

@@ -1,15 +1,18 @@
 import type { ReactNode } from "react";
 import { isActive, useRun } from "../../stores/run.ts";
+import { AgreementPanel } from "./agreement-panel.tsx";
+import { CalibrationPanel } from "./calibration-panel.tsx";
 import { ConnectionPanel } from "./connection-panel.tsx";
 import styles from "./judge.module.css";
-import { JudgedPanels } from "./judged-panels.tsx";
 import { LimitsPanel } from "./limits-panel.tsx";
 import { PairPanel } from "./pair-panel.tsx";
 import { PromptsPanel } from "./prompts-panel.tsx";
 import { TestPanel } from "./test-panel.tsx";
+import { useJudgedRollouts } from "./use-judged-rollouts.ts";
 
 /** The language model that judges captions: connection, prompts, tests and agreement. */
 export function JudgeScreen(): ReactNode {
+  const judged = useJudgedRollouts();
   const active = useRun((run) => isActive(run.state));
   return (
     <div className={`grid gap-4 p-4 align-start ${styles.screen}`} data-testid="screen-judge">
@@ -28,7 +31,8 @@ export function JudgeScreen(): ReactNode {
       <div className="column-flex gap-4 min-0">
         <TestPanel />
         <PairPanel />
-        <JudgedPanels />
+        <CalibrationPanel groups={judged.groups} />
+        <AgreementPanel judged={judged} />
       </div>
     </div>
   );

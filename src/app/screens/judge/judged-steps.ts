@@ -1,4 +1,5 @@
 /** The stored steps that the Judge screen reads, and their groups. */
+import { thrownText } from "../../../engine/errors.ts";
 import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 
 /** Maximum steps to read: enough for ranks, few enough for memory. */
@@ -36,8 +37,7 @@ export async function readSteps(
     try {
       groups.push(...(await read(step)));
     } catch (thrown) {
-      const cause = thrown instanceof Error ? thrown.message : String(thrown);
-      unread.push(`Step ${step} is skipped because it cannot be read: ${cause}`);
+      unread.push(`Step ${step} is skipped because it cannot be read: ${thrownText(thrown)}`);
     }
   }
   return signal.aborted ? null : { groups, unread };

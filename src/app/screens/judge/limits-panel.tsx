@@ -1,11 +1,9 @@
-import { type ReactNode, useMemo } from "react";
-import { presetConfig } from "../../../engine/config/presets.ts";
+import type { ReactNode } from "react";
 import type { SettingKey } from "../../../engine/config/table.ts";
 import { lab, report } from "../../clients/lab.ts";
-import { Field } from "../../components/settings/field.tsx";
+import { Fields } from "../../components/settings/field.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
-import { useSession } from "../../stores/session.ts";
 
 const KEYS: readonly SettingKey[] = [
   "missingVerdict",
@@ -22,9 +20,6 @@ const KEYS: readonly SettingKey[] = [
 
 /** Limits of the judge, and the fallback when it gives no verdict. */
 export function LimitsPanel(): ReactNode {
-  const config = useSession((session) => session.config);
-  const preset = useSession((session) => session.preset);
-  const base = useMemo(() => presetConfig(preset), [preset]);
   return (
     <Panel
       title="Limits"
@@ -38,11 +33,7 @@ export function LimitsPanel(): ReactNode {
         </Button>
       }
     >
-      <div className="column-flex">
-        {KEYS.map((key) => (
-          <Field key={key} name={key} value={config[key]} base={base[key]} />
-        ))}
-      </div>
+      <Fields keys={KEYS} />
     </Panel>
   );
 }

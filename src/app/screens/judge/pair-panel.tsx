@@ -6,13 +6,15 @@ import { judgePair, stopTrying } from "../../clients/judge-actions.ts";
 import { report } from "../../clients/lab.ts";
 import { JudgeAnswers } from "../../components/rollout/judge-answers.tsx";
 import { Button } from "../../components/ui/button.tsx";
+import { Facts } from "../../components/ui/facts.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { judgeStore, type PairVerdict, useJudge } from "../../stores/judge.ts";
 import { fixed } from "../../styles/format.ts";
 import { DiagnosisBox } from "./diagnosis-box.tsx";
 import judge from "./judge.module.css";
 import styles from "./pair.module.css";
-import { useTryBlocker } from "./use-try-blocker.ts";
+import { ScoreBar } from "./score-bar.tsx";
+import { useTryBlocker } from "./try-blocker.ts";
 
 /** A pair of captions entered by the user, and its verdict. */
 export function PairPanel(): ReactNode {
@@ -147,12 +149,14 @@ function Verdict({ verdict, open }: { readonly verdict: PairVerdict; readonly op
         <p className="block muted anywhere">{pair.reference}</p>
         <DiagnosisBox judged={verdict} url={url} testId="pair-diagnosis" />
         {detail !== undefined && detail.positive !== null && (
-          <dl className={`flex wrap ${styles.facts}`}>
-            <Fact name="Positive questions" value={fixed(detail.positive, 3)} />
-            <Fact name="Negative questions" value={detail.negative === null ? "–" : fixed(detail.negative, 3)} />
-            <Fact name="Object" value={detail.recognised === true ? "recognised" : "not recognised"} />
-            <Fact name="Latency" value={`${Math.round(detail.latencyMs)} ms`} />
-          </dl>
+          <Facts
+            entries={[
+              ["Positive questions", fixed(detail.positive, 3)],
+              ["Negative questions", fixed(detail.negative, 3)],
+              ["Object", detail.recognised === true ? "recognised" : "not recognised"],
+              ["Latency", `${Math.round(detail.latencyMs)} ms`],
+            ]}
+          />
         )}
         {detail !== undefined && <JudgeAnswers detail={detail} />}
         {prompts.length > 0 && (
@@ -169,26 +173,13 @@ function Verdict({ verdict, open }: { readonly verdict: PairVerdict; readonly op
   );
 }
 
-function Fact({ name, value }: { readonly name: string; readonly value: string }): ReactNode {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
-  );
-}
-
 /** A score with its position between −1 and 1, as a number and as a bar. */
 function Score({ value }: { readonly value: number | null }): ReactNode {
   if (value === null) return <b className={`bad medium ${styles.missing}`}>missing</b>;
-  const place = 50 + 50 * Math.max(-1, Math.min(1, value));
-  const [from, to] = [Math.min(50, place), Math.max(50, place)];
   return (
     <>
       <b className="text-right">{fixed(value, 3)}</b>
-      <span className={`relative ${styles.scale}`} data-sign={Math.sign(value)} aria-hidden="true">
-        <span style={{ left: `${from}%`, right: `${100 - to}%` }} />
-      </span>
+      <ScoreBar from={Math.min(0, value)} to={Math.max(0, value)} negative={value < 0} />
     </>
   );
 }

@@ -1,5 +1,4 @@
 import { type ReactNode, useState } from "react";
-import { presetConfig } from "../../../engine/config/presets.ts";
 import type { SettingKey } from "../../../engine/config/table.ts";
 import {
   checkPrompts,
@@ -9,12 +8,13 @@ import {
 } from "../../../engine/rewards/judge/questions/prompts.ts";
 import { parseQuestionFile } from "../../../engine/rewards/judge/questions/question-file.ts";
 import { TEST_QUESTIONS } from "../../../engine/rewards/judge/test-pairs.ts";
-import { Field } from "../../components/settings/field.tsx";
+import { Fields } from "../../components/settings/field.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { useAsync } from "../../components/use-async.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import styles from "./judge.module.css";
+import { problemOf } from "./problem-of.ts";
 
 type TextKey = "judgeQuestionsPrompt" | "judgeAnswersPrompt" | "judgeDlcPrompt";
 
@@ -28,11 +28,8 @@ const COUNTS: readonly SettingKey[] = ["judgePositives", "judgeNegatives"];
 
 /** The prompts of the judge; their hash is stored with every score. */
 export function PromptsPanel(): ReactNode {
-  const config = useSession((session) => session.config);
-  const preset = useSession((session) => session.preset);
-  const { judge } = config;
+  const judge = useSession((session) => session.config.judge);
   const version = useVersion();
-  const base = presetConfig(preset);
   return (
     <Panel
       title="Prompts and questions"
@@ -46,13 +43,7 @@ export function PromptsPanel(): ReactNode {
         </span>
       }
     >
-      {judge !== "dlc" && (
-        <div className="column-flex">
-          {COUNTS.map((key) => (
-            <Field key={key} name={key} value={config[key]} base={base[key]} />
-          ))}
-        </div>
-      )}
+      {judge !== "dlc" && <Fields keys={COUNTS} />}
       {TEXTS.filter(({ name }) => (name === "dlc") === (judge === "dlc")).map((text) => (
         <Prompt key={text.key} name={text.name} setting={text.key} title={text.title} />
       ))}
@@ -129,12 +120,7 @@ function Prompt(props: { readonly name: PromptName; readonly setting: TextKey; r
 }
 
 function promptProblem(name: PromptName, text: string): string | null {
-  try {
-    checkPrompts({ [name]: text });
-    return null;
-  } catch (thrown) {
-    return thrown instanceof Error ? thrown.message : String(thrown);
-  }
+  return problemOf(() => checkPrompts({ [name]: text }));
 }
 
 /** Questions of the DLC-style judge as JSON. */
@@ -183,10 +169,5 @@ function Written(): ReactNode {
 }
 
 function writtenProblem(text: string): string | null {
-  try {
-    parseQuestionFile("The questions", text);
-    return null;
-  } catch (thrown) {
-    return thrown instanceof Error ? thrown.message : String(thrown);
-  }
+  return problemOf(() => parseQuestionFile("The questions", text));
 }

@@ -11,7 +11,7 @@ import { type TestResult, useJudge } from "../../stores/judge.ts";
 import { fixed } from "../../styles/format.ts";
 import { DiagnosisBox } from "./diagnosis-box.tsx";
 import styles from "./judge.module.css";
-import { useTryBlocker } from "./use-try-blocker.ts";
+import { useTryBlocker } from "./try-blocker.ts";
 
 const EXPECTED = { same: "highest", close: "between", wrong: "lowest" } as const;
 

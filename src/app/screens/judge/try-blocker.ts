@@ -1,6 +1,9 @@
 /** Why the judge cannot be tested now. */
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { webllmModel } from "../../../engine/rewards/judge/providers/webllm-model.ts";
+import { useJudge } from "../../stores/judge.ts";
+import { isActive, useRun } from "../../stores/run.ts";
+import { useSession } from "../../stores/session.ts";
 
 type JudgeChoice = Pick<LabConfig, "judge" | "judgeProvider" | "judgeUrl" | "judgeModel">;
 
@@ -17,4 +20,12 @@ export function tryBlocker(config: JudgeChoice, busy: boolean, running: JudgeCho
   const [own, other] = [running.judgeProvider === "webllm", config.judgeProvider === "webllm"];
   if (!own || !other || webllmModel(config.judgeModel) === held) return null;
   return `The run in progress uses ${held} in this tab; another model would replace it`;
+}
+
+/** The same for the settings and the run of this page. */
+export function useTryBlocker(): string | null {
+  const config = useSession((session) => session.config);
+  const busy = useJudge((state) => state.busy !== null);
+  const running = useRun((run) => (isActive(run.state) ? (run.manifest?.config ?? null) : null));
+  return tryBlocker(config, busy, running);
 }

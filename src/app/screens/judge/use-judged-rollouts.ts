@@ -1,7 +1,6 @@
-import { useEffect, useState } from "react";
-import { report } from "../../clients/lab.ts";
 import { storedGroups } from "../../components/rollout/stored-groups.ts";
 import { useViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { useAsync } from "../../components/use-async.ts";
 import { useRun } from "../../stores/run.ts";
 import { finishedSteps, type ReadSteps, readSteps } from "./judged-steps.ts";
 
@@ -16,19 +15,12 @@ export function useJudgedRollouts(): JudgedRollouts {
   const run = useViewedRun();
   const done = useRun((state) => state.step);
   const runId = run?.runId ?? null;
-  const steps = finishedSteps(run?.steps ?? [], run?.live === true ? done : null).join(",");
-  const [read, setRead] = useState<{ readonly runId: string; readonly found: ReadSteps } | null>(null);
-  useEffect(() => {
-    if (runId === null || steps === "") return;
-    const stop = new AbortController();
-    const reading = async (): Promise<void> => {
-      // The source caches steps: a new step costs one file.
-      const wanted = steps.split(",").map(Number);
-      const found = await readSteps((step) => storedGroups.step(runId, step), wanted, stop.signal);
-      if (found !== null) setRead({ runId, found });
-    };
-    report(reading());
-    return () => stop.abort();
-  }, [runId, steps]);
-  return { runId, ...(read !== null && read.runId === runId && steps !== "" ? read.found : NOTHING) };
+  const steps = finishedSteps(run?.steps ?? [], run?.live === true ? done : null);
+  // The source caches steps: a new step costs one file.
+  const { value } = useAsync(
+    steps.length === 0 ? null : runId,
+    (id, signal) => readSteps((step) => storedGroups.step(id, step), steps, signal),
+    [steps.join()],
+  );
+  return { runId, ...(value ?? NOTHING) };
 }

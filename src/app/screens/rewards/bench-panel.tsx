@@ -151,9 +151,7 @@ function Progress(): ReactNode {
   return (
     <div className={`row gap-3 muted mb-3 ${styles.progress}`} role="status" data-testid="bench-progress">
       <progress value={total === 0 ? undefined : done} max={Math.max(1, total)} aria-label={what} />
-      <span>
-        {what} {done} of {total} groups
-      </span>
+      <span>{total === 0 ? "Reading the file" : `${what} ${done} of ${total} groups`}</span>
       {state !== "sampling" && (
         <Button kind="danger" data-testid="bench-stop" onClick={benchWork.stop}>
           Stop

@@ -1,16 +1,13 @@
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import { shownLoops } from "../../../engine/config/derived.ts";
 import { weightKey } from "../../../engine/config/groups/reward-weights.ts";
-import { parseSetting } from "../../../engine/config/parse.ts";
-import { presetConfig } from "../../../engine/config/presets.ts";
 import { REWARD_PRESETS, type RewardPreset } from "../../../engine/config/reward-presets.ts";
-import type { NumberSetting } from "../../../engine/config/setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
 import { actingWeights, rewardPlan } from "../../../engine/rewards/composer/plan.ts";
 import { isCost, TERMS, type TermName, termSpec } from "../../../engine/rewards/terms/registry.ts";
 import { LOOP_IDS, LOOPS } from "../../../engine/rl/loops/abouts.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
-import { Field } from "../../components/settings/field.tsx";
+import { Fields, NumberField } from "../../components/settings/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { fixed } from "../../styles/format.ts";
@@ -19,8 +16,6 @@ import styles from "./composer.module.css";
 /** The matrix loop × term, presets of the design notes, and settings of the terms. */
 export function Composer(): ReactNode {
   const config = useSession((session) => session.config);
-  const preset = useSession((session) => session.preset);
-  const base = presetConfig(preset);
   return (
     <Panel title="Composer" aside={<span className="muted small">reward = Σ weight · value</span>}>
       <div className={`grid gap-2 ${styles.presets}`}>
@@ -59,7 +54,7 @@ export function Composer(): ReactNode {
               </th>
               {LOOP_IDS.map((loop) => (
                 <td key={loop}>
-                  <Weight name={weightKey(loop, term)} value={config[weightKey(loop, term)]} cost={isCost(term)} />
+                  <Weight name={weightKey(loop, term)} config={config} cost={isCost(term)} />
                 </td>
               ))}
             </tr>
@@ -70,9 +65,7 @@ export function Composer(): ReactNode {
       <details className="fold mt-3">
         <summary>How terms are computed</summary>
         <div className={styles.fields}>
-          {HOW.map((key) => (
-            <Field key={key} name={key} value={config[key]} base={base[key]} />
-          ))}
+          <Fields keys={HOW} />
         </div>
       </details>
     </Panel>
@@ -125,45 +118,21 @@ function formula(weights: Readonly<Record<TermName, number>>): string {
   return parts.length === 0 ? "none: rollouts get no reward" : parts.join(" ");
 }
 
-/** A weight as text, so that the field can be empty while typing; a refused value shows its reason and changes nothing. */
-function Weight(props: { readonly name: SettingKey; readonly value: number; readonly cost: boolean }): ReactNode {
-  const { name, value, cost } = props;
-  const [draft, setDraft] = useState<string | null>(null);
-  const setting = SETTINGS[name] as NumberSetting;
-  const parsed = parseSetting(name, draft ?? value);
-  const problem = "problem" in parsed ? parsed.problem : null;
-  const put = (next: number): void => changeConfig({ [name]: next });
+function Weight(props: {
+  readonly name: ReturnType<typeof weightKey>;
+  readonly config: LabConfig;
+  readonly cost: boolean;
+}): ReactNode {
+  const { name, config, cost } = props;
+  const value = config[name];
   return (
-    <span
-      className={`inline-flex align-centre relative ${styles.weight}`}
-      data-zero={value === 0}
-      title={problem ?? undefined}
-    >
-      {cost && <i aria-hidden="true">−</i>}
-      <input
-        aria-label={setting.label}
-        aria-invalid={problem !== null}
-        inputMode="decimal"
-        autoComplete="off"
-        data-testid={`weight-${name}`}
-        value={draft ?? String(value)}
-        onFocus={(event) => event.currentTarget.select()}
-        onChange={(event) => {
-          const typed = event.currentTarget.value;
-          setDraft(typed);
-          const result = parseSetting(name, typed);
-          if ("value" in result) put(result.value as number);
-        }}
-        onBlur={() => setDraft(null)}
-        onKeyDown={(event) => {
-          const by = event.key === "ArrowUp" ? 1 : event.key === "ArrowDown" ? -1 : 0;
-          if (by === 0) return;
-          event.preventDefault();
-          setDraft(null);
-          const next = Math.round((value + by * setting.step) / setting.step) * setting.step;
-          put(Number(Math.min(setting.max, Math.max(setting.min, next)).toFixed(4)));
-        }}
-      />
-    </span>
+    <NumberField
+      id={`weight-${name}`}
+      name={name}
+      value={value}
+      label={SETTINGS[name].label}
+      className={`${styles.weight} ${value === 0 ? styles.unused : styles.used}`}
+      {...(cost ? { sign: "−" } : {})}
+    />
   );
 }

@@ -1,11 +1,10 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { shownLoops } from "../../../engine/config/derived.ts";
 import { hasWeight, weightKey } from "../../../engine/config/groups/reward-weights.ts";
-import { presetConfig } from "../../../engine/config/presets.ts";
 import { EXAMPLE_REWARD, ROLLOUT_TYPES } from "../../../engine/rewards/user/guide.ts";
 import { rewardHash } from "../../../engine/rewards/user/hash.ts";
 import { report } from "../../clients/lab.ts";
-import { Field } from "../../components/settings/field.tsx";
+import { Fields } from "../../components/settings/field.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { allowWritten } from "../../stores/consent.ts";
@@ -26,7 +25,6 @@ async function takeSource(userReward: string): Promise<void> {
 /** Editor of the custom reward; it runs in an interpreter without network, clock or random numbers. */
 export function CustomReward(): ReactNode {
   const config = useSession((session) => session.config);
-  const base = presetConfig(useSession((session) => session.preset));
   const [text, setText] = useState(config.userReward);
   useEffect(() => setText(config.userReward), [config.userReward]);
   const change = (source: string): void => {
@@ -82,8 +80,7 @@ export function CustomReward(): ReactNode {
       </details>
       <details className={`fold mt-2 ${styles.more}`}>
         <summary>Limits</summary>
-        <Field name="userRewardMs" value={config.userRewardMs} base={base.userRewardMs} />
-        <Field name="userRewardMb" value={config.userRewardMb} base={base.userRewardMb} />
+        <Fields keys={["userRewardMs", "userRewardMb"]} />
       </details>
     </Panel>
   );

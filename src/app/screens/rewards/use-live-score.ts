@@ -2,7 +2,7 @@
 
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { LabError } from "../../../engine/errors.ts";
-import { type RewardPlan, rewardPlan, withoutJudge } from "../../../engine/rewards/composer/plan.ts";
+import { rewardPlan, withoutJudge } from "../../../engine/rewards/composer/plan.ts";
 import type { RolloutFacts } from "../../../engine/rewards/term.ts";
 import type { ScoredRollout } from "../../../engine/rewards/types.ts";
 import { LOOP_IDS, type LoopId, perLoop } from "../../../engine/rl/loops/abouts.ts";
@@ -19,23 +19,15 @@ export interface LiveScore {
 /** Milliseconds without an edit before scoring. */
 const PAUSE_MS = 60;
 
-/**
- * The plan of a try-out: METEOR replaces the judge, so that keystrokes make no requests.
- * @param judge whether to use the judge
- */
-export function tryOutPlan(config: LabConfig, judge: boolean): RewardPlan {
-  const plan = rewardPlan(config);
-  return judge ? plan : withoutJudge(plan);
-}
-
-export function useLiveScore(facts: Omit<RolloutFacts, "loop"> | null, config: LabConfig): LiveScore {
+/** METEOR replaces the judge, so that keystrokes make no requests. */
+export function useLiveScore(facts: Omit<RolloutFacts, "loop">, config: LabConfig): LiveScore {
   const { value, problem, busy } = useAsync(
-    facts === null ? null : "score",
+    "score",
     async (_, signal) => {
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       // Overtaken by a newer edit: its score is not wanted.
-      if (facts === null || signal.aborted) return null;
-      const plan = tryOutPlan(config, false);
+      if (signal.aborted) return null;
+      const plan = withoutJudge(rewardPlan(config));
       const one = async (loop: LoopId): Promise<ScoredRollout> => {
         const [scored] = await lab().reward.scoreGroup([{ ...facts, loop }], plan);
         if (scored === undefined) throw new LabError("internal", "A rollout got no score");

@@ -7,7 +7,7 @@ import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { answerRole } from "../../components/rollout/rollout-view.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Slider } from "../../components/ui/controls.tsx";
-import { fixed, percent, signed } from "../../styles/format.ts";
+import { fixed, formatShare, percent, signed } from "../../styles/format.ts";
 import { Repeated } from "./repeated.tsx";
 import styles from "./rollouts.module.css";
 
@@ -54,7 +54,7 @@ function Threshold({ rollout, mask }: { readonly rollout: RolloutRecord; readonl
     () => [{ role: "given", mask: givenMask } as const, { role: answerRole(loop), mask: found }],
     [givenMask, loop, found],
   );
-  const told = `IoU ${fixed(maskIou(givenMask, found).iou, 3)}, ${percent(rleArea(found) / (height * width))} of the picture`;
+  const told = `IoU ${fixed(maskIou(givenMask, found).iou, 3)}, ${formatShare(rleArea(found) / (height * width))} of the picture`;
   return (
     <div className="grid gap-2">
       <div className={`grid gap-2 ${styles.sides}`}>

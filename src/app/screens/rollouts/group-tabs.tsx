@@ -17,12 +17,13 @@ export function GroupTabs(props: {
         <li key={groupKey(group)}>
           <button
             type="button"
+            className="flex align-baseline framed round-m surface nowrap pointer"
             aria-current={group === selected}
             data-loop={group.loop}
             onClick={() => onSelect(group)}
           >
             Loop {group.loop}
-            <small>row {group.rowId.split("#").pop()}</small>
+            <small className="muted">row {group.rowId.split("#").pop()}</small>
             <b>{fixed(group.rewardMean, 2)}</b>
             {group.zeroSpread && <span title="No learning signal from this group">=</span>}
           </button>

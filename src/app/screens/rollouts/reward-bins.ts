@@ -48,8 +48,8 @@ function rangeOf(rewards: readonly number[]): { readonly low: number; readonly h
   return high - low > least ? { low, high } : { low: low - 0.5, high: high + 0.5 };
 }
 
-/** Decimals that distinguish the edges of these bins, at least two. */
+/** Decimals that distinguish the edges of these bins, at least two unless the bins are wide. */
 export function edgeDecimals(bins: readonly RewardBin[]): number {
   const width = (bins[0]?.to ?? 1) - (bins[0]?.from ?? 0);
-  return Math.min(6, Math.max(2, Math.ceil(-Math.log10(width))));
+  return Math.min(6, Math.max(width < 10 ? 2 : 0, Math.ceil(-Math.log10(width))));
 }

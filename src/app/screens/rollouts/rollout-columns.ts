@@ -3,7 +3,7 @@ import { rleArea } from "../../../engine/data/mask/rle.ts";
 import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { generatedText } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
-import { fixed, NONE, percent, signed } from "../../styles/format.ts";
+import { fixed, formatShare, NONE, signed } from "../../styles/format.ts";
 
 export interface RolloutColumn {
   readonly id: string;
@@ -53,10 +53,12 @@ export function rolloutColumns(rollouts: readonly RolloutRecord[]): readonly Rol
       }),
     ),
     count("length", "Actions", ({ actions }) => actions.length),
-    { id: "area", label: "Mask", value: areaOf, shown: (rollout) => percent(areaOf(rollout)) },
+    { id: "area", label: "Mask", value: areaOf, shown: (rollout) => shareText(areaOf(rollout)) },
     { id: "row", label: "Row", value: ({ rowId }) => rowId, shown: ({ rowId }) => rowId, words: true },
   ];
 }
+
+const shareText = (share: number | null): string => (share === null ? NONE : formatShare(share));
 
 /** Share of the picture that the answer's mask covers; null without a mask. */
 function areaOf({ predictedMask }: RolloutRecord): number | null {

@@ -26,8 +26,8 @@ export function RolloutTable(props: {
   }, [rollouts, columns, by]);
   const { scroller, items, above, below } = useTableRows<HTMLElement>(sorted.length, ROW);
   return (
-    <section ref={scroller} className={`framed round-l surface ${styles.rows}`} aria-label="Rollouts">
-      <table className="small" aria-rowcount={sorted.length} data-testid="rollout-table">
+    <section ref={scroller} className={`scroll framed round-l surface ${styles.rows}`} aria-label="Rollouts">
+      <table className="full-width small nowrap" aria-rowcount={sorted.length} data-testid="rollout-table">
         <thead>
           <tr>
             {columns.map(({ id, label, words }) => {

@@ -127,6 +127,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
   const filtered = filterCount(filter) > 0;
   const scan = useAllGroups(run, filtered || table);
   const unread = unreadText(scan);
+  const reading = scan.done < scan.total;
   const matching = useMemo(
     () => (filtered ? filterGroups(scan.groups, filter) : null),
     [filtered, scan.groups, filter],
@@ -169,6 +170,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
   const open = (rollout: RolloutRecord): void => navigate({ step, rollout: rollout.id });
 
   useRolloutKeys({
+    table,
     rollout: (by) => {
       const at = selected === null ? 0 : rollouts.indexOf(selected);
       const last = rollouts.length - 1;
@@ -209,7 +211,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
         <p className="row gap-3 muted" role="status">
           {counted(listed.length, "group")} in {counted(steps.length, "step")}
           {filtered && (listed.length === 1 ? " matches" : " match")}
-          {scan.done < scan.total && `, ${scan.done} of ${scan.total} steps read`}
+          {reading && `, ${scan.done} of ${scan.total} steps read`}
         </p>
       )}
       {(filtered || table) && unread !== null && (
@@ -221,7 +223,11 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
       {table ? (
         <>
           <RewardHistogram title="Rewards" groups={scan.groups} filter={filter} onPick={pickRewards} />
-          <RolloutTable groups={listed} filter={filter} />
+          {listed.length > 0 ? (
+            <RolloutTable groups={listed} filter={filter} />
+          ) : (
+            <Nothing run={run} loading={reading} problem={unread} filtered={filtered} />
+          )}
         </>
       ) : (
         <div className={`grid gap-4 align-start ${styles.layout}`}>
@@ -235,7 +241,12 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
               />
             )}
             {group === null || selected === null ? (
-              <Nothing run={run} loading={found.loading} problem={found.problem} filtered={filtered} />
+              <Nothing
+                run={run}
+                loading={found.loading || (filtered && reading)}
+                problem={found.problem}
+                filtered={filtered}
+              />
             ) : (
               <>
                 <GroupView

@@ -3,14 +3,12 @@ import type { GroupRecord, LoopId } from "../../../engine/runs/rollouts/records.
 import { generatedText } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { unreadText } from "../../components/rollout/group-source.ts";
-import { figureLabel, layersOf, sortRollouts } from "../../components/rollout/rollout-view.ts";
+import { figureLabel, GIVEN_AND_ANSWER, layersOf, sortRollouts } from "../../components/rollout/rollout-view.ts";
 import { groupKey, useAllGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { navigate } from "../../stores/route.ts";
-import { fixed } from "../../styles/format.ts";
+import { counted, fixed, NONE } from "../../styles/format.ts";
 import styles from "./rollouts.module.css";
-
-const LAYERS = new Set(["given", "answer"] as const);
 
 const sameRow = (group: GroupRecord, loop: LoopId, rowId: string): boolean =>
   group.loop === loop && group.rowId === rowId;
@@ -34,8 +32,8 @@ export function RowHistory(props: { readonly run: ViewedRun; readonly group: Gro
   return (
     <div className="grid gap-3">
       <p className="row gap-3 muted">
-        Row {group.rowId} in loop {group.loop}: drawn {same.length} {same.length === 1 ? "time" : "times"} in{" "}
-        {Math.max(1, scan.done)} of {scan.total} steps read
+        Row {group.rowId} in loop {group.loop}: drawn {counted(same.length, "time")} in {Math.max(1, scan.done)} of{" "}
+        {scan.total} steps read
         {!complete && !wanted && <Button onClick={() => setWanted(true)}>Read all steps</Button>}
       </p>
       {unread !== null && <p className={styles.problem}>{unread}</p>}
@@ -45,23 +43,28 @@ export function RowHistory(props: { readonly run: ViewedRun; readonly group: Gro
           if (best === undefined) return null;
           const [height, width] = best.givenMask.size;
           return (
-            <li key={`${drawn.step} ${groupKey(drawn)}`} data-now={drawn.step === group.step}>
+            <li
+              key={`${drawn.step} ${groupKey(drawn)}`}
+              className="clip framed round-m"
+              data-now={drawn.step === group.step}
+            >
               <MaskFigure
                 rowId={best.rowId}
                 imageId={best.imageId}
                 width={width}
                 height={height}
-                layers={layersOf(best, LAYERS)}
+                layers={layersOf(best, GIVEN_AND_ANSWER)}
                 label={`step ${drawn.step}, ${figureLabel(best)}`}
               />
               <button
                 type="button"
+                className="grid full-width borderless clear text-left pointer"
                 onClick={() => navigate({ step: drawn.step, group: groupKey(drawn), rollout: best.id })}
               >
-                <span>
+                <span className="flex between">
                   Step {drawn.step} <b>{fixed(drawn.rewardMean, 2)}</b>
                 </span>
-                <small>{generatedText(best.loop, best) ?? "–"}</small>
+                <small className="clip muted small">{generatedText(best.loop, best) ?? NONE}</small>
               </button>
             </li>
           );

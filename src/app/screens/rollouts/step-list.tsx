@@ -34,7 +34,7 @@ export function StepList(props: StepListProps): ReactNode {
   return (
     <nav className={`clip framed round-l surface ${styles.steps}`} aria-label="Steps">
       <div ref={scroller} className={styles.stepScroll}>
-        <ol style={{ height: rows.getTotalSize() }}>
+        <ol className="relative m-0 p-0 no-bullets" style={{ height: rows.getTotalSize() }}>
           {rows.getVirtualItems().map((item) => {
             const step = steps[item.index] as number;
             const own = rewards.get(step) ?? [];
@@ -42,6 +42,7 @@ export function StepList(props: StepListProps): ReactNode {
               <li key={step} style={{ height: ROW, transform: `translateY(${item.start}px)` }}>
                 <button
                   type="button"
+                  className="grid gap-2 align-centre full-width borderless clear muted text-right pointer"
                   aria-current={step === selected ? "step" : undefined}
                   // One tab stop; the arrow keys go through the steps.
                   tabIndex={step === selected ? 0 : -1}

@@ -4,6 +4,8 @@ import { LAYER_KEYS, type LayerKey } from "../../components/rollout/rollout-view
 import { isCovered, isShortcut, usesArrows } from "../../components/shortcuts.ts";
 
 export interface RolloutActions {
+  /** Whether rollouts are listed in a table, which arrows scroll. */
+  readonly table: boolean;
   /** Moves by a number of rollouts, or to the first or last. */
   readonly rollout: (by: number | "first" | "last") => void;
   readonly step: (by: number) => void;
@@ -22,7 +24,7 @@ export function useRolloutKeys(actions: RolloutActions): void {
     const down = (event: KeyboardEvent): void => {
       // A letter may need Shift on its keyboard.
       if (!isShortcut(event) || isCovered() || (event.shiftKey && event.key.length > 1)) return;
-      if (usesArrows(event.target) && /^(Arrow|Home|End)/.test(event.key)) return;
+      if (/^(Arrow|Home|End)/.test(event.key) && (latest.current.table || usesArrows(event.target))) return;
       const act = actionOf(event.key, latest.current);
       if (act === null) return;
       event.preventDefault();

@@ -29,7 +29,7 @@ export function RunCheckpoints(props: {
               {step === best?.step && " (best)"}
             </span>
             {now?.runId === manifest.id && now.step === step ? (
-              <span className="muted small">{progressText(now)}</span>
+              <span className="muted small">{evaluationText(now)}</span>
             ) : evaluated.includes(step) ? (
               <a href={linkTo({ screen: "eval", run: manifest.id, step })}>scores</a>
             ) : (
@@ -51,19 +51,8 @@ export function RunCheckpoints(props: {
   );
 }
 
-/** The evaluation in progress, with a button that stops it. */
-export function EvaluationProgress(): ReactNode {
-  const now = useCheckpointEvaluation();
-  if (now === null) return null;
-  return (
-    <p className="row wrap gap-2 m-0" role="status">
-      Evaluating step {now.step} of {now.title}: {progressText(now)}
-      <Button onClick={now.stop}>Stop</Button>
-    </p>
-  );
-}
-
-function progressText({ done, total }: { readonly done: number; readonly total: number }): string {
+/** How far an evaluation is. */
+export function evaluationText({ done, total }: { readonly done: number; readonly total: number }): string {
   return total === 0 ? "reading the checkpoint" : `${done} of ${total} rows`;
 }
 

@@ -1,6 +1,9 @@
 import { configDifference, SETTING_KEYS } from "../../../engine/config/parse.ts";
-import { type LabConfig, SETTINGS } from "../../../engine/config/table.ts";
+import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
+import { shortened } from "../../../engine/errors.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
+import { valueText } from "../../components/settings/setting-values.ts";
+import { NONE } from "../../styles/format.ts";
 
 /** One changed setting. */
 export interface Change {
@@ -36,8 +39,8 @@ export function previousRun(run: RunManifest, all: readonly RunManifest[]): RunM
   return latest;
 }
 
-/** Label of a setting in the list of differences. */
-export function settingText(config: LabConfig, key: keyof LabConfig): string {
-  const value: unknown = config[key];
-  return value === undefined ? "–" : typeof value === "boolean" ? (value ? "on" : "off") : String(value);
+/** A setting's value in a list of differences; a text may be code and is shortened. */
+export function settingText(config: LabConfig, key: SettingKey): string {
+  const value: LabConfig[SettingKey] | undefined = config[key];
+  return value === undefined ? NONE : shortened(valueText(key, value), 60);
 }

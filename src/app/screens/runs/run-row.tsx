@@ -4,11 +4,12 @@ import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { IconDown, IconMore } from "../../components/ui/icons.tsx";
 import { Menu } from "../../components/ui/menu.tsx";
+import { useExports } from "../../stores/exports.ts";
 import { linkTo } from "../../stores/route.ts";
-import { useTry } from "../../stores/try-out.ts";
 import { formatBytes, formatSeconds } from "../../styles/format.ts";
 import { EXPORT_CHOICES, type ExportChoice } from "./export-run.ts";
 import { RunCheckpoints } from "./run-checkpoints.tsx";
+import type { RunQuestion } from "./run-dialog.tsx";
 import type { Change } from "./run-difference.ts";
 import { NotesOf } from "./run-notes.tsx";
 import { RunGains, RunRewards } from "./run-numbers.tsx";
@@ -35,7 +36,6 @@ export interface RunRowProps {
   readonly changes: readonly Change[] | null;
   /** Why it cannot be resumed now, or null. */
   readonly resumeBlocker: string | null;
-  readonly exporting: boolean;
   readonly compared: boolean;
   /** Why no other run can be added to the comparison, or null. */
   readonly compareBlocker: string | null;
@@ -44,12 +44,9 @@ export interface RunRowProps {
   /** Whether all steps are done, so that it can only be extended. */
   readonly done: boolean;
   readonly onResume: () => void;
-  readonly onTrainOn: () => void;
-  readonly onFork: () => void;
+  readonly onAsk: (kind: RunQuestion["kind"]) => void;
   readonly onSettings: () => void;
   readonly onExport: (choice: ExportChoice) => void;
-  readonly onDelete: () => void;
-  readonly onNotes: () => void;
   /** Why no checkpoint can be evaluated now, or null. */
   readonly evaluateBlocker: string | null;
   readonly onEvaluate: (step: number) => void;
@@ -57,9 +54,9 @@ export interface RunRowProps {
 
 /** One stored run and its actions. */
 export function RunRow(props: RunRowProps): ReactNode {
-  const { run, live, active, otherTabs, changes, resumeBlocker, exporting, compared } = props;
+  const { run, live, active, otherTabs, changes, resumeBlocker, compared } = props;
   const { manifest } = run;
-  const merging = useTry((state) => state.merging);
+  const exporting = useExports((state) => state.busy.includes(manifest.id));
   const interrupted = manifest.state === "running" && !active && !otherTabs;
   return (
     <tr data-live={live}>
@@ -84,7 +81,7 @@ export function RunRow(props: RunRowProps): ReactNode {
             Fork of {manifest.forkedFrom.run}, step {manifest.forkedFrom.step}
           </small>
         )}
-        <NotesOf notes={run.notes} onEdit={props.onNotes} />
+        <NotesOf notes={run.notes} onEdit={() => props.onAsk("notes")} />
       </th>
       <td data-label="Started">
         <time dateTime={manifest.created}>{startedAt(manifest.created)}</time>
@@ -121,21 +118,21 @@ export function RunRow(props: RunRowProps): ReactNode {
           >
             Open
           </a>
-          <Button blocker={resumeBlocker} onClick={props.done ? props.onTrainOn : props.onResume}>
+          <Button blocker={resumeBlocker} onClick={props.done ? () => props.onAsk("longer") : props.onResume}>
             {props.done ? "Train on…" : "Resume"}
           </Button>
           <Menu
             entries={EXPORT_CHOICES.map(({ value, label }) => ({ label, act: () => props.onExport(value) }))}
             trigger={
               <Button data-testid="export-run" disabled={exporting}>
-                {!exporting ? "Export" : merging === null ? "Exporting" : `${merging.done} of ${merging.total}`}
+                {exporting ? "Exporting" : "Export"}
                 <IconDown />
               </Button>
             }
           />
           <Menu
             entries={[
-              { label: "Fork…", act: props.onFork, blocker: resumeBlocker },
+              { label: "Fork…", act: () => props.onAsk("fork"), blocker: resumeBlocker },
               {
                 label: "Use settings",
                 act: props.onSettings,
@@ -143,7 +140,7 @@ export function RunRow(props: RunRowProps): ReactNode {
               },
               {
                 label: "Delete…",
-                act: props.onDelete,
+                act: () => props.onAsk("delete"),
                 danger: true,
                 blocker: otherTabs ? OTHER_TAB : active ? "Stop it first" : null,
               },

@@ -10,11 +10,11 @@ import { NotesOf } from "./run-notes.tsx";
 /** Runs that are read-only here: served with the page, dropped, behind an address, or in a folder. */
 export function RunsElsewhere(props: {
   readonly runs: readonly RunDigest[];
-  /** Why none can be forked now, or null. */
-  readonly blocker: string | null;
+  /** Why a run cannot be forked now, or null. */
+  readonly blockerOf: (run: RunDigest) => string | null;
   readonly onFork: (run: RunDigest) => void;
 }): ReactNode {
-  const { runs, blocker, onFork } = props;
+  const { runs, blockerOf, onFork } = props;
   if (runs.length === 0) return null;
   return (
     <Panel title="Read-only runs">
@@ -41,7 +41,7 @@ export function RunsElsewhere(props: {
                   <td>{none ? "none, so it cannot be forked" : checkpoints.join(", ")}</td>
                   <td>
                     {!none && (
-                      <Button blocker={blocker} onClick={() => onFork(run)}>
+                      <Button blocker={blockerOf(run)} onClick={() => onFork(run)}>
                         Fork…
                       </Button>
                     )}

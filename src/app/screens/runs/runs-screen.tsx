@@ -1,39 +1,45 @@
-import { type ReactNode, useCallback, useEffect, useState } from "react";
-import { LabError, quote } from "../../../engine/errors.ts";
+import { type ReactNode, useState } from "react";
+import { quote } from "../../../engine/errors.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import type { StoredRuns } from "../../../protocol/data.ts";
 import { loadedBlocker } from "../../clients/blockers.ts";
-import { deleteRun } from "../../clients/interrupted.ts";
 import { lab, report } from "../../clients/lab.ts";
-import { evaluateCheckpoint, forkRun, resumeRun } from "../../clients/start-run.ts";
-import { storedGroups } from "../../components/rollout/stored-groups.ts";
-import { Button } from "../../components/ui/button.tsx";
-import { Dialog } from "../../components/ui/overlays.tsx";
+import { evaluateCheckpoint } from "../../clients/start-run.ts";
 import { Empty } from "../../components/ui/panel.tsx";
-import { forgetMetrics } from "../../stores/metrics.ts";
+import { useAsync } from "../../components/use-async.ts";
+import { useExports } from "../../stores/exports.ts";
 import { useOtherTabs } from "../../stores/other-tabs.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { isActive, retitleRun, useRun } from "../../stores/run.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
-import { counted, formatBytes } from "../../styles/format.ts";
 import { ComparePanel } from "./compare/compare-panel.tsx";
 import { MOST_RUNS, type NamedRun } from "./compare/compare-specs.ts";
 import { SideBySide } from "./compare/side-by-side.tsx";
-import { type ExportChoice, exportRun } from "./export-run.ts";
-import { ForkRun } from "./fork-run.tsx";
+import { exportRun } from "./export-run.ts";
 import { Leaderboard } from "./leaderboard.tsx";
+import { Ongoing } from "./ongoing.tsx";
 import { OpenAddress } from "./open-address.tsx";
-import { EvaluationProgress } from "./run-checkpoints.tsx";
+import { continueRun, RunDialog, type RunQuestion } from "./run-dialog.tsx";
 import { previousRun, runChanges } from "./run-difference.ts";
-import { EditNotes, TagFilter } from "./run-notes.tsx";
+import { TagFilter } from "./run-notes.tsx";
 import { OTHER_TAB, RunRow } from "./run-row.tsx";
 import styles from "./runs.module.css";
 import { RunsElsewhere } from "./runs-elsewhere.tsx";
 import { StorageMeter } from "./storage-meter.tsx";
 import { SweepPanel } from "./sweep/sweep-panel.tsx";
-import { TrainOn } from "./train-on.tsx";
 
 const COLUMNS = ["Run", "Started", "State", "Steps", "Reward", "Held-out gain", "Changed", "Size", "Checkpoints"];
+
+interface Listed {
+  readonly stored: StoredRuns;
+  readonly elsewhere: readonly RunDigest[];
+}
+
+async function readRuns(): Promise<Listed> {
+  const { data } = lab();
+  const [stored, elsewhere] = await Promise.all([data.runs(), data.runsElsewhere()]);
+  return { stored, elsewhere };
+}
 
 /** Stored runs, newest first. */
 export function RunsScreen(): ReactNode {
@@ -43,58 +49,21 @@ export function RunsScreen(): ReactNode {
   const checkpoint = useRun((run) => run.lastCheckpoint?.at);
   // A resumed run uses its stored settings: the form and its plan do not block it.
   const missing = useSession(loadedBlocker);
-  const [stored, setStored] = useState<StoredRuns | null>(null);
-  const [exporting, setExporting] = useState<string | null>(null);
-  const [exported, setExported] = useState<string | null>(null);
-  const [deleting, setDeleting] = useState<RunDigest | null>(null);
-  const [longer, setLonger] = useState<RunDigest | null>(null);
-  const [forking, setForking] = useState<RunDigest | null>(null);
-  const [noting, setNoting] = useState<RunDigest | null>(null);
-  const [elsewhere, setElsewhere] = useState<readonly RunDigest[]>([]);
   const evaluations = useRun((run) => run.evaluations);
   const recorded = useSession((session) => session.recordedRun);
-  const tag = useRoute((route) => route.tag);
   const otherTabs = useOtherTabs();
-  const read = useCallback(async () => {
-    const found = await lab().data.runs();
-    setStored(found);
-    setElsewhere(await lab().data.runsElsewhere());
-    if (found.damaged.length === 0) return;
-    const names = found.damaged.map((id) => quote(id)).join(", ");
-    throw new LabError("storage", `Stored runs ${names} are damaged and not listed; their files are kept`);
-  }, []);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the list is read again when a run here or in another tab moves on
-  useEffect(() => report(read()), [read, state, checkpoint, evaluations, recorded, otherTabs.join()]);
-
-  const change = (work: Promise<unknown>): void => report(work.finally(read));
-  const startExport = async (runId: string, choice: ExportChoice): Promise<void> => {
-    setExporting(runId);
-    setExported(null);
-    try {
-      setExported(await exportRun(runId, choice));
-    } finally {
-      setExporting(null);
-    }
-  };
-  const toTrain = (): void => navigate({ screen: "train", run: null, step: null, rollout: null });
-  const resume = async ({ manifest }: RunDigest, steps?: number, from?: number): Promise<void> => {
-    // Steps that a restored run drops are not drawn again.
-    if (from !== undefined) {
-      forgetMetrics(manifest.id);
-      storedGroups.forget();
-    }
-    await resumeRun(manifest, steps, from);
-    toTrain();
-  };
+  const saved = useExports((state) => state.saved);
+  const [changes, setChanges] = useState(0);
+  // Read again when a run here or in another tab moves on.
+  const list = useAsync("runs", readRuns, [state, checkpoint, evaluations, recorded, otherTabs.join(), changes]);
+  const { stored = null, elsewhere = [] } = list.last ?? {};
+  const [question, setQuestion] = useState<RunQuestion | null>(null);
+  const tag = useRoute((route) => route.tag);
+  const change = (work: Promise<unknown>): void => report(work.finally(() => setChanges((count) => count + 1)));
   const rename = async (runId: string, title: string): Promise<void> => {
     await lab().data.renameRun(runId, title);
     retitleRun(runId, title);
   };
-  const remove = async (run: RunDigest): Promise<void> => {
-    setDeleting(null);
-    await deleteRun(run.manifest.id);
-  };
-
   const runs = [...(stored?.runs ?? [])].sort((a, b) => b.manifest.created.localeCompare(a.manifest.created));
   const listed = tag === null ? runs : runs.filter(({ notes }) => notes.tags.includes(tag));
   const tags = [...new Set(runs.flatMap(({ notes }) => notes.tags))].sort((a, b) => a.localeCompare(b));
@@ -106,7 +75,12 @@ export function RunsScreen(): ReactNode {
     const others = compared.map(({ manifest }) => manifest.id).filter((other) => other !== id);
     navigate({ compare: on ? [...others, id] : others });
   };
-  const blocker = isActive(state) ? "Another run is in progress" : missing;
+  /** Why a run cannot be continued or evaluated now, or null. @param lack what the run itself lacks */
+  const blockerOf = ({ manifest: { id } }: RunDigest, lack: string | null): string | null => {
+    if (otherTabs.includes(id)) return OTHER_TAB;
+    if (isActive(state) && id === liveId) return "It is in progress";
+    return lack ?? (isActive(state) ? "Another run is in progress" : missing);
+  };
   return (
     <div className={styles.screen} data-testid="screen-runs">
       <header className="row wrap gap-3">
@@ -119,11 +93,18 @@ export function RunsScreen(): ReactNode {
           />
         )}
         <p role="status" className="muted anywhere grow" data-testid="exported">
-          {exported ?? ""}
+          {saved}
         </p>
         <OpenAddress />
       </header>
-      <EvaluationProgress />
+      <Ongoing />
+      {list.problem !== null && <p className={styles.problem}>Cannot read the stored runs: {list.problem}</p>}
+      {stored !== null && stored.damaged.length > 0 && (
+        <p className={styles.problem}>
+          Stored runs {stored.damaged.map((id) => quote(id)).join(", ")} are damaged and not listed; their files are
+          kept
+        </p>
+      )}
       <TagFilter tags={tags} />
       {compared.length === 1 && (
         <p className="muted">Select another run to compare them on the same charts and list the settings that differ</p>
@@ -178,24 +159,20 @@ export function RunsScreen(): ReactNode {
                     active={manifest.id === liveId && isActive(state)}
                     otherTabs={otherTabs.includes(manifest.id)}
                     changes={before === null ? null : runChanges(manifest, before)}
-                    resumeBlocker={otherTabs.includes(manifest.id) ? OTHER_TAB : (resumeBlocker(run) ?? blocker)}
-                    exporting={exporting === manifest.id}
+                    resumeBlocker={blockerOf(run, resumeBlocker(run))}
                     compared={compared.includes(run)}
                     compareBlocker={compared.length < MOST_RUNS ? null : `At most ${MOST_RUNS} runs`}
                     onCompare={(on) => tick(manifest.id, on)}
                     onRename={(title) => change(rename(manifest.id, title))}
                     done={isDone(run)}
-                    onResume={() => report(resume(run))}
-                    onTrainOn={() => setLonger(run)}
-                    onFork={() => setForking(run)}
+                    onResume={() => report(continueRun(run))}
+                    onAsk={(kind) => setQuestion({ kind, run })}
                     onSettings={() => {
                       changeConfig(manifest.config);
                       navigate({ screen: "setup" });
                     }}
-                    onExport={(choice) => report(startExport(manifest.id, choice))}
-                    onDelete={() => setDeleting(run)}
-                    onNotes={() => setNoting(run)}
-                    evaluateBlocker={otherTabs.includes(manifest.id) ? OTHER_TAB : (noHeldOut(run) ?? blocker)}
+                    onExport={(choice) => report(exportRun(manifest, choice))}
+                    evaluateBlocker={blockerOf(run, noHeldOut(run))}
                     onEvaluate={(step) => report(evaluateCheckpoint(manifest, step))}
                   />
                 );
@@ -205,70 +182,18 @@ export function RunsScreen(): ReactNode {
         </div>
       )}
       <Leaderboard runs={listed} />
-      <RunsElsewhere runs={elsewhere} blocker={blocker} onFork={setForking} />
+      <RunsElsewhere
+        runs={elsewhere}
+        blockerOf={(run) => blockerOf(run, null)}
+        onFork={(run) => setQuestion({ kind: "fork", run })}
+      />
       <SweepPanel />
-      <Dialog title="Train on" open={longer !== null} onOpenChange={(open) => !open && setLonger(null)}>
-        {longer !== null && (
-          <TrainOn
-            run={longer}
-            onCancel={() => setLonger(null)}
-            onTrain={(steps) => {
-              setLonger(null);
-              report(resume(longer, steps));
-            }}
-          />
-        )}
-      </Dialog>
-      <Dialog
-        title="Continue from a checkpoint"
-        open={forking !== null}
-        onOpenChange={(open) => !open && setForking(null)}
-      >
-        {forking !== null && (
-          <ForkRun
-            run={forking}
-            readOnly={elsewhere.some(({ manifest }) => manifest.id === forking.manifest.id)}
-            onCancel={() => setForking(null)}
-            onFork={(step, changes) => {
-              setForking(null);
-              report(forkRun(forking.manifest, step, changes).then(toTrain));
-            }}
-            onRestore={(step) => {
-              setForking(null);
-              report(resume(forking, undefined, step));
-            }}
-          />
-        )}
-      </Dialog>
-      <Dialog title="Notes" open={noting !== null} onOpenChange={(open) => !open && setNoting(null)}>
-        {noting !== null && (
-          <EditNotes
-            notes={noting.notes}
-            onCancel={() => setNoting(null)}
-            onSave={(notes) => {
-              setNoting(null);
-              change(lab().data.setNotes(noting.manifest.id, notes));
-            }}
-          />
-        )}
-      </Dialog>
-      <Dialog title="Delete this run?" open={deleting !== null} onOpenChange={(open) => !open && setDeleting(null)}>
-        {deleting !== null && (
-          <>
-            <p>
-              <b>{deleting.manifest.title}</b> with its {counted(deleting.steps, "step")}, their rollouts and{" "}
-              {counted(deleting.checkpoints.length, "checkpoint")} will be gone; this frees{" "}
-              {formatBytes(deleting.bytes)} and cannot be undone
-            </p>
-            <div className="flex gap-2 justify-end mt-4">
-              <Button onClick={() => setDeleting(null)}>Keep it</Button>
-              <Button kind="danger" onClick={() => change(remove(deleting))}>
-                Delete {formatBytes(deleting.bytes)}
-              </Button>
-            </div>
-          </>
-        )}
-      </Dialog>
+      <RunDialog
+        question={question}
+        readOnly={elsewhere.some(({ manifest }) => manifest.id === question?.run.manifest.id)}
+        onClose={() => setQuestion(null)}
+        onWork={change}
+      />
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { StoredRuns } from "../../../protocol/data.ts";
 import { Button } from "../../components/ui/button.tsx";
-import { formatBytes } from "../../styles/format.ts";
+import { counted, formatBytes } from "../../styles/format.ts";
 import styles from "./runs.module.css";
 
 /** Used browser storage, and the part that can be recomputed. */
@@ -22,8 +22,7 @@ export function StorageMeter(props: {
       {features.pictures > 0 && (
         <>
           <span data-testid="kept-features">
-            {formatBytes(features.bytes)} of them features of {features.pictures} picture
-            {features.pictures === 1 ? "" : "s"}
+            {formatBytes(features.bytes)} of them features of {counted(features.pictures, "picture")}
           </span>
           <Button
             data-testid="delete-features"

@@ -26,6 +26,12 @@ const STAYING = [
 export function FitTable(props: { readonly plan: RunPlan }): ReactNode {
   const { fit, checkpointBytes } = props.plan;
   const full = Math.max(fit.peak, fit.budget ?? 0);
+  const totals = [
+    ["Held between steps", formatBytes(fit.held)],
+    ["Peak, about", formatBytes(fit.peak)],
+    ["Time per step on this device, about", formatSeconds(fit.stepSeconds)],
+    ["Checkpoint size", formatBytes(checkpointBytes)],
+  ] as const;
   return (
     <section aria-label="Memory and time" data-testid="fit">
       <Gauge fit={fit} full={full} />
@@ -41,26 +47,13 @@ export function FitTable(props: { readonly plan: RunPlan }): ReactNode {
               <td>{formatBytes(bytes)}</td>
             </tr>
           ))}
-          <tr className={styles.total}>
-            <th scope="row">Held between steps</th>
-            <td />
-            <td>{formatBytes(fit.held)}</td>
-          </tr>
-          <tr>
-            <th scope="row">Peak, about</th>
-            <td />
-            <td>{formatBytes(fit.peak)}</td>
-          </tr>
-          <tr>
-            <th scope="row">Time per step on this device, about</th>
-            <td />
-            <td>{formatSeconds(fit.stepSeconds)}</td>
-          </tr>
-          <tr>
-            <th scope="row">Checkpoint size</th>
-            <td />
-            <td>{formatBytes(checkpointBytes)}</td>
-          </tr>
+          {totals.map(([name, value], at) => (
+            <tr key={name} className={at === 0 ? styles.total : undefined}>
+              <th scope="row">{name}</th>
+              <td />
+              <td>{value}</td>
+            </tr>
+          ))}
         </tbody>
       </table>
       <p className="mt-1 muted tiny">
@@ -117,14 +110,14 @@ function Changes({ fit }: { readonly fit: Fit }): ReactNode {
   return (
     <div className={`mt-3 ${styles.changes}`} data-testid="fit-changes">
       <h3>Any one of these is enough</h3>
-      <ul>
+      <ul className="p-0 no-bullets">
         {fit.changes.slice(0, 6).map(({ label, values, reload, peak }) => (
-          <li key={label}>
+          <li key={label} className="row gap-2 between">
             <span>
-              {label} <small>{formatBytes(peak)}</small>
+              {label} <small className="muted">{formatBytes(peak)}</small>
             </span>
             {reload ? (
-              <small>reload the model</small>
+              <small className="muted">reload the model</small>
             ) : (
               <Button aria-label={`Set ${label}`} onClick={() => changeConfig(values)}>
                 Set

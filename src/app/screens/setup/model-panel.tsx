@@ -10,6 +10,7 @@ import { pick } from "../../components/upload/pickers.tsx";
 import { useSession } from "../../stores/session.ts";
 import { useTry } from "../../stores/try-out.ts";
 import { formatAge, formatBytes, formatCount } from "../../styles/format.ts";
+import { Facts } from "../system/facts.tsx";
 import { AddressForm } from "./address-form.tsx";
 import styles from "./side.module.css";
 import { StoredModels } from "./stored-models.tsx";
@@ -20,7 +21,7 @@ function AdapterLine(): ReactNode {
   const model = useSession((session) => session.model);
   return (
     <div className={`row wrap gap-2 between mt-3 ${styles.adapter}`} data-testid="adapter">
-      <p>
+      <p className="muted anywhere">
         {adapter === null
           ? "Runs start from a new adapter"
           : `Runs start from ${adapter.name}: rank ${adapter.rank}, scale ${adapter.scale}, ${adapter.factors} factors, ${adapter.modules} further tensors`}
@@ -44,7 +45,7 @@ function CaptionerLine(): ReactNode {
   if (!asked && captioner === null) return null;
   return (
     <div className={`row wrap gap-2 between ${styles.adapter}`} data-testid="captioner">
-      <p>
+      <p className="muted anywhere">
         {captioner === null
           ? "Likelihoods need the adapter of another checkpoint"
           : `Likelihoods are those of ${captioner.name}: rank ${captioner.rank}, scale ${captioner.scale}`}
@@ -95,24 +96,23 @@ export function ModelPanel(): ReactNode {
       ) : model === null ? (
         <p className="muted">No model is loaded. Drop a checkpoint folder anywhere on the page</p>
       ) : (
-        <dl className={`grid ${styles.facts}`} data-testid="model-facts">
-          <dt>Name</dt>
-          <dd>{model.name}</dd>
-          <dt>Family</dt>
-          <dd>{model.family}</dd>
-          <dt>Parameters</dt>
-          <dd>{formatCount(model.parameters)}</dd>
-          <dt>Size</dt>
-          <dd>{formatBytes(model.bytes)}</dd>
-          <dt>On the GPU</dt>
-          <dd>
-            {formatBytes(model.heldBytes)} in {storageText(model.storage)}
-          </dd>
-          <dt>Weights read from</dt>
-          <dd data-testid="weights-from">{WEIGHTS_FROM[model.cached]}</dd>
-          <dt>Visual tokens per tile</dt>
-          <dd>{formatCount(model.visualTokensPerTile)}</dd>
-        </dl>
+        <Facts
+          testId="model-facts"
+          facts={[
+            ["Name", model.name],
+            ["Family", model.family],
+            ["Parameters", formatCount(model.parameters)],
+            ["Size", formatBytes(model.bytes)],
+            ["On the GPU", `${formatBytes(model.heldBytes)} in ${storageText(model.storage)}`],
+            [
+              "Weights read from",
+              <span key="from" data-testid="weights-from">
+                {WEIGHTS_FROM[model.cached]}
+              </span>,
+            ],
+            ["Visual tokens per tile", formatCount(model.visualTokensPerTile)],
+          ]}
+        />
       )}
       {progress === null && model?.note && <p className="muted">{model.note}</p>}
       <p className="mt-2 muted small">

@@ -64,7 +64,7 @@ function Trainable(props: { readonly plan: RunPlan }): ReactNode {
     <section className={`mt-4 ${styles.tree}`} aria-label="Trainable parts" data-testid="trainable">
       <h3>
         {formatCount(trainableParameters)} trainable parameters
-        {all > 0 && <span className="muted"> · {formatShare(trainableParameters / all)} of all</span>}
+        {all > 0 && <span className="muted normal"> · {formatShare(trainableParameters / all)} of all</span>}
       </h3>
       {trainable.map((block) => (
         <Block key={block.block} block={block} />
@@ -81,14 +81,14 @@ function Block(props: { readonly block: TrainableBlock }): ReactNode {
   const { block, tensors, parameters } = props.block;
   return (
     <details className={styles.block}>
-      <summary>
-        <span>{block}</span>
-        <span>{formatCount(parameters)}</span>
+      <summary className="row gap-2 round-s pointer">
+        <span className="grow anywhere">{block}</span>
+        <span className="muted">{formatCount(parameters)}</span>
       </summary>
-      <ul>
+      <ul className="m-0 scroll no-bullets">
         {tensors.map((tensor) => (
-          <li key={tensor.path}>
-            <code>{tensor.path}</code>
+          <li key={tensor.path} className="flex gap-3 between muted tiny">
+            <code className="tiny anywhere">{tensor.path}</code>
             <span>{tensor.shape.join(" × ") || "scalar"}</span>
           </li>
         ))}

@@ -7,6 +7,7 @@ import { TextInput } from "../../components/ui/controls.tsx";
 import { useAsync } from "../../components/use-async.ts";
 import { useMeasured } from "../../stores/measured.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
+import { counted } from "../../styles/format.ts";
 import styles from "./settings-form.module.css";
 
 /** Rows that a step draws for each loop. */
@@ -24,13 +25,13 @@ export function RunLength({ config }: { readonly config: LabConfig }): ReactNode
   const measured = useMeasured();
   const { rowFilter, maxRows, heldOutShare, splitSeed, selectionShare } = config;
   const split = { rowFilter, maxRows, heldOutShare, splitSeed, selectionShare };
-  const counted = useAsync(data, () => lab().data.trainRows(split), Object.values(split));
-  const trainRows = counted.value ?? 0;
+  const rows = useAsync(data, () => lab().data.trainRows(split), Object.values(split));
+  const trainRows = rows.value ?? 0;
   const seconds = measured?.seconds ?? forecast;
   const perEpoch = trainRows / rowsPerStep(config);
   return (
     <div className={`row wrap gap-2-4 muted small ${styles.length}`} data-testid="run-length">
-      {counted.problem !== null && <span className="bad">{counted.problem}</span>}
+      {rows.problem !== null && <span className="bad">{rows.problem}</span>}
       {trainRows > 0 && (
         <Amount
           label={`epochs of ${trainRows.toLocaleString("en-US")} training rows`}
@@ -50,22 +51,33 @@ function Amount(props: { readonly label: string; readonly steps: number; readonl
   const { label, steps, perUnit } = props;
   const id = useId();
   const [draft, setDraft] = useState<string | null>(null);
+  const stepsOf = (typed: string): number | null => {
+    const parsed = parseSetting("steps", String(Math.max(1, Math.round(Number(typed) * perUnit))));
+    return Number(typed) > 0 && "value" in parsed ? Number(parsed.value) : null;
+  };
+  const refused = draft !== null && stepsOf(draft) === null;
   return (
     <span className="row gap-2">
       <TextInput
         id={id}
         className={styles.amount}
         inputMode="decimal"
+        aria-invalid={refused}
         value={draft ?? amountText(steps / perUnit)}
         onChange={(event) => {
           const typed = event.currentTarget.value;
           setDraft(typed);
-          const parsed = parseSetting("steps", String(Math.max(1, Math.round(Number(typed) * perUnit))));
-          if (Number(typed) > 0 && "value" in parsed) changeConfig({ steps: Number(parsed.value) });
+          const next = stepsOf(typed);
+          if (next !== null) changeConfig({ steps: next });
         }}
         onBlur={() => setDraft(null)}
       />
       <label htmlFor={id}>{label}</label>
+      {refused && (
+        <span className="bad" role="alert">
+          not a valid length; {counted(steps, "step")} stay
+        </span>
+      )}
     </span>
   );
 }

@@ -13,14 +13,14 @@ export function StoredModels(): ReactNode {
   const busy = useSession((session) => session.modelProgress !== null);
   if (models.length === 0) return null;
   return (
-    <div className={`mt-3 ${styles.stored}`} data-testid="stored-models">
-      <h3>Stored conversions</h3>
-      <ul>
+    <div className="mt-3" data-testid="stored-models">
+      <h3 className={`muted medium small ${styles.title}`}>Stored conversions</h3>
+      <ul className="grid gap-2 p-0 m-0 no-bullets">
         {models.map(({ id, name, choice, bytes, finished }) => (
-          <li key={id}>
-            <span className={`min-0 grow anywhere ${styles.name}`}>
+          <li key={id} className="flex gap-2 align-centre">
+            <span className="min-0 grow anywhere">
               {name}
-              <small>
+              <small className="block muted">
                 {storageText(choice)}, {formatBytes(bytes)}
                 {finished ? "" : ", incomplete: open it again to continue"}
               </small>

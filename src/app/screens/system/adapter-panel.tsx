@@ -5,7 +5,11 @@ import { Panel } from "../../components/ui/panel.tsx";
 import { useSession } from "../../stores/session.ts";
 import { formatBytes, formatCount } from "../../styles/format.ts";
 import { FEATURES, LIMITS } from "./adapter-texts.ts";
+import { Facts } from "./facts.tsx";
 import styles from "./system.module.css";
+
+const UNREPORTED = "not reported by the browser";
+const UNMEASURED = "measured with the first plan";
 
 /** The graphics adapter: vendor, features, limits and measured speed. */
 export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }): ReactNode {
@@ -42,24 +46,22 @@ export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }):
       title="Graphics adapter"
       aside={gpu.software ? <Badge tone="warn">Software adapter</Badge> : <Badge tone="good">Hardware</Badge>}
     >
-      <dl className={`grid ${styles.facts}`} data-testid="adapter">
-        <dt>Description</dt>
-        <dd>{gpu.description || "not reported by the browser"}</dd>
-        <dt>Vendor</dt>
-        <dd>{gpu.vendor || "not reported by the browser"}</dd>
-        <dt>Architecture</dt>
-        <dd>{gpu.architecture || "not reported by the browser"}</dd>
-        <dt>Products</dt>
-        <dd>{rate === null ? "measured with the first plan" : `${gigaflops(rate.flops)} GFLOP/s`}</dd>
-        <dt>Small operation</dt>
-        <dd>{rate === null ? "measured with the first plan" : `${(rate.dispatch * 1e6).toFixed(0)} µs`}</dd>
-      </dl>
+      <Facts
+        testId="adapter"
+        facts={[
+          ["Description", gpu.description || UNREPORTED],
+          ["Vendor", gpu.vendor || UNREPORTED],
+          ["Architecture", gpu.architecture || UNREPORTED],
+          ["Products", rate === null ? UNMEASURED : `${gigaflops(rate.flops)} GFLOP/s`],
+          ["Small operation", rate === null ? UNMEASURED : `${(rate.dispatch * 1e6).toFixed(0)} µs`],
+        ]}
+      />
       <h3>Features</h3>
       <ul className={`grid m-0 p-0 no-bullets ${styles.features}`}>
         {FEATURES.map(({ name, help }) => {
           const has = gpu.features.includes(name);
           return (
-            <li key={name} data-has={has}>
+            <li key={name} className="grid gap-2 align-baseline" data-has={has}>
               <Badge tone={has ? "good" : "neutral"}>{has ? "yes" : "no"}</Badge>
               <code>{name}</code>
               <span>{help}</span>
@@ -69,25 +71,10 @@ export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }):
       </ul>
       {others.length > 0 && <p className="mt-2 muted small">Also on: {others.join(", ")}</p>}
       <h3>Limits</h3>
-      <dl className={`grid ${styles.facts}`}>
-        {LIMITS.map(({ name, label, bytes }) => (
-          <Limit key={name} label={label} value={gpu.limits[name]} bytes={bytes === true} />
-        ))}
-      </dl>
+      <Facts
+        facts={LIMITS.map(({ name, label, bytes }) => [label, (bytes ? formatBytes : formatCount)(gpu.limits[name])])}
+      />
     </Panel>
-  );
-}
-
-function Limit(props: {
-  readonly label: string;
-  readonly value: number | undefined;
-  readonly bytes: boolean;
-}): ReactNode {
-  return (
-    <>
-      <dt>{props.label}</dt>
-      <dd>{props.bytes ? formatBytes(props.value) : formatCount(props.value)}</dd>
-    </>
   );
 }
 

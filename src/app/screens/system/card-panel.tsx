@@ -92,8 +92,8 @@ function Lines({ lines }: { readonly lines: readonly CardLine[] }): ReactNode {
           {shown.map((line) => (
             <tr key={`${line.stage} ${line.case ?? ""}`}>
               <th scope="row">
-                <span className={isBad(line) ? styles.failed : undefined}>{line.case ?? line.stage}</span>
-                {line.failed !== undefined && <small>{line.failed}</small>}
+                <span className={isBad(line) ? "bad" : undefined}>{line.case ?? line.stage}</span>
+                {line.failed !== undefined && <small className="block muted tiny">{line.failed}</small>}
               </th>
               <td>{resultOf(line)}</td>
             </tr>

@@ -44,10 +44,10 @@ export function Figures({ report }: { readonly report: SystemReport | null }): R
 function Figure(props: { readonly name: string; readonly value: string; readonly more: string | null }): ReactNode {
   return (
     <div className={`surface ${styles.figure}`}>
-      <dt>{props.name}</dt>
-      <dd>
+      <dt className="muted small">{props.name}</dt>
+      <dd className="grid m-0">
         <b>{props.value}</b>
-        <small>{props.more}</small>
+        <small className="muted small">{props.more}</small>
       </dd>
     </div>
   );

@@ -32,7 +32,7 @@ export function LogPanel(): ReactNode {
       <ol className={`grid gap-1 m-0 p-0 no-bullets scroll ${styles.log}`} data-testid="log" tabIndex={0}>
         {listed.map(({ at, level, text }, place) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: lines are only added and may be equal
-          <li key={`${at} ${lines.length - place}`} data-level={level}>
+          <li key={`${at} ${lines.length - place}`} className="grid gap-3" data-level={level}>
             <time className="muted nowrap" dateTime={new Date(at).toISOString()}>
               {timeText(at)}
             </time>

@@ -3,7 +3,7 @@ import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
-import styles from "./system.module.css";
+import { Facts } from "./facts.tsx";
 import type { PageFacts } from "./use-system.ts";
 
 /** The browser: storage, processor threads, isolation. */
@@ -35,18 +35,15 @@ export function PagePanel({ facts }: { readonly facts: PageFacts }): ReactNode {
           value={share}
         />
       )}
-      <dl className={`grid ${styles.facts}`} data-testid="page-facts">
-        <dt>Storage used</dt>
-        <dd>
-          {formatBytes(usage)} of {formatBytes(quota)}
-        </dd>
-        <dt>Processor threads</dt>
-        <dd>{formatCount(navigator.hardwareConcurrency)}</dd>
-        <dt>Cross-origin isolation</dt>
-        <dd>{globalThis.crossOriginIsolated ? "yes: precise timers" : "no: rounded timers"}</dd>
-        <dt>Browser</dt>
-        <dd>{browserName() ?? NONE}</dd>
-      </dl>
+      <Facts
+        testId="page-facts"
+        facts={[
+          ["Storage used", `${formatBytes(usage)} of ${formatBytes(quota)}`],
+          ["Processor threads", formatCount(navigator.hardwareConcurrency)],
+          ["Cross-origin isolation", globalThis.crossOriginIsolated ? "yes: precise timers" : "no: rounded timers"],
+          ["Browser", browserName() ?? NONE],
+        ]}
+      />
     </Panel>
   );
 }

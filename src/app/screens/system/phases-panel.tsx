@@ -148,7 +148,7 @@ function PhaseLines(props: {
         <th scope="row" className={styles.name}>
           <button
             type="button"
-            className={`inline-flex align-centre round-s pointer clear ${styles.phase}`}
+            className={`inline-flex align-centre round-s pointer clear borderless ${styles.phase}`}
             data-now={props.now}
             aria-expanded={open}
             aria-controls={words}
@@ -179,7 +179,7 @@ function Cells({ row, medians }: { readonly row: PhaseRow; readonly medians: boo
     <td key={key} className={row[key].last === 0 ? styles.zero : undefined}>
       {format(row[key].last)}
       {medians && (
-        <small>
+        <small className="block muted tiny">
           <span className="visually-hidden">median </span>
           {format(row[key].median)}
         </small>

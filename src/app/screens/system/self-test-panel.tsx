@@ -75,8 +75,8 @@ function Checks({ checks }: { readonly checks: readonly SelfCheck[] }): ReactNod
           {checks.map((check) => (
             <tr key={check.name}>
               <th scope="row">
-                <span className={passed(check) ? undefined : styles.failed}>{check.name}</span>
-                {check.problem !== null && <small>{check.problem}</small>}
+                <span className={passed(check) ? undefined : "bad"}>{check.name}</span>
+                {check.problem !== null && <small className="block muted tiny">{check.problem}</small>}
               </th>
               <td>{compact(check.error)}</td>
               <td>{compact(check.allowed)}</td>

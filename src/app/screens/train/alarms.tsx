@@ -22,7 +22,6 @@ const LINKED = 4;
 export function Alarms({ run, alarms }: { readonly run: ViewedRun; readonly alarms: RunAlarms }): ReactNode {
   const { list, unknown, problem } = alarms;
   const [all, setAll] = useState(false);
-  const runId = run.live || run.recorded ? null : run.runId;
   if (problem !== null) return <p className={styles.problem}>Alarms could not be read: {problem}</p>;
   if (unknown && !run.live && run.manifest !== null) {
     return (
@@ -35,15 +34,15 @@ export function Alarms({ run, alarms }: { readonly run: ViewedRun; readonly alar
   const shown = run.live ? SHOWN.live : SHOWN.past;
   return (
     <section className={styles.alarms} aria-label="Alarms" data-testid="alarms" data-live={run.live}>
-      <ul>
+      <ul className="grid gap-1 m-0 p-0 no-bullets">
         {list.slice(0, all ? list.length : shown).map((alarm) => (
-          <li key={alarmKey(alarm)} data-severity={alarm.severity}>
+          <li key={alarmKey(alarm)} className="row gap-2 round-m" data-severity={alarm.severity}>
             <IconWarning />
-            <a href={linkTo({ screen: "rollouts", run: runId, step: alarm.step })}>Step {alarm.step}</a>
+            <a href={linkTo({ screen: "rollouts", run: run.place, step: alarm.step })}>Step {alarm.step}</a>
             <span>
               {alarm.message}
               <span className="row wrap gap-2-4">
-                <RolloutLinks alarm={alarm} runId={runId} />
+                <RolloutLinks alarm={alarm} runId={run.place} />
                 <Remedies alarm={alarm} run={run} />
               </span>
             </span>
@@ -74,7 +73,7 @@ function Remedies({ alarm, run }: { readonly alarm: Alarm; readonly run: ViewedR
   if (manifest === null || otherTabs || remedies.length === 0) return null;
   const stored = !recorded && !followed && !imported;
   return (
-    <span className={`flex wrap gap-1 ${styles.remedies}`}>
+    <span className="flex wrap gap-1 mt-1">
       {remedies.map(({ label, changes }) => (
         <Button
           key={label}

@@ -7,7 +7,7 @@ import type { Phase } from "../../../engine/rl/run/events.ts";
 import { whatIf } from "../../../engine/rl/step/what-if.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { advantageText, effectText } from "../../components/rollout/advantage-text.ts";
-import { compareMasks, splitTerms, termName } from "../../components/rollout/rollout-view.ts";
+import { compareMasks, splitTerms, termName, weightText } from "../../components/rollout/rollout-view.ts";
 import { compact, fixed, formatCount, formatShare, NONE, signed } from "../../styles/format.ts";
 
 export interface LessonPart {
@@ -45,7 +45,10 @@ const area = ({ givenMask, predictedMask }: RolloutRecord, own: "given" | "answe
   if (mask === null) return "no mask";
   return `a mask over ${formatShare(rleArea(mask) / (mask.size[0] * mask.size[1]))} of the picture`;
 };
-const quoted = (text: string | null): string => (text === null ? NONE : `“${text.trim()}”`);
+/** Characters of a text that are quoted. */
+const QUOTED = 240;
+const quoted = (text: string | null): string =>
+  text === null ? NONE : `“${text.trim().slice(0, QUOTED)}${text.trim().length > QUOTED ? "…" : ""}”`;
 
 function sample({ rollout, groups }: LessonInput): LessonPart {
   const text = aboutLoop(rollout.loop).samples === "text";
@@ -103,7 +106,7 @@ function reward({ rollout }: LessonInput): LessonPart {
   const { rewarded } = splitTerms(rollout.terms);
   const parts = rewarded.map(({ value, weight, name }, at) => {
     const sign = weight < 0 ? "− " : at === 0 ? "" : "+ ";
-    return `${sign}${fixed(Math.abs(weight), 2)} · ${fixed(value, 3)} ${termName(name)}`;
+    return `${sign}${weightText(Math.abs(weight))} · ${fixed(value, 3)} ${termName(name)}`;
   });
   return {
     phase: "reward",

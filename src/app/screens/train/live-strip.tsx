@@ -4,14 +4,12 @@ import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 import { ClipPlayer } from "../../components/clip/clip-player.tsx";
 import { advantageScale, GroupTitle } from "../../components/rollout/group-title.tsx";
 import { RolloutCard } from "../../components/rollout/rollout-card.tsx";
-import { groupTracks, sortRollouts } from "../../components/rollout/rollout-view.ts";
+import { GIVEN_AND_ANSWER, groupTracks, sortRollouts } from "../../components/rollout/rollout-view.ts";
 import { useSettled } from "../../components/rollout/use-settled.ts";
 import { groupKey, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { navigate } from "../../stores/route.ts";
 import { useRun } from "../../stores/run.ts";
 import styles from "./train.module.css";
-
-const LAYERS = new Set(["given", "answer"] as const);
 
 /** Groups of a small model arrive in bursts; only the last of a burst is drawn. */
 const QUIET_MS = 400;
@@ -33,17 +31,6 @@ export function useLiveGroups(): { readonly groups: readonly GroupRecord[]; read
 /** The last group of each loop; a rollout opens in the inspector while the run continues. @param groups of one step, or the newest */
 export function StepStrip(props: { readonly run: ViewedRun; readonly groups: readonly GroupRecord[] }): ReactNode {
   const { run, groups } = props;
-  return <Strip groups={groups} runId={run.recorded || run.live ? null : run.runId} />;
-}
-
-/** The last group of each loop. @param runId the run in the address; null for the default run */
-function Strip({
-  groups,
-  runId,
-}: {
-  readonly groups: readonly GroupRecord[];
-  readonly runId: string | null;
-}): ReactNode {
   const newest = useMemo(
     () =>
       LOOP_IDS.flatMap((loop) => {
@@ -56,7 +43,7 @@ function Strip({
   return (
     <section className={`grid gap-3 ${styles.strip}`} data-testid="live-strip" aria-label="Newest groups">
       {newest.map((group) => (
-        <StripGroup key={group.loop} group={group} runId={runId} />
+        <StripGroup key={group.loop} group={group} runId={run.place} />
       ))}
     </section>
   );
@@ -86,14 +73,14 @@ function StripGroup(props: { readonly group: GroupRecord; readonly runId: string
         />
       )}
       <div
-        className={`grid gap-3 align-start ${styles.cards}`}
+        className={`grid gap-3 mt-3 align-start ${styles.cards}`}
         style={{ "--wide": perRow(rollouts.length, 8), "--narrow": perRow(rollouts.length, 4) } as CSSProperties}
       >
         {rollouts.map((rollout) => (
           <RolloutCard
             key={rollout.id}
             rollout={rollout}
-            layers={LAYERS}
+            layers={GIVEN_AND_ANSWER}
             scale={scale}
             onOpen={() =>
               navigate({

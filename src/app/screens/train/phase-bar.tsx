@@ -44,12 +44,13 @@ export function PhaseBar(): ReactNode {
           {shares.map((part, at) => (
             <li
               key={part.phase}
+              className="absolute clip surface-2 tiny nowrap"
               style={placeOf(shares, at)}
               data-shade={at % 2}
               data-now={active ? part.phase === phase : part.phase === next?.phase}
               title={`${PHASE_NAMES[part.phase]}: ${formatSeconds(part.seconds)}, ${percent(part.share)}`}
             >
-              <span>
+              <span className="block clip muted">
                 {PHASE_NAMES[part.phase]} <b>{percent(part.share)}</b>
               </span>
             </li>

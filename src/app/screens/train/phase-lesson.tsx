@@ -3,7 +3,7 @@ import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/r
 import { AdvantageBar } from "../../components/rollout/advantage-bar.tsx";
 import { advantageScale } from "../../components/rollout/group-title.tsx";
 import { RolloutFigure } from "../../components/rollout/rollout-figure.tsx";
-import { sortRollouts } from "../../components/rollout/rollout-view.ts";
+import { ANSWER, GIVEN, sortRollouts } from "../../components/rollout/rollout-view.ts";
 import { groupKey, useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { useRun } from "../../stores/run.ts";
@@ -11,8 +11,6 @@ import { fixed } from "../../styles/format.ts";
 import styles from "./lesson.module.css";
 import { type LessonPart, lessonOf } from "./lesson.ts";
 import { PHASE_NAMES } from "./phases.ts";
-
-const LAYERS = { given: new Set(["given"] as const), answer: new Set(["answer"] as const) };
 
 /** One rollout of a step through all phases: what each made, and its formula with the rollout's numbers. */
 export function PhaseLesson({ run, step }: { readonly run: ViewedRun; readonly step: number | null }): ReactNode {
@@ -24,7 +22,6 @@ export function PhaseLesson({ run, step }: { readonly run: ViewedRun; readonly s
   if (group === undefined || rollout === undefined || run.manifest === null) {
     return <p className="muted">The phases are explained on a step with rollouts</p>;
   }
-  const place = run.recorded || run.live ? null : run.runId;
   return (
     <section className="grid gap-3 framed round-l surface p-4" aria-label="Phases of the step" data-testid="lesson">
       <header className="row wrap gap-2-3">
@@ -42,7 +39,7 @@ export function PhaseLesson({ run, step }: { readonly run: ViewedRun; readonly s
             )),
           )}
         </select>
-        <a href={linkTo({ screen: "rollouts", run: place, step, group: groupKey(group), rollout: rollout.id })}>
+        <a href={linkTo({ screen: "rollouts", run: run.place, step, group: groupKey(group), rollout: rollout.id })}>
           Open this rollout
         </a>
       </header>
@@ -107,7 +104,11 @@ function Part(props: {
         {next && <span className="accent normal"> · next</span>}
       </h3>
       {part.picture !== undefined && (
-        <RolloutFigure className={styles.picture ?? ""} rollout={rollout} layers={LAYERS[part.picture]} />
+        <RolloutFigure
+          className={styles.picture ?? ""}
+          rollout={rollout}
+          layers={part.picture === "given" ? GIVEN : ANSWER}
+        />
       )}
       <p className={part.made === null ? "muted" : ""}>{part.made ?? "Not computed yet"}</p>
       {part.phase === "advantage" && <AdvantageBar value={rollout.advantage} scale={scale} />}

@@ -24,10 +24,9 @@ export function ResultCard(props: {
   const { config } = run.manifest ?? {};
   const expected = rows > 0 && config !== undefined && config.mode !== "sft" && config.evalSteps > 0;
   if (result === null && !expected) return null;
-  const place = run.live || run.recorded ? null : run.runId;
   const scores = result?.scores.filter(({ id }) => SAMPLED_REWARD.test(id));
   return (
-    <section className={`grid gap-2 ${styles.result}`} aria-label="Result" data-testid="result">
+    <section className="grid gap-2" aria-label="Result" data-testid="result">
       <div className={`grid ${styles.gains}`}>
         {scores?.map((score) => (
           <Gain key={score.id} loop={SAMPLED_REWARD.exec(score.id)?.[1]} rows={score.score.n} result={score} />
@@ -39,7 +38,7 @@ export function ResultCard(props: {
           Step {result?.first.report.step ?? 0} to {result?.last.report.step ?? NONE}, reward of sampled answers, 95 %
           interval
         </span>
-        <a href={linkTo({ screen: "eval", run: place })}>Best and worst rows</a>
+        <a href={linkTo({ screen: "eval", run: run.place })}>Best and worst rows</a>
         <a href={linkTo({ screen: "runs" })}>Export</a>
         <CopyPanel name="the result" />
       </p>
@@ -56,8 +55,8 @@ function Gain(props: {
   const { loop, rows, result } = props;
   const difference = result?.score.difference ?? null;
   return (
-    <div className={`flex align-centre ${styles.gainOf}`}>
-      <b className={styles.gain} data-verdict={verdict(difference)}>
+    <div className="row gap-3">
+      <b className={`bold ${styles.gain}`} data-verdict={verdict(difference)}>
         {signed(difference?.mean, 3)}
       </b>
       <p className="grid nowrap">

@@ -1,7 +1,6 @@
 import { type ReactNode, useCallback, useMemo, useRef, useSyncExternalStore } from "react";
 import { startBlocker } from "../../clients/blockers.ts";
-import { report } from "../../clients/lab.ts";
-import { startRun } from "../../clients/start-run.ts";
+import { act, actionBlocker } from "../../clients/run-actions.ts";
 import { AllSteps } from "../../components/charts/all-steps.tsx";
 import { alongAxis } from "../../components/charts/axis.ts";
 import { ChartGrid, ordered } from "../../components/charts/chart-grid.tsx";
@@ -25,7 +24,7 @@ import { Empty } from "../../components/ui/panel.tsx";
 import { useEvaluations } from "../../components/use-evaluations.ts";
 import { useStepNotes } from "../../stores/notes.ts";
 import { linkTo, navigate, routeStore, useRoute } from "../../stores/route.ts";
-import { isActive, useRun } from "../../stores/run.ts";
+import { useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { Alarms } from "./alarms.tsx";
 import { StepStrip, useLiveGroups } from "./live-strip.tsx";
@@ -122,7 +121,9 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
               The first step is running. Curves and rollouts appear here as they arrive
             </p>
           )}
-          {shown.problem !== null && <p className={styles.problem}>Cannot read these rollouts: {shown.problem}</p>}
+          {!supervised && shown.problem !== null && (
+            <p className={styles.problem}>Cannot read these rollouts: {shown.problem}</p>
+          )}
           <StepStrip run={run} groups={run.live && asked === null ? newest : kept.current} />
           {!waiting && <ChartGrid specs={below} {...drawn} />}
           {run.live && <Alarms run={run} alarms={alarms} />}
@@ -174,18 +175,15 @@ function kindOf({ live, otherTabs, recorded, followed, imported, metrics }: View
 function NoRun(): ReactNode {
   const rows = useSession((session) => session.rows.length);
   const model = useSession((session) => session.model);
-  // Subscribes to the causes of the blocker, so that it is computed again when one changes.
-  useSession((session) => session.plan);
-  useSession((session) => session.opening);
-  useSession((session) => session.modelProgress);
-  const state = useRun((run) => run.state);
-  const blocker = isActive(state) ? "A run is starting" : startBlocker();
+  const busy = useRun((run) => actionBlocker("start", run.state));
+  const missing = useSession(startBlocker);
+  const blocker = busy ?? missing;
   return (
     <Empty
       title="No run yet"
       actions={
         <>
-          <Button kind="primary" icon={<IconPlay />} blocker={blocker} onClick={() => report(startRun())}>
+          <Button kind="primary" icon={<IconPlay />} blocker={blocker} onClick={() => act("start")}>
             Start
           </Button>
           <a className={styles.link} href={linkTo({ screen: "setup" })}>

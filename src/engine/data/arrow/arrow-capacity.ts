@@ -1,6 +1,6 @@
 /** Checks that a batch can hold its declared rows, so that a header cannot make a reader walk missing rows. */
 import type { ByteSource } from "../../bytes/source.ts";
-import { type Column, fixedWidth } from "../column-type.ts";
+import { type Column, fixedWidth } from "../tables/column-type.ts";
 import { contentSize } from "./arrow-buffers.ts";
 import type { ArrowBody } from "./arrow-frames.ts";
 import { layOut, type Slot } from "./arrow-slots.ts";

@@ -1,10 +1,10 @@
 import { viewOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { LabError } from "../../errors.ts";
-import { type Column, type ColumnType, fixedWidth, typeName } from "../column-type.ts";
-import { numberReader } from "../numbers.ts";
-import { itemCost, type ReadMeter } from "../read-meter.ts";
-import type { BinaryCell, Cell } from "../table.ts";
+import { type Column, type ColumnType, fixedWidth, typeName } from "../tables/column-type.ts";
+import { numberReader } from "../tables/numbers.ts";
+import { itemCost, type ReadMeter } from "../tables/read-meter.ts";
+import type { BinaryCell, Cell } from "../tables/table.ts";
 import { type BufferReader, bufferReader } from "./arrow-buffers.ts";
 import type { DictionariesAt } from "./arrow-dictionaries.ts";
 import type { ArrowBody } from "./arrow-frames.ts";

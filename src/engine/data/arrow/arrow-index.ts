@@ -1,7 +1,7 @@
 import { viewOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { LabError } from "../../errors.ts";
-import type { Column } from "../column-type.ts";
+import type { Column } from "../tables/column-type.ts";
 import { missingRows } from "./arrow-capacity.ts";
 import { type DictionariesAt, DictionaryHistory } from "./arrow-dictionaries.ts";
 import { type ArrowBody, readMessage } from "./arrow-frames.ts";

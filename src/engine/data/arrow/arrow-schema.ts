@@ -1,5 +1,5 @@
 /** Decodes the schema of an Arrow file with bounds checks; supports every type of the format. */
-import type { Column, ColumnType, IntType } from "../column-type.ts";
+import type { Column, ColumnType, IntType } from "../tables/column-type.ts";
 import { type FlatReader, flatReader } from "./flatbuffer.ts";
 
 /** Maximum fields of a schema, children included; data sets have far fewer. */

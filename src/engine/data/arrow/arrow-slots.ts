@@ -1,4 +1,4 @@
-import type { Column, ColumnType } from "../column-type.ts";
+import type { Column, ColumnType } from "../tables/column-type.ts";
 import type { ArrowBody } from "./arrow-frames.ts";
 
 /** A column or child within one batch: its node and buffers in the header. */

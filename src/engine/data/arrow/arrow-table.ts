@@ -1,8 +1,8 @@
 import { Lru } from "../../bytes/lru.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { LabError } from "../../errors.ts";
-import { valueMeter } from "../read-meter.ts";
-import type { Table } from "../table.ts";
+import { valueMeter } from "../tables/read-meter.ts";
+import type { Table } from "../tables/table.ts";
 import { type BatchCells, batchCells } from "./arrow-cells.ts";
 import { type ArrowIndex, indexArrow } from "./arrow-index.ts";
 

@@ -1,7 +1,7 @@
 /** Encoded pictures in every supported form of a cell. */
 import { LabError, quote } from "../../errors.ts";
 import type { FindFile } from "../siblings.ts";
-import { isBinaryCell } from "../table.ts";
+import { isBinaryCell } from "../tables/table.ts";
 import type { PictureBytes } from "./image-header.ts";
 
 /**

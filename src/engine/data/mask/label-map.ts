@@ -3,7 +3,7 @@
 import { pictureBytes } from "../image/picture-bytes.ts";
 import { decodePng, isPng } from "../image/png-decode.ts";
 import type { FindFile } from "../siblings.ts";
-import { isBinaryCell } from "../table.ts";
+import { isBinaryCell } from "../tables/table.ts";
 import { bitmapOf } from "./mask-bitmap.ts";
 import type { PictureSize } from "./mask-items.ts";
 import { labelsOf } from "./mask-picture.ts";

@@ -2,9 +2,9 @@
 import { parseJson } from "../../bytes/json.ts";
 import { LabError, quote } from "../../errors.ts";
 import { isBase64Picture, pictureBytes } from "../image/picture-bytes.ts";
-import type { ReadMeter } from "../read-meter.ts";
 import type { FindFile } from "../siblings.ts";
-import { isBinaryCell } from "../table.ts";
+import type { ReadMeter } from "../tables/read-meter.ts";
+import { isBinaryCell } from "../tables/table.ts";
 import { bitmapOf, bitmapRle } from "./mask-bitmap.ts";
 import { isNumber, isNumbers, isPixel, type PictureSize } from "./mask-items.ts";
 import { readMaskPicture } from "./mask-picture.ts";

@@ -5,7 +5,7 @@
  */
 import { isRecord } from "../../bytes/json.ts";
 import { LabError } from "../../errors.ts";
-import type { ReadMeter } from "../read-meter.ts";
+import type { ReadMeter } from "../tables/read-meter.ts";
 import { encodeRle, type Rle } from "./rle.ts";
 import { checkMaskSize } from "./rle-runs.ts";
 

@@ -1,5 +1,5 @@
 import { LabError } from "../../errors.ts";
-import type { ReadMeter } from "../read-meter.ts";
+import type { ReadMeter } from "../tables/read-meter.ts";
 import { mergeRles } from "./rle-compare.ts";
 import { checkMaskSize, type Rle, rleFromRuns } from "./rle-runs.ts";
 

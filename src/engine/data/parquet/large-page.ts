@@ -3,7 +3,7 @@ import type { PageHeader } from "hyparquet";
 import { viewOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { LabError } from "../../errors.ts";
-import type { BinaryCell } from "../table.ts";
+import type { BinaryCell } from "../tables/table.ts";
 import type { Chunk } from "./footer.ts";
 import { bitsFor, readHybrid } from "./levels.ts";
 import type { Leaf } from "./nodes.ts";

@@ -1,6 +1,6 @@
 /** Builds rows from pages: the entries of a row in one column, and the record of several columns. */
-import { itemCost, type ReadMeter } from "../read-meter.ts";
-import type { Cell } from "../table.ts";
+import { itemCost, type ReadMeter } from "../tables/read-meter.ts";
+import type { Cell } from "../tables/table.ts";
 import type { Leaf, Node } from "./nodes.ts";
 import type { Page } from "./page.ts";
 import { type PageAt, type PageReader, statedRows } from "./pages.ts";

@@ -3,10 +3,10 @@ import type { Encoding, PageHeader } from "hyparquet";
 import { deltaBinaryUnpack } from "hyparquet/src/delta.js";
 import { viewOf } from "../../bytes/memory.ts";
 import { LabError } from "../../errors.ts";
-import { fixedWidth } from "../column-type.ts";
-import { numberReader } from "../numbers.ts";
-import type { ReadMeter } from "../read-meter.ts";
-import type { BinaryCell, Cell } from "../table.ts";
+import { fixedWidth } from "../tables/column-type.ts";
+import { numberReader } from "../tables/numbers.ts";
+import type { ReadMeter } from "../tables/read-meter.ts";
+import type { BinaryCell, Cell } from "../tables/table.ts";
 import { readHybrid } from "./levels.ts";
 import type { Leaf } from "./nodes.ts";
 

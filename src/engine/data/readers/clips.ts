@@ -3,8 +3,8 @@ import { isRecord } from "../../bytes/json.ts";
 import { type Clip, type ClipExpression, clipsOfFile } from "../clips/clip-set.ts";
 import { MAX_STRIP } from "../clips/film-strip.ts";
 import { clipSize } from "../clips/frame-picture.ts";
-import { valueMeter } from "../read-meter.ts";
-import type { Cell, Table } from "../table.ts";
+import { valueMeter } from "../tables/read-meter.ts";
+import type { Cell, Table } from "../tables/table.ts";
 import { column, listOf, RUNS, remembered, TEXT } from "./picture-table.ts";
 import { has, type ReadContext, type Reader, type ReadTable } from "./reader.ts";
 

@@ -1,8 +1,8 @@
 /** A table of pictures with regions, from a reader of records: one row per picture, one caption per region. */
 import { Lru, remember } from "../../bytes/lru.ts";
-import type { Column, ColumnType } from "../column-type.ts";
-import { type ReadMeter, valueMeter } from "../read-meter.ts";
-import type { Cell, Table } from "../table.ts";
+import type { Column, ColumnType } from "../tables/column-type.ts";
+import { type ReadMeter, valueMeter } from "../tables/read-meter.ts";
+import type { Cell, Table } from "../tables/table.ts";
 
 /** A mask with its texts. */
 export interface Region {

@@ -6,7 +6,7 @@
 import { isRecord } from "../../bytes/json.ts";
 import type { ByteFolder } from "../../bytes/source.ts";
 import { type Records, unlessDamaged } from "../records/records.ts";
-import type { Table } from "../table.ts";
+import type { Table } from "../tables/table.ts";
 
 /** The start of a file, by which readers recognise it. */
 export interface Sign {

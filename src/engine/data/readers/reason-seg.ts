@@ -6,7 +6,7 @@ import { isRecord, parseJson } from "../../bytes/json.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { storedText } from "../../bytes/text.ts";
 import { LabError } from "../../errors.ts";
-import type { Table } from "../table.ts";
+import type { Table } from "../tables/table.ts";
 import { POLYGONS, pictureTable } from "./picture-table.ts";
 import { examplesOf } from "./reader.ts";
 import { PICTURE, type Sample, whole } from "./samples.ts";

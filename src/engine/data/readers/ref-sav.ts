@@ -5,10 +5,10 @@
 import { isRecord } from "../../bytes/json.ts";
 import type { ByteFolder } from "../../bytes/source.ts";
 import { LabError, quote } from "../../errors.ts";
-import { valueMeter } from "../read-meter.ts";
 import { openRecords, type Records } from "../records/records.ts";
 import { siblingsOf } from "../siblings.ts";
-import type { Cell, Table } from "../table.ts";
+import { valueMeter } from "../tables/read-meter.ts";
+import type { Cell, Table } from "../tables/table.ts";
 import { column, listOf, RUNS, remembered, TEXT } from "./picture-table.ts";
 import { has, type ReadContext, type Reader } from "./reader.ts";
 

@@ -1,10 +1,10 @@
 /** Lists and lines of records whose fields are columns: `{image, mask, caption}` in any form that tables support. */
 import { isRecord } from "../../bytes/json.ts";
-import type { Column, ColumnType } from "../column-type.ts";
-import { valueMeter } from "../read-meter.ts";
 import type { Records } from "../records/records.ts";
-import { chooseAdapter } from "../schema.ts";
-import type { Cell, Table } from "../table.ts";
+import type { Column, ColumnType } from "../tables/column-type.ts";
+import { valueMeter } from "../tables/read-meter.ts";
+import { chooseAdapter } from "../tables/schema.ts";
+import type { Cell, Table } from "../tables/table.ts";
 import { remembered, takeCost } from "./picture-table.ts";
 import type { Reader, Sign } from "./reader.ts";
 

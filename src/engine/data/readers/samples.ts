@@ -6,11 +6,11 @@
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { storedText } from "../../bytes/text.ts";
 import { LabError } from "../../errors.ts";
-import type { Column } from "../column-type.ts";
-import { valueMeter } from "../read-meter.ts";
 import { readPickle } from "../records/pickle.ts";
 import { parsePython } from "../records/records.ts";
-import type { Cell, Table } from "../table.ts";
+import type { Column } from "../tables/column-type.ts";
+import { valueMeter } from "../tables/read-meter.ts";
+import type { Cell, Table } from "../tables/table.ts";
 import { remembered, takeCost } from "./picture-table.ts";
 import { examplesOf } from "./reader.ts";
 import { columnsOf } from "./rows.ts";

@@ -4,7 +4,7 @@ import { checkMaskCount } from "../clips/clip-row.ts";
 import { type PictureProbe, pictureId } from "../image/picture.ts";
 import { pictureBytes } from "../image/picture-bytes.ts";
 import type { FindFile } from "../siblings.ts";
-import type { BinaryCell } from "../table.ts";
+import type { BinaryCell } from "../tables/table.ts";
 import { openVideo } from "./video-frames.ts";
 
 /** Where a video is, and how many frames lie between one that is read and the next. */

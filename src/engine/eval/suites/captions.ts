@@ -2,7 +2,7 @@
 import { cider } from "../benchmarks/cider.ts";
 import { ptbTokens } from "../benchmarks/ptb-tokens.ts";
 import { cleanRegionCaption } from "../benchmarks/region-text.ts";
-import { type Clusters, meanOf } from "../cluster-bootstrap.ts";
+import { type Clusters, meanOf } from "../bootstrap.ts";
 import { regionRows } from "./rows.ts";
 import type { Suite, SuiteMetric, SuiteTools } from "./suite.ts";
 

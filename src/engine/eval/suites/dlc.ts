@@ -4,7 +4,7 @@ import { idText, openCoco } from "../../data/readers/coco-file.ts";
 import { maskOf } from "../../data/readers/segmentation.ts";
 import { readQuestion } from "../../rewards/judge/questions/question-file.ts";
 import type { JudgeQuestion } from "../../rewards/judge-score.ts";
-import { meanOf } from "../cluster-bootstrap.ts";
+import { meanOf } from "../bootstrap.ts";
 import { findFiles, onlyFile, type PictureItem, pictureRows, type SuiteFile } from "./rows.ts";
 import { type AnsweredItem, type PublishedScore, publishedScores, type Suite } from "./suite.ts";
 

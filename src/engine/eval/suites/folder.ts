@@ -16,6 +16,8 @@ export interface EvalFacts {
   /** Absent for all rows. */
   readonly part?: "selection" | "report";
   readonly answers: "free" | "forced";
+  /** Longest answer in tokens; absent for the usual 256. */
+  readonly maxTokens?: number;
   /** Decoder and frames, in suites of clips. */
   readonly follow?: string;
   readonly model: { readonly name: string; readonly hash: string };

@@ -2,7 +2,7 @@
 import { isRecord } from "../../bytes/json.ts";
 import type { Rle } from "../../data/mask/rle.ts";
 import type { JudgeQuestion } from "../../rewards/judge-score.ts";
-import { meanOf } from "../cluster-bootstrap.ts";
+import { meanOf } from "../bootstrap.ts";
 import { findFiles, pictureRows } from "./rows.ts";
 import {
   type AnsweredItem,

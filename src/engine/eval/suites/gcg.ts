@@ -18,7 +18,7 @@ import {
   pictureMiou,
 } from "../benchmarks/gcg.ts";
 import { parseGcgAnswer } from "../benchmarks/gcg-answer.ts";
-import { type Clusters, meanOf, ratio } from "../cluster-bootstrap.ts";
+import { type Clusters, meanOf, ratio } from "../bootstrap.ts";
 import { textMetrics } from "./captions.ts";
 import { findFiles, onlyFile, pictureRows } from "./rows.ts";
 import { type AnsweredItem, publishedScores, type Suite, type SuiteMetric, type SuiteTools } from "./suite.ts";

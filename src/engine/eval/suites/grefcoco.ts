@@ -4,7 +4,7 @@ import { maskIou } from "../../data/mask/rle-compare.ts";
 import { maskOfRef, readRefs } from "../../data/readers/refs.ts";
 import { LabError } from "../../errors.ts";
 import { declaresNoTarget, GRES_BOUNDS, type GresRow, gresIou } from "../benchmarks/gres.ts";
-import { type Clusters, meanOf, ratio } from "../cluster-bootstrap.ts";
+import { type Clusters, meanOf, ratio } from "../bootstrap.ts";
 import { segmentTask, unitedAnswer } from "./masks.ts";
 import { findFiles, type PictureItem, pictureRows, type SuiteFile } from "./rows.ts";
 import type { AnsweredItem, Suite, SuiteMetric } from "./suite.ts";

@@ -2,7 +2,7 @@
 import { mergeRles, type Rle } from "../../data/mask/rle.ts";
 import { maskIou } from "../../data/mask/rle-compare.ts";
 import { type Overlap, PRECISION_BOUNDS, sentenceIou, sentenceOverlap } from "../benchmarks/referring.ts";
-import { type Clusters, meanOf, ratio } from "../cluster-bootstrap.ts";
+import { type Clusters, meanOf, ratio } from "../bootstrap.ts";
 import { regionRows } from "./rows.ts";
 import type { AnsweredItem, AnswerMode, Suite, SuiteItem, SuiteMetric, SuiteTask } from "./suite.ts";
 

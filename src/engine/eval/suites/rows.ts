@@ -3,7 +3,7 @@ import type { ByteFolder } from "../../bytes/source.ts";
 import { mountArchives } from "../../data/archive/mount.ts";
 import { probePicture } from "../../data/image/picture.ts";
 import { pictureBytes } from "../../data/image/picture-bytes.ts";
-import { RECORDS } from "../../data/list-tables.ts";
+import { RECORDS } from "../../data/tables/list-tables.ts";
 import { readMask } from "../../data/mask/mask-read.ts";
 import type { Rle } from "../../data/mask/rle.ts";
 import { recogniseRecords } from "../../data/readers/all.ts";

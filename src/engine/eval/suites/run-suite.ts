@@ -2,7 +2,7 @@
 import { isRecord } from "../../bytes/json.ts";
 import type { Rle } from "../../data/mask/rle.ts";
 import { LabError } from "../../errors.ts";
-import { bootstrapClusters, clustersBy } from "../cluster-bootstrap.ts";
+import { bootstrapClusters, clustersBy } from "../bootstrap.ts";
 import type {
   AnsweredItem,
   AnswerMode,

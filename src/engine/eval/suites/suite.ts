@@ -4,7 +4,7 @@ import type { Clip } from "../../data/clips/clip-set.ts";
 import type { Rle } from "../../data/mask/rle.ts";
 import type { EncodedImage } from "../../data/sample.ts";
 import type { JudgeQuestion } from "../../rewards/judge-score.ts";
-import type { ClusterStatistic, Clusters } from "../cluster-bootstrap.ts";
+import type { ClusterStatistic, Clusters } from "../bootstrap.ts";
 
 /** A row of a suite: what is asked about a picture or a clip, with what is true. */
 export interface SuiteItem {

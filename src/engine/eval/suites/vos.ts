@@ -3,10 +3,8 @@ import type { ByteFolder } from "../../bytes/source.ts";
 import { emptyMask } from "../../data/clips/clip-masks.ts";
 import { type Clip, openClips } from "../../data/clips/clip-set.ts";
 import { clipSize } from "../../data/clips/frame-picture.ts";
-import type { FrameMask } from "../../data/mask/boundary.ts";
-import { decodeRle, type Rle } from "../../data/mask/rle.ts";
 import { LabError } from "../../errors.ts";
-import { type ClusterStatistic, type Clusters, meanOf } from "../cluster-bootstrap.ts";
+import { type ClusterStatistic, type Clusters, meanOf } from "../bootstrap.ts";
 import { checkMaskSizes, type MaskletScore, maskletScore, roundedScore } from "../video/masklet-score.ts";
 import {
   type AnsweredItem,
@@ -123,11 +121,7 @@ function metrics(rows: readonly AnsweredItem[], clusters: Clusters, kinds: reado
 function scoreOf({ item, answer }: AnsweredItem): MaskletScore {
   const found = answer.masks ?? [];
   return maskletScore(
-    item.masks.map(frameMask),
-    item.masks.map((truth, at) => frameMask(found[at] ?? emptyMask(truth.size))),
+    item.masks,
+    item.masks.map((truth, at) => found[at] ?? emptyMask(truth.size)),
   );
-}
-
-function frameMask(rle: Rle): FrameMask {
-  return { data: decodeRle(rle), height: rle.size[0], width: rle.size[1] };
 }

@@ -1,7 +1,7 @@
 /** J and F of whole masklets, and their means as the field's programs take them (docs/spec/video.md#11-scores). */
 
 import { boundaryScore, type FrameMask, regionSimilarity } from "../../data/mask/boundary.ts";
-import type { Rle } from "../../data/mask/rle.ts";
+import { decodeRle, type Rle } from "../../data/mask/rle.ts";
 import { LabError } from "../../errors.ts";
 
 export interface MaskletScore {
@@ -16,16 +16,23 @@ export interface MaskletScore {
  * Mean over all frames, the first and the last included, as the programs for referring segmentation count.
  * @throws LabError("bad-input") for no frame, or unequally many
  */
-export function maskletScore(truth: readonly FrameMask[], found: readonly FrameMask[]): MaskletScore {
+export function maskletScore(truth: readonly (FrameMask | Rle)[], found: readonly (FrameMask | Rle)[]): MaskletScore {
   if (truth.length === 0 || truth.length !== found.length) {
     throw new LabError("bad-input", `A masklet of ${found.length} frames cannot be scored against ${truth.length}`);
   }
-  const frames = truth.map((mask, at) => {
-    const own = found[at] as FrameMask;
+  // One frame is decoded at a time: a clip may have thousands.
+  const frames = truth.map((given, at) => {
+    const [mask, own] = [frameMask(given), frameMask(found[at] as FrameMask | Rle)];
     return { j: regionSimilarity(mask, own), f: boundaryScore(mask, own).f };
   });
   const [j, f] = [mean(frames.map((frame) => frame.j)), mean(frames.map((frame) => frame.f))];
   return { j, f, jf: (j + f) / 2, frames };
+}
+
+function frameMask(mask: FrameMask | Rle): FrameMask {
+  if (!("counts" in mask)) return mask;
+  const [height, width] = mask.size;
+  return { data: decodeRle(mask), height, width };
 }
 
 /** @param place names them in the sentence @throws LabError("bad-input") when a true mask has not the size of the frames */

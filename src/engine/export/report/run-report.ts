@@ -224,8 +224,14 @@ async function rowParts({ first, last, scores }: RunResult, pictureOf: PictureOf
   const pairs = rowPairs(first.rows, last.rows, id).sort((a, b) => b.change - a.change);
   const parts: string[] = [];
   for (const [title, shown] of [
-    ["Held-out rows that gained most", pairs.slice(0, SHOWN)],
-    ["Held-out rows that lost most", pairs.slice(SHOWN).slice(-SHOWN).reverse()],
+    ["Held-out rows that gained most", pairs.filter(({ change }) => change > 0).slice(0, SHOWN)],
+    [
+      "Held-out rows that lost most",
+      pairs
+        .filter(({ change }) => change < 0)
+        .slice(-SHOWN)
+        .reverse(),
+    ],
   ] as const) {
     const figures: string[] = [];
     for (const pair of shown) figures.push(await rowFigure(pair, id, pictureOf));

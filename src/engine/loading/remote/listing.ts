@@ -9,12 +9,13 @@ import { explained, type RemoteDeps, refused, repeated, request } from "./reques
 
 const INDEX = "model.safetensors.index.json";
 const SINGLE = "model.safetensors";
-/** Optional files besides the weights. */
+/** Optional files besides config.json and the weights. */
 const SIDE_FILES = [
-  "config.json",
   "generation_config.json",
-  // Not read; a copy on disk has it, and the fingerprint holds every config.json.
+  // Not read; a copy on disk has them, and the fingerprint holds every config.json.
   "preprocessor_config.json",
+  "video_preprocessor_config.json",
+  "processor_config.json",
   "tokenizer.json",
   "tokenizer_config.json",
   "tokenizer.model",
@@ -71,7 +72,7 @@ export async function askRemote(address: RemoteAddress, options: RemoteDeps = {}
     const json = await fetchJson("config.json", baseUrl, deps);
     const parsed = parseSa2vaConfig(json);
     const code = listed === null ? await codeFiles(json, baseUrl, find, deps) : listedCode(listed);
-    const sides = await Promise.all(SIDE_FILES.slice(1).map(find));
+    const sides = await Promise.all(SIDE_FILES.map(find));
     // As from disk, one file goes before an index.
     const single = await find(SINGLE);
     const index = single === undefined ? await find(INDEX) : undefined;
@@ -260,13 +261,7 @@ async function wholeBody(
     }
     found.push(piece);
   }
-  const all = new Uint8Array(bytes);
-  let at = 0;
-  for (const piece of found) {
-    all.set(piece, at);
-    at += piece.length;
-  }
-  return all;
+  return new Uint8Array(await new Blob(found).arrayBuffer());
 }
 
 function parsedJson(bytes: Uint8Array): unknown {

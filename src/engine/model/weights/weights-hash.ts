@@ -30,7 +30,7 @@ async function fileHash(source: ByteSource): Promise<string> {
 
 /** Of names, types, shapes and samples of the tensors of one file; it reads the samples in byte order. */
 export async function tensorsHash(file: Safetensors): Promise<string> {
-  const pieces: Uint8Array[] = [];
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
   for (const name of file.names) {
     const { dtype, shape, bytes } = file.info(name);
     pieces.push(new TextEncoder().encode(`${name} ${dtype} ${shape.join(",")}\n`));
@@ -40,13 +40,7 @@ export async function tensorsHash(file: Safetensors): Promise<string> {
         : [0, Math.floor((bytes - SAMPLE) / 2), bytes - SAMPLE].map((at) => [at, at + SAMPLE]);
     for (const [start, end] of places) pieces.push(await file.readRawRange(name, start as number, end as number));
   }
-  const all = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    all.set(piece, at);
-    at += piece.length;
-  }
-  return sha256Hex(all);
+  return sha256Hex(new Uint8Array(await new Blob(pieces).arrayBuffer()));
 }
 
 function textHash(text: string): Promise<string> {

@@ -6,7 +6,7 @@ import { type DataType, makeData, RecordBatch, Struct, Table, tableToIPC } from 
 import { memorySource } from "../../bytes/memory.ts";
 import { openArrow } from "../../data/arrow/arrow-table.ts";
 import { parseRle } from "../../data/mask/rle.ts";
-import type { Cell, Table as DataTable } from "../../data/table.ts";
+import type { Cell, Table as DataTable } from "../../data/tables/table.ts";
 import { LabError } from "../../errors.ts";
 import { columnData } from "../../formats/arrow-columns.ts";
 import type { RewardTerm } from "../../rewards/term.ts";

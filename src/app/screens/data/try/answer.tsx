@@ -38,14 +38,14 @@ export function Answer(props: {
       ref={intoView}
     >
       <h3>
-        {sideLabel} <small>{seconds.toFixed(1)} s</small>
+        {sideLabel} <small className="muted normal">{seconds.toFixed(1)} s</small>
       </h3>
       {answer.kind === "describe" ? (
         <dl>
           {answer.captions.map((caption, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: answers have no other name and never move
             <div key={at}>
-              <dt>{labels[at]}</dt>
+              <dt className="muted small anywhere">{labels[at]}</dt>
               <dd>
                 {caption === null
                   ? "The region is too small: it covers no visual token"

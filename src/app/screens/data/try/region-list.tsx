@@ -18,7 +18,7 @@ export function RegionList(props: {
     onChange(regions.map((region) => (region.id === id ? next(region) : region)));
   return (
     <fieldset className={`m-0 p-0 borderless ${styles.regions}`}>
-      <legend>Regions</legend>
+      <legend className="p-0 bold">Regions</legend>
       <ul>
         {regions.map((region) => (
           <li key={region.id}>

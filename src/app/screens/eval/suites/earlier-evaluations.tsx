@@ -6,10 +6,9 @@ import { Button } from "../../../components/ui/button.tsx";
 import { Panel } from "../../../components/ui/panel.tsx";
 import { TableHead } from "../../../components/ui/table-head.tsx";
 import { showReport, suiteBlocker, useSuite } from "../../../stores/suite.ts";
-import { formatCount } from "../../../styles/format.ts";
+import { formatCount, NONE } from "../../../styles/format.ts";
+import { percent } from "./suite-result.tsx";
 import styles from "./suites.module.css";
-
-const percent = (value: number): string => (100 * value).toFixed(1);
 
 /** Finished evaluations of this browser: their first metric, their reports, and a table of those of the same rows. */
 export function EarlierEvaluations(): ReactNode {
@@ -51,10 +50,10 @@ export function EarlierEvaluations(): ReactNode {
                   </th>
                   <td>{formatCount(facts.rows)}</td>
                   <td>{facts.model.name}</td>
-                  <td>{facts.adapter?.name ?? "–"}</td>
-                  <td>{first?.metric ?? "–"}</td>
-                  <td>{first === undefined ? "–" : percent(first.value)}</td>
-                  <td>{adapter === undefined ? "–" : percent(adapter.value)}</td>
+                  <td>{facts.adapter?.name ?? NONE}</td>
+                  <td>{first?.metric ?? NONE}</td>
+                  <td>{percent(first?.value)}</td>
+                  <td>{percent(adapter?.value)}</td>
                   <td>
                     <input
                       type="checkbox"

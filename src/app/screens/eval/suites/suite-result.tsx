@@ -3,10 +3,12 @@ import { looksText } from "../../../../engine/eval/suites/report.ts";
 import type { SuiteScore } from "../../../../engine/eval/suites/run-suite.ts";
 import { Panel } from "../../../components/ui/panel.tsx";
 import { useSuite } from "../../../stores/suite.ts";
-import { formatCount } from "../../../styles/format.ts";
+import { fixed, formatCount, NONE } from "../../../styles/format.ts";
+import { verdict } from "../score-card.tsx";
 import styles from "./suites.module.css";
 
-const percent = (value: number): string => (100 * value).toFixed(1);
+/** A score times 100, as papers print it. */
+export const percent = (value: number | undefined): string => fixed(value === undefined ? value : 100 * value, 1);
 const interval = ({ low, high }: SuiteScore): string => `${percent(low)} to ${percent(high)}`;
 
 /** Scores with intervals, base against adapter, published numbers below their metric; what was left out. */
@@ -51,7 +53,7 @@ export function SuiteResult(): ReactNode {
                   <th scope="row">{metric}</th>
                   <Cell score={score} />
                   {systems.adapter !== undefined && <Cell score={adapter} />}
-                  {difference !== null && <Cell score={change} verdict />}
+                  {difference !== null && <Cell score={change} difference />}
                   {printed && (
                     <td className={styles.published}>
                       <Published entries={published.filter((one) => one.metric === metric)} />
@@ -82,14 +84,13 @@ export function SuiteResult(): ReactNode {
   );
 }
 
-function Cell(props: { readonly score: SuiteScore | undefined; readonly verdict?: boolean }): ReactNode {
-  const { score, verdict = false } = props;
-  if (score === undefined) return <td>–</td>;
-  const sure = score.low > 0 ? "better" : score.high < 0 ? "worse" : "open";
+function Cell(props: { readonly score: SuiteScore | undefined; readonly difference?: boolean }): ReactNode {
+  const { score, difference = false } = props;
+  if (score === undefined) return <td>{NONE}</td>;
   return (
-    <td {...(verdict ? { "data-verdict": sure } : {})}>
+    <td {...(difference ? { "data-verdict": verdict(score) } : {})}>
       <b>
-        {verdict && score.value > 0 ? "+" : ""}
+        {difference && score.value > 0 ? "+" : ""}
         {percent(score.value)}
       </b>
       <small className="block muted nowrap">{interval(score)}</small>

@@ -50,7 +50,8 @@ export function SuiteRows(): ReactNode {
     const key = KEYS[order];
     return [...rows].sort((a, b) => key(a) - key(b));
   }, [rows, order]);
-  if (report === null || suite === undefined) return null;
+  // Reports of earlier evaluations come without rows.
+  if (report === null || items.length === 0) return null;
   const orders = report.difference === null ? ORDERS : [...ORDERS, ...CHANGES];
   return (
     <section className="grid gap-3 min-0">

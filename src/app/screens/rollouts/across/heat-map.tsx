@@ -82,7 +82,7 @@ export function HeatMap(props: {
     <div className="grid gap-2">
       <canvas
         ref={canvas}
-        className={`block full-width pointer ${styles.heat}`}
+        className={`block full-width pointer round-s surface-2 ${styles.heat}`}
         style={{ height }}
         role="img"
         aria-label={`Mean reward of ${rows.length} rows over steps ${span.first} to ${span.first + span.steps - 1}`}

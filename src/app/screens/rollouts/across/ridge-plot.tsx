@@ -23,7 +23,7 @@ export function RidgePlot({
   return (
     <div className={`grid ${styles.ridges}`}>
       <ol
-        className={`m-0 p-0 no-bullets muted tiny ${styles.bands}`}
+        className={`column-flex m-0 p-0 no-bullets muted tiny text-right ${styles.bands}`}
         style={{ paddingTop: `${((PEAK - 8) / height) * 100}%` }}
       >
         {ridges.map(({ from, to }) => (

@@ -28,7 +28,11 @@ export function RowTable(props: {
             const last = draws.at(-1) as GroupRecord;
             return (
               <li key={rowId}>
-                <button type="button" className="text-left pointer" onClick={() => onOpen(last)}>
+                <button
+                  type="button"
+                  className="grid gap-2 full-width text-left pointer clear borderless"
+                  onClick={() => onOpen(last)}
+                >
                   <b>{fixed(mean, 2)}</b>
                   <span className="clip ellipsis nowrap">{last.rollouts[0]?.referenceCaption ?? rowId}</span>
                   <small className="muted nowrap">

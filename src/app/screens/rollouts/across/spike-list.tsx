@@ -21,7 +21,7 @@ export function SpikeList(props: {
         return (
           <li key={step} className="grid gap-1">
             <span className="row wrap gap-2-3">
-              <button type="button" className="accent pointer" onClick={() => onOpen(step)}>
+              <button type="button" className="p-0 accent pointer clear borderless" onClick={() => onOpen(step)}>
                 Step {step}
               </button>
               <b>{compact(norm)}</b>
@@ -30,7 +30,7 @@ export function SpikeList(props: {
             {rollout !== null && (
               <button
                 type="button"
-                className="text-left muted small pointer anywhere"
+                className="p-0 text-left muted small pointer anywhere clear borderless"
                 onClick={() => navigate({ view: "step", step, group: null, rollout: rollout.id })}
               >
                 Loop {rollout.loop}, #{rollout.index + 1} pulls most: {generatedText(rollout.loop, rollout) ?? "–"}

@@ -27,7 +27,7 @@ export function TokenPlot({ places }: { readonly places: readonly TokenPlace[] }
               <span>{label}</span>
               <span>up to {show(most)}</span>
             </p>
-            <ol className={`m-0 p-0 no-bullets ${styles.strip}`} aria-label={`${label} by place in the answer`}>
+            <ol className={`flex m-0 p-0 no-bullets ${styles.strip}`} aria-label={`${label} by place in the answer`}>
               {values.map((value, at) => (
                 <li
                   // biome-ignore lint/suspicious/noArrayIndexKey: a cell is its place

@@ -12,7 +12,7 @@ import {
 } from "../../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RowScores, StoredEvaluation } from "../../../../engine/runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../../../../engine/runs/manifest.ts";
-import { fixed, NONE, signed } from "../../../styles/format.ts";
+import { counted, fixed, NONE, signed } from "../../../styles/format.ts";
 import { evalTexts } from "../../eval/eval-metrics.ts";
 import { settingText } from "../run-difference.ts";
 
@@ -104,5 +104,5 @@ function bestText(best: BestCheckpoint | null): string {
   if (best === null) return NONE;
   const { step, selection } = best;
   if (selection === null) return `step ${step}, by the rows above (older version)`;
-  return `step ${step}, by ${SELECTION_NAMES[selection.metric]} ${fixed(selection.value, 3)}, ${selection.n} rows`;
+  return `step ${step}, by ${SELECTION_NAMES[selection.metric]} ${fixed(selection.value, 3)}, ${counted(selection.n, "row")}`;
 }

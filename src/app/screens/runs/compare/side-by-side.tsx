@@ -101,9 +101,7 @@ function OtherSide(props: {
     >
       {found.loading
         ? "Looking for the row"
-        : asked.towards === "nearest"
-          ? "No other step drew this row"
-          : `No ${asked.towards} step drew this row`}
+        : `No ${asked.towards === "nearest" ? (otherStep ? "other " : "") : `${asked.towards} `}step of this run drew the row`}
     </Side>
   );
 }

@@ -3,9 +3,9 @@
  * `{"files": {"<path>": {"image": "…", "mask": "…", "text": "…", "split": "…", "every": "…"}, "*": {…}}}`. A part that is absent is
  * found as always; `*` is for files without an entry that lie beside or below the mapping.
  */
-import { isRecord, readJson } from "../bytes/json.ts";
-import type { ByteFolder, ByteSource } from "../bytes/source.ts";
-import { LabError, quote } from "../errors.ts";
+import { isRecord, readJson } from "../../bytes/json.ts";
+import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
+import { LabError, quote } from "../../errors.ts";
 import type { WantedColumns } from "./schema.ts";
 
 /** What a person says of a file: its columns, and the split to read. */

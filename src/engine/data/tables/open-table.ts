@@ -1,7 +1,7 @@
 /** Opens files of rows of any container. */
-import type { ByteSource } from "../bytes/source.ts";
-import { openArrow } from "./arrow/arrow-table.ts";
-import { openParquet } from "./parquet/table.ts";
+import type { ByteSource } from "../../bytes/source.ts";
+import { openArrow } from "../arrow/arrow-table.ts";
+import { openParquet } from "../parquet/table.ts";
 import type { Table } from "./table.ts";
 
 /**

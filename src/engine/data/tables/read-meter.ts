@@ -1,4 +1,4 @@
-import { LabError } from "../errors.ts";
+import { LabError } from "../../errors.ts";
 import { type ColumnType, fixedWidth } from "./column-type.ts";
 
 /** Remaining cost of reading, in approximate bytes of the values in memory. */

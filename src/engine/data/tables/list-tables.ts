@@ -1,15 +1,15 @@
 /** Which files of a folder hold rows beside Arrow and Parquet: records, samples in tar shards or directories. */
-import type { ByteFolder, ByteSource } from "../bytes/source.ts";
-import { LabError, LONGEST_SENTENCE, shortened, toLabError } from "../errors.ts";
-import type { MountedFolder } from "./archive/mount.ts";
+import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
+import { LabError, LONGEST_SENTENCE, shortened, toLabError } from "../../errors.ts";
+import type { MountedFolder } from "../archive/mount.ts";
+import { recogniseRecords } from "../readers/all.ts";
+import { type ReadTable, signOf } from "../readers/reader.ts";
+import { reasonSegTable } from "../readers/reason-seg.ts";
+import { fieldsText } from "../readers/rows.ts";
+import { recogniseSamples, type Sample, samplesOf, sampleTable } from "../readers/samples.ts";
+import { openRecords } from "../records/records.ts";
+import type { SkippedRow } from "../sample.ts";
 import { type DataMapping, mappingOf } from "./mapping.ts";
-import { recogniseRecords } from "./readers/all.ts";
-import { type ReadTable, signOf } from "./readers/reader.ts";
-import { reasonSegTable } from "./readers/reason-seg.ts";
-import { fieldsText } from "./readers/rows.ts";
-import { recogniseSamples, type Sample, samplesOf, sampleTable } from "./readers/samples.ts";
-import { openRecords } from "./records/records.ts";
-import type { SkippedRow } from "./sample.ts";
 import type { Table } from "./table.ts";
 
 /** A table with how it was recognised. */
