@@ -1,7 +1,7 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
-import { CORE_ONLY } from "./scripts/lib/core-only.ts";
-import { thirdPartyNotices } from "./scripts/lib/third-party-notices.ts";
+import { CORE_ONLY } from "./scripts/lib/build/core-only.ts";
+import { thirdPartyNotices } from "./scripts/lib/build/third-party-notices.ts";
 
 const notices = thirdPartyNotices();
 

@@ -25,9 +25,9 @@ import type { Listener } from "../bench/tool/place.ts";
 import { rowLine } from "../bench/tool/print.ts";
 import { factsName, factsText } from "../bench/tool/tables.ts";
 import { runTool } from "./lib/arguments.ts";
+import { writeGeneratedDocs } from "./lib/build/generated-docs.ts";
 import { root } from "./lib/ensure.mjs";
-import { writeGeneratedDocs } from "./lib/generated-docs.ts";
-import { openNodeDevice } from "./lib/node-gpu.ts";
+import { openNodeDevice } from "./lib/node/node-gpu.ts";
 
 /** Share of the step suite's time for the first steps of fresh processes. */
 const FIRST_SHARE = 0.4;

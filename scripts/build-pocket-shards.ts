@@ -26,8 +26,8 @@ import { extentPicture } from "../tools/pocket/world/extent.ts";
 import { describeMotion, drawClip, sceneAt } from "../tools/pocket/world/motion.ts";
 import { doublesFirst, drawScene, kindOf, type Scene, type Thing } from "../tools/pocket/world/scene.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
+import { writeFileList } from "./lib/build/file-list.ts";
 import { root } from "./lib/ensure.mjs";
-import { writeFileList } from "./lib/file-list.ts";
 
 const REGIONS_PER_SCENE = 2;
 /** What is drawn with one frame and with several. */

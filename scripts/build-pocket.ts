@@ -26,12 +26,12 @@ import { GRID, pocketTensors } from "../tools/pocket/world/model-files.ts";
 import { motionIn } from "../tools/pocket/world/motion.ts";
 import { heldOutClips, heldOutPictures, stepData, WORLDS, type World } from "../tools/pocket/worlds.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
+import { writeFileList } from "./lib/build/file-list.ts";
+import { replaceFile, writeGrownPocket, writePocket, writeTrainedPocket } from "./lib/build/write-pocket.ts";
 import { root } from "./lib/ensure.mjs";
-import { writeFileList } from "./lib/file-list.ts";
-import { nodeFolder } from "./lib/node-files.ts";
-import { openNodeDevice } from "./lib/node-gpu.ts";
-import { nodeWordnet } from "./lib/node-rows.ts";
-import { replaceFile, writeGrownPocket, writePocket, writeTrainedPocket } from "./lib/write-pocket.ts";
+import { nodeFolder } from "./lib/node/node-files.ts";
+import { openNodeDevice } from "./lib/node/node-gpu.ts";
+import { nodeWordnet } from "./lib/node/node-rows.ts";
 
 const EVALUATE_EVERY = 500;
 const KEEP_EVERY = 100;

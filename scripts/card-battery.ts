@@ -15,7 +15,7 @@ else {
     const directory = one(parseArguments(words, { pack: { takes: 1 } }), "pack");
     const { LabError } = await import("../src/engine/errors.ts");
     if (directory === undefined) throw new LabError("bad-input", "Name what to do: --pack DIR or --run");
-    const { packBattery } = await import("./lib/pack-battery.ts");
+    const { packBattery } = await import("./lib/build/pack-battery.ts");
     process.stdout.write(`${directory}: ${await packBattery(directory)} bytes\n`);
     return 0;
   });

@@ -8,13 +8,13 @@
 import { writeFile } from "node:fs/promises";
 import { resolve, sep } from "node:path";
 import { checkRegionSet, type DataCheck } from "../src/engine/data/check.ts";
-import { mappingText } from "../src/engine/data/tables/mapping.ts";
 import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
 import { rolesText } from "../src/engine/data/set-info.ts";
+import { mappingText } from "../src/engine/data/tables/mapping.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { one, parseArguments, runTool, WORDS } from "./lib/arguments.ts";
-import { nodeFolders } from "./lib/node-files.ts";
-import { decodeImage } from "./lib/node-images.ts";
+import { nodeFolders } from "./lib/node/node-files.ts";
+import { decodeImage } from "./lib/node/node-images.ts";
 
 /** Left-out rows that are printed one by one for people; --json lists all. */
 const SHOWN = 40;

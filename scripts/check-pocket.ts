@@ -27,9 +27,9 @@ import type { Thing } from "../tools/pocket/world/scene.ts";
 import { heldOutClips } from "../tools/pocket/worlds.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
-import { nodeFolder } from "./lib/node-files.ts";
-import { openNodeDevice } from "./lib/node-gpu.ts";
-import { nodeWordnet } from "./lib/node-rows.ts";
+import { nodeFolder } from "./lib/node/node-files.ts";
+import { openNodeDevice } from "./lib/node/node-gpu.ts";
+import { nodeWordnet } from "./lib/node/node-rows.ts";
 
 const SIDE = 256;
 const OPTIONS = {

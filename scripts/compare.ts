@@ -13,8 +13,8 @@ import { basename, dirname, join, resolve } from "node:path";
 import { LabError } from "../src/engine/errors.ts";
 import { curveSvg } from "../src/engine/sweep/curve-svg.ts";
 import { one, parseArguments, runTool, WORDS } from "./lib/arguments.ts";
-import { comparedRun, compareTable, differentRows } from "./lib/compared-run.ts";
-import { nodeStore } from "./lib/node-store.ts";
+import { nodeStore } from "./lib/node/node-store.ts";
+import { comparedRun, compareTable, differentRows } from "./lib/scores/compared-run.ts";
 
 function runFolders(path: string): string[] {
   if (!existsSync(path)) throw new LabError("bad-input", `${path} does not exist`, { subject: path });

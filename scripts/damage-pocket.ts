@@ -21,11 +21,11 @@ import { SFT_DEFAULTS } from "../src/engine/sft/forward.ts";
 import { SftTrainer } from "../tools/pocket/trainer.ts";
 import { pocketPicture, runTowers, towerInputs } from "../tools/pocket/world/samples.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
+import { writeTrainedPocket } from "./lib/build/write-pocket.ts";
 import { root } from "./lib/ensure.mjs";
-import { nodeFolder } from "./lib/node-files.ts";
-import { openNodeDevice } from "./lib/node-gpu.ts";
-import { nodeWordnet } from "./lib/node-rows.ts";
-import { writeTrainedPocket } from "./lib/write-pocket.ts";
+import { nodeFolder } from "./lib/node/node-files.ts";
+import { openNodeDevice } from "./lib/node/node-gpu.ts";
+import { nodeWordnet } from "./lib/node/node-rows.ts";
 
 const OPTIONS = {
   model: { takes: 1 },

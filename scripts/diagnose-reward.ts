@@ -16,9 +16,9 @@ import { diagnose } from "../src/engine/runs/bench/diagnosis.ts";
 import { difficultyText, measuredRows } from "../src/engine/runs/difficulty.ts";
 import { one, parseArguments, requireWritable, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
-import { openNodeDevice } from "./lib/node-gpu.ts";
-import { openNodeRows, POCKET_MODEL } from "./lib/node-rows.ts";
-import { nodeSession } from "./lib/node-session.ts";
+import { openNodeDevice } from "./lib/node/node-gpu.ts";
+import { openNodeRows, POCKET_MODEL } from "./lib/node/node-rows.ts";
+import { nodeSession } from "./lib/node/node-session.ts";
 import { chosenSettings, SETTINGS_OPTIONS } from "./lib/settings-flags.ts";
 
 const OPTIONS = {

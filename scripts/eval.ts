@@ -48,16 +48,16 @@ import { memoryStore } from "../src/engine/storage/memory-store.ts";
 import { one, type Parsed, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
 import { clipPictures } from "./lib/clip-run.ts";
-import { evalLedger, evaluationsBeside } from "./lib/eval-ledger.ts";
 import { FOLLOW_OPTIONS, followOptions, followText, oneOf } from "./lib/follow-options.ts";
-import { nodeFolder, nodeFolders } from "./lib/node-files.ts";
-import { openNodeDevice } from "./lib/node-gpu.ts";
-import { decodeImage } from "./lib/node-images.ts";
-import { JUDGE_OPTIONS } from "./lib/node-judge.ts";
-import { nodeWordnet, POCKET_MODEL } from "./lib/node-rows.ts";
-import { nodeStore } from "./lib/node-store.ts";
+import { nodeFolder, nodeFolders } from "./lib/node/node-files.ts";
+import { openNodeDevice } from "./lib/node/node-gpu.ts";
+import { decodeImage } from "./lib/node/node-images.ts";
+import { JUDGE_OPTIONS } from "./lib/node/node-judge.ts";
+import { nodeWordnet, POCKET_MODEL } from "./lib/node/node-rows.ts";
+import { nodeStore } from "./lib/node/node-store.ts";
+import { evalLedger, evaluationsBeside } from "./lib/scores/eval-ledger.ts";
+import { judgeRows, suiteJudge } from "./lib/scores/suite-judge.ts";
 import { onStopSignal } from "./lib/stop-signal.ts";
-import { judgeRows, suiteJudge } from "./lib/suite-judge.ts";
 
 const OPTIONS = {
   suite: { takes: 1 },

@@ -37,9 +37,9 @@ import type { PictureOf } from "../src/engine/runs/rollouts/rollout-picture.ts";
 import { openRun, type RunFolder } from "../src/engine/runs/run-folder.ts";
 import { folderStore } from "../src/engine/storage/folder-store.ts";
 import { one, type Parsed, parseArguments, runTool } from "./lib/arguments.ts";
-import { nodeFolder } from "./lib/node-files.ts";
-import { openNodeDevice } from "./lib/node-gpu.ts";
-import { nodeWordnetFile, openNodeRows } from "./lib/node-rows.ts";
+import { nodeFolder } from "./lib/node/node-files.ts";
+import { openNodeDevice } from "./lib/node/node-gpu.ts";
+import { nodeWordnetFile, openNodeRows } from "./lib/node/node-rows.ts";
 import { type OutFolder, writeOut } from "./lib/out-folder.ts";
 
 const FORMATS = ["report", "peft", "merged", "tfevents", "csv", "trl", "sa2va", "proof", "scale-out"] as const;

@@ -23,9 +23,9 @@ import { one, type Parsed, parseArguments, runTool, whole } from "./lib/argument
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
 import { runClip, type ScoredClip, writeJson } from "./lib/clip-run.ts";
 import { FOLLOW_OPTIONS, followOptions, oneOf } from "./lib/follow-options.ts";
-import { nodeFolder } from "./lib/node-files.ts";
-import { openNodeDevice } from "./lib/node-gpu.ts";
-import { nodeStore } from "./lib/node-store.ts";
+import { nodeFolder } from "./lib/node/node-files.ts";
+import { openNodeDevice } from "./lib/node/node-gpu.ts";
+import { nodeStore } from "./lib/node/node-store.ts";
 import { onStopSignal } from "./lib/stop-signal.ts";
 
 const OPTIONS = {

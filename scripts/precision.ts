@@ -15,7 +15,7 @@ import type { ParityRow } from "../tools/parity/row.ts";
 import { BUDGETS, STAGES, type Stage, stageOf, withBudget } from "../tools/parity/storage-budget.ts";
 import { one, parseArguments, requireWritable, runTool } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
-import { openNodeDevice } from "./lib/node-gpu.ts";
+import { openNodeDevice } from "./lib/node/node-gpu.ts";
 
 const OPTIONS = { golden: { takes: "many" }, out: { takes: 1 } } as const;
 const DEFAULT_SETS = ["qwen2", "variant", "internlm2", "phi3"].map((name) => `tests/golden/sa2va-tiny-${name}`);

@@ -10,8 +10,8 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, write
 import { basename, join, resolve } from "node:path";
 import { LabError } from "../src/engine/errors.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
+import { writeFileList } from "./lib/build/file-list.ts";
 import { root } from "./lib/ensure.mjs";
-import { writeFileList } from "./lib/file-list.ts";
 
 /** An evaluation without the answers that were sampled for its rows. */
 function withoutDraws(line: string): string {

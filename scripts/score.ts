@@ -10,12 +10,12 @@ import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
 import { regionIou } from "../src/engine/rewards/terms/iou.ts";
 import type { Wordnet } from "../src/engine/rewards/wordnet.ts";
 import { one, parseArguments, runTool } from "./lib/arguments.ts";
-import { commandLineConsent } from "./lib/node-consent.ts";
-import { JUDGE_OPTIONS } from "./lib/node-judge.ts";
-import { nodeWordnet } from "./lib/node-rows.ts";
-import { type PairFile, readPairFile } from "./lib/pair-file.ts";
-import { scoreWithJudge } from "./lib/score-judge.ts";
-import { composedScores, scoreConfig, termValues } from "./lib/score-terms.ts";
+import { commandLineConsent } from "./lib/node/node-consent.ts";
+import { JUDGE_OPTIONS } from "./lib/node/node-judge.ts";
+import { nodeWordnet } from "./lib/node/node-rows.ts";
+import { type PairFile, readPairFile } from "./lib/scores/pair-file.ts";
+import { scoreWithJudge } from "./lib/scores/score-judge.ts";
+import { composedScores, scoreConfig, termValues } from "./lib/scores/score-terms.ts";
 
 /** Numbers of one pair; `score` is what the mean is taken of. */
 interface Row {

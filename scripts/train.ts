@@ -48,13 +48,13 @@ import {
   requireHub,
 } from "./lib/checkpoint-source.ts";
 import { loadingLine } from "./lib/loading-line.ts";
-import { commandLineConsent, type NodeConsent, requireConsent } from "./lib/node-consent.ts";
-import { nodeFolder } from "./lib/node-files.ts";
-import { openNodeDevice } from "./lib/node-gpu.ts";
-import { JUDGE_OPTIONS, nodeJudgeHost } from "./lib/node-judge.ts";
-import { nodeWordnet, openNodeRows, POCKET_MODEL } from "./lib/node-rows.ts";
-import { nodeUserRewards } from "./lib/node-sandbox.ts";
-import { nodeStore } from "./lib/node-store.ts";
+import { commandLineConsent, type NodeConsent, requireConsent } from "./lib/node/node-consent.ts";
+import { nodeFolder } from "./lib/node/node-files.ts";
+import { openNodeDevice } from "./lib/node/node-gpu.ts";
+import { JUDGE_OPTIONS, nodeJudgeHost } from "./lib/node/node-judge.ts";
+import { nodeWordnet, openNodeRows, POCKET_MODEL } from "./lib/node/node-rows.ts";
+import { nodeUserRewards } from "./lib/node/node-sandbox.ts";
+import { nodeStore } from "./lib/node/node-store.ts";
 import { chosenSettings, knownWords, SETTINGS_OPTIONS } from "./lib/settings-flags.ts";
 import { evalLine, stepLine } from "./lib/step-line.ts";
 import { onStopSignal } from "./lib/stop-signal.ts";

@@ -21,9 +21,9 @@ import { median, ratioOf } from "../src/engine/tuning/choose.ts";
 import { tableText } from "../src/engine/tuning/table.ts";
 import { one, parseArguments, requireWritable, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
-import { openNodeDevice } from "./lib/node-gpu.ts";
-import { openNodeRows, POCKET_MODEL } from "./lib/node-rows.ts";
-import { nodeSession } from "./lib/node-session.ts";
+import { openNodeDevice } from "./lib/node/node-gpu.ts";
+import { openNodeRows, POCKET_MODEL } from "./lib/node/node-rows.ts";
+import { nodeSession } from "./lib/node/node-session.ts";
 import { chosenSettings, SETTINGS_OPTIONS } from "./lib/settings-flags.ts";
 
 const OPTIONS = {

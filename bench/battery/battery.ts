@@ -2,7 +2,7 @@
  * Everything that is measured of a card, most wanted first, in calls of limited length: a stage that is complete is not
  * repeated, checks and kernels go on with the next case.
  */
-import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
+import { openNodeDevice } from "../../scripts/lib/node/node-gpu.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import { CARD_STAGES, type CardSizes, type CardStage } from "../../src/engine/self-test/card/card-line.ts";
 import { cardStage } from "../../src/engine/self-test/card/measure.ts";

@@ -5,11 +5,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { collectGarbage } from "../../scripts/lib/garbage.ts";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
-import { openNodeRows, POCKET_MODEL } from "../../scripts/lib/node-rows.ts";
-import { nodeSession } from "../../scripts/lib/node-session.ts";
-import { nodeStore } from "../../scripts/lib/node-store.ts";
+import { collectGarbage } from "../../scripts/lib/node/garbage.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
+import { openNodeRows, POCKET_MODEL } from "../../scripts/lib/node/node-rows.ts";
+import { nodeSession } from "../../scripts/lib/node/node-session.ts";
+import { nodeStore } from "../../scripts/lib/node/node-store.ts";
 import { requireConfig } from "../../src/engine/config/parse.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";

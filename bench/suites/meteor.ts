@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { nodeWordnet } from "../../scripts/lib/node-rows.ts";
+import { nodeWordnet } from "../../scripts/lib/node/node-rows.ts";
 import { Meteor } from "../../src/engine/rewards/meteor/meteor.ts";
 import { median } from "../row.ts";
 

@@ -1,5 +1,5 @@
 /** Started by the bench: one first step in this process. Prints its milliseconds. */
-import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
+import { openNodeDevice } from "../../scripts/lib/node/node-gpu.ts";
 import { type FirstTask, firstStep } from "../suites/first.ts";
 import { nodeClock, nodePocket } from "./node-place.ts";
 

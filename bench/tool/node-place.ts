@@ -2,9 +2,9 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
-import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
-import { nodeWordnet, openNodeRows, POCKET_MODEL } from "../../scripts/lib/node-rows.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
+import { openNodeDevice } from "../../scripts/lib/node/node-gpu.ts";
+import { nodeWordnet, openNodeRows, POCKET_MODEL } from "../../scripts/lib/node/node-rows.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import { openAgain } from "../../src/engine/gpu/runtime/device.ts";
 import { openJax } from "../baselines/jax.ts";

@@ -8,7 +8,7 @@ import { namesRepository, remoteAddress } from "../../src/engine/loading/remote/
 import { openRemote } from "../../src/engine/loading/remote/folder.ts";
 import { askRemote, type RemoteListing } from "../../src/engine/loading/remote/listing.ts";
 import { one, type Parsed } from "./arguments.ts";
-import { nodeFolder } from "./node-files.ts";
+import { nodeFolder } from "./node/node-files.ts";
 
 /** Options of tools that take a checkpoint from a server. */
 export const CHECKPOINT_OPTIONS = { checkpoint: { takes: 1 }, hub: { takes: 1 } } as const;

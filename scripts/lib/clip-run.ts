@@ -16,8 +16,8 @@ import { weightsView } from "../../src/engine/model/weights/weights.ts";
 import { type FollowKeeper, type FollowSettings, followExpressions } from "../../src/engine/policy/clip/follow.ts";
 import type { ClipPictures } from "../../src/engine/policy/clip/masklets.ts";
 import type { RunStore } from "../../src/engine/storage/store.ts";
-import { decodeImage } from "./node-images.ts";
-import { nodeStore } from "./node-store.ts";
+import { decodeImage } from "./node/node-images.ts";
+import { nodeStore } from "./node/node-store.ts";
 
 export interface ClipJob {
   readonly model: Sa2vaModel;

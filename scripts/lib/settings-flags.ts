@@ -7,7 +7,7 @@ import type { LabConfig, SettingKey } from "../../src/engine/config/table.ts";
 import { isTrlName } from "../../src/engine/config/trl.ts";
 import { LabError, quote } from "../../src/engine/errors.ts";
 import { type OptionSpec, one, type Parsed } from "./arguments.ts";
-import { judgeFlags } from "./node-judge.ts";
+import { judgeFlags } from "./node/node-judge.ts";
 
 export const SETTINGS_OPTIONS = {
   preset: { takes: 1 },

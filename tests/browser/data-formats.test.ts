@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { openNodeRows } from "../../scripts/lib/node-rows.ts";
+import { openNodeRows } from "../../scripts/lib/node/node-rows.ts";
 import { formatShare } from "../../src/app/styles/format.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
 import { writeRegionShard } from "../../src/engine/data/write-shard.ts";

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { memoryFolder } from "../../src/engine/bytes/memory.ts";
 import { arrowParity } from "../../tools/parity/arrow.ts";
 

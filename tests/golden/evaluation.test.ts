@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { memoryFolder } from "../../src/engine/bytes/memory.ts";
 import { evaluationFilesParity } from "../../tools/parity/evaluation/evaluation-files.ts";
 import { evaluationParity } from "../../tools/parity/evaluation/evaluation-metrics.ts";

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { memoryFolder } from "../../src/engine/bytes/memory.ts";
 import { judgeParity } from "../../tools/parity/judge.ts";
 import type { ParityRow } from "../../tools/parity/row.ts";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { memoryFolder } from "../../src/engine/bytes/memory.ts";
 import { meteorParity } from "../../tools/parity/meteor.ts";
 import type { ParityRow } from "../../tools/parity/row.ts";

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { optimParity } from "../../tools/parity/optim.ts";
 import type { ParityRow } from "../../tools/parity/row.ts";

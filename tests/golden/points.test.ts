@@ -1,7 +1,7 @@
 /** Clicks as prompts of SAM2, against transformers' prompt encoder and the masks of the independent implementation. */
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { decodeClicks } from "../../src/engine/model/sam2/mask-decoder.ts";
 import { clickTokens } from "../../src/engine/model/sam2/prompt-encoder.ts";

@@ -1,7 +1,7 @@
 /** The language families other than Qwen2: every stage against the stored golden sets. */
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, test } from "vitest";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { toPeftName } from "../../src/engine/formats/peft-names.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { loraShapes } from "../../src/engine/model/adapter/lora.ts";

@@ -1,7 +1,7 @@
 /** The likelihood of a caption given a mask: what the decoder itself counts, and a choice among captions. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
-import { openNodeRows } from "../../scripts/lib/node-rows.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
+import { openNodeRows } from "../../scripts/lib/node/node-rows.ts";
 import { defaultConfig } from "../../src/engine/config/parse.ts";
 import type { TrainingRow } from "../../src/engine/data/training-row.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";

@@ -4,7 +4,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { MOST_BYTES, packBattery } from "../../scripts/lib/pack-battery.ts";
+import { MOST_BYTES, packBattery } from "../../scripts/lib/build/pack-battery.ts";
 
 let folder: string;
 beforeAll(() => {

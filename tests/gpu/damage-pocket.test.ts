@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { trainableBlock } from "../../src/engine/model/adapter/trainable.ts";
 import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { tensorsOf } from "../../src/engine/model/weights/weights.ts";

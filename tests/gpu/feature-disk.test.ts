@@ -3,9 +3,9 @@ import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/pro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
-import { openNodeRows } from "../../scripts/lib/node-rows.ts";
-import { nodeStore } from "../../scripts/lib/node-store.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
+import { openNodeRows } from "../../scripts/lib/node/node-rows.ts";
+import { nodeStore } from "../../scripts/lib/node/node-store.ts";
 import type { RgbImage } from "../../src/engine/data/sample.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { openModelFolder } from "../../src/engine/loading/open-model.ts";

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { runSteps } from "../../bench/suites/grpo.ts";
 import { nodePocket } from "../../bench/tool/node-place.ts";
-import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
+import { openNodeDevice } from "../../scripts/lib/node/node-gpu.ts";
 import { withReduction } from "../../src/engine/gpu/decode/lanes.ts";
 import { linearProgram } from "../../src/engine/gpu/decode/products.ts";
 import { roomFor, slotBlock } from "../../src/engine/gpu/decode/slot-block.ts";

@@ -2,9 +2,9 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
-import { openNodeRows } from "../../scripts/lib/node-rows.ts";
-import { nodeSession } from "../../scripts/lib/node-session.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
+import { openNodeRows } from "../../scripts/lib/node/node-rows.ts";
+import { nodeSession } from "../../scripts/lib/node/node-session.ts";
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
 import { visibleFrames } from "../../src/engine/data/clips/film-strip.ts";
 import { decodeRle, encodeRle, type Rle } from "../../src/engine/data/mask/rle.ts";

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";

@@ -1,6 +1,6 @@
 /** What evaluations of a run score: the same rows and draws for every seed, the run's reward, the policy that trains. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { nodeUserRewards } from "../../scripts/lib/node-sandbox.ts";
+import { nodeUserRewards } from "../../scripts/lib/node/node-sandbox.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import {

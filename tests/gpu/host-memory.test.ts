@@ -3,8 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { collectGarbage } from "../../scripts/lib/garbage.ts";
-import { nodeStore } from "../../scripts/lib/node-store.ts";
+import { collectGarbage } from "../../scripts/lib/node/garbage.ts";
+import { nodeStore } from "../../scripts/lib/node/node-store.ts";
 import { openTestLab } from "../support/session.ts";
 
 const STEPS = 10;

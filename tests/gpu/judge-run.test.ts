@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { nodeStore } from "../../scripts/lib/node-store.ts";
+import { nodeStore } from "../../scripts/lib/node/node-store.ts";
 import type { EvalReport } from "../../src/engine/runs/evaluations/evaluations.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { type JudgeServer, judgeServer } from "../support/judge-server.ts";

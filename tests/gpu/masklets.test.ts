@@ -8,7 +8,7 @@ import { encode } from "fast-png";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ClipJob, runClip } from "../../scripts/lib/clip-run.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { type Clip, type ClipExpression, openClips } from "../../src/engine/data/clips/clip-set.ts";
 import { decodePng } from "../../src/engine/data/image/png-decode.ts";
 import { decodeRle, parseRle } from "../../src/engine/data/mask/rle.ts";

@@ -3,8 +3,8 @@ import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/p
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
-import { nodeStore } from "../../scripts/lib/node-store.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
+import { nodeStore } from "../../scripts/lib/node/node-store.ts";
 import { memorySource } from "../../src/engine/bytes/memory.ts";
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
 import { openSafetensors } from "../../src/engine/formats/safetensors.ts";

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { sa2vaLlmParity } from "../../tools/parity/sa2va/sa2va-llm.ts";
 import { useGpu } from "../support/gpu.ts";

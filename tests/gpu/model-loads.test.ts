@@ -1,6 +1,6 @@
 /** Loadings that meet: of two at once, and of one with a run that begins meanwhile. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { folderOf } from "../../src/engine/bytes/memory.ts";
 import type { ByteFolder, ByteSource } from "../../src/engine/bytes/source.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { pointMaskLoss, samplePoints, selectPoints } from "../../src/engine/model/mask-loss.ts";

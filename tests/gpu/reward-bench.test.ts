@@ -1,6 +1,6 @@
 /** The reward bench on the pocket model: the same draws whatever else is sampled, stoppable, and it leaves nothing. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { nodeWordnet } from "../../scripts/lib/node-rows.ts";
+import { nodeWordnet } from "../../scripts/lib/node/node-rows.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { rewardPlan } from "../../src/engine/rewards/composer/plan.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";

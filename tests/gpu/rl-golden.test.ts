@@ -1,7 +1,7 @@
 /** The numbers of a GRPO step on the device: the recorded ones, and those of a group in micro-batches. */
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { recomputing, type Weights, weightsView } from "../../src/engine/model/weights/weights.ts";

@@ -1,6 +1,6 @@
 /** One run at a time, from the moment it is asked for, and questions that give way to it. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { openNodeRows } from "../../scripts/lib/node-rows.ts";
+import { openNodeRows } from "../../scripts/lib/node/node-rows.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { encodeRle } from "../../src/engine/data/mask/rle.ts";
 import type { TrainingRow } from "../../src/engine/data/training-row.ts";

@@ -1,6 +1,6 @@
 /** Pacing, stopping and failing: what a session does when a run does not simply end. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { folderOf } from "../../src/engine/bytes/memory.ts";
 import type { ByteSource } from "../../src/engine/bytes/source.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { nodeStore } from "../../scripts/lib/node-store.ts";
+import { nodeStore } from "../../scripts/lib/node/node-store.ts";
 import { readEvaluations } from "../../src/engine/runs/evaluations/evaluations.ts";
 import { smallModel } from "../support/small-model.ts";
 import { bundledTool, type Done, tool } from "../support/tools.ts";

@@ -3,7 +3,7 @@ import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { openModelFolder } from "../../src/engine/loading/open-model.ts";
 import { openCheckpoint } from "../../src/engine/model/weights/checkpoint.ts";
 import { compareForward } from "../scripts/compare-forward.ts";

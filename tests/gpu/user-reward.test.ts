@@ -1,6 +1,6 @@
 /** A run whose reward is written by a person: it trains by it, and pauses when it is stopped. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { nodeUserRewards } from "../../scripts/lib/node-sandbox.ts";
+import { nodeUserRewards } from "../../scripts/lib/node/node-sandbox.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
 import { listCheckpoints } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";

@@ -1,7 +1,7 @@
 /** SAM2's memory on the GPU: recorded runs, and a clip whose cost does not grow with its length. */
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, it } from "vitest";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { FrameMaps } from "../../src/engine/model/sam2/neck.ts";

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { rleArea } from "../../src/engine/data/mask/rle.ts";
 import { openRegionSet, type RegionSet } from "../../src/engine/data/region-set.ts";
 

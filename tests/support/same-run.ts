@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { expect } from "vitest";
-import { nodeStore } from "../../scripts/lib/node-store.ts";
+import { nodeStore } from "../../scripts/lib/node/node-store.ts";
 import { decodeRle, type Rle } from "../../src/engine/data/mask/rle.ts";
 import { readEvaluations } from "../../src/engine/runs/evaluations/evaluations.ts";
 import type { GroupRecord, StepMetrics } from "../../src/engine/runs/rollouts/records.ts";

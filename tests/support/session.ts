@@ -2,9 +2,9 @@
 import { join } from "node:path";
 import { expect } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
-import { nodeWordnet, openNodeRows } from "../../scripts/lib/node-rows.ts";
-import { nodeStore } from "../../scripts/lib/node-store.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
+import { nodeWordnet, openNodeRows } from "../../scripts/lib/node/node-rows.ts";
+import { nodeStore } from "../../scripts/lib/node/node-store.ts";
 import { requireConfig } from "../../src/engine/config/parse.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";

@@ -1,5 +1,5 @@
 /** The tiny golden model with an adapter that matters, a drawn picture and a group of captions about it. */
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { initLora } from "../../src/engine/model/adapter/lora.ts";
 import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";

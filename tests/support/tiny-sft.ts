@@ -1,5 +1,5 @@
 /** The golden tiny model with regions to train on; the towers are those of the checkpoint. */
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { tensorsOf } from "../../src/engine/model/weights/weights.ts";

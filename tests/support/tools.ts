@@ -4,9 +4,9 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { CORE_ONLY } from "../../scripts/lib/core-only.ts";
+import { CORE_ONLY } from "../../scripts/lib/build/core-only.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { lockRun } from "../../scripts/lib/run-lock.ts";
+import { lockRun } from "../../scripts/lib/node/run-lock.ts";
 import { LabError } from "../../src/engine/errors.ts";
 
 export interface Done {

@@ -1,7 +1,7 @@
 /** What transformers and PEFT computed with a tiny language model (tests/oracle/make_language.py), beside what the engine does. */
 import { dirname } from "node:path";
 import { expect } from "vitest";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { openSafetensors } from "../../src/engine/formats/safetensors.ts";
 import { tokenScores } from "../../src/engine/gpu/kernels/logprob.ts";
 import { STREAM } from "../../src/engine/gpu/random.ts";

@@ -1,4 +1,4 @@
-import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
+import { openNodeDevice } from "../../scripts/lib/node/node-gpu.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 

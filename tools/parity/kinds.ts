@@ -1,7 +1,7 @@
 /** Recognising golden folders by their content, and which parity modules check them. */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { isRecord, readJson } from "../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
 import { LabError } from "../../src/engine/errors.ts";

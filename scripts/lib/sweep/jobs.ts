@@ -9,8 +9,8 @@ import { listRuns } from "../../../src/engine/runs/run-folder.ts";
 import type { SweepBuild, SweepJob, SweepPlan } from "../../../src/engine/sweep/plan.ts";
 import { type JobState, stateOfRuns } from "../../../src/engine/sweep/run-jobs.ts";
 import { root } from "../ensure.mjs";
-import { nodeStore } from "../node-store.ts";
-import { lockRun } from "../run-lock.ts";
+import { nodeStore } from "../node/node-store.ts";
+import { lockRun } from "../node/run-lock.ts";
 
 export const INTERRUPTED = "The sweep was interrupted; run the same command again to continue";
 

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { root } from "../../../scripts/lib/ensure.mjs";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { ADAPTER_CONFIG, ADAPTER_MODEL, MODULES_FILE } from "../../../src/engine/formats/peft-names.ts";
 import { writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";

@@ -2,8 +2,8 @@
 import { CompressionType, compressionRegistry, RecordBatchStreamWriter, tableFromIPC } from "apache-arrow";
 import fc from "fast-check";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
-import { openTable } from "../../../src/engine/data/tables/open-table.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
+import { openTable } from "../../../src/engine/data/tables/open-table.ts";
 import { isBinaryCell } from "../../../src/engine/data/tables/table.ts";
 import { writeRegionShard } from "../../../src/engine/data/write-shard.ts";
 import { LabError } from "../../../src/engine/errors.ts";

@@ -1,6 +1,6 @@
 /** Rows with a list of frames and a mask for each, in Arrow and as lines of JSON, read to the pixels of a part of their frames. */
 import fc from "fast-check";
-import { decodeImage } from "../../../scripts/lib/node-images.ts";
+import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { decodeSample, frameOf, visibleFrames } from "../../../src/engine/data/clips/film-strip.ts";
 import { rowSize, withFrames } from "../../../src/engine/data/clips/row-frames.ts";

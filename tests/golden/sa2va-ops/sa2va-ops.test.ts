@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { isSa2vaOpsGolden, sa2vaOpsParity } from "../../../tools/parity/sa2va/sa2va-ops.ts";

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { generatedDocs } from "../../../scripts/lib/build/generated-docs.ts";
 import { root } from "../../../scripts/lib/ensure.mjs";
-import { generatedDocs } from "../../../scripts/lib/generated-docs.ts";
 
 const docs = await generatedDocs();
 

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { build } from "vite";
 import { expect, test } from "vitest";
+import { NOTICES_FILE, noticesText, thirdPartyNotices } from "../../../scripts/lib/build/third-party-notices.ts";
 import { root } from "../../../scripts/lib/ensure.mjs";
-import { NOTICES_FILE, noticesText, thirdPartyNotices } from "../../../scripts/lib/third-party-notices.ts";
 
 test("notices hold name, version and licence text of each package, sorted by name", () => {
   const text = noticesText(["uplot", "@huggingface/tokenizers"].map((name) => join(root, "node_modules", name)));

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseArguments } from "../../../scripts/lib/arguments.ts";
-import { JUDGE_OPTIONS } from "../../../scripts/lib/node-judge.ts";
+import { JUDGE_OPTIONS } from "../../../scripts/lib/node/node-judge.ts";
 import { chosenSettings, knownWords, SETTINGS_OPTIONS } from "../../../scripts/lib/settings-flags.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import { tool } from "../../support/tools.ts";

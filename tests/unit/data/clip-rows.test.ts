@@ -1,8 +1,8 @@
 /** Arrow rows with a list of frames and a list of masks: one masklet with one caption a row. */
 import { unzipSync } from "fflate";
 import { expect, test } from "vitest";
-import { decodeImage } from "../../../scripts/lib/node-images.ts";
-import { openNodeRows } from "../../../scripts/lib/node-rows.ts";
+import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
+import { openNodeRows } from "../../../scripts/lib/node/node-rows.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { openClips } from "../../../src/engine/data/clips/clip-set.ts";
 import { frameMasks, maskletsJson, maskletsZip, stripOfMasks } from "../../../src/engine/data/clips/export-masklets.ts";

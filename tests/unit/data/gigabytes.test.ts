@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { afterAll, expect, test } from "vitest";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { flatReader } from "../../../src/engine/data/arrow/flatbuffer.ts";
 import { i32, i64, list, struct, text } from "../../../src/engine/data/parquet/thrift-write.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";

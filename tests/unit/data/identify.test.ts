@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
-import { decodeImage } from "../../../scripts/lib/node-images.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
+import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
 import { checkRegionSet } from "../../../src/engine/data/check.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import type { Column, ColumnType } from "../../../src/engine/data/tables/column-type.ts";

@@ -2,7 +2,7 @@ import { crc32 } from "node:zlib";
 import { encode } from "fast-png";
 import { zlibSync } from "fflate";
 import { describe, expect, test } from "vitest";
-import { decodeImage } from "../../../scripts/lib/node-images.ts";
+import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
 import { checkRegionSet } from "../../../src/engine/data/check.ts";
 import { splitLabels } from "../../../src/engine/data/mask/label-map.ts";

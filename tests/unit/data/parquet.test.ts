@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
-import { nodeFolder, nodeSource } from "../../../scripts/lib/node-files.ts";
+import { nodeFolder, nodeSource } from "../../../scripts/lib/node/node-files.ts";
 import { toHex } from "../../../src/engine/bytes/hash.ts";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";

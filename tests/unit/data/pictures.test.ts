@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { encode as encodePng } from "fast-png";
 import { expect, test } from "vitest";
-import { decodeImage } from "../../../scripts/lib/node-images.ts";
+import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
 import { type ImageHeader, readImageHeader } from "../../../src/engine/data/image/image-header.ts";
 import { toRgb } from "../../../src/engine/data/image/orient.ts";
 import { probePicture } from "../../../src/engine/data/image/picture.ts";

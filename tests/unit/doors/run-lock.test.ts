@@ -5,8 +5,8 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
-import { nodeStore } from "../../../scripts/lib/node-store.ts";
-import { LOCK_FILE, lockRun } from "../../../scripts/lib/run-lock.ts";
+import { nodeStore } from "../../../scripts/lib/node/node-store.ts";
+import { LOCK_FILE, lockRun } from "../../../scripts/lib/node/run-lock.ts";
 import { holdOrRefuse } from "../../../src/engine/rl/run/start/run-facts.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "locks-"));
@@ -21,7 +21,7 @@ const take = (run: string): (() => void) => lockRun(join(scratch, run), run, NOW
 
 /** A process that takes a run and then waits; settles once it has said what came of it. */
 function other(run: string): Promise<{ readonly child: ChildProcess; readonly said: string }> {
-  const code = `import { lockRun } from ${JSON.stringify(join(root, "scripts/lib/run-lock.ts"))};
+  const code = `import { lockRun } from ${JSON.stringify(join(root, "scripts/lib/node/run-lock.ts"))};
     try { lockRun(${JSON.stringify(join(scratch, run))}, ${JSON.stringify(run)}, ${JSON.stringify(NOW)}); console.log("taken"); }
     catch (thrown) { console.log(thrown.message); }
     setInterval(() => {}, 1000);`;

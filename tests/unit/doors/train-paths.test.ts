@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { nodeStore } from "../../../scripts/lib/node-store.ts";
+import { nodeStore } from "../../../scripts/lib/node/node-store.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { tool } from "../../support/tools.ts";
 import { manifest } from "../runs/sample-run.ts";

@@ -1,6 +1,6 @@
 /** Verdicts of judges: whose they are, about which questions, and what they compare. */
 import { expect, test } from "vitest";
-import { judgeRows, type SuiteJudge } from "../../../scripts/lib/suite-judge.ts";
+import { judgeRows, type SuiteJudge } from "../../../scripts/lib/scores/suite-judge.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import { suiteOf } from "../../../src/engine/eval/suites/all.ts";
 import { judgeAnswers } from "../../../src/engine/eval/suites/judged.ts";

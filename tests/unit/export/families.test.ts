@@ -1,6 +1,6 @@
 /** Adapters of every language family as PEFT spells them: names, targets, and the way back. */
 import { expect, test } from "vitest";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { adapterFiles } from "../../../src/engine/export/adapter.ts";
 import { collectFiles } from "../../../src/engine/export/export-file.ts";

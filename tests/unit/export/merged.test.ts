@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { checkMerged } from "../../../src/engine/export/check-merged.ts";
 import { checkTensors } from "../../../src/engine/export/check-tensors.ts";

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { unzipSync } from "fflate";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { nodeStore } from "../../../scripts/lib/node-store.ts";
+import { nodeStore } from "../../../scripts/lib/node/node-store.ts";
 import { writeOut } from "../../../scripts/lib/out-folder.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
-import { openNodeRows, POCKET_SHARDS } from "../../../scripts/lib/node-rows.ts";
+import { openNodeRows, POCKET_SHARDS } from "../../../scripts/lib/node/node-rows.ts";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
 import { groupsPerStep } from "../../../src/engine/config/derived.ts";
 import { weightKey } from "../../../src/engine/config/groups/reward-weights.ts";

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
-import { nodeStore } from "../../../scripts/lib/node-store.ts";
+import { nodeStore } from "../../../scripts/lib/node/node-store.ts";
 import { appendAlarm } from "../../../src/engine/runs/alarms.ts";
 import { writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { writeNotes } from "../../../src/engine/runs/notes.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { folderOf } from "../../../src/engine/bytes/memory.ts";
 import type { ByteFolder, ByteSource } from "../../../src/engine/bytes/source.ts";
 import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";

@@ -3,7 +3,7 @@ import { copyFile, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import type { ByteSource } from "../../../src/engine/bytes/source.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { remoteAddress } from "../../../src/engine/loading/remote/address.ts";
@@ -372,7 +372,7 @@ describe("a server that sends whole files only", () => {
     await weightsHash(folder);
     const tensors = await loadTensors(checkpoint);
     close();
-    const { nodeFolder } = await import("../../../scripts/lib/node-files.ts");
+    const { nodeFolder } = await import("../../../scripts/lib/node/node-files.ts");
     const expected = await loadTensors(await openCheckpoint(await nodeFolder(GOLDEN)));
     expect([...tensors.keys()].sort()).toEqual([...expected.keys()].sort());
     for (const [name, tensor] of tensors) {

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "vitest";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";

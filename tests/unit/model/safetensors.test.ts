@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { memorySource } from "../../../src/engine/bytes/memory.ts";
 import { toFloat32 } from "../../../src/engine/formats/dtype.ts";
 import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import type { VisionConfig } from "../../../src/engine/model/config.ts";
 import { pixelShuffle, visionTower } from "../../../src/engine/model/vision.ts";

@@ -1,6 +1,6 @@
 /** Clips in front of the language model. */
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { stacked } from "../../../src/engine/data/clips/film-strip.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { projectVisual } from "../../../src/engine/model/projector.ts";

@@ -1,6 +1,6 @@
 /** Prompts of one picture's regions in one batch are those prompts one by one. */
 import { beforeAll, expect, it } from "vitest";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { openSa2va } from "../../../src/engine/model/sa2va.ts";
 import { weightsView } from "../../../src/engine/model/weights/weights.ts";

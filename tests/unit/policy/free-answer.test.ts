@@ -1,6 +1,6 @@
 /** Questions answered freely: every [SEG] of an answer has its mask, in order, with the phrase before it. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";

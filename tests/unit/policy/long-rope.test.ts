@@ -3,7 +3,7 @@
  * whose numbers the golden sets of the two families prove (there every prompt or none lies beyond the limit).
  */
 import { beforeAll, describe, expect, it } from "vitest";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { tokenScores } from "../../../src/engine/gpu/kernels/logprob.ts";
 import { STREAM } from "../../../src/engine/gpu/random.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { resizeBicubic } from "../../../src/engine/model/preprocess/pillow-bicubic.ts";
 import { normalisePixels } from "../../../src/engine/model/preprocess/pixels.ts";
 import { regionGrid } from "../../../src/engine/model/preprocess/region-grid.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { readPairFile } from "../../../scripts/lib/pair-file.ts";
+import { readPairFile } from "../../../scripts/lib/scores/pair-file.ts";
 import { judgeServer } from "../../support/judge-server.ts";
 import { type Done, tool } from "../../support/tools.ts";
 

@@ -1,6 +1,6 @@
 /** User-written rewards in the real interpreter, in a thread of its own: what they can, and what stops them. */
 import { afterAll, describe, expect, it } from "vitest";
-import { nodeUserRewards } from "../../../scripts/lib/node-sandbox.ts";
+import { nodeUserRewards } from "../../../scripts/lib/node/node-sandbox.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import type { RewardTerm, RolloutFacts } from "../../../src/engine/rewards/term.ts";
 import { EXAMPLE_REWARD } from "../../../src/engine/rewards/user/guide.ts";

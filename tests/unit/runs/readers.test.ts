@@ -7,7 +7,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { nodeStore } from "../../../scripts/lib/node-store.ts";
+import { nodeStore } from "../../../scripts/lib/node/node-store.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { appendAlarm } from "../../../src/engine/runs/alarms.ts";

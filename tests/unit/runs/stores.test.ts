@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
-import { nodeStore } from "../../../scripts/lib/node-store.ts";
+import { nodeStore } from "../../../scripts/lib/node/node-store.ts";
 import { freeRoom } from "../../../src/engine/storage/free-room.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { escapeName, openOpfsStore, opfsStore } from "../../../src/engine/storage/opfs-store.ts";
@@ -215,7 +215,7 @@ test("two processes write one file at once, and both are done", async () => {
   const store = await onDisk();
   const folder = join(directories.at(-1) as string, "runs");
   const script = join(directories.at(-1) as string, "writer.mts");
-  const module = JSON.stringify(join(root, "scripts/lib/node-store.ts"));
+  const module = JSON.stringify(join(root, "scripts/lib/node/node-store.ts"));
   await writeFile(
     script,
     `import { root } from "../../../scripts/lib/ensure.mjs";

@@ -4,9 +4,9 @@ import type { ByteSource } from "../../../src/engine/bytes/source.ts";
 import { fetchedFolder, mergeFolders, pickedFolder, urlSource } from "../../../src/engine/data/blob-source.ts";
 import { hideOrientation } from "../../../src/engine/data/image/hide-orientation.ts";
 import { pictureCache } from "../../../src/engine/data/image/picture-cache.ts";
-import { openTable } from "../../../src/engine/data/tables/open-table.ts";
 import { rawRow } from "../../../src/engine/data/raw-row.ts";
 import type { EncodedImage, RgbImage } from "../../../src/engine/data/sample.ts";
+import { openTable } from "../../../src/engine/data/tables/open-table.ts";
 import { groupsToArrow } from "../../../src/engine/runs/rollouts/rollouts-arrow.ts";
 import { group } from "./sample-run.ts";
 

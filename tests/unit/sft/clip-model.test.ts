@@ -1,8 +1,8 @@
 /** The pocket model for clips that comes with the page: it opens, is small, and says how things move. */
 import { statSync } from "node:fs";
 import { beforeAll, expect, it } from "vitest";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
-import { nodeWordnet } from "../../../scripts/lib/node-rows.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
+import { nodeWordnet } from "../../../scripts/lib/node/node-rows.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { openSa2va } from "../../../src/engine/model/sa2va.ts";
 import { meteorScorer } from "../../../src/engine/rewards/caption-scorer.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { decodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { normalisePixels } from "../../../src/engine/model/preprocess/pixels.ts";

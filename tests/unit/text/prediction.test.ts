@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { prediction } from "../../../src/engine/text/template.ts";
 import { openTokenizer } from "../../../src/engine/text/tokenizer.ts";
 

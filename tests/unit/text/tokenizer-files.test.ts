@@ -1,7 +1,7 @@
 /** What the files of a tokenizer say: where texts begin, which tokens there are, and what a broken folder is told. */
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import { parseSa2vaConfig, type Sa2vaConfig } from "../../../src/engine/model/config.ts";

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, it } from "vitest";
-import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { boundaryScore, regionSimilarity } from "../../../src/engine/data/mask/boundary.ts";
 import { maskletScore, meanScore, roundedScore, scoreByType } from "../../../src/engine/eval/video/masklet-score.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";

@@ -5,11 +5,11 @@ import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts"
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import { readMask } from "../../../src/engine/data/mask/mask-read.ts";
 import { rleArea } from "../../../src/engine/data/mask/rle.ts";
-import { openTable } from "../../../src/engine/data/tables/open-table.ts";
 import { recogniseRecords } from "../../../src/engine/data/readers/all.ts";
 import type { Region } from "../../../src/engine/data/readers/picture-table.ts";
 import { signOf } from "../../../src/engine/data/readers/reader.ts";
 import { openRecords } from "../../../src/engine/data/records/records.ts";
+import { openTable } from "../../../src/engine/data/tables/open-table.ts";
 import { type Cell, isBinaryCell } from "../../../src/engine/data/tables/table.ts";
 import { toLabError } from "../../../src/engine/errors.ts";
 import { crossedBootstrap } from "../../../src/engine/eval/crossed-bootstrap.ts";

@@ -1,13 +1,13 @@
 /** Caption pairs with a judge: METEOR, the verdict and the reward of loop 2, pair by pair and on average. */
-import { requireConfig } from "../../src/engine/config/parse.ts";
-import { LabError } from "../../src/engine/errors.ts";
-import { openJudge } from "../../src/engine/rewards/judge/setup.ts";
-import type { RewardTerm } from "../../src/engine/rewards/term.ts";
-import { one, type Parsed } from "./arguments.ts";
-import { commandLineConsent, requireConsent } from "./node-consent.ts";
-import { judgeFlags, nodeJudgeHost } from "./node-judge.ts";
-import { nodeWordnet } from "./node-rows.ts";
-import { nodeStore } from "./node-store.ts";
+import { requireConfig } from "../../../src/engine/config/parse.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+import { openJudge } from "../../../src/engine/rewards/judge/setup.ts";
+import type { RewardTerm } from "../../../src/engine/rewards/term.ts";
+import { one, type Parsed } from "../arguments.ts";
+import { commandLineConsent, requireConsent } from "../node/node-consent.ts";
+import { judgeFlags, nodeJudgeHost } from "../node/node-judge.ts";
+import { nodeWordnet } from "../node/node-rows.ts";
+import { nodeStore } from "../node/node-store.ts";
 import type { PairFile } from "./pair-file.ts";
 import { composedScores, scoreConfig, termValues } from "./score-terms.ts";
 

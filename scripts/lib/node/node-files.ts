@@ -1,9 +1,9 @@
 import { open, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { checkRange, folderOf } from "../../src/engine/bytes/memory.ts";
-import { distinctNames } from "../../src/engine/bytes/names.ts";
-import type { ByteFolder, ByteSource } from "../../src/engine/bytes/source.ts";
-import { LabError } from "../../src/engine/errors.ts";
+import { checkRange, folderOf } from "../../../src/engine/bytes/memory.ts";
+import { distinctNames } from "../../../src/engine/bytes/names.ts";
+import type { ByteFolder, ByteSource } from "../../../src/engine/bytes/source.ts";
+import { LabError } from "../../../src/engine/errors.ts";
 
 /**
  * A file on disk as a source. Every read opens the file, fetches its range and closes it: no handle is left behind.

@@ -6,10 +6,10 @@ import {
   evaluationColumns,
   type FinishedEvaluation,
   finishedEvaluations,
-} from "../../src/engine/eval/suites/finished.ts";
-import { type LedgerColumn, ledgerCsv, ledgerParquet, runColumns } from "../../src/engine/eval/suites/ledger.ts";
-import { readEvaluations } from "../../src/engine/runs/evaluations/evaluations.ts";
-import { nodeStore } from "./node-store.ts";
+} from "../../../src/engine/eval/suites/finished.ts";
+import { type LedgerColumn, ledgerCsv, ledgerParquet, runColumns } from "../../../src/engine/eval/suites/ledger.ts";
+import { readEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
+import { nodeStore } from "../node/node-store.ts";
 
 /**
  * The table of evaluations of suites, and of all held-out evaluations of run folders.

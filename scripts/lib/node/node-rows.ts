@@ -1,15 +1,15 @@
 /** Shards on disk as the rows a session trains on, and the files under public/ that every tool starts from. */
 import { basename, join } from "node:path";
-import type { ByteSource } from "../../src/engine/bytes/source.ts";
-import { decodeSample } from "../../src/engine/data/clips/film-strip.ts";
-import { decodeRle } from "../../src/engine/data/mask/rle.ts";
-import { otherCaptions } from "../../src/engine/data/other-captions.ts";
-import { openRegionSet, type RegionSet } from "../../src/engine/data/region-set.ts";
-import type { RowSource } from "../../src/engine/data/training-row.ts";
-import { LabError } from "../../src/engine/errors.ts";
-import { loadWordnet, type Wordnet } from "../../src/engine/rewards/wordnet.ts";
-import { type RowList, rowList } from "../../src/engine/runs/run-rows.ts";
-import { root } from "./ensure.mjs";
+import type { ByteSource } from "../../../src/engine/bytes/source.ts";
+import { decodeSample } from "../../../src/engine/data/clips/film-strip.ts";
+import { decodeRle } from "../../../src/engine/data/mask/rle.ts";
+import { otherCaptions } from "../../../src/engine/data/other-captions.ts";
+import { openRegionSet, type RegionSet } from "../../../src/engine/data/region-set.ts";
+import type { RowSource } from "../../../src/engine/data/training-row.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+import { loadWordnet, type Wordnet } from "../../../src/engine/rewards/wordnet.ts";
+import { type RowList, rowList } from "../../../src/engine/runs/run-rows.ts";
+import { root } from "../ensure.mjs";
 import { nodeFolders, nodeSource } from "./node-files.ts";
 import { decodeImage } from "./node-images.ts";
 

@@ -1,7 +1,7 @@
-import { isRecord, parseJson, readText } from "../../src/engine/bytes/json.ts";
-import { parseRle, type Rle } from "../../src/engine/data/mask/rle.ts";
-import { LabError, toLabError } from "../../src/engine/errors.ts";
-import { nodeSource } from "./node-files.ts";
+import { isRecord, parseJson, readText } from "../../../src/engine/bytes/json.ts";
+import { parseRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
+import { LabError, toLabError } from "../../../src/engine/errors.ts";
+import { nodeSource } from "../node/node-files.ts";
 
 /** Captions or masks of a file in their order. */
 export type PairFile =

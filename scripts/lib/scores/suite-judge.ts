@@ -1,25 +1,25 @@
 /** Verdicts about the captions of an evaluation: from a judge, or from replies that were stored with their captions. */
 import { readFile } from "node:fs/promises";
-import { isRecord, parseJson } from "../../src/engine/bytes/json.ts";
-import { requireConfig } from "../../src/engine/config/parse.ts";
-import { LabError } from "../../src/engine/errors.ts";
-import type { EvalFolder } from "../../src/engine/eval/suites/folder.ts";
+import { isRecord, parseJson } from "../../../src/engine/bytes/json.ts";
+import { requireConfig } from "../../../src/engine/config/parse.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+import type { EvalFolder } from "../../../src/engine/eval/suites/folder.ts";
 import {
   judgeAnswers,
   judgeName,
   judgeSettings,
   liveVerdicts,
   repliedVerdict,
-} from "../../src/engine/eval/suites/judged.ts";
-import { answerKey, type SuiteRow, type System } from "../../src/engine/eval/suites/run-suite.ts";
-import type { SuiteItem, Verdict } from "../../src/engine/eval/suites/suite.ts";
-import { openJudge } from "../../src/engine/rewards/judge/setup.ts";
-import type { RewardTerm } from "../../src/engine/rewards/term.ts";
-import type { CaptionPair } from "../../src/engine/rewards/types.ts";
-import { one, type Parsed } from "./arguments.ts";
-import { commandLineConsent } from "./node-consent.ts";
-import { judgeFlags, nodeJudgeHost } from "./node-judge.ts";
-import { nodeStore } from "./node-store.ts";
+} from "../../../src/engine/eval/suites/judged.ts";
+import { answerKey, type SuiteRow, type System } from "../../../src/engine/eval/suites/run-suite.ts";
+import type { SuiteItem, Verdict } from "../../../src/engine/eval/suites/suite.ts";
+import { openJudge } from "../../../src/engine/rewards/judge/setup.ts";
+import type { RewardTerm } from "../../../src/engine/rewards/term.ts";
+import type { CaptionPair } from "../../../src/engine/rewards/types.ts";
+import { one, type Parsed } from "../arguments.ts";
+import { commandLineConsent } from "../node/node-consent.ts";
+import { judgeFlags, nodeJudgeHost } from "../node/node-judge.ts";
+import { nodeStore } from "../node/node-store.ts";
 
 /** Rows whose pictures are in memory together, and whose verdicts are kept together. */
 const AT_ONCE = 8;

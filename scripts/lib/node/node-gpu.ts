@@ -1,8 +1,8 @@
 /** WebGPU for Node: Dawn from the npm package `webgpu`, on whatever Vulkan driver this machine has. */
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { LabError } from "../../src/engine/errors.ts";
-import { type EngineDevice, openDevice } from "../../src/engine/gpu/runtime/device.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+import { type EngineDevice, openDevice } from "../../../src/engine/gpu/runtime/device.ts";
 import { waitPatiently } from "./patient-waits.ts";
 
 /** Where distributions and browsers keep the files that name Vulkan drivers; some put the processor into the name. */

@@ -5,8 +5,8 @@ import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, 
 import { hostname } from "node:os";
 import { join } from "node:path";
 import * as z from "zod/mini";
-import { parseJsonAs } from "../../src/engine/bytes/json.ts";
-import { LabError, quote } from "../../src/engine/errors.ts";
+import { parseJsonAs } from "../../../src/engine/bytes/json.ts";
+import { LabError, quote } from "../../../src/engine/errors.ts";
 
 /** Name of the lock in a run folder; it is no file of the run and is never listed. */
 export const LOCK_FILE = ".lock";

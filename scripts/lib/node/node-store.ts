@@ -1,7 +1,7 @@
 import { type Dirent, existsSync } from "node:fs";
 import { appendFile, mkdir, open, readdir, readFile, rename, rm, stat, statfs, truncate } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { LabError, thrownText } from "../../src/engine/errors.ts";
+import { LabError, thrownText } from "../../../src/engine/errors.ts";
 import {
   comparePaths,
   contentBytes,
@@ -10,7 +10,7 @@ import {
   quotaError,
   type RunStore,
   type StoredFile,
-} from "../../src/engine/storage/store.ts";
+} from "../../../src/engine/storage/store.ts";
 import { nodeSource } from "./node-files.ts";
 import { LOCK_FILE, lockRun } from "./run-lock.ts";
 

@@ -3,5 +3,5 @@ import { fileURLToPath } from "node:url";
 
 export const CORE_ONLY = {
   find: /^@tensorflow\/tfjs$/,
-  replacement: fileURLToPath(new URL("../../src/engine/gpu/tfjs/core.ts", import.meta.url)),
+  replacement: fileURLToPath(new URL("../../../src/engine/gpu/tfjs/core.ts", import.meta.url)),
 };

@@ -1,15 +1,15 @@
 /** The pocket model's folder in the published layout. */
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TensorToWrite, writeSafetensors } from "../../src/engine/formats/safetensors-write.ts";
-import { toHalf } from "../../src/engine/gpu/packed/quantise.ts";
-import type { Tensor } from "../../src/engine/gpu/tf.ts";
-import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";
-import { tensorsOf } from "../../src/engine/model/weights/weights.ts";
-import { pocketFiles, withMotionRows } from "../../tools/pocket/world/model-files.ts";
-import { MOTION_WORDS, SPECIAL_TOKENS, vocabulary } from "../../tools/pocket/world/vocabulary.ts";
+import { type TensorToWrite, writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
+import { toHalf } from "../../../src/engine/gpu/packed/quantise.ts";
+import type { Tensor } from "../../../src/engine/gpu/tf.ts";
+import { openSa2va, type Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
+import { tensorsOf } from "../../../src/engine/model/weights/weights.ts";
+import { pocketFiles, withMotionRows } from "../../../tools/pocket/world/model-files.ts";
+import { MOTION_WORDS, SPECIAL_TOKENS, vocabulary } from "../../../tools/pocket/world/vocabulary.ts";
+import { nodeFolder } from "../node/node-files.ts";
 import { writeFileList } from "./file-list.ts";
-import { nodeFolder } from "./node-files.ts";
 
 /**
  * Writes configuration, tokenizer, weights and the list of files.

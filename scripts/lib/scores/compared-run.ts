@@ -1,30 +1,30 @@
 /** A stored run as a row of `npm run compare`, and the table of such rows. */
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { sha256Hex } from "../../src/engine/bytes/hash.ts";
-import { parseJson } from "../../src/engine/bytes/json.ts";
-import { LabError } from "../../src/engine/errors.ts";
-import { bestOf } from "../../src/engine/runs/checkpoint/best-checkpoint.ts";
-import { listCheckpoints } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";
+import { sha256Hex } from "../../../src/engine/bytes/hash.ts";
+import { parseJson } from "../../../src/engine/bytes/json.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+import { bestOf } from "../../../src/engine/runs/checkpoint/best-checkpoint.ts";
+import { listCheckpoints } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import {
   SCORES,
   type Score,
   type ScoreId,
   scoreOf,
   selectionName,
-} from "../../src/engine/runs/evaluations/evaluation-scores.ts";
+} from "../../../src/engine/runs/evaluations/evaluation-scores.ts";
 import {
   type EvalReport,
   type JudgeUse,
   readEvaluations,
   type Selection,
   type StoredEvaluation,
-} from "../../src/engine/runs/evaluations/evaluations.ts";
-import { parseManifest } from "../../src/engine/runs/manifest-schema.ts";
-import { parseMetricsLine } from "../../src/engine/runs/numbers-json.ts";
-import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
-import { signed } from "../../src/engine/sweep/table.ts";
-import { nodeStore } from "./node-store.ts";
+} from "../../../src/engine/runs/evaluations/evaluations.ts";
+import { parseManifest } from "../../../src/engine/runs/manifest-schema.ts";
+import { parseMetricsLine } from "../../../src/engine/runs/numbers-json.ts";
+import type { StepMetrics } from "../../../src/engine/runs/rollouts/records.ts";
+import { signed } from "../../../src/engine/sweep/table.ts";
+import { nodeStore } from "../node/node-store.ts";
 
 export interface ComparedRun {
   readonly run: string;

@@ -1,10 +1,10 @@
 import { convertIndexedToRgb } from "fast-png";
 import jpeg from "jpeg-js";
-import { toRgb } from "../../src/engine/data/image/orient.ts";
-import { decodePng } from "../../src/engine/data/image/png-decode.ts";
-import { unpacked } from "../../src/engine/data/mask/mask-picture.ts";
-import type { ImageDecoder } from "../../src/engine/data/sample.ts";
-import { LabError } from "../../src/engine/errors.ts";
+import { toRgb } from "../../../src/engine/data/image/orient.ts";
+import { decodePng } from "../../../src/engine/data/image/png-decode.ts";
+import { unpacked } from "../../../src/engine/data/mask/mask-picture.ts";
+import type { ImageDecoder } from "../../../src/engine/data/sample.ts";
+import { LabError } from "../../../src/engine/errors.ts";
 
 /**
  * Decodes JPEG and PNG under Node, for tools and tests. PNG equals PIL exactly; a JPEG with halved colour planes differs

@@ -1,8 +1,8 @@
-import { type EngineDevice, openAgain } from "../../src/engine/gpu/runtime/device.ts";
-import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
-import type { SessionDeps } from "../../src/engine/rl/run/session-types.ts";
-import { Session } from "../../src/engine/session/session.ts";
-import { memoryStore } from "../../src/engine/storage/memory-store.ts";
+import { type EngineDevice, openAgain } from "../../../src/engine/gpu/runtime/device.ts";
+import { rewardScorer } from "../../../src/engine/rewards/scorer.ts";
+import type { SessionDeps } from "../../../src/engine/rl/run/session-types.ts";
+import { Session } from "../../../src/engine/session/session.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { openNodeDevice } from "./node-gpu.ts";
 import { nodeWordnet } from "./node-rows.ts";
 

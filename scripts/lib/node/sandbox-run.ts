@@ -1,7 +1,7 @@
 /** The sandbox of user-written rewards as a Node thread; the page's twin is workers/sandbox.ts. */
 import { parentPort } from "node:worker_threads";
-import { loadInterpreter } from "../../src/engine/rewards/user/interpreter.ts";
-import type { SandboxReply, SandboxRequest } from "../../src/engine/rewards/user/protocol.ts";
+import { loadInterpreter } from "../../../src/engine/rewards/user/interpreter.ts";
+import type { SandboxReply, SandboxRequest } from "../../../src/engine/rewards/user/protocol.ts";
 
 const tell = (reply: SandboxReply): void => parentPort?.postMessage(reply);
 const ready = loadInterpreter(() => performance.now());

@@ -1,18 +1,18 @@
 /** What a configuration's rewards make of pairs: captions as loop 2, masks as loop 1, each pair its own group. */
-import { requireConfig } from "../../src/engine/config/parse.ts";
-import type { LabConfig } from "../../src/engine/config/table.ts";
-import { rewardPlan } from "../../src/engine/rewards/composer/plan.ts";
-import type { Consent } from "../../src/engine/rewards/consent.ts";
-import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
-import type { RewardTerm, RolloutFacts } from "../../src/engine/rewards/term.ts";
-import type { ScoredRollout } from "../../src/engine/rewards/types.ts";
-import { sealReward } from "../../src/engine/rewards/user/seal.ts";
-import type { Wordnet } from "../../src/engine/rewards/wordnet.ts";
-import { one, type Parsed } from "./arguments.ts";
-import { requireConsent } from "./node-consent.ts";
-import { nodeUserRewards } from "./node-sandbox.ts";
+import { requireConfig } from "../../../src/engine/config/parse.ts";
+import type { LabConfig } from "../../../src/engine/config/table.ts";
+import { rewardPlan } from "../../../src/engine/rewards/composer/plan.ts";
+import type { Consent } from "../../../src/engine/rewards/consent.ts";
+import { rewardScorer } from "../../../src/engine/rewards/scorer.ts";
+import type { RewardTerm, RolloutFacts } from "../../../src/engine/rewards/term.ts";
+import type { ScoredRollout } from "../../../src/engine/rewards/types.ts";
+import { sealReward } from "../../../src/engine/rewards/user/seal.ts";
+import type { Wordnet } from "../../../src/engine/rewards/wordnet.ts";
+import { one, type Parsed } from "../arguments.ts";
+import { requireConsent } from "../node/node-consent.ts";
+import { nodeUserRewards } from "../node/node-sandbox.ts";
+import { readFileOfSettings } from "../settings-flags.ts";
 import type { PairFile } from "./pair-file.ts";
-import { readFileOfSettings } from "./settings-flags.ts";
 
 /** The settings of `--config`, or the defaults. @throws LabError("bad-config") */
 export function scoreConfig(options: Parsed): Pick<ScoredBy, "config" | "from"> {

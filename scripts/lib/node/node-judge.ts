@@ -1,14 +1,14 @@
 /** A judge for the tools: its options, its key from the environment, its replies beside the runs. */
 import { readFileSync } from "node:fs";
-import type { LabConfig } from "../../src/engine/config/table.ts";
-import { LabError } from "../../src/engine/errors.ts";
-import { memoryCache, type ReplyCache } from "../../src/engine/rewards/judge/cache.ts";
-import { timerClock } from "../../src/engine/rewards/judge/clock.ts";
-import type { JudgeHost } from "../../src/engine/rewards/judge/setup.ts";
-import { judgeJitter } from "../../src/engine/rl/run/judge-jitter.ts";
-import { judgeCache } from "../../src/engine/runs/judge-cache.ts";
-import type { RunStore } from "../../src/engine/storage/store.ts";
-import { one, type Parsed } from "./arguments.ts";
+import type { LabConfig } from "../../../src/engine/config/table.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+import { memoryCache, type ReplyCache } from "../../../src/engine/rewards/judge/cache.ts";
+import { timerClock } from "../../../src/engine/rewards/judge/clock.ts";
+import type { JudgeHost } from "../../../src/engine/rewards/judge/setup.ts";
+import { judgeJitter } from "../../../src/engine/rl/run/judge-jitter.ts";
+import { judgeCache } from "../../../src/engine/runs/judge-cache.ts";
+import type { RunStore } from "../../../src/engine/storage/store.ts";
+import { one, type Parsed } from "../arguments.ts";
 import { CONSENT_OPTIONS, type NodeConsent } from "./node-consent.ts";
 
 export const JUDGE_OPTIONS = {

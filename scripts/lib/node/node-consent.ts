@@ -1,10 +1,10 @@
 /** What a command line agrees to: judges it names or allows, custom rewards it writes or allows, and where the key may go. */
-import { hasWeight } from "../../src/engine/config/groups/reward-weights.ts";
-import type { LabConfig } from "../../src/engine/config/table.ts";
-import { LabError } from "../../src/engine/errors.ts";
-import { type Consent, openQuestions, originOf, reachOf, sourceLines } from "../../src/engine/rewards/consent.ts";
-import { rewardHash } from "../../src/engine/rewards/user/hash.ts";
-import type { Parsed } from "./arguments.ts";
+import { hasWeight } from "../../../src/engine/config/groups/reward-weights.ts";
+import type { LabConfig } from "../../../src/engine/config/table.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+import { type Consent, openQuestions, originOf, reachOf, sourceLines } from "../../../src/engine/rewards/consent.ts";
+import { rewardHash } from "../../../src/engine/rewards/user/hash.ts";
+import type { Parsed } from "../arguments.ts";
 
 export const CONSENT_OPTIONS = {
   "allow-judge": { takes: 1 },

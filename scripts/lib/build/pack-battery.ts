@@ -7,8 +7,8 @@ import { chmod, copyFile, cp, mkdir, readdir, realpath, stat, writeFile } from "
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import { LabError } from "../../src/engine/errors.ts";
-import { root } from "./ensure.mjs";
+import { LabError } from "../../../src/engine/errors.ts";
+import { root } from "../ensure.mjs";
 
 /** What the packed folder may take. */
 export const MOST_BYTES = 60e6;
