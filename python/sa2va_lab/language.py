@@ -117,6 +117,10 @@ class Rotation(nn.Module):
         return cos[:, :count], sin[:, :count]
 
 
+_TRAINED = "original_max_position_embeddings"
+"""Field with the length before rescaling."""
+
+
 def _scaling(config: dict[str, Any]) -> dict[str, Any]:
     """How rotary angles are scaled, as transformers names it. Raises LabError for a kind that it does not know."""
     given = config.get("rope_parameters") or config.get("rope_scaling") or {}
@@ -127,9 +131,11 @@ def _scaling(config: dict[str, Any]) -> dict[str, Any]:
     scaling = given | {"rope_type": named, "rope_theta": float(theta)}
     scaling.pop("type", None)
     if "short_factor" in given:
-        trained = given.get("original_max_position_embeddings", config.get("original_max_position_embeddings", most))
+        # As in transformers, the field beside the group, even by default, goes before the one inside.
+        beside = config.get(_TRAINED, 4096 if "Phi3ForCausalLM" in config.get("architectures", ()) else None)
+        trained = beside or given.get(_TRAINED, most)
         growth = given.get("factor", most / trained)
-        scaling |= {"rope_type": "longrope", "original_max_position_embeddings": trained, "factor": growth}
+        scaling |= {"rope_type": "longrope", _TRAINED: trained, "factor": growth}
         if named == "yarn":
             scaling["attention_factor"] = given.get("attention_factor", 0.1 * math.log(max(1.0, growth)) + 1)
     if scaling["rope_type"] not in ("default", *ROPE_INIT_FUNCTIONS):

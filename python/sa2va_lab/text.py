@@ -109,7 +109,7 @@ class Words:
         Raises LabError for one that is too long.
         """
         wording = self.wordings["question" if question else "caption"]
-        made = self._prompt(wording, tiles, tokens, cells, plain_phrase(question))
+        made = self._prompt(wording, tiles, tokens, cells, _trim(question))
         if question and len(made.ids) > self.limit:
             raise LabError(f"The question is longer than the model's context of {self.limit} tokens; nothing was asked")
         return made

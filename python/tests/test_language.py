@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from sa2va_lab.errors import LabError
-from sa2va_lab.language import Rotation, language_model, window_of
+from sa2va_lab.language import Rotation, _scaling, language_model, window_of
 
 SIZES = {"hidden_size": 24, "num_attention_heads": 4, "max_position_embeddings": 64, "rope_theta": 500.0,
          "intermediate_size": 8, "num_hidden_layers": 1, "num_key_value_heads": 4, "vocab_size": 9, "pad_token_id": 0,
@@ -75,3 +75,18 @@ def test_what_is_not_known_is_refused() -> None:
         language_model(SIZES | {"rope_scaling": {"type": "ntk"}, "architectures": ["LlamaForCausalLM"]})
     with pytest.raises(LabError, match="use_sliding_window"):
         window_of({"architectures": ["Qwen2ForCausalLM"], "use_sliding_window": True})
+
+
+@pytest.mark.parametrize(("beside", "inside", "family", "trained"), [
+    (None, None, "Phi3ForCausalLM", 4096), (None, 2048, "Phi3ForCausalLM", 4096), (1024, 2048, "Phi3ForCausalLM", 1024),
+    (None, 2048, "LlamaForCausalLM", 2048), (None, None, "LlamaForCausalLM", 131_072),
+])  # fmt: skip
+def test_the_length_before_rescaling_is_that_of_transformers(
+    beside: int | None, inside: int | None, family: str, trained: int
+) -> None:
+    name = "original_max_position_embeddings"
+    config = SIZES | {"max_position_embeddings": 131_072, "rope_scaling": {"type": "longrope", **LISTS}}
+    config |= {"architectures": [family]} | ({name: beside} if beside else {})
+    config["rope_scaling"] |= {name: inside} if inside else {}
+    found = _scaling(config)
+    assert (found[name], found["factor"]) == (trained, 131_072 / trained)
