@@ -10,7 +10,7 @@ import { pick } from "../../components/upload/pickers.tsx";
 import { useSession } from "../../stores/session.ts";
 import { useTry } from "../../stores/try-out.ts";
 import { formatAge, formatBytes, formatCount } from "../../styles/format.ts";
-import { Facts } from "../system/facts.tsx";
+import { FactList } from "../system/fact-list.tsx";
 import { AddressForm } from "./address-form.tsx";
 import styles from "./side.module.css";
 import { StoredModels } from "./stored-models.tsx";
@@ -96,7 +96,7 @@ export function ModelPanel(): ReactNode {
       ) : model === null ? (
         <p className="muted">No model is loaded. Drop a checkpoint folder anywhere on the page</p>
       ) : (
-        <Facts
+        <FactList
           testId="model-facts"
           facts={[
             ["Name", model.name],

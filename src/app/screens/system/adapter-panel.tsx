@@ -5,7 +5,7 @@ import { Panel } from "../../components/ui/panel.tsx";
 import { useSession } from "../../stores/session.ts";
 import { formatBytes, formatCount } from "../../styles/format.ts";
 import { FEATURES, LIMITS } from "./adapter-texts.ts";
-import { Facts } from "./facts.tsx";
+import { FactList } from "./fact-list.tsx";
 import styles from "./system.module.css";
 
 const UNREPORTED = "not reported by the browser";
@@ -46,7 +46,7 @@ export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }):
       title="Graphics adapter"
       aside={gpu.software ? <Badge tone="warn">Software adapter</Badge> : <Badge tone="good">Hardware</Badge>}
     >
-      <Facts
+      <FactList
         testId="adapter"
         facts={[
           ["Description", gpu.description || UNREPORTED],
@@ -71,7 +71,7 @@ export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }):
       </ul>
       {others.length > 0 && <p className="mt-2 muted small">Also on: {others.join(", ")}</p>}
       <h3>Limits</h3>
-      <Facts
+      <FactList
         facts={LIMITS.map(({ name, label, bytes }) => [label, (bytes ? formatBytes : formatCount)(gpu.limits[name])])}
       />
     </Panel>

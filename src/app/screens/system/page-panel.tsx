@@ -3,7 +3,7 @@ import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
-import { Facts } from "./facts.tsx";
+import { FactList } from "./fact-list.tsx";
 import type { PageFacts } from "./use-system.ts";
 
 /** The browser: storage, processor threads, isolation. */
@@ -35,7 +35,7 @@ export function PagePanel({ facts }: { readonly facts: PageFacts }): ReactNode {
           value={share}
         />
       )}
-      <Facts
+      <FactList
         testId="page-facts"
         facts={[
           ["Storage used", `${formatBytes(usage)} of ${formatBytes(quota)}`],

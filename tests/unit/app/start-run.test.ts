@@ -1,0 +1,89 @@
+/** Runs and evaluations that are asked for twice in a row; the trainer is a stand-in. */
+import { beforeEach, describe, expect, it } from "vitest";
+import { act } from "../../../src/app/clients/run-actions.ts";
+import { evaluateCheckpoint, resumeRun } from "../../../src/app/clients/start-run.ts";
+import { checkpointEvaluationStore } from "../../../src/app/stores/checkpoint-evaluation.ts";
+import { runStore } from "../../../src/app/stores/run.ts";
+import { sessionStore } from "../../../src/app/stores/session.ts";
+import { thumbStore } from "../../../src/app/stores/thumbs.ts";
+import { presetConfig } from "../../../src/engine/config/presets.ts";
+import type { RegionSummary } from "../../../src/engine/data/sample.ts";
+import type { SetInfo } from "../../../src/engine/data/set-info.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
+import type { ModelInfo, Started } from "../../../src/protocol/trainer.ts";
+import { openFakeLab } from "./fake-lab.ts";
+
+const RUN = { id: "run", title: "brave otter", config: presetConfig("demo") };
+
+/** What the trainer was asked for, in order. */
+let asked: string[] = [];
+
+const started = (title: string): Started => {
+  const manifest = { id: title, title, config: RUN.config } as RunManifest;
+  return { manifest, resumedAt: 0, trainRows: 1, heldOutRows: 0 };
+};
+
+openFakeLab({
+  trainer: {
+    async startRun(_config, _rows, title) {
+      asked.push("start");
+      return started(title);
+    },
+    async resumeRun(id) {
+      asked.push(`resume ${id}`);
+      return started(id);
+    },
+    async evaluate(_id, _rows, step, _onRows, signal) {
+      asked.push(`evaluate ${step}`);
+      await new Promise((_, reject) => {
+        signal.addEventListener("abort", () => reject(new LabError("cancelled", "stopped")));
+      });
+    },
+  },
+});
+
+beforeEach(() => {
+  asked = [];
+  runStore.setState(runStore.getInitialState(), true);
+  sessionStore.setState({
+    rows: [{ id: "row", imageId: "", index: 0, caption: "a car" } as RegionSummary],
+    dataInfo: { name: "rows", checks: [] as SetInfo["checks"] } as SetInfo,
+    model: { name: "model", hash: "hash" } as ModelInfo,
+    problems: [],
+  });
+});
+
+describe("a run", () => {
+  it("starts once for two presses of Start, and nothing is a problem", async () => {
+    act("start");
+    expect(runStore.getState().state).toBe("starting");
+    act("start");
+    await expect.poll(() => runStore.getState().runId).not.toBeNull();
+    expect(asked).toEqual(["start"]);
+    expect(sessionStore.getState().problems).toEqual([]);
+  });
+
+  it("that is resumed occupies the page from the press on", async () => {
+    const resumed = resumeRun(RUN);
+    expect(runStore.getState().state).toBe("starting");
+    await expect(resumeRun(RUN)).rejects.toThrow("A run is in progress");
+    thumbStore.setState({ runId: "run", thumbs: { "9-1-0-0": 1 } });
+    await resumed;
+    expect(asked).toEqual(["resume run"]);
+    // Those of dropped steps are gone.
+    expect(thumbStore.getState().runId).toBeNull();
+  });
+});
+
+describe("the evaluation of a checkpoint", () => {
+  it("is shown, and can be stopped, from the press on", async () => {
+    const evaluated = evaluateCheckpoint(RUN, 4);
+    const { now } = checkpointEvaluationStore.getState();
+    expect(now).toMatchObject({ runId: "run", step: 4 });
+    await expect.poll(() => asked).toEqual(["evaluate 4"]);
+    now?.stop();
+    await evaluated;
+    expect(checkpointEvaluationStore.getState().now).toBeNull();
+  });
+});
