@@ -3,15 +3,15 @@ import "./styles/global.css";
 import "./styles/layout.css";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
-import { findInterrupted } from "./clients/interrupted.ts";
 import { recallJudgeKey } from "./clients/judge-actions.ts";
 import { report, startLab } from "./clients/lab.ts";
 import { followSettings, openDemo } from "./clients/loading.ts";
+import { findInterrupted } from "./clients/run/interrupted.ts";
 import { refuseFrame } from "./frame/framed.ts";
 import { followTheme } from "./frame/theme.ts";
 import { followLog } from "./stores/log.ts";
-import { followOtherTabs } from "./stores/other-tabs.ts";
 import { followAddress } from "./stores/route.ts";
+import { followOtherTabs } from "./stores/run/other-tabs.ts";
 
 const root = document.getElementById("root");
 if (!refuseFrame(root)) {

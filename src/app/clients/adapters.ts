@@ -1,7 +1,7 @@
 /** Opening and closing the adapter that runs and try-outs start from, and the one that likelihoods are asked of. */
 import { LabError } from "../../engine/errors.ts";
 import type { FolderRef } from "../../protocol/common.ts";
-import { isActive, runStore } from "../stores/run.ts";
+import { isActive, runStore } from "../stores/run/run.ts";
 import { changeConfig } from "../stores/session.ts";
 import { tryStore } from "../stores/try-out.ts";
 import { lab } from "./lab.ts";

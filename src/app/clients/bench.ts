@@ -4,11 +4,11 @@ import type { BenchGroup } from "../../engine/runs/bench/bench-group.ts";
 import { measuredRows } from "../../engine/runs/difficulty.ts";
 import { addBenchGroup } from "../stores/bench.ts";
 import { sessionStore } from "../stores/session.ts";
-import { requireAgreed } from "./agreed.ts";
 import { withOpenRow } from "./bench-rows.ts";
 import { benchWork } from "./bench-work.ts";
 import { lab } from "./lab.ts";
 import { openRowsSignal } from "./loading.ts";
+import { requireAgreed } from "./run/agreed.ts";
 
 let sampling = new AbortController();
 

@@ -7,7 +7,7 @@ import { toWire } from "../../protocol/rpc.ts";
 import { type JudgeState, judgeStore } from "../stores/judge.ts";
 import { sessionStore } from "../stores/session.ts";
 import { lab, report } from "./lab.ts";
-import { agreedSettings } from "./start-run.ts";
+import { agreedSettings } from "./run/start-run.ts";
 
 /** Where a key is kept when a person asks for that; apart from all other choices, so that nothing else reads it. */
 const PLACE = "sa2va-lab/judge-key";

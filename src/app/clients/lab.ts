@@ -7,11 +7,11 @@ import type { TrainerCalls, TrainerHost, TrainerMessage } from "../../protocol/t
 import { consentStore } from "../stores/consent.ts";
 import { showProgress } from "../stores/judge.ts";
 import { providePictures } from "../stores/picture-cache.ts";
-import { applyEvent, runStore } from "../stores/run.ts";
+import { applyEvent, runStore } from "../stores/run/run.ts";
 import { addProblem, sessionStore } from "../stores/session.ts";
 import { tryStore } from "../stores/try-out.ts";
-import { tellAgreed } from "./agreed.ts";
 import { askBrowserModel } from "./browser-model.ts";
+import { tellAgreed } from "./run/agreed.ts";
 
 interface Lab {
   readonly data: Calls<DataCalls>;

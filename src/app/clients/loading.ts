@@ -1,14 +1,15 @@
 /** What the page opens: rows, models, and the plan of the present settings. */
-import type { DataMapping } from "../../engine/data/tables/mapping.ts";
+
 import type { RegionSummary } from "../../engine/data/sample.ts";
+import type { DataMapping } from "../../engine/data/tables/mapping.ts";
 import { LabError } from "../../engine/errors.ts";
 import { storageChoice } from "../../engine/loading/storage-settings.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import type { LoadProgress, ModelInfo } from "../../protocol/trainer.ts";
-import { checkpointEvaluationStore } from "../stores/checkpoint-evaluation.ts";
 import { forgetPictures } from "../stores/picture-cache.ts";
 import { navigate } from "../stores/route.ts";
-import { isActive, runStore } from "../stores/run.ts";
+import { checkpointEvaluationStore } from "../stores/run/checkpoint-evaluation.ts";
+import { isActive, runStore } from "../stores/run/run.ts";
 import { addProblem, replacePreset, type SessionState, sessionStore } from "../stores/session.ts";
 import { tryStore } from "../stores/try-out.ts";
 import { builtIn, lab, report } from "./lab.ts";

@@ -11,8 +11,8 @@ import type { Judged } from "../../protocol/reward.ts";
 import { sessionStore } from "../stores/session.ts";
 import { suiteStore } from "../stores/suite.ts";
 import { tryStore } from "../stores/try-out.ts";
-import { requireAgreed } from "./agreed.ts";
 import { lab } from "./lab.ts";
+import { requireAgreed } from "./run/agreed.ts";
 
 /** Longest free answer or caption in tokens, as in `npm run eval`. */
 const MAX_TOKENS = 256;

@@ -1,7 +1,7 @@
 import type { BestCheckpoint } from "../../engine/runs/checkpoint/best-checkpoint.ts";
 import type { StoredEvaluation } from "../../engine/runs/evaluations/evaluations.ts";
 import { lab } from "../clients/lab.ts";
-import { useRun } from "../stores/run.ts";
+import { useRun } from "../stores/run/run.ts";
 import type { ViewedRun } from "./rollout/use-viewed-run.ts";
 import { useAsync } from "./use-async.ts";
 

@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useState } from "react";
-import type { RunStoreState } from "../stores/run.ts";
-import { runStore } from "../stores/run.ts";
+import type { RunStoreState } from "../stores/run/run.ts";
+import { runStore } from "../stores/run/run.ts";
 import { fixed } from "../styles/format.ts";
 import { stateWord } from "./status-strip.tsx";
 

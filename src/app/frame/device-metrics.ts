@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import { metricStore } from "../stores/metrics.ts";
+import { metricStore } from "../stores/run/metrics.ts";
 
 const never = (): (() => void) => () => undefined;
 

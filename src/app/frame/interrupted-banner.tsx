@@ -1,12 +1,12 @@
 import { type ReactNode, useState } from "react";
-import { loadedBlocker } from "../clients/blockers.ts";
-import { deleteRun, forgetInterrupted } from "../clients/interrupted.ts";
 import { report } from "../clients/lab.ts";
-import { resumeRun } from "../clients/start-run.ts";
+import { loadedBlocker } from "../clients/run/blockers.ts";
+import { deleteRun, forgetInterrupted } from "../clients/run/interrupted.ts";
+import { resumeRun } from "../clients/run/start-run.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconClose, IconPlay } from "../components/ui/icons.tsx";
 import { navigate } from "../stores/route.ts";
-import { isActive, useRun } from "../stores/run.ts";
+import { isActive, useRun } from "../stores/run/run.ts";
 import { useSession } from "../stores/session.ts";
 import { formatBytes } from "../styles/format.ts";
 import styles from "./problems.module.css";

@@ -1,6 +1,6 @@
 /** Keyboard shortcuts of the whole page; screens add more. */
 
-import { act, togglePlay } from "../clients/run-actions.ts";
+import { act, togglePlay } from "../clients/run/run-actions.ts";
 import { isCovered, isShortcut } from "../components/shortcuts.ts";
 import { navigate } from "../stores/route.ts";
 import { HOME, SCREEN_LIST } from "./screens.tsx";

@@ -1,11 +1,11 @@
 /** The buttons that control the run. */
 import { type ReactNode, useEffect, useState } from "react";
-import { startBlocker } from "../clients/blockers.ts";
-import { act, actionBlocker } from "../clients/run-actions.ts";
+import { startBlocker } from "../clients/run/blockers.ts";
+import { act, actionBlocker } from "../clients/run/run-actions.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconCheck, IconPause, IconPhase, IconPlay, IconSave, IconStep, IconStop } from "../components/ui/icons.tsx";
-import { PHASE_WORDS } from "../stores/phase-words.ts";
-import { type RunStoreState, useRun } from "../stores/run.ts";
+import { PHASE_WORDS } from "../stores/run/phase-words.ts";
+import { type RunStoreState, useRun } from "../stores/run/run.ts";
 import { useSession } from "../stores/session.ts";
 import styles from "./status-strip.module.css";
 

@@ -1,11 +1,11 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { Button } from "../components/ui/button.tsx";
 import { IconKeys, IconWarning } from "../components/ui/icons.tsx";
-import { roughly, runSeconds } from "../stores/eta.ts";
-import { useOtherTabs } from "../stores/other-tabs.ts";
-import { PHASE_WORDS } from "../stores/phase-words.ts";
 import { linkTo, navigate } from "../stores/route.ts";
-import { isActive, type RunStoreState, useRun } from "../stores/run.ts";
+import { roughly, runSeconds } from "../stores/run/eta.ts";
+import { useOtherTabs } from "../stores/run/other-tabs.ts";
+import { PHASE_WORDS } from "../stores/run/phase-words.ts";
+import { isActive, type RunStoreState, useRun } from "../stores/run/run.ts";
 import { useSession } from "../stores/session.ts";
 import { fixed, formatAge, formatBytes, formatCount, NONE } from "../styles/format.ts";
 import { GPU_BYTES, GPU_TENSORS, useLatestMetric } from "./device-metrics.ts";

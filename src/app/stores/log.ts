@@ -2,7 +2,7 @@
 import { create } from "zustand";
 import type { RunState } from "../../engine/rl/run/events.ts";
 import { formatBytes } from "../styles/format.ts";
-import { type RunStoreState, runStore } from "./run.ts";
+import { type RunStoreState, runStore } from "./run/run.ts";
 import { remember, remembered } from "./saved.ts";
 import { type SessionState, sessionStore } from "./session.ts";
 

@@ -1,8 +1,8 @@
 /** What a step takes on this device: as the last dry run measured it, else as the run of this page did. */
 import { dryRunSettings } from "../../engine/session/dry-run.ts";
 import type { DryRun } from "../../protocol/trainer.ts";
-import { metricStore } from "./metrics.ts";
-import { runStore, useRun } from "./run.ts";
+import { metricStore } from "./run/metrics.ts";
+import { runStore, useRun } from "./run/run.ts";
 import { sessionStore, useSession } from "./session.ts";
 import { tryStore } from "./try-out.ts";
 

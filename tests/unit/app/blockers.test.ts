@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { loadedBlocker, startBlocker } from "../../../src/app/clients/blockers.ts";
-import { actionBlocker, type RunAction } from "../../../src/app/clients/run-actions.ts";
+import { loadedBlocker, startBlocker } from "../../../src/app/clients/run/blockers.ts";
+import { actionBlocker, type RunAction } from "../../../src/app/clients/run/run-actions.ts";
 import { type SessionState, sessionStore } from "../../../src/app/stores/session.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";

@@ -8,7 +8,7 @@ import { ticksOf } from "../../../src/app/components/charts/plot-svg.ts";
 import { nonFinitePlaces, smooth } from "../../../src/app/components/charts/smoothing.ts";
 import { describeSeries } from "../../../src/app/components/charts/summary.ts";
 import { lowerBound, thinIndices } from "../../../src/app/components/charts/thin.ts";
-import { MetricStore } from "../../../src/app/stores/metrics.ts";
+import { MetricStore } from "../../../src/app/stores/run/metrics.ts";
 import { compact, fixed, formatBytes, formatSeconds, NONE, percent, signed } from "../../../src/app/styles/format.ts";
 
 describe("smoothing", () => {

@@ -7,7 +7,7 @@ import { chosenChart, compareCharts, shownMetrics } from "../../../src/app/scree
 import { differenceRows, heldOutRows } from "../../../src/app/screens/runs/compare/difference-rows.ts";
 import { findDraw, searchOrder } from "../../../src/app/screens/runs/compare/find-draw.ts";
 import { runChanges } from "../../../src/app/screens/runs/run-difference.ts";
-import { MetricStore } from "../../../src/app/stores/metrics.ts";
+import { MetricStore } from "../../../src/app/stores/run/metrics.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { EVAL_METRICS, type StoredEvaluation } from "../../../src/engine/runs/evaluations/evaluations.ts";

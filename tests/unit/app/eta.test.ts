@@ -1,7 +1,14 @@
 /** What is left of a run, told from its events as the page gets them. */
 import { beforeEach, describe, expect, it } from "vitest";
-import { type Eta, etaAfter, evaluationSeconds, NO_PACE, roughly, runSeconds } from "../../../src/app/stores/eta.ts";
-import { applyEvent, beginRun, noteSaveAsked, runStore } from "../../../src/app/stores/run.ts";
+import {
+  type Eta,
+  etaAfter,
+  evaluationSeconds,
+  NO_PACE,
+  roughly,
+  runSeconds,
+} from "../../../src/app/stores/run/eta.ts";
+import { applyEvent, beginRun, noteSaveAsked, runStore } from "../../../src/app/stores/run/run.ts";
 import type { Phase, RunState, TrainerEvent } from "../../../src/engine/rl/run/events.ts";
 import type { EvalReport } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import type { PhaseCost } from "../../../src/engine/runs/phase-lines.ts";

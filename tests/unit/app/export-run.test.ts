@@ -1,7 +1,7 @@
 /** Exports of stored runs; the workers are stand-ins. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { exportRun } from "../../../src/app/screens/runs/export-run.ts";
-import { exportStore } from "../../../src/app/stores/exports.ts";
+import { exportStore } from "../../../src/app/stores/run/exports.ts";
 import { sessionStore } from "../../../src/app/stores/session.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import type { Merged, ModelInfo } from "../../../src/protocol/trainer.ts";

@@ -3,7 +3,7 @@ import { afterAll, vi } from "vitest";
 import type { StoreApi } from "zustand/vanilla";
 import { startLab } from "../../../src/app/clients/lab.ts";
 import { benchStore } from "../../../src/app/stores/bench.ts";
-import { runStore } from "../../../src/app/stores/run.ts";
+import { runStore } from "../../../src/app/stores/run/run.ts";
 import { sessionStore } from "../../../src/app/stores/session.ts";
 import { sweepStore } from "../../../src/app/stores/sweep.ts";
 import type { DataCalls } from "../../../src/protocol/data.ts";

@@ -1,9 +1,9 @@
 /** What the page still shows of a run that was deleted, or offers of one that went on. */
 import { beforeEach, expect, it } from "vitest";
-import { deleteRun } from "../../../src/app/clients/interrupted.ts";
-import { resumeRun } from "../../../src/app/clients/start-run.ts";
+import { deleteRun } from "../../../src/app/clients/run/interrupted.ts";
+import { resumeRun } from "../../../src/app/clients/run/start-run.ts";
 import { navigate, routeStore } from "../../../src/app/stores/route.ts";
-import { runStore } from "../../../src/app/stores/run.ts";
+import { runStore } from "../../../src/app/stores/run/run.ts";
 import { sessionStore } from "../../../src/app/stores/session.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { RunDigest } from "../../../src/engine/runs/library/digest.ts";

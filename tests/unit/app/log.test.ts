@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { isLog, runNews, sessionNews } from "../../../src/app/stores/log.ts";
-import { type RunStoreState, runStore } from "../../../src/app/stores/run.ts";
+import { type RunStoreState, runStore } from "../../../src/app/stores/run/run.ts";
 import { sessionStore } from "../../../src/app/stores/session.ts";
 
 const idle = runStore.getInitialState();

@@ -1,7 +1,7 @@
 /** What a dry run measured applies to the settings, rows and model that it was measured with. */
 import { afterAll, beforeEach, expect, it } from "vitest";
 import { dryRunSubject } from "../../../src/app/stores/measured.ts";
-import { runStore } from "../../../src/app/stores/run.ts";
+import { runStore } from "../../../src/app/stores/run/run.ts";
 import { changeConfig, sessionStore } from "../../../src/app/stores/session.ts";
 import { tryStore } from "../../../src/app/stores/try-out.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { sourceCsv } from "../../../src/app/components/charts/save-csv.tsx";
-import { fillMetrics, forgetMetrics, MetricStore, metricStore } from "../../../src/app/stores/metrics.ts";
+import { fillMetrics, forgetMetrics, MetricStore, metricStore } from "../../../src/app/stores/run/metrics.ts";
 
 describe("MetricStore", () => {
   it("tells a missing value from a NaN", () => {

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { bench } from "../../../src/app/clients/bench.ts";
 import { cancelOpening, openData } from "../../../src/app/clients/loading.ts";
 import { benchStore } from "../../../src/app/stores/bench.ts";
-import { checkpointEvaluationStore } from "../../../src/app/stores/checkpoint-evaluation.ts";
+import { checkpointEvaluationStore } from "../../../src/app/stores/run/checkpoint-evaluation.ts";
 import { sessionStore } from "../../../src/app/stores/session.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";

@@ -1,7 +1,7 @@
 /** Locks of other tabs are told apart from those of this page. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { checkpointEvaluationStore } from "../../../src/app/stores/checkpoint-evaluation.ts";
-import { followOtherTabs } from "../../../src/app/stores/other-tabs.ts";
+import { checkpointEvaluationStore } from "../../../src/app/stores/run/checkpoint-evaluation.ts";
+import { followOtherTabs } from "../../../src/app/stores/run/other-tabs.ts";
 import { sessionStore } from "../../../src/app/stores/session.ts";
 
 let held: readonly string[] = [];

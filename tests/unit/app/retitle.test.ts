@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { retitleRun, runStore } from "../../../src/app/stores/run.ts";
+import { retitleRun, runStore } from "../../../src/app/stores/run/run.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 
 it("the run of this page takes its new title, another run's is none of its business", () => {

@@ -1,11 +1,11 @@
 /** Runs and evaluations that are asked for twice in a row; the trainer is a stand-in. */
 import { beforeEach, describe, expect, it } from "vitest";
-import { act } from "../../../src/app/clients/run-actions.ts";
-import { evaluateCheckpoint, resumeRun } from "../../../src/app/clients/start-run.ts";
-import { checkpointEvaluationStore } from "../../../src/app/stores/checkpoint-evaluation.ts";
-import { runStore } from "../../../src/app/stores/run.ts";
+import { act } from "../../../src/app/clients/run/run-actions.ts";
+import { evaluateCheckpoint, resumeRun } from "../../../src/app/clients/run/start-run.ts";
+import { checkpointEvaluationStore } from "../../../src/app/stores/run/checkpoint-evaluation.ts";
+import { runStore } from "../../../src/app/stores/run/run.ts";
+import { thumbStore } from "../../../src/app/stores/run/thumbs.ts";
 import { sessionStore } from "../../../src/app/stores/session.ts";
-import { thumbStore } from "../../../src/app/stores/thumbs.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";

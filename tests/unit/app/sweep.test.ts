@@ -1,7 +1,7 @@
 /** The page's sweep, cancelled or refused while a job starts; the trainer is a stand-in. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { cancelSweep, startSweep } from "../../../src/app/clients/sweep.ts";
-import { runStore } from "../../../src/app/stores/run.ts";
+import { cancelSweep, startSweep } from "../../../src/app/clients/run/sweep.ts";
+import { runStore } from "../../../src/app/stores/run/run.ts";
 import { sessionStore } from "../../../src/app/stores/session.ts";
 import { draftSweep, sweepStore } from "../../../src/app/stores/sweep.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { phaseRows } from "../../../src/app/screens/system/medians.ts";
-import { applyEvent, beginRun, runStore } from "../../../src/app/stores/run.ts";
+import { applyEvent, beginRun, runStore } from "../../../src/app/stores/run/run.ts";
 import { formatSeconds } from "../../../src/app/styles/format.ts";
 import { median } from "../../../src/app/styles/median.ts";
 import type { PhaseCost } from "../../../src/engine/runs/phase-lines.ts";

@@ -1,7 +1,7 @@
 /** Thumbs that are given faster than they are stored; the worker is a stand-in. */
 import { beforeEach, describe, expect, it } from "vitest";
-import { giveThumb } from "../../../src/app/clients/thumb-actions.ts";
-import { forgetThumbs, thumbStore } from "../../../src/app/stores/thumbs.ts";
+import { giveThumb } from "../../../src/app/clients/run/thumb-actions.ts";
+import { forgetThumbs, thumbStore } from "../../../src/app/stores/run/thumbs.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import type { Thumb, Thumbs } from "../../../src/engine/runs/rollouts/thumbs.ts";
 import { openFakeLab } from "./fake-lab.ts";

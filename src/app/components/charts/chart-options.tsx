@@ -3,7 +3,7 @@ import { navigate, useRoute } from "../../stores/route.ts";
 import { AXES } from "../../stores/route-text.ts";
 import { Button } from "../ui/button.tsx";
 import { Segmented, Slider, Switch } from "../ui/controls.tsx";
-import { PanelButton } from "../ui/panel-button.tsx";
+import { PanelButton } from "../ui/panel/panel-button.tsx";
 import { AXIS_NAMES } from "./axis.ts";
 import styles from "./metric-picker.module.css";
 import type { ChartView } from "./plot-feed.ts";

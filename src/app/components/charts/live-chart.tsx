@@ -17,7 +17,7 @@ import type { StepNote } from "../../../engine/runs/notes.ts";
 import { report } from "../../clients/lab.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { IconEnlarge } from "../ui/icons.tsx";
-import { copyPanel } from "../ui/panel-picture.ts";
+import { copyPanel } from "../ui/panel/panel-picture.ts";
 import { axisText } from "./axis.ts";
 import { cancelRedraw, requestRedraw } from "./chart-clock.ts";
 import { ChartHelp } from "./chart-help.tsx";

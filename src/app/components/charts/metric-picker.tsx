@@ -2,7 +2,7 @@ import { type ReactNode, useId, useState } from "react";
 import { describeMetric } from "../../../engine/runs/metrics/metric-table.ts";
 import { Button } from "../ui/button.tsx";
 import { TextInput } from "../ui/controls.tsx";
-import { PanelButton } from "../ui/panel-button.tsx";
+import { PanelButton } from "../ui/panel/panel-button.tsx";
 import styles from "./metric-picker.module.css";
 
 /** A button that opens the list of all other metrics; each ticked metric gets a chart. */

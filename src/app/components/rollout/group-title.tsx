@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 import { fixed } from "../../styles/format.ts";
-import { CopyPanel } from "../ui/copy-panel.tsx";
+import { CopyPanel } from "../ui/panel/copy-panel.tsx";
 import { loopStyle } from "./loop-colour.ts";
 import styles from "./rollout.module.css";
 

@@ -7,7 +7,7 @@ import { useOverlay } from "../mask/overlay-store.ts";
 import { useViews, WHOLE } from "../mask/view-store.ts";
 import { Button } from "../ui/button.tsx";
 import { Slider } from "../ui/controls.tsx";
-import { CopyPanel } from "../ui/copy-panel.tsx";
+import { CopyPanel } from "../ui/panel/copy-panel.tsx";
 import { Tabs } from "../ui/tabs.tsx";
 import { ActionStrip } from "./action-strip.tsx";
 import { Caption, CaptionDiff, CopyButton } from "./caption-diff.tsx";

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
-import { giveThumb, readThumbs } from "../../clients/thumb-actions.ts";
-import { useThumbs } from "../../stores/thumbs.ts";
+import { giveThumb, readThumbs } from "../../clients/run/thumb-actions.ts";
+import { useThumbs } from "../../stores/run/thumbs.ts";
 import { Button } from "../ui/button.tsx";
 import { IconThumbDown, IconThumbUp } from "../ui/icons.tsx";
 

@@ -1,6 +1,6 @@
 import { Component, type ReactNode } from "react";
 import { Button } from "./button.tsx";
-import { Empty } from "./panel.tsx";
+import { Empty } from "./panel/panel.tsx";
 
 interface Props {
   readonly children: ReactNode;

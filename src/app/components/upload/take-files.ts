@@ -1,11 +1,11 @@
 import { LabError } from "../../../engine/errors.ts";
 import type { FolderRef, PickedFile } from "../../../protocol/common.ts";
 import { openAdapter, openCaptioner } from "../../clients/adapters.ts";
-import { importRun } from "../../clients/follow-run.ts";
 import { report } from "../../clients/lab.ts";
 import { openData, openModel } from "../../clients/loading.ts";
+import { importRun } from "../../clients/run/follow-run.ts";
 import { navigate } from "../../stores/route.ts";
-import { isActive, runStore } from "../../stores/run.ts";
+import { isActive, runStore } from "../../stores/run/run.ts";
 import { draftSweep } from "../../stores/sweep.ts";
 import { classifyPicked, isVisible } from "./classify.ts";
 

@@ -1,7 +1,7 @@
 /** Wrong guesses corrected by hand: which column is the picture, the mask and the text, and which split is read. */
 import { type ReactNode, useState } from "react";
-import { type FileMapping, MAPPING_FILE, mappingText } from "../../../engine/data/tables/mapping.ts";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
+import { type FileMapping, MAPPING_FILE, mappingText } from "../../../engine/data/tables/mapping.ts";
 import { report } from "../../clients/lab.ts";
 import { reopenData } from "../../clients/loading.ts";
 import { saveBlob } from "../../clients/save-blob.ts";

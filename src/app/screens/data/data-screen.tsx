@@ -3,7 +3,7 @@ import { type RowFilter, rowFilterText } from "../../../engine/data/row-filter.t
 import type { SkippedRow } from "../../../engine/data/sample.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
-import { Empty } from "../../components/ui/panel.tsx";
+import { Empty } from "../../components/ui/panel/panel.tsx";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { useSession } from "../../stores/session.ts";
 import { FailedChecks } from "./checks.tsx";

@@ -3,7 +3,7 @@ import { builtIn, report } from "../../clients/lab.ts";
 import { openData, openDemoClips } from "../../clients/loading.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconFile, IconFolder } from "../../components/ui/icons.tsx";
-import { Empty } from "../../components/ui/panel.tsx";
+import { Empty } from "../../components/ui/panel/panel.tsx";
 import { pick } from "../../components/upload/pickers.tsx";
 
 /** Ways to open shards; dropping works anywhere on the page. */

@@ -3,8 +3,8 @@
 import type { ReactNode } from "react";
 import type { SkippedRow } from "../../../engine/data/sample.ts";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
-import { CopyText } from "../../components/ui/copy-text.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
+import { CopyText } from "../../components/ui/panel/copy-text.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { useTableRows } from "../../components/ui/table-rows.ts";
 import { formatBytes, formatCount, NONE } from "../../styles/format.ts";

@@ -1,12 +1,12 @@
 import { type ReactNode, useState } from "react";
-import { startBlocker } from "../../clients/blockers.ts";
-import { act } from "../../clients/run-actions.ts";
+import { startBlocker } from "../../clients/run/blockers.ts";
+import { act } from "../../clients/run/run-actions.ts";
 import { GuideCards } from "../../components/guide/guide-cards.tsx";
 import { titleOf, useNoRun, useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPause, IconPlay } from "../../components/ui/icons.tsx";
 import { linkTo, navigate } from "../../stores/route.ts";
-import { isActive, useRun } from "../../stores/run.ts";
+import { isActive, useRun } from "../../stores/run/run.ts";
 import { remember, rememberedFlag } from "../../stores/saved.ts";
 import { useSession } from "../../stores/session.ts";
 import { formatCount } from "../../styles/format.ts";

@@ -4,7 +4,7 @@ import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/r
 import { RolloutFigure } from "../../components/rollout/rollout-figure.tsx";
 import { ANSWER, GIVEN, sortRollouts } from "../../components/rollout/rollout-view.ts";
 import { groupKey } from "../../components/rollout/use-viewed-run.ts";
-import { CopyPanel } from "../../components/ui/copy-panel.tsx";
+import { CopyPanel } from "../../components/ui/panel/copy-panel.tsx";
 import { navigate } from "../../stores/route.ts";
 import { fixed, NONE } from "../../styles/format.ts";
 import styles from "./home.module.css";

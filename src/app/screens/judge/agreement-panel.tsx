@@ -1,12 +1,12 @@
 import type { ReactNode } from "react";
 import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
-import { readThumbs } from "../../clients/thumb-actions.ts";
+import { readThumbs } from "../../clients/run/thumb-actions.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
 import { Facts } from "../../components/ui/facts.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { linkTo } from "../../stores/route.ts";
-import { useThumbs } from "../../stores/thumbs.ts";
+import { useThumbs } from "../../stores/run/thumbs.ts";
 import { counted, fixed, percent, signed } from "../../styles/format.ts";
 import { agreements, captionPair, type Disagreement, disagreements } from "./agreement.ts";
 import styles from "./judge.module.css";

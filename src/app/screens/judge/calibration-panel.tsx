@@ -7,7 +7,7 @@ import { report } from "../../clients/lab.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { Facts } from "../../components/ui/facts.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { type Calibration, useJudge } from "../../stores/judge.ts";
 import { useSession } from "../../stores/session.ts";

@@ -9,7 +9,7 @@ import { report } from "../../clients/lab.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Select, Switch, TextInput } from "../../components/ui/controls.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { useAsync } from "../../components/use-async.ts";
 import { allowWritten } from "../../stores/consent.ts";
 import { judgeStore, useJudge } from "../../stores/judge.ts";

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { isActive, useRun } from "../../stores/run.ts";
+import { isActive, useRun } from "../../stores/run/run.ts";
 import { AgreementPanel } from "./agreement-panel.tsx";
 import { CalibrationPanel } from "./calibration-panel.tsx";
 import { ConnectionPanel } from "./connection-panel.tsx";

@@ -3,7 +3,7 @@ import type { SettingKey } from "../../../engine/config/table.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { Fields } from "../../components/settings/field.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 
 const KEYS: readonly SettingKey[] = [
   "missingVerdict",

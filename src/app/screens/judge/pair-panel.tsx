@@ -7,7 +7,7 @@ import { report } from "../../clients/lab.ts";
 import { JudgeAnswers } from "../../components/rollout/judge-answers.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Facts } from "../../components/ui/facts.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { judgeStore, type PairVerdict, useJudge } from "../../stores/judge.ts";
 import { fixed } from "../../styles/format.ts";
 import { DiagnosisBox } from "./diagnosis-box.tsx";

@@ -10,7 +10,7 @@ import { parseQuestionFile } from "../../../engine/rewards/judge/questions/quest
 import { TEST_QUESTIONS } from "../../../engine/rewards/judge/test-pairs.ts";
 import { Fields } from "../../components/settings/field.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { useAsync } from "../../components/use-async.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import styles from "./judge.module.css";

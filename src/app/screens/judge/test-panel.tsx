@@ -5,7 +5,7 @@ import { report } from "../../clients/lab.ts";
 import { JudgeAnswers } from "../../components/rollout/judge-answers.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { type TestResult, useJudge } from "../../stores/judge.ts";
 import { fixed } from "../../styles/format.ts";

@@ -2,7 +2,7 @@
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { webllmModel } from "../../../engine/rewards/judge/providers/webllm-model.ts";
 import { useJudge } from "../../stores/judge.ts";
-import { isActive, useRun } from "../../stores/run.ts";
+import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
 
 type JudgeChoice = Pick<LabConfig, "judge" | "judgeProvider" | "judgeUrl" | "judgeModel">;

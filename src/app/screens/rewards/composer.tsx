@@ -8,7 +8,7 @@ import { isCost, TERMS, type TermName, termSpec } from "../../../engine/rewards/
 import { LOOP_IDS, LOOPS } from "../../../engine/rl/loops/abouts.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
 import { Fields, NumberField } from "../../components/settings/field.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { fixed } from "../../styles/format.ts";
 import styles from "./composer.module.css";

@@ -6,7 +6,7 @@ import { rewardHash } from "../../../engine/rewards/user/hash.ts";
 import { report } from "../../clients/lab.ts";
 import { Fields } from "../../components/settings/field.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { allowWritten } from "../../stores/consent.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import styles from "./custom-reward.module.css";

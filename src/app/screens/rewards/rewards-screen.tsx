@@ -1,5 +1,5 @@
 import { type ReactNode, useCallback, useRef, useState } from "react";
-import { isActive, useRun } from "../../stores/run.ts";
+import { isActive, useRun } from "../../stores/run/run.ts";
 import { BenchPanel } from "./bench-panel.tsx";
 import { Composer } from "./composer.tsx";
 import { CustomReward } from "./custom-reward.tsx";

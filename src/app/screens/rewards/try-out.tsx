@@ -8,7 +8,7 @@ import { MeteorDetails } from "../../components/rollout/reward-details.tsx";
 import { splitTerms, termContribution, termName } from "../../components/rollout/rollout-view.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconChevron } from "../../components/ui/icons.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { useSession } from "../../stores/session.ts";
 import { fixed, NONE } from "../../styles/format.ts";
 import { MaskPainter } from "./mask-painter.tsx";

@@ -3,7 +3,7 @@ import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import { filterCount, limitOf, NO_FILTER, type RolloutFilter } from "../../components/rollout/rollout-view.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Switch } from "../../components/ui/controls.tsx";
-import { PanelButton } from "../../components/ui/panel-button.tsx";
+import { PanelButton } from "../../components/ui/panel/panel-button.tsx";
 import styles from "./rollouts.module.css";
 
 const LOOP_OPTIONS = [

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
-import { Empty } from "../../components/ui/panel.tsx";
+import { Empty } from "../../components/ui/panel/panel.tsx";
 import styles from "./rollouts.module.css";
 
 /** Why the run cannot be read; nothing where it can. */

@@ -1,10 +1,10 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { toLabError } from "../../../engine/errors.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
-import { loadedBlocker } from "../../clients/blockers.ts";
+import { loadedBlocker } from "../../clients/run/blockers.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
-import { isActive, useRun } from "../../stores/run.ts";
+import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
 
 type State<T> =

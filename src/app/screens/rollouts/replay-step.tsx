@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { ReplayReport } from "../../../protocol/trainer.ts";
-import { replayStep } from "../../clients/start-run.ts";
+import { replayStep } from "../../clients/run/start-run.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { linkTo, useRoute } from "../../stores/route.ts";
 import { counted } from "../../styles/format.ts";

@@ -30,7 +30,7 @@ import { WhatIfPanel } from "../../components/rollout/what-if-panel.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
-import { Empty } from "../../components/ui/panel.tsx";
+import { Empty } from "../../components/ui/panel/panel.tsx";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { counted } from "../../styles/format.ts";
 import { CloserLook } from "./closer-look.tsx";

@@ -3,7 +3,7 @@ import { type CSSProperties, type ReactNode, useEffect, useRef } from "react";
 import type { LoopAbout } from "../../../engine/rl/loops/about.ts";
 import { LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
 import { loopStyle } from "../../components/rollout/loop-colour.ts";
-import type { MetricStore } from "../../stores/metrics.ts";
+import type { MetricStore } from "../../stores/run/metrics.ts";
 import { fixed } from "../../styles/format.ts";
 import styles from "./rollouts.module.css";
 

@@ -7,7 +7,7 @@ import { chooseFolder } from "../../clients/choose-folder.ts";
 import { builtIn, lab } from "../../clients/lab.ts";
 import { loadedFolder } from "../../clients/loading.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
-import { exportStore } from "../../stores/exports.ts";
+import { exportStore } from "../../stores/run/exports.ts";
 
 export type ExportChoice = "zip" | RunExport | "scale-out" | "merged";
 

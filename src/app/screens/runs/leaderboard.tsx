@@ -6,7 +6,7 @@ import { lab, report } from "../../clients/lab.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Select } from "../../components/ui/controls.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { useAsync } from "../../components/use-async.ts";
 import { linkTo } from "../../stores/route.ts";

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { Button } from "../../components/ui/button.tsx";
-import { useCheckpointEvaluation } from "../../stores/checkpoint-evaluation.ts";
-import { useExports } from "../../stores/exports.ts";
+import { useCheckpointEvaluation } from "../../stores/run/checkpoint-evaluation.ts";
+import { useExports } from "../../stores/run/exports.ts";
 import { evaluationText } from "./run-checkpoints.tsx";
 
 /** The evaluation of a checkpoint and the merge in progress, each with a button that stops it. */

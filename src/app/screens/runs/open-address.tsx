@@ -1,7 +1,7 @@
 import { type FormEvent, type ReactNode, useState } from "react";
 import { chooseFolder } from "../../clients/choose-folder.ts";
-import { followRuns } from "../../clients/follow-run.ts";
 import { report } from "../../clients/lab.ts";
+import { followRuns } from "../../clients/run/follow-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 
 const FOLDER_INSTEAD = "drop the run's folder, which then shows what it holds now";

@@ -3,8 +3,8 @@ import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkp
 import { SELECTION_NAMES } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { Button } from "../../components/ui/button.tsx";
-import { useCheckpointEvaluation } from "../../stores/checkpoint-evaluation.ts";
 import { linkTo } from "../../stores/route.ts";
+import { useCheckpointEvaluation } from "../../stores/run/checkpoint-evaluation.ts";
 import { counted, fixed } from "../../styles/format.ts";
 import styles from "./runs.module.css";
 

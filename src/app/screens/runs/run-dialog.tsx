@@ -1,13 +1,13 @@
 import type { ReactNode } from "react";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
-import { deleteRun } from "../../clients/interrupted.ts";
 import { lab } from "../../clients/lab.ts";
-import { forkRun, resumeRun } from "../../clients/start-run.ts";
+import { deleteRun } from "../../clients/run/interrupted.ts";
+import { forkRun, resumeRun } from "../../clients/run/start-run.ts";
 import { storedGroups } from "../../components/rollout/stored-groups.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
-import { forgetMetrics } from "../../stores/metrics.ts";
 import { navigate } from "../../stores/route.ts";
+import { forgetMetrics } from "../../stores/run/metrics.ts";
 import { counted, formatBytes } from "../../styles/format.ts";
 import { ForkRun } from "./fork-run.tsx";
 import { EditNotes } from "./run-notes.tsx";

@@ -1,7 +1,7 @@
 import { type ReactNode, useMemo } from "react";
 import { type SourceShare, sourceShares } from "../../../engine/data/sources.ts";
 import { toLabError } from "../../../engine/errors.ts";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { useSession } from "../../stores/session.ts";
 import { formatCount, formatShare } from "../../styles/format.ts";

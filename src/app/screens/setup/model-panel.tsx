@@ -5,7 +5,7 @@ import { builtIn, report } from "../../clients/lab.ts";
 import { openModel, stopLoading } from "../../clients/loading.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconFolder, IconGlobe } from "../../components/ui/icons.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { pick } from "../../components/upload/pickers.tsx";
 import { useSession } from "../../stores/session.ts";
 import { useTry } from "../../stores/try-out.ts";

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { passed } from "../../../engine/self-test/self-check.ts";
 import type { RunPlan, TrainableBlock } from "../../../protocol/trainer.ts";
 import { Badge } from "../../components/ui/badge.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { linkTo } from "../../stores/route.ts";
 import { useSelfTest } from "../../stores/self-test.ts";
 import { useSession } from "../../stores/session.ts";

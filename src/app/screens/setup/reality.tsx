@@ -1,13 +1,13 @@
 import type { ReactNode } from "react";
 import type { MeasuredStep, RunPlan } from "../../../protocol/trainer.ts";
-import { startBlocker } from "../../clients/blockers.ts";
 import { report } from "../../clients/lab.ts";
-import { actionBlocker } from "../../clients/run-actions.ts";
-import { dryRun } from "../../clients/start-run.ts";
+import { startBlocker } from "../../clients/run/blockers.ts";
+import { actionBlocker } from "../../clients/run/run-actions.ts";
+import { dryRun } from "../../clients/run/start-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { useMeasured } from "../../stores/measured.ts";
-import { PHASE_WORDS } from "../../stores/phase-words.ts";
-import { useRun } from "../../stores/run.ts";
+import { PHASE_WORDS } from "../../stores/run/phase-words.ts";
+import { useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { formatBytes, formatSeconds } from "../../styles/format.ts";
 import styles from "./fit.module.css";

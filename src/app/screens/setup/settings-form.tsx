@@ -3,7 +3,7 @@ import { presetConfig } from "../../../engine/config/presets.ts";
 import { Field } from "../../components/settings/field.tsx";
 import { fieldGroups } from "../../components/settings/setting-values.ts";
 import { Switch } from "../../components/ui/controls.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { setShowAdvanced, useSession } from "../../stores/session.ts";
 import { ConfigFile } from "./config-file.tsx";
 import { RunLength } from "./run-length.tsx";

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { isActive, useRun } from "../../stores/run.ts";
+import { isActive, useRun } from "../../stores/run/run.ts";
 import { TrainingRows } from "../data/training-rows.tsx";
 import { MixTable } from "./mix-table.tsx";
 import { ModelPanel } from "./model-panel.tsx";

@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
-import { startBlocker } from "../../clients/blockers.ts";
-import { act, actionBlocker } from "../../clients/run-actions.ts";
+import { startBlocker } from "../../clients/run/blockers.ts";
+import { act, actionBlocker } from "../../clients/run/run-actions.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
-import { useRun } from "../../stores/run.ts";
+import { useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
 import styles from "./side.module.css";
 

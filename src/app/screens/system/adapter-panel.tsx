@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { SystemReport } from "../../../protocol/trainer.ts";
 import { Badge } from "../../components/ui/badge.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { useSession } from "../../stores/session.ts";
 import { formatBytes, formatCount } from "../../styles/format.ts";
 import { FEATURES, LIMITS } from "./adapter-texts.ts";

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { SystemReport } from "../../../protocol/trainer.ts";
-import { useRun } from "../../stores/run.ts";
+import { useRun } from "../../stores/run/run.ts";
 import { formatBytes, formatCount, formatSeconds, percent } from "../../styles/format.ts";
 import { phaseRows } from "./medians.ts";
 import styles from "./system.module.css";

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { clearLog, useLog } from "../../stores/log.ts";
 import styles from "./system.module.css";
 

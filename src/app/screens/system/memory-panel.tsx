@@ -1,6 +1,6 @@
 import { Fragment, type ReactNode } from "react";
 import type { SystemReport } from "../../../protocol/trainer.ts";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { useSession } from "../../stores/session.ts";
 import { formatBytes, formatCount, NONE } from "../../styles/format.ts";

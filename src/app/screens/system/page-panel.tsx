@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
 import { FactList } from "./fact-list.tsx";
 import type { PageFacts } from "./use-system.ts";

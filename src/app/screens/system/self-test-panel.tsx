@@ -3,7 +3,7 @@ import { passed, type SelfCheck } from "../../../engine/self-test/self-check.ts"
 import { lab, report } from "../../clients/lab.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { addSelfCheck, selfTestStore, useSelfTest } from "../../stores/self-test.ts";
 import { compact, formatSeconds } from "../../styles/format.ts";

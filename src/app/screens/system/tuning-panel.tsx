@@ -5,9 +5,9 @@ import { exportTable, importTable, refreshTuning, stopTuning, tune } from "../..
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { FileButton } from "../../components/ui/file-button.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
+import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
-import { useRun } from "../../stores/run.ts";
+import { useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { type TuningState, useTuning } from "../../stores/tuning.ts";
 import { counted, formatShare } from "../../styles/format.ts";

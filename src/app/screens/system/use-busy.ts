@@ -1,4 +1,4 @@
-import { isActive, useRun } from "../../stores/run.ts";
+import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
 
 /** Why the device cannot be measured now; null if it can. */

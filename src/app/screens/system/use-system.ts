@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useState } from "react";
 import type { SystemReport } from "../../../protocol/trainer.ts";
 import { lab, report } from "../../clients/lab.ts";
-import { isActive, useRun } from "../../stores/run.ts";
+import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
 
 /** Milliseconds between two memory reports during a run. */

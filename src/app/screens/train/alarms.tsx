@@ -1,14 +1,14 @@
 import { type ReactNode, useMemo, useState } from "react";
 import { remediesOf } from "../../../engine/rl/run/remedies.ts";
 import type { Alarm } from "../../../engine/runs/alarms.ts";
-import { loadedBlocker } from "../../clients/blockers.ts";
 import { report } from "../../clients/lab.ts";
-import { takeRemedy } from "../../clients/remedy.ts";
+import { loadedBlocker } from "../../clients/run/blockers.ts";
+import { takeRemedy } from "../../clients/run/remedy.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconClose, IconWarning } from "../../components/ui/icons.tsx";
 import { linkTo, type Route } from "../../stores/route.ts";
-import { alarmKey, dismissAlarm } from "../../stores/run.ts";
+import { alarmKey, dismissAlarm } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
 import styles from "./train.module.css";
 import type { RunAlarms } from "./use-alarms.ts";

@@ -8,7 +8,7 @@ import { GIVEN_AND_ANSWER, groupTracks, sortRollouts } from "../../components/ro
 import { useSettled } from "../../components/rollout/use-settled.ts";
 import { groupKey, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { navigate } from "../../stores/route.ts";
-import { useRun } from "../../stores/run.ts";
+import { useRun } from "../../stores/run/run.ts";
 import styles from "./train.module.css";
 
 /** Groups of a small model arrive in bursts; only the last of a burst is drawn. */

@@ -1,6 +1,6 @@
 import type { CSSProperties, ReactNode } from "react";
-import { type Eta, evaluationSeconds, roughly } from "../../stores/eta.ts";
-import { useRun } from "../../stores/run.ts";
+import { type Eta, evaluationSeconds, roughly } from "../../stores/run/eta.ts";
+import { useRun } from "../../stores/run/run.ts";
 import { formatSeconds, percent } from "../../styles/format.ts";
 import { PHASE_NAMES, type PhaseShare, phaseShares } from "./phases.ts";
 import styles from "./train.module.css";

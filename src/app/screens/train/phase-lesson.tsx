@@ -6,7 +6,7 @@ import { RolloutFigure } from "../../components/rollout/rollout-figure.tsx";
 import { ANSWER, GIVEN, sortRollouts } from "../../components/rollout/rollout-view.ts";
 import { groupKey, useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
-import { useRun } from "../../stores/run.ts";
+import { useRun } from "../../stores/run/run.ts";
 import { fixed } from "../../styles/format.ts";
 import styles from "./lesson.module.css";
 import { type LessonPart, lessonOf } from "./lesson.ts";

@@ -4,9 +4,9 @@ import { lab, report } from "../../clients/lab.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { TextInput } from "../../components/ui/controls.tsx";
 import { IconClose } from "../../components/ui/icons.tsx";
-import { PanelButton } from "../../components/ui/panel-button.tsx";
-import { knowNotes } from "../../stores/notes.ts";
+import { PanelButton } from "../../components/ui/panel/panel-button.tsx";
 import { navigate } from "../../stores/route.ts";
+import { knowNotes } from "../../stores/run/notes.ts";
 
 /** A button that lists the notes at steps of a run and adds one to the step that is shown. */
 export function StepNotes(props: {

@@ -1,6 +1,6 @@
 import { type ReactNode, useCallback, useMemo, useRef, useSyncExternalStore } from "react";
-import { startBlocker } from "../../clients/blockers.ts";
-import { act, actionBlocker } from "../../clients/run-actions.ts";
+import { startBlocker } from "../../clients/run/blockers.ts";
+import { act, actionBlocker } from "../../clients/run/run-actions.ts";
 import { AllSteps } from "../../components/charts/all-steps.tsx";
 import { alongAxis } from "../../components/charts/axis.ts";
 import { ChartGrid, ordered } from "../../components/charts/chart-grid.tsx";
@@ -20,11 +20,11 @@ import {
 } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
-import { Empty } from "../../components/ui/panel.tsx";
+import { Empty } from "../../components/ui/panel/panel.tsx";
 import { useEvaluations } from "../../components/use-evaluations.ts";
-import { useStepNotes } from "../../stores/notes.ts";
 import { linkTo, navigate, routeStore, useRoute } from "../../stores/route.ts";
-import { useRun } from "../../stores/run.ts";
+import { useStepNotes } from "../../stores/run/notes.ts";
+import { useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { Alarms } from "./alarms.tsx";
 import { StepStrip, useLiveGroups } from "./live-strip.tsx";

@@ -3,7 +3,7 @@ import type { Alarm } from "../../../engine/runs/alarms.ts";
 import { lab } from "../../clients/lab.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { useAsync } from "../../components/use-async.ts";
-import { alarmKey, useRun } from "../../stores/run.ts";
+import { alarmKey, useRun } from "../../stores/run/run.ts";
 
 export interface RunAlarms {
   /** Newest first, without dismissed alarms. */

@@ -1,4 +1,4 @@
-import { isActive, useRun } from "../../../stores/run.ts";
+import { isActive, useRun } from "../../../stores/run/run.ts";
 import { useSession } from "../../../stores/session.ts";
 
 /** Why the model cannot be asked anything now, or null. */

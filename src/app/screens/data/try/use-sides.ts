@@ -1,7 +1,7 @@
 import type { TryWeights } from "../../../../protocol/trainer.ts";
 import { lab, report } from "../../../clients/lab.ts";
 import { useAsync } from "../../../components/use-async.ts";
-import { isActive, useRun } from "../../../stores/run.ts";
+import { isActive, useRun } from "../../../stores/run/run.ts";
 import { useTry } from "../../../stores/try-out.ts";
 
 export interface Side {

@@ -3,7 +3,7 @@ import type { FinishedEvaluation } from "../../../../engine/eval/suites/finished
 import { lab, report } from "../../../clients/lab.ts";
 import { saveBlob } from "../../../clients/save-blob.ts";
 import { Button } from "../../../components/ui/button.tsx";
-import { Panel } from "../../../components/ui/panel.tsx";
+import { Panel } from "../../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../../components/ui/table-head.tsx";
 import { showReport, suiteBlocker, useSuite } from "../../../stores/suite.ts";
 import { formatCount, NONE } from "../../../styles/format.ts";

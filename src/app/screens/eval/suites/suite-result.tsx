@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { looksText } from "../../../../engine/eval/suites/report.ts";
 import type { SuiteScore } from "../../../../engine/eval/suites/run-suite.ts";
-import { Panel } from "../../../components/ui/panel.tsx";
+import { Panel } from "../../../components/ui/panel/panel.tsx";
 import { useSuite } from "../../../stores/suite.ts";
 import { fixed, formatCount, NONE } from "../../../styles/format.ts";
 import { verdict } from "../score-card.tsx";

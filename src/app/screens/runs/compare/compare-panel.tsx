@@ -9,7 +9,7 @@ import { loggedText, otherMetrics } from "../../../components/charts/chosen-metr
 import { MetricPicker } from "../../../components/charts/metric-picker.tsx";
 import { SaveCsv } from "../../../components/charts/save-csv.tsx";
 import { Button } from "../../../components/ui/button.tsx";
-import { Panel } from "../../../components/ui/panel.tsx";
+import { Panel } from "../../../components/ui/panel/panel.tsx";
 import { linkTo, navigate, useRoute } from "../../../stores/route.ts";
 import styles from "./compare.module.css";
 import { chosenChart, compareCharts, shownMetrics } from "./compare-specs.ts";

@@ -8,7 +8,7 @@ import { storedGroups } from "../../../components/rollout/stored-groups.ts";
 import { groupKey } from "../../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../../components/ui/button.tsx";
 import { Select } from "../../../components/ui/controls.tsx";
-import { Panel } from "../../../components/ui/panel.tsx";
+import { Panel } from "../../../components/ui/panel/panel.tsx";
 import { useAsync } from "../../../components/use-async.ts";
 import { navigate } from "../../../stores/route.ts";
 import styles from "./compare.module.css";

@@ -5,9 +5,9 @@ import { lab } from "../../../clients/lab.ts";
 import { alongAxis } from "../../../components/charts/axis.ts";
 import { joinSources } from "../../../components/charts/joined-source.ts";
 import { useAsync } from "../../../components/use-async.ts";
-import { fillMetrics, metricStore } from "../../../stores/metrics.ts";
 import type { Axis } from "../../../stores/route-text.ts";
-import { useRun } from "../../../stores/run.ts";
+import { fillMetrics, metricStore } from "../../../stores/run/metrics.ts";
+import { useRun } from "../../../stores/run/run.ts";
 
 type Scores = ReadonlyMap<string, readonly StoredEvaluation[]>;
 

@@ -3,7 +3,7 @@ import { readSweep, type SweepPlan } from "../../../../engine/sweep/plan.ts";
 import type { StoredSweep } from "../../../../protocol/data.ts";
 import { Badge } from "../../../components/ui/badge.tsx";
 import { linkTo } from "../../../stores/route.ts";
-import { useRun } from "../../../stores/run.ts";
+import { useRun } from "../../../stores/run/run.ts";
 import { useSweep } from "../../../stores/sweep.ts";
 import styles from "./sweep.module.css";
 

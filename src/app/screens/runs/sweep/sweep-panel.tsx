@@ -1,11 +1,11 @@
 import { type ReactNode, useEffect, useId } from "react";
-import { loadedBlocker } from "../../../clients/blockers.ts";
 import { report } from "../../../clients/lab.ts";
-import { cancelSweep, refreshSweep, resumeSweep, startSweep } from "../../../clients/sweep.ts";
+import { loadedBlocker } from "../../../clients/run/blockers.ts";
+import { cancelSweep, refreshSweep, resumeSweep, startSweep } from "../../../clients/run/sweep.ts";
 import { Button } from "../../../components/ui/button.tsx";
 import { FileButton } from "../../../components/ui/file-button.tsx";
-import { Panel } from "../../../components/ui/panel.tsx";
-import { isActive, useRun } from "../../../stores/run.ts";
+import { Panel } from "../../../components/ui/panel/panel.tsx";
+import { isActive, useRun } from "../../../stores/run/run.ts";
 import { useSession } from "../../../stores/session.ts";
 import { draftSweep, sweepStore, useSweep } from "../../../stores/sweep.ts";
 import styles from "./sweep.module.css";

@@ -3,7 +3,7 @@ import { SCORES } from "../../../../engine/runs/evaluations/evaluation-scores.ts
 import { differenceText } from "../../../../engine/sweep/table.ts";
 import type { SweepResults } from "../../../../protocol/data.ts";
 import { report } from "../../../clients/lab.ts";
-import { saveSweepReport } from "../../../clients/sweep.ts";
+import { saveSweepReport } from "../../../clients/run/sweep.ts";
 import { Button } from "../../../components/ui/button.tsx";
 import { TableHead } from "../../../components/ui/table-head.tsx";
 import { linkTo } from "../../../stores/route.ts";

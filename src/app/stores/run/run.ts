@@ -1,9 +1,9 @@
 /** The live run of this page; stored runs are read through the data client. */
 import { create } from "zustand";
-import type { Alarm, NextPhase, Phase, PhaseTimes, RunState, TrainerEvent } from "../../engine/rl/run/events.ts";
-import type { RunManifest } from "../../engine/runs/manifest.ts";
-import type { StepCosts } from "../../engine/runs/phase-lines.ts";
-import type { GroupRecord, LoopId } from "../../engine/runs/rollouts/records.ts";
+import type { Alarm, NextPhase, Phase, PhaseTimes, RunState, TrainerEvent } from "../../../engine/rl/run/events.ts";
+import type { RunManifest } from "../../../engine/runs/manifest.ts";
+import type { StepCosts } from "../../../engine/runs/phase-lines.ts";
+import type { GroupRecord, LoopId } from "../../../engine/runs/rollouts/records.ts";
 import { type Eta, etaAfter, NO_PACE } from "./eta.ts";
 import { metricStore } from "./metrics.ts";
 import { groupsAt, withGroup } from "./run-groups.ts";

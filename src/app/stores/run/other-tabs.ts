@@ -1,9 +1,9 @@
 /** Runs that train in another tab of this browser. */
 import { useMemo } from "react";
-import { heldRuns } from "../../engine/storage/lock.ts";
+import { heldRuns } from "../../../engine/storage/lock.ts";
+import { addProblem, sessionStore, useSession } from "../session.ts";
 import { checkpointEvaluationStore } from "./checkpoint-evaluation.ts";
 import { isActive, runStore, useRun } from "./run.ts";
-import { addProblem, sessionStore, useSession } from "./session.ts";
 
 /** Milliseconds between two queries: locks send no change events. */
 const PACE = 1500;

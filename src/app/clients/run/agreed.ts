@@ -1,7 +1,7 @@
 /** Settings that may be used: what they reach for was agreed to, and the worker that would reach for it knows. */
-import type { LabConfig } from "../../engine/config/table.ts";
-import { LabError } from "../../engine/errors.ts";
-import { askConsent, consentStore } from "../stores/consent.ts";
+import type { LabConfig } from "../../../engine/config/table.ts";
+import { LabError } from "../../../engine/errors.ts";
+import { askConsent, consentStore } from "../../stores/consent.ts";
 
 type Tell = (judges: readonly string[], rewards: readonly string[]) => Promise<void>;
 

@@ -1,17 +1,17 @@
 /** Trains the jobs of a sweep one after the other; each is an ordinary run. It can be cancelled and goes on later. */
-import type { LabConfig } from "../../engine/config/table.ts";
-import { LabError } from "../../engine/errors.ts";
-import { hold } from "../../engine/storage/lock.ts";
-import { readSweep, type SweepPlan } from "../../engine/sweep/plan.ts";
-import { runJobs } from "../../engine/sweep/run-jobs.ts";
-import type { StoredSweep } from "../../protocol/data.ts";
-import { isActive, runStore } from "../stores/run.ts";
-import { addProblem, sessionStore } from "../stores/session.ts";
-import { keepSweep, reloadSweep, setJob, sweepStore } from "../stores/sweep.ts";
+import type { LabConfig } from "../../../engine/config/table.ts";
+import { LabError } from "../../../engine/errors.ts";
+import { hold } from "../../../engine/storage/lock.ts";
+import { readSweep, type SweepPlan } from "../../../engine/sweep/plan.ts";
+import { runJobs } from "../../../engine/sweep/run-jobs.ts";
+import type { StoredSweep } from "../../../protocol/data.ts";
+import { isActive, runStore } from "../../stores/run/run.ts";
+import { addProblem, sessionStore } from "../../stores/session.ts";
+import { keepSweep, reloadSweep, setJob, sweepStore } from "../../stores/sweep.ts";
+import { lab, report } from "../lab.ts";
+import { saveBlob } from "../save-blob.ts";
 import { requireAgreed } from "./agreed.ts";
 import { loadedBlocker } from "./blockers.ts";
-import { lab, report } from "./lab.ts";
-import { saveBlob } from "./save-blob.ts";
 import { resumeRun, startRunWith } from "./start-run.ts";
 
 let stop = new AbortController();

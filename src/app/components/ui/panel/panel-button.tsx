@@ -1,7 +1,7 @@
 import { Popover } from "radix-ui";
 import type { ReactNode } from "react";
-import { Button } from "./button.tsx";
-import { IconDown } from "./icons.tsx";
+import { Button } from "../button.tsx";
+import { IconDown } from "../icons.tsx";
 import styles from "./panel-button.module.css";
 
 /** A button that opens a small panel below it; Escape and a click outside close the panel. */

@@ -1,4 +1,4 @@
-import type { Phase } from "../../engine/rl/run/events.ts";
+import type { Phase } from "../../../engine/rl/run/events.ts";
 
 /** Present-participle labels of the phases. */
 export const PHASE_WORDS: Readonly<Record<Phase, string>> = {

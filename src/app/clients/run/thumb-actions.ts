@@ -1,7 +1,7 @@
 /** Reading and giving thumbs. */
-import type { Thumb } from "../../engine/runs/rollouts/thumbs.ts";
-import { thumbStore } from "../stores/thumbs.ts";
-import { lab, report } from "./lab.ts";
+import type { Thumb } from "../../../engine/runs/rollouts/thumbs.ts";
+import { thumbStore } from "../../stores/run/thumbs.ts";
+import { lab, report } from "../lab.ts";
 
 export function readThumbs(runId: string): void {
   report(

@@ -1,11 +1,11 @@
 /** Takes a proposal of an alarm: a fork from the checkpoint before it, or the settings of a new run. */
-import type { LabConfig } from "../../engine/config/table.ts";
-import { LabError } from "../../engine/errors.ts";
-import type { RunManifest } from "../../engine/runs/manifest.ts";
-import { navigate } from "../stores/route.ts";
-import { isActive, runStore } from "../stores/run.ts";
-import { changeConfig } from "../stores/session.ts";
-import { lab } from "./lab.ts";
+import type { LabConfig } from "../../../engine/config/table.ts";
+import { LabError } from "../../../engine/errors.ts";
+import type { RunManifest } from "../../../engine/runs/manifest.ts";
+import { navigate } from "../../stores/route.ts";
+import { isActive, runStore } from "../../stores/run/run.ts";
+import { changeConfig } from "../../stores/session.ts";
+import { lab } from "../lab.ts";
 import { forkRun } from "./start-run.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** Notes at steps of the runs that were opened. */
 import { create } from "zustand";
-import type { StepNote } from "../../engine/runs/notes.ts";
+import type { StepNote } from "../../../engine/runs/notes.ts";
 
 interface NotesState {
   readonly byRun: ReadonlyMap<string, readonly StepNote[]>;

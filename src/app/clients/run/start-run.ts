@@ -1,21 +1,21 @@
 /** Starting and resuming runs. */
-import type { LabConfig } from "../../engine/config/table.ts";
-import { LabError, quote } from "../../engine/errors.ts";
-import { needsDifficulty } from "../../engine/runs/difficulty.ts";
-import type { RunManifest } from "../../engine/runs/manifest.ts";
-import type { RolloutRecord } from "../../engine/runs/rollouts/records.ts";
-import { rowList } from "../../engine/runs/run-rows.ts";
-import { dryRunSettings } from "../../engine/session/dry-run.ts";
-import type { DryRunPlace, ReplayReport, RolloutLook, Started } from "../../protocol/trainer.ts";
-import { checkpointEvaluationStore } from "../stores/checkpoint-evaluation.ts";
-import { dryRunSubject } from "../stores/measured.ts";
-import { beginRun, isActive, runStore } from "../stores/run.ts";
-import { runTitle } from "../stores/run-title.ts";
-import { sessionStore } from "../stores/session.ts";
-import { forgetThumbs } from "../stores/thumbs.ts";
+import type { LabConfig } from "../../../engine/config/table.ts";
+import { LabError, quote } from "../../../engine/errors.ts";
+import { needsDifficulty } from "../../../engine/runs/difficulty.ts";
+import type { RunManifest } from "../../../engine/runs/manifest.ts";
+import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
+import { rowList } from "../../../engine/runs/run-rows.ts";
+import { dryRunSettings } from "../../../engine/session/dry-run.ts";
+import type { DryRunPlace, ReplayReport, RolloutLook, Started } from "../../../protocol/trainer.ts";
+import { dryRunSubject } from "../../stores/measured.ts";
+import { checkpointEvaluationStore } from "../../stores/run/checkpoint-evaluation.ts";
+import { beginRun, isActive, runStore } from "../../stores/run/run.ts";
+import { runTitle } from "../../stores/run/run-title.ts";
+import { forgetThumbs } from "../../stores/run/thumbs.ts";
+import { sessionStore } from "../../stores/session.ts";
+import { lab } from "../lab.ts";
 import { requireAgreed } from "./agreed.ts";
 import { startBlocker } from "./blockers.ts";
-import { lab } from "./lab.ts";
 
 type StoredRun = Pick<RunManifest, "id" | "title" | "config">;
 

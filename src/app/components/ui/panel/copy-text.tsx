@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from "react";
-import { report } from "../../clients/lab.ts";
-import { Button, type ButtonProps } from "./button.tsx";
+import { report } from "../../../clients/lab.ts";
+import { Button, type ButtonProps } from "../button.tsx";
 
 /** A button that copies a text and then says so; a refusal is listed as a problem. */
 export function CopyText(

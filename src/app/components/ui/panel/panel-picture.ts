@@ -2,7 +2,7 @@
  * A part of the page as a PNG picture: its elements are copied into an SVG document with the styles of the page, which the
  * browser draws. Canvases become images, and fields show what is entered.
  */
-import { LabError } from "../../../engine/errors.ts";
+import { LabError } from "../../../../engine/errors.ts";
 
 const SVG = "http://www.w3.org/2000/svg";
 const XHTML = "http://www.w3.org/1999/xhtml";

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
-import { report } from "../../clients/lab.ts";
+import { report } from "../../../clients/lab.ts";
+import { IconCheck, IconCopy } from "../icons.tsx";
 import styles from "./copy-panel.module.css";
-import { IconCheck, IconCopy } from "./icons.tsx";
 import { copyPanel } from "./panel-picture.ts";
 
 /** How long "copied" is shown, in milliseconds. */

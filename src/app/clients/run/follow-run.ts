@@ -1,10 +1,10 @@
 /** Runs from elsewhere, read-only here: computed by another machine and opened by address, or exported and dropped. */
-import type { FolderRef } from "../../protocol/common.ts";
-import { forgetMetrics } from "../stores/metrics.ts";
-import { navigate } from "../stores/route.ts";
-import { runStore } from "../stores/run.ts";
-import { sessionStore } from "../stores/session.ts";
-import { lab } from "./lab.ts";
+import type { FolderRef } from "../../../protocol/common.ts";
+import { navigate } from "../../stores/route.ts";
+import { forgetMetrics } from "../../stores/run/metrics.ts";
+import { runStore } from "../../stores/run/run.ts";
+import { sessionStore } from "../../stores/session.ts";
+import { lab } from "../lab.ts";
 
 /**
  * Opens runs where they are computed and shows the newest.

@@ -1,5 +1,5 @@
 /** Append-only columns per run, outside React; charts read them when they redraw. */
-import type { StepMetrics } from "../../engine/runs/rollouts/records.ts";
+import type { StepMetrics } from "../../../engine/runs/rollouts/records.ts";
 
 const FIRST_CAPACITY = 256;
 

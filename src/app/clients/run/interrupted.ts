@@ -1,10 +1,10 @@
 /** The run that a closed, reloaded or crashed page left behind. */
-import { heldRuns } from "../../engine/storage/lock.ts";
-import { forgetMetrics } from "../stores/metrics.ts";
-import { navigate, routeStore } from "../stores/route.ts";
-import { forgetRun } from "../stores/run.ts";
-import { sessionStore } from "../stores/session.ts";
-import { lab } from "./lab.ts";
+import { heldRuns } from "../../../engine/storage/lock.ts";
+import { navigate, routeStore } from "../../stores/route.ts";
+import { forgetMetrics } from "../../stores/run/metrics.ts";
+import { forgetRun } from "../../stores/run/run.ts";
+import { sessionStore } from "../../stores/session.ts";
+import { lab } from "../lab.ts";
 
 /** Looks once, when the page opens, for the newest run that was in progress and that no tab trains. */
 export async function findInterrupted(): Promise<void> {

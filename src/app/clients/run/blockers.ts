@@ -1,5 +1,5 @@
 /** Why a run cannot begin now, in one sentence each. */
-import { type SessionState, sessionStore } from "../stores/session.ts";
+import { type SessionState, sessionStore } from "../../stores/session.ts";
 
 /** What any run needs and the page lacks, also a resumed run with stored settings; null if nothing is missing. */
 export function loadedBlocker(session: SessionState = sessionStore.getState()): string | null {

@@ -1,8 +1,8 @@
 /** Estimates the time left of a run from the durations of its steps, evaluations and checkpoints. */
-import type { LabConfig } from "../../engine/config/table.ts";
-import type { TrainerEvent } from "../../engine/rl/run/events.ts";
-import type { StepCosts } from "../../engine/runs/phase-lines.ts";
-import { median } from "../styles/median.ts";
+import type { LabConfig } from "../../../engine/config/table.ts";
+import type { TrainerEvent } from "../../../engine/rl/run/events.ts";
+import type { StepCosts } from "../../../engine/runs/phase-lines.ts";
+import { median } from "../../styles/median.ts";
 
 /** Number of recent steps whose median predicts the next ones. */
 const LAST_STEPS = 20;

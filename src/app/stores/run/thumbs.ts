@@ -1,7 +1,7 @@
 /** The user's thumbs on rollouts of the viewed run; stored in the run folder. */
 import { useEffect } from "react";
 import { create } from "zustand";
-import type { Thumbs } from "../../engine/runs/rollouts/thumbs.ts";
+import type { Thumbs } from "../../../engine/runs/rollouts/thumbs.ts";
 
 interface ThumbState {
   readonly runId: string | null;

@@ -1,8 +1,8 @@
 /** What the run's buttons and keys do, and when they can. */
-import type { RunState } from "../../engine/rl/run/events.ts";
-import { navigate } from "../stores/route.ts";
-import { isActive, noteEvaluationAsked, noteSaveAsked, runStore } from "../stores/run.ts";
-import { lab, report } from "./lab.ts";
+import type { RunState } from "../../../engine/rl/run/events.ts";
+import { navigate } from "../../stores/route.ts";
+import { isActive, noteEvaluationAsked, noteSaveAsked, runStore } from "../../stores/run/run.ts";
+import { lab, report } from "../lab.ts";
 import { startRun } from "./start-run.ts";
 
 export type RunAction = "start" | "pause" | "play" | "step" | "phase" | "checkpoint" | "evaluate" | "stop";

@@ -1,6 +1,6 @@
 /** Groups of the run of this page in memory: whole steps, each group once. */
-import type { RunState } from "../../engine/rl/run/events.ts";
-import type { GroupRecord } from "../../engine/runs/rollouts/records.ts";
+import type { RunState } from "../../../engine/rl/run/events.ts";
+import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 
 /** Maximum groups in memory, unless a single step has more; older groups are read from the run folder. */
 export const MAX_GROUPS = 400;
