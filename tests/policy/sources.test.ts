@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import { codeOf, isTypeScript, trackedFiles } from "../support/sources.ts";
 
 const LONGEST = 350;
+/** Files directly in one folder, stylesheets included. */
+const FULLEST = 22;
 /** Files that may be longer, and why. */
 const LONGER: Readonly<Record<string, string>> = {};
 
@@ -34,6 +36,16 @@ describe("sources", () => {
       Object.keys(LONGER).filter((path) => !long.includes(path)),
       "exceptions that are none",
     ).toEqual([]);
+  });
+
+  it("lie in rooms that can be taken in at a glance", () => {
+    const files = new Map<string, number>();
+    for (const { path } of trackedFiles((name) => /^(src|workers|scripts\/lib)\//.test(name))) {
+      const folder = path.slice(0, path.lastIndexOf("/"));
+      files.set(folder, (files.get(folder) ?? 0) + 1);
+    }
+    expect(files.size).toBeGreaterThan(50);
+    expect([...files].filter(([, count]) => count > FULLEST)).toEqual([]);
   });
 
   it("have no type that means nothing", () => {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { alongAxis, axisText } from "../../../src/app/components/charts/axis.ts";
-import { bandOver, innerLimits, rollingBand, windowOf } from "../../../src/app/components/charts/bands.ts";
 import { moved, ordered } from "../../../src/app/components/charts/chart-grid.tsx";
-import { chartSvg, type SvgChart } from "../../../src/app/components/charts/chart-svg.ts";
 import { joinSources } from "../../../src/app/components/charts/joined-source.ts";
-import { ticksOf } from "../../../src/app/components/charts/plot-svg.ts";
-import { nonFinitePlaces, smooth } from "../../../src/app/components/charts/smoothing.ts";
-import { describeSeries } from "../../../src/app/components/charts/summary.ts";
-import { lowerBound, thinIndices } from "../../../src/app/components/charts/thin.ts";
+import { alongAxis, axisText } from "../../../src/app/components/charts/plot/axis.ts";
+import { bandOver, innerLimits, rollingBand, windowOf } from "../../../src/app/components/charts/plot/bands.ts";
+import { chartSvg, type SvgChart } from "../../../src/app/components/charts/plot/chart-svg.ts";
+import { ticksOf } from "../../../src/app/components/charts/plot/plot-svg.ts";
+import { nonFinitePlaces, smooth } from "../../../src/app/components/charts/plot/smoothing.ts";
+import { describeSeries } from "../../../src/app/components/charts/plot/summary.ts";
+import { lowerBound, thinIndices } from "../../../src/app/components/charts/plot/thin.ts";
 import { MetricStore } from "../../../src/app/stores/run/metrics.ts";
 import { compact, fixed, formatBytes, formatSeconds, NONE, percent, signed } from "../../../src/app/styles/format.ts";
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
-import { advantageText, effectText } from "../../../src/app/components/rollout/advantage-text.ts";
+import { advantageText, effectText } from "../../../src/app/components/rollout/reward/advantage-text.ts";
 import { shownStep } from "../../../src/app/components/rollout/time-line.tsx";
 import { lessonOf } from "../../../src/app/screens/train/lesson.ts";
 import { whatIf } from "../../../src/engine/rl/step/what-if.ts";

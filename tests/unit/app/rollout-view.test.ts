@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { clampView, zoomAt } from "../../../src/app/components/mask/view-store.ts";
-import { gridOf, measureStrength } from "../../../src/app/components/rollout/action-colour.ts";
+import { gridOf, measureStrength } from "../../../src/app/components/rollout/actions/action-colour.ts";
 import { filterText, parseFilter } from "../../../src/app/components/rollout/filter-text.ts";
 import {
   GroupSource,
@@ -8,6 +8,7 @@ import {
   type ScanProgress,
   unreadText,
 } from "../../../src/app/components/rollout/group-source.ts";
+import { diffWords } from "../../../src/app/components/rollout/reward/word-diff.ts";
 import {
   compareMasks,
   differencePair,
@@ -21,7 +22,6 @@ import {
   sortRollouts,
   weightText,
 } from "../../../src/app/components/rollout/rollout-view.ts";
-import { diffWords } from "../../../src/app/components/rollout/word-diff.ts";
 import { edgeDecimals, rewardBins } from "../../../src/app/screens/rollouts/reward-bins.ts";
 import { rolloutColumns, sortByColumn } from "../../../src/app/screens/rollouts/rollout-columns.ts";
 import { previousRun, runChanges } from "../../../src/app/screens/runs/run-difference.ts";

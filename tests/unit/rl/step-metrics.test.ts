@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gridOf } from "../../../src/app/components/rollout/action-colour.ts";
+import { gridOf } from "../../../src/app/components/rollout/actions/action-colour.ts";
 import type { Completion } from "../../../src/engine/policy/decode/generate.ts";
 import { type LossType, lossSettings } from "../../../src/engine/rl/objective/loss-types.ts";
 import type { Group } from "../../../src/engine/rl/step/group.ts";

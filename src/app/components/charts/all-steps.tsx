@@ -2,8 +2,8 @@ import type { ReactNode } from "react";
 import type { Axis } from "../../stores/route-text.ts";
 import { Button } from "../ui/button.tsx";
 import { IconClose } from "../ui/icons.tsx";
-import { AXIS_NAMES } from "./axis.ts";
-import { setZoom, useZoomText } from "./zoom.ts";
+import { AXIS_NAMES } from "./plot/axis.ts";
+import { setZoom, useZoomText } from "./plot/zoom.ts";
 
 /** Mark of a zoom: what the charts of a name show, and the way back to everything. */
 export function AllSteps({ sync, axis }: { readonly sync: string; readonly axis: Axis }): ReactNode {

@@ -4,9 +4,9 @@ import { AXES } from "../../stores/route-text.ts";
 import { Button } from "../ui/button.tsx";
 import { Segmented, Slider, Switch } from "../ui/controls.tsx";
 import { PanelButton } from "../ui/panel/panel-button.tsx";
-import { AXIS_NAMES } from "./axis.ts";
 import styles from "./metric-picker.module.css";
-import type { ChartView } from "./plot-feed.ts";
+import { AXIS_NAMES } from "./plot/axis.ts";
+import type { ChartView } from "./plot/plot-feed.ts";
 
 /** How the address says that curves are drawn. */
 export function useChartView(): ChartView {

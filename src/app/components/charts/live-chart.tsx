@@ -18,20 +18,20 @@ import { report } from "../../clients/lab.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { IconEnlarge } from "../ui/icons.tsx";
 import { copyPanel } from "../ui/panel/panel-picture.ts";
-import { axisText } from "./axis.ts";
 import { cancelRedraw, requestRedraw } from "./chart-clock.ts";
 import { ChartHelp } from "./chart-help.tsx";
 import { ChartMenu } from "./chart-menu.tsx";
 import { type ChartSpec, dashOf, type FoundSeries, findSeries, type MetricSource, showValue } from "./chart-spec.ts";
 import { ChartTable } from "./chart-table.tsx";
 import styles from "./live-chart.module.css";
-import { currentTheme, LINE_COLOURS, onThemeChange, type Theme } from "./palette.ts";
-import { createPlot } from "./plot.ts";
-import { type ChartView, type Cursor, type Drawn, feedPlot } from "./plot-feed.ts";
-import { plotSvg } from "./plot-svg.ts";
-import { describeSeries } from "./summary.ts";
-import { lowerBound } from "./thin.ts";
-import { zoomOf } from "./zoom.ts";
+import { axisText } from "./plot/axis.ts";
+import { currentTheme, LINE_COLOURS, onThemeChange, type Theme } from "./plot/palette.ts";
+import { createPlot } from "./plot/plot.ts";
+import { type ChartView, type Cursor, type Drawn, feedPlot } from "./plot/plot-feed.ts";
+import { plotSvg } from "./plot/plot-svg.ts";
+import { describeSeries } from "./plot/summary.ts";
+import { lowerBound } from "./plot/thin.ts";
+import { zoomOf } from "./plot/zoom.ts";
 
 export interface LiveChartProps {
   readonly spec: ChartSpec;

@@ -3,7 +3,7 @@ import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { generatedText } from "../../../engine/runs/rollouts/rollout-facts.ts";
 import { fixed } from "../../styles/format.ts";
-import { AdvantageBar } from "./advantage-bar.tsx";
+import { AdvantageBar } from "./reward/advantage-bar.tsx";
 import styles from "./rollout.module.css";
 import { RolloutFigure } from "./rollout-figure.tsx";
 import { type LayerKey, splitTerms, termName } from "./rollout-view.ts";

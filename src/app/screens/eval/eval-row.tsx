@@ -8,7 +8,7 @@ import { hoverClip, leaveClip } from "../../components/clip/clip-store.ts";
 import { useClipFrame } from "../../components/clip/use-clip.ts";
 import type { MaskLayer } from "../../components/mask/layers.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
-import { CaptionDiff } from "../../components/rollout/caption-diff.tsx";
+import { CaptionDiff } from "../../components/rollout/reward/caption-diff.tsx";
 import { useSession } from "../../stores/session.ts";
 import { fixed, signed } from "../../styles/format.ts";
 import styles from "./eval.module.css";

@@ -2,7 +2,7 @@ import { type ReactNode, useMemo, useSyncExternalStore } from "react";
 import { HELD_OUT_LOOPS } from "../../../engine/rl/loops/abouts.ts";
 import { scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import { lab } from "../../clients/lab.ts";
-import { smooth } from "../../components/charts/smoothing.ts";
+import { smooth } from "../../components/charts/plot/smoothing.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { useAsync } from "../../components/use-async.ts";

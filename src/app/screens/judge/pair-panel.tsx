@@ -4,7 +4,7 @@ import type { RewardTerm } from "../../../engine/rewards/term.ts";
 import type { CaptionPair } from "../../../engine/rewards/types.ts";
 import { judgePair, stopTrying } from "../../clients/judge-actions.ts";
 import { report } from "../../clients/lab.ts";
-import { JudgeAnswers } from "../../components/rollout/judge-answers.tsx";
+import { JudgeAnswers } from "../../components/rollout/reward/judge-answers.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Facts } from "../../components/ui/facts.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";

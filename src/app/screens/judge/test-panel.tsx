@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { inOrder } from "../../../engine/rewards/judge/test-pairs.ts";
 import { stopTrying, testJudge } from "../../clients/judge-actions.ts";
 import { report } from "../../clients/lab.ts";
-import { JudgeAnswers } from "../../components/rollout/judge-answers.tsx";
+import { JudgeAnswers } from "../../components/rollout/reward/judge-answers.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";

@@ -4,7 +4,7 @@ import { isStoredRow } from "../../../engine/data/open-rows.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import type { ScoredRollout } from "../../../engine/rewards/types.ts";
 import { LOOP_IDS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
-import { MeteorDetails } from "../../components/rollout/reward-details.tsx";
+import { MeteorDetails } from "../../components/rollout/reward/reward-details.tsx";
 import { splitTerms, termContribution, termName } from "../../components/rollout/rollout-view.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconChevron } from "../../components/ui/icons.tsx";

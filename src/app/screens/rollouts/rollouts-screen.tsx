@@ -2,10 +2,11 @@ import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } 
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
-import { AdvantageFormula } from "../../components/rollout/advantage-formula.tsx";
 import { filterText, parseFilter } from "../../components/rollout/filter-text.ts";
 import { unreadText } from "../../components/rollout/group-source.ts";
 import { Inspector } from "../../components/rollout/inspector.tsx";
+import { AdvantageFormula } from "../../components/rollout/reward/advantage-formula.tsx";
+import { WhatIfPanel } from "../../components/rollout/reward/what-if-panel.tsx";
 import {
   filterCount,
   filterGroups,
@@ -26,7 +27,6 @@ import {
   useViewedRun,
   type ViewedRun,
 } from "../../components/rollout/use-viewed-run.ts";
-import { WhatIfPanel } from "../../components/rollout/what-if-panel.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";

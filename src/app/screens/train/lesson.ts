@@ -6,7 +6,7 @@ import { lossSettingsOf } from "../../../engine/rl/objective/loss-config.ts";
 import type { Phase } from "../../../engine/rl/run/events.ts";
 import { whatIf } from "../../../engine/rl/step/what-if.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
-import { advantageText, effectText } from "../../components/rollout/advantage-text.ts";
+import { advantageText, effectText } from "../../components/rollout/reward/advantage-text.ts";
 import { compareMasks, splitTerms, termName, weightText } from "../../components/rollout/rollout-view.ts";
 import { compact, fixed, formatCount, formatShare, NONE, signed } from "../../styles/format.ts";
 

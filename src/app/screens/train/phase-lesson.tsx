@@ -1,7 +1,7 @@
 import { type ReactNode, useMemo } from "react";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
-import { AdvantageBar } from "../../components/rollout/advantage-bar.tsx";
 import { advantageScale } from "../../components/rollout/group-title.tsx";
+import { AdvantageBar } from "../../components/rollout/reward/advantage-bar.tsx";
 import { RolloutFigure } from "../../components/rollout/rollout-figure.tsx";
 import { ANSWER, GIVEN, sortRollouts } from "../../components/rollout/rollout-view.ts";
 import { groupKey, useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";

@@ -2,11 +2,11 @@ import { type ReactNode, useCallback, useMemo, useRef, useSyncExternalStore } fr
 import { startBlocker } from "../../clients/run/blockers.ts";
 import { act, actionBlocker } from "../../clients/run/run-actions.ts";
 import { AllSteps } from "../../components/charts/all-steps.tsx";
-import { alongAxis } from "../../components/charts/axis.ts";
 import { ChartGrid, ordered } from "../../components/charts/chart-grid.tsx";
 import { ChartOptions } from "../../components/charts/chart-options.tsx";
 import { loggedText, metricChart, metricsOf, otherMetrics } from "../../components/charts/chosen-metrics.ts";
 import { MetricPicker } from "../../components/charts/metric-picker.tsx";
+import { alongAxis } from "../../components/charts/plot/axis.ts";
 import { SaveCsv } from "../../components/charts/save-csv.tsx";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";

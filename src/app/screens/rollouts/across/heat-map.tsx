@@ -1,7 +1,7 @@
 import { type MouseEvent, type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import type { RowDraws } from "../../../../engine/runs/rollouts/group-measures.ts";
 import type { GroupRecord } from "../../../../engine/runs/rollouts/records.ts";
-import { currentTheme, onThemeChange } from "../../../components/charts/palette.ts";
+import { currentTheme, onThemeChange } from "../../../components/charts/plot/palette.ts";
 import { fixed } from "../../../styles/format.ts";
 import styles from "./across.module.css";
 

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import type { JudgeDetail } from "../../../engine/rewards/term.ts";
-import { fixed, NONE } from "../../styles/format.ts";
+import type { JudgeDetail } from "../../../../engine/rewards/term.ts";
+import { fixed, NONE } from "../../../styles/format.ts";
 import styles from "./judge-answers.module.css";
 
 const KIND_NAMES: Readonly<Record<JudgeDetail["instrument"], string>> = {

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
+import styles from "../details.module.css";
 import {
   ACTION_MEASURES,
   type ActionMeasure,
@@ -7,7 +8,6 @@ import {
   measureColour,
   measureStrength,
 } from "./action-colour.ts";
-import styles from "./details.module.css";
 
 const SIDE = 260;
 

@@ -1,5 +1,5 @@
 /** A chart as a standalone SVG document: title, legend, both axes and the lines as they are drawn. */
-import { escaped } from "../../../engine/bytes/markup.ts";
+import { escaped } from "../../../../engine/bytes/markup.ts";
 
 export interface SvgLine {
   readonly label: string;

@@ -1,6 +1,6 @@
 import uPlot from "uplot";
+import { dashOf, type FoundSeries, isInBytes, type Level, tickText, withLevels } from "../chart-spec.ts";
 import { axisIncrements, axisText } from "./axis.ts";
-import { dashOf, type FoundSeries, isInBytes, type Level, tickText, withLevels } from "./chart-spec.ts";
 import { LINE_COLOURS, type Theme } from "./palette.ts";
 import { type ChartView, type Cursor, cursorOf, inner, layersOf, type ScaleName, scaleOf } from "./plot-feed.ts";
 import { drawFlags, drawLevels, drawMark, drawNonFinite } from "./plot-marks.ts";

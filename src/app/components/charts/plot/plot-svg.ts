@@ -1,7 +1,7 @@
 /** A plot of the page as an SVG document. */
 import type uPlot from "uplot";
+import { type ChartSpec, isInBytes, tickText } from "../chart-spec.ts";
 import { AXIS_NAMES, axisIncrements, axisText } from "./axis.ts";
-import { type ChartSpec, isInBytes, tickText } from "./chart-spec.ts";
 import { chartSvg, type SvgLine, type SvgScale } from "./chart-svg.ts";
 import { LINE_COLOURS } from "./palette.ts";
 import { type ChartView, layersOf } from "./plot-feed.ts";

@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo } from "react";
-import styles from "./details.module.css";
+import styles from "../details.module.css";
 import { diffWords } from "./word-diff.ts";
 
 /** A text with added and left-out words relative to the reference, marked by colour, underline and strike-through. */

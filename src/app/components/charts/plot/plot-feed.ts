@@ -1,8 +1,8 @@
 /** What a chart draws of its series: lines, bands and limits, thinned to its width. */
 import type uPlot from "uplot";
-import type { Axis } from "../../stores/route-text.ts";
+import type { Axis } from "../../../stores/route-text.ts";
+import type { FoundSeries, MetricSource } from "../chart-spec.ts";
 import { bandOver, innerLimits, rollingBand, windowOf } from "./bands.ts";
-import type { FoundSeries, MetricSource } from "./chart-spec.ts";
 import { nonFinitePlaces, smooth } from "./smoothing.ts";
 import { lowerBound, thinIndices } from "./thin.ts";
 

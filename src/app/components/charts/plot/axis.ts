@@ -1,7 +1,7 @@
 /** What a curve is drawn over: steps, training time or samples. */
-import type { Axis } from "../../stores/route-text.ts";
-import { formatSeconds } from "../../styles/format.ts";
-import type { MetricSource } from "./chart-spec.ts";
+import type { Axis } from "../../../stores/route-text.ts";
+import { formatSeconds } from "../../../styles/format.ts";
+import type { MetricSource } from "../chart-spec.ts";
 
 export const AXIS_NAMES: Readonly<Record<Axis, string>> = { step: "Steps", time: "Time", samples: "Samples" };
 

@@ -1,7 +1,7 @@
 import { type ReactNode, useMemo } from "react";
-import type { LabConfig } from "../../../engine/config/table.ts";
-import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
-import { signed } from "../../styles/format.ts";
+import type { LabConfig } from "../../../../engine/config/table.ts";
+import type { GroupRecord, RolloutRecord } from "../../../../engine/runs/rollouts/records.ts";
+import { signed } from "../../../styles/format.ts";
 import { advantageText, effectText } from "./advantage-text.ts";
 import styles from "./reward.module.css";
 

@@ -1,6 +1,6 @@
 /** What is drawn over the lines of a plot: levels, the step of the time line, notes, values that are not numbers. */
 import uPlot from "uplot";
-import type { FoundSeries, Level } from "./chart-spec.ts";
+import type { FoundSeries, Level } from "../chart-spec.ts";
 import { type Layers, pixelOf } from "./plot-feed.ts";
 
 /** Thin horizontal lines at the visible levels. */

@@ -1,8 +1,8 @@
-import type { LabConfig } from "../../../engine/config/table.ts";
-import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
-import { whatIf } from "../../../engine/rl/step/what-if.ts";
-import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
-import { counted, fixed, percent, signed } from "../../styles/format.ts";
+import type { LabConfig } from "../../../../engine/config/table.ts";
+import { aboutLoop } from "../../../../engine/rl/loops/abouts.ts";
+import { whatIf } from "../../../../engine/rl/step/what-if.ts";
+import type { GroupRecord, RolloutRecord } from "../../../../engine/runs/rollouts/records.ts";
+import { counted, fixed, percent, signed } from "../../../styles/format.ts";
 
 /** Largest difference between a recomputed and a stored advantage, relative to 1. */
 const SAME = 1e-6;

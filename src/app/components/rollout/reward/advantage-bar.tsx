@@ -1,6 +1,6 @@
 import type { CSSProperties, ReactNode } from "react";
-import { signed } from "../../styles/format.ts";
-import styles from "./rollout.module.css";
+import { signed } from "../../../styles/format.ts";
+import styles from "../rollout.module.css";
 
 /** A bar from the centre: right and blue for a positive advantage, left and orange for a negative one. */
 export function AdvantageBar({ value, scale }: { readonly value: number; readonly scale: number }): ReactNode {

@@ -1,6 +1,6 @@
 /** The range that the charts of a name show. It is part of the address. */
-import { navigate, useRoute } from "../../stores/route.ts";
-import type { Axis } from "../../stores/route-text.ts";
+import { navigate, useRoute } from "../../../stores/route.ts";
+import type { Axis } from "../../../stores/route-text.ts";
 import { axisText } from "./axis.ts";
 
 type Range = readonly [from: number, to: number];

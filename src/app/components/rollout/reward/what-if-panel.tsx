@@ -1,16 +1,16 @@
 import { type ReactNode, useId, useMemo, useState } from "react";
-import { weightKey } from "../../../engine/config/groups/reward-weights.ts";
-import { parseSetting } from "../../../engine/config/parse.ts";
-import type { Setting } from "../../../engine/config/setting.ts";
-import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
-import { toLabError } from "../../../engine/errors.ts";
-import type { TermName } from "../../../engine/rewards/terms/registry.ts";
-import { type WhatIf, whatIf } from "../../../engine/rl/step/what-if.ts";
-import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
-import { fixed, NONE, signed } from "../../styles/format.ts";
-import { Button } from "../ui/button.tsx";
-import { Select, TextInput } from "../ui/controls.tsx";
-import { termName } from "./rollout-view.ts";
+import { weightKey } from "../../../../engine/config/groups/reward-weights.ts";
+import { parseSetting } from "../../../../engine/config/parse.ts";
+import type { Setting } from "../../../../engine/config/setting.ts";
+import { type LabConfig, SETTINGS, type SettingKey } from "../../../../engine/config/table.ts";
+import { toLabError } from "../../../../engine/errors.ts";
+import type { TermName } from "../../../../engine/rewards/terms/registry.ts";
+import { type WhatIf, whatIf } from "../../../../engine/rl/step/what-if.ts";
+import type { GroupRecord } from "../../../../engine/runs/rollouts/records.ts";
+import { fixed, NONE, signed } from "../../../styles/format.ts";
+import { Button } from "../../ui/button.tsx";
+import { Select, TextInput } from "../../ui/controls.tsx";
+import { termName } from "../rollout-view.ts";
 import styles from "./what-if.module.css";
 
 const OBJECTIVE = ["scaleRewards", "lossType", "epsilonLow", "epsilonHigh", "beta", "klEstimator"] as const;

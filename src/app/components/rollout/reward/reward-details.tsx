@@ -1,11 +1,8 @@
 import type { ReactNode } from "react";
-import type { MeteorDetail, RewardTerm } from "../../../engine/rewards/term.ts";
-import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
-import { fixed, formatCount, NONE } from "../../styles/format.ts";
-import { TableHead } from "../ui/table-head.tsx";
-import { JudgeAnswers } from "./judge-answers.tsx";
-import { MeteorAlignment } from "./meteor-alignment.tsx";
-import styles from "./reward.module.css";
+import type { MeteorDetail, RewardTerm } from "../../../../engine/rewards/term.ts";
+import type { RolloutRecord } from "../../../../engine/runs/rollouts/records.ts";
+import { fixed, formatCount, NONE } from "../../../styles/format.ts";
+import { TableHead } from "../../ui/table-head.tsx";
 import {
   compareMasks,
   type MaskComparison,
@@ -13,7 +10,10 @@ import {
   termContribution,
   termName,
   weightText,
-} from "./rollout-view.ts";
+} from "../rollout-view.ts";
+import { JudgeAnswers } from "./judge-answers.tsx";
+import { MeteorAlignment } from "./meteor-alignment.tsx";
+import styles from "./reward.module.css";
 
 /** The reward, term by term. */
 export function RewardDetails({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {

@@ -1,4 +1,4 @@
-import { compact } from "../../styles/format.ts";
+import { compact } from "../../../styles/format.ts";
 
 /** One sentence that describes a curve, for screen readers. */
 export function describeSeries(label: string, steps: ArrayLike<number>, values: ArrayLike<number>): string {

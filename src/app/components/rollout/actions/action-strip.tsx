@@ -1,7 +1,8 @@
 import { type ReactNode, useState } from "react";
-import type { ActionRecord } from "../../../engine/runs/rollouts/records.ts";
-import { fixed, NONE, signed } from "../../styles/format.ts";
-import { Segmented } from "../ui/controls.tsx";
+import type { ActionRecord } from "../../../../engine/runs/rollouts/records.ts";
+import { fixed, NONE, signed } from "../../../styles/format.ts";
+import { Segmented } from "../../ui/controls.tsx";
+import styles from "../details.module.css";
 import {
   ACTION_MEASURES,
   type ActionMeasure,
@@ -11,7 +12,6 @@ import {
   measureOf,
   measureStrength,
 } from "./action-colour.ts";
-import styles from "./details.module.css";
 import { FieldGrid } from "./field-grid.tsx";
 
 /** The actions of a completion, coloured by a measure, and as a table. */

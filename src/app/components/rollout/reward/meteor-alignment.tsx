@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import type { MeteorDetail } from "../../../engine/rewards/term.ts";
+import type { MeteorDetail } from "../../../../engine/rewards/term.ts";
 import styles from "./reward.module.css";
 
 /** Both captions, with matched words underlined by kind; hovering over a word marks its match. */
