@@ -21,7 +21,7 @@ describe("the remedies of an alarm", () => {
       expect(remedies.length, id).toBeGreaterThan(0);
       for (const { changes } of remedies) {
         expect(Object.keys(changes)).toHaveLength(1);
-        expect(forkConfig(config, changes)).toEqual({ ...config, ...changes });
+        expect(forkConfig(config, changes, 0)).toEqual({ ...config, ...changes });
       }
     }
   });

@@ -35,8 +35,11 @@ const FIXED: readonly SettingKey[] = [
   "maxRows",
 ];
 
-/** @throws LabError("bad-config") naming a setting that a fork cannot change, or a value that does not fit */
-export function forkConfig(parent: LabConfig, changes: Partial<LabConfig>): LabConfig {
+/**
+ * @param step of the checkpoint that the fork continues from
+ * @throws LabError("bad-config") naming a setting that a fork cannot change, or a value that does not fit
+ */
+export function forkConfig(parent: LabConfig, changes: Partial<LabConfig>, step: number): LabConfig {
   const fixed = FIXED.find((key) => key in changes && parent[key] !== changes[key]);
   if (fixed !== undefined) {
     throw new LabError(
@@ -47,7 +50,13 @@ export function forkConfig(parent: LabConfig, changes: Partial<LabConfig>): LabC
       },
     );
   }
-  return requireConfig(changes, parent, "Settings of the fork");
+  const config = requireConfig(changes, parent, "Settings of the fork");
+  if (config.steps > step) return config;
+  throw new LabError(
+    "bad-config",
+    `No step is left after step ${step} of ${config.steps}; choose an earlier checkpoint, or fork with steps=${2 * step}`,
+    { subject: "steps" },
+  );
 }
 
 /**
@@ -59,7 +68,7 @@ export async function forkRun(store: RunStore, parent: string, fork: Fork, to: R
   const { step, id, title, created } = fork;
   const manifest = (await openRun(store, parent)).manifest();
   const { lengths: _lengths, judgeDropped: _spent, ...kept } = manifest;
-  const config = forkConfig(manifest.config, fork.changes);
+  const config = forkConfig(manifest.config, fork.changes, step);
   await checkFiles(store, parent, step);
   const own: RunManifest = { ...kept, id, title, created, config, state: "paused", forkedFrom: { run: parent, step } };
   const run = await createRun(to, own);
