@@ -9,6 +9,7 @@ import {
   judgeName,
   judgeSettings,
   liveVerdicts,
+  newFailures,
   repliedVerdict,
 } from "../../../src/engine/eval/suites/judged.ts";
 import { answerKey, type SuiteRow, type System } from "../../../src/engine/eval/suites/run-suite.ts";
@@ -67,12 +68,7 @@ export async function suiteJudge(
     of: async (rows, signal) => {
       const terms = async (pairs: readonly CaptionPair[]): Promise<readonly RewardTerm[]> => {
         const found = await opened.judge.terms(pairs, { signal });
-        for (const { value, note, judge } of found) {
-          const kind = judge?.failure ?? "";
-          if (value !== null || failures.has(kind)) continue;
-          failures.add(kind);
-          say(`No verdict: ${note ?? "the judge gave no reason"}`);
-        }
+        newFailures(found, failures).forEach(say);
         return found;
       };
       const asked = rows.filter(({ item }) => item.questions !== undefined);

@@ -2,13 +2,13 @@
 import type { LabConfig } from "../../engine/config/table.ts";
 import { LabError } from "../../engine/errors.ts";
 import { suiteOf } from "../../engine/eval/suites/all.ts";
-import { judgeAnswers, judgeName, judgeSettings, liveVerdicts } from "../../engine/eval/suites/judged.ts";
+import { judgeAnswers, judgeName, judgeSettings, liveVerdicts, newFailures } from "../../engine/eval/suites/judged.ts";
 import { answerKey, answerRows, type SuiteRow, type System } from "../../engine/eval/suites/run-suite.ts";
 import type { Suite, SuiteItem } from "../../engine/eval/suites/suite.ts";
 import type { CaptionPair } from "../../engine/rewards/types.ts";
 import { suiteAnswersOf, tryTaskOf } from "../../engine/session/suite-ask.ts";
 import type { Judged } from "../../protocol/reward.ts";
-import { sessionStore } from "../stores/session.ts";
+import { addProblem, sessionStore } from "../stores/session.ts";
 import { suiteStore } from "../stores/suite.ts";
 import { tryStore } from "../stores/try-out.ts";
 import { lab } from "./lab.ts";
@@ -150,7 +150,11 @@ async function judgeSuite(
           // One call, so that the budget of the settings holds for all rows.
           atOnce: rows.length,
           pictures: seen ? pictures : undefined,
-          terms: async (captions) => (await tried(judge.model, captions)).rounds[0] ?? [],
+          terms: async (captions) => {
+            const terms = (await tried(judge.model, captions)).rounds[0] ?? [];
+            for (const message of newFailures(terms, new Set())) addProblem({ code: "network", message });
+            return terms;
+          },
         },
         rows,
       ),

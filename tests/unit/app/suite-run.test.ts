@@ -30,7 +30,7 @@ async function page() {
   const facts: EvalFacts[] = [];
   const judged: CaptionPair[][] = [];
   const rows: SuiteRow[] = [];
-  const hooks = { opening: (): void => undefined, answering: (): void => undefined };
+  const hooks = { opening: (): void => undefined, answering: (): void => undefined, refused: false };
   const data = {
     openSuite: async () => {
       hooks.opening();
@@ -54,7 +54,9 @@ async function page() {
     allow: async () => undefined,
     tryJudge: async ({ judgeModel }: LabConfig, pairs: readonly CaptionPair[]) => {
       judged.push([...pairs]);
-      const terms = pairs.map(() => ({ name: "judge", value: 1, weight: 1, judge: { positive: 1, negative: null } }));
+      const given = { name: "judge", value: 1, weight: 1, judge: { positive: 1, negative: null } };
+      const refused = { name: "judge", value: null, weight: 1, note: "bad key", judge: { failure: "bad-key" } };
+      const terms = pairs.map(() => (hooks.refused ? refused : given));
       return { judge: { model: judgeModel || "reader-1", version: "v" }, rounds: [terms], reach: null };
     },
     suiteReport: async () => REPORT,
@@ -77,6 +79,7 @@ async function page() {
     showReport,
     suiteStore,
     changeConfig,
+    sessionStore,
     consentStore,
     open,
     facts,
@@ -99,6 +102,15 @@ test("one call asks the judge about both systems, so that its budget is spent on
   const verdicts = rows.flatMap(({ judged: verdict }) => (verdict === undefined ? [] : [verdict]));
   expect(verdicts).toHaveLength(4);
   expect(verdicts[0]).toMatchObject({ positive: 1, judge: expect.stringMatching(/^reader-1, .* without pictures/) });
+});
+
+test("a judge that gives no verdict is named with its reason, once", async () => {
+  const { runSuite, changeConfig, consentStore, sessionStore, hooks } = await page();
+  changeConfig(JUDGE);
+  consentStore.setState({ judges: ["http://localhost:9"] });
+  hooks.refused = true;
+  await runSuite();
+  expect(sessionStore.getState().problems).toMatchObject([{ message: "No verdict: bad key", times: 1 }]);
 });
 
 test("another judge reads the kept answers again", async () => {

@@ -43,6 +43,16 @@ export async function liveVerdicts(
   return found;
 }
 
+/** Sentences about the failures of a judge, one per kind that `known` lacks; their kinds are added to it. */
+export function newFailures(terms: readonly RewardTerm[], known: Set<string>): string[] {
+  return terms.flatMap(({ value, note, judge }) => {
+    const kind = judge?.failure ?? "";
+    if (value !== null || known.has(kind)) return [];
+    known.add(kind);
+    return [`No verdict: ${note ?? "the judge gave no reason"}`];
+  });
+}
+
 /** An answer that waits for the judge. */
 interface OpenRow {
   readonly item: SuiteItem;

@@ -3,7 +3,7 @@ import { looksText } from "../../../../engine/eval/suites/report.ts";
 import type { SuiteScore } from "../../../../engine/eval/suites/run-suite.ts";
 import { Panel } from "../../../components/ui/panel/panel.tsx";
 import { useSuite } from "../../../stores/suite.ts";
-import { fixed, formatCount, NONE } from "../../../styles/format.ts";
+import { counted, fixed, formatCount, NONE } from "../../../styles/format.ts";
 import { verdict } from "../score-card.tsx";
 import styles from "./suites.module.css";
 
@@ -25,7 +25,7 @@ export function SuiteResult(): ReactNode {
       <p className="small muted mb-3" data-testid="suite-counts">
         {formatCount(rows)} rows of {formatCount(pictures)} pictures, {report.interval}
         {judge === null ? "" : `; judge: ${judge}`}; {looksText(report)}
-        {unjudged > 0 ? `; ${formatCount(unjudged)} captions wait for a judge (Judge screen)` : ""}
+        {unjudged > 0 ? `; ${counted(unjudged, "caption")} without a verdict (Judge screen)` : ""}
       </p>
       <div className="scroll-x">
         <table className={styles.table} data-testid="suite-scores">
