@@ -1,7 +1,8 @@
 /** Page → data worker (shards, pictures, stored runs) and trainer → data worker (rows). */
-import type { DataMapping } from "../engine/data/tables/mapping.ts";
+
 import type { RegionSummary, RgbImage } from "../engine/data/sample.ts";
 import type { SetInfo } from "../engine/data/set-info.ts";
+import type { DataMapping } from "../engine/data/tables/mapping.ts";
 import type { RowSource } from "../engine/data/training-row.ts";
 import type { Board, BoardAsked } from "../engine/eval/leaderboard.ts";
 import type { FinishedEvaluation } from "../engine/eval/suites/finished.ts";

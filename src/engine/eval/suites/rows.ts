@@ -3,7 +3,6 @@ import type { ByteFolder } from "../../bytes/source.ts";
 import { mountArchives } from "../../data/archive/mount.ts";
 import { probePicture } from "../../data/image/picture.ts";
 import { pictureBytes } from "../../data/image/picture-bytes.ts";
-import { RECORDS } from "../../data/tables/list-tables.ts";
 import { readMask } from "../../data/mask/mask-read.ts";
 import type { Rle } from "../../data/mask/rle.ts";
 import { recogniseRecords } from "../../data/readers/all.ts";
@@ -12,6 +11,7 @@ import { openRecords, type Records, unlessDamaged } from "../../data/records/rec
 import { openRegionSet, type ShardInfo } from "../../data/region-set.ts";
 import type { EncodedImage } from "../../data/sample.ts";
 import { siblingsOf } from "../../data/siblings.ts";
+import { RECORDS } from "../../data/tables/list-tables.ts";
 import { LabError, toLabError } from "../../errors.ts";
 import type { SuiteItem, SuiteRows } from "./suite.ts";
 
