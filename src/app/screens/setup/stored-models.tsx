@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { storageText } from "../../../engine/loading/storage-settings.ts";
 import { report } from "../../clients/lab.ts";
 import { openStoredModel, removeStoredModel } from "../../clients/loading.ts";
@@ -11,6 +11,8 @@ import styles from "./stored-models.module.css";
 export function StoredModels(): ReactNode {
   const models = useSession((session) => session.storedModels);
   const busy = useSession((session) => session.modelProgress !== null);
+  /** The conversion whose *Delete* was pressed once: a second press deletes it. */
+  const [sure, setSure] = useState<string | null>(null);
   if (models.length === 0) return null;
   return (
     <div className="mt-3" data-testid="stored-models">
@@ -32,10 +34,12 @@ export function StoredModels(): ReactNode {
             )}
             <Button
               disabled={busy}
-              onClick={() => report(removeStoredModel(id))}
-              aria-label={`Delete the conversion of ${name}`}
+              kind={sure === id ? "danger" : "plain"}
+              onClick={() => (sure === id ? report(removeStoredModel(id)) : setSure(id))}
+              onBlur={() => setSure(null)}
+              aria-label={`Delete the conversion of ${name}${sure === id ? "" : "…"}`}
             >
-              Delete
+              {sure === id ? `Delete ${formatBytes(bytes)}` : "Delete…"}
             </Button>
           </li>
         ))}
