@@ -78,7 +78,7 @@ export function formatAge(seconds: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
 
-/** A number with its thing: 1 step, 2 steps. */
+/** A number with its thing: 1 step, 2,000 steps. */
 export function counted(count: number, thing: string): string {
-  return `${count} ${thing}${count === 1 ? "" : "s"}`;
+  return `${formatCount(count)} ${thing}${count === 1 ? "" : "s"}`;
 }

@@ -7,7 +7,7 @@ import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Select } from "../../components/ui/controls.tsx";
 import { IconChevron, IconClose } from "../../components/ui/icons.tsx";
 import { useSession } from "../../stores/session.ts";
-import { formatBytes, formatCount } from "../../styles/format.ts";
+import { counted, formatBytes, formatCount } from "../../styles/format.ts";
 import { ChecksDialog, checksWord } from "./checks.tsx";
 import styles from "./data-bar.module.css";
 import { OpenButtons } from "./open-buttons.tsx";
@@ -140,7 +140,7 @@ function Counts(props: { readonly shown: number }): ReactNode {
         <span>
           {opening.filesTotal === 0
             ? "Looking for shards"
-            : `${formatCount(opening.files)} of ${formatCount(opening.filesTotal)} files, ${formatCount(total)} rows`}
+            : `${formatCount(opening.files)} of ${counted(opening.filesTotal, "file")}, ${counted(total, "row")}`}
         </span>
         <Button kind="quiet" onClick={cancelOpening}>
           Cancel
@@ -155,13 +155,11 @@ function Counts(props: { readonly shown: number }): ReactNode {
     <div className={`row wrap muted ${styles.counts}`} data-testid="data-counts">
       <span>
         {props.shown === total ? "" : `${formatCount(props.shown)} of `}
-        {formatCount(total)} rows
+        {counted(total, "row")}
       </span>
-      <span>
-        {formatCount(info.images)} {clips ? "clips" : "pictures"}
-      </span>
+      <span>{counted(info.images, clips ? "clip" : "picture")}</span>
       <button type="button" className={`accent pointer round-s clear ${styles.link}`} onClick={() => setOpen("shards")}>
-        {formatCount(info.files.length)} {info.files.length === 1 ? "shard" : "shards"}, {formatBytes(bytes)}…
+        {counted(info.files.length, "shard")}, {formatBytes(bytes)}…
       </button>
       {info.skipped.length > 0 && (
         <button

@@ -23,7 +23,7 @@ export function SuiteResult(): ReactNode {
   return (
     <Panel title={`${report.suite}${report.split === null ? "" : ` ${report.split}`}`}>
       <p className="small muted mb-3" data-testid="suite-counts">
-        {formatCount(rows)} rows of {formatCount(pictures)} pictures, {report.interval}
+        {counted(rows, "row")} of {counted(pictures, "picture")}, {report.interval}
         {judge === null ? "" : `; judge: ${judge}`}; {looksText(report)}
         {unjudged > 0 ? `; ${counted(unjudged, "caption")} without a verdict (Judge screen)` : ""}
       </p>
