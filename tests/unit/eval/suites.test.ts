@@ -25,7 +25,7 @@ import { repliedVerdict } from "../../../src/engine/eval/suites/judged.ts";
 import { ledgerRows, runColumns } from "../../../src/engine/eval/suites/ledger.ts";
 import { SUITE_PARTS, suitePart } from "../../../src/engine/eval/suites/part.ts";
 import { looksText, suiteReport } from "../../../src/engine/eval/suites/report.ts";
-import { answerKey, answerRows, type SuiteRow, suiteScores } from "../../../src/engine/eval/suites/run-suite.ts";
+import { answerKey, answerRows, type SuiteRow } from "../../../src/engine/eval/suites/run-suite.ts";
 import type {
   AnsweredItem,
   Suite,
@@ -34,6 +34,7 @@ import type {
   SuiteTask,
   SuiteTools,
 } from "../../../src/engine/eval/suites/suite.ts";
+import { suiteValues } from "../../../tools/parity/evaluation/suite-values.ts";
 import { judgeServer } from "../../support/judge-server.ts";
 import { evaluation } from "../runs/sample-evaluations.ts";
 
@@ -53,55 +54,6 @@ const golden = async (path: string) => JSON.parse(await readFile(join(GOLDEN, pa
 const suite = (name: string): Suite => suiteOf(name) as Suite;
 const png = (width: number, height: number, shade: number) =>
   encodePng({ width, height, channels: 3, data: new Uint8Array(width * height * 3).fill(shade) });
-
-/** Value of each metric. */
-function values(name: string, base: readonly AnsweredItem[], tools: SuiteTools = NONE): Record<string, number> {
-  const { systems } = suiteScores(suite(name), { base }, tools);
-  return Object.fromEntries((systems.base ?? []).map(({ metric, value }) => [metric, value]));
-}
-
-test("referring segmentation: the sums of the evaluator since October 2025", async () => {
-  const { images, expected } = await golden("iou/res.json");
-  const rows: AnsweredItem[] = images.flatMap(
-    ({ image, sentences }: { image: number; sentences: { target: Rle; prediction: Rle[] | null }[] }) =>
-      sentences.map(({ target, prediction }, at) => ({
-        item: { id: `${image}/${at}`, imageId: String(image), size: SIZE, text: "", masks: [parseRle(target)] },
-        answer: { masks: (prediction ?? []).map(parseRle) },
-      })),
-  );
-  const found = values("refcoco", rows);
-  expect(found.cIoU).toBeCloseTo(expected.sa2vaNew.cIoU, 9);
-  expect(found.gIoU).toBeCloseTo(expected.sa2vaNew.gIoU, 9);
-  for (const [bound, { ge }] of Object.entries<{ ge: number }>(expected.precisionAt.counts)) {
-    expect(found[`P@${bound}`]).toBeCloseTo(ge / 41, 12);
-  }
-});
-
-test("gRefCOCO: the sums of ReLA where fewer than 50 pixels are no target", async () => {
-  const { items, expected } = await golden("iou/gref.json");
-  const rows: AnsweredItem[] = items.map((one: { noTarget: boolean; target: Rle; prediction: Rle }, at: number) => ({
-    item: {
-      id: `${at}`,
-      imageId: `${at >> 1}`,
-      size: SIZE,
-      text: "",
-      masks: one.noTarget ? [] : [parseRle(one.target)],
-    },
-    answer: { masks: [parseRle(one.prediction)] },
-  }));
-  const found = values("grefcoco", rows);
-  const wanted = expected.reLAUnder50PixelsIsNoTarget;
-  for (const [name, value] of [
-    ["gIoU", wanted.gIoU / 100],
-    ["cIoU", wanted.cIoU / 100],
-    ["N-acc", wanted.N_acc],
-    ["T-acc", wanted.T_acc],
-    ["Pr@0.7", wanted["Pr@0.7"] / 100],
-    ["Pr@0.9", wanted["Pr@0.9"] / 100],
-  ] as const) {
-    expect(found[name], name).toBeCloseTo(value, 9);
-  }
-});
 
 test("gRefCOCO: refs without a target are rows too", async () => {
   const sentences = [{ sent_id: 1, sent: "the dog" }];
@@ -209,7 +161,7 @@ test("ReasonSeg: the first text of each picture of a split, pixels to be ignored
   expect(name).toMatchObject({ question: "Please segment what keeps rain away? in this image." });
   // An answer of the whole picture finds all targets, and misses 2,000 pixels less target and ignored ones.
   const whole = rleFromBox([0, 0, 50, 40], 40, 50);
-  const found = values(
+  const found = suiteValues(
     "reasonseg",
     items.map((item) => ({ item, answer: { masks: [whole] } })),
   );
@@ -241,7 +193,7 @@ test("grounded conversations: AP50, mIoU and recall of the released script, read
     return { item, answer: { text: said, masks: prediction.pred_masks.map(parseRle) } };
   });
   const of = (label: string, phrase: string): number => predictions.textSimilarity[`${label}|${phrase}`];
-  const found = values("gcg", rows, { ...NONE, similarity: { name: "table", of } });
+  const found = suiteValues("gcg", rows, { ...NONE, similarity: { name: "table", of } });
   expect(found.AP50).toBeCloseTo(predictions.expected.coco.AP50, 9);
   expect(found.mIoU).toBeCloseTo(predictions.expected.mIoU, 9);
   expect(found["Recall (table)"]).toBeCloseTo(predictions.expected.recall, 9);
@@ -270,40 +222,9 @@ test("grounded conversations: the truth of two splits is refused, not one of the
 test("grounded conversations: a true mask without pixels takes its own label with it, which counts as missed", () => {
   const [empty, mask] = [rleFromBox([0, 0, 0, 0], 20, 30), rleFromBox([0, 0, 5, 5], 20, 30)];
   const item = { id: "1", imageId: "1", size: SIZE, text: "", masks: [empty, mask], labels: ["sky", "cat"] };
-  const found = values("gcg", [{ item, answer: { text: "<p> cat </p> [SEG]", masks: [mask] } }]);
+  const found = suiteValues("gcg", [{ item, answer: { text: "<p> cat </p> [SEG]", masks: [mask] } }]);
   expect([found["recall_exact (words)"], found["recall_iou (no text)"]]).toEqual([0.5, 0.5]);
 });
-
-test("DLC-Bench: the printed averages and the standard error over pictures", async () => {
-  const { objects, images, runs } = await golden("dlc/scores.json");
-  for (const { positive, negative, expected } of Object.values<DlcRun>(runs)) {
-    const rows = (objects as string[]).map(
-      (id, at): AnsweredItem => ({
-        item: { id, imageId: String(images[at]), size: SIZE, text: "", masks: [] },
-        answer: { text: "" },
-        judged: { positive: positive[at] as number, negative: negative[at] as number },
-      }),
-    );
-    const found = values("dlc", rows);
-    expect(found.Pos).toBeCloseTo(expected.positive, 9);
-    expect(found.Neg).toBeCloseTo(expected.negative, 9);
-    expect(found.Avg).toBeCloseTo(expected.benchmark, 9);
-    const [, , average] = suiteScores(suite("dlc"), { base: rows }, NONE).systems.base ?? [];
-    const width = ((average?.high ?? 0) - (average?.low ?? 0)) / (2 * 1.96);
-    expect(Math.abs(width / expected.benchmarkError.clusterStandardError - 1)).toBeLessThan(0.1);
-  }
-});
-
-interface DlcRun {
-  readonly positive: readonly number[];
-  readonly negative: readonly number[];
-  readonly expected: {
-    readonly positive: number;
-    readonly negative: number;
-    readonly benchmark: number;
-    readonly benchmarkError: { readonly clusterStandardError: number };
-  };
-}
 
 /** An object of DLC-Bench with one positive and one negative question. */
 const DLC = {
@@ -400,9 +321,9 @@ test("GAR-Bench: the whole answer must be the letter; captions count once a judg
   const answered = items.map(
     (item, at): AnsweredItem => ({ item, answer: { text: ["a", "B. Blue", "A hat."][at] ?? "" } }),
   );
-  expect(values("gar", answered)).toEqual({ VQA: 0.5, "VQA relation": 1, "VQA color": 0 });
+  expect(suiteValues("gar", answered)).toEqual({ VQA: 0.5, "VQA relation": 1, "VQA color": 0 });
   const judged = answered.map((row) => ({ ...row, judged: { positive: 1, negative: null } }));
-  expect(values("gar", judged)).toMatchObject({ VQA: 0.5, Simple: 1 });
+  expect(suiteValues("gar", judged)).toMatchObject({ VQA: 0.5, Simple: 1 });
   // The published judge's reply stands alone.
   const [, , simple] = items as [SuiteItem, SuiteItem, SuiteItem];
   expect([repliedVerdict(simple, ["True"]), repliedVerdict(simple, ["true"])]).toEqual([
@@ -551,7 +472,7 @@ test("captions: CIDEr-D with the document frequencies of the whole set, METEOR b
       answer: { text: at === 0 ? "A black cat on a desk." : "a red bus" },
     }),
   );
-  const found = values("captions", rows, { meteor: (reference) => (reference.includes("cat") ? 1 : 0) });
+  const found = suiteValues("captions", rows, { meteor: (reference) => (reference.includes("cat") ? 1 : 0) });
   expect(found["CIDEr-D"]).toBeCloseTo(5, 9);
   expect(found["METEOR (NLTK)"]).toBe(0.5);
 });

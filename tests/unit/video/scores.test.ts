@@ -1,18 +1,12 @@
 import { fileURLToPath } from "node:url";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { boundaryScore, regionSimilarity } from "../../../src/engine/data/mask/boundary.ts";
 import { maskletScore, meanScore, roundedScore, scoreByType } from "../../../src/engine/eval/video/masklet-score.ts";
-import { tf } from "../../../src/engine/gpu/tf.ts";
 import { clipOrder } from "../../../src/engine/model/sam2/video/clip.ts";
-import { withoutOverlap } from "../../../src/engine/model/sam2/video/non-overlap.ts";
 import { videoScoresParity } from "../../../tools/parity/video/video-scores.ts";
 
 const GOLDEN = fileURLToPath(new URL("../../golden/video/", import.meta.url));
-
-beforeAll(async () => {
-  await tf.setBackend("cpu");
-});
 
 it("J and F equal those of the field's programs", async () => {
   const rows = [];
@@ -55,10 +49,4 @@ it("means are taken over frames, expressions and kinds", () => {
 it("the clip is gone through from its conditioning frames to both ends", () => {
   expect(clipOrder(6, [0, 1])).toEqual([0, 1, 2, 3, 4, 5]);
   expect(clipOrder(6, [2, 4])).toEqual([2, 4, 3, 5, 1, 0]);
-});
-
-it("a pixel is left to the object that claims it most", async () => {
-  const apart = withoutOverlap(tf.tensor3d([3, -20, 1, 5, -1, 0], [2, 1, 3]));
-  expect(Array.from(await apart.data())).toEqual([-10, -20, 1, 5, -1, -10]);
-  apart.dispose();
 });

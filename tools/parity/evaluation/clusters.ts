@@ -1,14 +1,12 @@
-/** Standard errors over pictures against exact arithmetic and published runs. */
-import {
-  type Cluster,
-  clustersOf,
-  type Estimate,
-  linearised,
-  linearisedDifference,
-} from "../../../src/engine/eval/benchmarks/clusters.ts";
+/** Scores over pictures with their intervals against exact arithmetic and all draws of few pictures. */
+
+import { isRecord } from "../../../src/engine/bytes/json.ts";
+import { bootstrapClusters, type ClusterStatistic, clustersBy, ratio } from "../../../src/engine/eval/bootstrap.ts";
+import type { Interval } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { CaseCheck } from "../case-check.ts";
 import type { ParityRow } from "../row.ts";
 import { type Json, number, object, objects, text } from "./golden.ts";
+import { checkBounds, everyDraw } from "./resamples.ts";
 
 const TOLERANCE = 1e-9;
 
@@ -16,61 +14,35 @@ export function* clusterRows(json: Json): Iterable<ParityRow> {
   for (const item of objects(json.cases)) {
     const check = new CaseCheck(`stats/cluster.json ${text(item.name)}`, TOLERANCE);
     yield check.run(() => {
-      const clusters = (system: "a" | "b"): Cluster[] =>
-        clustersOf(objects(item.rows).map((row) => ({ image: text(row.image), ...clusterOf(row[system]) })));
-      const [a, b] = [clusters("a"), clusters("b")];
+      const rows = objects(item.rows);
+      const clusters = clustersBy(rows.map(({ image }) => text(image)));
+      const [a, b] = [ratio(rows, clusters, (row) => part(row.a)), ratio(rows, clusters, (row) => part(row.b))];
+      const difference: ClusterStatistic = (drawn) => b(drawn) - a(drawn);
       const expected = object(item.expected);
-      const difference = item.kind === "mean" ? expected : object(expected.difference);
-      compare(check, difference, linearisedDifference(a, b));
+      const { length } = clusters.names;
+      compare(check, item.kind === "mean" ? expected : object(expected.difference), length, difference);
       if (item.kind === "mean") return;
-      compare(check, object(expected.a), linearised(a));
-      compare(check, object(expected.b), linearised(b));
+      compare(check, object(expected.a), length, a);
+      compare(check, object(expected.b), length, b);
     });
   }
 }
 
 /** A value of a mean counts once; pixel counts are numerator and denominator. */
-function clusterOf(value: unknown): Cluster {
+function part(value: unknown): { readonly sum: number; readonly weight: number } {
   if (typeof value === "number") return { sum: value, weight: 1 };
   const { i, u } = object(value);
   return { sum: number(i), weight: number(u) };
 }
 
-function compare(check: CaseCheck, wanted: Json, { estimate, variance }: Estimate): void {
-  check.close("estimate", wanted.estimate, estimate);
-  check.close("variance", wanted.linearisedVariance, variance);
-}
-
-/** Standard errors of DLC-Bench by picture and by object. */
-export function* dlcErrorRows(json: Json): Iterable<ParityRow> {
-  const images = (json.images as unknown[]).map(String);
-  const runs = object(json.runs);
-  const rowsOf = (run: unknown, by: "picture" | "object"): Cluster[] => {
-    const { positive, negative } = object(run) as { positive: number[]; negative: number[] };
-    const rows = positive.map((value, at) => ({
-      image: by === "picture" ? (images[at] as string) : String(at),
-      sum: (value + (negative[at] as number)) / 2,
-      weight: 1,
-    }));
-    return clustersOf(rows);
-  };
-  for (const [name, run] of Object.entries(runs)) {
-    const check = new CaseCheck(`dlc/scores.json ${name} standard errors`, TOLERANCE);
-    const wanted = object(object(object(run).expected).benchmarkError);
-    yield check.run(() => errors(check, wanted, (by) => linearised(rowsOf(run, by))));
-  }
-  for (const pair of objects(json.pairs)) {
-    const [a, b] = [text(pair.a), text(pair.b)];
-    const check = new CaseCheck(`dlc/scores.json ${b} - ${a}`, TOLERANCE);
-    yield check.run(() =>
-      errors(check, object(pair.bMinusA), (by) => linearisedDifference(rowsOf(runs[a], by), rowsOf(runs[b], by))),
-    );
-  }
-}
-
-function errors(check: CaseCheck, wanted: Json, estimate: (by: "picture" | "object") => Estimate): void {
-  const root = ({ variance }: Estimate): number | null => (variance === null ? null : Math.sqrt(variance));
-  check.close("estimate", wanted.estimate, estimate("picture").estimate);
-  check.close("by picture", wanted.clusterStandardError, root(estimate("picture")));
-  check.close("by object", wanted.objectStandardError, root(estimate("object")));
+function compare(check: CaseCheck, wanted: Json, count: number, statistic: ClusterStatistic): void {
+  const interval = bootstrapClusters(count, 1, [statistic])[0] as Interval;
+  check.close("estimate", wanted.estimate, interval.mean);
+  if (!isRecord(wanted.exactBootstrap)) return;
+  const all = everyDraw(count).map(statistic);
+  const average = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const mean = average(all);
+  check.close("mean of all draws", wanted.exactBootstrap.mean, mean);
+  check.close("variance of all draws", wanted.exactBootstrap.variance, average(all.map((one) => (one - mean) ** 2)));
+  checkBounds(check, all, interval);
 }

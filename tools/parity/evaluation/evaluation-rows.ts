@@ -18,13 +18,11 @@ import { lengthGrouped } from "../../../src/engine/rl/step/data-order.ts";
 import { CaseCheck } from "../case-check.ts";
 import type { ParityRow } from "../row.ts";
 import { goldenFile, goldenJson, type Json, number, object, objects, text } from "./golden.ts";
+import { checkBounds, everyDraw } from "./resamples.ts";
 
 const TOLERANCE = 1e-9;
 /** Student's quantiles are tabled to four decimals. */
 const TABLED = 1e-4;
-/** Standard errors by which a resampled bound may miss its probability. */
-const DEVIATIONS = 4;
-const RESAMPLES = 2000;
 
 /** Reads the parts that are there; one row per table, annotated item or case. */
 export async function* evaluationRowsParity(folder: ByteFolder): AsyncGenerator<ParityRow> {
@@ -152,16 +150,9 @@ async function* seedRows(folder: ByteFolder): AsyncGenerator<ParityRow> {
     const crossed = new CaseCheck(`${path} ${at} crossed`, TOLERANCE);
     yield crossed.run(() => {
       const images = (differences[0] as number[]).map((_, image) => String(image));
-      const { mean, low, high } = crossedBootstrap(differences, images, 1);
-      crossed.close("mean", expected.mean, mean);
-      const all = everyResample(differences);
-      const allowed = DEVIATIONS * Math.sqrt((0.025 * 0.975) / RESAMPLES);
-      // Several resamples have the same mean: a bound must lie between the probabilities below it and up to it.
-      for (const [bound, wanted] of [[low, 0.025] as const, [high, 0.975] as const]) {
-        const below = all.filter((value) => value < bound - TOLERANCE).length / all.length;
-        const upTo = all.filter((value) => value <= bound + TOLERANCE).length / all.length;
-        crossed.equal("bounds", true, below - allowed <= wanted && wanted <= upTo + allowed, `${wanted}`);
-      }
+      const interval = crossedBootstrap(differences, images, 1);
+      crossed.close("mean", expected.mean, interval.mean);
+      checkBounds(crossed, everyResample(differences), interval);
     });
     const tabled = new CaseCheck(`${path} ${at} over seeds`, TABLED);
     yield tabled.run(() => {
@@ -175,12 +166,8 @@ async function* seedRows(folder: ByteFolder): AsyncGenerator<ParityRow> {
 
 /** Means of all resamples of seeds and of images. */
 function everyResample(differences: readonly (readonly number[])[]): number[] {
-  const draws = (count: number): number[][] =>
-    Array.from({ length: count ** count }, (_, code) =>
-      Array.from({ length: count }, (_place, at) => Math.floor(code / count ** at) % count),
-    );
-  const seeds = draws(differences.length);
-  return draws((differences[0] as readonly number[]).length).flatMap((images) => {
+  const seeds = everyDraw(differences.length);
+  return everyDraw((differences[0] as readonly number[]).length).flatMap((images) => {
     const means = differences.map((row) => images.reduce((sum, at) => sum + (row[at] as number), 0) / images.length);
     return seeds.map((drawn) => drawn.reduce((sum, at) => sum + (means[at] as number), 0) / drawn.length);
   });

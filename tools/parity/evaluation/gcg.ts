@@ -4,14 +4,17 @@ import { parseRle } from "../../../src/engine/data/mask/rle.ts";
 import {
   averagePrecision,
   type GcgPicture,
-  gcgScores,
   iouMatrix,
   matchedLabels,
   pictureMiou,
 } from "../../../src/engine/eval/benchmarks/gcg.ts";
+import { clustersBy } from "../../../src/engine/eval/bootstrap.ts";
+import { gcgPicture } from "../../../src/engine/eval/suites/gcg.ts";
+import type { AnsweredItem } from "../../../src/engine/eval/suites/suite.ts";
 import { CaseCheck } from "../case-check.ts";
 import type { ParityRow } from "../row.ts";
 import { goldenJson, type Json, masks, object, objects, text, texts } from "./golden.ts";
+import { itemOf, suiteValues } from "./suite-values.ts";
 
 const TOLERANCE = 1e-9;
 
@@ -28,52 +31,48 @@ export async function gcgRows(folder: ByteFolder): Promise<ParityRow[]> {
     return typeof value === "number" ? value : Number.NaN;
   };
   const items = objects(predictions.images);
-  const pictures = items.map((item) => pictureOf(item, truth, captions));
+  const answered = items.map((item) => rowOf(item, truth, captions));
+  const pictures = answered.map(gcgPicture);
+  const matrices = pictures.map(iouMatrix);
   const rows = items.map((item, at) => {
     const check = new CaseCheck(`gcg/predictions.json ${text(item.id)} (${text(item.name)})`, TOLERANCE);
-    return check.run(() => comparePicture(check, object(item.expected), pictures[at] as GcgPicture, similarity));
+    const [wanted, matrix] = [object(item.expected), matrices[at] as number[][]];
+    return check.run(() => {
+      const expected = Array.isArray(wanted.iou) ? (wanted.iou as number[][]) : [];
+      for (const [row, values] of matrix.entries()) {
+        for (const [column, value] of values.entries()) check.close("IoU", expected[row]?.[column] ?? null, value);
+      }
+      check.close("mIoU", wanted.mIoU, pictureMiou(matrix));
+      check.equal("matches", wanted.matches, matchedLabels(pictures[at] as GcgPicture, matrix, similarity));
+    });
   });
   const expected = object(predictions.expected);
   const check = new CaseCheck("gcg/predictions.json all", TOLERANCE);
   const all = check.run(() => {
-    const scores = gcgScores(pictures, similarity);
+    const found = suiteValues("gcg", answered, { meteor: () => 0, similarity: { name: "table", of: similarity } });
     const coco = object(expected.coco);
-    check.close("AP50", coco.AP50, scores.ap50);
-    const matrices = pictures.map(iouMatrix);
-    check.close("AP75", coco.AP75, averagePrecision(pictures, matrices, 0.75));
-    check.close("mIoU", expected.mIoU, scores.miou);
-    check.close("recall", expected.recall, scores.recall);
-    check.equal("found", expected.truePositives, scores.found);
-    check.equal("labels", expected.groundTruthPhrases, scores.labels);
+    check.close("AP50", coco.AP50, found.AP50 ?? null);
+    const clusters = clustersBy(items.map(({ id }) => text(id)));
+    check.close("AP75", coco.AP75, averagePrecision(pictures, matrices, clusters, 0.75)(items.map((_, at) => at)));
+    check.close("mIoU", expected.mIoU, found.mIoU ?? null);
+    const recall = found["Recall (table)"] ?? Number.NaN;
+    const labels = answered.reduce((sum, { item }) => sum + (item.labels?.length ?? 0), 0);
+    check.close("recall", expected.recall, recall);
+    check.close("found", expected.truePositives, recall * labels);
+    check.equal("labels", expected.groundTruthPhrases, labels);
   });
   return [...rows, all];
 }
 
-function pictureOf(item: Json, truth: Json, captions: Json): GcgPicture {
+/** A picture with the answer that has these phrases. */
+function rowOf(item: Json, truth: Json, captions: Json): AnsweredItem {
   const id = text(item.id);
   const prediction = object(item.prediction);
   const of = (json: Json): Json[] => objects(json.annotations).filter((one) => one.image_id === id);
+  const labels = of(captions).flatMap((one) => texts(one.labels));
+  const said = texts(prediction.phrases).map((phrase) => `<p> ${phrase} </p> [SEG]`);
   return {
-    id,
-    masks: of(truth).map((one) => parseRle(one.segmentation)),
-    labels: of(captions).flatMap((one) => texts(one.labels)),
-    predictedMasks: masks(prediction.pred_masks) ?? [],
-    predictedPhrases: texts(prediction.phrases),
+    item: itemOf(id, { masks: of(truth).map((one) => parseRle(one.segmentation)), labels }),
+    answer: { text: said.join(" and "), masks: masks(prediction.pred_masks) ?? [] },
   };
-}
-
-function comparePicture(
-  check: CaseCheck,
-  wanted: Json,
-  picture: GcgPicture,
-  similarity: (label: string, phrase: string) => number,
-): void {
-  const matrix = iouMatrix(picture);
-  const expected = Array.isArray(wanted.iou) ? (wanted.iou as unknown[]) : [];
-  for (const [row, values] of matrix.entries()) {
-    const own = expected[row];
-    for (const [column, value] of values.entries()) check.close("IoU", Array.isArray(own) ? own[column] : null, value);
-  }
-  check.close("mIoU", wanted.mIoU, pictureMiou(matrix));
-  check.equal("matches", wanted.matches, matchedLabels(picture, matrix, similarity));
 }

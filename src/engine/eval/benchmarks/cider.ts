@@ -9,8 +9,8 @@ export interface CiderItem {
 const ORDERS = [1, 2, 3, 4] as const;
 const SIGMA = 6;
 
-/** CIDEr of every item and their mean, 0..10 (papers print 100 times the mean). Document frequencies are the set's own. */
-export function cider(given: readonly CiderItem[]): { readonly scores: readonly number[]; readonly mean: number } {
+/** CIDEr of every item, 0..10 (papers print 100 times the mean). Document frequencies are the set's own. */
+export function cider(given: readonly CiderItem[]): number[] {
   // The original parts tokens at every blank, at the no-break one of "1 1/2" too.
   const words = (tokens: readonly string[]): string[] => tokens.flatMap((token) => token.split("\u00a0"));
   const items = given.map((item) => ({ references: item.references.map(words), hypothesis: words(item.hypothesis) }));
@@ -30,12 +30,11 @@ export function cider(given: readonly CiderItem[]): { readonly scores: readonly 
     const norms = weights.map((grams) => Math.hypot(...grams.values()));
     return { weights, norms, length: Math.max(0, tokens.length - 1) };
   };
-  const scores = items.map(({ references, hypothesis }) => {
+  return items.map(({ references, hypothesis }) => {
     const own = weigh(hypothesis);
     const each = references.map((tokens) => similarity(own, weigh(tokens)));
     return references.length === 0 ? 0 : (10 * each.reduce((sum, value) => sum + value, 0)) / references.length;
   });
-  return { scores, mean: items.length === 0 ? 0 : scores.reduce((sum, value) => sum + value, 0) / items.length };
 }
 
 interface Weighted {

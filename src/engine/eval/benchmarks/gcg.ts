@@ -1,12 +1,14 @@
 /** Masks and phrases of grounded conversations, counted as the released GCG script does: AP50, mIoU, recall. */
 
-import { type Rle, rleIsEmpty } from "../../data/mask/rle.ts";
+import { pythonWords } from "../../bytes/python-space.ts";
+import type { Rle } from "../../data/mask/rle.ts";
 import { maskIou } from "../../data/mask/rle-compare.ts";
-import { LabError } from "../../errors.ts";
+import type { ClusterStatistic, Clusters } from "../bootstrap.ts";
 
 /** A picture with what is true and what was predicted. */
 export interface GcgPicture {
   readonly id: string;
+  /** None is empty, of the predicted ones neither. */
   readonly masks: readonly Rle[];
   /** The i-th label belongs to the i-th mask. */
   readonly labels: readonly string[];
@@ -14,54 +16,29 @@ export interface GcgPicture {
   readonly predictedPhrases: readonly string[];
 }
 
-export interface GcgScores {
-  /** Average precision of the masks at IoU 0.5, all detections of one score. */
-  readonly ap50: number;
-  readonly miou: number;
-  /** Labels found / labels, by the text similarity that was given. */
-  readonly recall: number;
-  readonly found: number;
-  readonly labels: number;
-}
-
 /** Similarity of a true label and a predicted phrase, 0..1. */
 export type PhraseSimilarity = (label: string, phrase: string) => number;
 
+/** Intersection over union of the sets of lower-case words, 0..1; 0 where neither text has a word. */
+export function wordIou(label: string, phrase: string): number {
+  const [one, two] = [label, phrase].map((text) => new Set(pythonWords(text.toLowerCase()))) as [
+    Set<string>,
+    Set<string>,
+  ];
+  const both = [...one].filter((word) => two.has(word)).length;
+  return both === 0 ? 0 : both / (one.size + two.size - both);
+}
+
 /** IoU and similarity from which a pair counts. */
-export const BOUND = 0.5;
+const BOUND = 0.5;
 /** Detections of a picture that are looked at. */
 const MOST_DETECTIONS = 100;
 /** Recalls at which precision is read. */
 const RECALLS = 101;
 
-/**
- * IoU of every true mask (rows) with every predicted one.
- * @throws LabError("bad-input") for an empty mask: the original takes the 0/0 of two of them for the best match
- */
-export function iouMatrix({ id, masks, predictedMasks }: GcgPicture): number[][] {
-  if ([...masks, ...predictedMasks].some(rleIsEmpty)) {
-    throw new LabError("bad-input", `${id} has an empty mask, which this benchmark cannot count; leave it out`);
-  }
+/** IoU of every true mask (rows) with every predicted one. */
+export function iouMatrix({ masks, predictedMasks }: GcgPicture): number[][] {
   return masks.map((mask) => predictedMasks.map((predicted) => maskIou(mask, predicted).iou));
-}
-
-/** Scores over pictures; recall stops in a picture at the first best pair that fails, as in the original. */
-export function gcgScores(pictures: readonly GcgPicture[], similarity: PhraseSimilarity): GcgScores {
-  const matrices = pictures.map(iouMatrix);
-  let [found, labels, sum] = [0, 0, 0];
-  for (const [at, picture] of pictures.entries()) {
-    const matrix = matrices[at] as number[][];
-    labels += picture.labels.length;
-    sum += pictureMiou(matrix);
-    found += matchedLabels(picture, matrix, similarity).length;
-  }
-  return {
-    ap50: averagePrecision(pictures, matrices, BOUND),
-    miou: pictures.length === 0 ? 0 : sum / pictures.length,
-    recall: labels === 0 ? 0 : found / labels,
-    found,
-    labels,
-  };
 }
 
 /** Mean IoU of pairs taken greedily from the largest on; 0 without a pair. What stays without a partner costs nothing. */
@@ -107,7 +84,7 @@ interface Cell {
 function largest(matrix: readonly (readonly number[])[]): Cell | undefined {
   let best: Cell | undefined;
   for (const [row, values] of matrix.entries()) {
-    for (const [column, value] of values.entries()) if (!(value <= (best?.value ?? -1))) best = { row, column, value };
+    for (const [column, value] of values.entries()) if (value > (best?.value ?? -1)) best = { row, column, value };
   }
   return best;
 }
@@ -118,24 +95,35 @@ function strike(matrix: number[][], { row, column }: Cell): void {
 }
 
 /**
- * Average precision at an IoU bound as COCO computes it, for detections of one score: pictures by id (code points),
- * detections as they stand, each with the free truth of the largest IoU, the later of equal ones.
+ * Average precision of drawn clusters at an IoU bound as COCO computes it, for detections of one score: pictures by id
+ * (code points), one that was drawn twice counted twice, detections as they stand, each with the free truth of the
+ * largest IoU, the later of equal ones.
  */
 export function averagePrecision(
   pictures: readonly GcgPicture[],
   matrices: readonly (readonly (readonly number[])[])[],
-  bound: number,
-): number {
+  { of, names }: Clusters,
+  bound = BOUND,
+): ClusterStatistic {
   const order = pictures.map((_, at) => at).sort((a, b) => compareIds(pictures[a]?.id ?? "", pictures[b]?.id ?? ""));
-  const hits = order.map((at) => pictureHits(pictures[at] as GcgPicture, matrices[at] ?? [], bound));
-  return hitPrecision(
-    hits,
-    pictures.reduce((sum, { masks }) => sum + masks.length, 0),
-  );
+  const hits = pictures.map((picture, at) => pictureHits(picture, matrices[at] ?? [], bound));
+  return (drawn) => {
+    const times = new Uint32Array(names.length);
+    for (let at = 0; at < drawn.length; at++) times[drawn[at] as number] = (times[drawn[at] as number] as number) + 1;
+    const found: boolean[][] = [];
+    let truths = 0;
+    for (const at of order) {
+      for (let copy = times[of[at] as number] as number; copy > 0; copy--) {
+        found.push(hits[at] as boolean[]);
+        truths += pictures[at]?.masks.length ?? 0;
+      }
+    }
+    return hitPrecision(found, truths);
+  };
 }
 
 /** Whether each detection of a picture finds a truth, in order. */
-export function pictureHits(
+function pictureHits(
   { predictedMasks }: Pick<GcgPicture, "predictedMasks">,
   matrix: readonly (readonly number[])[],
   bound: number,
@@ -153,7 +141,7 @@ export function pictureHits(
 }
 
 /** Average precision of the hits of pictures in order. @param truths masks that could have been found */
-export function hitPrecision(pictures: readonly (readonly boolean[])[], truths: number): number {
+function hitPrecision(pictures: readonly (readonly boolean[])[], truths: number): number {
   if (truths === 0) return 0;
   const [precision, recall]: [number[], number[]] = [[], []];
   let right = 0;
@@ -177,6 +165,6 @@ export function hitPrecision(pictures: readonly (readonly boolean[])[], truths: 
 }
 
 /** Order of ids by code points. */
-export function compareIds(a: string, b: string): number {
+function compareIds(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,7 +1,7 @@
 /** Captions for the masks of any rows (docs/spec/evaluation.md#21-refcocog-and-visual-genome-glamm-osprey-sa2va). */
+import { cleanRegionCaption } from "../benchmarks/answer-text.ts";
 import { cider } from "../benchmarks/cider.ts";
 import { ptbTokens } from "../benchmarks/ptb-tokens.ts";
-import { cleanRegionCaption } from "../benchmarks/region-text.ts";
 import { type Clusters, meanOf } from "../bootstrap.ts";
 import { regionRows } from "./rows.ts";
 import type { Suite, SuiteMetric, SuiteTools } from "./suite.ts";
@@ -17,7 +17,7 @@ export const captions: Suite = {
   task: ({ masks: [region] }) => ({ kind: "describe", region: region as NonNullable<typeof region> }),
   metrics: (rows, clusters, tools) =>
     textMetrics(
-      rows.map(({ item, answer }) => [item.text, cleanRegionCaption(answer.text ?? "", "glamm")]),
+      rows.map(({ item, answer }) => [item.text, cleanRegionCaption(answer.text ?? "")]),
       clusters,
       tools,
     ),
@@ -34,7 +34,7 @@ export function textMetrics(
     references: [ptbTokens(reference)],
     hypothesis: ptbTokens(caption),
   }));
-  const { scores } = cider(items);
+  const scores = cider(items);
   return [
     { name: "CIDEr-D", statistic: meanOf(pairs, clusters, (_, at) => scores[at] as number) },
     {

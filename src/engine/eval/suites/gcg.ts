@@ -5,19 +5,16 @@
 import { isRecord } from "../../bytes/json.ts";
 import { type Rle, rleIsEmpty } from "../../data/mask/rle.ts";
 import { idText, openCoco } from "../../data/readers/coco-file.ts";
-import { wordIou } from "../benchmarks/category-match.ts";
+import { parseGcgAnswer } from "../benchmarks/answer-text.ts";
 import {
-  BOUND,
-  compareIds,
+  averagePrecision,
   type GcgPicture,
-  hitPrecision,
   iouMatrix,
   matchedLabels,
   type PhraseSimilarity,
-  pictureHits,
   pictureMiou,
+  wordIou,
 } from "../benchmarks/gcg.ts";
-import { parseGcgAnswer } from "../benchmarks/gcg-answer.ts";
 import { type Clusters, meanOf, ratio } from "../bootstrap.ts";
 import { textMetrics } from "./captions.ts";
 import { findFiles, onlyFile, pictureRows } from "./rows.ts";
@@ -103,38 +100,15 @@ function gcgMetrics(rows: readonly AnsweredItem[], clusters: Clusters, tools: Su
   });
   const { similarity } = tools;
   return [
-    { name: "AP50", statistic: precision(pictures, matrices, clusters) },
+    { name: "AP50", statistic: averagePrecision(pictures, matrices, clusters) },
     { name: "mIoU", statistic: meanOf(pictures, clusters, (_, at) => pictureMiou(matrix(at))) },
     ...(similarity === undefined ? [] : [recall(`Recall (${similarity.name})`, similarity.of)]),
     recall("recall_iou (no text)", () => 1),
-    recall("recall_exact (words)", (label, phrase) => wordIou(label, phrase) ?? 0),
+    recall("recall_exact (words)", wordIou),
     ...textMetrics(
       rows.map(({ item, answer }) => [item.text, parseGcgAnswer(answer.text ?? "").caption]),
       clusters,
       tools,
     ),
   ];
-}
-
-/** AP50 of drawn clusters, a picture that was drawn twice counted twice. */
-function precision(
-  pictures: readonly GcgPicture[],
-  matrices: readonly (readonly (readonly number[])[])[],
-  { of, names }: Clusters,
-): SuiteMetric["statistic"] {
-  const order = pictures.map((_, at) => at).sort((a, b) => compareIds(pictures[a]?.id ?? "", pictures[b]?.id ?? ""));
-  const hits = pictures.map((picture, at) => pictureHits(picture, matrices[at] ?? [], BOUND));
-  return (drawn) => {
-    const times = new Uint32Array(names.length);
-    for (let at = 0; at < drawn.length; at++) times[drawn[at] as number] = (times[drawn[at] as number] as number) + 1;
-    const found: boolean[][] = [];
-    let truths = 0;
-    for (const at of order) {
-      for (let copy = times[of[at] as number] as number; copy > 0; copy--) {
-        found.push(hits[at] as boolean[]);
-        truths += pictures[at]?.masks.length ?? 0;
-      }
-    }
-    return hitPrecision(found, truths);
-  };
 }

@@ -1,11 +1,9 @@
 /** gRefCOCO: sentences for one, several or no objects, counted as ReLA does (docs/spec/evaluation.md#16-grefcoco-rela-evaluator-iougrefjson). */
 import { type Rle, rleArea } from "../../data/mask/rle.ts";
-import { maskIou } from "../../data/mask/rle-compare.ts";
 import { maskOfRef, readRefs } from "../../data/readers/refs.ts";
 import { LabError } from "../../errors.ts";
-import { declaresNoTarget, GRES_BOUNDS, type GresRow, gresIou } from "../benchmarks/gres.ts";
 import { type Clusters, meanOf, ratio } from "../bootstrap.ts";
-import { segmentTask, unitedAnswer } from "./masks.ts";
+import { type Overlap, overlapOf, segmentTask, unitedAnswer } from "./masks.ts";
 import { findFiles, type PictureItem, pictureRows, type SuiteFile } from "./rows.ts";
 import type { AnsweredItem, Suite, SuiteMetric } from "./suite.ts";
 
@@ -43,25 +41,39 @@ export const grefcoco: Suite = {
     return left === undefined ? read : { ...read, leftOut: [left, ...read.leftOut] };
   },
   task: segmentTask,
-  metrics: gresMetrics,
+  metrics: (rows, clusters) => gresMetrics(rows.map(gresRow), clusters),
   score: (row) => gresIou(gresRow(row)),
 };
 
-/** Pixel counts of a sentence, and what its truth and answer say of a target. */
-export function gresRow({ item, answer }: AnsweredItem): GresRow {
-  const [target] = item.masks;
-  const mask = unitedAnswer(answer);
-  const pixels = mask === null ? 0 : rleArea(mask);
-  const declared = declaresNoTarget(pixels);
-  if (target === undefined) return { noTarget: true, declared, intersection: 0, union: pixels };
-  if (mask === null) return { noTarget: false, declared, intersection: 0, union: rleArea(target) };
-  const { intersection, union } = maskIou(target, mask);
-  return { noTarget: false, declared, intersection, union };
+/** A sentence with what its truth and its answer say of a target. */
+export interface GresRow extends Overlap {
+  /** The sentence refers to nothing in the picture. */
+  readonly noTarget: boolean;
+  /** The answer says so. */
+  readonly declared: boolean;
 }
 
-/** The same counting as `gresScores`, as ratios over pictures. */
-function gresMetrics(answered: readonly AnsweredItem[], clusters: Clusters): SuiteMetric[] {
-  const rows = answered.map(gresRow);
+/** Fewest pixels of a mask that stands for a target, since the models do not declare "no target". */
+const FEWEST_PIXELS = 50;
+const BOUNDS = [0.7, 0.8, 0.9] as const;
+
+/** Pixel counts of a sentence, and what its truth and answer say of a target. */
+export function gresRow(row: AnsweredItem): GresRow {
+  const mask = unitedAnswer(row.answer);
+  const pixels = mask === null ? 0 : rleArea(mask);
+  const declared = pixels < FEWEST_PIXELS;
+  if (row.item.masks.length === 0) return { noTarget: true, declared, intersection: 0, union: pixels };
+  return { noTarget: false, declared, ...overlapOf(row) };
+}
+
+/** IoU that a sentence adds to gIoU: 1 and 0 where either side has no target, whatever the mask. */
+export function gresIou({ noTarget, declared, intersection, union }: GresRow): number {
+  if (noTarget) return declared ? 1 : 0;
+  return declared || union === 0 ? 0 : intersection / union;
+}
+
+/** gIoU, cIoU, the share of sentences without and with a target that are taken as such, and Pr@x of those with one. */
+export function gresMetrics(rows: readonly GresRow[], clusters: Clusters): SuiteMetric[] {
   const pixels = ({ noTarget, declared, intersection, union }: GresRow) => ({
     sum: noTarget || declared ? 0 : intersection,
     weight: noTarget && declared ? 0 : union,
@@ -76,7 +88,7 @@ function gresMetrics(answered: readonly AnsweredItem[], clusters: Clusters): Sui
     ...(kinds.has(false)
       ? [
           { name: "T-acc", statistic: among(false, ({ declared }) => !declared) },
-          ...GRES_BOUNDS.map((bound) => ({
+          ...BOUNDS.map((bound) => ({
             name: `Pr@${bound}`,
             statistic: among(false, (row) => gresIou(row) >= bound),
           })),

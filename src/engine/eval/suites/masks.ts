@@ -1,7 +1,9 @@
-/** Masks for the captions of any rows, counted as referring segmentation. */
-import { mergeRles, type Rle } from "../../data/mask/rle.ts";
+/**
+ * Masks for the captions of any rows, counted as referring segmentation: the pixels of all rows together (cIoU), the mean
+ * of the rows' IoU (gIoU), the share of rows that reach a bound (P@x) (docs/spec/evaluation.md#15-counting).
+ */
+import { mergeRles, type Rle, rleArea } from "../../data/mask/rle.ts";
 import { maskIou } from "../../data/mask/rle-compare.ts";
-import { type Overlap, PRECISION_BOUNDS, sentenceIou, sentenceOverlap } from "../benchmarks/referring.ts";
 import { type Clusters, meanOf, ratio } from "../bootstrap.ts";
 import { regionRows } from "./rows.ts";
 import type { AnsweredItem, AnswerMode, Suite, SuiteItem, SuiteMetric, SuiteTask } from "./suite.ts";
@@ -25,13 +27,25 @@ export function segmentTask({ text }: SuiteItem, mode: AnswerMode): SuiteTask {
   return { kind: "ask", question: `Please segment ${text} in this image.`, regions: [] };
 }
 
-/** Pixels of truth and answer, without those to be ignored. */
+/** Pixel counts of a row. */
+export interface Overlap {
+  readonly intersection: number;
+  readonly union: number;
+}
+
+/** Pixels of truth and answer, without those to be ignored. @throws LabError("bad-input") when their sizes differ */
 export function overlapOf({ item, answer }: AnsweredItem): Overlap {
   const target = item.masks[0] as Rle;
-  const { intersection, union } = sentenceOverlap(target, answer.masks ?? [], "sa2va-2025-10") as Overlap;
-  const found = item.ignore === undefined ? null : unitedAnswer(answer);
-  const ignored = found === null ? 0 : maskIou(item.ignore as Rle, found).intersection;
+  const found = unitedAnswer(answer);
+  if (found === null) return { intersection: 0, union: rleArea(target) };
+  const { intersection, union } = maskIou(target, found);
+  const ignored = item.ignore === undefined ? 0 : maskIou(item.ignore, found).intersection;
   return { intersection, union: union - ignored };
+}
+
+/** IoU of a row in gIoU: 1 where both masks are empty. */
+export function sentenceIou({ intersection, union }: Overlap): number {
+  return union === 0 ? 1 : intersection / union;
 }
 
 /** All masks of an answer as one; null without a mask. */
@@ -39,7 +53,9 @@ export function unitedAnswer({ masks: found = [] }: AnsweredItem["answer"]): Rle
   return found.length === 0 ? null : mergeRles(found, "union");
 }
 
-/** cIoU, gIoU and P@x. */
+const PRECISION_BOUNDS = [0.5, 0.6, 0.7, 0.8, 0.9] as const;
+
+/** cIoU, gIoU and P@x; a row without a pixel in either mask reaches no bound. */
 export function maskMetrics(rows: readonly AnsweredItem[], clusters: Clusters): SuiteMetric[] {
   const overlaps = rows.map(overlapOf);
   return [

@@ -5,8 +5,7 @@ import { rleIsEmpty } from "../../data/mask/rle.ts";
 import { type ReasonRow, readReasonRow, reasonSamples } from "../../data/readers/reason-seg.ts";
 import { samplesOf } from "../../data/readers/samples.ts";
 import { LabError } from "../../errors.ts";
-import { sentenceIou } from "../benchmarks/referring.ts";
-import { maskMetrics, overlapOf, segmentTask } from "./masks.ts";
+import { maskMetrics, overlapOf, segmentTask, sentenceIou } from "./masks.ts";
 import { type PictureEntry, pictureRows } from "./rows.ts";
 import { publishedScores, type Suite, type SuiteRows } from "./suite.ts";
 

@@ -1,6 +1,5 @@
 /** RefCOCO, RefCOCO+ and RefCOCOg: a mask for every sentence (docs/spec/evaluation.md#15-counting). */
-import { sentenceIou } from "../benchmarks/referring.ts";
-import { maskMetrics, overlapOf, segmentTask } from "./masks.ts";
+import { maskMetrics, overlapOf, segmentTask, sentenceIou } from "./masks.ts";
 import { regionRows } from "./rows.ts";
 import { type PublishedScore, publishedScores, type Suite } from "./suite.ts";
 
