@@ -117,7 +117,11 @@ describe("a custom reward", () => {
     ["throws", "throw new Error('mine')", /threw Error: mine/],
     ["returns NaN", "return NaN", /returned NaN, not a finite number/],
     ["returns a text", "return '1'", /returned a string, not a number/],
-    ["reaches for fetch", "fetch('https://example.org/a'); return 1", /reached for fetch; a reward has no network/],
+    [
+      "reaches for fetch",
+      "fetch('https://example.org/a'); return 1",
+      /reached for fetch; a reward has no network access/,
+    ],
     ["reaches for a socket", "new WebSocket('wss://example.org'); return 1", /reached for WebSocket/],
     ["imports scripts", "importScripts('https://example.org/a.js'); return 1", /reached for importScripts/],
   ])("that %s is stopped and named, and the next one runs", async (_, body, message) => {
@@ -135,7 +139,9 @@ describe("a custom reward", () => {
     await expect.poll(() => text("try-problem")).toMatch(/reached for fetch/);
     await page.getByTestId("strip-start").click();
     await expect.poll(() => events.some((event) => event.state === "paused")).toBe(true);
-    expect((await problems(page)).join()).toMatch(/The custom reward reached for fetch; a reward has no network/);
+    expect((await problems(page)).join()).toMatch(
+      /The custom reward reached for fetch; a reward has no network access/,
+    );
     expect(events.some((event) => event.type === "step")).toBe(false);
     await page.getByTestId("stop").click();
     await expect.poll(() => events.some((event) => event.state === "finished")).toBe(true);
@@ -236,6 +242,7 @@ describe("the bench", () => {
       }),
     );
     await page.getByTestId("bench-file").setInputFiles({ name: "small.jsonl", mimeType: "text/plain", buffer });
+    await expect.poll(() => text("bench-source")).toMatch(/^small\.jsonl/);
     await page.getByTestId("bench-groups").getByRole("button").first().click();
     await page.getByRole("button", { name: "Try it out" }).click();
     await expect.poll(() => text("try-problem")).toMatch(/cannot be compared/);
@@ -255,7 +262,7 @@ describe("the bench", () => {
     await page.getByRole("radio", { name: "Loop 1", exact: true }).click();
     await page.getByTestId("bench-rows").fill("1");
     await page.getByTestId("bench-start").click();
-    await expect.poll(() => text("bench-source")).toMatch(/1 groups$/);
+    await expect.poll(() => text("bench-source")).toMatch(/1 group$/);
     await page.getByTestId("bench-progress").waitFor({ state: "detached" });
     await expect.poll(() => text("bench-facts")).toMatch(/Rewards missing0 of 2/);
     expect(lab.consoleErrors).toEqual([]);

@@ -11,6 +11,7 @@ import { Panel } from "../../components/ui/panel/panel.tsx";
 import { isOutdated, useBench } from "../../stores/bench.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
+import { counted } from "../../styles/format.ts";
 import styles from "./bench.module.css";
 import { BenchFindings } from "./bench-findings.tsx";
 import type { Trial } from "./try-out.tsx";
@@ -29,7 +30,7 @@ export function BenchPanel({ onTrial }: { readonly onTrial: (trial: Trial) => vo
       aside={
         bench.groups.length > 0 && (
           <span className="muted small" data-testid="bench-source">
-            {bench.source} · {bench.groups.length} groups
+            {bench.source} · {counted(bench.groups.length, "group")}
           </span>
         )
       }
