@@ -129,7 +129,7 @@ const FAULTS: readonly (readonly [string, (good: Files) => Files, RegExp])[] = [
       index.weight_map[name] = "model-00001-of-00003.safetensors";
       return { "model.safetensors.index.json": encoded(index) };
     },
-    /^model\.safetensors\.index\.json places tensor "[\w.]+" in "model-00001-of-00003\.safetensors", where it is not$/,
+    /^[\w.]+index\.json names "model-00001-of-00003\.safetensors" for tensor "[\w.]+", but the file does not have it$/,
   ],
   [
     "a tensor of another shape",

@@ -6,10 +6,9 @@ import { type Tensor, tf } from "./tf.ts";
 import { stridedCopy } from "./tfjs/strided-copy.ts";
 
 /**
- * Heads of one of the parts (query, key, value) that are adjacent in projected rows. Not differentiable: for frozen
- * towers.
+ * Heads of one part (query, key or value) of projected rows. Not differentiable: for frozen towers.
  * @param x [N, …, parts · heads · d]; the axes between are flattened to T places
- * @param part its index, from 0
+ * @param part index of the part, from 0
  * @returns [N, heads, T, d]
  */
 export function headsOfPart(x: Tensor, heads: number, part = 0, parts = 1): Tensor {

@@ -1,8 +1,8 @@
 /**
  * Compiles the most expensive programs of sampling and training while weights are read. A driver that compiles at
- * creation finishes by the first step, on several threads if it can. One that compiles at the first dispatch no longer
- * blocks the recording thread. A software adapter compiles on the processors that read the weights, for a second and more, and many
- * sessions run nothing: there the programs are compiled when a run starts.
+ * creation is done by the first step, on several threads if it can. One that compiles at the first dispatch no longer
+ * blocks the recording thread. A software adapter compiles for a second or more on the processors that read the
+ * weights, and many sessions start no run, so there the programs are compiled when a run starts.
  */
 
 import { EMBED, mixProgram, NORM, ROTATE, scoreLanes, scoresProgram, sharedHeads } from "./decode/attend.ts";
@@ -22,7 +22,7 @@ const SLOTS = [8, 16];
 /** Programs for decoding f32 weights and, on software adapters, for matrix products; the rest compiles quickly. */
 export function precompiledPrograms(): GpuProgram[] {
   const software = builtInForms().decoding === "thread";
-  // Most families have grouped queries.
+  // Most language families have grouped queries.
   const shared = sharedHeads(2, 1, software);
   const linears = SLOTS.map((slots) => linearProgram(slotBlock(slots, software, broadcastLanes())));
   const decoding = [NORM, ...linears, mixProgram(shared), SAMPLE];
@@ -35,8 +35,8 @@ export function precompiledPrograms(): GpuProgram[] {
 }
 
 /**
- * Starts compiling them; does nothing without custom kernels, or when this adapter compiles at the other moment. Settles
- * when they are compiled.
+ * Compiles the programs and settles when that is done. Does nothing without custom kernels, or if this adapter compiles
+ * at the other moment.
  */
 export async function compileUsualPrograms(moment: "load" | "run"): Promise<void> {
   if (customKernels() && builtInForms().compiled === moment) await compileAhead(backendDevice(), precompiledPrograms());

@@ -53,7 +53,7 @@ function multiplyHigh(a: number, b: number): number {
   return (aHigh * bHigh + Math.floor(cross / 0x10000) + Math.floor(middle / 0x10000)) >>> 0;
 }
 
-/** The Philox 4x32-10 bijection of `counter` under `key`. */
+/** Applies the Philox 4x32-10 bijection under `key` to `counter`. */
 export function philox(counter: Words, key: readonly [number, number]): Words {
   let [c0, c1, c2, c3] = counter;
   let [k0, k1] = key;
@@ -89,8 +89,8 @@ export function randomWords(key: RandomKey): Words {
 }
 
 /**
- * A word as a uniform number strictly between 0 and 1. Only 23 bits are used: with 24 the largest value would round to 1
- * in float32, and the double logarithm of a Gumbel draw to infinity (docs/spec/webgpu.md#10-numerics).
+ * A word as a uniform number strictly between 0 and 1. Only 23 bits are used: with 24 the largest value would round to
+ * 1 in float32, and the double logarithm of a Gumbel draw to infinity (docs/spec/webgpu.md#10-numerics).
  */
 export function wordToUniform(word: number): number {
   return ((word >>> 9) + 0.5) * 2 ** -23;

@@ -15,7 +15,10 @@ const SOFTWARE_ROWS = 8;
 
 /** A row kernel; its body may call `sum(x)` and `largest(x)`, which reduce over the row's threads. */
 export interface RowProgram extends Omit<GpuProgram, "workgroup"> {
-  /** Sees `row`, `first` and `step`; it loops over the row's elements with `for (var i = first; i < u.width; i += step)`. */
+  /**
+   * Sees `row`, `first` and `step`; it loops over the row's elements with `for (var i = first; i < u.width; i +=
+   * step)`.
+   */
   readonly body: string;
 }
 

@@ -54,7 +54,10 @@ const PART_BYTES = 32 * 2 ** 20;
 
 /** Source and form of a stored conversion. */
 export interface CacheKey {
-  /** `weightsHash` of the model folder; on a server it may be of the version that the server names. */
+  /**
+   * `weightsHash` of the model folder; for a folder on a server it may be computed from the version that the server
+   * names.
+   */
   readonly source: string;
   readonly choice: StorageChoice;
   readonly blockElements: number;
@@ -63,7 +66,7 @@ export interface CacheKey {
 export interface CachedModel extends CacheKey {
   readonly id: string;
   readonly name: string;
-  /** `weightsHash` of the content that was converted; of entries of older versions `source`. */
+  /** `weightsHash` of the converted content; equal to `source` in entries of older versions. */
   readonly hash: string;
   /** SHA-256 over the hashes of all parts, in order; null while the entry is unfinished. */
   readonly content: string | null;
@@ -81,7 +84,10 @@ export interface CacheWriter {
   add(piece: WeightPiece): Promise<void>;
   /** Writes the collected pieces, so that a later conversion can continue from here. */
   pause(): Promise<void>;
-  /** Completes the entry. @param hash `weightsHash` of what was converted */
+  /**
+   * Completes the entry.
+   * @param hash `weightsHash` of the converted content
+   */
   finish(hash: string): Promise<void>;
 }
 
@@ -112,7 +118,7 @@ export class ModelCache {
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** The finished entry of that key. */
+  /** The finished entry of the key. */
   async find(key: CacheKey): Promise<CachedModel | undefined> {
     const entry = await this.#describe(await entryId(key));
     return entry.finished ? entry : undefined;
@@ -122,7 +128,10 @@ export class ModelCache {
     await this.#store.remove(id);
   }
 
-  /** Locks an entry before it is written or removed. @returns the function that releases it, or null if another tab holds it */
+  /**
+   * Locks an entry before it is written or removed.
+   * @returns the function that releases it, or null if another tab holds it
+   */
   hold(id: string): Promise<(() => void) | null> {
     return hold("model", id, this.#locks);
   }
@@ -307,7 +316,7 @@ async function contentHash(records: readonly PartRecord[]): Promise<string> {
   return await sha256Hex(new TextEncoder().encode(records.map((record) => record.sha256).join("\n")));
 }
 
-/** SHA-256 over the journal's records of all parts and pieces, which alone hold names and shapes. */
+/** SHA-256 over the journal's records of all parts and pieces, because only these hold names and shapes. */
 async function journalHash(records: readonly PartRecord[]): Promise<string> {
   const lines = records.map(({ file, bytes, sha256, pieces }) => [
     file,
@@ -318,7 +327,7 @@ async function journalHash(records: readonly PartRecord[]): Promise<string> {
   return await sha256Hex(new TextEncoder().encode(JSON.stringify(lines)));
 }
 
-/** The value of a text that a schema describes; undefined for a truncated or damaged one. */
+/** Parses a text by a schema; undefined if the text is truncated or damaged. */
 function parsed<T extends z.ZodMiniType>(text: string, schema: T): z.output<T> | undefined {
   try {
     return parseJsonAs(text, schema, "A kept model");

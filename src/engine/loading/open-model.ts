@@ -20,15 +20,15 @@ export interface OpenModelOptions {
   /** Where conversions are stored; absent to store none. */
   readonly cache?: ModelCache | undefined;
   /**
-   * What to store: packed weights (default; in f32 a conversion is at least as large as its original), everything (for
-   * an original that had to be downloaded), or nothing.
+   * What to store: packed weights (the default, because an f32 conversion is at least as large as its original),
+   * everything (for an original that had to be downloaded), or nothing.
    */
   readonly keep?: "packed" | "all" | "none" | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called once everything except the weights is valid: the moment to free another model, or to refuse by throwing. */
   readonly beforeWeights?: (() => void) | undefined;
-  /** Whether the parts that only video uses are loaded too; such a model is not kept. */
+  /** Whether to load the parts that only video uses too; the conversion of that model is not stored. */
   readonly video?: boolean | undefined;
   /** Elements per block of rows; tests use fewer. */
   readonly blockElements?: number | undefined;
@@ -36,7 +36,7 @@ export interface OpenModelOptions {
 
 export interface OpenedModel {
   readonly model: Sa2vaModel;
-  /** `weightsHash` of the content of the folder it came from; after an interrupted download, of the server's version. */
+  /** `weightsHash` of the content of the original folder; after an interrupted download, of the server's version. */
   readonly hash: string;
   /** Whether the weights were read from a stored conversion, stored now, or neither. */
   readonly cached: "read" | "written" | "none";
@@ -58,8 +58,8 @@ export function convertedBytes(
 
 /**
  * Opens a model folder. A stored conversion is read instead of the weight files; a new one is stored when there is room
- * for it. After an error nothing incomplete stays; a conversion that was stopped, or interrupted by the network, can be
- * continued.
+ * for it. After an error nothing incomplete stays; a conversion that was stopped or interrupted by a network error can
+ * be continued.
  * @throws LabError naming the file, tensor or field that is wrong
  */
 export async function openModelFolder(
@@ -107,7 +107,7 @@ async function openFolder(folder: ByteFolder, name: string, options: OpenModelOp
   }
   try {
     const needed = convertedBytes(checkpoint, choice, blockElements);
-    // An interrupted conversion takes up a part of its room already.
+    // An interrupted conversion already takes up a part of the room.
     const begunBytes = (await cache.list()).find((other) => other.id === id)?.bytes ?? 0;
     if (!(await cache.fits(Math.max(0, needed - begunBytes)))) {
       const room = Math.max(0, begunBytes + (await cache.room()));
@@ -123,13 +123,13 @@ async function openFolder(folder: ByteFolder, name: string, options: OpenModelOp
     const keeper = new Keeper(cache, id, begun);
     try {
       const model = await assembleSa2va(facts, keeper.through(name, converted));
-      // What an interrupted conversion has read does not pass again; the server's version stands for it.
+      // Bytes that an interrupted conversion has read are not read again, so the hash is that of the server's version.
       const hash = begun.kept.size > 0 ? key.source : await contentHash();
       const note = await keeper.finish(hash);
       if (note === undefined) return { model, hash, cached: "written" };
       return { model, hash, cached: "none", note };
     } catch (thrown) {
-      // A stopped or interrupted conversion can be continued; a wrong one is removed.
+      // A stopped or interrupted conversion can be continued; after any other error it is removed.
       const { code } = toLabError(thrown);
       if (code === "cancelled" || code === "network") await keeper.pause();
       else await keeper.drop();
@@ -163,7 +163,7 @@ export async function openCachedModel(
   return withTilingNote({ model, hash: entry.hash, cached: "read" });
 }
 
-/** Notes pictures that get another number of tiles than in the published code. */
+/** Adds a note if pictures get another number of tiles than in the published code. */
 function withTilingNote(opened: OpenedModel): OpenedModel {
   const { maxTiles, minTiles, useThumbnail, dynamicImageSize } = opened.model.config;
   const tiles = [
@@ -187,7 +187,7 @@ function beforeWeightsOf({ signal, beforeWeights }: OpenModelOptions): () => voi
   };
 }
 
-/** A writer, or a sentence why nothing can be stored. */
+/** A writer, or a sentence that says why nothing can be stored. */
 async function beginEntry(
   cache: ModelCache,
   key: CacheKey,

@@ -8,7 +8,7 @@ import type { WeightPiece } from "../model/weights/weight-pieces.ts";
 const count = z.number().check(z.int(), z.gte(0));
 const shape = z.array(count).check(z.maxLength(8));
 
-/** A piece of a part; its words follow those of the previous piece. */
+/** A piece of a part; its words directly follow those of the previous piece. */
 const PIECE = z.union([
   z.strictObject({ name: z.string(), shape }),
   z.object({

@@ -14,7 +14,7 @@ const PUBLISHED: readonly (readonly [family: string, hidden: number, layers: num
     ["phi3", 3072, 32, 1024, "InternVL2-4B"],
   ];
 
-/** Name of the InternVL checkpoint with these sizes; null if none was published. */
+/** Name of the InternVL checkpoint with these sizes; null if no published one has them. */
 export function baseMllm({ language, vision }: Pick<Sa2vaConfig, "language" | "vision">): string | null {
   const found = PUBLISHED.find(
     ([family, hidden, layers, width]) =>

@@ -2,9 +2,11 @@
 import { isRecord } from "../bytes/json.ts";
 import { LabError, quote } from "../errors.ts";
 
-/** Getters throw LabError("bad-config") if the field has the wrong form, or is absent without a fallback. */
+/** Getters throw LabError("bad-config") if the field has the wrong form, or if it is absent and has no fallback. */
 export interface Fields {
-  /** Whole number from 1 to `most`, by default a million. The limit is checked before anything of that size is built. */
+  /**
+   * Whole number from 1 to `most`, by default a million. The limit is checked before anything of that size is built.
+   */
   whole(key: string, fallback?: number, most?: number): number;
   /** List of at most 1,024 whole numbers from `least` to `most`. */
   wholes(key: string, fallback: readonly number[], least: number, most: number): readonly number[];

@@ -26,7 +26,10 @@ export interface VisionConfig {
   readonly qkNormalization: boolean;
   readonly normType: "layer_norm" | "rms_norm";
   readonly normEps: number;
-  /** Which hidden state the tower returns: -1 = output of the last block, -k = k-th from the end of [embeddings, blocks…]. */
+  /**
+   * Which hidden state the tower returns: -1 = output of the last block, -k = k-th from the end of [embeddings,
+   * blocks…].
+   */
   readonly selectLayer: number;
 }
 
@@ -38,7 +41,7 @@ const MOST_TILES = 1024;
 
 const HIERA_L_DECODER: DecoderSizes = { mlp: 2048, iouHidden: 256, maskIn: 16 };
 
-/** Sizes inside SAM2's decoder, which only the shapes of its tensors depend on. */
+/** Sizes inside SAM2's decoder; they affect only the shapes of its tensors. */
 export interface DecoderSizes {
   /** Hidden width of the transformer's feed-forward layers. */
   readonly mlp: number;
@@ -52,7 +55,7 @@ export interface Sa2vaConfig {
   readonly template: TemplateName;
   /** Side of a tile in pixels (`force_image_size`). */
   readonly tileSize: number;
-  /** Fewest and most tiles per picture, without the thumbnail. */
+  /** Minimum and maximum tiles per picture, without the thumbnail. */
   readonly minTiles: number;
   readonly maxTiles: number;
   readonly useThumbnail: boolean;
@@ -136,7 +139,9 @@ function parseDecoderSizes(top: Fields): DecoderSizes {
   };
 }
 
-/** Only Sa2VA on InternVL has the towers and tensor names supported here; Sa2VA on Qwen-VL declares the same model type. */
+/**
+ * Only Sa2VA on InternVL has the towers and tensor names supported here; Sa2VA on Qwen-VL declares the same model type.
+ */
 function checkModelType(json: Record<string, unknown>): void {
   const named = Array.isArray(json.architectures) ? json.architectures[0] : undefined;
   const vision = isRecord(json.vision_config) ? json.vision_config.model_type : undefined;
@@ -144,7 +149,7 @@ function checkModelType(json: Record<string, unknown>): void {
   const found = named ?? json.model_type;
   const known = named === "Sa2VAChatModel" || (named === undefined && json.model_type === "sa2va_chat");
   if (known && tower === "") return;
-  const what = typeof found === "string" ? shown(found) : "a model of no named type";
+  const what = typeof found === "string" ? shown(found) : "a model without a named type";
   throw new LabError(
     "unsupported",
     `config.json: unsupported family, ${what}${tower}; this lab loads Sa2VAChatModel on InternVL (InternViT tower)`,
@@ -172,7 +177,7 @@ function parseTemplate(value: string): TemplateName {
   return known;
 }
 
-/** InternVisionConfig, whose defaults are those of the 6B tower. */
+/** Reads an InternVisionConfig, whose defaults are those of the 6B tower. */
 function parseVisionConfig(top: Fields): VisionConfig {
   const fields = top.child("vision_config");
   const hiddenSize = fields.whole("hidden_size", 3200);
@@ -180,7 +185,7 @@ function parseVisionConfig(top: Fields): VisionConfig {
   if (hiddenSize % heads !== 0) {
     throw new LabError(
       "bad-config",
-      `config.json: vision_config.hidden_size ${hiddenSize} is no multiple of ${heads} heads`,
+      `config.json: vision_config.hidden_size ${hiddenSize} is not a multiple of ${heads} heads`,
       {
         subject: "vision_config.hidden_size",
       },

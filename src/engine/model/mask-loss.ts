@@ -1,11 +1,11 @@
 /**
  * Supervised mask losses on low-resolution logits: cross-entropy and Dice, over all pixels or at sampled points
- * (docs/spec/sa2va.md#18-supervised-training-recipe). Differentiable with respect to the logits.
+ * (docs/spec/sa2va.md#18-supervised-training-recipe). Differentiable in the logits.
  */
 import { readOnce } from "../gpu/runtime/read-back.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 
-/** Keeps the point-sampled means finite, as in the public recipe. */
+/** Added to the divisors of point-sampled means, as in the public recipe; keeps them finite. */
 const COUNT_EPS = 1e-4;
 
 export interface MaskLoss {
@@ -29,7 +29,8 @@ export function maskLoss(logits: Tensor, truth: Tensor): MaskLoss {
 }
 
 /**
- * The form of the public training recipe on P points per mask: Σ cross-entropy / (N·P + 1e-4) and Σ Dice / (N + 1e-4).
+ * Both losses as in the public training recipe, on P points per mask: Σ cross-entropy / (N·P + 1e-4) and Σ Dice / (N +
+ * 1e-4).
  * @param logits logits at the points [N, P]
  * @param truth targets at the points [N, P]
  */

@@ -1,4 +1,4 @@
-/** Projects vision tokens to the width of the language model (docs/spec/sa2va.md#9-pixel-shuffle-and-projector). */
+/** Projects vision tokens to the language model's width (docs/spec/sa2va.md#9-pixel-shuffle-and-projector). */
 import { Following, linear } from "../gpu/kernels/linear.ts";
 import { layerNorm } from "../gpu/kernels/norm.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";

@@ -1,6 +1,6 @@
 /**
  * The Python files that a checkpoint's `auto_map` needs. transformers runs them when it loads the folder with remote
- * code. Here they are only read for their imports, fetched and copied.
+ * code. The lab only fetches and copies them, and reads their imports.
  */
 import { isRecord } from "../bytes/json.ts";
 
@@ -19,7 +19,7 @@ export interface RemoteCode {
 }
 
 /**
- * Follows the modules of every `auto_map` and their relative imports.
+ * Finds the modules of every `auto_map` and follows their relative imports.
  * @param configs the parsed config.json and tokenizer_config.json that exist
  * @param read text of a file; null if it is missing or too large
  */
@@ -42,7 +42,9 @@ export async function remoteCode(
   return { found, missing };
 }
 
-/** Modules of an `auto_map`: "module.Class", or a list of such names and nulls. Code of other repositories is skipped. */
+/**
+ * Modules of an `auto_map`: "module.Class", or a list of such names and nulls. Code of other repositories is skipped.
+ */
 function mappedModules(config: unknown): string[] {
   const map = isRecord(config) && isRecord(config.auto_map) ? Object.values(config.auto_map) : [];
   return map.flat().flatMap((name) => {

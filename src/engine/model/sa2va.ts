@@ -1,6 +1,6 @@
 /**
  * A loaded Sa2VA: tokenizer, configuration and published tensors, with the frozen ones separate from those that
- * training changes. One path for every size, from the pocket model to 4B.
+ * training changes. The code is the same for every size, from the pocket model to 4B.
  */
 import type { ByteFolder } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
@@ -27,7 +27,7 @@ export interface Sa2vaModel {
   readonly parameters: number;
   /** Bytes of the weight files. */
   readonly bytes: number;
-  /** Why clips cannot be followed with SAM2's memory; undefined where its tensors can be read. */
+  /** Why clips cannot be followed with SAM2's memory; undefined if the checkpoint has its tensors. */
   readonly lacksMemory: string | undefined;
   dispose(): void;
 }
@@ -39,7 +39,7 @@ export interface OpenOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called once folder, headers and tokenizer are valid: the moment to free another model. */
   readonly beforeWeights?: (() => void) | undefined;
-  /** Whether the parts that only video uses are loaded too. */
+  /** Whether to load the parts that only video uses too. */
   readonly video?: boolean | undefined;
   /** Elements per block of rows; tests use fewer. */
   readonly blockElements?: number | undefined;
@@ -63,10 +63,13 @@ export async function openSa2va(folder: ByteFolder, name: string, options: OpenO
   return assembleSa2va({ name, config, tokenizer, storage, bytes, lacksMemory }, pieces);
 }
 
-/** Maximum rows of an embedding without a token: padding to round sizes takes a few hundred. */
+/** Maximum rows of an embedding without a token; padding to round sizes adds a few hundred. */
 const SPARE_ROWS = 1024;
 
-/** The tokenizer of a model folder. @throws LabError("bad-input") when its ids do not match the rows of the embedding */
+/**
+ * The tokenizer of a model folder.
+ * @throws LabError("bad-input") when its ids do not match the rows of the embedding
+ */
 export async function modelTokenizer(folder: ByteFolder, config: Sa2vaConfig): Promise<Tokenizer> {
   const tokenizer = await openTokenizer(folder);
   const rows = config.language.vocabSize;
@@ -88,7 +91,10 @@ export async function modelTokenizer(folder: ByteFolder, config: Sa2vaConfig): P
   return tokenizer;
 }
 
-/** A model from its facts and the pieces of its weights. @throws the errors of the pieces; nothing stays allocated then */
+/**
+ * A model from its facts and the pieces of its weights.
+ * @throws the errors of the pieces; nothing stays allocated then
+ */
 export async function assembleSa2va(facts: ModelFacts, pieces: AsyncIterable<WeightPiece>): Promise<Sa2vaModel> {
   const weights = await collectWeights(pieces);
   const frozen = new Map<string, Matrix>();

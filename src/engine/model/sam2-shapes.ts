@@ -1,6 +1,6 @@
 /**
- * Tensor names and shapes of the SAM2 parts that pictures use (docs/spec/sa2va.md#4-tensor-names-and-shapes); memory
- * (video) is left out.
+ * Tensor names and shapes of the SAM2 parts that pictures use (docs/spec/sa2va.md#4-tensor-names-and-shapes); the
+ * memory parts for video are left out.
  */
 import type { DecoderSizes } from "./config.ts";
 import type { Sam2Config } from "./sam2/config.ts";

@@ -6,26 +6,29 @@ import type { Span } from "../text/prompt.ts";
 
 /** Positions of the visual tokens in a prompt. */
 export interface VisualPlaces {
-  /** Tokens of all tiles; of a clip those of the first frame. */
+  /** Positions of the tokens of all tiles; in a clip, of the first frame. */
   readonly imageSpan: Span;
-  /** Tokens of each frame of a clip, one tile each; absent for a picture. */
+  /** Positions of the tokens of each frame of a clip, one tile each; absent for a picture. */
   readonly frameSpans?: readonly Span[];
-  /** Copies of the last tile's tokens, one run per region; of a clip one run per frame on which its region is seen. */
+  /**
+   * Positions of the copied tokens of the last tile, one run per region; in a clip, one run per frame that shows the
+   * region.
+   */
   readonly regionSpans: readonly Span[];
 }
 
 /** The visual tokens to write. */
 export interface VisualTokens {
-  /** Tokens of all tiles. */
+  /** Number of tokens of all tiles. */
   readonly count: number;
   readonly tokensPerTile: number;
-  /** Per region [tokensPerTile], of a clip [count]; 1 where a cell belongs to it. */
+  /** One grid per region, [tokensPerTile] or in a clip [count]; 1 where a cell belongs to the region. */
   readonly regionGrids: readonly Uint8Array[];
 }
 
 /**
- * The row at each position of a prompt: its own text, the tokens of all tiles in order, then for each region those of
- * the last tile's tokens that its grid selects, row by row.
+ * The row at each position of a prompt: its text, the tokens of all tiles in order, and for each region the tokens of
+ * the last tile that its grid selects, row by row.
  * @param length of the prompt
  * @param text index of the prompt's first text row among all rows
  * @param visual index of the first visual token among all rows
@@ -80,7 +83,7 @@ export function spliceVisual(
   return placedRows(embedded.reshape([length, width]), visual, order).reshape([1, length, width]);
 }
 
-/** Tokens of a region, a run for each tile of its grid that has some: the last tile, or all frames of a clip. */
+/** Tokens that a region selects, one run per tile that has some: in the last tile, or in all frames of a clip. */
 function selectedCells(
   grid: Uint8Array,
   { count, tokensPerTile }: Omit<VisualTokens, "regionGrids">,

@@ -20,7 +20,7 @@ const LAYERS = "vision_model.encoder.layers";
 /**
  * Runs the tower up to `select_layer` and drops the class token; there is no final norm.
  * @param pixels normalised [n, S, S, 3], S a multiple of the patch size
- * @param probe sees `vit.embeddings` and `vit.layer.{i}`, class token included
+ * @param probe receives `vit.embeddings` and `vit.layer.{i}`, class token included
  * @returns [n, (S / patch)², H]
  */
 export function visionTower(w: Weights, config: VisionConfig, pixels: Tensor, probe?: Probe): Tensor {
@@ -28,12 +28,13 @@ export function visionTower(w: Weights, config: VisionConfig, pixels: Tensor, pr
     const [count] = pixels.shape as [number];
     let stream = tf.tidy(() => embedPatches(w, config, pixels));
     probe?.("vit.embeddings", stream);
-    // Hidden states are [embeddings, block 0, …]; the result needs no later blocks.
+    // Hidden states are [embeddings, block 0, …]; later blocks than the selected one are not run.
     const blocks = config.layers + 1 + config.selectLayer;
     for (let layer = 0; layer < blocks; layer++) {
       const before = stream;
       stream = tf.tidy(() => block(w, config, `${LAYERS}.${layer}`, before));
-      // A block's arrays are many times the stream: those of all blocks together would be the largest of a step.
+      // A block's arrays are many times as large as the stream; together those of all blocks would dominate a step's
+      // memory.
       before.dispose();
       probe?.(`vit.layer.${layer}`, stream);
     }
@@ -52,7 +53,7 @@ function embedPatches(w: Weights, config: VisionConfig, pixels: Tensor): Tensor 
   return tokens.add(positions(w, config, height, width));
 }
 
-/** Position embedding for a grid, bicubic where the grid differs from the stored one. */
+/** Position embedding for a grid, resized bicubically if the grid differs from the stored one. */
 function positions(w: Weights, config: VisionConfig, height: number, width: number): Tensor {
   const stored = w.get(`${EMBEDDINGS}.position_embedding`);
   const side = config.imageSize / config.patchSize;
@@ -100,14 +101,14 @@ function norm(w: Weights, config: VisionConfig, path: string, x: Tensor): Tensor
  * Joins each 2 × 2 group of tokens into one of four times the width, in the order (0,0), (0,1), (1,0), (1,1).
  * @param x tokens of square grids, [n, side², C] or [n, side, side, C]
  * @returns [n, side²/4, 4C], row-major with `v2`, column-major with `v1`
- * @throws LabError("bad-input") when the tokens form no square of even side
+ * @throws LabError("bad-input") when the tokens do not form a square of even side
  */
 export function pixelShuffle(config: Pick<Sa2vaConfig, "psVersion">, x: Tensor): Tensor {
   const count = x.shape[0] as number;
   const width = x.shape[x.rank - 1] as number;
   const tokens = x.size / (count * width);
   const side = Math.sqrt(tokens);
-  if (side % 2 !== 0) throw new LabError("bad-input", `${tokens} tokens form no square grid of even side`);
+  if (side % 2 !== 0) throw new LabError("bad-input", `${tokens} tokens do not form a square grid of even side`);
   const half = side / 2;
   return tf.tidy(() => {
     const groups = x.reshape([count * half, 2, half, 2 * width]).transpose([0, 2, 1, 3]);

@@ -1,4 +1,4 @@
-/** A number of bytes to three digits, in MB or from 1 GB on in GB, for sentences. */
+/** Formats a byte count for a sentence: three digits, in MB, or in GB from 1 GB on. */
 export function bytesText(bytes: number): string {
   return bytes < 1e9 ? `${(bytes / 1e6).toPrecision(3)} MB` : `${(bytes / 1e9).toPrecision(3)} GB`;
 }

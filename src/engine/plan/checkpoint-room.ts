@@ -17,8 +17,8 @@ export function checkpointsAtOnce(config: Beat): number {
 }
 
 /**
- * A sentence if the run's checkpoints will not fit, with numbers and a remedy; else null. Only a warning: browsers report
- * storage imprecisely, and space can be freed during the run.
+ * A sentence with numbers and a remedy if the run's checkpoints will not fit; null otherwise. Only a warning: browsers
+ * report storage imprecisely, and space can be freed during the run.
  * @param checkpointBytes bytes of one checkpoint
  * @param free free bytes; Infinity without a limit
  */
@@ -36,7 +36,7 @@ export function checkpointRoomWarning(config: Beat, checkpointBytes: number, fre
   return `The run's checkpoints take up to ${bytesText(needed)} at once (${which}), and the storage has ${bytesText(Math.max(0, free))} free; ${remedy(config, Math.floor(free / checkpointBytes))}`;
 }
 
-/** @param fitting checkpoints there is room for */
+/** @param fitting number of checkpoints that fit */
 function remedy(config: Beat, fitting: number): string {
   const { steps } = config;
   const more = beside(config);

@@ -1,4 +1,4 @@
-/** Whether a run fits a graphics card, what it would take part by part, and which single change would make it fit. */
+/** Whether a run fits a graphics card, how much memory each part takes, and which single change would make it fit. */
 import { groupsPerStep, needsReference, samples } from "../config/derived.ts";
 import type { LabConfig } from "../config/table.ts";
 import type { Throughput } from "../gpu/runtime/throughput.ts";
@@ -10,9 +10,9 @@ import { stepSeconds, stepWork } from "./work.ts";
 
 const F32 = 4;
 const GB = 1e9;
-/** Tokens of template and question, without picture and region. */
+/** Tokens of the template and the question, without picture and region. */
 const PROMPT_WORDS = 64;
-/** Tokens around a frame and its region, beside the visual ones. */
+/** Text tokens around a frame and its region. */
 const FRAME_WORDS = 24;
 /** Reserve for drivers and page rendering. */
 const RESERVE = 0.08;
@@ -46,7 +46,10 @@ export type ForecastPart =
   | "passes without gradient"
   | "activations";
 
-/** @param rate of the device, null when it is not known @param blocks attention keeps no score arrays @param clips whether rows are clips */
+/**
+ * @param rate measured rate of the device; null if unknown @param blocks whether attention works without score arrays
+ * @param clips whether rows are clips
+ */
 export function forecast(
   model: Sa2vaConfig,
   config: LabConfig,
@@ -81,7 +84,8 @@ export function forecast(
   });
   // The published tensors are the start of everything except the adapter, which has no published form.
   const synchronised = config.syncReference && config.reference === "start" && needsReference(config);
-  // Each loop has its own gradient sum, a pass its gradients, and one of some rollouts the sum of a group in two forms.
+  // Each loop has its gradient sum and a pass its gradients; a pass over part of a group also holds the group's sum
+  // twice.
   const apart = config.microRollouts > 0 && config.microRollouts < config.groupSize;
   const gradients = ((captions && masks && config.mode === "rl" ? 2 : 1) + 1 + (apart ? 2 : 0)) * trained;
   const startCopy = F32 * trainable.blocks.lora;
@@ -115,12 +119,15 @@ export function forecast(
   };
 }
 
-/** The largest group the settings allow: all tiles or frames, a region of a quarter of the grid. @param clips whether rows are clips */
+/**
+ * The largest group the settings allow: all tiles or frames, and a region that covers a quarter of the grid. @param
+ * clips whether rows are clips
+ */
 export function groupShape(model: Sa2vaConfig, config: LabConfig, clips = false): GroupShape {
   const most = model.dynamicImageSize ? Math.min(config.maxTiles, model.maxTiles) : 1;
   const frames = clips ? config.clipFrames : 1;
   const tiles = clips ? frames : most > 1 && model.useThumbnail ? most + 1 : most;
-  // Every frame repeats its region with the sentence around it.
+  // Every frame repeats the region and the sentence around it.
   const region = frames * Math.ceil(model.tokensPerTile / 4) + (frames - 1) * FRAME_WORDS;
   return {
     tiles,
@@ -130,7 +137,7 @@ export function groupShape(model: Sa2vaConfig, config: LabConfig, clips = false)
     newTokens: config.maxNewTokens,
     groups: groupsPerStep(config),
     described: ["candidates", "pathwise"].includes(config.maskPolicy) ? 3 : config.groupSize,
-    // The prompts of masks share what comes before the first region: of a clip one frame.
+    // The prompts of a picture's masks share everything before the first region; in a clip, that is one frame.
     tailTokens: (frames - 1) * model.tokensPerTile + region + PROMPT_WORDS,
     answerTokens: config.partnerMaxTokens,
     tried: triedPrompts(config),
@@ -150,12 +157,12 @@ export function budgetBytes(gigabytes: number): number {
   return gigabytes <= 0 ? Number.POSITIVE_INFINITY : gigabytes * GB * (1 - RESERVE);
 }
 
-/** Nominal memory of a GPU that gives a run that many bytes, in tenths of a gigabyte. */
+/** Nominal gigabytes, to one decimal, of a GPU with this many bytes available to a run. */
 export function nominalGigabytes(bytes: number): number {
   return Math.floor((10 * bytes) / GB / (1 - RESERVE)) / 10;
 }
 
-/** One change of the settings, with the peak it leads to. */
+/** One change of the settings, and the resulting peak. */
 export interface FitChange {
   /** What to do, e.g. "Recompute activations". */
   readonly label: string;
@@ -167,7 +174,8 @@ export interface FitChange {
 const STORAGES = ["f16", "q8", "q4"] as const;
 
 /**
- * Single changes that bring the peak below the budget, mildest first; empty if it fits already or none is enough.
+ * Single changes that bring the peak below the budget, mildest first; empty if the run fits already or no single change
+ * is enough.
  */
 export function fittingChanges(
   model: Sa2vaConfig,

@@ -1,6 +1,6 @@
 /**
- * A model of a step's time in the package for many GPUs (docs/scale-out.md). Nothing in it was measured on a GPU: it
- * counts tokens and multiplies them with the work of one, at a share of a card's published rate.
+ * Models the time of a step in the package for many GPUs (docs/scale-out.md). Nothing in it was measured on a GPU: it
+ * counts tokens, multiplies them by the work per token, and divides by a share of a card's published rate.
  */
 
 import { groupsPerStep, needsReference } from "../config/derived.ts";
@@ -8,23 +8,23 @@ import type { LabConfig } from "../config/table.ts";
 
 export interface Card {
   readonly name: string;
-  /** Published dense rate in bf16, operations a second. */
+  /** Published dense bf16 rate, operations per second. */
   readonly flops: number;
 }
 export const CARDS: readonly Card[] = [
   { name: "A100", flops: 312e12 },
   { name: "H100", flops: 989e12 },
 ];
-/** Share of the published rate that is reached. */
+/** Assumed share of the published rate that a step reaches. */
 const REACHED = 0.4;
-/** One token through one layer without CUDA graphs, bound by launches, in seconds. */
+/** Seconds for one token through one layer without CUDA graphs, limited by kernel launches. */
 const LAYER_SECONDS = 0.75e-3;
-/** A backward pass with recomputed activations, in forward passes, the forward pass included. */
+/** Cost of a forward and a backward pass with recomputed activations, in forward passes. */
 const LEARNING = 3.2;
-/** The picture of a tile and the words of a prompt, in tokens. */
+/** Visual tokens of a tile, and text tokens of a prompt. */
 const TILE_TOKENS = 256;
 const PROMPT_WORDS = 100;
-/** Towers, embedding and head, which a token does not pass. */
+/** Parameters of towers, embedding and head, which are not in the decoder's matrices. */
 const BESIDE = 0.8e9;
 const LAYERS = 32;
 
@@ -37,7 +37,7 @@ export interface StepShape {
   readonly trained: number;
 }
 
-/** Sizes by the number of parameters alone, for a run whose model is not open: 32 layers. */
+/** Sizes estimated from the number of parameters, for a run whose model is not open; assumes 32 layers. */
 export function shapeOf(parameters: number, trained: number): StepShape {
   return { language: Math.max(parameters - BESIDE, 0.3 * parameters), layers: LAYERS, trained };
 }
@@ -45,14 +45,14 @@ export function shapeOf(parameters: number, trained: number): StepShape {
 export interface StepTime {
   readonly decode: number;
   readonly compute: number;
-  /** The one sum of gradients between machines. */
+  /** Seconds to sum the gradients between machines, once a step. */
   readonly sum: number;
   readonly seconds: number;
 }
 
 /**
  * Seconds of a step of both loops with cached towers. A process decodes its groups in turn.
- * @param network bytes a second between machines; Infinity within one
+ * @param network bytes per second between machines; Infinity within one machine
  */
 export function manyGpuStep(
   shape: StepShape,
@@ -69,7 +69,7 @@ export function manyGpuStep(
   return { decode, compute, sum, seconds: decode + compute + sum };
 }
 
-/** Tokens that pass the decoder for a group of each loop, those of a backward pass counted as its forward passes. */
+/** Tokens through the decoder for one group of each loop; a backward pass counts as `LEARNING` forward passes. */
 export function stepTokens(config: LabConfig): number {
   const tiles = config.maxTiles > 1 ? config.maxTiles + 1 : 1;
   const prompt = tiles * TILE_TOKENS + PROMPT_WORDS;

@@ -1,12 +1,13 @@
 /**
- * Operations of SAM2's products, 2 a multiply-add (docs/spec/video.md#13-cost). Equal to what the engine runs, padding of
- * windows and resized position embeddings included; norms, activations and sums are not counted.
+ * Operations of SAM2's products, 2 per multiply-add (docs/spec/video.md#13-cost). They equal what the engine runs,
+ * including the padding of windows and the resizing of position embeddings; norms, activations and sums are not
+ * counted.
  */
 import type { DecoderSizes } from "../model/config.ts";
 import { PATCH_STRIDE, type Sam2Config } from "../model/sam2/config.ts";
 import { hieraBlocks } from "../model/sam2/hiera.ts";
 
-/** Sparse tokens of a frame with a language prompt, and of a tracked frame. */
+/** Sparse tokens of a frame with a language prompt, and those of a tracked frame. */
 export const LANGUAGE_TOKENS = 3;
 export const TRACKED_TOKENS = 2;
 
@@ -39,14 +40,14 @@ export function encoderWork(config: Sam2Config): number {
   return sum;
 }
 
-/** The background embedding resized to the map, an axis at a time. */
+/** Resizes the background embedding to the map, one axis at a time. */
 function positionWork({ embedDim, posEmbedSize: [height, width] }: Sam2Config, side: number): number {
   return product(side, height, width * embedDim) + product(side, width, side * embedDim);
 }
 
 /**
- * Mask, choice of the candidate and scores of one object on one frame, from maps of the encoder.
- * @param prompts sparse tokens
+ * Mask, choice of candidate and scores of one object on one frame, given the encoder's maps.
+ * @param prompts number of sparse tokens
  */
 export function decoderWork(config: Sam2Config, { mlp, iouHidden }: DecoderSizes, prompts: number): number {
   const { hiddenDim: width, decoderDepth, imageSize } = config;

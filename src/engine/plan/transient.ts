@@ -1,31 +1,39 @@
 /**
- * Memory a step takes on top of what is always held: features of the picture, keys and values, activations. The language
- * model's share follows from its sizes; how often each array exists at the worst moment was measured on small models
- * (tests/gpu/forecast.test.ts compares) and at the widths of Sa2VA-1B (\`npm run step-1b\`).
+ * Memory that a step takes besides what is always held: features of pictures, keys and values, activations. The
+ * language model's share follows from its sizes; how many copies of each array exist at the peak was measured on small
+ * models (tests/gpu/forecast.test.ts compares) and at the widths of Sa2VA-1B (\`npm run step-1b\`).
  */
 import { FREE_BYTES, KEPT_SCORE_BYTES } from "../gpu/memory-sizes.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
 
 const F32 = 4;
 
-/** How often arrays exist at the worst moment. */
+/** How many copies of each array exist at the peak. */
 interface Copies {
   /** A block's per-token arrays and its score arrays while it is differentiated, and keys and values per row. */
   readonly token: number;
   readonly score: number;
   readonly cache: number;
-  /** The same where attention works in blocks without a score array: on software adapters, and of long sequences everywhere. */
+  /**
+   * The same where attention works in blocks without a score array: on software adapters, and everywhere for long
+   * sequences.
+   */
   readonly blockScore: number;
   readonly blockCache: number;
-  /** A recomputed block against one that is kept: the weighted sums that carry its outputs' gradients. */
+  /** Factor of a recomputed block over a stored one: it adds the weighted sums that carry its outputs' gradients. */
   readonly recompute: number;
   readonly logit: number;
-  /** Arrays of the mask decoder at its finest grid, in channels of that grid times the decoder's width; without a gradient. */
+  /**
+   * Arrays of the mask decoder in units of its finest grid times the decoder's width; `found` is without a gradient.
+   */
   readonly decoder: number;
   readonly found: number;
   /** One block's per-token arrays in a pass without a gradient. */
   readonly prefill: number;
-  /** Arrays of SAM2's image encoder in units of its first stage, and of the vision tower in units of its stream over a tile. */
+  /**
+   * Arrays of SAM2's image encoder in units of its first stage, and of the vision tower in units of its stream over a
+   * tile.
+   */
   readonly tower: number;
   readonly vision: number;
 }
@@ -46,25 +54,25 @@ const POOLED: Copies = {
   vision: 30,
 };
 
-/** Bytes of every step: uniforms, time stamps, and tensors too small to be counted one by one. */
+/** Bytes in every step: uniforms, timestamps, and tensors too small to count one by one. */
 const BESIDE = 2 ** 18;
-/** Least pixels of a picture; plans do not know them. */
+/** Minimum pixels assumed for a picture, because a plan does not know its size. */
 const LEAST_PICTURE = 2 ** 16;
-/** Bytes of a mask's pixel: bits in words, together with those of other masks, and as they are read back. */
+/** Bytes per pixel of a mask, whose bits exist three times: in words, joined with other masks, and read back. */
 const MASK_BYTES = (3 * F32) / 16;
 
-/** Score arrays of an attention that differentiates in its mask. */
+/** Score arrays of an attention that differentiates with respect to its mask. */
 const SOFT_SCORES = 5.5;
 
 /** Without free buffers: measured at the widths of Sa2VA-1B. */
 const USED: Copies = { ...POOLED, token: 1.8, recompute: 1.7, decoder: 5.6, found: 1.6, tower: 19.1 };
 
-/** Bytes of a pass: what it uses, and the free buffers that it leaves, which the pool bounds. */
+/** Bytes of a pass: the buffers it uses and the free buffers it leaves, which the pool bounds. */
 function withFree(bytes: (copies: Copies) => number): number {
   return Math.min(bytes(POOLED), bytes(USED) + FREE_BYTES);
 }
 
-/** What the groups of a loop look like. */
+/** Sizes of a loop's groups. */
 export interface GroupShape {
   /** Tiles of the picture, the thumbnail included. */
   readonly tiles: number;
@@ -77,13 +85,16 @@ export interface GroupShape {
   readonly newTokens: number;
   /** Groups that are decoded together. */
   readonly groups: number;
-  /** Masks of a group that the partner describes, the tokens of each behind the shared prompt, and its longest answer. */
+  /**
+   * Masks of a group that the partner describes; then the tokens of each after the shared prompt, and of the longest
+   * answer.
+   */
   readonly described: number;
   readonly tailTokens: number;
   readonly answerTokens: number;
-  /** Prompts besides the phrase's that the mask policy decodes at a time. */
+  /** Prompts that the mask policy decodes at a time, besides the phrase's. */
   readonly tried: number;
-  /** Tokens of the caption's likelihood through the soft mask; 0 for policies without it. */
+  /** Tokens of the pass for the caption's likelihood through the soft mask; 0 for policies without it. */
   readonly softTokens: number;
 }
 
@@ -94,7 +105,7 @@ export interface TransientOptions {
   readonly recompute: boolean;
   /** Rollouts differentiated at once, 0 for all. */
   readonly microRollouts: number;
-  /** Groups in one backward pass, 0 for all; one where rollouts are taken apart. */
+  /** Groups in one backward pass, 0 for all; always one with `microRollouts`. */
   readonly groupsAtOnce: number;
   readonly captions: boolean;
   readonly masks: boolean;
@@ -103,26 +114,26 @@ export interface TransientOptions {
 export interface TransientForecast {
   readonly features: number;
   readonly cache: number;
-  /** Worst of the backward passes. */
+  /** The largest of the backward passes. */
   readonly activations: number;
   /** Frozen towers over one picture. */
   readonly towers: number;
-  /** Worst of what the other passes without a gradient hold: prompts with their keys and values, the masks of phrases. */
+  /** The largest of the other passes without a gradient: prompts with their keys and values, and masks of phrases. */
   readonly answering: number;
-  /** While groups are sampled and answered: features, keys and values, and what the passes hold. */
+  /** Peak while groups are sampled and answered: features, keys and values, and the arrays of the passes. */
   readonly sampling: number;
-  /** In a backward pass: some features and activations. */
+  /** Peak in a backward pass: features of its pictures, and activations. */
   readonly learning: number;
 }
 
-/** Bytes of frozen features: vision tokens, and three maps of SAM2 for a picture or each frame of a clip. */
+/** Bytes of frozen features: vision tokens, and SAM2's three maps for a picture or for each frame of a clip. */
 export function featureBytes(config: Sa2vaConfig, tiles: number, frames = 1): number {
   const maps = [4, 8, 16].reduce((sum, stride) => sum + (config.sam2.imageSize / stride) ** 2, 0);
   const vision = tiles * config.tokensPerTile * 4 * config.vision.hiddenSize;
   return F32 * (vision + frames * maps * config.sam2.hiddenDim);
 }
 
-/** Bytes of keys and values while groups are decoded: what rows share once a group, the rest once a row. */
+/** Bytes of keys and values while groups are decoded: the shared part once per group, the rest once per row. */
 export function cacheBytes(
   { language }: Pick<Sa2vaConfig, "language">,
   groups: number,
@@ -139,7 +150,7 @@ export function transientForecast(
   options: TransientOptions,
 ): TransientForecast {
   const picture = featureBytes(config, shape.tiles, shape.frames);
-  // A loop's pictures are all there while its groups are sampled.
+  // All pictures of a loop are on the GPU while its groups are sampled.
   const features = shape.groups * picture;
   const { groups, promptTokens, tailTokens, described } = shape;
   const sampled = options.captions ? cacheBytes(config, groups, promptTokens, shape.rollouts, shape.newTokens) : 0;
@@ -181,13 +192,13 @@ export function transientForecast(
     activations,
     towers,
     answering,
-    // The maps of the picture that the towers work on come last.
+    // The features of the picture in the towers are created last.
     sampling: BESIDE + Math.max(features - picture + towers, features + answering + bits),
     learning: BESIDE + atOnce * picture + activations,
   };
 }
 
-/** Backward pass over one group's captions: the prompt once, the rollouts behind it, the scores of their tokens. */
+/** Backward pass over one group's captions: the prompt once, the rollouts after it, and the scores of their tokens. */
 export function captionBytes(
   config: Sa2vaConfig,
   shape: Pick<GroupShape, "promptTokens" | "newTokens">,
@@ -204,7 +215,7 @@ export function captionBytes(
   const tokens = shape.promptTokens + rows * shape.newTokens;
   const width = language.hiddenSize + 2 * language.kvHeads * language.headSize;
   const kept = language.layers * (tokens * width + rows * reach * 2 * language.kvHeads * language.headSize);
-  // What the loss and the head made stays until the backward pass has ended.
+  // Arrays of the loss and the head stay until the backward pass has ended.
   return F32 * (copies.recompute * Math.max(prompt, tails) + logits + kept);
 }
 
@@ -223,7 +234,7 @@ export function maskBytes(
   return F32 * (copies.recompute * prompt + decoder + language.layers * shape.promptTokens * width);
 }
 
-/** Likelihood of a caption through a soft mask: no block is recomputed, and the attention of each keeps its scores. */
+/** Likelihood of a caption through a soft mask: no block is recomputed, and every attention keeps its scores. */
 function softBytes(
   config: Sa2vaConfig,
   { softTokens, newTokens }: GroupShape,
@@ -236,13 +247,16 @@ function softBytes(
   return F32 * (layers * block + copies.logit * newTokens * vocabSize);
 }
 
-/** Elements that a token has in a decoder block, each array once. */
+/** Elements per token of a decoder block, each array counted once. */
 function tokenFloats({ language }: Pick<Sa2vaConfig, "language">, rank: number): number {
   const { hiddenSize, heads, kvHeads, headSize, mlpSize } = language;
   return 4 * hiddenSize + 2 * heads * headSize + 2 * kvHeads * headSize + 3 * mlpSize + 7 * rank;
 }
 
-/** Elements of one differentiated decoder block. @param rows behind a shared prompt; 1 for the prompt itself */
+/**
+ * Elements of one differentiated decoder block.
+ * @param rows number of rows after a shared prompt; 1 for the prompt itself
+ */
 function blockFloats(
   config: Sa2vaConfig,
   tokens: number,

@@ -1,10 +1,10 @@
-/** What following objects through a clip costs, computed from sizes (docs/spec/video.md#13-cost). */
+/** The cost of following objects through a clip, computed from sizes (docs/spec/video.md#13-cost). */
 import type { Sam2Config } from "../model/sam2/config.ts";
 import { POINTER_FRAMES } from "../model/sam2/video/memory-bank.ts";
 import { MASK_CHANNELS } from "../model/sam2/video/video-shapes.ts";
 import { product } from "./sam2-work.ts";
 
-/** Operations of one tracked frame, 2 a multiply-add. */
+/** Operations of one tracked frame, 2 per multiply-add. */
 export interface FrameWork {
   readonly attention: number;
   readonly memoryEncoder: number;
@@ -12,25 +12,31 @@ export interface FrameWork {
 
 /** Bytes that do not depend on the length of the clip. */
 export interface BankBytes {
-  /** One memory of one object. */
+  /** One memory map of one object. */
   readonly memory: number;
-  /** All that is kept of one object at most. */
+  /** Maximum kept for one object. */
   readonly bank: number;
-  /** Scores of one cross-attention if they were kept whole: why keys are read in runs. */
+  /** Scores of one cross-attention if all were stored: the reason why attention works in runs. */
   readonly scores: number;
 }
 
-/** Maps a tracked frame reads at most. @param conditioning frames */
+/**
+ * Maximum number of maps that a tracked frame reads.
+ * @param conditioning number of conditioning frames
+ */
 export function mapsRead(config: Sam2Config, conditioning: number): number {
   return conditioning + config.memory.maps - 1;
 }
 
-/** Object pointers a tracked frame reads at most. @param conditioning frames */
+/**
+ * Maximum number of object pointers that a tracked frame reads.
+ * @param conditioning number of conditioning frames
+ */
 export function pointersRead(conditioning: number): number {
   return conditioning + POINTER_FRAMES - 1;
 }
 
-/** @param maps that the frame reads @param pointers that it reads, each of C / M tokens */
+/** @param maps number that the frame reads @param pointers number that it reads, each of C / M tokens */
 export function trackingWork(config: Sam2Config, maps: number, pointers: number): FrameWork {
   const { hiddenDim: width, memory, imageSize } = config;
   const cells = (imageSize / 16) ** 2;
@@ -47,7 +53,7 @@ export function trackingWork(config: Sam2Config, maps: number, pointers: number)
   return { attention: memory.layers * (self + cross + feedForward), memoryEncoder: steps + point + fuser };
 }
 
-/** @param conditioning frames of the clip */
+/** @param conditioning number of conditioning frames */
 export function bankBytes(config: Sam2Config, conditioning: number): BankBytes {
   const cells = (config.imageSize / 16) ** 2;
   const memory = 4 * cells * config.memory.dim;

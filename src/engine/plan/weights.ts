@@ -1,4 +1,4 @@
-/** Bytes of a model's weights and of what training holds of them, from sizes alone: nothing has to be loaded. */
+/** Bytes of a model's weights and of training's copies of them, computed from sizes; nothing has to be loaded. */
 
 import { loraShapes } from "../model/adapter/lora-factors.ts";
 import { type TrainableBlock, trainableBlock } from "../model/adapter/trainable.ts";
@@ -10,7 +10,7 @@ import { expectedShapes, type NamedShape } from "../model/weights/tensor-shapes.
 const F32 = 4;
 
 export interface WeightForecast {
-  /** Parameters of the parts that pictures use, by part. */
+  /** Number of parameters by part, for the parts that pictures use. */
   readonly parameters: Readonly<Record<WeightPart, number>>;
   /** Bytes of frozen weights in their storage. */
   readonly frozenBytes: number;
@@ -30,7 +30,7 @@ export type WeightPart =
 
 const known = new WeakMap<Sa2vaConfig, readonly NamedShape[]>();
 
-/** Names and shapes of everything a picture needs; parts that only video uses are left out. */
+/** Names and shapes of the tensors that pictures use, without those that only video uses. */
 export function modelShapes(config: Sa2vaConfig): readonly NamedShape[] {
   const shapes = known.get(config) ?? [...expectedShapes(config), ...sam2Shapes(config.sam2, config.decoderSizes)];
   known.set(config, shapes);
@@ -79,7 +79,7 @@ export function trainableForecast(config: Sa2vaConfig, rank: number): TrainableF
   return { blocks, parameters: Object.values(blocks).reduce((sum, count) => sum + count, 0) };
 }
 
-/** The part of the model a stored tensor belongs to. */
+/** The part of the model that a stored tensor belongs to. */
 export function partOf(name: string): WeightPart {
   const block = trainableBlock(name);
   if (block !== undefined) return block;

@@ -1,6 +1,5 @@
 /**
- * Arithmetic of a step, 2 operations a multiply-add (docs/spec/sa2va.md#17-sizes), and the time it takes at a measured
- * rate.
+ * Arithmetic of a step, 2 operations per multiply-add (docs/spec/sa2va.md#17-sizes), and its time at a measured rate.
  */
 import type { Throughput } from "../gpu/runtime/throughput.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
@@ -20,7 +19,7 @@ export interface WorkOptions {
   readonly newPictures: number;
 }
 
-/** Operations a token costs in the decoder's matrices, without attention and head. */
+/** Operations per token in the decoder's matrices, without attention and head. */
 export function tokenFlops(config: Sa2vaConfig): number {
   const matrices = modelShapes(config).filter(
     ([name, shape]) =>
@@ -31,7 +30,7 @@ export function tokenFlops(config: Sa2vaConfig): number {
   return 2 * matrices.reduce((sum, [, shape]) => sum + elements(shape), 0);
 }
 
-/** Both towers over one picture, or the frames of a clip. */
+/** Operations of both towers over one picture, or over the frames of a clip. */
 export function towerFlops(config: Sa2vaConfig, tiles: number, frames = 1): number {
   const patches = (config.tileSize / config.vision.patchSize) ** 2 + 1;
   const { layers, hiddenSize, mlpSize } = config.vision;
@@ -39,7 +38,7 @@ export function towerFlops(config: Sa2vaConfig, tiles: number, frames = 1): numb
   return tiles * patches * perToken + frames * encoderWork(config.sam2);
 }
 
-/** Operations and, as a count of small dispatches, overhead of one optimiser step. */
+/** Operations of one step, and its overhead as a number of small dispatches. */
 export function stepWork(config: Sa2vaConfig, shape: GroupShape, options: WorkOptions) {
   const { layers, heads, headSize, hiddenSize, vocabSize } = config.language;
   const perToken = tokenFlops(config);
@@ -48,7 +47,7 @@ export function stepWork(config: Sa2vaConfig, shape: GroupShape, options: WorkOp
   const head = 2 * hiddenSize * vocabSize;
   const completions = (rows: number, tokens: number): number =>
     rows * tokens * (perToken + head) + attention(rows * tokens, shape.promptTokens + tokens / 2);
-  // A backward pass through frozen matrices costs about one more forward; recomputation another.
+  // A backward pass through frozen matrices costs about one more forward pass; recomputation adds another.
   const backward = 2 + (options.recompute ? 1 : 0) + (options.microBatches ? 1 : 0) + (options.reference ? 1 : 0);
   const caption = prompt + completions(shape.rollouts, shape.newTokens);
   const describe = prompt + completions(shape.described, shape.answerTokens);

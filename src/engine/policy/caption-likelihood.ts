@@ -1,5 +1,5 @@
 /**
- * Likelihood of a caption given a mask, by teacher forcing instead of decoding. It judges a mask by every token of the
+ * Likelihood of a caption given a mask, by teacher forcing instead of decoding. It scores a mask by every token of the
  * caption, not by the words that decoding happens to produce.
  */
 import { needsLikelihood } from "../config/groups/reward-weights.ts";
@@ -23,20 +23,22 @@ import { type CaptionPrompt, captionPrompt, countCells, regionCells } from "./pr
 export interface MaskLikelihood {
   /** Geometric mean of the probabilities of the caption's tokens, end token included; 0..1. */
   readonly likelihood: number;
-  /** Probability of the caption if the weights had to choose among it and the other captions; null where there are none. */
+  /**
+   * Probability of the caption when the weights choose among it and the other captions; null where there are no others.
+   */
   readonly contrast: number | null;
 }
 
-/** Masks of a picture, and what is asked about each. */
+/** Masks of a picture, and the captions whose likelihood is measured for each. */
 export interface JudgedPicture extends Omit<DescribedPicture, "masks"> {
-  /** Null where no mask came out. */
+  /** Null where no mask was found. */
   readonly masks: readonly (Uint8Array | null)[];
   readonly caption: string;
-  /** Captions that say something else; those equal to the caption are left out. */
+  /** Other captions to compare with; those equal to the caption are left out. */
   readonly others: readonly string[];
 }
 
-/** What is asked about masks of a row's picture; null where no mask came out. */
+/** The masks of a row's picture with the row's captions; a mask is null where none was found. */
 export function judgedPicture(row: TrainingRow, features: ImageFeatures, masks: JudgedPicture["masks"]): JudgedPicture {
   const { summary, others = [] } = row;
   return { features, masks, ...rowSize(row), caption: summary.caption, others };
@@ -46,18 +48,18 @@ export interface LikelihoodSource {
   readonly model: Sa2vaModel;
   readonly config: LabConfig;
   readonly partner: Weights;
-  /** Weights the run began with. */
+  /** Weights at the start of the run. */
   readonly start: Weights;
-  /** Another checkpoint; absent where none is open. */
+  /** Weights of another checkpoint; absent if none is open. */
   readonly captioner?: Weights | undefined;
   readonly signal: AbortSignal;
-  /** Measures whatever the weights of the terms are. */
+  /** Measures likelihoods whatever the weights of the reward terms are. */
   readonly watchLikelihood?: boolean;
 }
 
 /**
- * Likelihoods by the captioner of the settings, for the terms of a loop.
- * @returns one list a picture, one entry a mask; empty where no reward of the loop needs them
+ * Likelihoods by the captioner that the settings name, for the reward terms of a loop.
+ * @returns one list per picture with one entry per mask; empty if no reward of the loop needs them
  * @throws LabError("cancelled") when the signal is aborted
  */
 export async function wantedLikelihoods(
@@ -67,7 +69,7 @@ export async function wantedLikelihoods(
 ): Promise<readonly (readonly (MaskLikelihood | null)[])[]> {
   if (!watchLikelihood && !needsLikelihood(config, loop)) return [];
   const weights = captionerOf({ config, partner, start, captioner });
-  // A run asks for its captioner before it starts; what is only watched is then not measured.
+  // A run checks its captioner before it starts, so only watched likelihoods can lack one; these are not measured.
   if (weights === undefined) return [];
   const { logitGuard, groupsAtOnce } = config;
   const options = { logitGuard, keepTiny: config.smallRegions === "force", masksAtOnce: groupsAtOnce };
@@ -79,7 +81,7 @@ export async function wantedLikelihoods(
   return found;
 }
 
-/** Weights that likelihoods are asked of; undefined where another checkpoint is meant and none is open. */
+/** Weights that compute likelihoods; undefined if the settings name another checkpoint and none is open. */
 export function captionerOf({
   config,
   partner,
@@ -89,7 +91,7 @@ export function captionerOf({
   return { partner, start, adapter: captioner }[config.likelihoodJudge];
 }
 
-/** The field of a rollout's facts; none where nothing was measured. */
+/** The likelihood in a rollout's facts; no field if nothing was measured. */
 export function likelihoodFact(
   measured: readonly (MaskLikelihood | null)[] | undefined,
   n: number,
@@ -97,7 +99,10 @@ export function likelihoodFact(
   return measured === undefined ? {} : { likelihood: measured[n] ?? null };
 }
 
-/** @param masksAtOnce masks whose prompts run in one pass; 0 for all @returns one per mask; null for a mask that covers no visual token */
+/**
+ * @param masksAtOnce masks whose prompts run in one pass; 0 for all
+ * @returns one per mask; null for a mask that covers no visual token
+ */
 export async function captionLikelihoods(
   model: Sa2vaModel,
   weights: Weights,
@@ -117,7 +122,7 @@ export async function captionLikelihoods(
     places.push(at);
   }
   if (prompts.length === 0) return found;
-  // The same tokens for all masks.
+  // All masks have the same caption tokens.
   const longest = Math.max(...prompts.map(({ ids }) => ids.length));
   const completions = texts.map((text) => {
     const { ids } = fittedCaption(model, text, longest).made;

@@ -34,7 +34,7 @@ export function captionBatch(
 export interface CaptionGroup {
   readonly features: ImageFeatures;
   readonly prompt: CaptionPrompt;
-  /** The same number in every group of a call. */
+  /** All groups of a call have the same number. */
   readonly completions: readonly Completion[];
   /** Minimum width T of the group's result; by default its longest completion. */
   readonly actions?: number;
@@ -64,7 +64,7 @@ export function captionLogProbs(
 /**
  * log π and entropy of sampled captions under `weights`, [N, T] per group. Each prompt runs once for its group, and its
  * gradient sums over the rollouts. T is the group's longest completion, at least `actions`. Guard, temperature and
- * rotation are those of the sampler; otherwise the on-policy ratio would not be 1.
+ * rotation equal the sampler's; otherwise the on-policy ratio would not be 1.
  * @param maxNewTokens limit of the sampler; by default T, as in a pass over whole sequences
  */
 export function captionScores(
@@ -94,7 +94,10 @@ export function captionScores(
   return scores;
 }
 
-/** For each token of a completion, the `count` likeliest tokens of the distribution it was drawn from, see `likeliest`. */
+/**
+ * For each token of a completion, the `count` likeliest tokens of the full distribution at its position, see
+ * `likeliest`.
+ */
 export async function tokenChoices(
   model: Sa2vaModel,
   weights: Weights,
@@ -147,7 +150,7 @@ function scoresTogether(
 
 /**
  * Hidden states that predict the tokens of completions, [rows · width, D]. Each prompt runs once for its completions.
- * @param targets [rows][width], as many rows for each of `groups`
+ * @param targets [rows][width], the same number of rows for each of `groups`
  */
 function statesOf(
   model: Sa2vaModel,

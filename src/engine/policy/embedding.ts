@@ -24,7 +24,7 @@ export function projectImage(weights: Weights, features: ImageFeatures): Tensor 
   return projectVisual(weights, features.vision);
 }
 
-/** `projectImage` of several pictures in one pass, [tiles, tokens, D] each. */
+/** `projectImage` for several pictures in one pass, [tiles, tokens, D] each. */
 export function projectImages(weights: Weights, pictures: readonly ImageFeatures[]): Tensor[] {
   const [first] = pictures;
   if (first === undefined || pictures.length === 1) return pictures.map((picture) => projectImage(weights, picture));
@@ -41,7 +41,7 @@ export function projectImages(weights: Weights, pictures: readonly ImageFeatures
 
 /**
  * Embeddings of prompt ids with the visual tokens in place.
- * @param ids of the prompt, or of prompt and answer
+ * @param ids ids of the prompt, or of prompt and answer
  * @param projected [tiles, tokens, D]
  * @param cells the marked region, or null for a prompt without one
  * @returns [1, T, D]
@@ -73,7 +73,7 @@ export function embedRegions(
   });
 }
 
-/** Length of the rows' common prefix, leaving each row at least one token. */
+/** Length of the rows' common prefix that leaves each row at least one token. */
 export function sharedLength(rows: readonly (readonly number[])[], limit: number): number {
   const first = rows[0] ?? [];
   const most = Math.min(limit, ...rows.map((row) => row.length - 1));

@@ -1,7 +1,7 @@
 /**
- * Frozen features on disk, so that the next epoch and the next run need not compute them: one file per picture, in a
- * folder that identifies everything their bits depend on. A truncated or changed file is never used; it is computed
- * again and replaced.
+ * Stores frozen features on disk, so that the next epoch and the next run need not compute them: one file per picture,
+ * in a folder whose name identifies everything that their bits depend on. A truncated or changed file is never used; it
+ * is computed again and replaced.
  */
 import { sha256Hex } from "../bytes/hash.ts";
 import { isRecord, parseJson } from "../bytes/json.ts";
@@ -13,7 +13,7 @@ const FORMAT = "sa2va-lab-features/3";
 /** Maximum bytes of a header. */
 const MAX_HEADER = 4096;
 
-/** The functions of a run store that are needed here. */
+/** The functions of a run store that this cache uses. */
 export interface FeatureFiles {
   write(path: string, content: Uint8Array): Promise<void>;
   read(path: string): Promise<Uint8Array<ArrayBuffer>>;
@@ -22,17 +22,17 @@ export interface FeatureFiles {
   remove(prefix: string): Promise<void>;
 }
 
-/** Everything the bits of features depend on, besides the picture. */
+/** Everything that the bits of features depend on, besides the picture. */
 export interface FeatureOrigin {
   /** Hash of the checkpoint. */
   readonly model: string;
   /** Storage of its weights. */
   readonly storage: unknown;
-  /** How features themselves are held. */
+  /** Storage of the features themselves. */
   readonly features: unknown;
-  /** Size and number of tiles. */
+  /** Size and maximum number of tiles. */
   readonly tiling: unknown;
-  /** The device and its measured forms of kernels: others differ in the last bits. */
+  /** The device and its measured kernel forms; with others, the last bits differ. */
   readonly computedBy: unknown;
 }
 
@@ -77,7 +77,10 @@ export async function openFeatureDiskCache(
     sizes.delete(path);
   };
   const taken = (): number => [...sizes.values()].reduce((sum, size) => sum + size, 0);
-  /** Deletes files of other models first. @returns whether there is room now */
+  /**
+   * Deletes unused files, those of other origins first.
+   * @returns whether there is room now
+   */
   const makeRoom = async (needed: number): Promise<boolean> => {
     const unused = [...sizes.keys()].filter((path) => !used.has(path));
     const foreign = (path: string): number => (path.startsWith(`${folder}/`) ? 1 : 0);
@@ -98,7 +101,7 @@ export async function openFeatureDiskCache(
       if ((await files.size(path)) === null) return undefined;
       const features = await files.read(path).then(decode, () => undefined);
       if (features === undefined) {
-        // Also an unreadable file: the file written in its place takes the name.
+        // An unreadable file is also damaged; the next write replaces it.
         counts.damaged++;
         sizes.delete(path);
         return undefined;

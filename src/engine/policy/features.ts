@@ -1,8 +1,8 @@
 /**
- * Outputs of the frozen towers, which are most of a step's arithmetic and never change: computed once per image, kept in
- * host memory (bounded in bytes, least recently used first out, but for the pictures of the step), behind it on disk where there is a diskCache for them, and put
- * on the GPU only for the step that needs them.
- * So GPU memory returns to its baseline after every step whatever the number of images seen.
+ * Caches the outputs of the frozen towers, which are most of a step's arithmetic and never change. They are computed
+ * once per image, kept in host memory (up to a number of bytes; the least recently used are dropped first, except those
+ * of the current step) and on disk if there is a disk cache, and uploaded only for the step that needs them. GPU memory
+ * therefore returns to its baseline after every step, whatever the number of images.
  */
 import { type FrameView, framePixels, ONE_PICTURE } from "../data/clips/film-strip.ts";
 import type { RgbImage } from "../data/sample.ts";
@@ -20,9 +20,9 @@ import { type FeatureStorage, type HostFeatures, type HostTensor, hostFeatures, 
 
 /** Frozen features of one image on the GPU; owned by the caller of the cache. */
 export interface ImageFeatures {
-  /** Tiles, including the thumbnail; of a clip one a frame. */
+  /** Number of tiles, including the thumbnail; in a clip, one per frame. */
   readonly tiles: number;
-  /** Frames of a clip, of which `sam` has a map each; 1 when absent. */
+  /** Number of frames of a clip, each with its own maps in `sam`; 1 when absent. */
   readonly frames?: number;
   /** Pixel-shuffled vision tokens before the trainable projector, [tiles, tokens, 4H]. */
   readonly vision: Tensor;
@@ -31,11 +31,11 @@ export interface ImageFeatures {
 
 export interface FeatureCache {
   /**
-   * Features of an image or of the frames of a clip, computed or uploaded; the caller disposes them with `disposeFeatures`.
-   * Frames are kept one by one, so another choice of frames computes only the new ones.
+   * Features of an image or of the frames of a clip, computed or uploaded; the caller disposes them with
+   * `disposeFeatures`. Frames are cached separately, so another choice of frames computes only the new ones.
    */
   get(imageId: string, rgb: RgbImage, view?: FrameView): Promise<ImageFeatures>;
-  /** Runs a step: the pictures it asks for stay until its end, also beyond the bytes to keep. */
+  /** Runs a step. Pictures that it requests stay cached until its end, even beyond `maxBytes`. */
   duringStep<T>(step: () => Promise<T>): Promise<T>;
   /** Largest `error` of the last step's pictures. */
   readonly stepError: number;
@@ -52,10 +52,10 @@ export function disposeFeatures(features: ImageFeatures): void {
 
 /**
  * @param maxTiles upper limit of tiles, at most the checkpoint's own
- * @param maxBytes host bytes to keep
+ * @param maxBytes maximum bytes kept in host memory
  * @param storage of features in host memory and on disk; f16 rounds them before their first use as well
- * @param openDiskCache opens what keeps features on disk when it is first needed; nothing is kept there when absent
- * @param checkDevice throws when the computing of features failed, which are then not kept
+ * @param openDiskCache opens the disk cache when it is first needed; without it nothing is stored on disk
+ * @param checkDevice throws when the GPU failed to compute the features, which are then not cached
  */
 export function createFeatureCache(
   model: Sa2vaModel,
@@ -162,7 +162,7 @@ export function createFeatureCache(
   };
 }
 
-/** The features of several frames as those of one clip; the parts stay the caller's. */
+/** Joins the features of several frames to those of one clip; the caller still owns the parts. */
 function clipFeatures(parts: readonly ImageFeatures[]): ImageFeatures {
   const joined = (of: (part: ImageFeatures) => Tensor): Tensor => tf.concat(parts.map(of));
   const vision = joined((part) => part.vision);
@@ -170,7 +170,10 @@ function clipFeatures(parts: readonly ImageFeatures[]): ImageFeatures {
   return { tiles: parts.length, frames: parts.length, vision, sam: { f16, f8, f4 } };
 }
 
-/** Tokens of one tile or frame for the projector, [1, tokens, 4H]. @param bytes RGB, of a tile's side */
+/**
+ * Tokens of one tile or frame for the projector, [1, tokens, 4H].
+ * @param bytes RGB of one tile
+ */
 export function tileTokens({ frozen, config }: Sa2vaModel, bytes: Uint8Array): Tensor {
   return tf.tidy(() => {
     const side = Math.sqrt(bytes.length / 3);

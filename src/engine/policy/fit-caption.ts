@@ -4,7 +4,7 @@ import { type Answer, encodeCaption, plainPhrase } from "../text/prompt.ts";
 
 /** Longest sequence of the published training recipe (docs/spec/sa2va.md#18-supervised-training-recipe). */
 const RECIPE_TOKENS = 8192;
-/** A caption keeps at least this many tokens, whatever the prompt takes. */
+/** A caption keeps at least this many tokens, however long the prompt is. */
 const LEAST_TOKENS = 32;
 /** No vocabulary has longer pieces, except for runs of blanks. */
 const LONGEST_PIECE = 64;
@@ -16,7 +16,7 @@ export function contextTokens({ config }: Pick<Sa2vaModel, "config">): number {
 
 export interface Fitted<T> {
   readonly made: T;
-  /** The text as used, cut if it was too long. */
+  /** The text that was used, cut if it was too long. */
   readonly text: string;
   readonly cut: boolean;
 }
@@ -24,7 +24,7 @@ export interface Fitted<T> {
 /**
  * Builds a sequence around a text that fits the context.
  * @param make builds it from a text
- * @param lengthOf tokens of the result
+ * @param lengthOf number of tokens of the result
  */
 export function fitCaption<T>(
   model: Pick<Sa2vaModel, "config" | "tokenizer">,
@@ -39,7 +39,7 @@ export function fitCaption<T>(
   for (let over = lengthOf(made) - limit; over > 0; over = lengthOf(made) - limit) {
     const tokens = model.tokenizer.encode(text, [{ start: 0, end: text.length }]).length;
     if (tokens <= LEAST_TOKENS) break;
-    // Tokens differ in length, so that one cut may not be enough.
+    // Tokens differ in length, so one cut may not be enough.
     const kept = Math.max(LEAST_TOKENS, tokens - over) / tokens;
     text = cutText(text, Math.min(text.length - 1, Math.floor(kept * text.length)));
     made = make(text);
@@ -47,7 +47,7 @@ export function fitCaption<T>(
   return { made, text, cut: text !== whole };
 }
 
-/** A caption, in one line, as the answer to a prompt. @param prompt tokens of the prompt */
+/** A caption, in one line, as the answer to a prompt. @param prompt number of tokens of the prompt */
 export function fittedCaption(
   model: Pick<Sa2vaModel, "config" | "tokenizer">,
   caption: string,

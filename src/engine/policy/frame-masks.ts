@@ -1,4 +1,7 @@
-/** Masks of prompts about pictures and clips: a clip's frames are decoded alone with one prompt, as the published training does. */
+/**
+ * Masks of prompts about pictures and clips. The frames of a clip are decoded separately with one prompt, as in the
+ * published training.
+ */
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type DecodedMasks, decodeMasks } from "../model/sam2/mask-decoder.ts";
@@ -6,15 +9,15 @@ import type { SamFeatures } from "../model/sam2/neck.ts";
 import type { Weights } from "../model/weights/weights.ts";
 import type { ImageFeatures } from "./features.ts";
 
-/** Frames of a picture or clip. */
+/** Number of frames of a picture or clip. */
 export function frameCount({ frames = 1 }: Pick<ImageFeatures, "frames">): number {
   return frames;
 }
 
 /**
- * Masks of N prompts a picture or clip, picture after picture, frame after frame; differentiable.
+ * Masks of N prompts per picture or clip, picture after picture, frame after frame; differentiable.
  * @param language [pictures · N, C]
- * @returns [Σ frames · N, …]; rows of the caller or its tidy
+ * @returns [Σ frames · N, …], owned by the caller or its tidy
  */
 export function decodeFrames(
   model: Sa2vaModel,
@@ -35,9 +38,9 @@ export function decodeFrames(
 }
 
 /**
- * The rows of one clip from `decodeFrames` as masks of its strip, and the mean of its scores over frames: one choice among the
- * candidates then holds for all frames. A picture is unchanged.
- * @returns [N, …] with masks [N, 4, frames · h, w]; of the caller or its tidy
+ * Turns a clip's rows from `decodeFrames` into masks of its strip, with scores averaged over the frames, so that one
+ * choice of candidate holds for all frames. A picture is unchanged.
+ * @returns [N, …] with masks [N, 4, frames · h, w], owned by the caller or its tidy
  */
 export function asStrips({ masks, iou, objectScore }: DecodedMasks, frames: number): DecodedMasks {
   if (frames === 1) return { masks, iou, objectScore };

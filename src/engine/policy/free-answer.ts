@@ -16,11 +16,13 @@ import { contextTokens, fitCaption } from "./fit-caption.ts";
 import { type AnswerOptions, type EmbeddedPrompt, greedyAnswer, segPrompts } from "./greedy-answer.ts";
 import { countCells, type RegionCells } from "./prompts.ts";
 
-/** Masks decoded at a time, because an answer may hold many. */
+/** Maximum number of masks decoded at a time, because an answer may have many. */
 const MASKS_AT_ONCE = 8;
 
 export interface AnsweredMask extends FoundMask {
-  /** Its phrase in the answer: the last grounded phrase before its [SEG], or all text since the previous one. */
+  /**
+   * The mask's phrase in the answer: the last grounded phrase before its [SEG], or all text since the previous [SEG].
+   */
   readonly phrase: string;
 }
 
@@ -29,7 +31,7 @@ export interface FreeAnswer {
   readonly ids: readonly number[];
   /** Special tokens kept, without the stop word. */
   readonly text: string;
-  /** One per [SEG], in order. A [SEG] at the length limit has no state and so no mask. */
+  /** One per [SEG], in order. A [SEG] at the length limit has no state and therefore no mask. */
   readonly found: readonly AnsweredMask[];
   /** False if the length limit cut the answer off. */
   readonly ended: boolean;
@@ -46,8 +48,8 @@ export interface AskedFreely {
 }
 
 /**
- * The prompt of a user's question, whose lines stay; special tokens in it are read as text.
- * @throws LabError("bad-input") when it leaves no room for an answer in the model's context
+ * The prompt of a user's question. Line breaks are kept; special tokens in it are read as text.
+ * @throws LabError("bad-input") when the question leaves no room for an answer in the model's context
  */
 export function questionPrompt(
   model: Sa2vaModel,
@@ -71,7 +73,7 @@ export function questionPrompt(
   if (!cut) return made;
   throw new LabError(
     "bad-input",
-    `The question is longer than the model's context of ${contextTokens(model)} tokens leaves room for; nothing was asked`,
+    `The question leaves no room for an answer in the model's context of ${contextTokens(model)} tokens; nothing was asked`,
     { subject: "question" },
   );
 }
@@ -111,7 +113,7 @@ function embed(
   return tf.tidy(() => embedRegions(model, weights, prompt, ids, projectImage(weights, features), regions));
 }
 
-/** Masks of the states at `places` of the answer, a few at a time. */
+/** Masks of the answer's states at `places`, decoded a few at a time. */
 async function masksAt(
   model: Sa2vaModel,
   weights: Weights,

@@ -16,7 +16,7 @@ import { answerRule } from "./prompts.ts";
 
 export interface EmbeddedPrompt {
   readonly ids: readonly number[];
-  /** Embeddings of the prompt's ids, or of longer ids that begin with them, [1, T, H]; owned by the caller. */
+  /** Embeddings of the prompt's ids, or of a longer sequence that begins with them, [1, T, H]; owned by the caller. */
   embed(ids: readonly number[]): Tensor;
 }
 
@@ -36,7 +36,10 @@ export interface GreedyAnswer {
   readonly ended: boolean;
 }
 
-/** @throws LabError("cancelled") when the signal is aborted, LabError("bad-input") when the model's numbers are not finite */
+/**
+ * @throws LabError("cancelled") when the signal is aborted, LabError("bad-input") when the model's numbers are not
+ * finite
+ */
 export async function greedyAnswer(
   model: Sa2vaModel,
   weights: Weights,

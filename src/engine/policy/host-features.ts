@@ -1,11 +1,11 @@
-/** Frozen features of a picture in host memory, as they are or in half precision. */
+/** Frozen features of a picture in host memory, in f32 or in half precision. */
 import { fromHalf, toHalf } from "../gpu/packed/quantise.ts";
 
 export type FeatureStorage = "f32" | "f16";
 
 export interface HostTensor {
   readonly shape: readonly number[];
-  /** Numbers, or half-precision bits of numbers divided by `unit`. */
+  /** The numbers, or the half-precision bits of the numbers divided by `unit`. */
   readonly values: Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>;
   /** A power of two. */
   readonly unit: number;
@@ -17,7 +17,7 @@ export const FEATURE_NAMES = ["vision", "f16", "f8", "f4"] as const;
 export interface HostFeatures extends Readonly<Record<(typeof FEATURE_NAMES)[number], HostTensor>> {
   readonly tiles: number;
   readonly bytes: number;
-  /** ‖stored − computed‖ / ‖computed‖ of the array where it is largest; 0 in f32. */
+  /** The largest ‖stored − computed‖ / ‖computed‖ of the arrays; 0 in f32. */
   readonly error: number;
 }
 
@@ -44,7 +44,7 @@ export function numbersOf({ values, unit }: HostTensor): Float32Array<ArrayBuffe
   return numbers;
 }
 
-/** Half precision ends at 65,504: a unit keeps what is larger in range and costs no bit. */
+/** Half precision ends at 65,504; dividing by a power of two keeps larger numbers in range without loss. */
 function halved(shape: readonly number[], numbers: Float32Array): { tensor: HostTensor; error: number } {
   const table = halves();
   let largest = 0;
@@ -64,7 +64,7 @@ function halved(shape: readonly number[], numbers: Float32Array): { tensor: Host
 
 let known: Float32Array | undefined;
 
-/** The number of every half-precision pattern. */
+/** The number of every half-precision bit pattern. */
 function halves(): Float32Array {
   known ??= Float32Array.from({ length: 2 ** 16 }, (_, bits) => {
     if ((bits & 0x7c00) !== 0x7c00) return fromHalf(bits);

@@ -1,6 +1,6 @@
 /**
- * Phrase → mask and mask → caption without sampling: for the partner's answers, for evaluation and, with a tape, for
- * the part of loop 2 that the policy differentiates.
+ * Phrase → mask and mask → caption without sampling: for the partner's answers, for evaluation and, on the tape, for
+ * the part of loop 2 that is differentiated.
  */
 import { type RandomKey, STREAM } from "../gpu/random.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
@@ -28,7 +28,10 @@ export function segmentPhraseLogits(
   return segmentPictures(model, weights, [{ features, phrases }]);
 }
 
-/** `segmentPhraseLogits` of several pictures or clips with the same number of phrases each, in the order of `decodeFrames`. */
+/**
+ * `segmentPhraseLogits` for several pictures or clips with the same number of phrases each, in the order of
+ * `decodeFrames`.
+ */
 export function segmentPictures(model: Sa2vaModel, weights: Weights, pictures: readonly AskedPicture[]): DecodedMasks {
   const all = pictures.map(({ features }) => features);
   return tf.tidy(() => ({ ...decodeFrames(model, weights, all, phrasePromptsOf(model, weights, pictures)) }));
@@ -55,7 +58,7 @@ export async function findMasks(
   return found as (FoundMask | null)[];
 }
 
-/** `findMasks` of several pictures in one batch; one list per picture. */
+/** `findMasks` for several pictures in one batch; one list per picture. */
 export async function findInPictures(
   model: Sa2vaModel,
   weights: Weights,
@@ -88,7 +91,7 @@ export async function findInPictures(
       const frames = frameCount(features);
       from += frames * most;
       if (asked.length === 1 && frames === 1) return mask;
-      // Every frame has the masks of all phrases: each phrase gets its strip.
+      // Each frame has the masks of all phrases; here each phrase gets its strip.
       const own = tf.slice(mask, [from - frames * most, 0, 0], [frames * most, side, across]);
       const turned = tf.transpose(own.reshape([frames, most, side * across]), [1, 0, 2]);
       return tf.slice(turned.reshape([most, frames * side, across]), [0, 0, 0], [named.length, frames * side, across]);
@@ -108,10 +111,10 @@ export interface DescribeOptions {
   readonly maxNewTokens: number;
   readonly logitGuard: number;
   readonly keepTiny: boolean;
-  /** Pictures whose prompts are computed in one pass; by default and for 0 all. */
+  /** Number of pictures whose prompts are computed in one pass; all by default and for 0. */
   readonly groupsAtOnce?: number;
   readonly signal: AbortSignal;
-  /** Samples in place of the likeliest captions; a draw's address by picture and mask. */
+  /** Samples captions instead of taking the likeliest ones; gives the address of the draws for a picture and mask. */
   readonly sampling?: { readonly temperature: number; readonly key: (picture: number, mask: number) => RandomKey };
 }
 
@@ -122,7 +125,10 @@ export interface DescribedPicture extends PictureSize {
   readonly masks: readonly Uint8Array[];
 }
 
-/** Captions of masks of one picture, the likeliest ones unless they are sampled; null for a mask that covers no visual token. */
+/**
+ * Captions of masks of one picture, the likeliest ones unless they are sampled; null for a mask that covers no visual
+ * token.
+ */
 export async function describeMasks(
   model: Sa2vaModel,
   weights: Weights,
@@ -136,7 +142,7 @@ export async function describeMasks(
   return captions as (string | null)[];
 }
 
-/** `describeMasks` of several pictures in one batch; one list per picture. */
+/** `describeMasks` for several pictures in one batch; one list per picture. */
 export async function describePictures(
   model: Sa2vaModel,
   weights: Weights,

@@ -1,4 +1,4 @@
-/** Output of the weights for one phrase per picture, computed when it is needed, for several pictures in one batch. */
+/** Output of the weights for one phrase per picture, computed on first use, for several pictures in one batch. */
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type DecodedMasks, decodeClicks } from "../model/sam2/mask-decoder.ts";
@@ -11,15 +11,19 @@ export interface PhraseOutput {
   /** The [SEG] state as a prompt of the mask decoder, [1, C]. */
   readonly language: Tensor;
   /**
-   * Masks for the phrase, of a clip those of its strip of frames. The first call decodes those of all pictures and keeps them; inside a tidy they would be lost
-   * for later calls.
+   * Masks for the phrase; for a clip, of its strip of frames. The first call decodes and keeps the masks of all
+   * pictures; a tidy around that call alone would free them before later calls.
    */
   decoded(): DecodedMasks;
   /** Masks for other prompts [N, C] on the same picture; owned by the caller. */
   decode(language: Tensor): DecodedMasks;
-  /** Masks for one click each at points [N, 2], (x, y) in 0..1 of the picture, without the phrase; owned by the caller. */
+  /**
+   * Masks for one click each at points [N, 2], (x, y) in 0..1 of the picture, without the phrase; owned by the caller.
+   */
   click(points: Tensor): DecodedMasks;
-  /** Prompts of the mask decoder for the other phrases of the picture, [K, C], owned by the caller; null without any. */
+  /**
+   * Prompts of the mask decoder for the picture's other phrases, [K, C], owned by the caller; null if there are none.
+   */
   otherPrompts(): Tensor | null;
 }
 
@@ -27,14 +31,14 @@ export interface PhraseOutput {
 export interface PhraseOutputs {
   /** One per picture. */
   readonly all: readonly PhraseOutput[];
-  /** Frees what was computed; not needed where a tape or a tidy owns it. */
+  /** Frees the outputs; not needed where a tape or a tidy owns them. */
   dispose(): void;
 }
 
 export interface PhraseAbout {
   readonly features: ImageFeatures;
   readonly phrase: string;
-  /** Other phrases about the picture, for policies that play what they find. */
+  /** Other phrases about the picture, for policies that propose their masks. */
   readonly others?: readonly string[];
 }
 

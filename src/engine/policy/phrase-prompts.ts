@@ -44,7 +44,7 @@ export function phrasePromptsOf(model: Sa2vaModel, weights: Weights, pictures: r
   );
 }
 
-/** The prompts of one picture; those with equal rotation run together. */
+/** The prompts of one picture; prompts with equal rotation run together. */
 function promptsApart(
   model: Sa2vaModel,
   weights: Weights,
@@ -81,7 +81,7 @@ function promptsTogether(
       return embedPrompt(model, weights, first, first.forcedIds.slice(0, upTo(own)), visuals[at] as Tensor, null);
     };
     if (prompts[0]?.length === 1) {
-      // Nothing to share: one pass over whole texts instead of one over prefixes and one over last tokens.
+      // Nothing is shared: one pass over whole texts replaces one over prefixes and one over last tokens.
       const whole = prompts.map((_, at) => embedded(at, ([only]) => (only as SegmentPrompt).forcedIds.length));
       const { hidden } = languageForward(weights, language, padded(whole, ropeLength), { ropeLength });
       return languagePrompt(

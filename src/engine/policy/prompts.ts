@@ -19,13 +19,16 @@ import {
 import { type StopRule, stopRule } from "../text/template.ts";
 import { fitCaption } from "./fit-caption.ts";
 
-/** A marked region on the visual-token grid of the thumbnail, or of every frame of a clip in turn: 0/1 per cell, row-major. */
+/**
+ * A marked region on the visual-token grid of the thumbnail, or of each frame of a clip in order: 0/1 per cell,
+ * row-major.
+ */
 export type RegionCells = Uint8Array;
 
 /**
  * Cells that a mask covers; with `keepTiny` a mask that covers none gets the cell that holds most of it.
- * @param height of the mask, of all frames of a clip together
- * @param view frames of a clip whose cells are wanted
+ * @param height of the mask; for a clip, of all frames together
+ * @param view the frames of a clip to return cells for
  */
 export function regionCells(
   model: Sa2vaModel,
@@ -42,7 +45,7 @@ export function regionCells(
   return stacked(grids);
 }
 
-/** Cells of a row's region, on the frames that its view has of a clip. */
+/** Cells of a row's region; for a clip, on the frames of its view. */
 export function rowCells(model: Sa2vaModel, { mask, rgb, view }: TrainingRow, keepTiny: boolean): RegionCells {
   return regionCells(model, mask, rgb.height, rgb.width, keepTiny, view);
 }
@@ -56,8 +59,8 @@ export interface CaptionPrompt extends Prompt {
 }
 
 /**
- * "Describe region 1": the caption task, in a picture or a clip; its number of frames follows from the cells. A clip's region
- * is marked on every frame on which it keeps a cell.
+ * "Describe region 1": the caption task, in a picture or a clip; the number of frames follows from the cells. In a clip
+ * the region is marked on every frame where it covers a cell.
  * @throws LabError("bad-input") when no cell is set
  */
 export function captionPrompt(model: Sa2vaModel, tiles: number, cells: RegionCells): CaptionPrompt {
@@ -86,7 +89,10 @@ export interface SegmentPrompt extends Prompt {
   readonly cut: boolean;
 }
 
-/** "Segment …": the mask task, worded for clips as in the published training. The answer is forced, because sampled answers barely vary. */
+/**
+ * "Segment …": the mask task, worded for clips as in the published training. The answer is forced, because sampled
+ * answers barely vary.
+ */
 export function segmentPrompt(model: Sa2vaModel, tiles: number, phrase: string, frames = 1): SegmentPrompt {
   const answer = encodeAnswer(model.tokenizer, model.config.template, SEG_ANSWER);
   const upToSeg = answer.ids.slice(0, (answer.segPositions[0] as number) + 1);

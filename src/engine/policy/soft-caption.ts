@@ -1,7 +1,8 @@
 /**
- * Likelihood of a caption given a soft mask, differentiable in the mask: the ceiling of what captions can teach masks without
- * sampling. The region offers every visual token of the picture, and the log-probability of a token's cell is added to the
- * attention scores of its key. With probabilities of 0 and 1 this is the likelihood given the mask (caption-likelihood.ts).
+ * Likelihood of a caption given a soft mask, differentiable in the mask: an upper bound on what masks can learn from
+ * captions without sampling. The region offers every visual token of the picture, and the log-probability of a token's
+ * cell is added to the attention scores of its key. With probabilities of 0 and 1 this is the likelihood given the mask
+ * (caption-likelihood.ts).
  */
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { languageForward, languageScores } from "../model/language/language.ts";
@@ -20,7 +21,7 @@ export interface SoftRegion {
   /** Sides of the picture in pixels. */
   readonly height: number;
   readonly width: number;
-  /** Cells of the mask without noise; only the positions of the tokens behind the region depend on them. */
+  /** Cells of the mask without noise; they affect only the positions of tokens in and after the region. */
   readonly cells: RegionCells;
 }
 
@@ -32,7 +33,8 @@ export interface SoftCaptionOptions {
 }
 
 /**
- * Mean negative log-probability of the caption's tokens, end token included; scalar, nats. Differentiable in the logits.
+ * Mean negative log-probability of the caption's tokens, end token included; scalar, nats. Differentiable in the
+ * logits.
  * @param weights of the captioner
  * @param logits mask at the decoder's resolution, [1, h, w]; > 0 is inside
  */
@@ -77,10 +79,13 @@ export function softCaptionLoss(
   });
 }
 
-/** Positions as they are where only the selected cells are in the prompt; the others stand before the next selected one. */
+/**
+ * The positions that a prompt with only the selected cells has; each other cell shares the position of the next
+ * selected one.
+ */
 function placesWithout(length: number, start: number, cells: RegionCells): number[] {
   let skipped = 0;
-  // A region has a cell at least.
+  // A region has at least one cell.
   const most = cells.length - Math.max(1, countCells(cells));
   return Array.from({ length }, (_, at) => {
     const place = at - skipped;
@@ -89,7 +94,7 @@ function placesWithout(length: number, start: number, cells: RegionCells): numbe
   });
 }
 
-/** Logits of the pixels that stand for the cells of the visual-token grid, [side, side]. */
+/** Logits of the pixels that the cells of the visual-token grid sample, [side, side]. */
 function cellLogits(logits: Tensor, samSize: number, height: number, width: number, side: number): Tensor {
   const pick = (size: number): Tensor => {
     const chosen = new Float32Array(side * size);

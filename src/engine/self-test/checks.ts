@@ -1,6 +1,6 @@
 /**
- * Small problems for the programs that training is made of, with the answers of the host. Sizes are odd, so that edges
- * of tiles are met; a program that is wrong on an adapter is mostly wrong there by far more than rounding.
+ * Small problems for the programs of training, with answers computed on the host. Sizes are odd, so that edges of tiles
+ * are covered; a program that is wrong on an adapter is usually wrong by far more than rounding.
  */
 
 import { swiglu } from "../gpu/kernels/activation.ts";
@@ -22,7 +22,7 @@ import { decodeTwice } from "./decoding.ts";
 import * as host from "./host-math.ts";
 import { drawn, exact, type Numbers } from "./host-math.ts";
 
-/** What was computed and what it should be. */
+/** The computed numbers and the expected ones. */
 export interface Outcome {
   readonly found: ArrayLike<number>;
   readonly expected: ArrayLike<number>;
@@ -30,18 +30,18 @@ export interface Outcome {
 
 export interface Problem {
   readonly name: string;
-  /** Largest difference that is rounding, relative to the largest expected number. */
+  /** Largest difference that counts as rounding, relative to the largest expected number. */
   readonly allowed: number;
   readonly solve: () => Promise<Outcome>;
 }
 
-/** f32 sums of some dozen terms. */
+/** For f32 sums of a few dozen terms. */
 const SINGLE = 2e-5;
-/** Three digits of half precision. */
+/** For half precision, which has three digits. */
 const HALF = 5e-3;
-/** A slope along a direction, where errors of many elements add up or cancel. */
+/** For a slope along a direction, where errors of many elements add up or cancel. */
 const SLOPE = 2e-3;
-/** Log-probabilities behind two blocks of a decoder. */
+/** For log-probabilities after two decoder blocks. */
 const DECODED = 5e-5;
 
 async function read(make: () => Tensor): Promise<Float32Array> {
@@ -172,7 +172,7 @@ function scored(rows: number, words: number): Problem {
   });
 }
 
-/** One update of a matrix whose gradient is summed from two groups. */
+/** One update of a matrix whose gradient is the sum over two groups. */
 function update(): Problem {
   const [rows, columns] = [30, 50];
   const count = rows * columns;
@@ -203,7 +203,10 @@ function update(): Problem {
   });
 }
 
-/** Slopes of log-probabilities behind a layer with a low-rank branch, a norm, attention and a gate, along random directions. */
+/**
+ * Slopes of log-probabilities along random directions, through a layer with a low-rank branch, a norm, attention and a
+ * gate.
+ */
 function gradients(): Problem {
   const [length, width, heads, rank, words] = [9, 32, 4, 4, 23];
   const [x, w, a, b] = [
@@ -220,7 +223,7 @@ function gradients(): Problem {
     [a, rank, width],
     [b, width, rank],
   ];
-  /** Heads are neighbouring rows of the layer's result, so that no axes have to be exchanged. */
+  /** Heads are adjacent rows of the layer's result, so no axes have to be swapped. */
   const onHost = ([rows, down, upwards]: readonly Numbers[]): number => {
     const [input, lowA, lowB] = [rows, down, upwards] as [Numbers, Numbers, Numbers];
     const linearOut = host.sum(
@@ -265,7 +268,7 @@ function gradients(): Problem {
   );
 }
 
-/** Tokens of the sampler and their log-probabilities; a token that differs is an error of 1. */
+/** Sampled tokens and their log-probabilities; a different token counts as an error of 1. */
 function decoding(): Problem {
   return problem(
     "Sampled tokens, their log-probabilities",
@@ -277,7 +280,7 @@ function decoding(): Problem {
   );
 }
 
-/** All short ones, in the order in which a step meets them. */
+/** All short checks, in the order in which a step uses the programs. */
 export function problems(): Problem[] {
   const storages = ["f16", "q8", "q4"] as const;
   return [
@@ -297,12 +300,12 @@ export function problems(): Problem[] {
   ];
 }
 
-/** Lengths of Sa2VA-1B at which other programs run: sums of an MLP, keys of a tile, words. */
+/** Lengths of Sa2VA-1B at which other programs run: sums of an MLP, keys of a tile, tokens of the vocabulary. */
 export function lengthProblems(): Problem[] {
   return [...products(16, 40, 4864), attends(40, 1025, false, 1, 1), scored(3, 151_674)];
 }
 
-/** Attention at the sizes of Sa2VA-1B, for which the host takes minutes: the keys of a tile and of a prompt. */
+/** Attention at the sizes of Sa2VA-1B, with the keys of a tile and of a prompt; the host takes minutes. */
 export function longProblems(): Problem[] {
   return [attends(64, 1025, false), attends(64, 3456, true)];
 }

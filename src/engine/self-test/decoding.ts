@@ -1,4 +1,7 @@
-/** Decoding by the prepared programs, against the op layer with the sampler of the host: other code for the same tokens. */
+/**
+ * Compares decoding by the prepared programs with the op layer and the host's sampler: different code for the same
+ * tokens.
+ */
 import { STREAM } from "../gpu/random.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { LanguageConfig } from "../model/language/config-language.ts";
@@ -11,7 +14,7 @@ import { disposePrefilled, prefill } from "../policy/decode/prefill.ts";
 import { FULL_SAMPLING } from "../policy/decode/sampler.ts";
 import { drawn } from "./host-math.ts";
 
-/** A decoder of a few thousand weights whose sizes are no powers of two. */
+/** A decoder with a few thousand weights and sizes that are not powers of two. */
 export const TINY_DECODER: LanguageConfig = {
   family: "qwen2",
   vocabSize: 53,
@@ -38,7 +41,7 @@ export interface Decoded {
   /** Log-probabilities of all tokens, row by row. */
   readonly found: readonly number[];
   readonly expected: readonly number[];
-  /** Tokens that are not the same. */
+  /** Number of tokens that differ. */
   readonly different: number;
 }
 
@@ -49,7 +52,7 @@ export async function decodeTwice(): Promise<Decoded> {
       drawn(tf.util.sizeFromShape([...shape]), seed).map((value) => centre + scale * value),
       [...shape],
     );
-  // Logits a few nats apart, so that some words are likely and a wrong factor shows.
+  // Logits a few nats apart, so that some tokens are likely and a wrong factor shows.
   const weightOf = (name: string, shape: readonly number[], seed: number): Tensor => {
     if (/norm[^.]*\.weight$/.test(name)) return numbers(shape, seed, 0.3, 1);
     return numbers(shape, seed, name.endsWith("lm_head.weight") ? 1 : 0.5);

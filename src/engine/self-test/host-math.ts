@@ -1,4 +1,4 @@
-/** What the programs compute, once more in double precision on the host, as plainly as it can be written. */
+/** The same computations in double precision on the host, written as plainly as possible. */
 
 export type Numbers = Float64Array<ArrayBuffer>;
 
@@ -26,7 +26,10 @@ export function product(x: Numbers, w: Numbers, k: number): Numbers {
   return y;
 }
 
-/** Rows and columns exchanged. @param columns of the given matrix */
+/**
+ * The transposed matrix.
+ * @param columns number of columns of the given matrix
+ */
 export function turned(x: Numbers, columns: number): Numbers {
   const rows = x.length / columns;
   return Float64Array.from(x, (_, i) => x[(i % rows) * columns + Math.floor(i / rows)] as number);
@@ -36,7 +39,7 @@ export function sum(a: Numbers, b: Numbers, factor = 1): Numbers {
   return a.map((value, i) => value + factor * (b[i % b.length] as number));
 }
 
-/** Each row over the root of its mean square, times the weight. */
+/** Each row divided by the root of its mean square, times the weight. */
 export function rmsNorm(x: Numbers, weight: Numbers, eps: number): Numbers {
   return byRow(x, weight.length, (row) => {
     const scale = 1 / Math.sqrt(row.reduce((total, value) => total + value * value, 0) / row.length + eps);
@@ -57,7 +60,7 @@ export function swiglu(gate: Numbers, up: Numbers): Numbers {
   return gate.map((value, i) => (value / (1 + Math.exp(-value))) * (up[i] as number));
 }
 
-/** Logs of the softmax of each row. */
+/** The log-softmax of each row. */
 export function logSoftmax(logits: Numbers, width: number): Numbers {
   return byRow(logits, width, (row) => {
     const top = row.reduce((most, value) => Math.max(most, value), Number.NEGATIVE_INFINITY);
@@ -68,7 +71,7 @@ export function logSoftmax(logits: Numbers, width: number): Numbers {
 
 export interface AttentionSizes {
   readonly heads: number;
-  /** Key heads; each serves heads / keyHeads neighbouring query heads. */
+  /** Number of key heads; each serves heads / keyHeads adjacent query heads. */
   readonly keyHeads: number;
   readonly length: number;
   readonly width: number;

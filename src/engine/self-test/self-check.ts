@@ -1,10 +1,13 @@
-/** One check of the self-test, apart from the code that computes it: the page reads results and holds no engine. */
+/**
+ * The result of one check, kept separate from the code that computes it, because the page reads results without the
+ * engine.
+ */
 export interface SelfCheck {
   readonly name: string;
-  /** Largest difference to the host's answer, relative to its largest number; NaN where a result is no number. */
+  /** Largest difference from the host's answer, relative to its largest number; NaN where a result is NaN. */
   readonly error: number;
   readonly allowed: number;
-  /** The second answer has the same bits. */
+  /** Whether a second run gives the same bits. */
   readonly repeats: boolean;
   /** Why there is no answer, or null. */
   readonly problem: string | null;
@@ -14,6 +17,6 @@ export interface SelfCheck {
 
 /** Whether a check found nothing wrong. */
 export function passed({ error, allowed, repeats, problem }: SelfCheck): boolean {
-  // A comparison with NaN is false, which is the point of writing it this way round.
+  // Written this way round because a comparison with NaN is false.
   return problem === null && repeats && error <= allowed;
 }

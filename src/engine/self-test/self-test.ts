@@ -1,11 +1,11 @@
-/** The self-test: whether this adapter computes what training asks of it, repeats it, and gives its memory back. */
+/** The self-test: whether this adapter computes training's programs correctly and repeatably, and gives memory back. */
 import type { EngineDevice } from "../gpu/runtime/device.ts";
 import { memorySnapshot } from "../gpu/runtime/memory.ts";
 import { trimPool } from "../gpu/runtime/pool.ts";
 import { lengthProblems, type Outcome, type Problem, problems } from "./checks.ts";
 import type { SelfCheck } from "./self-check.ts";
 
-/** How many checks there are on this adapter. */
+/** Number of checks on this adapter. */
 export function countChecks(): number {
   return usual().length + 1;
 }
@@ -13,9 +13,9 @@ export function countChecks(): number {
 const usual = (): Problem[] => [...problems(), ...lengthProblems()];
 
 /**
- * Works through all checks; one that fails does not end the others. The last one is that nothing is left on the device.
- * @param now seconds, monotonic
- * @param checks the short ones and those of true lengths by default
+ * Runs all checks; a failed check does not stop the others. The last one checks that nothing is left on the device.
+ * @param now monotonic seconds
+ * @param checks by default the short ones and those at true lengths
  */
 export async function* selfTest(
   device: EngineDevice,

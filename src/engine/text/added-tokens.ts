@@ -16,7 +16,7 @@ export interface RawAddedToken {
   readonly normalized: boolean;
 }
 
-/** Places where a folder may list added tokens; the first one with a token defines its behaviour. */
+/** Places where a folder may list added tokens; the first place that lists a token defines its behaviour. */
 export interface AddedTokenLists {
   /** `added_tokens` of tokenizer.json. */
   readonly library?: unknown;

@@ -78,7 +78,7 @@ function textOf(bytes: readonly number[]): string {
   }
 }
 
-/** Strips at most this many of a letter from either end. */
+/** Strips at most this many occurrences of a letter from either end. */
 function strip(text: string, letter: string, start: number, stop: number): string {
   let [from, to] = [0, text.length];
   for (let count = 0; count < start && text.startsWith(letter, from); count++) from += letter.length;

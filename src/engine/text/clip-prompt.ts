@@ -15,22 +15,23 @@ import type { Tokenizer } from "./tokenizer.ts";
 
 /** An expression is used as it is written. */
 export const CLIP_WORDING = "<image>\nPlease segment {phrase}.";
-/** For an expression that asks; the blank is published. */
+/** For an expression that is a question; the blank is in the published text. */
 export const CLIP_QUESTION_WORDING = "<image>\n {phrase} Please respond with a segmentation mask.";
 
 export interface ClipPromptRequest {
   /** The user's text with exactly one "<image>". */
   readonly text: string;
-  /** Put in the place of "{phrase}"; it is text, whatever tokens it spells. */
+  /** Replaces "{phrase}"; tokens that it spells are read as text. */
   readonly phrase?: string;
-  /** Frames, at least one; one tile each. */
+  /** Number of frames, at least one; one tile each. */
   readonly frames: number;
-  /** Visual tokens of the marked region on each frame, 0 where it is not seen; none when no region is marked. */
+  /** Visual tokens of the marked region on each frame, 0 where it is not visible; empty when no region is marked. */
   readonly regionTokenCounts?: readonly number[];
 }
 
 /**
- * Builds the whole text and encodes it at once, as `buildPrompt` does; with one frame it is that of a picture of one tile.
+ * Builds the whole text and encodes it at once, as `buildPrompt` does; one frame gives the prompt of a picture with one
+ * tile.
  * @throws LabError("bad-input") for a text without exactly one "<image>", or no frame
  */
 export function buildClipPrompt(
@@ -40,8 +41,8 @@ export function buildClipPrompt(
 ): Prompt {
   const parts = text.split(IMAGE_PLACEHOLDER);
   if (parts.length !== 2 || frames < 1) {
-    const found = `${parts.length - 1} "<image>" places and ${frames} frames`;
-    throw new LabError("bad-input", `The prompt has ${found}; it needs one place and at least one frame`, {
+    const found = `${parts.length - 1} "<image>" placeholders and ${frames} frames`;
+    throw new LabError("bad-input", `The prompt has ${found}; it needs one placeholder and at least one frame`, {
       subject: "prompt",
     });
   }
@@ -61,7 +62,7 @@ export function buildClipPrompt(
   if (String(lengths) !== String(wanted)) {
     throw new LabError(
       "bad-input",
-      `The prompt came out with ${lengths.join(" + ")} visual tokens instead of ${wanted.join(" + ")}`,
+      `The prompt has ${lengths.join(" + ")} visual tokens instead of ${wanted.join(" + ")}`,
       { subject: "prompt" },
     );
   }
@@ -75,7 +76,7 @@ export function buildClipPrompt(
   return { ids, imageSpan, frameSpans, regionSpans, full, text: render((count) => `${count}×`).text };
 }
 
-/** Frames line by line; a region's sentence ends its line already. */
+/** Frames are separated by line breaks; a region's sentence already ends its line. */
 function joined(images: readonly string[]): string {
   return images.map((image, at) => (at === images.length - 1 || image.endsWith("\n") ? image : `${image}\n`)).join("");
 }

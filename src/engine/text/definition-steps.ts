@@ -16,26 +16,28 @@ function steps(part: unknown, depth = 0): readonly Step[] {
   return depth > STEPS ? [] : inner.flatMap((step) => steps(step, depth + 1));
 }
 
-/** A byte becomes at most two of UTF-8; a replacement may apply to every character. */
+/** A byte becomes at most two bytes of UTF-8; a replacement may apply to every character. */
 function factor(step: Step): number {
   if (step.type === "ByteLevel") return 4;
   return typeof step.content === "string" ? Math.max(1, step.content.length) : 1;
 }
 
-/** Whether a step's pattern is one the library can apply; it skips the step otherwise. */
+/** Whether the library can apply a step's pattern; otherwise it would skip the step. */
 function hasPattern({ type, pattern }: Step): boolean {
   if (type !== "Replace" && type !== "Split") return true;
   return isRecord(pattern) && typeof (pattern.Regex ?? pattern.String) === "string";
 }
 
-/** @throws LabError when a step has no pattern it needs, or the steps are too many or would lengthen a text too much */
+/**
+ * @throws LabError when a step lacks the pattern it needs, or the steps are too many or would lengthen a text too much
+ */
 export function checkSteps(definition: Step): void {
   const bad = (cause: string): LabError =>
     new LabError("bad-input", `tokenizer.json ${cause}, so it is not loaded`, { subject: "tokenizer.json" });
   const all = [...steps(definition.normalizer), ...steps(definition.pre_tokenizer)];
   if (all.length > STEPS) throw bad(`has ${all.length} steps`);
   if (all.reduce((product, step) => product * factor(step), 1) > GROWTH) {
-    throw bad("may lengthen a text more than a thousand times");
+    throw bad("may make a text more than a thousand times longer");
   }
   const without = [...all, ...steps(definition.decoder)].find((step) => !hasPattern(step));
   if (without !== undefined) throw bad(`has a step ${String(without.type)} without a Regex or String to look for`);

@@ -15,7 +15,7 @@ export function namedTokens(config: Readonly<Record<string, unknown>>): string[]
   return ROLES.map((role) => namedToken(config, role)).filter((token) => token !== undefined);
 }
 
-/** `additional_special_tokens`: special ones without a role. */
+/** `additional_special_tokens`: special tokens without a role. */
 export function furtherSpecialTokens(config: Readonly<Record<string, unknown>>): string[] {
   const list = config.additional_special_tokens;
   return (Array.isArray(list) ? list : []).map(textOf).filter((token) => token !== undefined);

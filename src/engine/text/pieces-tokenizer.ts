@@ -33,14 +33,14 @@ export function openPieces(
   const names = new Map(cuttable.map((token) => [token.id, token.content] as const));
   const nameOf = (id: number): string | undefined => names.get(id) ?? pieces.piece(id);
   const dropped = new Set([...special, ...added.filter((token) => token.special).map((token) => token.content)]);
-  /** Tokens that decoded text surrounds with blanks: added ones, unless they have a role or are pieces. */
+  /** Tokens that are surrounded by blanks in decoded text: added ones, unless they have a role or are pieces. */
   const apart = (token: string): boolean => {
     const found = listed.get(token);
     return found !== undefined && (!special.has(token) || (further.has(token) && found.id >= pieces.size));
   };
   const style = styleOf(config);
   const unknown = namedToken(config, "unk_token") ?? "<unk>";
-  /** Without a blank in front, keeping one that the text starts with: it follows other text. */
+  /** This text follows other text, so it gets no blank in front but keeps one that it starts with. */
   const encodeAsIs = (text: string): number[] => {
     if (!/^[\u2581 ]/.test(text)) return pieces.encode(text, false);
     return pieces.encode(unknown + text, false).slice(pieces.encode(unknown, false).length);
@@ -52,13 +52,13 @@ export function openPieces(
     vocabSize: largest + 1,
     find: (token) => ids.get(token) ?? pieces.find(token),
     encode(text, literal = []) {
-      // The mark in front moves everything by one position.
+      // The mark in front shifts everything by one position.
       const moved = style.prefixOnce && text !== "" ? 1 : 0;
       const ranges = literal.map(({ start, end }) => ({ start: start + moved, end: end + moved }));
       const split = splitAdded(style.prefixOnce ? marked(text) : text, cuttable, ranges);
       const encoded = style.prefixOnce ? encodeAsIs : (part: string) => pieces.encode(part);
       const out = split.flatMap((part) => (typeof part === "number" ? [part] : encoded(part)));
-      // A text that starts with a token of a role needs no blank in front.
+      // A text that starts with a token that has a role needs no blank in front.
       const [blank, next] = [out[0], out[1]];
       const begins = style.prefixOnce && blank !== undefined && nameOf(blank) === BLANK_MARK && next === split[1];
       return begins && special.has(nameOf(next as number) ?? "") ? out.slice(1) : out;
@@ -87,7 +87,7 @@ export function openPieces(
 
 /** Differences between the tokenizer classes. */
 interface Style {
-  /** The whole text gets a blank in front once, not every part between added tokens. */
+  /** The whole text gets one blank in front, instead of one for every part between added tokens. */
   readonly prefixOnce: boolean;
   readonly join: (pieces: SentencePiece, run: readonly string[], special: ReadonlySet<string>) => string;
 }

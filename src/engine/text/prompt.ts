@@ -8,7 +8,7 @@ import { TEMPLATES, type TemplateName } from "./template.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 export const IMAGE_PLACEHOLDER = "<image>";
-/** Placeholder for text of the data or the user. */
+/** Placeholder for text from the data or the user. */
 const PHRASE = "{phrase}";
 export const REFERRING_WORDING = `<image>\nPlease segment ${PHRASE} in this image.`;
 /** Prompt of a user's question. */
@@ -45,9 +45,9 @@ export interface Prompt {
   readonly ids: readonly number[];
   /** Positions of the tiles' tokens. */
   readonly imageSpan: Span;
-  /** Positions of each frame's tokens of a clip, of which `imageSpan` is the first; absent for a picture. */
+  /** Positions of the tokens of each frame of a clip, starting with `imageSpan`; absent for a picture. */
   readonly frameSpans?: readonly Span[];
-  /** Positions of each region's copied tokens; of a clip those on each frame that has some. */
+  /** Positions of each region's copied tokens; in a clip, those on each frame where the region has tokens. */
   readonly regionSpans: readonly Span[];
   /** The text of the ids. */
   readonly full: string;
@@ -63,9 +63,13 @@ export function buildPrompt(tokenizer: Tokenizer, shape: PromptShape, request: P
   const regions = request.regionTokenCounts ?? [];
   const parts = request.text.split(IMAGE_PLACEHOLDER);
   if (parts.length !== 2) {
-    throw new LabError("bad-input", `The prompt has ${parts.length - 1} "<image>" places, it must have exactly one`, {
-      subject: "prompt",
-    });
+    throw new LabError(
+      "bad-input",
+      `The prompt has ${parts.length - 1} "<image>" placeholders, it must have exactly one`,
+      {
+        subject: "prompt",
+      },
+    );
   }
   const empty = regions.findIndex((count) => count < 1);
   if (empty >= 0) {
@@ -85,14 +89,17 @@ export function buildPrompt(tokenizer: Tokenizer, shape: PromptShape, request: P
   if (imageSpan === undefined || String(lengths) !== String([imageTokens, ...regions])) {
     throw new LabError(
       "bad-input",
-      `The prompt came out with ${lengths.join(" + ")} visual tokens instead of ${[imageTokens, ...regions].join(" + ")}`,
+      `The prompt has ${lengths.join(" + ")} visual tokens instead of ${[imageTokens, ...regions].join(" + ")}`,
       { subject: "prompt" },
     );
   }
   return { ids, imageSpan, regionSpans, full, text: fill(render((count) => `${count}×`)).text };
 }
 
-/** Where `buildPrompt` writes lengths in place of visual tokens: the picture or frames, and the regions after each. */
+/**
+ * The parts where `buildPrompt` replaces visual tokens by their number: the picture or frames, and the regions after
+ * each.
+ */
 const COLLAPSED =
   /(?:<img>\d+×<\/img>(?:\nThere are \d+ part regions in the picture: (?:region\d+<vp>\d+×<\/vp>(?:, )?)+\.)?\n?)+/;
 
@@ -103,7 +110,7 @@ export function withVisualTokens(text: string): string {
   );
 }
 
-/** A text with its placeholders filled, and the ranges of the phrase. */
+/** Fills the placeholders of a text; returns it with the ranges of the phrase. */
 export function filled(
   text: string,
   phrase: string | undefined,
@@ -125,7 +132,7 @@ export function sequenceBegin(tokenizer: Tokenizer, template: TemplateName): rea
   return tokenizer.start ?? (TEMPLATES[template].bos && bos !== undefined ? [bos] : []);
 }
 
-/** What follows the picture's tokens when regions are marked; empty without regions. */
+/** The text after the picture's tokens when regions are marked; empty without regions. */
 export function regionSentence(regions: readonly number[], context: (count: number) => string): string {
   if (regions.length === 0) return "";
   const marked = regions.map((count, at) => `region${at + 1}<vp>${context(count)}</vp>`).join(", ");
@@ -152,7 +159,7 @@ export function plainPhrase(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
-/** An expression as in training prompts: lower case, without a full stop at the end. */
+/** An expression in the form of training prompts: lower case, without a full stop at the end. */
 export function cleanPhrase(phrase: string): string {
   return phrase.trim().toLowerCase().replace(/\.+$/, "").trim();
 }
@@ -170,7 +177,7 @@ export function encodeAnswer(tokenizer: Tokenizer, template: TemplateName, text:
   return closedAnswer(tokenizer, template, text, []);
 }
 
-/** A caption of the data as an answer; tokens that it spells are read as text. */
+/** A caption from the data as an answer; tokens that it spells are read as text. */
 export function encodeCaption(tokenizer: Tokenizer, template: TemplateName, caption: string): Answer {
   return closedAnswer(tokenizer, template, caption, [{ start: 0, end: caption.length }]);
 }

@@ -1,7 +1,7 @@
 /** How SentencePiece splits normalised text into pieces: byte-pair merges by score, or the likeliest unigram path. */
 import { PIECE, type SentencePieceModel } from "./sentencepiece-model.ts";
 
-/** A cut: the texts of the pieces, in order. */
+/** Splits a text into the texts of its pieces, in order. */
 export type Cut = (text: string) => string[];
 
 /** Possible pieces, with ids and scores. */
@@ -42,14 +42,14 @@ interface Merge {
   readonly text: string;
 }
 
-/** Merges the adjacent pieces with the best joint score, the leftmost of equals, until no merge gives a piece. */
+/** Merges the adjacent pieces whose merged piece scores best, the leftmost of equals, until no merge gives a piece. */
 function bytePairs({ ids, model, own }: Vocabulary): Cut {
   return (text) => {
     const symbols = letters(text, own);
     const before = symbols.map((_, at) => at - 1);
     const after = symbols.map((_, at) => (at + 1 < symbols.length ? at + 1 : -1));
     const heap = new MergeHeap();
-    /** Merges that gave unused pieces, to be split again. */
+    /** Merges into unused pieces, which are split again. */
     const parts = new Map<string, readonly [string, string]>();
     const offer = (left: number, right: number): void => {
       if (left < 0 || right < 0) return;
@@ -127,8 +127,8 @@ function ahead(a: Merge, b: Merge): boolean {
 /** The score of an unknown letter is that of the worst piece minus this. */
 const UNKNOWN_PENALTY = 10;
 /**
- * A user-defined piece scores its bytes times the best score, minus this. The library searches the best score from the
- * smallest positive number on, so with the usual negative scores user-defined pieces practically always win.
+ * A user-defined piece scores its bytes times the best score, minus this. The library starts its search for the best
+ * score at the smallest positive number, so with the usual negative scores user-defined pieces almost always win.
  */
 const OWN_DISCOUNT = 0.1;
 const SMALLEST = 2 ** -126;

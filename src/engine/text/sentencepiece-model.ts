@@ -11,7 +11,7 @@ export interface Piece {
 }
 
 export interface NormaliserSpec {
-  /** Compiled replacement rules; empty for none. */
+  /** Compiled replacement rules; empty if there are none. */
   readonly charsMap: Uint8Array;
   readonly addDummyPrefix: boolean;
   readonly removeExtraWhitespaces: boolean;
@@ -61,7 +61,7 @@ export function parseSentencePiece(data: Uint8Array, name: string): SentencePiec
   const type = trainer.get(3)?.value ?? 1;
   const algorithm = ALGORITHMS[type];
   if (algorithm === undefined) {
-    throw new LabError("unsupported", `${name} is a word or char model; only unigram and bpe are handled`, {
+    throw new LabError("unsupported", `${name} is a word or char model; only unigram and bpe are supported`, {
       subject: name,
     });
   }
@@ -121,11 +121,11 @@ function* fields(data: Uint8Array, fail: Fail): Generator<Field> {
   while (at < data.length) {
     const key = varint();
     const [number, wire] = [Math.floor(key / 8), key % 8];
-    if (number === 0) fail(`there is no field 0, as at byte ${at}`);
+    if (number === 0) fail(`byte ${at} starts a field 0, which does not exist`);
     if (wire === VARINT) yield { number, wire, value: varint(), bytes: EMPTY };
     else if (wire === BYTES) yield { number, wire, value: 0, bytes: take(varint()) };
     else if (wire === FIXED32 || wire === FIXED64)
       yield { number, wire, value: 0, bytes: take(wire === FIXED32 ? 4 : 8) };
-    else fail(`byte ${at} begins no known kind of field`);
+    else fail(`byte ${at} starts an unknown kind of field`);
   }
 }

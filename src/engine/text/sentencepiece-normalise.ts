@@ -12,7 +12,10 @@ export const BLANK_MARK = "\u2581";
 /** A byte order mark is treated as a letter. */
 const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** The longest replacement of the bytes from `at` on, with the number of replaced bytes; or none. */
+/**
+ * The longest replacement that matches the bytes from `at` on, with the number of bytes it replaces; undefined if none
+ * does.
+ */
 type Rules = (bytes: Uint8Array, at: number) => { readonly text: string; readonly length: number } | undefined;
 
 export type Normalise = (text: string) => string;
@@ -104,7 +107,7 @@ function readRules(charsMap: Uint8Array): Rules {
   };
 }
 
-/** Distance to the children of a unit; large ones are stored in steps of 256. */
+/** Distance to the children of a unit; large distances are stored in steps of 256. */
 function offsetOf(unit: number): number {
   return (unit >>> 10) << ((unit & (1 << 9)) >>> 6);
 }

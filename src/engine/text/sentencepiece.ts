@@ -124,7 +124,7 @@ function decodeBytes(bytes: readonly number[]): string {
   return out;
 }
 
-/** Bytes of the well-formed letter at an index, 0 if there is none. */
+/** Number of bytes of the well-formed letter at an index, 0 if there is none. */
 function letterLength(bytes: readonly number[], at: number): number {
   const first = bytes[at] as number;
   const length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;

@@ -1,4 +1,4 @@
-/** The token, if any, with which a tokenizer starts every text. Hugging Face spreads this over three places. */
+/** The token, if any, with which a tokenizer starts every text. Hugging Face specifies it in three places. */
 import { isRecord } from "../bytes/json.ts";
 import { LabError } from "../errors.ts";
 import { namedToken } from "./named-tokens.ts";
@@ -6,7 +6,7 @@ import { namedToken } from "./named-tokens.ts";
 /** Classes that start texts with the bos token unless their configuration differs. */
 const BEGINNING = /^(InternLM2?|Llama|CodeLlama)Tokenizer/;
 
-/** What a folder specifies about the start of texts. */
+/** A folder's settings for the start of texts. */
 export type SequenceStart = { readonly token: string } | "nothing" | "unsaid";
 
 /**
@@ -17,7 +17,7 @@ export type SequenceStart = { readonly token: string } | "nothing" | "unsaid";
 export function sequenceStart(config: Readonly<Record<string, unknown>>, postProcessor: unknown): SequenceStart {
   const template = templateStart(postProcessor);
   const switched = typeof config.tokenizer_class === "string" && BEGINNING.test(config.tokenizer_class);
-  // Only the classes with the switch respect it; a plain library tokenizer follows its own template.
+  // Only classes that have the switch respect it; a plain library tokenizer follows its template.
   if (config.add_bos_token === false && (switched || template === undefined)) return "nothing";
   const byClass = template === undefined && switched;
   if (config.add_bos_token !== true && !byClass) return template === undefined ? "unsaid" : { token: template };

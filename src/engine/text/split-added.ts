@@ -22,12 +22,12 @@ export function addedPattern(added: readonly Pick<RawAddedToken, "content">[]): 
   return new RegExp(`(${contents.map((text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")).join("|")})`, "u");
 }
 
-/** Letters of words where Hugging Face's fast tokenizers look for the ends of a word; inside a character class. */
+/** The letters by which Hugging Face's fast tokenizers find the ends of a word, for a character class. */
 export const WORD = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}";
-/** The slow ones look for a blank. */
+/** The slow tokenizers look for a blank. */
 const NO_BLANK = "^ ";
 
-/** Half-open range of UTF-16 places of a text. */
+/** Half-open range of UTF-16 positions in a text. */
 export interface TextRange {
   readonly start: number;
   readonly end: number;
@@ -36,7 +36,7 @@ export interface TextRange {
 /**
  * Texts and ids of added tokens in order. A token may include the white space before or after it; one that must be a
  * separate word stays in the text if it is part of a word.
- * @param literal ranges that are plain text whatever they spell
+ * @param literal ranges that are plain text, whatever tokens they spell
  * @param word character class of the letters that join a token to a word
  */
 export function splitAdded(
@@ -57,7 +57,7 @@ export function splitAdded(
     open += strip && open === "" ? value.replace(/^\p{White_Space}+/u, "") : value;
   };
   parts.forEach((part, at) => {
-    // Odd parts are matches of the pattern's only capture.
+    // Parts with odd indices are matches of the pattern's only capture.
     const [start, end] = [place, place + part.length];
     place = end;
     const isText = literal.some((range) => start < range.end && end > range.start);

@@ -46,7 +46,7 @@ export function stopRule(tokenizer: Tokenizer, template: TemplateName): StopRule
     for (let take = Math.min(TAIL, ids.length); ; take = Math.min(2 * take, ids.length)) {
       const text = tokenizer.decode(ids.slice(ids.length - take), { keepSpecial: true }).replace(/[\r\n]/g, "");
       if (words.some((word) => text.endsWith(word))) return true;
-      // Line breaks do not count, so a long run of them needs a longer tail.
+      // Line breaks do not count, so a long run of line breaks needs a longer tail.
       if (text.length > longest || take === ids.length) return false;
     }
   };
@@ -62,7 +62,8 @@ export function stopRule(tokenizer: Tokenizer, template: TemplateName): StopRule
 }
 
 /**
- * Decoded new tokens, including special ones, without surrounding white space: the reference's "prediction" as Python has it.
+ * Decoded new tokens, including special ones, without surrounding white space (by Python's rules): the reference's
+ * "prediction".
  */
 export function prediction(tokenizer: Tokenizer, ids: readonly number[]): string {
   return pythonStrip(tokenizer.decode(ids, { keepSpecial: true }));

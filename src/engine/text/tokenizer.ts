@@ -38,14 +38,14 @@ export interface SpecialIds {
 export interface Tokenizer {
   /**
    * Ids of a text, without start or end tokens; added tokens in it are recognised.
-   * @param literal ranges that are plain text whatever they spell: text of the data and the user
+   * @param literal ranges that are plain text, whatever tokens they spell: text from the data and the user
    */
   encode(text: string, literal?: readonly TextRange[]): number[];
-  /** Whether a text spells an added token, which `encode` would recognise outside literal ranges. */
+  /** Whether a text spells an added token, which `encode` recognises outside literal ranges. */
   spellsAdded(text: string): boolean;
   /** Ids that every text starts with; undefined if the files do not specify them. */
   readonly start: readonly number[] | undefined;
-  /** Text of ids; bytes that are no UTF-8 become U+FFFD. */
+  /** Text of ids; bytes that are not UTF-8 become U+FFFD. */
   decode(ids: readonly number[], options?: { readonly keepSpecial?: boolean }): string;
   /** @throws LabError("bad-input") when the vocabulary has no such token */
   id(token: string): number;
@@ -55,10 +55,10 @@ export interface Tokenizer {
   readonly special: SpecialIds;
 }
 
-/** Files, one of which holds the vocabulary. */
+/** Files that may hold the vocabulary. */
 const VOCABULARIES = ["tokenizer.json", "tokenizer.model", "vocab.json"] as const;
 
-/** The file with the vocabulary of a folder. */
+/** The file that holds the vocabulary of a folder. */
 export function vocabularyFile(folder: ByteFolder): string {
   return VOCABULARIES.find((path) => folder.get(path) !== undefined) ?? VOCABULARIES[0];
 }
@@ -94,7 +94,7 @@ export async function openTokenizer(folder: ByteFolder): Promise<Tokenizer> {
   return withSpecials(core, config, definition.post_processor);
 }
 
-/** A slow Qwen2 tokenizer's two files, unless there is a SentencePiece model. */
+/** Reads a slow Qwen2 tokenizer's two files, unless there is a SentencePiece model. */
 async function readSlowFiles(folder: ByteFolder): Promise<Record<string, unknown> | undefined> {
   const vocab =
     folder.get("tokenizer.model") === undefined ? await readRecord(folder, "vocab.json", VOCABULARY) : undefined;
@@ -133,7 +133,7 @@ const DEFINITION = z.looseObject({
   decoder: PART,
 });
 
-/** Runs the library, whose errors name neither file nor cause. */
+/** Runs the library and converts its errors, which name neither file nor cause. */
 function guarded<T>(what: string, work: () => T): T {
   try {
     return work();
@@ -167,18 +167,18 @@ function openLibrary(
   const tidy = config.clean_up_tokenization_spaces === true;
   const { normalizer, pre_tokenizer: preTokenizer, model: pieces } = library;
   const early = added.filter((token) => normalizer === null || !token.normalized);
-  // The others are looked for in the normalised text.
+  // The other tokens are searched in the normalised text.
   const late = added.filter((token) => normalizer !== null && token.normalized);
   const latePattern = addedPattern(late);
   const normalised = late.map((token) => ({ ...token, content: normalizer?.(token.content) ?? token.content }));
   /** @param section place among the parts of the text; the library may put a blank in front of the first one */
   const encodePart = (part: string, section: number): number[] => {
     const words = preTokenizer?.(part, { section_index: section }) ?? [part];
-    // As elsewhere, a character that no token has is left out where no token stands for unknown ones.
+    // A character without a token is left out if the vocabulary has no token for unknown characters.
     return (pieces?.(words) ?? []).flatMap((token) => vocabulary.get(token) ?? pieces?.unk_token_id ?? []);
   };
   const encode = (text: string, literal: readonly TextRange[] = []): number[] => {
-    // A normalised text has lost its literal ranges.
+    // Literal ranges do not survive normalisation.
     const [first, then] = spellsAdded(text, latePattern, literal) ? [added, []] : [early, normalised];
     return splitAdded(text, first, literal, WORD).flatMap((part, section) =>
       typeof part === "number"
@@ -194,7 +194,7 @@ function openLibrary(
     find: (token) => vocabulary.get(token),
     encode: (text, literal) => guarded("cannot encode a text", () => encode(text, literal)),
     decode(ids, keepSpecial) {
-      // An embedding may have rows without a token.
+      // An id may have a row in the embedding but no token.
       const known = ids.filter((id) => names.has(id));
       // The library refuses an empty list.
       if (known.length === 0) return "";

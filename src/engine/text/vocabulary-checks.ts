@@ -1,11 +1,11 @@
-/** What the vocabulary of a tokenizer.json must hold before texts go through it. */
+/** Checks the vocabulary of a tokenizer.json before texts are encoded. */
 import { isRecord } from "../bytes/json.ts";
 import { LabError, quote } from "../errors.ts";
 
 /**
- * @param model `model` of tokenizer.json; one whose vocabulary is a list of scored pieces has nothing to check
- * @throws LabError("bad-input") when two tokens share an id, or a merge names or makes a token that the vocabulary lacks:
- * a text would come back with other letters, or without them
+ * @param model `model` of tokenizer.json; a vocabulary that is a list of scored pieces needs no check
+ * @throws LabError("bad-input") when two tokens share an id, or when a merge uses or makes a token that the vocabulary
+ * lacks, because decoded texts would have wrong or missing letters
  */
 export function checkVocabulary(model: Readonly<Record<string, unknown>>): void {
   const { vocab, merges } = model;

@@ -1,4 +1,6 @@
-/** Word-level vocabularies of tiny models: split at white space and punctuation, look each piece up. */
+/**
+ * Word-level vocabularies of tiny models: texts are split at white space and punctuation, and each piece is looked up.
+ */
 import { isRecord } from "../bytes/json.ts";
 import { LabError, quote } from "../errors.ts";
 import type { RawAddedToken } from "./added-tokens.ts";
@@ -40,7 +42,7 @@ export function openWordLevel(
   const normalise = normaliser(definition.normalizer);
   const split = preTokenizer(definition.pre_tokenizer);
   const unknown = typeof model.unk_token === "string" ? ids.get(model.unk_token) : undefined;
-  // As before: these vocabularies take no white space with a token.
+  // These vocabularies ignore the options `lstrip`, `rstrip` and `single_word` of added tokens.
   const bare = added.map((token) => ({ ...token, lstrip: false, rstrip: false, single_word: false }));
 
   const wordId = (word: string): number => {
@@ -103,7 +105,7 @@ function preTokenizer(value: unknown): Split {
 function unsupported(part: string, type: unknown): LabError {
   return new LabError(
     "unsupported",
-    `tokenizer.json: a word-level vocabulary with ${part} ${quote(type)} is not handled`,
+    `tokenizer.json: a word-level vocabulary with ${part} ${quote(type)} is not supported`,
     {
       subject: "tokenizer.json",
     },

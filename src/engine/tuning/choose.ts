@@ -1,27 +1,30 @@
-/** Which form of a bucket wins: the fastest right one, unless the one that runs now is as fast within noise. */
+/** Chooses the form of a bucket: the fastest correct one, unless the reference is as fast within noise. */
 
 /** Measurements of one form. */
 export interface Measured {
   readonly form: string;
-  /** Whether its result equals the reference's within rounding. */
+  /** Whether its result equals the reference's result within rounding. */
   readonly right: boolean;
-  /** Seconds a call, one per round; a form that was left out of later rounds has fewer. */
+  /** Seconds per call, one entry per round; a form that was left out of later rounds has fewer. */
   readonly seconds: readonly number[];
 }
 
 export interface Choice {
   readonly form: string;
-  /** Median seconds a call. */
+  /** Median seconds per call. */
   readonly seconds: number;
-  /** Median over rounds of the winner's time as a share of the reference's. */
+  /** Median over rounds of the chosen form's time as a share of the reference's. */
   readonly ratio: number;
 }
 
-/** A form replaces the reference only if it saves more than this share of its time: another form is another program to compile. */
+/**
+ * A form replaces the reference only if it saves more than this share of the time, because it is one more program to
+ * compile.
+ */
 export const LEAST_GAIN = 0.05;
-/** Rounds in which it may be slower than the reference. */
+/** Maximum number of rounds in which it may be slower than the reference. */
 const MOST_LOST = 1;
-/** Times the best of the first round from which a form is measured no further. */
+/** A form that takes more than this many times the best of the first round is measured no further. */
 export const HOPELESS = 1.6;
 
 export function median(values: readonly number[]): number {
@@ -31,12 +34,12 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
-/** Median of the ratios of neighbouring rounds, which met the same load. */
+/** Median of the ratios of each round, whose two times were taken under the same load. */
 export function ratioOf(seconds: readonly number[], reference: readonly number[]): number {
   return median(seconds.map((value, round) => value / (reference[round] ?? Number.NaN)).filter(Number.isFinite));
 }
 
-/** Forms worth measuring after the first round; the reference always is. */
+/** Forms worth measuring after the first round, always including the reference. */
 export function worthMeasuring(measured: readonly Measured[], reference: string): readonly string[] {
   const right = measured.filter((one) => one.right);
   const best = Math.min(...right.map(({ seconds }) => seconds[0] ?? Number.POSITIVE_INFINITY));
@@ -46,14 +49,14 @@ export function worthMeasuring(measured: readonly Measured[], reference: string)
 }
 
 /**
- * The winner. Wrong forms never win; of equal ones the first.
+ * The chosen form. A wrong form is never chosen; of equally fast forms, the first is.
  * @param reference name of the form that runs without a measurement, one of `measured`
  */
 export function choose(measured: readonly Measured[], reference: string): Choice {
   const own = measured.find(({ form }) => form === reference) as Measured;
   let best: Choice = { form: reference, seconds: median(own.seconds), ratio: 1 };
   for (const { form, right, seconds } of measured) {
-    // Forms that were left out have lost.
+    // Forms that were left out of later rounds cannot be chosen.
     if (!right || form === reference || seconds.length < own.seconds.length) continue;
     const ratio = ratioOf(seconds, own.seconds);
     const lost = seconds.filter((value, round) => value >= (own.seconds[round] as number)).length;

@@ -1,4 +1,4 @@
-/** What measured times depend on: the adapter, the browser and the programs. */
+/** The conditions that measured times depend on: adapter, browser and programs. */
 import { sha256Hex } from "../bytes/hash.ts";
 import { formLimits } from "../gpu/forms/active.ts";
 import { type MatrixUnit, PRODUCT_FORMS, type ProductForm } from "../gpu/forms/records.ts";

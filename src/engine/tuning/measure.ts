@@ -1,4 +1,4 @@
-/** One bucket's work: inputs of its shape, run in any of its forms. */
+/** The work of one bucket: inputs of its shape, run in any of its forms. */
 import type { SeenShape } from "../gpu/forms/active.ts";
 import { type FormTable, formLimits, formTable, setFormTable } from "../gpu/forms/active.ts";
 import type { AttentionSizes, ProductSizes } from "../gpu/forms/buckets.ts";
@@ -22,22 +22,22 @@ import { UNIT } from "../gpu/packed/unpack.ts";
 import { toTensor } from "../gpu/runtime/custom-op.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 
-/** Rank of the low-rank branch that stands for those of a bucket. */
+/** Rank of the low-rank branch that represents a bucket. */
 const RANK = 16;
 
 const TOLERANCE = 2e-4;
-/** Three decimal digits, as half precision has them. */
+/** Three decimal digits, the precision of half precision. */
 const HALF_TOLERANCE = 2e-3;
 
 export interface Work {
   readonly forms: readonly (ProductName | AttentionName)[];
-  /** The form that TensorFlow.js has; null if none. */
+  /** The form that is stock TensorFlow.js; null if there is none. */
   readonly stock: ProductName | AttentionName | null;
-  /** Largest difference between results of right forms, relative to the largest element. */
+  /** Maximum difference between the results of correct forms, relative to the largest element. */
   readonly tolerance: number;
   /** Floating-point operations of a call. */
   readonly flops: number;
-  /** Records a call in a form; the results are the caller's. */
+  /** Records a call in a form; the caller owns the results. */
   readonly run: (form: ProductName | AttentionName) => readonly Tensor[];
   readonly dispose: () => void;
 }
@@ -47,7 +47,7 @@ function operand(shape: readonly number[], seed: number): Tensor {
   return tf.randomUniform([...shape], -1, 1, "float32", seed);
 }
 
-/** The table with one bucket, or all of them, in another form. */
+/** Runs `work` with one bucket, or all buckets, set to a form. */
 function withForm(
   form: ProductName | AttentionName,
   bucket: string | null,
@@ -62,12 +62,12 @@ function withForm(
   }
 }
 
-/** What a bucket's forms are measured on. */
+/** The work on which a bucket's forms are measured. */
 export function workOf(shape: SeenShape): Work {
   return shape.family === "product" ? productWork(shape.bucket, shape.sizes) : attentionWork(shape.bucket, shape.sizes);
 }
 
-/** Largest packed matrix that is measured; longer ones stand in blocks of rows anyway. */
+/** Maximum elements of a measured packed matrix; longer ones are stored in blocks of rows anyway. */
 const MOST_PACKED = 2 ** 23;
 
 function packedWork(sizes: ProductSizes, storage: WeightStorage): Work {
@@ -138,7 +138,7 @@ function attentionWork(bucket: string, sizes: AttentionSizes): Work {
     forms: names.filter((name) => attentionFits(name, sizes, formLimits(), KEPT_SCORE_BYTES)),
     stock: attentionFits("scores", sizes, formLimits(), KEPT_SCORE_BYTES) ? "scores" : null,
     tolerance: TOLERANCE,
-    // Two products forward and five back; causal order hides half.
+    // Two products forward and five backward; causality hides half.
     flops: (causal ? 0.5 : 1) * heads * queries * keys * (7 * width + 7 * valueWidth),
     run: (form) =>
       withForm(form, bucket, () =>

@@ -1,4 +1,4 @@
-/** The tuning table: the measured form of every bucket, with the adapter, browser and programs it is true of. */
+/** The tuning table: the measured form of every bucket, with the adapter, browser and programs that it is valid for. */
 import * as z from "zod/mini";
 import { sha256Hex } from "../bytes/hash.ts";
 import { checkShape, parseJson } from "../bytes/json.ts";
@@ -17,13 +17,13 @@ const ENTRY = z.object({
   form: z.string().check(z.maxLength(40)),
   /** The form that runs without a measurement. */
   reference: z.string().check(z.maxLength(40)),
-  /** Of one call; of an attention with its gradient. */
+  /** Time of one call; for attention, including its gradient. */
   seconds,
   /** Time as a share of the reference's. */
   ratio,
   /** Time as a share of stock's; null where stock has no form. */
   stock: z.nullable(ratio),
-  /** Floating-point operations a second. */
+  /** Floating-point operations per second. */
   rate: z.number().check(z.gte(0), z.lte(1e18)),
 });
 
@@ -32,12 +32,12 @@ const IDENTITY = z.object({ vendor: text, architecture: text, description: text,
 const TABLE = z.object({
   format: z.literal("sa2va-lab-forms/1"),
   of: IDENTITY,
-  /** Measured multiply-adds of the adapter, floating-point operations a second; null if not measured. */
+  /** Measured multiply-add rate of the adapter in floating-point operations per second; null if not measured. */
   peak: z.nullable(z.number().check(z.gte(0), z.lte(1e18))),
   entries: z.array(ENTRY).check(z.maxLength(5000)),
 });
 
-/** What a table is true of. `kernels` is a hash of the shader sources. */
+/** What a table is valid for. `kernels` is a hash of the shader sources. */
 export type TableIdentity = z.infer<typeof IDENTITY>;
 export type TuningEntry = z.infer<typeof ENTRY>;
 export type TuningTable = z.infer<typeof TABLE>;
@@ -57,11 +57,13 @@ export function parseTable(json: string, file: string): TuningTable {
   for (const { bucket, form, reference } of table.entries) {
     const family = familyOf(bucket);
     if (family === undefined)
-      throw new LabError("bad-input", `${file}: ${quote(bucket)} is no bucket`, { subject: file });
+      throw new LabError("bad-input", `${file}: ${quote(bucket)} is not a bucket`, { subject: file });
     const forms: object = family === "product" ? PRODUCT_FORMS : ATTENTION_FORMS;
     const unknown = [form, reference].find((name) => !Object.hasOwn(forms, name));
     if (unknown !== undefined) {
-      throw new LabError("bad-input", `${file}: ${quote(unknown)} is no form of ${quote(bucket)}`, { subject: file });
+      throw new LabError("bad-input", `${file}: ${quote(unknown)} is not a form of ${quote(bucket)}`, {
+        subject: file,
+      });
     }
   }
   return table;
@@ -71,12 +73,12 @@ export function tableText(table: TuningTable): string {
   return `${JSON.stringify(table, null, 1)}\n`;
 }
 
-/** What the kernels ask. */
+/** The form of each bucket, for the kernels. */
 export function formsOf({ entries }: TuningTable): FormTable {
   return new Map(entries.map(({ bucket, form }) => [bucket, form as ProductName | AttentionName]));
 }
 
-/** A table with newer entries in place of those of the same buckets. */
+/** A table in which newer entries replace those of the same buckets. */
 export function mergedTable(table: TuningTable, newer: readonly TuningEntry[]): TuningTable {
   const entries = new Map([...table.entries, ...newer].map((entry) => [entry.bucket, entry]));
   return { ...table, entries: [...entries.values()] };
@@ -84,12 +86,15 @@ export function mergedTable(table: TuningTable, newer: readonly TuningEntry[]): 
 
 const fileOf = (run: string): string => `${run}/forms.json`;
 
-/** Keeps the table that a run computes with in its folder. */
+/** Stores the table that a run computes with in the run's folder. */
 export async function keepTable(store: RunStore, run: string, table: TuningTable): Promise<void> {
   await store.write(fileOf(run), tableText(table));
 }
 
-/** The table of a stored run; undefined if it has none and computes with the built-in forms. @throws LabError naming a damaged file */
+/**
+ * The table of a stored run; undefined if it has none and uses the built-in forms. @throws LabError naming a damaged
+ * file
+ */
 export async function keptTable(store: RunStore, run: string): Promise<TuningTable | undefined> {
   const file = fileOf(run);
   return (await store.size(file)) === null ? undefined : parseTable(await store.readText(file), file);
@@ -100,19 +105,19 @@ async function storedName(of: TableIdentity): Promise<string> {
   return `forms-${(await sha256Hex(bytes)).slice(0, 24)}.json`;
 }
 
-/** Stores the table under what it is true of. */
+/** Stores the table under the identity that it is valid for. */
 export async function storeTable(store: RunStore, table: TuningTable): Promise<void> {
   await store.write(await storedName(table.of), tableText(table));
 }
 
-/** The stored table of this adapter, browser and programs; an empty one if there is none or it cannot be read. */
+/** The stored table of this adapter, browser and programs; an empty table if there is none or it cannot be read. */
 export async function storedTable(store: RunStore, of: TableIdentity): Promise<TuningTable> {
   const file = await storedName(of);
   if ((await store.size(file)) === null) return emptyTable(of);
   try {
     return parseTable(await store.readText(file), file);
   } catch (thrown) {
-    // A damaged table is only lost time: it is measured again.
+    // A damaged table costs only time: the forms are measured again.
     if (thrown instanceof LabError) return emptyTable(of);
     throw thrown;
   }

@@ -1,7 +1,7 @@
 /**
- * Measures the forms of the buckets that have asked for one. Forms take turns, so that all meet the same load; each is
- * compiled and compared with the reference before it is timed. Works in slices of some milliseconds between two waits
- * for the device; a signal ends it after a slice.
+ * Measures the forms of the buckets that have been used. Forms take turns, so that all are timed under the same load;
+ * each is compiled and compared with the reference before it is timed. Calls run in slices of some milliseconds between
+ * two waits for the device; an aborted signal takes effect after a slice.
  */
 import { LabError } from "../errors.ts";
 import { attentionForm, productForm, type SeenShape, withFormTable } from "../gpu/forms/active.ts";
@@ -14,24 +14,24 @@ import { type Work, workOf } from "./measure.ts";
 import type { TuningEntry } from "./table.ts";
 
 const ROUNDS = 5;
-/** Seconds of a slice, and calls in it at most. */
+/** Target seconds of a slice, and its maximum number of calls. */
 const SLICE = 0.02;
 const MOST_CALLS = 64;
 const LABEL = "tune";
 
 export interface TunerOptions {
-  /** Seconds, monotonic; used where the device has no timestamps, or `stamps` is false. */
+  /** Monotonic seconds; used where the device has no timestamps, or `stamps` is false. */
   readonly now: () => number;
-  /** Whether to take times from timestamp queries where the device has them; true by default. */
+  /** Whether to use timestamp queries where the device has them; true by default. */
   readonly stamps?: boolean;
   readonly signal?: AbortSignal;
-  /** Throws what the device reported of the work so far. */
+  /** Throws the error that the device reported for the work so far. */
   readonly check: () => Promise<void>;
-  /** @param bucket that is measured next */
+  /** @param bucket the next one to be measured */
   readonly onBucket?: (done: number, total: number, bucket: string) => void;
 }
 
-/** Shapes by the arithmetic they stand for, most first. */
+/** Shapes in order of the arithmetic they represent, largest first. */
 export function byWork(shapes: readonly SeenShape[]): readonly SeenShape[] {
   const work = ({ family, sizes, times }: SeenShape): number =>
     family === "product"
@@ -41,7 +41,7 @@ export function byWork(shapes: readonly SeenShape[]): readonly SeenShape[] {
 }
 
 /**
- * The measured entry of every bucket, as it is ready.
+ * The measured entry of every bucket, as soon as it is ready.
  * @throws LabError("cancelled") when the signal aborts
  */
 export async function* tuneShapes(shapes: readonly SeenShape[], options: TunerOptions): AsyncGenerator<TuningEntry> {
@@ -111,7 +111,7 @@ async function measureForms(work: Work, reference: string, options: TunerOptions
   return all();
 }
 
-/** Seconds a call. */
+/** Seconds per call. */
 async function slice(work: Work, form: Work["forms"][number], calls: number, options: TunerOptions): Promise<number> {
   if (options.signal?.aborted === true) {
     throw new LabError("cancelled", "Tuning was stopped; forms measured so far are kept");
@@ -132,7 +132,7 @@ async function slice(work: Work, form: Work["forms"][number], calls: number, opt
   return (stamped === undefined || stamped === 0 ? wall : stamped) / calls;
 }
 
-/** The results of a form; undefined where the device refuses its program or its memory. */
+/** The results of a form; undefined if the device refuses its program or its memory. */
 async function valuesOf(
   work: Work,
   form: Work["forms"][number],

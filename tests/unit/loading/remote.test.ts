@@ -69,7 +69,7 @@ describe("an address", () => {
     ["owner/model-1B", "", /give the address of its hub/],
     ["a folder", "", /neither a web address nor a repository/],
     ["file:///etc/models", "", /begins with file:/],
-    ["http://example.org/models", "", /without https a page reaches this machine only/],
+    ["http://example.org/models", "", /without https a page can reach only this machine/],
     ["https://me:secret@example.org/m", "", /name or password/],
     ["https://example.org/m?sig=abc", "", /question mark/],
   ])("%s is refused", (text, hub, sentence) => {
@@ -274,7 +274,7 @@ describe("reading", () => {
     const source = await firstFile(deps);
     deps.stall = 40;
     server.fault = (path) => (path === FIRST ? { stallAfter: 0 } : null);
-    await expect(source.read(0, 50_000)).rejects.toThrow(/nothing came for 0\.04 s/);
+    await expect(source.read(0, 50_000)).rejects.toThrow(/no data arrived for 0\.04 s/);
     const stop = new AbortController();
     const other = await (async () => {
       server.fault = () => null;
@@ -302,14 +302,14 @@ describe("reading", () => {
   });
 
   it.each<[string, object, RegExp]>([
-    ["sends more than was asked for", { tooMany: 5 }, /sent more bytes than were asked for/],
+    ["sends more than was asked for", { tooMany: 5 }, /sent more bytes than requested/],
     [
       "sends another place",
       { headers: { "Content-Range": "bytes 5-10/91952" } },
-      /sent byte 5 where 40000 was asked for/,
+      /sent byte 5 where 40000 was requested/,
     ],
     ["has a shorter file now", { status: 416 }, /changed on the server .*no longer has \d+ bytes/],
-    ["no longer has the file", { status: 404 }, /it is not there \(404\)/],
+    ["no longer has the file", { status: 404 }, /it does not exist \(404\)/],
   ])("refuses a server that %s", async (_, fault, sentence) => {
     const source = await firstFile();
     await source.read(0, 100);

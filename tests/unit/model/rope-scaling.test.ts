@@ -84,7 +84,7 @@ describe("rotary frequencies", () => {
   });
 
   it("are refused by name", () => {
-    expect(() => parse({ rope_scaling: { type: "ntk", factor: 2 } })).toThrow(/"ntk" is not handled/);
+    expect(() => parse({ rope_scaling: { type: "ntk", factor: 2 } })).toThrow(/"ntk" is not supported/);
     expect(() => parse({ rope_scaling: { type: "llama3", factor: 2 } })).toThrow(/low_freq_factor is missing/);
     expect(() => parse({ rope_parameters: { rope_theta: 1e4, partial_rotary_factor: 0.75 } })).toThrow(
       /partial_rotary_factor other than 1/,

@@ -55,12 +55,12 @@ describe("a tuning table", () => {
       [{ entries: Array.from({ length: 5001 }, () => ENTRY) }, /entries/],
       [{ entries: [{ ...ENTRY, seconds: "fast" }] }, /entries\.0\.seconds/],
       [{ entries: [{ ...ENTRY, ratio: Number.NaN }] }, /entries\.0\.ratio/],
-      [{ entries: [{ ...ENTRY, bucket: "product nt plain f32 m8" }] }, /is no bucket/],
-      [{ entries: [{ ...ENTRY, form: "tiles-1" }] }, /"tiles-1" is no form/],
-      [{ entries: [{ ...ENTRY, form: "__proto__" }] }, /is no form/],
-      [{ entries: [{ ...ENTRY, form: "constructor" }] }, /is no form/],
-      [{ entries: [{ ...ENTRY, form: "narrow" }] }, /"narrow" is no form of "product/],
-      [{ entries: [{ ...ENTRY, reference: "toString" }] }, /is no form/],
+      [{ entries: [{ ...ENTRY, bucket: "product nt plain f32 m8" }] }, /is not a bucket/],
+      [{ entries: [{ ...ENTRY, form: "tiles-1" }] }, /"tiles-1" is not a form/],
+      [{ entries: [{ ...ENTRY, form: "__proto__" }] }, /is not a form/],
+      [{ entries: [{ ...ENTRY, form: "constructor" }] }, /is not a form/],
+      [{ entries: [{ ...ENTRY, form: "narrow" }] }, /"narrow" is not a form of "product/],
+      [{ entries: [{ ...ENTRY, reference: "toString" }] }, /is not a form/],
     ];
     for (const [change, about] of broken) {
       const message = problemOf(typeof change === "string" ? change : JSON.stringify({ ...TABLE, ...change }));

@@ -1,7 +1,7 @@
 /**
  * Embedding, norm and attention of a decoding step. Keys and values of the groups' prefixes stay where the prefill left
- * them; those of a row's tail and of its new tokens lie in an own cache, [row, head, place, d], the latter written in place
- * by the projections. Oracles:
+ * them; those of a row's tail and new tokens are in the row's own cache, [row, head, position, d], where the rotation
+ * writes the new ones. Oracles:
  * gpu/kernels/norm.ts and attention.ts; tests/gpu/decode.test.ts.
  */
 import { lines } from "../matmul/product-form.ts";
@@ -42,7 +42,10 @@ export const NORM: LaneProgram = {
     for (var i = first; i < u.width4; i += step) { result[base + i] = x[base + i] * scale * weight[i]; }`,
 };
 
-/** Code for the first channel of head `head`, in vectors of four; see `HeadRows`. @param width4 code for the vectors per head */
+/**
+ * Code for the first channel of head `head`, in vectors of four; see `HeadRows`.
+ * @param width4 code for the vectors per head
+ */
 const headColumn = (width4: string): string => `
     fn column(head: u32, first4: u32, perGroup: u32, stride4: u32) -> u32 {
       return first4 + (head / perGroup) * stride4 + (head % perGroup) * ${width4};
@@ -150,12 +153,12 @@ export const ROTATE: GpuProgram = {
     }`,
 };
 
-/** The rows' tails at the beginning of their own caches. One thread per four channels. */
+/** Copies the rows' tails to the beginning of their own caches. One thread per four channels. */
 export const PLACE_TAILS: GpuProgram = {
   name: "lab-decode-tails",
   inputs: { tailKeys: "vec4<f32>", tailValues: "vec4<f32>" },
   outputs: { keys: "vec4<f32>", values: "vec4<f32>" },
-  /** Vectors of a head's tail and of its own cache; the grid's y counts heads, its z rows. */
+  /** Vectors per head in the tail and in the row's own cache; the grid's y counts heads, its z rows. */
   uniforms: { tail4: "u32", own4: "u32" },
   workgroup: [POINT_LANES, 1],
   body: `
@@ -178,8 +181,8 @@ const CACHE_UNIFORMS = {
 } as const;
 
 /**
- * Of a slot and a key head: key j lies at `pastHead + j` of the prefixes' cache where j < split, else at `customKey + j −
- * split` of the own one, both in keys; there are `count`. What the state says is read once, for a load costs more than all else.
+ * For a slot and a key head: of `count` keys, key j is at `pastHead + j` of the prefixes' cache if j < split, else at
+ * `customKey + j − split` of the row's own cache; both count keys. The state is read once, because loads cost the most.
  */
 const PLACES = `
     let s = slot * SLOT_WORDS;
@@ -189,9 +192,9 @@ const PLACES = `
     let customKey = (state[s + ROW] * u.keyHeads + keyHead) * u.capacity;`;
 
 /**
- * Number of query heads of one key head that a thread processes together, so that each key or value is loaded once for
- * both.
- * @param software false on GPUs, where caches do the same and more threads are better
+ * Number of query heads of one key head that a thread processes together, so that each key or value is loaded only
+ * once.
+ * @param software false on GPUs, where caches have the same effect and more threads are better
  */
 export function sharedHeads(heads: number, keyHeads: number, software: boolean): 1 | 2 {
   return software && heads > keyHeads ? 2 : 1;
@@ -207,7 +210,9 @@ const blocksOfKey = (shared: 1 | 2): string => `
     let perKey = u.heads / u.keyHeads;
     let blocks = (perKey + ${shared - 1}u) / ${shared}u;`;
 
-/** Declares `keyHead`, `head0` and `head1` of block `block` of a slot. `head1` equals `head0` where it has no neighbour. */
+/**
+ * Declares `keyHead`, `head0` and `head1` of block `block` of a slot. `head1` equals `head0` where it has no neighbour.
+ */
 const headsOfBlock = (shared: 1 | 2): string => `
     let keyHead = block / blocks;
     let head0 = keyHead * perKey + ${shared}u * (block % blocks);

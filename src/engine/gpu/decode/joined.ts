@@ -1,16 +1,17 @@
 /**
- * Linear layers with the same input in one dispatch: queries, keys and values, or gate and up. Up to three matrices of one
- * storage are bound side by side, and each tile of four columns belongs to one of them. Their second low-rank factors lie
- * one behind the other in one buffer, and behind them their biases, so that every device has bindings enough for f32 and
- * f16 (7), most for scaled forms (10). Used where a workgroup shares a sum; a thread of its own would pay for the choice.
+ * Linear layers with the same input in one dispatch: queries, keys and values, or gate and up. Up to three matrices of
+ * one storage are bound side by side, and each tile of four columns belongs to one of them. Their second low-rank
+ * factors follow one another in one buffer, and their biases after them, so that every device has enough bindings for
+ * f32 and f16 (7), and most devices for scaled forms (10). Used where a workgroup shares a sum; with one thread per sum
+ * the choice of the layer would cost too much.
  */
 import { lines } from "../matmul/product-form.ts";
 import type { BufferType } from "../runtime/pipelines.ts";
 
-/** Most layers in one dispatch. */
+/** Maximum layers in one dispatch. */
 export const MOST_JOINED = 3;
 
-/** Storage buffers of a joined product. @param each buffers of a matrix */
+/** Storage buffers of a joined product. @param each number of buffers of a matrix */
 export function joinedBuffers(each: number): number {
   return 4 + MOST_JOINED * each;
 }

@@ -1,7 +1,7 @@
 /**
- * Programs whose every result is a sum over a long axis, in two forms. On a software adapter each result has one
- * thread, because barriers are expensive there. On a GPU a workgroup shares it and sums in a fixed tree. Both are
- * repeatable bit for bit.
+ * Programs in which every result is a sum over a long axis, in two forms. On a software adapter each result has one
+ * thread, because barriers are expensive there. On a GPU a workgroup shares the result and sums in a fixed tree. Both
+ * are repeatable bit for bit.
  */
 import { lines } from "../matmul/product-form.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
@@ -11,11 +11,11 @@ const SHARED_LANES = 64;
 /** Results per workgroup where each has one thread: the vector width of llvmpipe. */
 const OWN_LANES = 8;
 /**
- * Threads per workgroup where each computes one point without a sum, in both forms. Points are numbered across all
- * slots, so that no workgroup is half empty: a software adapter pays for every workgroup.
+ * Threads per workgroup, in both forms, where each thread computes one point without a sum. Points are numbered across
+ * all slots, so that no workgroup is half empty: a software adapter pays for every workgroup.
  */
 export const POINT_LANES = 64;
-/** Code for the number of a thread's point in a grid of flatGrid. */
+/** Code for the number of a thread's point in a grid from `flatGrid`. */
 export const POINT = `(group.y * groups.x + group.x) * ${POINT_LANES}u + local.x`;
 
 /**
@@ -40,7 +40,7 @@ const FOLDS: Readonly<Record<Exclude<Reduction, "before">, Fold>> = {
 
 /**
  * The body sees `tile` (below `u.tiles`, the first uniform), `first` and `step` for its loop over the axis, `lane` and
- * `group`. It writes its result where `first == 0u`. Tiles are counted along x and y of the grid (flatGrid).
+ * `group`. It writes its result where `first == 0u`. Tiles are counted along x and y of the grid (`flatGrid`).
  */
 export interface LaneProgram extends Omit<GpuProgram, "workgroup"> {
   readonly reductions: readonly Reduction[];

@@ -1,6 +1,6 @@
 /**
- * Linear layers and embedding of a decoding step with packed weights: like gpu/decode/products.ts, but unpacking eight
- * elements of a row at a time. One dispatch per block of rows. Oracle: gpu/packed/product.ts;
+ * Linear layers and embedding of a decoding step with packed weights: like gpu/decode/products.ts, but they unpack
+ * eight elements of a row at a time. One dispatch per block of rows. Oracle: gpu/packed/product.ts;
  * tests/gpu/decode-packed.test.ts.
  */
 import { lines } from "../matmul/product-form.ts";
@@ -24,9 +24,9 @@ import { SLOT_HEADER } from "./state.ts";
 export const PACKED_STEP = UNIT;
 
 /**
- * result[slot, resultFirst + first + j] (+)= factor · x[slot] · w[j] + the low-rank addend (+ bias[first + j]) for the rows j of a block.
- * The grid's z counts blocks of slots.
- * @param joined whether the columns are those of several layers, each with one block
+ * result[slot, resultFirst + first + j] (+)= factor · x[slot] · w[j] + the low-rank addend (+ bias[first + j]) for the
+ * rows j of a block. The grid's z counts blocks of slots.
+ * @param joined whether the columns belong to several layers, each with one block
  */
 export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, joined = false): LaneProgram {
   const { slots, subgroup } = block;
@@ -64,7 +64,7 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, jo
       resultStride: "u32",
       resultFirst: "u32",
       factor: "f32",
-      /** Its upScale is divided by the factor; joined layers divide it in the program. */
+      /** The caller has divided `upScale` by the factor; for joined layers the program does. */
       ...ADDEND_UNIFORMS,
       hasBias: "u32",
       accumulate: "u32",

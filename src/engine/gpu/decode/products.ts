@@ -1,8 +1,9 @@
 /**
  * Linear layers of a decoding step: a few rows (slots) times a long matrix [out, in]. A thread or workgroup computes 1,
- * 4, 8 or 16 slots × 4 outputs, so that each weight is loaded once for all of them, and adds the low-rank branch. One program serves every layer,
- * low-rank factor and the head, because compiling another takes a software adapter most of a second. Sums run over the
- * input in a fixed order whatever the batch, so a row's result does not depend on its neighbours. Oracle:
+ * 4, 8 or 16 slots × 4 outputs, so that each weight is loaded once for all of them, and adds the low-rank branch. One
+ * program serves every layer, low-rank factor and the head, because compiling another takes a software adapter most of
+ * a second. Sums run over the input in a fixed order whatever the batch, so a row's result does not depend on its
+ * neighbours. Oracle:
  * gpu/kernels/linear.ts; tests/gpu/decode.test.ts.
  */
 import { lines } from "../matmul/product-form.ts";
@@ -11,12 +12,15 @@ import { JOINED_BIAS, JOINED_UNIFORMS, joinedHeader, joinedInputs, OWN_PART } fr
 import { type LaneProgram, POINT, POINT_LANES } from "./lanes.ts";
 import { blockInputs, type SlotBlock } from "./slot-block.ts";
 
-/** Buffers and uniforms of a low-rank addend: the inner results of the slots, and the second factor. Counts in groups of four. */
+/**
+ * Buffers and uniforms of a low-rank addend: the inner results of the slots, and the second factor. Uniforms count
+ * groups of four.
+ */
 export const ADDEND_INPUTS = { branch: "vec4<f32>", up: "vec4<f32>" } as const;
 export const ADDEND_UNIFORMS = { rank4: "u32", branchStride: "u32", branchFirst: "u32", upScale: "f32" } as const;
 
 /**
- * Code that adds scale · branch[slot, branchFirst …] · up[row] to the four sums of each slot, one row a column.
+ * Code that adds scale · branch[slot, branchFirst …] · up[row] to the four sums of each slot, with one row per column.
  * @param row code for the row of `up`, given the code for a column of the tile
  */
 export function addend(
@@ -43,7 +47,7 @@ export function addend(
 /**
  * result[slot, resultFirst + j] (+)= x[slot] · w[j] + the low-rank addend (+ bias[j]) for the four columns j of a tile,
  * numbered from tile0. The grid's z counts blocks of slots.
- * @param joined whether the columns are those of several layers
+ * @param joined whether the columns belong to several layers
  */
 export function linearProgram(block: SlotBlock, joined = false): LaneProgram {
   const { slots, subgroup } = block;
@@ -107,7 +111,9 @@ export function linearProgram(block: SlotBlock, joined = false): LaneProgram {
   };
 }
 
-/** Passes the sums of all slots to `put` in a loop. Written out, each call would cost the compiler as much as the product. */
+/**
+ * Passes the sums of all slots to `put` in a loop. Written out, each call would take as long to compile as the product.
+ */
 export function putAll(slots: number): string {
   if (slots === 1) return "put(slot0, column, c0);";
   return `for (var r = 0u; r < ${slots}u * min(u.tiles, 1u); r++) {

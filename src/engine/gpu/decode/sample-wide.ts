@@ -1,18 +1,18 @@
 /**
  * The draw of sample.ts for large vocabularies, by many workgroups: the logits of a slot are cut into chunks. Three
- * dispatches: what is largest in each chunk, the masses of the chunks relative to the largest of all, and the draw, which
- * finds the chunk and then the token. Masses are the same integers in the same order as in sample.ts, so the token is
- * the same. Log-probability and entropy add in another order and may differ in the last bits. Top-k and top-p search
- * for a border over all logits again and again; they stay with sample.ts.
+ * dispatches: the largest scores of each chunk, the masses of the chunks relative to the largest of all, and the draw,
+ * which finds the chunk and then the token. Masses are the same integers in the same order as in sample.ts, so the
+ * token is the same. Log-probability and entropy add in another order and may differ in the last bits. Top-k and top-p
+ * search all logits repeatedly for a border, so they use sample.ts.
  */
 import type { LaneProgram } from "./lanes.ts";
 import { SAMPLE_END, SAMPLE_HEADER, SAMPLE_UNIFORMS } from "./sample.ts";
 
 /** Logits of a chunk. */
 const CHUNK = 2048;
-/** From this vocabulary on, two more dispatches take less time than one workgroup with all logits. */
+/** From this vocabulary size on, two more dispatches take less time than one workgroup for all logits. */
 const LEAST_WIDTH = 4 * CHUNK;
-/** Words of a chunk's part. */
+/** Words of a chunk's partial results. */
 const PART_WORDS = 12;
 
 /** Whether the draw over `width` logits is cut into chunks. */
@@ -25,7 +25,7 @@ export function sampleChunks(width: number): number {
   return Math.ceil(width / CHUNK);
 }
 
-/** Words of the parts of a batch. */
+/** Words that the chunks' partial results of a batch take. */
 export function samplePartWords(slots: number, width: number): number {
   return slots * sampleChunks(width) * PART_WORDS;
 }
@@ -54,7 +54,7 @@ const BUFFERS = {
   uniforms: SAMPLE_UNIFORMS,
 } as const;
 
-/** Largest scores of every chunk, its first token of the highest rank, and counts. A tile is a chunk of a slot. */
+/** The largest scores of every chunk, its first token of the highest rank, and counts. A tile is a chunk of a slot. */
 export const SAMPLE_TOPS: LaneProgram = {
   ...BUFFERS,
   name: "lab-decode-sample-tops",
@@ -130,7 +130,7 @@ export const SAMPLE_MASSES: LaneProgram = {
     }`,
 };
 
-/** The draw from the parts. A tile is a slot. */
+/** The draw from the partial results. A tile is a slot. */
 export const SAMPLE_DRAW: LaneProgram = {
   name: "lab-decode-sample-draw",
   inputs: { logits: "f32", parts: "u32" },

@@ -11,7 +11,9 @@ import type { UniformBlock } from "../runtime/uniforms.ts";
 import type { LaneProgram } from "./lanes.ts";
 import { SLOT_HEADER } from "./state.ts";
 
-/** Set in the last word of a drawn token where a logit was no number; the other bits count those that the guard clipped. */
+/**
+ * Bit in the last word of a drawn token that marks a NaN logit; the other bits count the logits that the guard clipped.
+ */
 export const STRANGE = 0x8000_0000;
 
 const ARITHMETIC = `
@@ -74,7 +76,10 @@ const SCORING = `
   /** A probability relative to the largest, in the units of the draw. */
   fn weight(share: f32) -> u32 { return u32(share * 2147483648.0 + 0.5); }`;
 
-/** Functions that draw and store; they need `state` and `drawn`. `finish` moves the slot on to the next token; `top`, `total` and `slope` are those of the full distribution. */
+/**
+ * Functions that draw and store; they need `state` and `drawn`. `finish` moves the slot on to the next token; `top`,
+ * `total` and `slope` are those of the full distribution.
+ */
 export const SAMPLE_END = `
   fn finish(s: u32, row: u32, base: u32, id: u32, top: f32, total: f32, slope: f32, clips: u32, strange: u32) {
     let position = state[s + COUNT];

@@ -9,7 +9,10 @@ import { lines } from "../matmul/product-form.ts";
 
 /** Slots per block on a software adapter without a broadcast. */
 const PLAIN = 4;
-/** Slots per block in the form for GPUs, most first: the sums of sixteen fill the workgroup memory of the least device. */
+/**
+ * Slots per block in the form for GPUs, largest first; the sums of sixteen slots fill the workgroup memory of the
+ * smallest device.
+ */
 const CARD = [16, 8, 4] as const;
 
 export interface SlotBlock {
@@ -25,8 +28,8 @@ export function roomFor(rows: number): number {
 }
 
 /**
- * The block for a batch with this many slots; its size divides their number.
- * @param lanes that broadcast loaded values, 0 for none
+ * The block for a batch with this many slots; its size divides the number of slots.
+ * @param lanes number of lanes that broadcast loaded values, 0 for none
  */
 export function slotBlock(slots: number, software: boolean, lanes: number): SlotBlock {
   const subgroup = software && slots > 1 && lanes > 0 ? lanes : undefined;
@@ -37,7 +40,7 @@ export function slotBlock(slots: number, software: boolean, lanes: number): Slot
 
 /** Code that addresses, loads and reads the inputs of a block. */
 export interface BlockInputs {
-  /** Slot s begins at the address that `start` gave. */
+  /** Declares the start addresses of the slots, from `start`. */
   readonly addresses: string;
   /** Loads the element at offset `at`, as `name`. */
   load(name: string, at: string): string;
@@ -47,7 +50,7 @@ export interface BlockInputs {
 
 /**
  * @param start code for the address of a slot, given the code for its number
- * @param buffer that is read
+ * @param buffer name of the buffer to read
  */
 export function blockInputs(
   { slots, subgroup }: SlotBlock,

@@ -12,7 +12,7 @@ export const NO_TOKEN = 0xffff_ffff;
 export interface Slot {
   /** Row of the batch, to which cache, embedding and results belong. */
   readonly row: number;
-  /** Row of the prefixes' cache, which is seen at [0, head); `tail` places of the row's own cache follow. */
+  /** Row of the prefixes' cache, visible at [0, head); then follow `tail` positions of the row's own cache. */
   readonly pastRow: number;
   readonly head: number;
   readonly tail: number;

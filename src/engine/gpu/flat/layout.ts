@@ -3,8 +3,8 @@
  * instead of one per tensor. Small tensors share an arena and are copied in and out; each large one is an arena of its
  * own.
  *
- * A pass processes chunks. A chunk belongs to one tensor, and a tensor's sums add its own chunks in order, whatever
- * else the arena holds. Gaps between tensors are never read.
+ * A pass processes chunks. A chunk belongs to one tensor, and a tensor's sums add its chunks in order, whatever else
+ * the arena holds. Gaps between tensors are never read.
  */
 import { type Tensor, tf } from "../tf.ts";
 
@@ -12,7 +12,7 @@ import { type Tensor, tf } from "../tf.ts";
 export const CHUNK = 1024;
 /** Tensors of at least this size get their own arena: their pass costs more than its dispatch. */
 const ALONE = 2 ** 18;
-/** Maximum elements of a shared arena. It bounds how much is held twice during a pass. */
+/** Maximum elements of a shared arena. It bounds the memory that is held twice during a pass. */
 const CAPACITY = 2 ** 22;
 /** Tensors start at multiples of this. */
 const ALIGNMENT = 16;
@@ -21,7 +21,7 @@ export interface Segment {
   readonly name: string;
   readonly shape: readonly number[];
   readonly size: number;
-  /** Index among all segments of the layout, and so in every table. */
+  /** Index among all segments of the layout, also used in every table. */
   readonly index: number;
   /** First element within the arena. */
   readonly offset: number;
@@ -123,7 +123,7 @@ function endOf(segments: readonly Segment[]): number {
   return last === undefined ? 0 : Math.ceil((last.offset + last.size) / ALIGNMENT) * ALIGNMENT;
 }
 
-/** Ranges of adjacent segments that are all wanted, as elements of their arena. */
+/** Ranges of adjacent wanted segments, in elements of their arena. */
 export function runsOf(
   segments: readonly Segment[],
   wanted: (name: string) => boolean,

@@ -40,7 +40,10 @@ export function gather(layout: FlatLayout, set: PartialSet, own = false): Tensor
   return flats;
 }
 
-/** The tensors of the arenas by name, owned by the caller. One that fills its arena is shared with it unless `own` is true. */
+/**
+ * The tensors of the arenas by name, owned by the caller. One that fills its arena is shared with it unless `own` is
+ * true.
+ */
 export function scatter(layout: FlatLayout, flats: Flats, own = false): Record<string, Tensor> {
   const copies: BufferCopy[] = [];
   const set: Record<string, Tensor> = {};

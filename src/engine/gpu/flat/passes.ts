@@ -1,6 +1,6 @@
 /**
- * Passes of an update over all tensors of a layout: one dispatch per arena, and one to fold sums. Not differentiable. A
- * tensor's own chunks fix the order of every sum, so results do not depend on what else the arena holds.
+ * Passes of an update over all tensors of a layout: one dispatch per arena, and one to fold sums. Not differentiable.
+ * The order of every sum is fixed by the tensor's chunks, so results do not depend on other tensors in the arena.
  */
 
 import type { AdamwNumbers } from "../kernels/optimiser.ts";
@@ -50,7 +50,7 @@ const ADAMW: GpuProgram = {
     }`,
 };
 
-/** Numbers of one tensor; undefined leaves it unchanged, moments included. */
+/** The update's numbers for one tensor; undefined leaves the tensor and its moments unchanged. */
 export type SegmentNumbers = Pick<AdamwNumbers, "keep" | "stepSize"> | undefined;
 
 /**
@@ -171,7 +171,7 @@ function unfolded(layout: FlatLayout): Tensor {
 /**
  * average + share · (goal − average).
  * @returns the new averages, and per segment Σ (goal − new)² and the largest |goal − new| in [segments, 3], whose last
- *   column is 0; all the caller's
+ * column is 0; the caller owns all results
  */
 export function movePass(
   layout: FlatLayout,

@@ -1,6 +1,6 @@
 /**
- * Which form a product or an attention takes: the one measured for its bucket, else the built-in one of the adapter's
- * class. A choice depends on table, sizes and device only, so a step repeats under the same table.
+ * Chooses the form of a product or an attention: the one measured for its bucket, else the built-in one of the
+ * adapter's class. A choice depends only on table, sizes and device, so a step is repeatable under the same table.
  */
 import { KEPT_SCORE_BYTES } from "../memory-sizes.ts";
 import { type AttentionSizes, attentionBucket, type ProductSizes, productBucket } from "./buckets.ts";
@@ -22,7 +22,7 @@ export interface FormTable {
   readonly get: (bucket: string) => ProductName | AttentionName | undefined;
 }
 
-/** A shape that asked for a form. */
+/** A shape for which a form was requested. */
 export type SeenShape = (
   | { readonly family: "product"; readonly sizes: ProductSizes }
   | { readonly family: "attention"; readonly sizes: AttentionSizes }
@@ -43,12 +43,12 @@ export function setAdapterClass(of: AdapterClass, its?: FormLimits): void {
   if (its !== undefined) limits = its;
 }
 
-/** What runs on this class of adapter without a measurement. */
+/** The forms that run on this class of adapter without a measurement. */
 export function builtInForms(): BuiltIn {
   return builtIn;
 }
 
-/** Uses a table from now on; an empty one leaves the built-in forms. Not during a step. */
+/** Uses a table from now on; an empty one leaves the built-in forms. Do not call it during a step. */
 export function setFormTable(next: FormTable): void {
   table = next;
 }
@@ -68,12 +68,12 @@ export async function withFormTable<T>(other: FormTable, work: () => Promise<T>)
   }
 }
 
-/** The shapes that asked for a form since this thread began, one per bucket: the last one. */
+/** The shapes for which a form was requested since this thread began; the latest one per bucket. */
 export function seenShapes(): readonly SeenShape[] {
   return [...seen.values()];
 }
 
-/** Returns what forgets the shapes that ask from now on: measuring asks too. */
+/** Returns a function that forgets the shapes requested from now on, because measuring requests forms too. */
 export function holdShapes(): () => void {
   const before = [...seen];
   return () => {
@@ -92,7 +92,7 @@ const LEAST: FormLimits = {
   maxStorageBuffersPerShaderStage: 8,
 };
 
-/** Limits of the device at hand; those of every device before one is open. */
+/** Limits of the open device; before one is open, the limits that every device supports. */
 export function formLimits(): FormLimits {
   return limits ?? LEAST;
 }

@@ -2,19 +2,19 @@
 
 import type { WeightStorage } from "../packed/storage.ts";
 
-/** Which operand is read across its rows: A B, A Bᵀ, Aᵀ B, Aᵀ Bᵀ. */
+/** Which operands are transposed: A B, A Bᵀ, Aᵀ B, Aᵀ Bᵀ. */
 export type ProductLayout = "nn" | "nt" | "tn" | "tt";
 /**
- * plain: whole tensors, at most a bias, an addend or a factor. low-rank: with a second, small product. part: parts of
- * tensors, bounds, sums into an existing result. packed: B is a packed matrix. half: the same in half precision. Stock
- * has no form of the last three.
+ * plain: whole tensors, with at most a bias, an addend or a factor. low-rank: with a second, small product. part: with
+ * parts of tensors, bounds, or sums into an existing result. packed: B is a packed matrix. half: the same in half
+ * precision. The last three have no stock form.
  */
 export type Epilogue = "plain" | "low-rank" | "part" | "packed" | "half";
 
 export interface ProductSizes {
   readonly layout: ProductLayout;
   readonly epilogue: Epilogue;
-  /** Of a packed matrix; f32 where absent. */
+  /** Storage of a packed matrix; f32 if absent. */
   readonly storage?: WeightStorage;
   readonly batch: number;
   readonly m: number;
@@ -29,7 +29,7 @@ export interface AttentionSizes {
   readonly group: number;
   readonly queries: number;
   readonly keys: number;
-  /** Elements of a key, and of a value. */
+  /** Elements of a key, and elements of a value. */
   readonly width: number;
   readonly valueWidth: number;
   readonly causal: boolean;

@@ -1,7 +1,7 @@
 /**
- * What runs where nothing has been measured, by class of adapter. This is the only place that looks at the kind of an
- * adapter (tests/policy/forms.test.ts); a measured table replaces the forms (active.ts). The entries of cards are
- * reasoned, not measured.
+ * The forms that run where nothing has been measured, by class of adapter. This is the only place that looks at the
+ * kind of an adapter (tests/policy/forms.test.ts); a measured table replaces the forms (active.ts). The entries of
+ * cards are reasoned, not measured.
  */
 import { KEPT_SCORE_BYTES, RUN_BYTES } from "../memory-sizes.ts";
 import type { AttentionSizes, ProductSizes } from "./buckets.ts";
@@ -10,21 +10,21 @@ import { type AttentionName, NARROW, type ProductName } from "./records.ts";
 export type AdapterClass = "software" | "integrated" | "nvidia" | "amd" | "apple";
 
 export interface BuiltIn {
-  /** A row of a row kernel belongs to one thread, without barriers, or to a workgroup. */
+  /** Whether a row of a row kernel belongs to one thread, without barriers, or to a workgroup. */
   readonly rows: "thread" | "workgroup";
-  /** A thread of an element-wise program works through a run of neighbours, or has one group of four. */
+  /** Whether a thread of an element-wise program computes several groups of four instead of one. */
   readonly runs: boolean;
-  /** Our programs move, join and combine large tensors too; elsewhere only small ones. */
+  /** Whether our programs also move, join and combine large tensors, or only small ones. */
   readonly moves: boolean;
-  /** Our programs reduce over axes. */
+  /** Whether our programs reduce over axes. */
   readonly reductions: boolean;
-  /** Convolutions are gathered windows times a matrix, or the stock program. */
+  /** Whether convolutions are products of gathered windows with a matrix, or the stock program. */
   readonly convolutions: "products" | "stock";
-  /** Reductions of decoding run in a thread or over a workgroup. */
+  /** Whether reductions of decoding run in a thread or over a workgroup. */
   readonly decoding: "thread" | "workgroup";
-  /** Programs are compiled ahead while weights are read, or when a run starts (precompile.ts). */
+  /** Whether programs are precompiled while weights are read or when a run starts (precompile.ts). */
   readonly compiled: "load" | "run";
-  /** Half-precision programs may run where the device has `shader-f16`. */
+  /** Whether half-precision programs may run if the device has `shader-f16`. */
   readonly half: boolean;
   /** Bytes of scores per run of queries, or logits per block. */
   readonly runBytes: number;
@@ -32,7 +32,7 @@ export interface BuiltIn {
   readonly attention: (sizes: AttentionSizes) => AttentionName;
 }
 
-/** Results from which workgroup tiles are worth their barriers. */
+/** Rows and columns of a result from which workgroup tiles are worth their barriers. */
 const TILED = 32;
 
 const SOFTWARE: BuiltIn = {
@@ -79,7 +79,7 @@ export const BUILT_IN: Readonly<Record<AdapterClass, BuiltIn>> = {
   apple: CARD,
 };
 
-/** The class of an adapter by what it tells; one that tells nothing known is taken for an integrated GPU. */
+/** The class of an adapter by its description; an unknown one counts as an integrated GPU. */
 export function classOf(adapter: Readonly<Record<"vendor" | "architecture" | "description", string>>): AdapterClass {
   const told = `${adapter.vendor} ${adapter.architecture} ${adapter.description}`;
   if (/swiftshader|llvmpipe|software/i.test(told)) return "software";

@@ -4,7 +4,7 @@
  */
 import type { AttentionSizes, Epilogue, ProductSizes } from "./buckets.ts";
 
-/** Register-blocked products (matmul-code.ts). Without sizes they follow from the shape. */
+/** Register-blocked products (matmul-code.ts). Without given sizes, the shape determines them. */
 export interface RegisterForm {
   readonly kind: "registers";
   /** Rows per thread. */
@@ -13,7 +13,10 @@ export interface RegisterForm {
   readonly groups?: 1 | 2;
 }
 
-/** Products whose operands pass through workgroup memory (tiled-code.ts): results and steps of a workgroup's tile, results of a thread. */
+/**
+ * Products whose operands pass through workgroup memory (tiled-code.ts): results and steps of a workgroup's tile,
+ * results of a thread.
+ */
 export interface TileForm {
   readonly kind: "tiles";
   readonly m: number;
@@ -24,9 +27,15 @@ export interface TileForm {
   readonly columns: number;
   /** Loads four elements at a time from global memory where all sizes and strides are multiples of 4, else one. */
   readonly vectors?: true;
-  /** Pieces of a long K, each with separate workgroups, whose products are added in order; one where absent. */
+  /**
+   * Number of pieces of a long K; each piece has separate workgroups, and their products are added in order. One if
+   * absent.
+   */
   readonly split?: number;
-  /** Rows × columns belong to a subgroup, which multiplies them in the matrices of the device's unit; only in half precision. */
+  /**
+   * Whether rows × columns belong to a subgroup, which multiplies them as the device's subgroup matrices; only in half
+   * precision.
+   */
   readonly matrices?: true;
 }
 
@@ -35,7 +44,7 @@ export interface MatrixUnit {
   readonly m: number;
   readonly n: number;
   readonly k: number;
-  /** Most threads of a subgroup; where it has fewer, some subgroups of a workgroup only load. */
+  /** Maximum threads of a subgroup; if it has fewer, some subgroups of a workgroup only load. */
   readonly lanes: number;
 }
 
@@ -69,7 +78,10 @@ export const PRODUCT_FORMS = {
 
 export type ProductName = keyof typeof PRODUCT_FORMS;
 
-/** Online softmax on tiles of queries and keys in workgroup memory (attention-tiles-code.ts); both multiples of 8. */
+/**
+ * Online softmax on tiles of queries and keys in workgroup memory (attention-tiles-code.ts); both sizes are multiples
+ * of 8.
+ */
 export interface AttentionTiles {
   readonly kind: "tiles";
   readonly queries: number;
@@ -90,20 +102,20 @@ export const ATTENTION_FORMS = {
 
 export type AttentionName = keyof typeof ATTENTION_FORMS;
 
-/** Limits of a device that forms depend on. */
+/** The limits of a device on which forms depend. */
 export interface FormLimits {
   readonly maxComputeWorkgroupStorageSize: number;
   readonly maxComputeInvocationsPerWorkgroup: number;
   readonly maxStorageBuffersPerShaderStage: number;
-  /** Absent where the device has no subgroup matrices. */
+  /** Absent if the device has no subgroup matrices. */
   readonly unit?: MatrixUnit | undefined;
 }
 
 const F32 = Float32Array.BYTES_PER_ELEMENT;
 
 /**
- * Bytes of workgroup memory: both tiles, their lines one element apart so that threads meet different banks; with
- * matrices both in f16, and a row of matrices of every subgroup.
+ * Bytes of workgroup memory: both tiles, whose lines are padded by one element so that threads access different banks.
+ * With matrices, both tiles are in f16, and every subgroup adds a row of matrices.
  */
 export function tileBytes({ m, n, k, rows, columns }: TileForm, unit?: MatrixUnit): number {
   if (unit === undefined) return F32 * k * (m + 1 + n + 1);
@@ -125,8 +137,9 @@ export interface ListedUnit {
 }
 
 /**
- * The largest listed unit that multiplies f16 into f32 and divides every form in matrices; undefined if there is none.
- * @param lanes most threads of a subgroup
+ * The largest listed unit that multiplies f16 into f32 and whose sizes divide those of every form with matrices;
+ * undefined if there is none.
+ * @param lanes maximum threads of a subgroup
  */
 export function matrixUnit(listed: Iterable<ListedUnit>, lanes: number): MatrixUnit | undefined {
   const units = [...listed]
@@ -146,12 +159,12 @@ function divides(unit: MatrixUnit, { rows, columns, k }: TileForm): boolean {
   return rows % unit.m === 0 && columns % unit.n === 0 && k % unit.k === 0;
 }
 
-/** Whether a device of these limits can run a form of products, for results of this kind. */
+/** Whether a device with these limits can run a form of products with this epilogue. */
 export function productFits(name: ProductName, epilogue: Epilogue, limits: FormLimits): boolean {
   const form: ProductForm = PRODUCT_FORMS[name];
   const packed = epilogue === "packed" || epilogue === "half";
   if (form.kind === "stock") return epilogue !== "part" && !packed;
-  // Products with packed matrices choose rows and columns of their registers themselves.
+  // Products with packed matrices choose the rows and columns of their registers themselves.
   if (form.kind === "registers") return !packed || form.rows === undefined;
   const unit = form.matrices ? limits.unit : undefined;
   if (form.matrices && (unit === undefined || epilogue !== "half")) return false;
@@ -162,11 +175,17 @@ export function productFits(name: ProductName, epilogue: Epilogue, limits: FormL
   );
 }
 
-/** Rows up to which, and steps from which on, a split of K gives a card more workgroups than the result has tiles. */
+/**
+ * Maximum rows and minimum K for which splitting K is useful, because it gives a card more workgroups than the result
+ * has tiles.
+ */
 const FEW_ROWS = 64;
 const LONG = 512;
 
-/** Whether a form is worth measuring for these sizes: its program differs from the other forms', and pieces of K are long enough. */
+/**
+ * Whether a form is worth measuring for these sizes: its program differs from the other forms', and pieces of K are
+ * long enough.
+ */
 export function productWorth(name: ProductName, { layout, epilogue, batch, m, n, k }: ProductSizes): boolean {
   const form: ProductForm = PRODUCT_FORMS[name];
   if (form.kind !== "tiles") return true;
@@ -179,7 +198,7 @@ export function productWorth(name: ProductName, { layout, epilogue, batch, m, n,
 
 /** Threads of a tiled attention along each side. */
 export const SIDE = 8;
-/** Rows of both sides of the tiles of its gradient. */
+/** Rows per side of the tiles of its gradient. */
 export const BACK_ROWS = 16;
 /** Widest head of tiled attention: its sums fill the registers. */
 export const WIDEST = 128;
@@ -196,7 +215,10 @@ export const NARROW = 32;
 /** Storage buffers of narrow attention's gradient. */
 export const NARROW_BUFFERS = 10;
 
-/** Whether a device of these limits can run a form of attention of these sizes, keeping at most `kept` bytes of scores. */
+/**
+ * Whether a device with these limits can run a form of attention of these sizes and keep at most `kept` bytes of
+ * scores.
+ */
 export function attentionFits(name: AttentionName, sizes: AttentionSizes, limits: FormLimits, kept: number): boolean {
   const form: AttentionForm = ATTENTION_FORMS[name];
   const { width, valueWidth, heads, queries, keys } = sizes;

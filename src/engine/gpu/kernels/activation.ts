@@ -1,4 +1,4 @@
-/** Activations: one dispatch forward, none where a product has applied them already, one backward. */
+/** Activations: one dispatch forward (none if a product has already applied the activation), one backward. */
 import { ACTIVATIONS, type Activation, NORMAL, SIGMOID } from "../matmul/activation-code.ts";
 import { customKernels } from "../runtime/custom-kernels.ts";
 import { defineOp, suits, toTensor } from "../runtime/custom-op.ts";
@@ -18,9 +18,9 @@ export function silu(x: Tensor): Tensor {
 }
 
 /**
- * The activation of sums, and its gradient by them.
+ * The activation of sums, and its gradient for them.
  * @param other for "gate" and "residual", of the shape of the sums
- * @param known the values, which a product has computed; no gradient goes through them
+ * @param known the result, if a product has already computed it; no gradient goes through it
  */
 export function activation(kind: Activation, sums: Tensor, other?: Tensor, known?: Tensor): Tensor {
   if (known === undefined) {
@@ -76,7 +76,7 @@ const customRelu = defineOp({
   gradient: ([dy], [x]) => ({ x: () => toTensor(runVectors(RELU_GRAD, [dy as Tensor, x as Tensor])[0]) }),
 });
 
-/** `known` is the sum of both; its gradient is that of either. */
+/** `known` is the sum of both, and its gradient is the gradient of each. */
 const customResidual = defineOp({
   name: "LabResidual",
   saved: [],

@@ -32,7 +32,10 @@ const PLAIN = term("plain", "x[at]");
 /** x · (y − mean) · scale with [mean, scale] of each row in `stats`. */
 const NORMED = term("normed", "x[at] * (y[at] - stats[2u * row]) * stats[2u * row + 1u]");
 
-/** Σ_rows x [rows, width] → [width]; with `normed`, Σ x · (y − mean) · scale, [mean, scale] per row in `stats` [rows, 2]. */
+/**
+ * Σ_rows x [rows, width] → [width]; with `normed`, Σ x · (y − mean) · scale, [mean, scale] per row in `stats` [rows,
+ * 2].
+ */
 export function columnSum(
   x: tf.TensorInfo,
   rows: number,

@@ -6,7 +6,7 @@ import { linear } from "./linear.ts";
 import { gatherWindows, windowGrid } from "./patches.ts";
 import { stockConv2d } from "./stock-conv.ts";
 
-/** Maximum memory for gathered windows. */
+/** Maximum bytes of gathered windows. */
 const WINDOW_BYTES = 64 * 2 ** 20;
 
 /**

@@ -10,7 +10,7 @@ import { type Attributes, defineOp, suits, toTensor } from "../runtime/custom-op
 import { type Tensor, tf } from "../tf.ts";
 
 export interface Dropout {
-  /** Share of elements that become 0, in [0, 1). */
+  /** Probability that an element becomes 0, in [0, 1). */
   readonly share: number;
   /** Key and the first three words of the counter of Philox, each a whole number in [0, 2³²). */
   readonly key: readonly [number, number];
@@ -20,7 +20,7 @@ export interface Dropout {
 /** Draws have 2^23 levels, so that host and shader compare the same whole numbers. */
 const STEPS = 2 ** 23;
 
-/** x with a share of its elements set to 0 and the others divided by 1 − share. */
+/** x with `share` of its elements set to 0 and the others divided by 1 − share. */
 export function dropout(x: Tensor, { share, key, counter }: Dropout): Tensor {
   if (share === 0) return x.clone();
   const attributes = { least: Math.round(share * STEPS), scale: 1 / (1 - share) };

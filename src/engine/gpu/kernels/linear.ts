@@ -23,7 +23,7 @@ export interface LowRank {
 
 /**
  * An activation or a residual that the last product of a layer may apply to its sums as it writes them. While the tape
- * records, the sums are kept beside the values, for the gradient; that of a residual asks for none.
+ * records, the sums are stored besides the values for the gradient; a residual needs none.
  */
 export class Following {
   readonly #kind: Activation;
@@ -96,13 +96,14 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor, lora?: LowRank,
   });
 }
 
-/** Whether a linear layer takes our fused programs; else the products of the backend and additions. */
+/** Whether a linear layer uses our fused programs; otherwise it uses the backend's products and additions. */
 function runsOurs(sizes: ProductShape, lowRank: boolean): boolean {
   return customKernels() && productForm(sizesOf(sizes, lowRank ? "low-rank" : "plain")).kind !== "stock";
 }
 
 /**
- * y + scale · (x Aᵀ) Bᵀ of the low-rank branch, for a given y; the activation that follows may be applied already.
+ * y + scale · (x Aᵀ) Bᵀ of the low-rank branch, for a given y; the result may already include the activation that
+ * follows.
  * @param y [M, out] @param x [M, in]
  */
 export function addLowRank(y: Tensor, x: Tensor, lora: LowRank, following?: Following): Tensor {
@@ -161,7 +162,10 @@ const customLowRankLinear = defineOp({
   },
 });
 
-/** Storage buffers of a product with a low-rank branch, a gate and kept sums; devices with fewer apply the gate apart. */
+/**
+ * Storage buffers of a product with a low-rank branch, a gate and kept sums; devices with fewer apply the gate
+ * separately.
+ */
 const ACTIVATED_LOW_RANK_BUFFERS = 9;
 
 function recorded(

@@ -104,7 +104,7 @@ const FOLD: RowProgram = {
     }`,
 };
 
-/** Threads per piece of a row, and maximum groups of four entries per thread. */
+/** Threads per piece of a row, and the maximum number of groups of four entries per thread. */
 const THREADS = 32;
 const MOST = 16;
 

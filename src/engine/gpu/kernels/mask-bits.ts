@@ -1,11 +1,12 @@
 /**
- * Masks from logits on the GPU: a bit a pixel, how many pixels are inside, and the sum of their probabilities. Reading
- * them back takes a thirtieth of the bytes of the logits, and logits at the size of a picture are never in memory: each is
- * interpolated where it is needed, with the numbers of kernels/resize.ts.
+ * Masks from logits on the GPU: one bit per pixel, the number of pixels inside, and the sum of their probabilities.
+ * Reading them back takes a thirtieth of the logits' bytes, and logits at picture size are never in memory: each is
+ * interpolated where it is needed, with the same results as kernels/resize.ts.
  *
- * Layout: logits [N, h, w] row-major; words [N, ⌈P / 16⌉], each a whole number below 2¹⁶ in a float32, which is exact and
- * survives every operation, pixel 16 w + b in bit b; sums [N, 2] of pixels inside and their probabilities. Plan: a thread takes 256 pixels of a mask and leaves partial sums, which a second pass adds.
- * Numerics: f32, fixed order, counts exact up to 2²⁴. Equals `maskBitsByOps`.
+ * Layout: logits [N, h, w] row-major; words [N, ⌈P / 16⌉], each a whole number below 2¹⁶ in a float32, which is exact
+ * and survives every operation, pixel 16 w + b in bit b; sums [N, 2] of pixels inside and their probabilities. Plan: a
+ * thread takes 256 pixels of a mask and leaves partial sums, which a second pass adds. Numerics: f32, fixed order,
+ * counts exact up to 2²⁴. Equals `maskBitsByOps`.
  */
 
 import { pointProgram, runPoints } from "../rows-program.ts";
@@ -82,8 +83,8 @@ export interface MaskBits {
 
 /**
  * @param logits [N, h, w], above 0 is inside
- * @param size of the masks, to which the logits are resized; theirs by default
- * @returns tensors in the ownership of the caller or its tidy
+ * @param size of the masks, to which the logits are resized; by default the logits' size
+ * @returns tensors owned by the caller or its tidy
  */
 export function maskBits(logits: Tensor, size?: Size): MaskBits {
   if (!customKernels() || !suits(logits)) return maskBitsByOps(logits, size);
@@ -102,7 +103,7 @@ export function maskBits(logits: Tensor, size?: Size): MaskBits {
   return { words, sums };
 }
 
-/** The same in stock operations. */
+/** `maskBits` in stock operations. */
 export function maskBitsByOps(given: Tensor, size?: Size): MaskBits {
   const [words, sums] = tf.tidy(() => {
     const [masks, h, w] = given.shape as [number, number, number];
@@ -123,7 +124,10 @@ export function maskBitsByOps(given: Tensor, size?: Size): MaskBits {
   return { words, sums };
 }
 
-/** Pixels 0/1 of words that were read back. @param pixels how many there are */
+/**
+ * Pixels 0/1 of words that were read back.
+ * @param pixels number of pixels of the mask
+ */
 export function pixelsOf(words: ArrayLike<number>, pixels: number): Uint8Array {
   const mask = new Uint8Array(pixels);
   for (let word = 0, first = 0; first < pixels; word++, first += WORD_PIXELS) {

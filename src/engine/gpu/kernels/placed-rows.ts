@@ -90,7 +90,7 @@ export function placedRows(first: Tensor, second: Tensor, order: readonly number
   return place(first, second);
 }
 
-/** Σ of the slopes of every use of each row. @param from index of the array's first row in `order` */
+/** The gradient of each row: the sum over all its uses. @param from index of the array's first row in `order` */
 function slopesOf(slopes: Tensor, order: readonly number[], from: number, shape: [number, number]): Tensor {
   const [rows, width] = shape;
   const lists: number[][] = Array.from({ length: rows }, () => []);
@@ -109,7 +109,10 @@ function slopesOf(slopes: Tensor, order: readonly number[], from: number, shape:
   });
 }
 
-/** The same in stock operations. A product with rows of the identity copies exactly, and its gradient needs no scatter. */
+/**
+ * `placedRows` in stock operations. A product with rows of the identity copies exactly, and its gradient needs no
+ * scatter.
+ */
 export function placedRowsByOps(first: Tensor, second: Tensor, order: readonly number[]): Tensor {
   return tf.tidy(() => {
     const all = tf.concat([first, second]) as tf.Tensor2D;

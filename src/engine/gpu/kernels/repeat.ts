@@ -5,7 +5,7 @@ import { columnSum } from "./column-sum.ts";
 
 /**
  * Repeats every row of a tensor: row i becomes rows i·times … i·times + times − 1. The gradient is one sum over the
- * copies; that of `tf.tile` slices and adds each copy separately.
+ * copies, whereas that of `tf.tile` slices and adds each copy separately.
  * @param x [n, …]
  * @param times copies, at least 1
  * @returns [n · times, …]
@@ -31,7 +31,10 @@ export function repeatRows(x: Tensor, times: number): Tensor {
   return repeat(x);
 }
 
-/** Rows of a tensor by number, which may repeat; the tensor itself where these are all of them in order. Not for a tape. */
+/**
+ * Rows of a tensor by index, which may repeat; the tensor itself if these are all its rows in order. Not
+ * differentiable.
+ */
 export function pickRows(x: Tensor, rows: readonly number[]): Tensor {
   const stored = x.shape[0] as number;
   if (stored === rows.length && rows.every((row, at) => row === at)) return x;

@@ -144,7 +144,7 @@ function forward(x: tf.TensorInfo, { height, width, oldHeight, oldWidth }: Sizes
   return runProgram(FORWARD, [x], [output], sizes, flatGrid(Math.ceil(threads / THREADS)));
 }
 
-/** Down the rows, then along the columns. */
+/** First down the rows, then along the columns. */
 function backward(dy: tf.TensorInfo, { height, width, oldHeight, oldWidth }: Sizes): tf.TensorInfo {
   const [batch, , , channels] = dy.shape as [number, number, number, number];
   const axis = (x: tf.TensorInfo, shape: number[], few: number, many: number, inner: number): tf.TensorInfo =>
@@ -168,7 +168,7 @@ const customResize = defineOp({
   }),
 });
 
-/** The backend's program, with the gradient that belongs to it. */
+/** The backend's program, with its correct gradient. */
 function stockResize(height: number, width: number): (x: Tensor) => Tensor {
   return tf.customGrad((given) => {
     const x = given as tf.Tensor4D;

@@ -80,7 +80,7 @@ const ROPE = pointProgram({
     result[second] = b * c + a * s;`,
 });
 
-/** Rotates by the table's angles, or back with sign −1, which is also the gradient. */
+/** Rotates by the table's angles, or back with sign −1, which also computes the gradient. */
 function rotate(x: tf.TensorInfo, cos: tf.TensorInfo, sin: tf.TensorInfo, sign: number): tf.TensorInfo {
   const [, heads, length, width] = x.shape as [number, number, number, number];
   const pairs = width / 2;

@@ -18,7 +18,7 @@ export function stockConv2d(x: tf.Tensor4D, weight: tf.Tensor4D, stride: number,
     const [batch, height, width, channels] = x.shape;
     const [outSize, , kernelHeight, kernelWidth] = weight.shape;
     if (kernelHeight * kernelWidth * stride === 1 && padding === 0) {
-      // A product, which is split as a product.
+      // A 1×1 convolution is a product, which is split like other products.
       const kernel = weight.reshape([outSize, channels]).transpose() as tf.Tensor2D;
       return tf.matMul(x.reshape([-1, channels]) as tf.Tensor2D, kernel).reshape([batch, height, width, outSize]);
     }
@@ -38,7 +38,7 @@ export function stockConv2d(x: tf.Tensor4D, weight: tf.Tensor4D, stride: number,
   });
 }
 
-/** Output rows `run` of all `rows`, from the rows of the input that their windows cover. */
+/** Computes output rows `run` out of `rows` from the input rows that their windows cover. */
 function rowsOf(
   x: tf.Tensor4D,
   kernel: tf.Tensor4D,
@@ -52,7 +52,7 @@ function rowsOf(
   const top = run.from * stride - padding;
   const end = (run.from + run.count - 1) * stride - padding + kernel.shape[0];
   const [first, last] = [Math.max(top, 0), Math.min(end, height)];
-  // Windows that hold only padding.
+  // These windows contain only padding.
   if (last <= first) return tf.zeros([batch, run.count, columns, kernel.shape[3]]);
   const part = x.slice([0, first, 0, 0], [batch, last - first, width, channels]);
   return convolve(part, kernel, stride, [first - top, end - last], padding);

@@ -1,21 +1,24 @@
-/** WGSL of the activations that products apply to their sums, and of those of separate programs. `V` is a vector or a number. */
+/**
+ * WGSL of the activations that products apply to their sums and that separate programs apply. `V` is a vector or a
+ * number.
+ */
 import type { tf } from "../tf.ts";
 
-/** gate: silu(other) · sum; residual: other + sum; with another tensor of the result's shape. */
+/** gate: silu(other) · sum; residual: other + sum. `other` is a tensor of the result's shape. */
 export type Activation = "gelu" | "relu" | "gate" | "residual";
 
-/** What a product makes of its sums. */
+/** The activation that a product applies to its sums. */
 export interface AfterSums {
   readonly kind: Activation;
   /** [M, N] for "gate" and "residual". */
   readonly other?: tf.TensorInfo | undefined;
-  /** Tensor that keeps the sums for the gradient; they are not kept where absent. */
+  /** Tensor that stores the sums for the gradient; if absent, they are not stored. */
   readonly sums?: tf.TensorInfo | undefined;
 }
 
 /**
- * Φ by the error function of Abramowitz and Stegun 7.1.26, as the backend's own Erf has it: |error| ≤ 0.8e-7. Its
- * e^(−x²/2) is also the normal density of the gradient.
+ * Φ by the error function of Abramowitz and Stegun 7.1.26, as in the backend's Erf: |error| ≤ 0.8e-7. Its e^(−x²/2) is
+ * also the normal density of the gradient.
  */
 export const NORMAL = `
   fn bell(x: V) -> V { return exp(-min(0.5 * x * x, V(80.0))); }
@@ -42,7 +45,7 @@ const KINDS = Object.keys(ACTIVATIONS) as Activation[];
 /** End of the name of a program that applies an activation. */
 export const ACTIVATED = "-activated";
 
-/** What a program that applies an activation has beside the product's own; one program serves all kinds. */
+/** Additional inputs, outputs and uniforms of a program that applies an activation; one program serves all kinds. */
 export function afterBeside<T>(
   activates: boolean,
   type: T,

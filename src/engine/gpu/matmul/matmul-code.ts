@@ -3,8 +3,8 @@
  * bit. Sizes, strides and loop bounds are uniforms, so one pipeline serves all shapes of a layout and form. Only the
  * register tile is unrolled (a constant loop takes llvmpipe seconds to compile).
  *
- * On a software adapter the loads are expensive: every load of a lane is a gather, whatever the addresses. A good form
- * does many multiplications per load; the best one loads the rows of A once per subgroup and broadcasts them. Limits:
+ * On a software adapter loads are expensive: every load of a lane is a gather, whatever the addresses. A good form does
+ * many multiplications per load; the best form loads the rows of A once per subgroup and broadcasts them. Limits:
  * M, N, K up to 2³² elements per operand; sums run over K in order, in f32.
  */
 import type { GpuProgram } from "../runtime/pipelines.ts";
@@ -40,7 +40,7 @@ function alongK(form: Form, a: string, b: string, end: string, strides: [string,
     }`;
 }
 
-/** A four elements of K at a time, B in groups of four columns, row after row. */
+/** Reads A four elements of K at a time, and B in groups of four columns, row after row. */
 function rowsAlongK(form: Form): string {
   const { rows, groups } = form;
   return `
@@ -58,7 +58,7 @@ function rowsAlongK(form: Form): string {
       }`;
 }
 
-/** A one element at a time, B in groups of four columns. */
+/** Reads A one element at a time, and B in groups of four columns. */
 function oneByOne(form: Form): string {
   const vectors = form.layout === "rows";
   const { unroll } = form;
@@ -102,7 +102,9 @@ export function byRows(layout: Layout): boolean {
   return layout === "rows" || layout === "rows-along-k";
 }
 
-/** First column of a thread's group. Wide forms interleave the groups so that adjacent threads read adjacent columns. */
+/**
+ * First column of a thread's group. Wide forms interleave the groups so that adjacent threads read adjacent columns.
+ */
 function columnOf(form: Form, group: number): string {
   return form.wide && byRows(form.layout) ? `(col + ${4 * form.lanes * group}u)` : `(col + ${4 * group}u)`;
 }
@@ -147,8 +149,7 @@ function putCode({ vectors, layout, end }: Form): string {
 }
 
 /**
- * Initial value of the sums of four columns: the bias. Loaded here it costs one load; added at the end it would cost
- * one per row.
+ * Initial value of the sums of four columns: the bias. Here it costs one load; at the end it would cost one per row.
  */
 function startCode({ vectors }: Form): string {
   const loaded = vectors
@@ -159,9 +160,9 @@ function startCode({ vectors }: Form): string {
 }
 
 /**
- * Adds the extra to what the thread wrote and applies the activation, in a separate loop. Next to the sums, which fill all registers, every
- * condition makes SwiftShader spill them (a quarter of the time of a product with 64 steps), and every written-out load
- * adds ten milliseconds of compiling on llvmpipe.
+ * Adds the extra to what the thread wrote and applies the activation, in a separate loop. Next to the sums, which fill
+ * all registers, every condition makes SwiftShader spill them (a quarter of the time of a product with 64 steps), and
+ * every written-out load adds ten milliseconds of compiling on llvmpipe.
  */
 function finishCode({ vectors, activates }: Form): string {
   const step = vectors ? 4 : 1;

@@ -37,7 +37,7 @@ function programOf(form: Form | TiledForm): GpuProgram {
   return made;
 }
 
-/** Product programs of a training step on a software adapter. */
+/** Product programs that a training step uses on a software adapter. */
 export function usualProducts(): GpuProgram[] {
   const [rows, wide, narrow] = [512, 64, 16];
   const forms = [
@@ -56,7 +56,7 @@ function layoutName(aPlace: Place, bPlace: Place): ProductLayout {
   return `${aPlace.step === 1 ? "n" : "t"}${bPlace.step === 1 ? "t" : "n"}`;
 }
 
-/** What decides the form of a product of whole tensors. */
+/** The sizes that determine the form of a product of whole tensors. */
 export function sizesOf(shape: ProductShape, epilogue: Epilogue): ProductSizes {
   const { batch, m, n, k, transposeA, transposeB } = shape;
   return { layout: `${transposeA ? "t" : "n"}${transposeB ? "t" : "n"}`, epilogue, batch, m, n, k };
@@ -73,7 +73,7 @@ export function recordProduct(
   chosen: ProductForm = productForm({ ...spec, layout: layoutName(spec.aPlace, spec.bPlace), epilogue: "part" }),
 ): tf.TensorInfo {
   const { add, after } = extras;
-  // Every program has an addend; only where that is taken is a residual one more.
+  // A residual is the program's addend, unless the product already has one.
   if (after?.kind === "residual" && add === undefined) {
     return recordProduct(spec, shape, { ...extras, add: after.other, after: undefined }, chosen);
   }
@@ -112,7 +112,7 @@ function recordPieces(
   if (spec.batch > 1 || piece >= k || extras.after !== undefined) return recordProduct(spec, shape, extras, tile);
   const pieces = Math.ceil(k / piece);
   const into = unwritten([pieces, m, n]);
-  /** `count` pieces of the same length from the one on. */
+  /** Records `count` pieces of equal length, starting at the given one. */
   const record = (first: number, count: number, length: number): void => {
     const along = (place: Place): Place => ({
       ...place,
@@ -204,7 +204,7 @@ function gridOf(form: Form | TiledForm, m: number, n: number): [number, number] 
 }
 
 /**
- * Records the product of whole tensors. Where stock is the chosen form, a product with extras takes the one of parts.
+ * Records the product of whole tensors. If the chosen form is stock, a product with extras uses the form for parts.
  * @param a [aBatch, M, K], or [aBatch, K, M] when transposed, float32
  * @param b [bBatch, K, N], or [bBatch, N, K] when transposed, float32
  * @param shape of the result in the caller's terms, batch · M · N elements

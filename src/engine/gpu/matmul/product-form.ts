@@ -5,7 +5,9 @@ export type Layout =
   | "along-k"
   /** `along-k` plus a second product of that kind: a linear layer and its low-rank branch. */
   | "along-k-twice"
-  /** B [K, N] read and the result written four columns at a time, N a multiple of 4; A read one by one at any stride. */
+  /**
+   * B [K, N] read and the result written four columns at a time, N a multiple of 4; A read one by one at any stride.
+   */
   | "rows"
   /** `rows` with A [M, K] read four at a time along K, a multiple of 4. */
   | "rows-along-k"
@@ -16,7 +18,7 @@ export type Layout =
 export const MOST_ROWS = 16;
 /**
  * How far beyond the end of a row in K (`upTo`) a product may read: its tile ends with its last row, and K is read in
- * groups of four. These elements must be 0.
+ * groups of four. The elements there must be 0.
  */
 export const READ_BEYOND = MOST_ROWS - 1 + 3;
 

@@ -24,7 +24,7 @@ export interface ProductExtras {
   readonly add?: tf.TensorInfo | undefined;
   /** Adds alpha · a bᵀ with a [M, r] and b [N, r]; only if `canAddProduct`. */
   readonly product?: { readonly a: tf.TensorInfo; readonly b: tf.TensorInfo; readonly alpha: number };
-  /** Applied to the sums, with bias and addend. */
+  /** Activation applied to the sums, after bias and addend. */
   readonly after?: AfterSums | undefined;
 }
 
@@ -56,7 +56,9 @@ export interface ProductSpec {
   readonly out: { readonly row: number; readonly batch: number; readonly offset?: number };
   /** Tensor to write into. */
   readonly into?: tf.TensorInfo;
-  /** Default "extras", the only one that supports bias, add and product. Large "alone" products have a separate program. */
+  /**
+   * Default "extras", the only one that supports bias, add and product. Large "alone" products have a separate program.
+   */
   readonly end?: End;
   /** For "scaled": the factor of every row. All positions are elements of a float32 tensor. */
   readonly rowFactors?: {
@@ -66,7 +68,7 @@ export interface ProductSpec {
     readonly offset: number;
   };
   /**
-   * Skips what is 0 in a triangular operand. `upTo`: row r of A ends before r + reach, and is 0 for `READ_BEYOND`
+   * Skips the zeros of a triangular operand. `upTo`: row r of A ends before r + reach, and is 0 for `READ_BEYOND`
    * elements after it. `onwards`: it starts at r − reach. `triangle`: only columns up to r + reach of row r of the
    * result are computed; the rest is not written.
    */

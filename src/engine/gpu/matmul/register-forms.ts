@@ -1,6 +1,6 @@
 /**
- * The form of a product: a tile in workgroup memory as it is chosen, or the register form that suits the shape
- * (measurements: docs/performance.md).
+ * The form of a product: the chosen tile in workgroup memory, or the register form that suits the shape (measurements:
+ * docs/performance.md).
  *
  * A single row has one row per thread, because every load of B is used once.
  * Up to eight rows use eight by eight or eight by four, others sixteen rows by four columns; A is broadcast in the
@@ -17,17 +17,20 @@ import { type Form, type Layout, MOST_ROWS } from "./product-form.ts";
 import type { Place, ProductSpec } from "./product-spec.ts";
 import type { TiledForm } from "./tiled-code.ts";
 
-/** A form without what becomes of the sums. */
+/** A form without its end and activation. */
 type Tiling = Omit<Form, "end" | "activates">;
 
 /** Threads per workgroup without subgroups: the vector width of llvmpipe, twice that of SwiftShader. */
 const LANES = 8;
-/** Columns from which lanes share the rows of a tall tile: at least two of them then have work, and none loads all rows. */
+/**
+ * Minimum columns for which lanes share the rows of a tall tile: at least two lanes then have work, and none loads all
+ * rows.
+ */
 const LEAST_COLUMNS = 8;
 
 /**
  * The fastest known form for a result of m × n.
- * @param small too little work to compile a program for few rows
+ * @param small whether the work is too little to compile a program for few rows
  */
 export function formOf(layout: Layout, m: number, n: number, vectors: boolean, small = false): Tiling {
   const narrow = { layout, rows: 8, groups: 1, unroll: 1, wide: false, broadcast: 0, lanes: LANES, vectors };
@@ -41,7 +44,7 @@ export function formOf(layout: Layout, m: number, n: number, vectors: boolean, s
   const wide = n >= least && m <= MAX_GROUPS * narrow.rows;
   if (!tall && (m === 1 || (m === 2 && !wide))) {
     const single = { ...narrow, rows: 1 };
-    // Otherwise nothing was faster than four columns per thread, each lane loading its own A.
+    // For other layouts nothing was faster than four columns per thread, with each lane loading its own A.
     if (layout !== "rows") return single;
     return { ...single, wide: true, unroll: 4, groups: n >= 64 ? 2 : 1, broadcast, lanes };
   }
@@ -55,7 +58,7 @@ export function multiplesOf4(...numbers: readonly (number | undefined)[]): boole
   return numbers.every((value) => (value ?? 0) % 4 === 0);
 }
 
-/** Multiplications of a product of 16 rows below which it uses an existing program. */
+/** A product with fewer multiplications than this at 16 rows uses an existing program. */
 const SMALL = 2 ** 22;
 
 /** The best layout for the positions of the operands. */
@@ -92,7 +95,7 @@ export function formFor(
   return { ...adjusted(tileOf(spec, twice, small), chosen), end: small && end === "alone" ? "extras" : end };
 }
 
-/** The form for a shape, with rows and groups of a register form that names them. */
+/** The form for a shape, with the rows and groups of the chosen register form if it gives them. */
 function adjusted(form: Tiling, chosen: ProductForm): Tiling {
   if (chosen.kind !== "registers" || chosen.rows === undefined) return form;
   const broadcast = broadcastLanes();
@@ -107,10 +110,11 @@ function tileOf(spec: ProductSpec, twice: boolean, small: boolean): Tiling {
   const layout = twice ? "along-k-twice" : layoutOf(spec);
   const vectors = layout !== "any" && multiplesOf4(n, out.row, out.batch, out.offset);
   const form = formOf(layout, m, n, vectors, small);
-  // With few rows this is faster for few columns summed over many rows of B, and slower for many columns over few.
+  // With few rows this is faster for few columns summed over many rows of B, and slower for many columns summed over
+  // few rows.
   const fewRows = form.rows === 8 && form.wide && k >= n;
   if (layout === "rows-along-k" && form.rows < MOST_ROWS && !fewRows) return formOf("rows", m, n, vectors, small);
-  // Not worth another program.
+  // Too little work for another program.
   if (small && !twice && !form.wide && !vectors) return formOf("any", m, n, vectors);
   return form;
 }

@@ -5,7 +5,7 @@ import { type OutputInto, type OutputSpec, type ProgramInput, release, runProgra
 import type { tf } from "../tf.ts";
 import { type AfterSums, activationCode } from "./activation-code.ts";
 
-/** A dispatch as runProgram takes it, with one output. */
+/** A dispatch with one output, in the form that `runProgram` takes. */
 export interface ProductRun {
   readonly program: GpuProgram;
   readonly inputs: readonly ProgramInput[];
@@ -14,18 +14,18 @@ export interface ProductRun {
   readonly grid: readonly [number, number, number];
 }
 
-/** The part of an activation that a dispatch sees. */
+/** The rows of an activation's tensors that a dispatch uses. */
 interface After extends Pick<AfterSums, "kind"> {
   readonly other?: ProgramInput | undefined;
   readonly sums?: OutputInto | undefined;
 }
 
-/** Bound in place of the kept sums' values where no sums are kept; nothing is written to it. */
+/** Bound as the second output if no sums are stored; nothing is written to it. */
 const UNUSED: OutputSpec = { shape: [4] };
 
 /**
- * Records a product and what becomes of its sums.
- * @param idle bound in place of another tensor where the activation takes none; at least one group of four
+ * Records a product and its activation.
+ * @param idle bound in place of `other` if the activation has none; at least one group of four
  * @returns the values
  */
 export function runActivated(run: ProductRun, after: After | undefined, idle: ProgramInput): tf.TensorInfo {

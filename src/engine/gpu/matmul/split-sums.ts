@@ -1,4 +1,4 @@
-/** Adds the products over the pieces of a long K, piece after piece: no atomics, so equal bits in every run. */
+/** Adds the products over the pieces of a long K, piece after piece; without atomics, every run gives the same bits. */
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { flatGrid, runProgram } from "../runtime/program.ts";
 import type { tf } from "../tf.ts";

@@ -1,4 +1,4 @@
-/** Rows of a packed matrix as f32: for the embedding, and as the oracle of every product. */
+/** Rows of a packed matrix as f32: for the embedding, and as the oracle of all products. */
 
 import { toTensor } from "../runtime/custom-op.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";

@@ -8,13 +8,13 @@ import { type RowProgram, runRows } from "../rows-program.ts";
 import type { tf } from "../tf.ts";
 import type { WeightStorage } from "./storage.ts";
 
-/** What products with packed matrices are computed in; sums are f32 in both. */
+/** Precision in which products with packed matrices are computed; sums are f32 in both cases. */
 export type Arithmetic = "f32" | "f16";
 
-/** Products summed in half precision before they are added to the sum in f32. */
+/** Number of products summed in half precision before they are added to the f32 sum. */
 export const HALF_RUN = 8;
 
-/** The largest element of a row of the left operand is scaled to between 2 to this power and twice that. */
+/** The largest element of a row of the left operand is scaled to between 2 to this power and twice as much. */
 const TOP = 8;
 
 const WEIGHT_FACTORS: Readonly<Record<WeightStorage, number>> = { f32: 1, f16: 2 ** -15, q8: 2 ** -7, q4: 2 ** -4 };
@@ -28,7 +28,7 @@ export function weightFactor(storage: WeightStorage): number {
   return WEIGHT_FACTORS[storage];
 }
 
-/** A row of zeros, or whose largest element is not finite, gets the nearest factor that exists. */
+/** A row of zeros, or one whose largest element is not finite, gets the nearest representable factor. */
 const ROW_FACTORS: RowProgram = {
   name: "lab-packed-row-factors",
   inputs: { x: "f32" },

@@ -1,4 +1,4 @@
-/** The linear layer over a packed weight: gradients for its input and low-rank branch, none for the weight. */
+/** The linear layer with a packed weight: gradients for its input and low-rank branch, none for the weight. */
 
 import { addLowRank, type Following, type LowRank } from "../kernels/linear.ts";
 import { customKernels } from "../runtime/custom-kernels.ts";
@@ -40,7 +40,7 @@ export function packedLinear(
   });
 }
 
-/** The same in stock operations on the unpacked matrix: the oracle of the tests. */
+/** `packedLinear` in stock operations on the unpacked matrix: the oracle of the tests. */
 function stockProduct(rows: Tensor, matrix: PackedMatrix, bias: Tensor | undefined): Tensor {
   const y: Tensor = tf.matMul(rows as tf.Tensor2D, unpacked(matrix) as tf.Tensor2D, false, true);
   return bias === undefined ? y : y.add(bias);

@@ -1,13 +1,14 @@
 /**
- * Tiles of products in half precision by subgroup matrices, a WGSL extension that browsers still call experimental: each
- * subgroup multiplies its part of a workgroup's tile, unit by unit, from the f16 operands in workgroup memory, and keeps
- * the sums in f32. Results leave through workgroup memory, so edges, factors and a bias are as in any other tile.
+ * Tiles of products in half precision by subgroup matrices, a WGSL extension that browsers still call experimental:
+ * each subgroup multiplies its part of a workgroup's tile, unit by unit, from the f16 operands in workgroup memory, and
+ * keeps the sums in f32. Results are written through workgroup memory, so edges, factors and a bias are handled as in
+ * any other tile.
  */
 import { type MatrixUnit, type TileForm, tileThreads } from "../forms/records.ts";
 import { grid, lines } from "../matmul/product-form.ts";
 import { SUBGROUP_MATRICES } from "../runtime/pipelines.ts";
 
-/** Parts of a tiled program: how results are kept and multiplied. */
+/** Parts of a tiled program that store and multiply results. */
 export interface TileParts {
   readonly enable: readonly string[];
   readonly threads: number;
@@ -21,10 +22,12 @@ export interface TileParts {
   readonly end: string;
 }
 
-/** Subgroups without a part skip its code; that all lanes of one skip it is more than the compiler can see. */
+/**
+ * Subgroups without a part skip this code. All lanes of a subgroup skip it together, which the compiler cannot prove.
+ */
 const OWN = "@diagnostic(off, chromium.subgroup_matrix_uniformity) if (owns)";
 
-/** The parts of a program in matrices. */
+/** The parts of a program that uses subgroup matrices. */
 export function matrixParts(tile: TileForm, unit: MatrixUnit): TileParts {
   const { m, n, rows, columns } = tile;
   const [parts, across] = [tileThreads(tile), n / columns];

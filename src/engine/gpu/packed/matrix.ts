@@ -1,4 +1,7 @@
-/** A frozen matrix in its own GPU buffers, in one of the packed forms; never a tensor (docs/spec/webgpu.md#5-packed-weights). */
+/**
+ * A frozen matrix in its own GPU buffers, in one of the packed forms; never a tensor
+ * (docs/spec/webgpu.md#5-packed-weights).
+ */
 import { LabError } from "../../errors.ts";
 import { dropBuffers, makeBuffer } from "../runtime/raw-buffers.ts";
 import type { PackedRows } from "./quantise.ts";
@@ -11,7 +14,7 @@ export interface PackedBlock {
   readonly first: number;
   /** Rows used. */
   readonly rows: number;
-  /** Rows of the buffers before the first used one. */
+  /** Number of buffer rows before the first used one. */
   readonly skip: number;
   readonly values: GPUBuffer;
   /** Undefined for forms without scales. */

@@ -36,12 +36,12 @@ function cached(key: string, make: () => GpuProgram): GpuProgram {
   return made;
 }
 
-/** The buffers that a program binds for a block. */
+/** The buffers to bind for a block. */
 export function buffersOf(block: PackedBlock): GPUBuffer[] {
   return block.scales === undefined ? [block.values] : [block.values, block.scales];
 }
 
-/** Rows of a [rows, width] tensor; the whole tensor itself if it has no others. */
+/** Rows of a [rows, width] tensor; the tensor itself if these are all its rows. */
 function rowsOf(info: tf.TensorInfo, { from, count }: RowRange): tf.TensorInfo | Part {
   const [rows, width] = info.shape as [number, number];
   return count === rows ? info : { of: info, from: 4 * from * width, bytes: 4 * count * width };
@@ -53,8 +53,8 @@ function into(info: tf.TensorInfo, run: RowRange): OutputInto {
 }
 
 /**
- * Form and precision of a product of m rows with a packed matrix: "nt" forward, "nn" its gradient. Few rows are limited
- * by memory, so half precision gains nothing.
+ * Form and precision of a product of m rows with a packed matrix: "nt" forward, "nn" its gradient. Products of few rows
+ * are limited by memory, so half precision gains nothing.
  */
 function formOf(
   { storage, shape }: PackedMatrix,
@@ -75,7 +75,7 @@ interface Plan {
   readonly last: (from: number) => readonly number[];
 }
 
-/** Rows per thread, and whether they are broadcast: not where lanes would lack columns. */
+/** Rows per thread, and whether they are broadcast; they are not if some lanes would have no columns. */
 function tileFor(m: number, runs: number): Tile {
   const rows = m === 1 ? 1 : m <= 4 ? 4 : m <= 8 ? 8 : MOST_ROWS;
   const broadcast = broadcastLanes();
@@ -85,7 +85,10 @@ function tileFor(m: number, runs: number): Tile {
   return { rows, broadcast };
 }
 
-/** A program for software adapters. @param runs of columns, one per thread */
+/**
+ * A program for software adapters.
+ * @param runs number of runs of columns, one per thread
+ */
 function registerPlan(key: string, make: (tile: Tile) => GpuProgram, m: number, runs: number): Plan {
   const tile = tileFor(m, runs);
   const lanes = lanesOf(tile);
@@ -99,7 +102,10 @@ function registerPlan(key: string, make: (tile: Tile) => GpuProgram, m: number, 
   };
 }
 
-/** A program in tiles, for GPUs. @param width of the result */
+/**
+ * A tiled program for GPUs.
+ * @param width width of the result
+ */
 function tiledPlan(program: GpuProgram, storage: WeightStorage, type: Arithmetic, width: number, tile: TileForm): Plan {
   return {
     program,
@@ -108,13 +114,13 @@ function tiledPlan(program: GpuProgram, storage: WeightStorage, type: Arithmetic
   };
 }
 
-/** The unit of a form in subgroup matrices. */
+/** The subgroup-matrix unit of a form that uses one. */
 const unitOf = ({ matrices }: TileForm): MatrixUnit | undefined => (matrices ? formLimits().unit : undefined);
 
 /** The part of a program's key that names its tile. */
 const tileKey = (tile: TileForm): string => JSON.stringify([tile, unitOf(tile)]);
 
-/** A tile whose other operand than the packed one is loaded as its program always does. */
+/** The tile of a form whose program loads the unpacked operand in only one way. */
 const inSingles = ({ vectors, ...tile }: TileForm): TileForm => tile;
 
 function forwardPlan(
@@ -166,10 +172,10 @@ function backwardPlan(
 
 /**
  * x Wᵀ (+ bias).
- * @param x [M, K], K the padded inner size the caller made a multiple of 8
+ * @param x [M, K], K the inner size that the caller has padded to a multiple of 8
  * @param bias [out]
- * @param wanted what to compute in where the card can
- * @param after what becomes of the sums
+ * @param wanted precision of the product where the card supports it
+ * @param after activation of the sums
  * @returns [M, out]
  */
 export function packedForward(
@@ -211,7 +217,7 @@ export function packedForward(
 /**
  * dY W, the gradient of x Wᵀ by x.
  * @param dy [M, out]
- * @param wanted what to compute in where the card can
+ * @param wanted precision of the product where the card supports it
  * @returns [M, in]
  */
 export function packedBackward(dy: tf.TensorInfo, matrix: PackedMatrix, wanted: Arithmetic): tf.TensorInfo {

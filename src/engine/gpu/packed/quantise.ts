@@ -5,7 +5,7 @@
  */
 import { blockBytes, GROUP, paddedWidth, type WeightStorage } from "./storage.ts";
 
-/** A block of rows in the layout of its buffers. */
+/** A packed block of rows in the layout of its buffers. */
 export interface PackedRows {
   /** Elements, see storage.ts. */
   readonly values: Uint32Array<ArrayBuffer>;
@@ -32,7 +32,7 @@ export function packRows(
   let finite = true;
   for (let at = 0; at < rows.length; at++) {
     const size = Math.abs(rows[at] as number);
-    // Written so that a comparison with NaN, which is false, ends here.
+    // Written so that NaN, for which every comparison is false, ends here.
     if (!(size <= 3.4028234e38)) finite = false;
     else if (size > largest) largest = size;
   }
@@ -118,7 +118,7 @@ function packHalves(
   }
 }
 
-/** A scale as the GPU reads it, and its bits. */
+/** A scale: its bits, and the value that the GPU reads. */
 interface Scale {
   readonly bits: number;
   readonly value: number;
@@ -154,14 +154,14 @@ function packGroups(
   }
 }
 
-/** The scale that maps the element of largest size to 127. */
+/** The scale that maps the element of largest magnitude to ±127. */
 function byteScale(rows: Float32Array, start: number, end: number, unit: number): Scale {
   let largest = 0;
   for (let at = start; at < end; at++) largest = Math.max(largest, Math.abs(rows[at] as number));
   return scaleOf(largest / 127, unit);
 }
 
-/** Levels for the element of largest size. The one with the smallest squared error is used. */
+/** Candidate levels for the element of largest magnitude; the one with the smallest squared error is used. */
 const NIBBLE_LEVELS = [-8, -7.5, -7, 7];
 
 function nibbleScale(rows: Float32Array, start: number, end: number, unit: number): Scale {
@@ -194,7 +194,7 @@ function nibble(value: number): number {
   return Math.floor(value + 0.5);
 }
 
-/** The f32 values of a block, rows · inSize, row by row; every product with it must agree with them. */
+/** The f32 values of a block, rows · inSize, row by row; every product with the block must agree with them. */
 export function unpackRows(
   storage: WeightStorage,
   { values, scales, unit }: PackedRows,

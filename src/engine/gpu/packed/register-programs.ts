@@ -41,12 +41,12 @@ const enabled = ({ broadcast }: Tile): Pick<GpuProgram, "enable"> => (broadcast 
 /** Uniforms of both directions. Widths of x and dX count groups of four, those of packed rows units. */
 export const FORWARD_UNIFORMS = {
   m: "u32",
-  /** Used rows of the block, and rows before them. */
+  /** Number of used rows of the block, and of rows before them. */
   n: "u32",
   skip: "u32",
   units: "u32",
   rowUnits: "u32",
-  /** Columns of the whole result, and those before this block. */
+  /** Number of columns of the whole result, and of those before this block. */
   width: "u32",
   first: "u32",
   hasBias: "u32",
@@ -59,8 +59,8 @@ const TILE_ROWS = { tileRows: "u32" } as const;
 /**
  * Statements that write the columns from `col` on: `at` is their index in the result and `part` the thread's values
  * from the vector `sum`.
- * @param place index of the first of them
- * @param end of the columns
+ * @param place index of the first column
+ * @param end end of the columns
  */
 function eachWritten(vectors: boolean, place: string, end: string, code: string): string {
   if (vectors) return `let at = (${place}) / 4u; let part = sum; ${code}`;
@@ -153,7 +153,7 @@ export const BACKWARD_UNIFORMS = {
 /**
  * dX (+)= factor · dy[:, first + j] · w[j], summed over the rows j of one block.
  * @param vectors writes four columns at a time: k is a multiple of 4
- * @param adds to the result
+ * @param whether to add to the result
  */
 export function backwardProgram(storage: WeightStorage, tile: Tile, vectors: boolean, adds: boolean): GpuProgram {
   const { rows } = tile;

@@ -1,7 +1,8 @@
 /**
  * Products with packed rows for GPUs. Many rows of x: tiles of results whose operands pass through workgroup memory, so
- * that every packed element is unpacked once per tile; the tile is a form of forms/records.ts, its arithmetic f32 or as in
- * half.ts. Few rows (decoding) are limited by memory: eight threads read a row of the matrix side by side.
+ * that every packed element is unpacked once per tile; the tile is a form of forms/records.ts, and its arithmetic is
+ * f32 or that of half.ts. Few rows (decoding) are limited by memory: eight threads read a row of the matrix side by
+ * side.
  */
 import { type MatrixUnit, type TileForm, tileThreads } from "../forms/records.ts";
 import { ACTIVATED, afterBeside, afterCode } from "../matmul/activation-code.ts";
@@ -23,7 +24,7 @@ const memory = (type: Arithmetic, { m, n, k }: TileForm): string => `
   var<workgroup> left: array<${type}, ${k * m}>;
   var<workgroup> right: array<${type}, ${k * n}>;`;
 
-/** One step along the inner size for the results of a thread. */
+/** Code of one step along the inner size for the results of a thread. */
 function step(type: Arithmetic, { m, n, rows, columns }: TileForm, sums: string): string {
   const [down, across] = [m / rows, n / columns];
   const column = (g: number, c: number): string => `right[k * ${n}u + tx + ${across * (4 * g + c)}u]`;
@@ -65,10 +66,13 @@ function registerParts(type: Arithmetic, tile: TileForm): TileParts {
   };
 }
 
-/** The steps of a tile, but not a constant: compilers of software adapters would take seconds to unroll the loop. */
+/**
+ * The steps of a tile as a uniform, because compilers of software adapters would take seconds to unroll a constant
+ * loop.
+ */
 const DEPTH = { depth: "u32" } as const;
 
-/** Additions for half precision; `firstRow` is that of the factors. */
+/** Additional uniforms for half precision; `firstRow` is the first row of the factors. */
 function besides(type: Arithmetic): Pick<GpuProgram, "inputs" | "uniforms"> {
   if (type === "f32") return { inputs: {}, uniforms: DEPTH };
   return {
@@ -77,7 +81,7 @@ function besides(type: Arithmetic): Pick<GpuProgram, "inputs" | "uniforms"> {
   };
 }
 
-/** How operands enter workgroup memory, and how a sum of their products converts back. */
+/** How operands are scaled into workgroup memory, and how a sum of their products is scaled back. */
 const CONVERSIONS: Readonly<Record<Arithmetic, string>> = {
   f32: `
   fn ofRow(row: u32, part: vec4f) -> vec4f { return part; }
@@ -95,7 +99,7 @@ const placement = ({ m, n }: TileForm, { begin }: TileParts): string => `
   let col0 = group.x * ${n}u;
   ${begin}`;
 
-/** Eight steps of one line of a tile, from the vectors `low` and `high`, one below the other. */
+/** Stores eight steps of one line of a tile, from the vectors `low` and `high`, one below another. */
 const spread = (into: string, lines: number, low: string, high: string): string => `
           for (var j = 0u; j < 4u; j++) {
             let at = (part * 8u + j) * ${lines}u + line;
@@ -124,8 +128,8 @@ const partsOf = (type: Arithmetic, tile: TileForm, unit: MatrixUnit | undefined)
   unit === undefined ? registerParts(type, tile) : matrixParts(tile, unit);
 
 /**
- * y[:, first + j] = factor · x · w[j]ᵀ (+ bias), and what becomes of it; grid: [columns / n, rows / m] of the tile.
- * @param unit of a form in subgroup matrices, whose type is f16
+ * y[:, first + j] = factor · x · w[j]ᵀ (+ bias), and its activation; grid: [columns / n, rows / m] of the tile.
+ * @param unit unit of a form with subgroup matrices, whose type is f16
  */
 export function tiledForward(
   storage: WeightStorage,
@@ -185,7 +189,11 @@ export function tiledForward(
   };
 }
 
-/** dX (+)= factor · dy[:, first + j] · w[j]; grid: [columns of dX / n, rows / m] of the tile. @param adds to the result @param tile loads dy in vectors where `vectors`: n, width and first are multiples of 4 */
+/**
+ * dX (+)= factor · dy[:, first + j] · w[j]; grid: [columns of dX / n, rows / m] of the tile. @param whether to add to
+ * the result
+ * @param tile loads dy in vectors if `vectors`; then n, width and first are multiples of 4
+ */
 export function tiledBackward(
   storage: WeightStorage,
   type: Arithmetic,
@@ -242,7 +250,7 @@ export function tiledBackward(
   };
 }
 
-/** The forward product for up to eight rows of x, and what becomes of it; grid: columns / 8 workgroups. */
+/** The forward product for up to eight rows of x, and its activation; grid: columns / 8 workgroups. */
 export function fewRowsForward(storage: WeightStorage, rows: number, activates: boolean): GpuProgram {
   const beside = afterBeside<"f32">(activates, "f32");
   const scaled = hasScales(storage);

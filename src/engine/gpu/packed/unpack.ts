@@ -2,7 +2,7 @@
 import type { BufferType } from "../runtime/pipelines.ts";
 import { GROUP, hasScales, type WeightStorage } from "./storage.ts";
 
-/** Elements per unit of a row, the amount every program reads at once. */
+/** Elements per unit of a row, which every program reads at once. */
 export const UNIT = 8;
 
 /** Units that share a scale. */
@@ -31,8 +31,8 @@ const HELPERS: Readonly<Record<WeightStorage, string>> = {
 };
 
 /**
- * Functions the snippets below call; `scale(i)` is the i-th scale of the block, or `scale(part, i)` of one of several that
- * `scalesOf` reads.
+ * Functions that the snippets below call; `scale(i)` is the i-th scale of the block, or `scale(part, i)` of one of
+ * several that `scalesOf` reads.
  */
 export function unpackHeader(storage: WeightStorage, several = false): string {
   if (!hasScales(storage)) return HELPERS[storage];
@@ -44,7 +44,8 @@ export function unpackHeader(storage: WeightStorage, several = false): string {
 }
 
 /**
- * Statements that read unit `index` into \`<name>l\` and \`<name>h\`, the first and last four elements, before any scale.
+ * Statements that read unit `index` into \`<name>l\` and \`<name>h\`, the first and last four elements, before any
+ * scale.
  * @param read code for an element of the values
  */
 export function readUnit(

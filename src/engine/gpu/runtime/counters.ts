@@ -1,6 +1,6 @@
 /**
- * Counts the calls of our device. It is cheap enough to be always on, and the same on every adapter. Stock ops, custom
- * programs and decoding are all included. Counts only grow, also across devices; take the difference for a span.
+ * Counts the calls of our device. Counting is cheap enough to be always on, and equal on every adapter. It includes
+ * stock ops, custom programs and decoding. Counts only grow, also across devices; subtract two of them for a span.
  */
 import { PassClock } from "./pass-clock.ts";
 
@@ -33,7 +33,7 @@ const total: Record<CountName, number> = {
   programs: 0,
 };
 
-/** Bytes of the newest device's buffers that are not destroyed, and the most there were. */
+/** Bytes of the newest device's live buffers, and their maximum so far. */
 let held = { now: 0, peak: 0 };
 
 /** Bytes of all buffers of the device. */
@@ -41,7 +41,7 @@ export function heldBytes(): number {
   return held.now;
 }
 
-/** Most bytes of all buffers at once since the last call. */
+/** Peak of the bytes of all buffers since the last call. */
 export function peakBytes(): number {
   const { peak } = held;
   held.peak = held.now;
@@ -55,7 +55,7 @@ export function gpuCounts(): GpuCounts {
   return { ...total };
 }
 
-/** What happened from one count to a later one. */
+/** The difference between a count and a later one. */
 export function countsBetween(before: GpuCounts, after: GpuCounts): GpuCounts {
   return addCounts(after, before, -1);
 }
@@ -81,7 +81,7 @@ export function watchDevice(device: GPUDevice): void {
   clock = own;
   held = { now: 0, peak: 0 };
   const queue: GPUQueue = device.queue;
-  // Some implementations return a new wrapper at every read of `queue`; all readers must get the counted one.
+  // Some implementations return a new wrapper at every read of `queue`; all readers must get the wrapper that counts.
   Object.defineProperty(device, "queue", { value: queue, configurable: true });
   watchQueue(queue);
   device.createBuffer = (descriptor) => {
@@ -136,7 +136,7 @@ function watchQueue(queue: GPUQueue): void {
   };
   const writeBuffer = queue.writeBuffer.bind(queue);
   queue.writeBuffer = ((buffer: GPUBuffer, offset: number, data: BufferSource, from?: number, size?: number) => {
-    // Start and size of a typed array count elements.
+    // For a typed array, start and size are in elements.
     const unit = "BYTES_PER_ELEMENT" in data ? (data.BYTES_PER_ELEMENT as number) : 1;
     total.writtenBytes += size === undefined ? data.byteLength - (from ?? 0) * unit : size * unit;
     return writeBuffer(buffer, offset, data, from, size);

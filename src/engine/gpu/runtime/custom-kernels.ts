@@ -1,10 +1,10 @@
-/** Which programs run: ours or the stock ops, and what the device offers them. */
+/** Which programs run, ours or the stock ops, and the features of the device that ours use. */
 import { builtInForms, setAdapterClass } from "../forms/active.ts";
 import { tf } from "../tf.ts";
 
 let enabled = true;
 
-/** Takes the built-in forms of software adapters or those of a card, whatever the device: for tests and the bench. */
+/** For tests and the bench: uses the built-in forms of software adapters or of a card, whatever the device is. */
 export function setAdapterKind(isSoftware: boolean): void {
   setAdapterClass(isSoftware ? "software" : "nvidia");
 }
@@ -33,7 +33,7 @@ export function setHalfPrograms(has: boolean): void {
   half = has;
 }
 
-/** Whether half-precision programs run: the device has `shader-f16`, and its class of adapter gains by it. */
+/** Whether half-precision programs run: the device has `shader-f16`, and its class of adapter gains from it. */
 export function halfPrograms(): boolean {
   return half && builtInForms().half;
 }

@@ -11,11 +11,11 @@ export type Thunks = Readonly<Record<string, () => Tensor>>;
 export interface CustomOp {
   /** Name in the kernel registry. */
   readonly name: string;
-  /** @param beside what the caller passes for the forward pass alone */
+  /** @param beside values that the caller passes for the forward pass only */
   forward(inputs: Infos, attributes: Attributes, beside?: unknown): tf.TensorInfo[];
   /** Inputs that the gradient needs. They must not be optional. */
   readonly saved?: readonly string[];
-  /** Which outputs the gradient needs; they follow the saved inputs. */
+  /** Outputs that the gradient needs; they are passed after the saved inputs. */
   readonly savedOutputs?: readonly boolean[];
   /**
    * One thunk per input; only those of inputs that need a gradient are called.
@@ -24,7 +24,10 @@ export interface CustomOp {
   gradient?(dys: readonly Tensor[], saved: readonly Tensor[], attributes: Attributes): Thunks;
 }
 
-/** Registers the op. The returned function runs it on the current backend, which must be "webgpu", and returns all outputs. */
+/**
+ * Registers the op. The returned function runs it on the current backend, which must be "webgpu", and returns all
+ * outputs.
+ */
 export function defineOp(
   op: CustomOp,
 ): (inputs: Readonly<Record<string, Tensor>>, attributes?: Attributes, beside?: unknown) => Tensor[] {
@@ -58,7 +61,7 @@ export function toTensor(info: tf.TensorInfo | undefined): Tensor {
   return tf.engine().makeTensorFromTensorInfo(info as tf.TensorInfo);
 }
 
-/** Whether programs support the tensors: float32 with at least one element. All others use the stock ops. */
+/** Whether programs support the tensors: float32 with at least one element. Otherwise the stock ops run. */
 export function suits(...tensors: readonly (Tensor | undefined)[]): boolean {
   return tensors.every((tensor) => tensor === undefined || (tensor.dtype === "float32" && tensor.size > 0));
 }

@@ -31,7 +31,7 @@ export interface GpuReport {
   readonly limits: Readonly<Record<string, number>>;
 }
 
-/** An allocation was refused, or a buffer was larger than the device allows: less work at once may succeed. */
+/** An allocation was refused, or a buffer was larger than the device allows: with less work at once it may succeed. */
 export class OutOfMemory extends LabError {}
 
 export interface EngineDevice {
@@ -39,19 +39,19 @@ export interface EngineDevice {
   readonly report: GpuReport;
   /** Throws LabError("gpu"), or OutOfMemory, when the device reported an error or was lost since the last call. */
   check(): void;
-  /** The same, after the device has reported on every call made so far. */
+  /** Like `check`, after the device has reported on every call made so far. */
   checkAll(): Promise<void>;
-  /** The report that memory ran out, if that was the first error since the last check; other errors stay. */
+  /** Takes the out-of-memory report, if that was the first error since the last check; leaves other errors. */
   whyFull(): Promise<OutOfMemory | undefined>;
   /** Resolves with a sentence when the device is lost; never rejects. */
   readonly lost: Promise<string>;
-  /** That sentence, or undefined. Checked after an error, which may arrive before the loss is reported. */
+  /** That sentence, or undefined. Read after an error, because an error may arrive before the loss is reported. */
   whyLost(): Promise<string | undefined>;
   /** Removes the backend and destroys the device. */
   close(): void;
 }
 
-/** Not in the standard yet: browsers and Dawn offer it where unsafe features are allowed. */
+/** Not in the standard yet: browsers and Dawn have it where unsafe features are enabled. */
 const MATRICES = "chromium-experimental-subgroup-matrix" as GPUFeatureName;
 
 const WANTED_FEATURES: readonly GPUFeatureName[] = ["shader-f16", "subgroups", "timestamp-query", MATRICES];
@@ -109,7 +109,7 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   type AdapterInfo = ConstructorParameters<typeof WebGPUBackend>[1];
   tf.registerBackend("webgpu", () => new WebGPUBackend(device, adapter.info as unknown as AdapterInfo), 3);
   if (!(await tf.setBackend("webgpu"))) throw new LabError("gpu", "TensorFlow.js refused the WebGPU device");
-  // Otherwise JavaScript would compute small CPU-resident inputs, with other rounding.
+  // Otherwise operations on small inputs in host memory would run in JavaScript, with other rounding.
   tf.env().set("WEBGPU_CPU_FORWARD", false);
 
   const { vendor, architecture, description } = adapter.info;
@@ -125,7 +125,7 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   installPool();
   const reported = async (): Promise<void> => {
     device.pushErrorScope("validation");
-    // Answered after everything before it; a lost device rejects, which `check` reports.
+    // Resolves after all earlier work; a lost device rejects, and `check` reports that.
     await device.popErrorScope().catch(() => null);
     await new Promise((resolve) => setTimeout(resolve, 0));
   };
@@ -170,10 +170,10 @@ function limitsOf({ limits, features }: GPUDevice, info: GPUAdapterInfo): FormLi
   return { maxComputeWorkgroupStorageSize, maxComputeInvocationsPerWorkgroup, maxStorageBuffersPerShaderStage, unit };
 }
 
-/** Sizes beyond the limits are validation errors, but of the same cause and with the same remedy. */
+/** Sizes beyond the limits are validation errors, but have the same cause and the same remedy. */
 const TOO_LARGE = /exceeds the max buffer size|larger than the maximum storage buffer binding size/i;
 
-/** Whatever the error, its submit did nothing. */
+/** Whatever the error was, its submit did nothing. */
 function failureOf(error: GPUError): LabError {
   if (!(error instanceof GPUOutOfMemoryError) && !TOO_LARGE.test(error.message)) {
     return new LabError("gpu", `The GPU reported an error, so this work did not happen: ${error.message}`);
@@ -188,7 +188,7 @@ function failureOf(error: GPUError): LabError {
 
 let replaced = false;
 
-/** Replaces kernels of the backend, which outlive any device: once per realm. */
+/** Replaces kernels of the backend once per realm, because they outlive any device. */
 function replaceKernels(): void {
   if (replaced) return;
   replaced = true;

@@ -7,7 +7,7 @@ import { LabError } from "../../errors.ts";
 
 /** Maximum queries per set. */
 const SET_QUERIES = 4096;
-/** If a step has more passes than these sets hold, the labels that overflowed have no time. */
+/** If a step has more passes than these query sets hold, labels of the remaining passes have no time. */
 const MAX_SETS = 4;
 const STAMP_BYTES = 8;
 
@@ -33,7 +33,7 @@ export class PassClock {
     this.#label = name;
   }
 
-  /** Forgets passes since the last reading. */
+  /** Forgets the passes since the last reading. */
   restart(): void {
     this.#passes = [];
     this.#untimed = new Set();
@@ -56,8 +56,8 @@ export class PassClock {
   }
 
   /**
-   * Seconds per label since the last reading, once all passes have been submitted; then restarts. Passes of one queue
-   * do not overlap. Labels with untimed passes are absent.
+   * Seconds per label since the last reading; then restarts. Call it once all passes have been submitted. Passes of one
+   * queue do not overlap. Labels with untimed passes are absent.
    * @throws LabError("gpu") when the device is lost
    */
   async read(): Promise<ReadonlyMap<string, number>> {
@@ -69,7 +69,7 @@ export class PassClock {
     const stamps = await this.#stamps(2 * labels.length);
     labels.forEach((label, pass) => {
       const [from, to] = [stamps[2 * pass] as bigint, stamps[2 * pass + 1] as bigint];
-      // A clock that was set back between the two, or a dropped pass, gives no time.
+      // A clock reset between the two timestamps, or a dropped pass, gives no time.
       const nanoseconds = to > from ? Number(to - from) : 0;
       seconds.set(label, (seconds.get(label) ?? 0) + nanoseconds / 1e9);
     });

@@ -1,4 +1,4 @@
-/** The adapter's multiply-add rates, measured: many independent sums in registers, nothing loaded. */
+/** Measures the adapter's multiply-add rates: many independent sums in registers, without loads. */
 
 import type { Arithmetic } from "../packed/half.ts";
 import { halfPrograms } from "./custom-kernels.ts";
@@ -27,22 +27,22 @@ const peakProgram = (type: Arithmetic): GpuProgram => ({
     result[group.x * ${THREADS}u + local.x] = f32(all.x + all.y + all.z + all.w);`,
 });
 
-/** Milliseconds: that passed on the wall, or that processors spent, which a busy machine stretches less. */
+/** Milliseconds of wall time, or of processor time, which load on the machine changes less. */
 export type Clock = () => number | Promise<number>;
 
-/** A shared processor has spells of half its speed that last for seconds. */
+/** Many runs, because a shared processor may run at half its speed for seconds. */
 const RUNS = 24;
 
-/** Floating-point operations a second; 0 where programs cannot compute so. */
+/** Floating-point operations per second; 0 if programs cannot use this precision. */
 export type Rates = Readonly<Record<Arithmetic, number>>;
 
-/** Both rates, each the best of some runs. */
+/** Both rates, each the best of several runs. */
 export async function peakRates(clock: Clock, runs = RUNS): Promise<Rates> {
   const f32 = await peakRate("f32", clock, runs);
   return { f32, f16: halfPrograms() ? await peakRate("f16", clock, runs) : 0 };
 }
 
-/** The best of some runs, the first of which compiles. */
+/** The best of several runs, not counting the first, which compiles. */
 export async function peakRate(type: Arithmetic, clock: Clock, runs: number): Promise<number> {
   const program = peakProgram(type);
   let best = 0;

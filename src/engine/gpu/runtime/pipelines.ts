@@ -3,7 +3,7 @@ import type { UniformBlock } from "./uniforms.ts";
 
 export type BufferType = "f32" | "vec4<f32>" | "i32" | "u32" | "vec2<u32>" | "vec4<u32>";
 
-/** A compute shader with read-only inputs, outputs and one uniform block; make one object per distinct code. */
+/** A compute shader with read-only inputs, outputs and one uniform block; create one object per distinct code. */
 export interface GpuProgram extends UniformBlock {
   /** Unique; pipelines are cached under it. */
   readonly name: string;
@@ -19,7 +19,7 @@ export interface GpuProgram extends UniformBlock {
   readonly body: string;
 }
 
-/** A pipeline with the layout that its bind groups need. */
+/** A pipeline, with the layout for its bind groups. */
 export interface Compiled {
   readonly pipeline: GPUComputePipeline;
   readonly layout: GPUBindGroupLayout;
@@ -27,7 +27,7 @@ export interface Compiled {
 
 const compiled = new WeakMap<GPUDevice, Map<string, Compiled>>();
 
-/** The WGSL extension of subgroup matrices; its programs also see `subgroup`, the number of their subgroup. */
+/** The WGSL extension of subgroup matrices; its programs also see `subgroup`, the index of their subgroup. */
 export const SUBGROUP_MATRICES = "chromium_experimental_subgroup_matrix";
 
 /** The shader text of a program. */

@@ -1,8 +1,9 @@
 /**
- * The backend's pool of buffers (docs/spec/webgpu.md#4-memory-rules). The backend itself keeps a disposed tensor's buffer
- * until the next submit, so a tensor more for every recorded dispatch. Here it is free at once: commands run in the order in
- * which they are recorded, so a later kernel may write it. Only the host must not write it, and nothing destroy it, before
- * the submit. The pool never shrinks by itself; here free buffers are destroyed before a new one would exceed a bound.
+ * The backend's pool of buffers (docs/spec/webgpu.md#4-memory-rules). The stock backend keeps a disposed tensor's
+ * buffer until the next submit, which costs one more tensor per recorded dispatch. Here the buffer is free at once:
+ * commands run in the order in which they are recorded, so a later kernel may write it. Only the host must not write
+ * it, and nothing may destroy it, before the submit. The stock pool never shrinks; here free buffers are destroyed
+ * before a new one would exceed a bound.
  *
  * Touches private members of tfjs-backend-webgpu 4.22.0; tests/gpu/pool.test.ts guards them.
  */
@@ -29,7 +30,10 @@ interface Backend {
   submitQueue(): void;
 }
 
-/** Free buffers up to this size are kept between phases: most buffers of a step are smaller, and all take about the same time to create. */
+/**
+ * Free buffers up to this size are kept between phases: most buffers of a step are smaller, and creating one takes
+ * about the same time at any size.
+ */
 export const SMALL_BUFFER = 64 * 2 ** 10;
 
 /** Free buffers that recorded commands use. */
@@ -39,7 +43,7 @@ let mostFree = FREE_BYTES;
 
 /**
  * Bounds the bytes of all buffers of the device: free ones are destroyed before a new one would exceed it.
- * @param bytes that the run in progress may take by its plan; without a run none
+ * @param bytes bytes that the current run's plan allows; undefined without a run
  */
 export function setPlannedBytes(bytes?: number): void {
   planned = bytes;
@@ -56,8 +60,9 @@ export function trimPool(): void {
 }
 
 /**
- * Between two phases: destroys the large free buffers, and of the small ones the largest until few enough are left.
- * @returns bytes of those that are kept, which depend on all that ran before
+ * Between two phases: destroys the large free buffers, and then the largest of the small ones until few enough bytes
+ * are left.
+ * @returns bytes of the kept buffers, which depend on everything that ran before
  */
 export function trimPoolToSmall(): number {
   destroyFree(SMALL_BUFFER);
@@ -75,7 +80,7 @@ export function writableBuffer(size: number): GPUBuffer {
   const free = pool.freeBuffers.get(keyOf(size, usage)) ?? [];
   const at = free.findIndex((buffer) => !recorded.has(buffer));
   if (at >= 0) {
-    // The pool takes the last one.
+    // The pool takes the last buffer of the list.
     free.push(...free.splice(at, 1));
     return pool.acquireBuffer(size, usage);
   }
@@ -103,7 +108,7 @@ export function installPool(): void {
   pool.releaseBuffer = (buffer, reuse) => {
     release(buffer, reuse);
     if (backend.commandEncoder !== null) recorded.add(buffer);
-    // The lists of sizes that were freed for longest come first.
+    // Lists whose sizes were freed least recently come first.
     const key = keyOf(buffer.size, buffer.usage);
     const same = pool.freeBuffers.get(key);
     if (same === undefined) return;
@@ -113,13 +118,13 @@ export function installPool(): void {
   const acquire = pool.acquireBuffer.bind(pool);
   pool.acquireBuffer = (size, usage, mapped, reuse) => {
     const found = reuse !== false && (pool.freeBuffers.get(keyOf(size, usage))?.length ?? 0) > 0;
-    // Small ones, and there are many, are made in between.
+    // The many small buffers are created without this check.
     if (!found && size >= 256 && (usage & GPUBufferUsage.UNIFORM) === 0) makeRoom(pool, size);
     return acquire(size, usage, mapped, reuse);
   };
 }
 
-/** Destroys free buffers until a new one stays within the bound, and some more, so that not every new one comes here. */
+/** If free buffers exceed the bound, destroys them down to half of it, so that not every new buffer has to. */
 function makeRoom(pool: Pool, size: number): void {
   const free = pool.numBytesAllocated - pool.numBytesUsed;
   let most = Math.max(mostFree, FREE_SHARE * pool.numBytesUsed);

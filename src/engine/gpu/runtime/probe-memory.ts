@@ -1,6 +1,6 @@
 /**
- * How much memory a GPU gives. A browser cannot read it, so buffers are allocated until one is refused, and freed again.
- * A driver that lends the computer's memory gives more than the card has.
+ * Measures how much memory a GPU gives. A browser cannot read it, so buffers are allocated until one is refused, and
+ * then freed. A driver that shares the computer's memory gives more than the card has.
  */
 import type { EngineDevice } from "./device.ts";
 import { memorySnapshot } from "./memory.ts";
@@ -11,9 +11,9 @@ import { uploadsDone } from "./program.ts";
 const STEP = 2 ** 28;
 
 /**
- * Bytes that the GPU gives this page: what is allocated already, and what was given until an allocation was refused.
- * Between runs only: it leaves no memory to others while it asks.
- * @param most bytes altogether from which on it asks for no more
+ * Bytes that the GPU gives this page: those already allocated, and those given until an allocation was refused. Use it
+ * only between runs, because it leaves no memory to others meanwhile.
+ * @param most bytes bytes in total at which it stops
  * @param step bytes of an allocation
  * @throws LabError("gpu") when the device was lost
  */
@@ -27,7 +27,7 @@ export async function probeMemory({ device, checkAll }: EngineDevice, most: numb
       device.pushErrorScope("validation");
       device.pushErrorScope("out-of-memory");
       const buffer = device.createBuffer({ size: step, usage: GPUBufferUsage.COPY_DST });
-      // Drivers reserve memory when it is first written.
+      // Drivers reserve memory only when it is first written.
       const encoder = device.createCommandEncoder();
       encoder.clearBuffer(buffer);
       device.queue.submit([encoder.finish()]);

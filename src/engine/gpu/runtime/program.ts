@@ -26,7 +26,7 @@ export interface OutputSpec {
   readonly dtype?: "float32" | "int32" | "bool";
 }
 
-/** An existing tensor that the program writes in part; nothing else may share its buffer. */
+/** An existing tensor that the program writes, wholly or in part; nothing else may share its buffer. */
 export interface OutputInto {
   readonly into: tf.TensorInfo;
   /** The part that the program sees; all by default. */
@@ -41,7 +41,7 @@ interface Backend {
     get(id: object): { resource: GPUBuffer | null; values: tf.TypedArray | null; dtype: string } | undefined;
   };
   readonly commandQueueOwnedIds: WeakSet<object>;
-  /** Undefined in other backends, which record nothing. */
+  /** Undefined in other backends, which do not record commands. */
   commandEncoder: GPUCommandEncoder | null | undefined;
   computePassEncoder: GPUComputePassEncoder | null;
   dispatchCountInPass: number;
@@ -60,7 +60,7 @@ function backend(): Backend {
 
 const pages = new WeakMap<Backend, UniformPages>();
 
-/** The uniform pages of a backend, which from then on writes them before every submit. */
+/** The uniform pages of a backend; from the first call on, the backend writes them before every submit. */
 function pagesOf(b: Backend): UniformPages {
   const known = pages.get(b);
   if (known !== undefined) return known;
@@ -101,7 +101,7 @@ export function runProgram(
   const converted: tf.TensorInfo[] = [];
   const read = inputs.map((info, i) => {
     if ("of" in info && b.tensorMap.get(info.of.dataId)?.dtype !== "float32") {
-      throw new LabError("internal", `${program.name} was given a part of something else than float32`);
+      throw new LabError("internal", `${program.name} was given a part of a tensor that is not float32`);
     }
     if (!("dataId" in info)) return info;
     // A cast from int32 or bool to float32 keeps the integer buffer under the new type.
@@ -144,13 +144,13 @@ function commandBuffer(b: Backend, info: tf.TensorInfo): GPUBuffer {
   return b.tensorMap.get(info.dataId)?.resource as GPUBuffer;
 }
 
-/** A read-back stores its values with the tensor; they are outdated once the tensor is written in place. */
+/** A read-back stores the values with the tensor; they become outdated when the tensor is written in place. */
 function forgetValues(b: Backend, info: tf.TensorInfo): void {
   const entry = b.tensorMap.get(info.dataId);
   if (entry !== undefined) entry.values = null;
 }
 
-/** Copy of a part of a float32 tensor into part of another one. Positions and counts in elements. */
+/** A copy of a part of a float32 tensor into a part of another one. Positions and counts are in elements. */
 export interface BufferCopy {
   readonly from: tf.TensorInfo;
   readonly fromAt: number;
@@ -213,12 +213,12 @@ export function backendDevice(): GPUDevice {
 export function bufferOf(info: tf.TensorInfo): GPUBuffer {
   const b = backend();
   const float = b.tensorMap.get(info.dataId)?.dtype === "float32";
-  if (!float) throw new LabError("internal", `A buffer of ${info.dtype} was asked for where float32 is read`);
+  if (!float) throw new LabError("internal", `A buffer of ${info.dtype} was requested where float32 is read`);
   b.uploadToGPU(info.dataId);
   return b.tensorMap.get(info.dataId)?.resource as GPUBuffer;
 }
 
-/** Submits everything recorded so far: later command buffers run after it, and staging buffers are freed with it. */
+/** Submits everything recorded so far. Later command buffers run after it, and the submit frees staging buffers. */
 export function flushBackend(): void {
   const b = backend();
   if (b.commandEncoder == null) return;

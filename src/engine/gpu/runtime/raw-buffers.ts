@@ -27,7 +27,7 @@ export function dropBuffers(buffers: readonly GPUBuffer[]): void {
   }
 }
 
-/** Reusable buffers by name. One is made again only when it is too small, so equal work allocates nothing. */
+/** Reusable buffers by name. A buffer is replaced only when it is too small, so equal work allocates nothing. */
 export class RawBuffers {
   readonly #device: GPUDevice;
   readonly #buffers = new Map<string, GPUBuffer>();

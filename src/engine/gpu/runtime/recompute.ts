@@ -18,7 +18,7 @@ interface TapeEngine {
   }): Tensor[];
 }
 
-/** Whether a gradient is being recorded, which may ask for anything again. */
+/** Whether a gradient is being recorded, which may use any tensor again. */
 export function onTape(): boolean {
   return (tf.engine() as unknown as TapeEngine).state.gradientDepth > 0;
 }
@@ -57,7 +57,7 @@ export function recomputed(part: RecomputedPart): Tensor[] {
   });
 }
 
-/** Σ ⟨output, dy⟩ differentiated in inputs and parameters; undefined where the part does not reach one. */
+/** Σ ⟨output, dy⟩ differentiated in inputs and parameters; undefined for those that do not affect the outputs. */
 function gradientsAgain(
   engine: TapeEngine,
   part: RecomputedPart,

@@ -1,6 +1,7 @@
 /**
  * Dispatches that are prepared once and encoded many times: bind groups and uniforms are fixed, only the grid may
- * differ between runs. For work outside the op layer, where one bind group per dispatch would be most of the cost.
+ * differ between runs. For work outside the op layer, where creating a bind group per dispatch would be most of the
+ * cost.
  */
 
 import { compile, type GpuProgram } from "./pipelines.ts";
@@ -12,7 +13,7 @@ export interface Prepared<Load> {
   /** Inputs, then outputs. */
   readonly buffers: readonly GPUBuffer[];
   readonly uniforms: readonly number[];
-  /** Workgroups; a dispatch of none is skipped. */
+  /** Workgroups; a dispatch without any is skipped. */
   readonly grid: (load: Load) => readonly [x: number, y: number, z?: number];
 }
 

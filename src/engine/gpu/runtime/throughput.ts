@@ -11,14 +11,14 @@ export interface Throughput {
 
 const ROWS = 128;
 const WIDTH = 512;
-/** Products are repeated until they take this long; the last, longest series counts. */
+/** Products are repeated until a series takes this long; only the last, longest series counts. */
 const ENOUGH_SECONDS = 0.05;
 const SMALL_OPERATIONS = 100;
 
 /**
  * Takes about a tenth of a second once the programs are compiled. Results are read back, so the time includes the whole
  * queue.
- * @param now seconds, monotonic
+ * @param now monotonic seconds
  */
 export async function measureThroughput(now: () => number): Promise<Throughput> {
   const x = tf.ones([ROWS, WIDTH]);

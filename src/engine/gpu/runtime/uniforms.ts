@@ -1,8 +1,8 @@
 /**
- * Uniform blocks of custom programs. Those of all dispatches of a submit are adjacent in pages, which are written to
- * the queue once, right before the commands that read them. A separate write for each of some 5,000 dispatches per step
- * would cost the host more than the dispatches, and a GPU one copy each. The next submit overwrites the same pages; the
- * queue keeps the order.
+ * Uniform blocks of custom programs. The blocks of all dispatches of a submit are adjacent in pages, which are written
+ * to the queue once, right before the commands that read them. A separate write for each of some 5,000 dispatches per
+ * step would cost the host more than the dispatches, and a GPU one copy each. The next submit overwrites the same
+ * pages; the queue keeps the order.
  */
 import { LabError } from "../../errors.ts";
 
@@ -24,7 +24,7 @@ function blockBytes(values: readonly number[]): number {
   return Math.max(16, 4 * values.length);
 }
 
-/** @throws LabError("internal") for another number of values than the program has fields */
+/** @throws LabError("internal") if the number of values differs from the program's number of fields */
 function putUniforms(view: DataView, at: number, program: UniformBlock, values: readonly number[]): void {
   const types = Object.values(program.uniforms);
   if (types.length !== values.length) {

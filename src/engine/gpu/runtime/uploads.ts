@@ -1,7 +1,7 @@
 /**
  * Uploads of small tensors. The backend makes and maps a staging buffer for each and ends the open compute pass for a
- * copy; hundreds of constants per step would go that way. Here the queue writes them. The order stays correct: no recorded
- * but unsubmitted command uses the buffer, and a write runs after everything submitted before it.
+ * copy; a step would do that for hundreds of constants. Here the queue writes them. The order stays correct: no
+ * recorded but unsubmitted command uses the buffer, and a write runs after everything submitted before it.
  *
  * Touches private members of tfjs-backend-webgpu 4.22.0; tests/gpu/uploads.test.ts guards them.
  */
@@ -21,10 +21,10 @@ interface Uploading {
   uploadToGPU(id: object): void;
 }
 
-/** Larger tensors use the stock way, whose staging buffers are freed with the next submit. */
+/** Larger tensors use the stock upload, whose staging buffers are freed with the next submit. */
 const SMALL_BYTES = 64 * 2 ** 10;
 
-/** Changes the uploads of the current backend, which must be a new "webgpu" one. */
+/** Replaces the uploads of the current backend, which must be a new "webgpu" one. */
 export function installSmallUploads(): void {
   const backend = tf.backend() as unknown as Uploading;
   const stock = backend.uploadToGPU.bind(backend);
@@ -34,7 +34,7 @@ export function installSmallUploads(): void {
     if (data === undefined || words === undefined) return stock(id);
     const buffer = writableBuffer(words.byteLength);
     backend.queue.writeBuffer(buffer, 0, words);
-    // As in the stock way, the host's values are freed once they are on the GPU.
+    // As in the stock backend, the host's values are freed once they are on the GPU.
     data.values = null;
     data.resource = buffer;
   };

@@ -6,14 +6,14 @@
  */
 import { flushBackend, MAX_GROUPS } from "./program.ts";
 
-/** Maximum multiply-adds of one dispatch, as far as it can be split into 64 rows. */
+/** Maximum multiply-adds of one dispatch, as far as runs of 64 rows allow. */
 export const DISPATCH_WORK = 2 ** 31;
 /** Multiply-adds after which the recorded commands are submitted. */
 const SUBMIT_WORK = 8 * DISPATCH_WORK;
 
 /** Chunks are multiples of this many rows, so that their byte offsets are aligned for bindings. */
 export const ROW_STEP = 64;
-/** Rows that a grid holds where workgroups take eight, the fewest of any form. */
+/** Rows that a grid holds if workgroups take eight, the fewest of any form. */
 const GRID_ROWS = 8 * MAX_GROUPS;
 
 let budget = DISPATCH_WORK;
@@ -31,7 +31,7 @@ export interface RowRange {
 /**
  * Splits the rows of a product into runs within the budget and a grid, of nearly equal size; one run if it is small.
  * @param perRow multiply-adds per row
- * @param least every run starts at a multiple of this and has at least as many rows
+ * @param least every run starts at a multiple of this number and has at least as many rows
  */
 export function rowRuns(rows: number, perRow: number, least = ROW_STEP): RowRange[] {
   const most = Math.max(least, Math.floor(Math.min(GRID_ROWS, budget / Math.max(1, perRow)) / least) * least);

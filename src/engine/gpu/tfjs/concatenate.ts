@@ -1,7 +1,7 @@
 /**
- * Concatenates float32 tensors with two programs, for few and for many operands. The backend's own compiles one for
- * every number of operands. Unused operands are empty; if there are more than a program takes, groups of them are
- * written into the result one after another.
+ * Concatenates float32 tensors with two programs, for few and for many operands. The backend compiles one for every
+ * number of operands. Unused operands are empty; if there are more than a program takes, groups of them are written
+ * into the result one after another.
  */
 
 import { builtInForms } from "../forms/active.ts";
@@ -13,13 +13,16 @@ import { tf } from "../tf.ts";
 import { overrideKernel } from "./override.ts";
 import { stridedCopy } from "./strided-copy.ts";
 
-/** Maximum operands of the two programs. With the result, the second one uses all buffers that every device has. */
+/**
+ * Maximum operands of the two programs. With the result, the second program uses as many buffers as every device
+ * supports.
+ */
 const FEW = 3;
 const MANY = 7;
-/** Elements up to which the dispatch takes longer than the reads, however they are arranged. */
+/** Number of elements up to which the dispatch takes longer than the reads, however these are arranged. */
 const SMALL = 8192;
 
-/** Elements from which copying operand by operand is faster on software adapters, despite more dispatches. */
+/** Number of elements from which copying operand by operand is faster on software adapters, despite more dispatches. */
 const COPIED = 4096;
 
 /** Rows of the operands, `width<n>` elements each, side by side in rows of `total` elements from `from` on. */

@@ -1,7 +1,7 @@
 /**
- * What bundles take for "@tensorflow/tfjs": the core with its gradients. Layers, converters and the backends that the lab
- * does not use would double each worker's script. Unbundled, Node takes the whole package: it cannot load the gradients
- * by themselves.
+ * Bundles use this file as "@tensorflow/tfjs": the core with its gradients. Layers, converters and unused backends
+ * would double each worker's script. Unbundled code in Node uses the whole package, because it cannot load the
+ * gradients alone.
  */
 import "@tensorflow/tfjs-core/dist/register_all_gradients";
 import "@tensorflow/tfjs-core/dist/public/chained_ops/register_all_chained_ops";

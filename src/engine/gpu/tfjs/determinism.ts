@@ -14,7 +14,10 @@ import { tf } from "../tf.ts";
 import { overrideKernel } from "./override.ts";
 import { inRuns } from "./stock-product.ts";
 
-/** Inner length from which tfjs splits it where workgroups are few, and what it gives another program for then. */
+/**
+ * Inner length from which tfjs splits the sum if workgroups are few, and number of results up to which it uses another
+ * program instead.
+ */
 const SPLIT_K_FROM = 2000;
 const REDUCED_RESULTS = 128;
 const STOCK_TILE = 32;
@@ -55,7 +58,7 @@ export function installDeterministicMatMul(): void {
   });
 }
 
-/** Workgroups that tfjs calls few on this adapter. */
+/** Number of workgroups up to which tfjs considers them few on this adapter. */
 function fewWorkgroups(): number {
   const flag = tf.env().getNumber("WEBGPU_THRESHOLD_TO_INCREASE_WORKGROUPS_FOR_MATMUL");
   return flag > 0 ? flag : (tf.backend() as unknown as StockBackend).thresholdToIncreaseWorkgroups;
@@ -66,8 +69,9 @@ interface StockBackend {
 }
 
 /**
- * Whether the stock BatchMatMul of tfjs-backend-webgpu 4.22.0 would add parts of the inner dimension with float atomics.
- * @param few workgroups that it calls few
+ * Whether the stock BatchMatMul of tfjs-backend-webgpu 4.22.0 would add parts of the inner dimension with float
+ * atomics.
+ * @param few number of workgroups up to which it considers them few
  */
 export function splitsInner({ batch, m, n, k }: Pick<ProductShape, "batch" | "m" | "n" | "k">, few: number): boolean {
   if (batch !== 1 || k < SPLIT_K_FROM || m * n <= REDUCED_RESULTS) return false;
@@ -75,7 +79,10 @@ export function splitsInner({ batch, m, n, k }: Pick<ProductShape, "batch" | "m"
   return workgroups <= few || (m <= 8 && workgroups <= 2 * few);
 }
 
-/** Sizes for our product; undefined if it does not support the operands: other types, empty or partly broadcast batches. */
+/**
+ * Sizes for our product; undefined if it does not support the operands, for other types and for empty or partly
+ * broadcast batches.
+ */
 function productSizes(
   a: tf.TensorInfo,
   b: tf.TensorInfo,
@@ -90,7 +97,7 @@ function productSizes(
   const bBatch = tf.util.sizeFromShape(outerB);
   const batch = Math.max(aBatch, bBatch);
   const together = aBatch === 1 || bBatch === 1 || tf.util.arraysEqual(outerA, outerB);
-  // For a single product of operands with different ranks the stock kernel knows the shape best.
+  // For a single product of operands with different ranks the stock kernel derives the shape.
   const sameRank = outerA.length === outerB.length;
   if (!together || !sameRank || k !== inner || batch > MAX_BATCH || batch * m * n * k === 0) return undefined;
   return { batch, aBatch, bBatch, m, n, k, transposeA, transposeB };

@@ -1,12 +1,12 @@
 /**
- * Arithmetic and comparisons of two float32 tensors with six programs. The backend's own compiles one for every
- * operation, rank and way of broadcasting, some seventy in a first training step. Shapes, strides and the operation are
- * uniforms. Every element is computed by the same instruction, so results do not change.
+ * Arithmetic and comparisons of two float32 tensors with six programs. The backend compiles one for every operation,
+ * rank and kind of broadcast, about seventy in the first training step. Shapes, strides and the operation are uniforms.
+ * Every element is computed by the same instruction, so results do not change.
  *
- * Large results on software adapters: operands with the layout of the result, or of a single number, are read four
- * elements at a time, several groups per thread, as fast as the stock program's vectors. Other broadcasts keep the
- * stock programs, which are twice as fast as ours, except for the one that waits at a barrier. On a GPU large results
- * use the stock programs.
+ * Large results on software adapters: operands with the result's layout, or with a single number, are read four
+ * elements at a time, several groups per thread, as fast as the stock program's vectors. Other broadcasts use the stock
+ * programs, which are twice as fast as ours, except for the one that waits at a barrier. On a GPU large results use the
+ * stock programs.
  */
 
 import { builtInForms } from "../forms/active.ts";
@@ -30,13 +30,13 @@ export interface BroadcastAxis {
 }
 
 const THREADS = 64;
-/** Elements up to which the dispatch takes longer than the reads, however they are arranged. */
+/** Number of elements up to which the dispatch takes longer than the reads, however these are arranged. */
 const SMALL = 8192;
 /** Maximum elements per thread, one after another. */
 const RUN = 4;
 
 /**
- * All results are computed and one is selected, which costs a vector machine less than a branch. NaN takes precedence
+ * All results are computed and one is selected, which costs vector hardware less than a branch. NaN takes precedence
  * over every number.
  */
 const VALUES: Readonly<Record<Kind, string>> = {
@@ -155,17 +155,21 @@ export function broadcastAxes(a: readonly number[], b: readonly number[]): Broad
   return axes;
 }
 
-/** Whether every operand has the rows of the result or one row for all of them, and vectors of four do not cross rows. */
+/**
+ * Whether every operand has the rows of the result or one row for all of them, and vectors of four do not cross rows.
+ */
 function repeatsRows(axes: readonly BroadcastAxis[]): boolean {
   const [outer, inner] = axes;
   if (axes.length !== 2 || outer === undefined || inner === undefined || inner.size % 4 !== 0) return false;
   return inner.a === 1 && inner.b === 1 && [outer.a, outer.b].every((step) => step === 0 || step === inner.size);
 }
 
-/** Elements of a vector up to which the stock program keeps it in workgroup memory. */
+/** Maximum elements of a vector that the stock program keeps in workgroup memory. */
 const SHARED = 127;
 
-/** Whether the stock program waits at a barrier for a short vector, which takes ten times as long on a software adapter. */
+/**
+ * Whether the stock program waits at a barrier for a short vector, which takes ten times as long on a software adapter.
+ */
 function stockShares(a: readonly number[], b: readonly number[]): boolean {
   const short = (one: readonly number[], other: readonly number[]): boolean =>
     one.length <= 1 && other.length > 1 && (one[0] ?? 1) <= SHARED;
@@ -216,8 +220,8 @@ function record(
 }
 
 /**
- * A tensor broadcast to a larger shape, computed as the larger of it and itself: it needs no separate program, and no
- * uploaded tensor of ones. Undefined where our programs do not apply.
+ * A tensor broadcast to a larger shape, computed as max(x, x), which needs neither another program nor an uploaded
+ * tensor of ones. Undefined if our programs do not apply.
  */
 export function repeated(x: tf.TensorInfo, shape: readonly number[]): tf.TensorInfo | undefined {
   if (x.dtype !== "float32" || tf.util.sizeFromShape([...shape]) === 0) return undefined;

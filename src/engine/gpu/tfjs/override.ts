@@ -4,9 +4,9 @@ type Result = tf.TensorInfo | tf.TensorInfo[];
 type Params = Parameters<tf.KernelFunc>[0];
 
 /**
- * Puts a custom version before a kernel of the WebGPU backend, or before an earlier custom version; without that kernel
- * nothing happens. Call it once per realm and version.
- * @param own returns undefined to use the previous kernel, which it may also call itself
+ * Puts a custom version in front of a kernel of the WebGPU backend, or of an earlier custom version. Does nothing if
+ * the backend lacks the kernel. Call it once per realm and version.
+ * @param own returns undefined to use the previous kernel, which it can also call itself
  */
 export function overrideKernel(
   name: string,

@@ -1,10 +1,10 @@
 /**
- * Slices, splits, transposes, repeats and pads float32 tensors with one program. The backend's own compiles one for
- * every rank and permutation, some twenty-five in a first training step. Each only moves numbers: an element of the
- * result is an element of the operand at some stride along every axis, or padding.
+ * Slices, splits, transposes, repeats and pads float32 tensors with one program. The backend compiles one for every
+ * rank and permutation, about twenty-five in the first training step. Each only moves numbers: an element of the result
+ * is an element of the operand at some stride along every axis, or padding.
  *
  * On software adapters results without padding are copied in runs instead (gpu/tfjs/strided-copy.ts). On a GPU large
- * results keep the stock programs, which read adjacent elements together.
+ * results use the stock programs, which read adjacent elements together.
  */
 
 import { builtInForms } from "../forms/active.ts";
@@ -20,14 +20,14 @@ export interface MoveAxis {
   readonly size: number;
   /** Stride in the operand; 0 where it is repeated. */
   readonly stride: number;
-  /** `count` positions from `low` on come from the operand; the others are padding. */
+  /** `count` positions of the result from `low` on come from the operand; the others are padding. */
   readonly low: number;
   readonly count: number;
 }
 
 const RANK = 4;
 const AXES = Array.from({ length: RANK }, (_, axis) => axis);
-/** Elements up to which the dispatch takes longer than the reads, however they are arranged. */
+/** Number of elements up to which the dispatch takes longer than the reads, however these are arranged. */
 const SMALL = 8192;
 
 const fields = (name: string, from = 0): [string, "u32"][] => AXES.slice(from).map((axis) => [`${name}${axis}`, "u32"]);
@@ -57,7 +57,7 @@ const PROGRAM = pointProgram({
 const whole = (size: number, stride: number): MoveAxis => ({ size, stride, low: 0, count: size });
 const isWhole = ({ size, low, count }: MoveAxis): boolean => low === 0 && count === size;
 
-/** The same move with as few axes as possible: axes of size 1 removed, contiguous ones merged. */
+/** An equal move with as few axes as possible: axes of size 1 removed, contiguous ones merged. */
 export function joinAxes(axes: readonly MoveAxis[]): MoveAxis[] {
   const joined: MoveAxis[] = [];
   for (const axis of [...axes].reverse()) {
@@ -168,7 +168,7 @@ const KERNELS: Readonly<Record<string, Own>> = {
   SplitV(x, attrs) {
     const { numOrSizeSplits, axis } = attrs as { numOrSizeSplits: number | number[]; axis: number };
     const at = tf.util.parseAxisParam(axis, x.shape)[0] as number;
-    // Slices keep all axes of the operand, so that they suit our program if the operand does.
+    // Slices keep all axes of the operand, so our program supports them if it supports the operand.
     if (x.shape.length > RANK) return undefined;
     return parts(x, at, tf.backend_util.prepareSplitSize(x as tf.Tensor, numOrSizeSplits, at));
   },
@@ -181,7 +181,7 @@ const KERNELS: Readonly<Record<string, Own>> = {
   },
   PadV2(x, attrs) {
     const { paddings, constantValue } = attrs as { paddings: [number, number][]; constantValue: number };
-    // Without padding the stock kernel makes a view.
+    // Without padding, the stock kernel makes a view.
     if (paddings.every(([low, high]) => low === 0 && high === 0)) return undefined;
     const strides = stridesOf(x.shape);
     const axes = x.shape.map((count, axis) => {

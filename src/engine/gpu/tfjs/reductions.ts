@@ -12,7 +12,7 @@ import { type Tensor, tf } from "../tf.ts";
 import { repeated } from "./elementwise.ts";
 import { overrideKernel } from "./override.ts";
 
-/** Longer sums of few results keep the stock program, which splits them over threads. */
+/** Longer sums with few results use the stock program, which splits them over threads. */
 const LONGEST_ALONE = 4096;
 const FEWEST_TOGETHER = 32;
 

@@ -1,4 +1,4 @@
-/** The backend's own matrix product, in runs of rows where one dispatch would run too long. */
+/** The backend's matrix product, in runs of rows if one dispatch would run too long. */
 
 import { countWork, rowRuns } from "../runtime/work-budget.ts";
 import { tf } from "../tf.ts";
@@ -30,7 +30,7 @@ export function stockProduct(
 /**
  * The product, split along its rows as the budget requires. Parts are copied out and concatenated, which costs little
  * next to the products.
- * @param product of some rows of `a` with the whole other operand, [..., rows, N]
+ * @param product multiplies some rows of `a` with the whole other operand, [..., rows, N]
  */
 export function inRuns({ a, transposeA, perRow }: Rows, product: (a: tf.TensorInfo) => tf.TensorInfo): tf.TensorInfo {
   const axis = a.shape.length - (transposeA ? 1 : 2);

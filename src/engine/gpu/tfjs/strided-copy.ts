@@ -32,7 +32,7 @@ const OUTER = 4;
 const THREADS = 64;
 /** Maximum groups of elements per thread. */
 const PIECE = 16;
-/** Minimum number of threads, as long as a thread has more than one group. */
+/** Minimum number of threads, unless each thread already has only one group. */
 const FEWEST_THREADS = 512;
 
 function programOf(four: boolean): GpuProgram {
@@ -75,7 +75,10 @@ function programOf(four: boolean): GpuProgram {
 const SINGLES = programOf(false);
 const FOURS = programOf(true);
 
-/** The same copy in as few axes as possible: axes of one element removed, adjacent ones merged if contiguous in both tensors. */
+/**
+ * An equal copy with as few axes as possible: axes of one element removed, adjacent ones merged if contiguous in both
+ * tensors.
+ */
 export function joinedAxes(axes: readonly CopyAxis[]): CopyAxis[] {
   const joined: CopyAxis[] = [];
   for (const axis of [...axes].reverse()) {
@@ -99,7 +102,7 @@ export function stridedCopy(
   { axes, fromAt, toAt }: StridedCopy,
 ): tf.TensorInfo | undefined {
   const joined = joinedAxes(axes);
-  // Elements that are not adjacent in the result are runs of one.
+  // Elements that are not adjacent in the result form runs of one.
   if (joined.at(-1)?.to !== 1) joined.push({ size: 1, from: 1, to: 1 });
   const last = joined.at(-1) as CopyAxis;
   if (joined.length > OUTER + 1) return undefined;

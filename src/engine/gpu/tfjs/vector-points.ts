@@ -1,8 +1,8 @@
 /**
  * Element-wise programs that read and write four elements at a time, several groups per thread. On a software adapter
  * threads and loads cost more than arithmetic: 90,112 GELUs take a third of the time of one thread per element. Tensors
- * whose size is not a multiple of four use the same code over single elements, compiled only for them; each element is
- * computed by the same instructions either way.
+ * whose size is not a multiple of four use the same code over single elements, compiled only for them; the instructions
+ * per element are the same either way.
  */
 
 import { builtInForms } from "../forms/active.ts";

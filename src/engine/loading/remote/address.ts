@@ -84,10 +84,10 @@ function checked(text: string, plainHttp: "local" | "any"): URL {
   const local = /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname) || url.hostname.endsWith(".localhost");
   if (url.protocol !== "https:" && url.protocol !== "http:") refuse(`it begins with ${url.protocol}`);
   if (url.protocol === "http:" && plainHttp === "local" && !local) {
-    refuse("without https a page reaches this machine only");
+    refuse("without https a page can reach only this machine");
   }
   if (url.username !== "" || url.password !== "")
-    refuse("it carries a name or password, which would be stored with it");
+    refuse("it contains a name or password, which would be stored with it");
   if (url.search !== "") refuse("what follows its question mark cannot be sent with every file");
   url.hash = "";
   return url;

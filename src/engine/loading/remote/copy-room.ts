@@ -1,4 +1,4 @@
-/** Room for the stored copy of a checkpoint on a server, before any of it is downloaded. */
+/** Finds out whether the copy of a checkpoint on a server fits into storage, before any of it is downloaded. */
 import type { StorageChoice } from "../../model/weights/storage-choice.ts";
 import { weightsHash } from "../../model/weights/weights-hash.ts";
 import { freeRoom } from "../../storage/free-room.ts";
@@ -15,10 +15,10 @@ export function hasVersion({ files, ranges }: RemoteListing): boolean {
 }
 
 /**
- * Bytes that a copy can take, at least `bytes` if it fits; the parts that an earlier visit stored count as room.
- * @param bytes of the whole copy
- * @param store of stored conversions
- * @throws LabError as `openRemote` does, whose small files tell whether a stored part belongs to this version
+ * Bytes available to a copy, at least `bytes` if it fits; parts stored by an earlier visit count as available.
+ * @param bytes size of the whole copy
+ * @param store holds the stored conversions
+ * @throws LabError as `openRemote` does, which is needed to tell whether a stored part belongs to this version
  */
 export async function copyRoom(
   listing: RemoteListing,

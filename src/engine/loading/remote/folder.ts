@@ -14,7 +14,7 @@ const PLACE_BYTES = 1024;
 
 export interface RemoteFolder {
   readonly folder: ByteFolder;
-  /** False if nothing distinguishes versions of the weights; then a conversion must not be stored. */
+  /** False if versions of the weights cannot be distinguished; then a conversion must not be stored. */
   readonly known: boolean;
   /** Closes open requests; later reads open new ones. */
   close(): void;
@@ -42,7 +42,7 @@ export async function openRemote(listing: RemoteListing, deps: RemoteDeps = {}):
   return { folder: folderOf(sources), known, close: () => open.close?.() };
 }
 
-/** A version that the server gives, else a hash of samples from the whole file, else of its header. */
+/** The version that the server gives, else a hash of samples from the whole file, else a hash of its header. */
 async function identityOf(
   file: RemoteFile,
   url: string,

@@ -12,7 +12,7 @@ const SINGLE = "model.safetensors";
 /** Optional files besides config.json and the weights. */
 const SIDE_FILES = [
   "generation_config.json",
-  // Not read; a copy on disk has them, and the fingerprint holds every config.json.
+  // Not read here, but a copy on disk has them, and the fingerprint covers every config.json.
   "preprocessor_config.json",
   "video_preprocessor_config.json",
   "processor_config.json",
@@ -27,7 +27,7 @@ const SIDE_FILES = [
 ];
 /** The user is waiting, so there are fewer retries than for weights. */
 const PAUSES = [300, 1000];
-/** Small files are read whole; larger ones are not small files. */
+/** Small files are read whole; larger ones are refused. */
 const MAX_SIDE_BYTES = 64 * 2 ** 20;
 
 export interface RemoteFile {
@@ -73,7 +73,7 @@ export async function askRemote(address: RemoteAddress, options: RemoteDeps = {}
     const parsed = parseSa2vaConfig(json);
     const code = listed === null ? await codeFiles(json, baseUrl, find, deps) : listedCode(listed);
     const sides = await Promise.all(SIDE_FILES.map(find));
-    // As from disk, one file goes before an index.
+    // As for a folder on disk, a single file takes precedence over an index.
     const single = await find(SINGLE);
     const index = single === undefined ? await find(INDEX) : undefined;
     const shards = index === undefined ? [SINGLE] : shardNames(await fetchJson(INDEX, baseUrl, deps));
@@ -125,7 +125,7 @@ function missingWeights(path: string, indexed: boolean, baseUrl: string): LabErr
   return new LabError("bad-input", `${baseUrl} is not a usable checkpoint folder: ${why}`, { subject: path });
 }
 
-/** More than in any published checkpoint; each shard is requested separately. */
+/** More than any published checkpoint has; each shard is requested separately. */
 const MOST_SHARDS = 1024;
 
 function shardNames(json: unknown): string[] {
@@ -268,7 +268,7 @@ function parsedJson(bytes: Uint8Array): unknown {
   try {
     return parseJson(new TextDecoder().decode(bytes), "The answer");
   } catch {
-    // Not JSON: the callers explain it.
+    // Not JSON; the callers report it.
     return undefined;
   }
 }

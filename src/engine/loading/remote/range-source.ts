@@ -1,10 +1,12 @@
-/** A file on a server that supports ranges: each read requests its range, and small consecutive reads share a request. */
+/**
+ * A file on a server that supports ranges: each read requests its range, and small consecutive reads share a request.
+ */
 import { checkRange } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { LabError } from "../../errors.ts";
 import { explained, Passing, type RemoteDeps, refused, repeated, request } from "./request.ts";
 
-/** Bytes requested at once for small consecutive reads; as many are kept. */
+/** Bytes requested at once for small consecutive reads, and kept. */
 export const AHEAD = 8 * 2 ** 20;
 
 export interface RemotePlace {
@@ -25,7 +27,7 @@ function changedFile(path: string, why: string): LabError {
 
 /**
  * Compares the entity tag of every answer with the listing's, or else the first answer's. Weak and strong tags count as
- * equal, because compression makes a tag weak. A hub's own names of versions cannot be compared.
+ * equal, because compression makes a tag weak. Version names of a hub cannot be compared with them.
  */
 export function sameVersion({ path, url, size, version }: RemotePlace): (headers: Headers) => void {
   const told = `${url} ${size} `;
@@ -51,11 +53,11 @@ export function rangeSource(place: RemotePlace, deps: RemoteDeps, ahead: number 
   const check = (response: Response, from: number): void => {
     const { status, headers } = response;
     if (status === 416) throw changedFile(path, `it no longer has ${size} bytes`);
-    if (status === 200) throw new Passing("the server sent the whole file where a part was asked for");
+    if (status === 200) throw new Passing("the server sent the whole file where a part was requested");
     if (status !== 206) throw refused(url, status);
     const said = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers.get("content-range") ?? "");
     if (said !== null && Number(said[1]) !== from) {
-      throw new LabError("bad-input", `${path}: the server sent byte ${said[1]} where ${from} was asked for`, {
+      throw new LabError("bad-input", `${path}: the server sent byte ${said[1]} where ${from} was requested`, {
         subject: path,
       });
     }
@@ -74,7 +76,7 @@ export function rangeSource(place: RemotePlace, deps: RemoteDeps, ahead: number 
         check(answer.response, start + done);
         for await (const piece of answer.pieces()) {
           if (done + piece.length > into.length) {
-            throw new LabError("bad-input", `${path}: the server sent more bytes than were asked for (${range})`, {
+            throw new LabError("bad-input", `${path}: the server sent more bytes than requested (${range})`, {
               subject: path,
             });
           }
@@ -99,7 +101,7 @@ export function rangeSource(place: RemotePlace, deps: RemoteDeps, ahead: number 
     read: async (start, end) => {
       checkRange(path, size, start, end);
       const out = new Uint8Array(end - start);
-      // Bytes that are already held.
+      // Bytes that are already in memory.
       const offset = start - held.start;
       const have = offset < 0 ? 0 : Math.max(0, Math.min(held.bytes.length - offset, out.length));
       if (have > 0) out.set(held.bytes.subarray(offset, offset + have));

@@ -1,16 +1,18 @@
-/** One request to a server with a checkpoint: repeated while that may help, with one sentence if it does not. */
+/**
+ * One request to a server with a checkpoint: repeated while that may help; if it does not, the error is one sentence.
+ */
 import { LabError } from "../../errors.ts";
 
 export interface RemoteDeps {
   /** `fetch` of the page, the worker or Node. */
   readonly fetcher?: typeof fetch | undefined;
-  /** Ends waiting and reading. */
+  /** Aborts waiting and reading. */
   readonly signal?: AbortSignal | undefined;
   /** Receives the number of bytes as they arrive, for files and tensors alike. */
   readonly onBytes?: ((count: number) => void) | undefined;
   /** Receives a sentence whenever a request is repeated. */
   readonly onRepeat?: ((sentence: string) => void) | undefined;
-  /** Milliseconds before each repeat. The number of repeats is that of the entries; every received byte resets it. */
+  /** Milliseconds before each repeat, one entry per repeat; every received byte resets the count. */
   readonly pauses?: readonly number[] | undefined;
   /** Bytes to request beyond a small read. */
   readonly ahead?: number | undefined;
@@ -106,7 +108,7 @@ export async function request(url: string, init: RequestInit, deps: RemoteDeps):
     own.abort();
   };
   const broken = (thrown: unknown, how: string): Passing =>
-    new Passing(stalled ? `nothing came for ${stall / 1000} s` : `${how} (${causeOf(thrown)})`);
+    new Passing(stalled ? `no data arrived for ${stall / 1000} s` : `${how} (${causeOf(thrown)})`);
   watch();
   let response: Response;
   try {
@@ -147,8 +149,8 @@ export async function request(url: string, init: RequestInit, deps: RemoteDeps):
 }
 
 /**
- * Why nothing answers, as far as a page can tell: a request without CORS distinguishes a missing server from one that
- * refuses pages.
+ * Why there is no answer, as far as a page can tell: a request without CORS distinguishes a missing server from one
+ * that refuses pages.
  */
 export async function explained(failure: LabError, url: string, deps: RemoteDeps): Promise<LabError> {
   if (failure.code !== "network" || !(failure.cause instanceof Passing)) return failure;
@@ -174,9 +176,9 @@ export async function explained(failure: LabError, url: string, deps: RemoteDeps
 export function refused(url: string, status: number): LabError {
   const why =
     status === 401 || status === 403
-      ? `the server refuses it (${status}): the repository is not there, private or gated, and the lab sends no key; download the folder and open it from disk`
+      ? `the server refuses it (${status}): the repository does not exist or is private or gated, and the lab sends no key; download the folder and open it from disk`
       : status === 404 || status === 410
-        ? `it is not there (${status})`
+        ? `it does not exist (${status})`
         : `the server answered ${status}`;
   return new LabError("bad-input", `${url} could not be fetched: ${why}`, { subject: url });
 }
@@ -197,7 +199,7 @@ function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<vo
   });
 }
 
-/** Node gives the reason in the cause, browsers give none. */
+/** Node gives the reason in `cause`; browsers give none. */
 function causeOf(thrown: unknown): string {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   return error.cause instanceof Error ? error.cause.message : error.message;

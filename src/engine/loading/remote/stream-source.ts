@@ -67,7 +67,10 @@ export function streamSource(place: RemotePlace, deps: RemoteDeps, open: OpenStr
       checkRange(path, size, start, end);
       const out = new Uint8Array(end - start);
       let done = 0;
-      /** Farthest byte reached by this read's attempts: a file that always stops at one place is given up. */
+      /**
+       * Farthest byte that this read's attempts have reached; a file that always stops at the same byte fails in the
+       * end.
+       */
       let reached = 0;
       const attempt = async (): Promise<void> => {
         try {

@@ -20,7 +20,10 @@ export interface LoraShape {
   readonly factor: "A" | "B";
 }
 
-/** A [r, in] and B [out, r] of every linear layer of the language model except the head, in the order of the forward pass. */
+/**
+ * A [r, in] and B [out, r] of every linear layer of the language model except the head, in the order of the forward
+ * pass.
+ */
 export function loraShapes(config: LanguageConfig, rank: number): LoraShape[] {
   if (!Number.isInteger(rank) || rank < 1) {
     throw new LabError("bad-config", `The rank of the adapter is ${rank}, it must be a whole number from 1 on`, {

@@ -78,7 +78,7 @@ export async function readAdapter(folder: ByteFolder, config: LanguageConfig): P
     const partner = name.includes(".lora_A.")
       ? name.replace(".lora_A.", ".lora_B.")
       : name.replace(".lora_B.", ".lora_A.");
-    if (!names.has(partner)) throw bad(toPeftName(name), "is there without its other factor");
+    if (!names.has(partner)) throw bad(toPeftName(name), "lacks its other factor");
   }
   if (tensors.length === 0) {
     throw new LabError("bad-input", `${file.source} has no tensor`, { subject: file.source });
@@ -92,10 +92,10 @@ function fileOf(folder: ByteFolder, path: string): ByteSource {
   return source;
 }
 
-/** Initialisations with which PEFT changes the base model as well, so that the adapter is not the whole change. */
+/** Initialisations in which PEFT also changes the base model, so that the adapter is not the whole change. */
 const CHANGED_BASE = /^(pissa|olora|corda|loftq|lora_ga)/;
 
-/** Whether a value is a number that single precision holds as positive and finite. */
+/** Whether a value is a number that is positive and finite in single precision. */
 const isAlpha = (value: unknown): value is number =>
   typeof value === "number" && Math.fround(value) > 0 && Number.isFinite(Math.fround(value));
 
@@ -125,7 +125,7 @@ function parseSettings(json: unknown): AdapterSettings & { scale: number } {
 
 /**
  * The two files of an adapter, by path.
- * @param tensors low-rank factors only; other trained tensors have a separate file
+ * @param tensors only low-rank factors; other trained tensors have a separate file
  * @param baseModel value of `base_model_name_or_path`
  */
 export function writeAdapter(

@@ -26,7 +26,7 @@ export interface StartAdapter {
   readonly files: Readonly<Record<string, Uint8Array<ArrayBuffer>>>;
 }
 
-/** Required shapes: sizes of the language model and the published trainable tensors. */
+/** The source of the required shapes: sizes of the language model and the published trainable tensors. */
 export interface AdapterTarget {
   readonly language: LanguageConfig;
   readonly base: ReadonlyMap<string, { readonly shape: readonly number[] }>;
@@ -69,7 +69,7 @@ async function readModules(folder: ByteFolder, base: AdapterTarget["base"]): Pro
       new LabError("bad-input", `${source.name}: tensor "${name}" ${why}; the adapter was not loaded`, {
         subject: name,
       });
-    if (shape === undefined) throw bad("is none that training changes in this model");
+    if (shape === undefined) throw bad("is not one that training changes in this model");
     if (String(shape) !== String(found)) throw bad(`is [${found.join(", ")}], the model needs [${shape.join(", ")}]`);
     const values = await file.read(name);
     if (!values.every(Number.isFinite)) throw bad("holds numbers that are not finite");

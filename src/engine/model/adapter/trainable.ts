@@ -1,5 +1,5 @@
 /**
- * The tensors that training changes, by full path. The set is declared from the configuration and compared with the
+ * The tensors that training changes, by full path. The set is derived from the configuration and compared with the
  * checkpoint, because a freeze rule that matches nothing would otherwise go unnoticed (reference:
  * docs/spec/sa2va.md#18-supervised-training-recipe,
  * docs/spec/sa2va.md#19-reinforcement-learning-on-sa2va-as-found-in-public-code).
@@ -41,7 +41,7 @@ const BUFFER = /\.positional_encoding_gaussian_matrix$/;
 export interface TrainableTensor {
   readonly path: string;
   readonly block: TrainableBlock;
-  /** Whether weight decay applies: not to biases and norms. */
+  /** Whether weight decay applies; it does not apply to biases and norms. */
   readonly decay: boolean;
 }
 
@@ -52,7 +52,7 @@ export interface TrainableOptions {
   readonly blocks?: readonly TrainableBlock[];
 }
 
-/** The block a stored tensor belongs to, or undefined when it is always frozen. */
+/** The block that a stored tensor belongs to; undefined if the tensor is always frozen. */
 export function trainableBlock(name: string): Exclude<TrainableBlock, "lora"> | undefined {
   if (BUFFER.test(name)) return undefined;
   for (const [block, prefix] of Object.entries(PREFIXES)) {
@@ -69,8 +69,8 @@ export function isTrainableBase(name: string): boolean {
 /**
  * The trainable set, block by block.
  * @param names tensors of the checkpoint
- * @throws LabError("bad-config") when a block has another number of tensors in the checkpoint than its configuration
- *   declares, or when nothing would train
+ * @throws LabError("bad-config") when a block has another number of tensors in the checkpoint than the configuration
+ * implies, or when nothing would train
  */
 export function trainableSet(
   config: Sa2vaConfig,

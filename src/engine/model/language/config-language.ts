@@ -17,14 +17,14 @@ const ARCHITECTURES: Readonly<Record<string, LanguageFamily>> = {
   Phi3ForCausalLM: "phi3",
 };
 
-/** Defaults of a family's published configuration class. */
+/** Default values of a family's published configuration class. */
 interface Defaults {
   readonly vocabSize: number;
   readonly hiddenSize: number;
   readonly mlpSize: number;
-  /** Undefined: as many as query heads. */
+  /** Undefined: equal to the number of query heads. */
   readonly kvHeads: number | undefined;
-  /** Undefined: the hidden size divided among the heads. */
+  /** Undefined: the hidden size divided by the number of heads. */
   readonly headSize: number | undefined;
   readonly maxPositions: number;
   /** `original_max_position_embeddings`. */
@@ -53,7 +53,7 @@ const LLAMA: Defaults = {
   maxPositions: 2048,
   rmsNormEps: 1e-6,
 };
-/** transformers 4.49 and 5.23; InternLM2's class comes with the checkpoint. */
+/** From transformers 4.49 and 5.23; InternLM2's class comes with the checkpoint. */
 const DEFAULTS: Readonly<Record<LanguageFamily, Defaults>> = {
   qwen2: QWEN,
   qwen3: { ...QWEN, headSize: 128 },
@@ -76,7 +76,7 @@ const MOST_ROWS = 2 ** 22;
 
 /** A limit on how far attention looks back. */
 export interface SlidingWindow {
-  /** Keys a query sees, itself included. */
+  /** Number of keys that a query sees, its own included. */
   readonly size: number;
   /** The first layer it applies to. */
   readonly firstLayer: number;
@@ -104,7 +104,7 @@ export interface LanguageConfig {
   readonly window: SlidingWindow | undefined;
   /** Longest sequence the position embedding was trained for. */
   readonly maxPositions: number;
-  /** The head shares the embedding and is not stored. */
+  /** Whether the head shares the embedding and is not stored. */
   readonly tiedHead: boolean;
 }
 
@@ -153,7 +153,7 @@ function parseHeadSize(fields: Fields, defaults: Defaults, hiddenSize: number, h
   return defaults.headSize ?? hiddenSize / heads;
 }
 
-/** Qwen2 and Phi-3 have no such field; that of InternLM2 defaults to true. */
+/** Qwen2 and Phi-3 have no such field; InternLM2's defaults to true. */
 function parseBiases(
   fields: Fields,
   family: LanguageFamily,
@@ -199,7 +199,7 @@ function parseFamily(fields: Fields): LanguageFamily {
   );
 }
 
-/** Qwen has a switch, and a list of layers or the first one; Phi-3 limits every layer if the size is given. */
+/** Qwen has a switch and either a list of layers or the first layer; Phi-3 limits every layer if the size is given. */
 function parseWindow(fields: Fields, family: LanguageFamily, layers: number): SlidingWindow | undefined {
   if (family === "internlm2" || family === "llama") return undefined;
   if (family === "phi3") {
@@ -212,7 +212,9 @@ function parseWindow(fields: Fields, family: LanguageFamily, layers: number): Sl
   return firstLayer >= layers ? undefined : { size, firstLayer: Math.max(0, firstLayer) };
 }
 
-/** First layer with a window according to `layer_types` of newer files; only the last layers may have one here. */
+/**
+ * First layer with a window according to `layer_types` of newer files; windows are supported only in the last layers.
+ */
 function listedWindow(fields: Fields, layers: number): number | undefined {
   const list = fields.raw("layer_types");
   if (!Array.isArray(list)) return undefined;
@@ -220,7 +222,7 @@ function listedWindow(fields: Fields, layers: number): number | undefined {
   const first = found < 0 ? layers : found;
   const suffix = list.length === layers && list.every((type, at) => (type === "sliding_attention") === at >= first);
   if (suffix) return first;
-  throw new LabError("unsupported", "config.json: llm_config.layer_types mixes layers in a way that is not handled", {
+  throw new LabError("unsupported", "config.json: llm_config.layer_types mixes layers in a way that is not supported", {
     subject: "llm_config.layer_types",
   });
 }

@@ -1,6 +1,7 @@
 /**
- * Where a decoding step finds a block's linear layers. Layers with the same input are combined, with their outputs side
- * by side in the order of `paths`; the other fields locate the outputs (docs/spec/sa2va.md#11-language-models).
+ * Where a decoding step finds a block's linear layers. Layers with the same input are combined and their outputs placed
+ * side by side, in the order of their paths; the other fields locate the outputs
+ * (docs/spec/sa2va.md#11-language-models).
  */
 import type { LanguageConfig, LanguageFamily } from "./config-language.ts";
 import { languageFamily } from "./language-families.ts";

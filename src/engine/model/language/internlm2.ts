@@ -26,7 +26,7 @@ export const INTERNLM2: BlockFamily = {
     const group = heads / kvHeads;
     const rows = linearLayer(w, `${path}.attention.wqkv`, x).reshape([batch * length * kvHeads, -1]);
     const parts = tf.split(rows, [group * headSize, headSize, headSize], 1) as [Tensor, Tensor, Tensor];
-    // Rows run over batch, place and key/value head, so a part's heads are together again after the reshape.
+    // Rows run over batch, position and key/value head, so the reshape brings a part's heads together again.
     const [q, k, v] = parts.map((part, at) =>
       part.reshape([batch, length, at === 0 ? heads : kvHeads, headSize]).transpose([0, 2, 1, 3]),
     ) as [Tensor, Tensor, Tensor];

@@ -1,4 +1,4 @@
-/** The families by name; everything else asks here for names and layouts. */
+/** The families by name; all other code gets names and layouts from here. */
 
 import { LLAMA, QWEN3 } from "../llama.ts";
 import type { LanguageConfig, LanguageFamily } from "./config-language.ts";
@@ -18,6 +18,6 @@ export function languageFamily(config: Pick<LanguageConfig, "family">): BlockFam
   return FAMILIES[config.family];
 }
 
-/** Names a head or an embedding can have, over all families. */
+/** Names that the head or the embedding can have in any family. */
 export const HEAD_NAMES: readonly string[] = [...new Set(Object.values(FAMILIES).map(({ head }) => head))];
 export const EMBEDDING_NAMES: readonly string[] = [...new Set(Object.values(FAMILIES).map((one) => one.embedding))];

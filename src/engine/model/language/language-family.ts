@@ -1,6 +1,6 @@
 /**
- * What differs between the language families behind the one decoder: tensor names, which projections are fused and how
- * their rows are laid out (docs/spec/sa2va.md#4-tensor-names-and-shapes, docs/spec/sa2va.md#11-language-models).
+ * The differences between the language families in the shared decoder: tensor names, fused projections and the layout
+ * of their rows (docs/spec/sa2va.md#4-tensor-names-and-shapes, docs/spec/sa2va.md#11-language-models).
  */
 import type { Tensor } from "../../gpu/tf.ts";
 import type { Weights } from "../weights/weights.ts";
@@ -25,7 +25,9 @@ export interface BlockFamily {
   block(layer: number): string;
   /** Names of the two norms below the block's path. */
   readonly norms: readonly [attention: string, mlp: string];
-  /** Norms over the channels of each head of queries and keys before rotation, by their names below the block's path. */
+  /**
+   * Norms over the channels of each head of queries and keys before rotation, by their names below the block's path.
+   */
   readonly headNorms?: readonly [query: string, key: string];
   /** The linear layers of the block at `path`, in the order of the forward pass. */
   linears(config: LanguageConfig, path: string): LinearShape[];

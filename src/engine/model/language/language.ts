@@ -37,15 +37,18 @@ export function disposeCache(cache: KvCache): void {
   for (const { k, v } of cache) tf.dispose([k, v]);
 }
 
-/** The largest storage binding every WebGPU device offers. */
+/** The largest storage binding that every WebGPU device supports. */
 const SCORE_BYTES = 128 * 2 ** 20;
 
 export interface ForwardOptions {
-  /** Keys and values of earlier tokens; batch 1 is shared by all rows of x. It is not disposed. */
+  /** Keys and values of earlier tokens, not disposed here; a batch of 1 is shared by all rows of x. */
   readonly past?: KvCache;
-  /** Row of `past` that each row of x continues; by default its own. Repeated layer by layer, so that one is held at a time. */
+  /**
+   * Row of `past` that each row of x continues; by default the row of the same index. Rows are repeated layer by layer,
+   * so that only one layer's copy is in memory.
+   */
   readonly pastRows?: readonly number[];
-  /** Returns keys and values of the new tokens alone. */
+  /** Whether to return keys and values of the new tokens only. */
   readonly freshCache?: boolean;
   /** Position of the first new token in every row; by default the length of `past`. Ignored with `positions`. */
   readonly offset?: number;
@@ -53,7 +56,7 @@ export interface ForwardOptions {
   readonly positions?: readonly (readonly number[])[];
   /** Added to the scores on top of causality, broadcastable to [B, 1, T, past + T] (e.g. hidden padding). */
   readonly mask?: Tensor;
-  /** Differentiates in `mask`; blocks must not be recomputed then. */
+  /** Whether to differentiate in `mask`; blocks must not be recomputed then. */
   readonly learnsMask?: boolean;
   /** Receives `layer{i}.q_rope`, `layer{i}.k_rope` and the residual stream `hidden.{i}` (0 = x, i = after layer i). */
   readonly probe?: Probe;
@@ -69,7 +72,7 @@ export interface ForwardOptions {
 export interface ForwardResult {
   /** Hidden states after the final norm, [B, T, D]. */
   readonly hidden: Tensor;
-  /** Keys and values of past and new tokens, or of the new ones alone. */
+  /** Keys and values of past and new tokens, or only of the new tokens. */
   readonly cache: KvCache;
 }
 
@@ -79,7 +82,7 @@ export function embedTokens(w: Weights, config: LanguageConfig, ids: Tensor): Te
 }
 
 /**
- * Runs all layers. Differentiable in x, in the low-rank branches and, through `past`, in the pass that made it; the
+ * Runs all layers. Differentiable in x, in the low-rank branches and, through `past`, in the pass that computed it; the
  * gradient of a shared past is the sum over the rows.
  * @param x embeddings [B, T, D]
  * @throws LabError("internal") when past, positions and x do not fit together
@@ -108,7 +111,7 @@ export function languageForward(
       const block = { w, config, layer, past: past?.[layer], rope, options };
       const { x: next, k, v } = decoderBlock(block, stream);
       cache.push({ k, v });
-      // Nothing asks for it again, unless a tape does.
+      // Nothing uses it again, except a tape.
       if (layer > 0 && probe === undefined && !onTape()) stream.dispose();
       stream = next;
     }
@@ -128,7 +131,10 @@ interface Block {
   readonly options: ForwardOptions;
 }
 
-/** One decoder block. Its inner activations are stored for the backward pass, or recomputed there if the weights ask for it. */
+/**
+ * One decoder block. Its inner activations are stored for the backward pass, or recomputed there if the weights are set
+ * to recompute.
+ */
 function decoderBlock(block: Block, x: Tensor): LayerCache & { readonly x: Tensor } {
   const { w, config, layer, past, options } = block;
   const recompute = w.recompute;
@@ -207,8 +213,8 @@ export function languageLogits(w: Weights, hidden: Tensor): Tensor {
 }
 
 /**
- * Log-probability of `ids` after each hidden state and entropy of the distribution, [N] each; over a long vocabulary
- * without the logits in memory. @param hidden [N, D] @param temperature τ > 0 @param guard clip bound, Infinity for none
+ * Log-probability of `ids` after each hidden state and entropy of the distribution, [N] each; for a long vocabulary
+ * without storing the logits. @param hidden [N, D] @param temperature τ > 0 @param guard clip bound, Infinity for none
  */
 export function languageScores(
   w: Weights,
@@ -260,7 +266,10 @@ function causalAttention(
   return tf.concat(parts, 2);
 }
 
-/** Causality of `length` queries after `before` keys, plus the caller's mask cut to them; undefined when everything is visible. */
+/**
+ * Causal mask of `length` queries after `before` keys, plus the caller's mask for them; undefined if everything is
+ * visible.
+ */
 function visibility(
   length: number,
   before: number,
@@ -289,7 +298,7 @@ function checkForward(config: LanguageConfig, batch: number, length: number, opt
   const { past, positions } = options;
   const pastBatch = options.pastRows?.length ?? past?.[0]?.k.shape[0];
   if (past !== undefined && past.length !== config.layers) {
-    throw new LabError("internal", `A cache of ${past.length} layers does not fit ${config.layers} layers`);
+    throw new LabError("internal", `A cache of ${past.length} layers does not fit a model of ${config.layers} layers`);
   }
   if (pastBatch !== undefined && pastBatch !== 1 && pastBatch !== batch) {
     throw new LabError("internal", `A cache of ${pastBatch} rows cannot continue a batch of ${batch}`);
@@ -299,13 +308,13 @@ function checkForward(config: LanguageConfig, batch: number, length: number, opt
   if (!rowsFit || positions.some((row) => row.length !== length)) {
     throw new LabError("internal", `Positions do not fit a batch of ${batch} rows of ${length} tokens`);
   }
-  // A window counts cache positions, and padding shifts these relative to token positions.
+  // A window counts cache positions, which padding shifts relative to token positions.
   const before = past?.[0]?.k.shape[2] ?? 0;
   const longest = before + length;
   if (config.window !== undefined && longest > config.window.size && positions.some((row) => row[0] !== before)) {
     throw new LabError(
       "unsupported",
-      `A batch of ${longest} places with padding is longer than the ${config.window.size} this model looks back`,
+      `A padded batch of ${longest} positions is longer than this model's attention window of ${config.window.size}`,
       { subject: "llm_config.sliding_window" },
     );
   }

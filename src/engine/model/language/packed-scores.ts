@@ -11,7 +11,7 @@ const LOGIT_BYTES = 32 * 2 ** 20;
 /**
  * log π and entropy of `ids` under the head, equal to `tokenScores` of its logits. Long inputs are processed in runs of
  * positions whose logits are dropped and recomputed in the backward pass: a published vocabulary takes 607 kB per
- * position, so the logits of a group would exceed both bindings and memory (docs/spec/sa2va.md#17-sizes).
+ * position, so the logits of a group would exceed bindings and memory (docs/spec/sa2va.md#17-sizes).
  * @param hidden [N, D]
  * @param ids [N] int32
  * @param logitBytes maximum bytes of logits at a time

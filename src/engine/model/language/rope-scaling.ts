@@ -17,7 +17,10 @@ export type RopeScaling =
   | { readonly kind: "linear"; readonly factor: number }
   /** Each frequency has its own divisor at every length; cos and sin are multiplied by `amplitude`. */
   | { readonly kind: "divided"; readonly divisors: readonly number[]; readonly amplitude: number }
-  /** Each frequency has its own divisor, and another one above `limit` tokens; cos and sin are multiplied by `amplitude`. */
+  /**
+   * Each frequency has one divisor up to `limit` tokens and another one above; cos and sin are multiplied by
+   * `amplitude`.
+   */
   | {
       readonly kind: "factors";
       readonly short: readonly number[];
@@ -67,7 +70,10 @@ export function ropeFrequencies(rope: RopeConfig, width: number, length: number)
   }
 }
 
-/** Groups the indices of sequences with equal rotation: below the limit all together, above it by length. */
+/**
+ * Groups the indices of sequences with equal rotation: those up to the limit together, and those above it together or,
+ * with dynamic scaling, by length.
+ */
 export function rotatedAlike(rope: RopeConfig, lengths: readonly number[]): number[][] {
   const groups = new Map<number, number[]>();
   for (const [at, length] of lengths.entries()) {
@@ -99,7 +105,7 @@ export function parseRope(fields: Fields, headSize: number, maxPositions: number
   const scaling = merged ?? (typeof value === "string" ? fieldsOf({ type: value }, "") : fields.child("rope_scaling"));
   const named = scaling.raw("rope_type") ?? scaling.raw("type") ?? "default";
   const type = typeof named === "string" ? named : "";
-  // As in transformers, the field beside the group, even by default, goes before the one inside.
+  // As in transformers, the field outside the group takes precedence over the one inside, even if it is a default.
   const inside = scaling.whole(TRAINED, maxPositions, MOST_POSITIONS);
   const trained = fields.whole(TRAINED, defaultTrained ?? inside, MOST_POSITIONS);
   switch (type) {
@@ -129,7 +135,7 @@ export function parseRope(fields: Fields, headSize: number, maxPositions: number
       return { theta, scaling: { kind: "factors", short, long, limit: trained, amplitude } };
     }
   }
-  throw new LabError("unsupported", `config.json: llm_config.rope_scaling of type ${quote(named)} is not handled`, {
+  throw new LabError("unsupported", `config.json: llm_config.rope_scaling of type ${quote(named)} is not supported`, {
     subject: "llm_config.rope_scaling",
   });
 }
@@ -137,14 +143,14 @@ export function parseRope(fields: Fields, headSize: number, maxPositions: number
 /** @throws LabError("unsupported") when only a part of each head is rotated */
 function checkWholeHeads(fields: Fields): void {
   if (fields.number("partial_rotary_factor", 1) === 1) return;
-  throw new LabError("unsupported", "config.json: llm_config.partial_rotary_factor other than 1 is not handled", {
+  throw new LabError("unsupported", "config.json: llm_config.partial_rotary_factor other than 1 is not supported", {
     subject: "llm_config.partial_rotary_factor",
   });
 }
 
 /**
- * Llama 3: wavelengths much shorter than the trained length stay, much longer ones are multiplied by `factor`; in
- * between the frequency is interpolated.
+ * Llama 3: wavelengths much shorter than the trained length are unchanged, much longer ones are multiplied by `factor`,
+ * and in between the frequency is interpolated.
  */
 function llamaDivisors(scaling: Fields, theta: number, headSize: number, trained: number): number[] {
   const factor = scaling.number("factor");
@@ -159,8 +165,8 @@ function llamaDivisors(scaling: Fields, theta: number, headSize: number, trained
 }
 
 /**
- * YaRN as in Hugging Face's modules: frequencies with many turns within the trained length stay, those with few are
- * divided by `factor`; in between the share increases linearly from pair to pair.
+ * YaRN as in Hugging Face's modules: frequencies with many turns within the trained length are unchanged, those with
+ * few are divided by `factor`, and in between the share increases linearly from pair to pair.
  */
 function yarn(scaling: Fields, theta: number, headSize: number, trained: number, maxPositions: number): RopeScaling {
   const factor = scaling.number("factor", maxPositions / trained);
@@ -185,7 +191,7 @@ function yarnAmplitude(scaling: Fields, factor: number): number {
   return scaled(scaling.number("mscale")) / scaled(scaling.number("mscale_all_dim"));
 }
 
-/** Field with the length before rescaling. */
+/** Field that holds the length before rescaling. */
 const TRAINED = "original_max_position_embeddings";
 
 /** Default of Hugging Face's configurations. */

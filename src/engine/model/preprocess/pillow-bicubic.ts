@@ -22,7 +22,7 @@ interface AxisTaps {
 /**
  * The picture at another size; the aspect ratio is not kept.
  * @param width, height whole pixels from 1 on
- * @param first the axis that is resized first: columns as in Pillow up to 12.3, rows as Pillow 13 does for tall pictures
+ * @param first the axis to resize first: columns as in Pillow up to 12.3, rows as in Pillow 13 for tall pictures
  * @throws LabError("bad-input") for a size below 1 or pixels that do not fit width × height
  */
 export function resizeBicubic(

@@ -3,7 +3,7 @@ import { LabError } from "../../errors.ts";
 
 export interface RegionGridOptions {
   /**
-   * A region that misses every sampled pixel gets the cell that holds most of it; the reference would pass an empty
+   * Whether a region that covers no sampled pixel gets the cell that holds most of it; the reference passes an empty
    * region. A mask without any pixel stays empty.
    */
   readonly keepTiny?: boolean;
@@ -59,7 +59,7 @@ export function nearestSources(inSize: number, outSize: number): number[] {
   return Array.from({ length: outSize }, (_, i) => Math.min(Math.floor(Math.fround(i * step)), inSize - 1));
 }
 
-/** The cell with most mask pixels, the first if several are equal; undefined for an empty mask. */
+/** The cell with the most mask pixels, the first of equals; undefined for an empty mask. */
 function fullestCell(mask: Uint8Array, height: number, width: number, grid: number): number | undefined {
   const counts = new Float64Array(grid * grid);
   for (let y = 0; y < height; y++) {

@@ -6,10 +6,10 @@ import { resizeBicubic } from "./pillow-bicubic.ts";
 export interface TilingConfig {
   /** Side of a tile in pixels. */
   readonly tileSize: number;
-  /** Fewest and most tiles, without the thumbnail. */
+  /** Minimum and maximum tiles, without the thumbnail. */
   readonly minTiles: number;
   readonly maxTiles: number;
-  /** Append the whole picture as one more tile when there is more than one. */
+  /** Whether to append the whole picture as one more tile if there is more than one. */
   readonly useThumbnail: boolean;
 }
 
@@ -58,7 +58,7 @@ function gridCandidates(minTiles: number, maxTiles: number): TileGrid[] {
   return grids.sort((a, b) => a.cols * a.rows - b.cols * b.rows);
 }
 
-/** Tiles of that grid, with the thumbnail. */
+/** Number of tiles of the grid, including the thumbnail. */
 export function tileCount(grid: TileGrid, config: TilingConfig): number {
   const count = grid.cols * grid.rows;
   return config.useThumbnail && count > 1 ? count + 1 : count;

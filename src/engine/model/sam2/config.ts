@@ -39,9 +39,9 @@ export interface MemorySizes {
   readonly dim: number;
   /** Layers of the memory attention. */
   readonly layers: number;
-  /** Hidden width of their feed-forward part. */
+  /** Hidden width of the feed-forward part of these layers. */
   readonly mlp: number;
-  /** Memory maps with separate time codes: one for conditioning frames, the others by distance. */
+  /** Number of memory maps with separate time codes: one for conditioning frames, the others by distance. */
   readonly maps: number;
 }
 
@@ -97,7 +97,7 @@ export function parseSam2Config(value: unknown): Sam2Config {
     const side = PATCH_STRIDE * 8;
     throw new LabError(
       "bad-config",
-      `config.json: sam2_config.image_size ${config.imageSize} is no multiple of ${side}`,
+      `config.json: sam2_config.image_size ${config.imageSize} is not a multiple of ${side}`,
     );
   }
   return config;

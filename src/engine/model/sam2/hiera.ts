@@ -23,7 +23,7 @@ export interface HieraBlock {
   readonly window: number;
   /** First block of a later stage: queries and shortcut are max-pooled 2×2, the width changes. */
   readonly pool: boolean;
-  /** The block's output is a stage output. */
+  /** Whether the block's output is a stage output. */
   readonly stageEnd: boolean;
 }
 
@@ -49,7 +49,8 @@ export function hieraBlocks(config: Sam2Config): HieraBlock[] {
 /**
  * Outputs of the four stages, finest first.
  * @param pixels [1, S, S, 3] normalised
- * @returns [1, S/4, S/4, C], [1, S/8, S/8, 2C], [1, S/16, S/16, 4C], [1, S/32, S/32, 8C]; owned by the caller or its tidy
+ * @returns [1, S/4, S/4, C], [1, S/8, S/8, 2C], [1, S/16, S/16, 4C], [1, S/32, S/32, 8C]; owned by the caller or its
+ * tidy
  */
 export function hiera(w: Weights, config: Sam2Config, pixels: Tensor, probe?: Probe): Tensor[] {
   const outputs: Tensor[] = [];
@@ -97,7 +98,7 @@ function hieraBlock(w: Weights, path: string, block: HieraBlock, x: Tensor): Ten
   });
 }
 
-/** Two linears with GELU between, in chunks of rows so that the hidden layer stays small. */
+/** Two linear layers with GELU between, in chunks of rows so that the hidden layer stays small. */
 function mlp(w: Weights, path: string, x: Tensor): Tensor {
   return tf.tidy(() => {
     const width = x.shape[3] as number;
@@ -127,8 +128,9 @@ function windowAttention(w: Weights, path: string, block: HieraBlock, x: Tensor)
 }
 
 /**
- * The three parts of one stored linear by heads, [N, H, T, d] each, and the side of the queries' windows after pooling.
- * For a large map each part is computed separately: together they would be the largest array of the trunk.
+ * Queries, keys and values from one stored linear layer, [N, H, T, d] each, and the side of the queries' windows after
+ * pooling. For a large map each part is computed separately, because all three together would be the largest array of
+ * the trunk.
  */
 function queryKeyValue(
   w: Weights,
@@ -187,7 +189,7 @@ function cutWindows(x: Tensor, [rows, cols]: [number, number]): Tensor {
   return cut.reshape([batch * down * across, rows, cols, channels]);
 }
 
-/** Inverse of cutWindows for windows that may have shrunk; crops the padding. */
+/** Inverse of `cutWindows` for windows that pooling may have shrunk; crops the padding. */
 function joinWindows(
   windows: Tensor,
   batch: number,

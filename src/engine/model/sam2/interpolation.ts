@@ -20,7 +20,10 @@ export function resizeBicubicClamped(x: Tensor, height: number, width: number): 
   });
 }
 
-/** Row-major [outSize, inSize]: the weights of the four taps of every output; taps clamped to the same position are added. */
+/**
+ * Row-major [outSize, inSize]: the weights of the four taps of every output; taps clamped to the same position are
+ * added.
+ */
 function bicubicMatrix(inSize: number, outSize: number): Float32Array {
   const matrix = new Float32Array(outSize * inSize);
   for (let out = 0; out < outSize; out++) {

@@ -1,7 +1,6 @@
 /**
  * SAM2's mask decoder: language prompts against cached image features (docs/spec/sa2va.md#15-mask-decoder).
- * Differentiable with
- * respect to the decoder, the prompt encoder and the language prompts.
+ * Differentiable in the decoder, the prompt encoder and the language prompts.
  */
 import { gelu } from "../../gpu/kernels/activation.ts";
 import { conv2d, convTranspose2x2 } from "../../gpu/kernels/conv.ts";
@@ -31,7 +30,7 @@ export interface DecodedMasks {
   readonly objectScore: Tensor;
 }
 
-/** What a mask is decoded from beside the image features. */
+/** The inputs of mask decoding besides the image features. */
 export interface DecoderPrompt {
   /** Tokens of points and language, [B, n, C]. */
   readonly sparse: Tensor;
@@ -41,7 +40,7 @@ export interface DecoderPrompt {
   readonly decoder?: string | undefined;
 }
 
-/** Masks with the tokens that the object pointer comes from. */
+/** Masks, with the tokens from which the object pointer is computed. */
 export interface DecodedPrompt extends DecodedMasks {
   /** Final tokens [B, 6 + n, C]: object score, IoU, four masks, prompt. */
   readonly tokens: Tensor;
@@ -68,7 +67,7 @@ export function decodeMasks(
 }
 
 /**
- * Masks of one click each, without language: whatever SAM2 finds there.
+ * Masks of one click each, without language: the object that SAM2 finds there.
  * @param features batch 1, or n frames with the same number of clicks each
  * @param points [N, 2], (x, y) in 0..1 of the picture
  */
@@ -81,8 +80,8 @@ export function decodeClicks(w: Weights, config: Sam2Config, features: SamFeatur
 }
 
 /**
- * Masks of any prompts on maps of batch 1 or n, n a divisor of B.
- * @returns tensors the caller or its tidy owns
+ * Masks of any prompts on maps of batch 1 or n, where n divides B.
+ * @returns tensors owned by the caller or its tidy
  */
 export function decodePrompts(
   w: Weights,
@@ -144,7 +143,7 @@ export function selectMask(masks: Tensor, iou: Tensor): SelectedMask {
   const mask = tf.tidy(() => {
     const [batch, , height, width] = masks.shape as [number, number, number, number];
     const three = masks.slice([0, 1, 0, 0], [batch, MASK_TOKENS - 1, height, width]);
-    // A product with the one-hot choice: exact, and many times faster than the backend's sum over a middle axis.
+    // A product with the one-hot choice is exact, and many times faster than the backend's sum over a middle axis.
     const choice = chosen(iou).reshape([batch, 1, MASK_TOKENS - 1]);
     return tf.matMul(choice, three.reshape([batch, MASK_TOKENS - 1, -1])).reshape([batch, height, width]);
   });
@@ -202,7 +201,7 @@ function upscale(
   });
 }
 
-/** Three linears with ReLU between, `<path>.layers.0` to `.2`. */
+/** Three linear layers with ReLU between, `<path>.layers.0` to `.2`. */
 export function mlp3(w: Weights, path: string, x: Tensor): Tensor {
   return tf.tidy(() => {
     const layer = (index: number, y: Tensor, following?: Following): Tensor =>

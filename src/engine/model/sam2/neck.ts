@@ -12,7 +12,7 @@ import { hiera } from "./hiera.ts";
 
 const SAM = "grounding_encoder.sam2_model";
 
-/** Maps of a picture or video frame as the neck gives them, NHWC. */
+/** The neck's output maps of a picture or video frame, NHWC. */
 export interface FrameMaps {
   /** Stride 16 WITHOUT the no-memory embedding, [1, S/16, S/16, C]. */
   readonly f16: Tensor;
@@ -33,7 +33,7 @@ export interface SamFeatures {
 }
 
 /**
- * Lateral 1×1 convolutions; only stride 16 also receives the coarser level.
+ * Lateral 1×1 convolutions; only stride 16 also adds the coarser level.
  * @param stages the four trunk outputs, finest first
  * @returns strides 4, 8 and 16, [1, ·, ·, C] each
  */
@@ -55,7 +55,7 @@ export function neck(w: Weights, stages: readonly Tensor[], probe?: Probe): [Ten
 }
 
 /**
- * SAM2's view of a video frame.
+ * SAM2's maps of a video frame.
  * @param pixels [1, S, S, 3] normalised
  * @returns tensors the caller owns
  */
@@ -64,7 +64,9 @@ export function encodeFrame(w: Weights, config: Sam2Config, pixels: Tensor, prob
   return { f16, f8, f4 };
 }
 
-/** The features of a picture, or of a prompted frame: the no-memory embedding is added. @returns `f16` is the caller's */
+/**
+ * The features of a picture, or of a prompted frame: the no-memory embedding is added. @returns the caller owns `f16`
+ */
 export function withoutMemory(w: Weights, maps: FrameMaps): SamFeatures {
   return { ...maps, f16: tf.tidy(() => maps.f16.add(w.get(`${SAM}.no_mem_embed`))) };
 }

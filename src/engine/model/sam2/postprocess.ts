@@ -1,4 +1,4 @@
-/** Low-resolution mask logits to masks at image size (docs/spec/sa2va.md#15-mask-decoder). */
+/** Converts low-resolution mask logits to masks at image size (docs/spec/sa2va.md#15-mask-decoder). */
 import { type FrameView, ONE_PICTURE, stacked, unviewed } from "../../data/clips/film-strip.ts";
 import { maskBits, pixelsOf } from "../../gpu/kernels/mask-bits.ts";
 import { resizeBilinear } from "../../gpu/kernels/resize.ts";
@@ -30,7 +30,7 @@ function resizeMaps(maps: Tensor, height: number, width: number): Tensor {
   });
 }
 
-/** A mask at image size, 0/1 row-major, and its mean probability inside (null when it is empty). */
+/** A mask at image size, 0/1 row-major, and the mean probability inside it (null if the mask is empty). */
 export interface FoundMask {
   readonly mask: Uint8Array;
   readonly confidence: number | null;
@@ -40,19 +40,19 @@ export interface FoundMask {
 export interface PictureSize {
   readonly height: number;
   readonly width: number;
-  /** The frames of a clip that have masks; absent for a picture. */
+  /** The frames of a clip that are in use; absent for a picture. */
   readonly view?: FrameView | undefined;
 }
 
-/** Masks to read back, with the size of their picture. */
+/** Mask logits to read back, with the size of their picture. */
 export interface SizedLogits extends PictureSize {
-  /** Low-resolution logits [G, h, w], of a clip [G, frames · h, w]; not disposed. */
+  /** Low-resolution logits [G, h, w], or for a clip [G, frames · h, w]; not disposed. */
   readonly lowRes: Tensor;
 }
 
 /**
- * Masks at the sizes of several pictures, in one read-back of their bits; one list per entry. Of a clip a mask is that of the
- * whole strip, empty on the frames outside the view.
+ * Masks of several pictures at their sizes, with one read-back of their bits; one list per entry. A clip's mask covers
+ * the whole strip and is empty on the frames outside the view.
  * @param samSize SAM2's input size
  */
 export async function readMasks(entries: readonly SizedLogits[], samSize: number): Promise<FoundMask[][]> {
@@ -60,7 +60,7 @@ export async function readMasks(entries: readonly SizedLogits[], samSize: number
     tf.tidy(() => {
       const [count, rows, across] = lowRes.shape as [number, number, number];
       const { total, frames } = view;
-      // Frames of a strip are contiguous: each is enlarged alone.
+      // Each frame of a strip is contiguous and is enlarged separately.
       const alone = lowRes.reshape([count * frames.length, rows / frames.length, across]);
       const { words, sums } = maskBits(samSizeLogits(alone, samSize), { height: height / total, width });
       return [words, sums];

@@ -1,6 +1,6 @@
 /**
- * SAM2's prompt encoder: in Sa2VA no click, no mask, one language token (docs/spec/sa2va.md#14-prompt-encoder); for
- * proposals of masks one click and no language.
+ * SAM2's prompt encoder. Sa2VA uses one language token without click or mask (docs/spec/sa2va.md#14-prompt-encoder);
+ * mask proposals use one click without language.
  */
 
 import { fourierRows, SINE_SERIES } from "../../gpu/kernels/fourier.ts";
@@ -68,7 +68,7 @@ export function fourierPositions(matrix: Tensor, height: number, width: number):
   return fourierPositionsByOps(matrix, height, width);
 }
 
-/** The same in stock operations. */
+/** `fourierPositions` in stock operations. */
 export function fourierPositionsByOps(matrix: Tensor, height: number, width: number): Tensor {
   return tf.tidy(() => {
     const centres = new Float32Array(height * width * 2);
@@ -82,7 +82,7 @@ export function fourierPositionsByOps(matrix: Tensor, height: number, width: num
   });
 }
 
-/** [sin z | cos z] with z = 2π p·G of places p [N, 2] in −1..1, [N, C]. */
+/** [sin z | cos z] with z = 2π p·G for points p [N, 2] in −1..1, [N, C]. */
 function positionCodes(places: Tensor, matrix: Tensor): Tensor {
   return tf.tidy(() => {
     const turns = tf.matMul(places as tf.Tensor2D, matrix as tf.Tensor2D);

@@ -19,7 +19,7 @@ export interface TwoWayState {
 
 /**
  * @param tokens [B, T, C]; every layer adds them again as the positional term of the queries
- * @param image [M, h·w, C]; map m belongs to the B / M token rows from m · B / M on
+ * @param image [M, h·w, C]; map m serves the B / M token rows from m · B / M on
  * @param positions positional term of the image cells, [1, h·w, C]
  */
 export function twoWayTransformer(

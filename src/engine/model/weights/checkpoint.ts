@@ -28,21 +28,21 @@ export interface LoadProgress {
 
 export interface Checkpoint {
   readonly config: Sa2vaConfig;
-  /** All tensors in file order; those only used for video when they were asked for. */
+  /** All tensors in file order, including those only used for video if they were requested. */
   readonly tensorNames: readonly string[];
   /** @throws LabError("bad-input") when there is no such tensor */
   shape(name: string): readonly number[];
   /** Bytes of the tensors in the files. */
   readonly bytes: number;
-  /** Why frames can only be decoded alone; undefined where SAM2's memory is complete. */
+  /** Why frames can only be decoded alone; undefined if SAM2's memory is complete. */
   readonly lacksMemory: string | undefined;
   /** The file that holds a tensor. @throws LabError("bad-input") when there is no such tensor */
   holder(name: string): Safetensors;
 }
 
 /**
- * Opens a folder, reads headers only, and checks that every tensor of the model is there once with its shape.
- * @param video whether the parts that only video uses are read too
+ * Opens a folder, reads only headers, and checks that every tensor of the model exists once with its shape.
+ * @param video whether to read the parts that only video uses too
  * @throws LabError naming the file, tensor or field
  */
 export async function openCheckpoint(folder: ByteFolder, video = false): Promise<Checkpoint> {
@@ -77,7 +77,10 @@ export async function openCheckpoint(folder: ByteFolder, video = false): Promise
   };
 }
 
-/** The file that holds each tensor. As in transformers, one file goes before an index, which saving again leaves behind. */
+/**
+ * The file that holds each tensor. As in transformers, a single file takes precedence over an index, which may remain
+ * after saving again.
+ */
 async function openShards(folder: ByteFolder): Promise<Map<string, Safetensors>> {
   const single = folder.get(SINGLE);
   if (single !== undefined) {
@@ -110,9 +113,13 @@ async function openShards(folder: ByteFolder): Promise<Map<string, Safetensors>>
   }
   for (const [name, path] of Object.entries(weightMap)) {
     if (holders.get(name)?.source !== folder.get(path)?.name) {
-      throw new LabError("bad-input", `${INDEX} places tensor ${quote(name)} in ${quote(path)}, where it is not`, {
-        subject: name,
-      });
+      throw new LabError(
+        "bad-input",
+        `${INDEX} names ${quote(path)} for tensor ${quote(name)}, but the file does not have it`,
+        {
+          subject: name,
+        },
+      );
     }
   }
   return holders;

@@ -10,7 +10,8 @@ import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Matrix, Weights } from "./weights.ts";
 
 /**
- * y = x Wᵀ (+ bias) (+ low-rank branch) of the layer `<path>`: `<path>.weight` [out, in], `<path>.bias` if there is one.
+ * y = x Wᵀ (+ bias) (+ low-rank branch) of the layer `<path>`: `<path>.weight` [out, in], `<path>.bias` if there is
+ * one.
  * @param x [..., in]
  * @returns [..., out]
  */
@@ -28,12 +29,15 @@ export function linearLayer(w: Weights, path: string, x: Tensor, following?: Fol
   });
 }
 
-/** The layer and the activation behind it, which its product applies. @param gate for "gate", of the layer's output */
+/**
+ * The layer and the activation that follows, which its product applies.
+ * @param gate for "gate", of the shape of the layer's output
+ */
 export function activatedLayer(w: Weights, path: string, x: Tensor, kind: Activation, gate?: Tensor): Tensor {
   return linearLayer(w, path, x, new Following(kind, gate));
 }
 
-/** The layer added to `stream`, of its output's shape, by its product. */
+/** The layer's output added to `stream` by its product; both have the same shape. */
 export function addLayer(w: Weights, path: string, x: Tensor, stream: Tensor): Tensor {
   return linearLayer(w, path, x, new Following("residual", stream));
 }

@@ -1,17 +1,20 @@
-/** The fingerprint of a checkpoint on a server, from bytes that its loading reads anyway: the same as of a copy on disk. */
+/**
+ * Computes the fingerprint of a checkpoint on a server from bytes that loading reads anyway. It equals that of a copy
+ * on disk.
+ */
 import { folderOf } from "../../bytes/memory.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { openSafetensors } from "../../formats/safetensors.ts";
 import { tensorsHash, weightsHash } from "./weights-hash.ts";
 
 export interface PassingHash {
-  /** To load from; the given folder itself where its content can be read at once. */
+  /** The folder to load from; the given folder itself if no file needs to be observed. */
   readonly folder: ByteFolder;
-  /** `weightsHash` of the content; what has not been read through `folder` by then is read now. */
+  /** `weightsHash` of the content; samples that have not been read through `folder` yet are read now. */
   hash(): Promise<string>;
 }
 
-/** A sample of a tensor: bytes from `start` on, of which [from, to) have passed. */
+/** A sample of a tensor: bytes from `start` on, of which [from, to) have been read. */
 interface Sample {
   readonly start: number;
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -20,7 +23,7 @@ interface Sample {
 }
 
 /**
- * @param folder weight files with an identity are observed while they are read, unless they are streams
+ * @param folder its weight files with an identity are observed while they are read, unless they are streams
  * @throws LabError naming a file whose header is wrong
  */
 export async function passingHash(folder: ByteFolder): Promise<PassingHash> {
@@ -79,7 +82,7 @@ async function observe(source: ByteSource) {
   return { outer, content };
 }
 
-/** The first sample that ends behind the byte. */
+/** Index of the first sample that ends after the byte. */
 function firstAfter(samples: readonly Sample[], byte: number): number {
   let [low, high] = [0, samples.length];
   while (low < high) {
@@ -91,7 +94,7 @@ function firstAfter(samples: readonly Sample[], byte: number): number {
   return low;
 }
 
-/** Copies what of the sample lies in the bytes that were read; a stretch that does not join the kept one replaces it. */
+/** Copies the part of the sample that was read; a part that does not adjoin the kept one replaces it. */
 function keep(sample: Sample, start: number, bytes: Uint8Array): void {
   const from = Math.max(sample.start, start);
   const to = Math.min(sample.start + sample.bytes.length, start + bytes.length);

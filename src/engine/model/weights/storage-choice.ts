@@ -21,7 +21,7 @@ export function packedForm(
   blockElements: number = BLOCK_ELEMENTS,
 ): WeightStorage | undefined {
   if (shape.length !== 2 || !name.endsWith(".weight") || isTrainableBase(name)) return undefined;
-  // 30 MB in f32, of which every frame uses all.
+  // These tensors take 30 MB in f32, and every frame uses all of them.
   if (isVideoOnly(name)) return undefined;
   const form = name.startsWith("language_model.") ? choice.language : choice.towers;
   // In f32 only matrices larger than a binding need blocks.

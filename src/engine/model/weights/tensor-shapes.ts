@@ -1,4 +1,7 @@
-/** Names and shapes that the forward passes need, from the sizes in config.json (docs/spec/sa2va.md#4-tensor-names-and-shapes). */
+/**
+ * Names and shapes that the forward passes need, from the sizes in config.json
+ * (docs/spec/sa2va.md#4-tensor-names-and-shapes).
+ */
 import type { Sa2vaConfig, VisionConfig } from "../config.ts";
 import { languageShapes } from "../language/language-shapes.ts";
 

@@ -171,7 +171,10 @@ function toGpu(values: Float32Array<ArrayBuffer>, shape: readonly number[]): Ten
   return tensor;
 }
 
-/** Tensors of a checkpoint in f32, owned by the caller. @throws LabError("unsupported") when one is too large for a tensor */
+/**
+ * Tensors of a checkpoint in f32, owned by the caller.
+ * @throws LabError("unsupported") when one is too large for a tensor
+ */
 export async function loadTensors(
   checkpoint: Checkpoint,
   filter?: (name: string) => boolean,

@@ -28,7 +28,7 @@ async function fileHash(source: ByteSource): Promise<string> {
   return tensorsHash(await openSafetensors(source));
 }
 
-/** Of names, types, shapes and samples of the tensors of one file; it reads the samples in byte order. */
+/** Hash over names, types, shapes and samples of the tensors of one file; reads the samples in byte order. */
 export async function tensorsHash(file: Safetensors): Promise<string> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   for (const name of file.names) {

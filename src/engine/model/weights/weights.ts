@@ -11,10 +11,13 @@ import { PackedMatrix } from "../../gpu/packed/matrix.ts";
 import { drawAddress, type RandomKey } from "../../gpu/random.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 
-/** Trainable tensors by full path, e.g. `mlp1.1.weight` or `language_model.model.layers.0.self_attn.q_proj.lora_A.weight`. */
+/**
+ * Trainable tensors by full path, e.g. `mlp1.1.weight` or
+ * `language_model.model.layers.0.self_attn.q_proj.lora_A.weight`.
+ */
 export type ParameterSet = Readonly<Record<string, Tensor>>;
 
-/** A matrix that products and gathers read, as a tensor or packed. */
+/** A matrix for products and gathers, as a tensor or packed. */
 export type Matrix = Tensor | PackedMatrix;
 
 /** Frozen weights by published name. */
@@ -22,8 +25,8 @@ export type FrozenWeights = ReadonlyMap<string, Matrix>;
 
 export interface Weights {
   /**
-   * The tensor of that published name; throws LabError("bad-input") when the checkpoint has none, LabError("internal")
-   * when it is packed.
+   * The tensor of that published name; throws LabError("bad-input") if the checkpoint has no such tensor,
+   * LabError("internal") if it is packed.
    */
   get(name: string): Tensor;
   find(name: string): Tensor | undefined;
@@ -66,7 +69,7 @@ export function weightsView(
   const findMatrix = (name: string): Matrix | undefined => trainable[name] ?? frozen.get(name);
   const find = (name: string): Tensor | undefined => {
     const found = findMatrix(name);
-    if (found instanceof PackedMatrix) throw new LabError("internal", `"${name}" is held packed and is no tensor`);
+    if (found instanceof PackedMatrix) throw new LabError("internal", `"${name}" is packed and is not a tensor`);
     return found;
   };
   const present = <T>(name: string, found: T | undefined): T => {
@@ -92,7 +95,7 @@ export function weightsView(
 /** Dropout of all low-rank branches in one pass; every layer has separate draws. */
 export interface AdapterDropout {
   readonly share: number;
-  /** Address of the pass; row and position are the layer's and the element's. */
+  /** Address of the pass; row and position are set by layer and element. */
   readonly key: Omit<RandomKey, "row" | "position">;
 }
 

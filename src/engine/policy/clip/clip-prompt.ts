@@ -1,4 +1,4 @@
-/** Clips in front of the language model: frames as visual tokens, [SEG] states and captions. */
+/** The language model on clips: frames as visual tokens, answers, and their [SEG] states. */
 import type { RgbImage } from "../../data/sample.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import { resizeBicubic } from "../../model/preprocess/pillow-bicubic.ts";
@@ -11,7 +11,10 @@ import { embedPrompt } from "../embedding.ts";
 import { tileTokens } from "../features.ts";
 import { type AnswerOptions, type EmbeddedPrompt, greedyAnswer, segPrompts } from "../greedy-answer.ts";
 
-/** "Segment …" as the published evaluation asks. @param frames of the prompt */
+/**
+ * "Segment …" in the wording of the published evaluation.
+ * @param frames number of frames in the prompt
+ */
 export function segmentClipPrompt(model: Sa2vaModel, expression: string, frames: number): Prompt {
   const text = expression.includes("?") ? CLIP_QUESTION_WORDING : CLIP_WORDING;
   return buildClipPrompt(model.tokenizer, model.config, { text, phrase: expression, frames });
@@ -26,11 +29,11 @@ export function clipVision(model: Sa2vaModel, frames: readonly RgbImage[]): Tens
 export interface ClipAnswer {
   /** Special tokens kept, without the stop word. */
   readonly text: string;
-  /** One prompt of the mask decoder a [SEG], [n, C]; owned by the caller. Undefined when the answer has none. */
+  /** One prompt of the mask decoder per [SEG], [n, C]; owned by the caller. Undefined if the answer has no [SEG]. */
   readonly lang: Tensor | undefined;
 }
 
-/** The answer "Sure, [SEG]." put into the model's mouth. */
+/** The forced answer "Sure, [SEG]." */
 export function forcedClipAnswer(model: Sa2vaModel, weights: Weights, prompt: Prompt, vision: Tensor): ClipAnswer {
   const { ids, segPositions } = encodeAnswer(model.tokenizer, model.config.template, SEG_ANSWER);
   const embedded = embeddedClip(model, weights, prompt, vision);
@@ -39,7 +42,8 @@ export function forcedClipAnswer(model: Sa2vaModel, weights: Weights, prompt: Pr
 
 /**
  * The greedy answer.
- * @throws LabError("cancelled") when the signal fires, LabError("bad-input") when the model's numbers are not finite
+ * @throws LabError("cancelled") when the signal is aborted, LabError("bad-input") when the model's numbers are not
+ * finite
  */
 export async function freeClipAnswer(
   model: Sa2vaModel,

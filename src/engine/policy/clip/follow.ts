@@ -15,11 +15,11 @@ export interface FollowSettings {
   readonly choice: FrameChoice;
   readonly decoder: ClipDecoder;
   readonly answers: "free" | "forced";
-  /** Of a free answer. */
+  /** Maximum length of a free answer. */
   readonly maxNewTokens: number;
 }
 
-/** Frames that are done, in the order of the work. */
+/** Finished frames, in processing order. */
 export interface KeptFrames {
   readonly state: StoredTracking;
   /** Masks of all objects by frame. */
@@ -27,12 +27,18 @@ export interface KeptFrames {
 }
 
 export interface FollowKeeper {
-  /** Frames between two calls of `keep`; it is also called when the signal fires. */
+  /** Number of frames between two calls of `keep`, which is also called when the signal is aborted. */
   readonly every: number;
-  /** Kept frames of the same request, if any. @param of prompt and settings as text */
+  /**
+   * Kept frames of the same request, if any.
+   * @param of the request's prompt and settings as text
+   */
   find(of: string): Promise<KeptFrames | undefined>;
   keep(of: string, kept: KeptFrames): Promise<void>;
-  /** After every frame. @param done frames so far */
+  /**
+   * Called after every frame.
+   * @param done number of frames finished so far
+   */
   seen?(step: FrameResult, done: number): void;
 }
 
@@ -50,9 +56,9 @@ export interface FollowJob {
 export interface Followed {
   /** The language model's answer to each expression. */
   readonly answers: readonly string[];
-  /** Frames that the language model saw, or that have a given mask. */
+  /** Frames that the language model saw, or frames with a given mask. */
   readonly frames: readonly number[];
-  /** One masklet a [SEG] or given mask, [object][frame]. */
+  /** One masklet per [SEG] or given mask, [object][frame]. */
   readonly masklets: readonly (readonly Rle[])[];
   /** Index of the expression of each masklet; empty where masks were given. */
   readonly expressions: readonly number[];
@@ -60,7 +66,8 @@ export interface Followed {
 
 /**
  * Follows the objects named by expressions; all share the features of a frame.
- * @throws LabError("cancelled") when the signal fires, LabError("bad-input") for an unusable frame; what was kept stays
+ * @throws LabError("cancelled") when the signal is aborted, LabError("bad-input") for an unusable frame; kept frames
+ * stay
  */
 export async function followExpressions(
   job: FollowJob,
@@ -106,8 +113,8 @@ export async function followExpressions(
 }
 
 /**
- * Follows the objects of given masks with SAM2's tracker, as its video predictor does; the language model is not asked.
- * @param masks of each frame that has some, one an object
+ * Follows the objects of given masks with SAM2's tracker, as its video predictor does; the language model is not used.
+ * @param masks masks of each frame that has some, one per object
  * @throws LabError as `followExpressions`
  */
 export async function followMasks(job: FollowJob, masks: ReadonlyMap<number, readonly GivenMask[]>): Promise<Followed> {

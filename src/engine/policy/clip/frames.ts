@@ -18,7 +18,7 @@ export function chosenFrames(total: number, choice: FrameChoice): number[] {
   if (total < 1) throw new LabError("bad-input", "The clip has no frames; nothing was tracked");
   const { kind, count } = choice;
   const step = kind === "first" ? 1 : kind === "every" ? choice.step : (total - 1) / Math.max(count - 1, 1);
-  // numpy's linspace: products as they round, but the last one exact.
+  // As in numpy's linspace: each product is rounded as computed, and the last value is exact.
   const last = kind === "uniform" && count > 1 ? count - 1 : undefined;
   const frames = Array.from({ length: count }, (_, at) => (at === last ? total - 1 : Math.trunc(at * step)));
   return [...new Set(frames)].filter((frame) => frame < total);

@@ -23,14 +23,15 @@ import type { GivenMask } from "../../model/sam2/video/mask-prompt.ts";
 import type { Weights } from "../../model/weights/weights.ts";
 
 /**
- * `published`: as Sa2VA is released, the decoder that was fine-tuned on single frames also decodes frames with memory.
- * `consistent`: as Sa2VA-i, it decodes the chosen frames only, and SAM2's tracker follows the masks it found.
- * `alone`: every frame is decoded with the prompt and without memory, as in training; a model without memory can do it.
+ * `published`: as in the Sa2VA release, the decoder that was fine-tuned on single frames also decodes frames with
+ * memory. `consistent`: as in Sa2VA-i, it decodes only the chosen frames, and SAM2's tracker follows its masks.
+ * `alone`: every frame is decoded with the prompt and without memory, as in training; a model without memory tensors
+ * can do this.
  */
 export const CLIP_DECODERS = ["published", "consistent", "alone"] as const;
 export type ClipDecoder = (typeof CLIP_DECODERS)[number];
 
-/** The pictures of a clip, decoded when they are asked for. */
+/** The pictures of a clip, decoded on request. */
 export interface ClipPictures {
   readonly total: number;
   readonly height: number;
@@ -42,22 +43,23 @@ export interface ClipPictures {
 export interface FrameResult {
   readonly frame: number;
   readonly masks: readonly Rle[];
-  /** Logit that each object is there; its sign is not calibrated in Sa2VA. */
+  /** Logit that each object is present; its sign is not calibrated in Sa2VA. */
   readonly scores: readonly number[];
   readonly bankBytes: number;
   save(): Promise<StoredTracking>;
 }
 
 export interface MaskletOptions {
-  /** Of language prompts; given masks are followed by SAM2's tracker. */
+  /** Used for language prompts; given masks are always followed by SAM2's tracker. */
   readonly decoder: ClipDecoder;
   readonly signal: AbortSignal;
   readonly resume?: StoredTracking | undefined;
 }
 
 /**
- * Follows the objects of a prompt through a clip; frames come in the order of the work. It can be left after any frame.
- * @throws LabError("bad-input") naming a frame of another size; LabError("cancelled") when the signal fires before the first frame
+ * Follows the objects of a prompt through a clip; frames come in processing order. The caller may stop after any frame.
+ * @throws LabError("bad-input") naming a frame of another size; LabError("cancelled") when the signal is aborted before
+ * the first frame
  */
 export async function* masklets(
   model: Sa2vaModel,
@@ -108,7 +110,7 @@ export async function* masklets(
 
 type AloneStep = Omit<ClipStep, "masks"> & { readonly masks: Pick<FrameMasks, "lowRes" | "score"> };
 
-/** Masks of every frame by the language prompt, in the order of time. */
+/** Masks of every frame by the language prompt, in the order of the clip. */
 async function* eachAlone(
   weights: Weights,
   config: Sam2Config,
@@ -132,8 +134,8 @@ async function* eachAlone(
 }
 
 /**
- * Masks of the chosen frames, each decoded alone and enlarged in one step. The fine-tuned decoder is the second one of the
- * checkpoint, or the only one.
+ * Masks of the chosen frames, each decoded alone and enlarged in one step. Uses the fine-tuned decoder, which is the
+ * checkpoint's second one, or its only one.
  */
 async function firstMasks(
   model: Sa2vaModel,
@@ -147,7 +149,7 @@ async function firstMasks(
   const given = new Map<number, readonly GivenMask[]>();
   for (const [at, frame] of frames.entries()) {
     if (at < (resume?.done ?? 0)) {
-      // Its memory is in the stored bank.
+      // The stored bank already has its memory.
       given.set(frame, []);
       continue;
     }

@@ -1,4 +1,4 @@
-/** Options and results of generation; two decoders implement it (policy/decode/generate.ts). */
+/** Options and results of generation, which two decoders implement (policy/decode/generate.ts). */
 import type { RandomKey } from "../../gpu/random.ts";
 import type { SamplerSettings } from "./sampler.ts";
 
@@ -15,7 +15,7 @@ export interface Completion {
 export interface GenerateOptions {
   readonly maxNewTokens: number;
   readonly sampler: SamplerSettings;
-  /** Takes the likeliest token instead of sampling. */
+  /** Whether to take the likeliest token instead of sampling. */
   readonly greedy: boolean;
   /** Random key of a rollout; its position is that of the first draw. Unused when greedy. */
   readonly key: (group: number, rollout: number) => RandomKey;
@@ -25,17 +25,17 @@ export interface GenerateOptions {
    * differ only if rotary scaling for long sequences starts during decoding.
    */
   readonly oneLength?: boolean;
-  /** Groups whose prompts are computed in one pass; by default and for 0 all. */
+  /** Number of groups whose prompts are computed in one pass; all by default and for 0. */
   readonly groupsAtOnce?: number;
   /** Whether the ids generated so far end the answer. */
   readonly stop: (ids: readonly number[]) => boolean;
-  /** Checked between positions; an abort throws. */
+  /** Checked between positions; generation throws when it is aborted. */
   readonly signal?: AbortSignal;
 }
 
 export interface Generated {
   readonly completions: readonly Completion[];
-  /** Number of NaN logits; the rows with them were ended there. */
+  /** Number of rows that ended because a logit was NaN. */
   readonly nonFinite: number;
   /** Logits that the guard clipped, over the tokens of all rows. */
   readonly clips: number;
@@ -54,6 +54,6 @@ export interface RowResult {
   readonly entropies: readonly number[];
   /** Logits that the guard clipped, over the row's tokens. */
   readonly clips: number;
-  /** Ended because its logits were not finite. */
+  /** Whether the row ended because its logits were not finite. */
   readonly broken: boolean;
 }

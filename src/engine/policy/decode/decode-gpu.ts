@@ -28,7 +28,7 @@ import { seenWords } from "./sample-step.ts";
 
 /** Tokens per submit; ended rows leave after it. */
 const TOKENS_PER_SUBMIT = 8;
-/** Bytes of a drawn token: id, log-probability, entropy, and clipped logits with a mark for those that are no numbers. */
+/** Bytes of a drawn token: id, log-probability, entropy, and the number of clipped logits with a mark for NaN. */
 const DRAWN_BYTES = 16;
 
 /** Buffers by device, kept from batch to batch. */
@@ -163,7 +163,7 @@ async function runTokens(
   return drawn;
 }
 
-/** Adds a drawn token to its row, unless the row has ended. */
+/** Appends a drawn token to its row, unless the row has ended. */
 function take(row: Row, drawn: Uint8Array, entry: number, stop: GenerateOptions["stop"]): void {
   if (row.ended) return;
   const view = new DataView(drawn.buffer, drawn.byteOffset + entry * DRAWN_BYTES, DRAWN_BYTES);
@@ -193,7 +193,7 @@ function sizesOf(prompts: Prefilled, maxNewTokens: number): DecodeSizes {
   };
 }
 
-/** Assigns the active rows to slots; slots that complete the last block write into an unused row. */
+/** Assigns the active rows to slots; slots that only fill up the last block write into an unused row. */
 function slotsOf(
   prompts: Prefilled,
   sizes: DecodeSizes,

@@ -28,7 +28,7 @@ import type { BoundLayers, BoundModel, BoundProduct } from "./decode-weights.ts"
 import { type SampleBuffers, sampleStep } from "./sample-step.ts";
 import type { SamplerSettings } from "./sampler.ts";
 
-/** Work of one run of the step. */
+/** Size of one run of the step. */
 export interface DecodeLoad {
   /** Slots in use. */
   readonly slots: number;
@@ -41,9 +41,9 @@ export interface DecodeSizes {
   readonly rows: number;
   /** Slots allocated in the buffers: rows rounded up to whole blocks. */
   readonly slots: number;
-  /** Tokens of a row's tail and new ones, which its own cache holds. */
+  /** Tokens that a row's own cache holds: its tail and the new tokens. */
   readonly capacity: number;
-  /** Places of the prefixes' cache. */
+  /** Positions per row of the prefixes' cache. */
   readonly places: number;
   /** Keys allocated per row of scores. */
   readonly keys: number;
@@ -51,7 +51,7 @@ export interface DecodeSizes {
 
 /** Activations and state; each buffer is written before it is read. */
 export interface DecodeBuffers extends SampleBuffers {
-  /** First embeddings, [rows, D]. */
+  /** Embeddings that rows start with, [rows, D]. */
   readonly given: GPUBuffer;
   /** cos and sin of every position, [positions, 2, d/2]. */
   readonly angles: GPUBuffer;
@@ -67,7 +67,7 @@ export interface DecodeBuffers extends SampleBuffers {
   /** Gate and up side by side. */
   readonly pairs: GPUBuffer;
   readonly gated: GPUBuffer;
-  /** Bound in place of absent parts. */
+  /** Bound in place of absent inputs. */
   readonly empty: GPUBuffer;
   /** Per layer: keys and values of the prompts and of new tokens. */
   readonly caches: readonly {
@@ -126,7 +126,7 @@ export function decodeStep(
       });
     }
   };
-  /** The same over packed blocks of rows. */
+  /** One product with a packed matrix, block by block. */
   const packedProduct = (
     x: GPUBuffer,
     result: GPUBuffer,
@@ -155,7 +155,7 @@ export function decodeStep(
   };
   const addendBuffers = (lora: BoundProduct["lora"]): GPUBuffer[] =>
     lora === undefined ? [buffers.empty, buffers.empty] : [buffers.branch, lora.b];
-  /** @param factor that the sums are multiplied by */
+  /** @param factor by which the program multiplies its sums */
   const addendUniforms = (lora: BoundProduct["lora"], factor: number): number[] =>
     lora === undefined ? [0, 0, 0, 0] : [lora.rank / 4, lora.stride / 4, lora.first / 4, lora.scale / factor];
   /** Linear layers with the same input in one dispatch, or as many as their size requires. */
@@ -194,7 +194,10 @@ export function decodeStep(
       });
     }
   };
-  /** Linear layers with the same input; the first factors of their branches are one product. `add` adds to the result. */
+  /**
+   * Linear layers with the same input; the first factors of their branches are one product. With `add`, they are added
+   * to the result.
+   */
   const layers = (x: GPUBuffer, given: BoundLayers, result: GPUBuffer, add: boolean): void => {
     const { down, products, outSize } = given;
     if (down !== undefined) {

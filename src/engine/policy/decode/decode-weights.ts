@@ -1,8 +1,8 @@
 /**
  * The weights of a decoding step as GPU buffers, and whether the decoding programs support the model. For a small model
  * the low-rank branches are merged into copies of the matrices, and layers with the same input are stacked, which
- * halves the dispatches. For a large model the first factors of layers with the same input are stacked, one product more,
- and each layer adds its second factor itself; no matrix is copied.
+ * halves the dispatches. For a large model the first factors of layers with the same input are stacked into one
+ * additional product, and each layer adds its own second factor; no matrix is copied.
  */
 import { LabError } from "../../errors.ts";
 import { joinedBuffers, MOST_JOINED } from "../../gpu/decode/joined.ts";
@@ -22,7 +22,7 @@ import { languageLinears } from "../../model/language/language-shapes.ts";
 import { ropeSwitch } from "../../model/language/rope-scaling.ts";
 import type { Matrix, Weights } from "../../model/weights/weights.ts";
 
-/** A matrix as a step reads it: f32 rows in one buffer, or packed blocks. */
+/** A matrix in the form that a step reads: f32 rows in one buffer, or packed blocks. */
 export type BoundMatrix = GPUBuffer | PackedMatrix;
 
 /** result[:, first …] (+)= scale · x Wᵀ (+ bias), in one dispatch, or one per block. */
@@ -33,7 +33,10 @@ export interface BoundProduct {
   readonly outSize: number;
   /** First output. */
   readonly first: number;
-  /** Low-rank branch behind the layers' inner results: the second factor, and its columns [first, first + rank) of `stride`. */
+  /**
+   * Low-rank branch: the second factor, which reads columns [first, first + rank) of the `stride` columns of inner
+   * results.
+   */
   readonly lora:
     | {
         readonly b: GPUBuffer;
@@ -52,14 +55,15 @@ export interface BoundLayers {
   /** First factors of all branches, stacked; undefined without branches. */
   readonly down: { readonly a: GPUBuffer; readonly rank: number } | undefined;
   /**
-   * Set where the products are one dispatch: the second factors one behind the other, then the biases from the group of four
-   * values `biasFirst` on; the buffer is undefined if there are neither.
+   * Set if the products run in one dispatch: the second factors one after another, then the biases, starting at the
+   * group of four values `biasFirst`. The buffer is undefined if there are neither.
    */
   readonly joined: { readonly factors: GPUBuffer | undefined; readonly biasFirst: number } | undefined;
 }
 
 /**
- * Whether layers with the same input run in one dispatch: alike in storage, rank and bias, each in one block.
+ * Whether layers with the same input can run in one dispatch: they have the same storage, rank and bias, and one block
+ * each.
  * @param most storage buffers of a program on this device
  */
 export function canJoin(products: readonly BoundProduct[], most: number): boolean {
@@ -97,7 +101,7 @@ export interface BoundModel {
   readonly blocks: readonly BoundBlock[];
   readonly finalNorm: GPUBuffer;
   readonly head: BoundMatrix;
-  /** Most ranks of layers with the same input whose branches are not merged. */
+  /** Largest sum of ranks over layers with the same input whose branches are not merged. */
   readonly rank: number;
 }
 
@@ -142,9 +146,9 @@ export function decodeBlocker(
 }
 
 /**
- * Collects all buffers; merges branches with work recorded into `encoder`.
+ * Collects all buffers. The work that merges branches is recorded into `encoder`.
  * @param foldBytes maximum bytes of matrix copies
- * @param joins whether layers with the same input run in one dispatch where they are not folded
+ * @param joins whether unmerged layers with the same input run in one dispatch
  */
 export function bindModel(
   weights: Weights,
@@ -156,7 +160,7 @@ export function bindModel(
   joins: boolean,
 ): BoundModel {
   const bytes = languageLinears(config).reduce((sum, { inSize, outSize }) => sum + 4 * inSize * outSize, 0);
-  // A copy of a packed matrix would undo the packing.
+  // A merged copy of a packed matrix would be unpacked.
   const packed = languageLinears(config).some(({ path }) => weights.matrix(`${path}.weight`) instanceof PackedMatrix);
   const layers =
     bytes <= foldBytes && !packed
@@ -210,7 +214,7 @@ function sizesByPath(config: LanguageConfig): (path: string) => { readonly inSiz
 }
 
 /**
- * Uses the stored matrices themselves; only factors and biases are copied, where several layers have the same input.
+ * Uses the stored matrices themselves; only factors and biases are copied, if several layers have the same input.
  * @param most storage buffers of a program that joins layers
  */
 function referring(
@@ -278,7 +282,7 @@ function referring(
   }
 }
 
-/** Copies with the branches merged. */
+/** Copies matrices with their branches merged. */
 function folding(
   weights: Weights,
   config: LanguageConfig,

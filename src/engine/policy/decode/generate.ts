@@ -54,8 +54,8 @@ function isPadded(groups: readonly PromptBatch[]): boolean {
 }
 
 /**
- * Each group alone, and of it the rows of each length alone: an attention window would count padding, and rotation goes
- * by the longest row.
+ * Decodes each group separately, and within it the rows of each length: an attention window would count padding, and
+ * the rotation depends on the longest row.
  */
 async function generateUnpadded(
   model: Pick<Sa2vaModel, "config">,

@@ -24,13 +24,13 @@ export interface PromptBatch {
 }
 
 /**
- * Keys and values of the prompts: of a group's prefix once, of each row's tail. Row b sees the places [0, head_b) of row
- * `pastRow_b` of `past`, then [0, tail_b) of its own row of `tails`; everything else there is padding.
+ * Keys and values of the prompts: one prefix per group, one tail per row. Row b sees positions [0, head_b) of row
+ * `pastRow_b` of `past`, then [0, tail_b) of its own row of `tails`; the rest is padding.
  */
 export interface Prefilled {
-  /** [R, Hkv, P, d] a layer, one row a group; undefined where no group has a prefix. */
+  /** [R, Hkv, P, d] per layer, one row per group; undefined if no group has a prefix. */
   readonly past: KvCache | undefined;
-  /** [B, Hkv, L, d] a layer; undefined where every tail is the one token that decoding begins with. */
+  /** [B, Hkv, L, d] per layer; undefined if every tail is only the token that decoding starts with. */
   readonly tails: KvCache | undefined;
   readonly pastRow: readonly number[];
   readonly head: readonly number[];
@@ -48,9 +48,9 @@ export function disposePrefilled(prefilled: Prefilled): void {
 }
 
 export interface PrefillOptions {
-  /** Length that rotary scaling goes by; by default that of the longest prompt. */
+  /** Sequence length for rotary scaling; by default that of the longest prompt. */
   readonly ropeLength?: number | undefined;
-  /** Groups in one pass, 0 for all; what a pass holds on the way grows with them. */
+  /** Number of groups in one pass, 0 for all; the memory of a pass grows with it. */
   readonly groupsAtOnce?: number | undefined;
 }
 
@@ -105,7 +105,7 @@ function prefillPass(
     const first = tf.gather(batch.reshape([-1, width]), tf.tensor1d(lasts, "int32"));
     let past: KvCache | undefined;
     if (places.prefix > 0) {
-      // Causality alone hides padding from the real positions, and only these are read from this cache.
+      // Causality hides the padding from real positions, and only these are read from this cache.
       const prefixes = padded(
         groups.map((group) => group.prefix),
         places.prefix,
@@ -137,7 +137,7 @@ function concatenated(parts: readonly Tensor[]): Tensor {
   return parts.length === 1 ? (parts[0] as Tensor) : tf.concat([...parts], 0);
 }
 
-/** Caches of several passes one below the other; takes them over, a layer at a time. */
+/** Concatenates and disposes the caches of several passes, one layer at a time. */
 function joined(caches: readonly KvCache[]): KvCache | undefined {
   const [own] = caches;
   if (own === undefined || caches.length === 1) return own;
@@ -152,7 +152,10 @@ function joined(caches: readonly KvCache[]): KvCache | undefined {
   });
 }
 
-/** Keys and values of every row's whole prompt, [B, Hkv, P + L, d]; undefined where prompts are single tokens. In a tidy. */
+/**
+ * Keys and values of every row's whole prompt, [B, Hkv, P + L, d]; undefined if prompts are single tokens. Call it in a
+ * tidy.
+ */
 export function promptsByRow({ past, tails, pastRow }: Prefilled): KvCache | undefined {
   if (past === undefined) return tails;
   return past.map((layer, at): KvCache[number] => {

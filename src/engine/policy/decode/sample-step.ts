@@ -12,7 +12,7 @@ export interface SampleBuffers {
   readonly logits: GPUBuffer;
   readonly state: GPUBuffer;
   readonly seen: GPUBuffer;
-  /** Of chunks of a large vocabulary; see `samplePartWords`. */
+  /** Partial results of the chunks of a large vocabulary; see `samplePartWords`. */
   readonly parts: GPUBuffer;
   readonly drawn: GPUBuffer;
 }
@@ -26,11 +26,11 @@ export interface SampleSizes {
   readonly vocabSize: number;
   /** Slots allocated. */
   readonly slots: number;
-  /** Rows of the batch; drawn tokens lie in rows + 1 columns. */
+  /** Rows of the batch; drawn tokens are stored in rows + 1 columns. */
   readonly rows: number;
 }
 
-/** @param wide whether many workgroups share a slot's logits; by default where that is faster and the settings allow it */
+/** @param wide whether many workgroups share a slot's logits; by default if that is faster and the settings allow it */
 export function sampleStep(
   { logits, state, seen, parts, drawn }: SampleBuffers,
   { vocabSize, slots, rows }: SampleSizes,

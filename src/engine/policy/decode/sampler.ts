@@ -1,6 +1,6 @@
 /**
- * Token sampler on the CPU, in double precision. Order of the steps (that of transformers, with our guard clip before
- * the temperature): repetition penalty → guard clip → temperature → top-k → top-p → min-p. Greedy decoding takes the
+ * Token sampler on the CPU, in double precision. Order of the steps (as in transformers, with our guard clip before the
+ * temperature): repetition penalty → guard clip → temperature → top-k → top-p → min-p. Greedy decoding takes the
  * largest logit after the repetition penalty.
  */
 import type { LabConfig } from "../../config/table.ts";
@@ -40,9 +40,9 @@ export function samplerSettings(config: LabConfig): SamplerSettings {
 export interface SampledToken {
   /** -1 when every logit of the row is NaN. */
   readonly id: number;
-  /** log-prob of `id` in the full guarded and tempered distribution, the one the ratio uses; NaN when a logit is NaN. */
+  /** log-prob of `id` in the full guarded and tempered distribution, which the ratio uses; NaN when a logit is NaN. */
   readonly logpFull: number;
-  /** log-prob of `id` in the distribution it was drawn from. */
+  /** log-prob of `id` in the distribution that it was drawn from. */
   readonly logpBehaviour: number;
   /** Entropy (nats) of the full guarded and tempered distribution. */
   readonly entropy: number;
@@ -50,7 +50,10 @@ export interface SampledToken {
   readonly keptCount: number;
   /** Number of logits that the guard clip changed. */
   readonly guardedCount: number;
-  /** Number of NaN and infinite logits. NaN entries are never drawn or replaced by a value; the caller counts the event. */
+  /**
+   * Number of NaN and infinite logits. A NaN logit is never drawn and never replaced by a value; the caller counts the
+   * event.
+   */
   readonly nonFinite: number;
 }
 
@@ -58,7 +61,7 @@ export interface SampledToken {
 export interface SamplingRow {
   /** Processed logits; -Infinity where removed. */
   readonly scores: Float64Array;
-  /** Probabilities the draw uses; 0 where removed. */
+  /** Probabilities that the draw uses; 0 where removed. */
   readonly probabilities: Float64Array;
   readonly kept: Uint8Array;
   readonly keptCount: number;
@@ -80,7 +83,7 @@ export function checkSampler(settings: SamplerSettings): void {
   if (!(repetitionPenalty > 0)) wrong("repetitionPenalty", "above 0", repetitionPenalty);
 }
 
-/** All steps on one row of logits [V]; `seen` may repeat ids. */
+/** All steps on one row of logits [V]; `seen` may contain an id more than once. */
 export function processRow(
   logits: ArrayLike<number>,
   settings: SamplerSettings,
@@ -280,7 +283,7 @@ function keepTopP(scores: Float64Array, topP: number): void {
     }
   }
   candidates.sort((a, b) => (scores[a] as number) - (scores[b] as number) || a - b);
-  // The last one, the likeliest, is never removed.
+  // The last token, which is the likeliest, is never removed.
   for (const index of candidates.slice(0, -1)) {
     sum += probabilities[index] as number;
     if (sum > 1 - topP) break;

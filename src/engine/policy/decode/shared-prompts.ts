@@ -12,9 +12,9 @@ import type { Weights } from "../../model/weights/weights.ts";
 import { hiddenPlaces, padded } from "./prefill.ts";
 
 /**
- * Splits groups into batches, by index. Groups with equal rotation share a batch. If a model's attention window is
- * shorter than the longest sequence, each group is alone, because the window would count padding.
- * @param lengths whole length of each group's longest row
+ * Splits groups into batches of indices. Groups with equal rotation share a batch. If a model's attention window is
+ * shorter than the longest sequence, every group is a separate batch, because the window would count padding.
+ * @param lengths full length of each group's longest row
  */
 export function batchesOf(language: LanguageConfig, lengths: readonly number[]): number[][] {
   const { window } = language;

@@ -1,7 +1,7 @@
 /**
  * Mask policy "candidate choice": SAM2 proposes three masks for a language prompt, and the policy picks one by
  * softmax(predicted IoU / τ). All three are rollouts, weighted by their probability, so the gradient is that of the
- * exact expectation. It reaches the IoU head and everything before it, but not the masks' shapes.
+ * exact expectation. It reaches the IoU head and everything before it, but not the shapes of the masks.
  */
 import { readOnce } from "../../gpu/runtime/read-back.ts";
 import { tf } from "../../gpu/tf.ts";

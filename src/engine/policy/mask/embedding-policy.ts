@@ -1,7 +1,7 @@
 /**
  * Mask policy "Gaussian on [SEG]": the mean is the mask decoder's language prompt, the action adds Gaussian noise to
- * each of its channels, and the decoder turns the noisy prompts into masks. Coherent masks and an exact
- * log-probability; the decoder comes after the sampling and gets no gradient.
+ * each of its channels, and the decoder turns the noisy prompts into masks. Masks are coherent and the log-probability
+ * is exact, but the decoder comes after the sampling and gets no gradient.
  */
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import { deviationOf, drawNoise, gaussianScores, type Noise } from "./gaussian-actions.ts";

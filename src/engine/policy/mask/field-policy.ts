@@ -1,7 +1,7 @@
 /**
  * Mask policy "coarse Gaussian field": the mean is the chosen mask's logits pooled to n × n cells, the action adds
- * Gaussian noise to each cell, the mask is the sign of the logits plus the enlarged noise. Coherent changes of shape, an
- * exact log-probability per cell, and a gradient through the whole decoder.
+ * Gaussian noise to each cell, and the mask is the sign of the logits plus the enlarged noise. This gives coherent
+ * changes of shape, an exact log-probability per cell, and a gradient through the whole decoder.
  */
 import { LabError } from "../../errors.ts";
 import { resizeBilinear } from "../../gpu/kernels/resize.ts";
@@ -25,9 +25,9 @@ export function poolCells(logits: Tensor, grid: number): Tensor {
 /**
  * @param grid n, cells per side
  * @param noise relative to the logits' standard deviation over the picture, or in logits
- * @param band cells whose mean logit is at least this far from 0 get no noise and are no action: their log-probability
- *   is 0, their entropy that of the others, so that no share of the most uncertain actions is made of them; 0 gives noise
- *   to all
+ * @param band cells whose mean logit is at least this far from 0 get no noise and are not actions: their
+ * log-probability is 0, and their entropy equals that of the others, so that they are not selected as most uncertain; 0
+ * gives noise to all cells
  */
 export function fieldPolicy(grid: number, noise: Noise, band = 0): MaskPolicy {
   const cells = grid * grid;
@@ -85,7 +85,7 @@ export function fieldPolicy(grid: number, noise: Noise, band = 0): MaskPolicy {
   };
 }
 
-/** 1 for the cells that get noise, 0 for the others, [n·n]. */
+/** [n·n], 1 for cells that get noise, 0 for the others. */
 async function uncertainCells(logits: Tensor, grid: number, band: number): Promise<Float32Array> {
   const means = await readOnce(poolCells(logits, grid));
   return means.map((mean) => Number(Math.abs(mean) < band));

@@ -8,20 +8,20 @@ import type { MaskActions, MaskDraws } from "./mask-policy.ts";
 export interface Noise {
   readonly sigma: number;
   /**
-   * `relative`: in units of the standard deviation of the values it is added to, so that larger logits get larger noise
-   * and the spread of samples stays the same. `absolute`: in the unit of the values.
+   * `relative`: in units of the standard deviation of the values that get the noise, so that larger logits get larger
+   * noise and the spread of samples stays the same. `absolute`: in the unit of the values.
    */
   readonly unit: "relative" | "absolute";
   /**
-   * Every second rollout takes the noise of the previous one with the opposite sign. Each is still a draw of the same
-   * Gaussian, so the gradient stays unbiased, and terms common to both of a pair cancel.
+   * Every second rollout takes the noise of the previous one with the opposite sign. Each is still a draw from the same
+   * Gaussian, so the gradient stays unbiased, and terms common to a pair cancel.
    */
   readonly antithetic?: boolean;
 }
 
 /**
  * Standard deviation of the noise for these values; not differentiated.
- * @param least minimum of a relative one
+ * @param least minimum of a relative deviation
  */
 export async function deviationOf({ sigma, unit }: Noise, values: Tensor, least: number): Promise<number> {
   if (unit === "absolute") return sigma;
@@ -50,7 +50,9 @@ export function drawNoise(
 
 /** The fields of `MaskActions` that follow from the noise. */
 type NoiseScores = Pick<MaskActions, "logps" | "entropies"> & {
-  /** Log-probabilities and entropies [N, T] of the actions under another mean [1, T] or [N, T]; differentiable in it. */
+  /**
+   * Log-probabilities and entropies [N, T] of the actions under another mean [1, T] or [N, T]; differentiable in it.
+   */
   readonly scoresOf: (action: Tensor, mean: Tensor) => { readonly logps: Tensor; readonly entropies: Tensor };
 };
 

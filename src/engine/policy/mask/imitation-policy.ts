@@ -9,11 +9,11 @@ import { fieldPolicy } from "./field-policy.ts";
 import type { Noise } from "./gaussian-actions.ts";
 import { bestCandidate, bestIndex, type MaskPolicy } from "./mask-policy.ts";
 
-/** Weights of cross-entropy and Dice in the published recipe. */
+/** Weights of cross-entropy and Dice, as in the published recipe. */
 const BCE_WEIGHT = 2;
 const DICE_WEIGHT = 0.5;
 
-/** Parameters as `fieldPolicy`. */
+/** Takes the parameters of `fieldPolicy`. */
 export function imitationPolicy(grid: number, noise: Noise, band = 0): MaskPolicy {
   const field = fieldPolicy(grid, noise, band);
   return {
@@ -32,7 +32,7 @@ export function imitationPolicy(grid: number, noise: Noise, band = 0): MaskPolic
               const { bce, dice } = maskLoss(mask, tf.slice(drawn, [n, 0, 0], [1, height, width]));
               return bce.mul(BCE_WEIGHT).add(dice.mul(DICE_WEIGHT)).mul(share);
             });
-            // Not addN: it binds all of them at once, and a device binds few buffers.
+            // Not addN, which binds all losses at once: devices bind few buffers.
             return losses.reduce((sum, loss) => sum.add(loss));
           });
         },

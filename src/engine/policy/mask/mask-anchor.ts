@@ -1,5 +1,5 @@
 /**
- * Anchors of loop 2, which keep the mask decoder from drifting. The reward of a caption barely depends on the exact
+ * Anchors of loop 2, which keep the mask decoder from drifting. The reward of a caption depends little on the exact
  * shape of a mask, so most of its gradient is noise. An anchor keeps the masks close to those at the run's start, or to
  * the true mask.
  */
@@ -19,14 +19,14 @@ export interface MaskAnchor {
 const BCE_WEIGHT = 2;
 const DICE_WEIGHT = 0.5;
 
-/** Whether the settings ask for an anchor. */
+/** Whether the settings turn an anchor on. */
 export function wantsAnchor(config: LabConfig): boolean {
   return config.maskAnchor !== "none" && config.maskAnchorWeight !== 0;
 }
 
 /**
- * @param start output of the run's starting weights for the same phrase; read, not kept
- * @param truth share of each decoder pixel that the region covers, row-major; its sides are those of the decoded masks
+ * @param start output of the run's starting weights for the same phrase; used only during the call
+ * @param truth share of each decoder pixel that the region covers, row-major, at the size of the decoded masks
  */
 export async function maskAnchor(
   config: LabConfig,
@@ -45,7 +45,7 @@ function startAnchor(start: PhraseOutput): MaskAnchor {
   };
 }
 
-/** Cross-entropy and Dice to the region's mask, of the candidate that the start would choose. */
+/** Cross-entropy and Dice to the region's mask, for the candidate that the starting weights choose. */
 async function truthAnchor(
   start: PhraseOutput,
   truth: (height: number, width: number) => Float32Array,

@@ -1,14 +1,14 @@
 /**
  * Distributions that turn a mask into an action with a log-probability
- * (docs/spec/grpo.md#20-making-a-mask-a-stochastic-action). Log-probs, exact KL and
- * entropy are differentiable tensor functions; samplers work on the CPU from given uniforms or normals, so that the noise
- * can be stored and the sample redrawn.
+ * (docs/spec/grpo.md#20-making-a-mask-a-stochastic-action). Log-probs, exact KL and entropy are differentiable tensor
+ * functions; samplers work on the CPU from given uniforms or normals, so that the noise can be stored and the sample
+ * redrawn.
  */
 import { type Tensor, tf } from "../../gpu/tf.ts";
 
 /**
- * log sigmoid(z), stable for large |z|. Not `tf.logSigmoid`: its gradient reads the input without saving it, so an input
- * made inside a `tidy` is gone by then.
+ * log sigmoid(z), stable for large |z|. Not `tf.logSigmoid`: its gradient reads the input without saving it, and an
+ * input made inside a `tidy` is freed by then.
  */
 function logSigmoid(z: Tensor): Tensor {
   return tf.softplus(z.neg()).neg();
@@ -47,7 +47,7 @@ export function bernoulliEntropy(logits: Tensor, temperature: number): Tensor {
   });
 }
 
-/** 1 where the uniform lies below sigmoid(logit / τ). `uniforms` may hold several masks one after the other. */
+/** 1 where the uniform is below sigmoid(logit / τ). `uniforms` may hold several masks one after another. */
 export function sampleBernoulli(
   logits: ArrayLike<number>,
   temperature: number,

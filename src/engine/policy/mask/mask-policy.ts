@@ -1,5 +1,5 @@
 /**
- * Mask policies of loop 2: where randomness enters, and therefore what can learn
+ * Mask policies of loop 2: they decide where randomness enters, and therefore what can learn
  * (docs/spec/grpo.md#20-making-a-mask-a-stochastic-action). A policy samples a few masks from the decoder's output and
  * can recompute the log-probability of those samples from the output of other weights.
  */
@@ -10,7 +10,7 @@ import type { PhraseOutput } from "../phrase-output.ts";
 export interface MaskActions {
   /** N masks as logits at the decoder's resolution, [N, h, w]; > 0 is inside. Owned by the caller. */
   readonly logits: Tensor;
-  /** The mask without noise, which the other weights would use, [1, h, w]. Owned by the caller. */
+  /** The mask without noise, [1, h, w]. Owned by the caller. */
   readonly greedy: Tensor;
   /** [N][T]. */
   readonly labels: readonly (readonly { readonly id: number; readonly label: string }[])[];
@@ -21,7 +21,7 @@ export interface MaskActions {
   readonly actions: number;
   /** Probability of each rollout when the group is the whole action set; null for independent samples. */
   readonly weights: readonly number[] | null;
-  /** Whether log-probabilities depend on the decoded masks, not on the [SEG] state alone. */
+  /** Whether log-probabilities depend on the decoded masks, not only on the [SEG] state. */
   readonly readsMasks: boolean;
   /** Log-probabilities and entropies [N, T] of the same actions under other weights; differentiable. */
   logProbs(output: PhraseOutput): { readonly logps: Tensor; readonly entropies: Tensor };
@@ -48,7 +48,7 @@ export interface MaskPolicy {
   act(output: PhraseOutput, count: number, draws: MaskDraws): Promise<MaskActions>;
 }
 
-/** The three candidates SAM2 offers for a language prompt; candidate 0 of the decoder is never used. */
+/** The number of candidates that SAM2 offers for a language prompt; candidate 0 of the decoder is never used. */
 export const CANDIDATES = 3;
 
 /** Logits of candidates 1…3 of the first row, [3, h, w]. */

@@ -9,7 +9,7 @@ import { tf } from "../../gpu/tf.ts";
 import { bernoulliEntropy, bernoulliLogProb, sampleBernoulli } from "./mask-distributions.ts";
 import { bestCandidate, bestIndex, type MaskPolicy } from "./mask-policy.ts";
 
-/** Distance of a sampled pixel's logit from 0; only its sign matters after the enlargement. */
+/** Distance of a sampled pixel's logit from 0; only the sign matters after the enlargement. */
 const SURE = 4;
 
 /** @param temperature divides the logits; below 1 the pixels are less random */

@@ -1,9 +1,9 @@
 /**
- * Mask policy "distinct proposals": SAM2's candidates of the phrase, where the settings say so of the picture's other
- * phrases and of clicks on a grid, and of strongly noisy [SEG] states, each kept only if it differs from those before it,
- * so that actions choose an object and not a contour. The policy scores every proposal by its own masks and all of them
- * are played with their probability, so the gradient is that of the exact expectation. It reaches the shapes of the masks
- * and the IoU head.
+ * Mask policy "distinct proposals": SAM2's candidates for the phrase, for strongly noisy [SEG] states and, if the
+ * settings say so, for the picture's other phrases and for clicks on a grid. A proposal is kept only if it differs from
+ * the previous ones, so that actions choose an object and not a contour. The policy scores every proposal by its
+ * decoded masks, and all proposals are rollouts weighted by their probability, so the gradient is that of the exact
+ * expectation. It reaches the shapes of the masks and the IoU head.
  */
 import { readOnce } from "../../gpu/runtime/read-back.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
@@ -23,13 +23,13 @@ export interface ProposalSettings {
   readonly noise: Noise;
   /** Two masks above this IoU count as one proposal, 0..1. */
   readonly overlap: number;
-  /** In logits: the larger, the more equal the probabilities of the proposals. */
+  /** Temperature in logits: the larger it is, the more equal are the probabilities of the proposals. */
   readonly temperature: number;
   /** Whether candidates of the picture's other phrases are proposals too. */
   readonly phrases: boolean;
-  /** Points a side of a grid of clicks whose candidates are proposals too; 0 for none. */
+  /** Points per side of a grid of clicks whose candidates are proposals too; 0 for none. */
   readonly points: number;
-  /** Of the choice among the phrase's own three candidates, by predicted IoU. */
+  /** Temperature of the choice among the phrase's own three candidates, by predicted IoU. */
   readonly candidateTemperature: number;
 }
 
@@ -77,7 +77,7 @@ export function proposalPolicy(settings: ProposalSettings): MaskPolicy {
           .toFloat()
           .reshape([kept.length, height * side]),
       );
-      // A constant of the action set, so that the temperature has the same effect for small and large objects.
+      // Constant for the action set, so that the temperature has the same effect on small and large objects.
       const area = tf.tidy(() => bits.sum().div(kept.length).maximum(1));
       const logProbs = (decoded: DecodedMasks): Tensor => proposalLogProbs(decoded, bits, area, settings);
       const logps = await readOnce(tf.tidy(() => logProbs(own)));
@@ -113,7 +113,7 @@ function gridPoints(side: number): Tensor {
   return tf.tensor2d(points.map(([x, y]) => [((x as number) + 0.5) / side, ((y as number) + 0.5) / side]));
 }
 
-/** Candidates of some rows of [N, 4, h, w], one after the other, [3·count, h, w]. */
+/** Candidates of some rows of [N, 4, h, w], one after another, [3·count, h, w]. */
 function candidatesOf(masks: Tensor, from: number, count: number): Tensor {
   const [, , height, side] = masks.shape as [number, number, number, number];
   const rows = tf.slice(masks, [from, 1, 0, 0], [count, CANDIDATES, height, side]);
@@ -121,9 +121,9 @@ function candidatesOf(masks: Tensor, from: number, count: number): Tensor {
 }
 
 /**
- * log π of each proposal, [K]: a candidate is chosen by predicted IoU, then a proposal by the candidate's logits inside it
- * (the likelihood of independent pixels among these masks, tempered by their mean area), and the candidates are summed
- * over. Differentiable in the decoded masks and predicted IoUs.
+ * log π of each proposal, [K]: a candidate is chosen by predicted IoU, then a proposal by the candidate's logits inside
+ * it (the likelihood of independent pixels among these masks, tempered by their mean area), and the candidates are
+ * summed over. Differentiable in the decoded masks and predicted IoUs.
  * @param bits [K, h·w], 0 or 1
  * @param area mean number of pixels of a proposal, scalar
  */

@@ -1,20 +1,22 @@
-/** What is measured of a card, as lines of a report; apart from the code that measures, since the page holds no engine. */
+/**
+ * Measurements of a card as lines of a report; separate from the code that measures, because the page has no engine.
+ */
 
-/** In the order in which they run. */
+/** Stages, in the order in which they run. */
 export const CARD_STAGES = ["adapter", "self-test", "long", "rates", "decoding", "tuning"] as const;
 export type CardStage = (typeof CARD_STAGES)[number];
 
-/** What Sa2VA-1B asks for, or the least that still runs every program. */
+/** The sizes of Sa2VA-1B, or the smallest ones that still run every program. */
 export type CardSizes = "1B" | "small";
 
-/** What a stage says: a check, a rate, or facts. */
+/** One line of a stage: a check, a rate, or facts. */
 export interface CardFacts {
-  /** Name of the check or rate; absent for facts of a whole stage. */
+  /** Name of the check or rate; absent for facts about a whole stage. */
   readonly case?: string;
-  /** Present where the line is a rate. */
+  /** Present if the line is a rate. */
   readonly value?: number;
   readonly unit?: CardUnit;
-  /** Present where the line is a check. */
+  /** Present if the line is a check. */
   readonly passed?: boolean;
   /** Why a stage was not completed. */
   readonly failed?: string;
@@ -32,5 +34,5 @@ export interface CardRate extends CardFacts {
   readonly unit: CardUnit;
 }
 
-/** Rates are numbers a second, times are seconds. */
+/** Rates are per second, times in seconds. */
 export type CardUnit = "FLOP/s" | "B/s" | "s";

@@ -1,4 +1,6 @@
-/** How long a token of Sa2VA-1B's language model takes with made-up f16 weights and an adapter, by rows decoded together. */
+/**
+ * Measures the time per token of Sa2VA-1B's language model with made-up f16 weights and an adapter, by rows per batch.
+ */
 
 import { LabError } from "../../errors.ts";
 import { PackedMatrix, uploadBlock } from "../../gpu/packed/matrix.ts";
@@ -18,7 +20,7 @@ import { TINY_DECODER } from "../decoding.ts";
 import { drawn } from "../host-math.ts";
 import type { CardRate, CardSizes } from "./card-line.ts";
 
-/** The language model of Sa2VA-1B; its head is the embedding, which halves the memory and is read as a whole either way. */
+/** The language model of Sa2VA-1B; its head shares the embedding to save memory, and is read as a whole either way. */
 export const TRUE_DECODER: LanguageConfig = {
   ...TINY_DECODER,
   vocabSize: 151_679,
@@ -38,7 +40,10 @@ export const DECODED_ROWS = [1, 4, 8, 16] as const;
 const RANK = 16;
 const RUNS = 3;
 
-/** Seconds of a token for all rows together, median of three runs after one that compiles. @param now milliseconds */
+/**
+ * Seconds per token for all rows together; the median of three runs after one that compiles.
+ * @param now milliseconds
+ */
 export async function* decodeRates(
   now: () => number,
   sizes: CardSizes,
@@ -74,7 +79,7 @@ export async function* decodeRates(
         for (let run = 0; run <= RUNS; run++) {
           const began = now();
           const found = await decodeOnGpu(config, weights, prompts, address, options);
-          if (found.some(({ broken }) => broken)) throw new LabError("gpu", "A logit was no number");
+          if (found.some(({ broken }) => broken)) throw new LabError("gpu", "A logit was NaN");
           if (run > 0) times.push((now() - began) / 1000 / tokens);
         }
       } finally {
@@ -89,7 +94,7 @@ export async function* decodeRates(
   }
 }
 
-/** Matrices in f16, packed once for every shape and uploaded for every matrix; the rest in f32. */
+/** Matrices in f16, packed once per shape and uploaded once per matrix; the rest in f32. */
 function madeWeights(config: LanguageConfig): Map<string, Matrix> {
   const packed = new Map<string, ReturnType<typeof packRows>>();
   const matrix = (rows: number, inSize: number): PackedMatrix => {
@@ -97,7 +102,7 @@ function madeWeights(config: LanguageConfig): Map<string, Matrix> {
     const count = Math.min(step, rows);
     const id = `${count} × ${inSize}`;
     const scale = Math.sqrt(3 / inSize);
-    // Repeats after a thousand numbers, which are no multiple of any width.
+    // Repeats after about a thousand numbers, a length that is no multiple of any width.
     const pool = drawn(1009, 3).map((value) => scale * value);
     const values =
       packed.get(id) ??

@@ -1,6 +1,6 @@
 /**
- * Everything that is measured of a card without anything to compare it with, most wanted first. The System screen runs
- * the list in one go; `npm run card-battery` runs it in calls of limited length and adds comparisons with peers.
+ * All measurements of a card that need no peer to compare with, the most important first. The System screen runs the
+ * whole list; `npm run card-battery` runs it in calls of limited length and adds comparisons with peers.
  */
 import { LabError } from "../../errors.ts";
 import type { EngineDevice } from "../../gpu/runtime/device.ts";
@@ -17,7 +17,7 @@ export interface CardWork {
   readonly sizes: CardSizes;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
-  /** Names of cases that are left out, as measured before. */
+  /** Names of cases to leave out because they were measured before. */
   readonly known?: ReadonlySet<string>;
   readonly signal?: AbortSignal;
 }
@@ -42,17 +42,20 @@ async function* checked({ device, now, known }: CardWork, all: readonly Problem[
   }
 }
 
-/** Lines of one stage, each as soon as it is known. @throws LabError of the device, or as the stage fails */
+/**
+ * Lines of one stage, each as soon as it is known.
+ * @throws LabError of the device or of the stage
+ */
 export async function* cardStage(stage: CardStage, work: CardWork): AsyncGenerator<CardLine> {
   for await (const line of RUNS[stage](work)) yield { stage, ...line };
 }
 
-/** The stages that a report of these sizes has. The checks of the self-test and the tuner's sweep have one size. */
+/** The stages of a report at these sizes. The checks of the self-test and the tuner's sweep have only one size. */
 function stagesOf(sizes: CardSizes): readonly CardStage[] {
   return sizes === "1B" ? CARD_STAGES : (["adapter", "rates", "decoding"] as const);
 }
 
-/** Lines that a report has if nothing fails. */
+/** Number of lines of a report if nothing fails. */
 export function countCardLines(sizes: CardSizes): number {
   const stages = stagesOf(sizes);
   const checks = stages.includes("long") ? problems().length + lengthProblems().length + longProblems().length + 2 : 0;
@@ -61,7 +64,7 @@ export function countCardLines(sizes: CardSizes): number {
 }
 
 /**
- * The whole report. A stage that fails is reported and does not end the others.
+ * The whole report. A failed stage is reported and does not stop the others.
  * @throws LabError("cancelled") when the signal aborts
  */
 export async function* measureCard(work: CardWork): AsyncGenerator<CardLine> {

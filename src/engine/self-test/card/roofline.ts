@@ -9,18 +9,18 @@ import { median } from "../../tuning/choose.ts";
 import type { CardRate, CardSizes } from "./card-line.ts";
 
 const ROUNDS = 9;
-/** Runs of the multiply-adds where sizes are small. */
+/** Number of multiply-add runs at the small sizes. */
 const FEW_RUNS = 6;
 const COPIES = 8;
 const EMPTY = 256;
 const SUBMITS = 32;
 
-/** How many rates `roofline` gives on this device. */
+/** Number of rates that `roofline` gives on this device. */
 export function countRates(): number {
   return halfPrograms() ? 9 : 8;
 }
 
-/** Rates one by one. @param now milliseconds, monotonic */
+/** Rates one by one. @param now monotonic milliseconds */
 export async function* roofline(
   { device }: EngineDevice,
   now: () => number,
@@ -40,7 +40,9 @@ export async function* roofline(
   yield { case: "Read-back of one number", value: await readBack(now), unit: "s" };
 }
 
-/** Median seconds of some rounds until the device has done the work; the first, which prepares memory, is not counted. */
+/**
+ * Median seconds until the device has done the work, over some rounds; the first prepares memory and is not counted.
+ */
 async function timed(device: GPUDevice, now: () => number, work: () => void): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round <= ROUNDS; round++) {
@@ -69,7 +71,7 @@ async function copyRate(device: GPUDevice, now: () => number, sizes: CardSizes):
 const THREADS = 64;
 const WORDS = 1024;
 
-/** Every thread reads vectors of four numbers at places that differ from turn to turn. */
+/** Every thread reads vectors of four numbers, in each turn at another place. */
 const WORKGROUP: GpuProgram = {
   name: "lab-card-workgroup",
   inputs: {},
@@ -111,7 +113,7 @@ async function emptyDispatch(device: GPUDevice, now: () => number): Promise<numb
   return Math.max(0, many.seconds - one.seconds) / EMPTY;
 }
 
-/** Seconds of that many equal dispatches in one pass and submit. */
+/** Seconds for that many equal dispatches in one pass and one submit. */
 async function dispatched(
   device: GPUDevice,
   now: () => number,

@@ -1,6 +1,6 @@
 /**
- * The tuner over the large products and attentions of a step of Sa2VA-1B: a picture of one tile and of thirteen, frozen
- * matrices in f16, made-up operands.
+ * Runs the tuner over the large products and attentions of a step of Sa2VA-1B: pictures of one tile and of thirteen,
+ * frozen matrices in f16, made-up operands.
  */
 import { holdShapes, type SeenShape } from "../../gpu/forms/active.ts";
 import { type AttentionSizes, attentionBucket, type ProductSizes, productBucket } from "../../gpu/forms/buckets.ts";
@@ -12,7 +12,7 @@ import { tuneShapes } from "../../tuning/tuner.ts";
 import type { CardRate } from "./card-line.ts";
 import { TRUE_DECODER } from "./decode-rates.ts";
 
-/** Tokens of a prompt with one tile, also those of eight captions of 48; of a prompt with thirteen tiles. */
+/** Tokens of a prompt with one tile (also of eight captions of 48 tokens), and of a prompt with thirteen tiles. */
 const ROWS = [384, 3456] as const;
 /** A tile in the vision tower: tokens, heads, and the sizes of its layers. */
 const TILE = { tokens: 1025, width: 1024, heads: 16, mlp: 4096 } as const;
@@ -30,7 +30,10 @@ const attention = (sizes: AttentionSizes): SeenShape => ({
   times: 1,
 });
 
-/** Products of a language model's layers with `rows` rows, forward and by their input, and attention over them. */
+/**
+ * Products of a language model's layers with `rows` rows, forward and for the input's gradient, and attention over
+ * them.
+ */
 export function languageSweep(config: LanguageConfig, rows: number, storage: WeightStorage): SeenShape[] {
   const { heads, kvHeads, headSize } = config;
   const epilogue = storage === "f32" ? "plain" : "packed";
@@ -68,8 +71,8 @@ function distinct(shapes: readonly SeenShape[]): SeenShape[] {
 }
 
 /**
- * The fastest form of every shape, with its time as a share of the built-in form's and of stock's.
- * @param now milliseconds @param known buckets that are left out
+ * The fastest form of every shape, and its time as a share of the built-in form's and of stock's.
+ * @param now milliseconds @param known buckets to leave out
  */
 export async function* sweepRates(
   device: EngineDevice,

@@ -7,8 +7,9 @@
  * with their product. A run takes three dispatches forward (q kᵀ, softmax in place, times v) and seven backward, where
  * the weights are recomputed from the stored largest score and sum of each row. Products skip what causality or the
  * window hides. On software adapters this beats an online softmax (docs/spec/webgpu.md#61-kernels), except for narrow
- * heads (attention-narrow.ts). Cards have tiles in workgroup memory (attention-tiles.ts). All keep the same statistics.
- * Limits: B·Hq ≤ 65 535. Numerics: f32, sums in fixed order, no atomics. Equals `stockAttention` and its gradient.
+ * heads (attention-narrow.ts). Cards use tiles in workgroup memory (attention-tiles.ts). All three store the same
+ * statistics. Limits: B·Hq ≤ 65 535. Numerics: f32, sums in fixed order, no atomics. Equals `stockAttention` and its
+ * gradient.
  */
 
 import { pointProgram, runPoints, runRows } from "../../rows-program.ts";
@@ -67,7 +68,7 @@ function softmax(
     return;
   }
   const uniforms = seenValues(s, run, form, q.shape[1] as number, mask);
-  // A buffer has to be bound even without a mask.
+  // Without a mask some buffer has to be bound too.
   runRows(SOFTMAX, [mask ?? q], outputs, rows, run.width, [groups, ...uniforms]);
 }
 

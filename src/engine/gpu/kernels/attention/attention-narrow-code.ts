@@ -1,5 +1,5 @@
 /**
- * WGSL of attention with narrow heads on software adapters: all values of a query, or of a key, stay in registers.
+ * WGSL of attention with narrow heads on software adapters: the vectors of a query or key stay in registers.
  *
  * Layout: q, dy [B·Hq, Tq, d], k, v [B·Hkv, Tk, d], d a multiple of 4 up to 32, query heads j·g … j·g+g−1 read key head
  * j.
@@ -25,7 +25,7 @@ export const SEEN = {
   queries: "u32",
   keys: "u32",
   causal: "u32",
-  /** Keys before that of the first query. */
+  /** Number of keys before that of the first query. */
   before: "u32",
   reach: "u32",
   masked: "u32",
@@ -45,7 +45,7 @@ export const GRADIENT_INPUTS = {
 
 export const NARROW_UNIFORMS = Object.keys(SEEN) as readonly (keyof typeof SEEN)[];
 
-/** Which keys a query sees, where its mask is, and the score of a product. */
+/** Code for the keys that a query sees, the position of its mask, and the score of a product. */
 export const HEADER = `
   fn seen(query: u32, key: u32) -> bool {
     let end = query + u.before + 1u;

@@ -29,7 +29,7 @@ const ROW = `
     let begin = select(0u, max(place + u.last + 1u, u.reach) - u.reach, u.reach != 0u);
     let above = u.maskStart + (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + place * u.maskRow;`;
 
-/** Which of the four keys from `key` on the row sees. */
+/** Code for which of the four keys from `key` on the row sees. */
 const VISIBLE = `
     fn visible(key: u32, begin: u32, end: u32) -> vec4<bool> {
       let keys = vec4u(key, key + 1u, key + 2u, key + 3u);
@@ -45,7 +45,9 @@ const KEEP = `
       stats[at + 1u] = inverse;
     }`;
 
-/** Softmax in place, except for the factor it stores in `stats`. Hidden keys become 0 as far as a product may read. */
+/**
+ * Softmax in place, except for the factor it stores in `stats`. Hidden keys become 0 wherever a product may read them.
+ */
 export const SOFTMAX: RowProgram = {
   name: "lab-attention-softmax",
   inputs: { mask: "f32" },
@@ -72,8 +74,8 @@ export const SOFTMAX: RowProgram = {
 };
 
 /**
- * The same for rows that see all keys, where these are a multiple of four, the scale is positive and there is no mask:
- * no conditions, and two groups of keys at a time.
+ * The same for rows that see all keys, if their number is a multiple of four, the scale is positive and there is no
+ * mask: without conditions, two groups of keys at a time.
  */
 export const WHOLE_SOFTMAX: RowProgram = {
   name: "lab-attention-softmax-whole",

@@ -16,10 +16,10 @@ export interface AttentionForm {
   readonly reach: number;
 }
 
-/** Bytes of a run's scratch array, if a test has set them. */
+/** Bytes of a run's scratch array, if set by a test. */
 let scratchBytes: number | undefined;
 
-/** For tests. Without bytes the adapter decides again. */
+/** For tests. Without bytes, the adapter's default applies again. */
 export function setAttentionScratch(bytes?: number): void {
   scratchBytes = bytes;
 }
@@ -28,10 +28,13 @@ export interface Run {
   /** First query of the run, and its number of queries. */
   readonly start: number;
   readonly count: number;
-  /** First key that any of them sees, and the number of keys from there. */
+  /** First key that any of the queries sees, and the number of keys from there on. */
   readonly from: number;
   readonly width: number;
-  /** Elements from one row of scores to the next: `width` rounded up to a multiple of four. The softmax sets the rest to 0. */
+  /**
+   * Elements from one row of scores to the next: `width` rounded up to a multiple of four. The softmax sets the rest to
+   * 0.
+   */
   readonly stride: number;
   /** Last key that the first query sees, relative to `from`. */
   readonly last: number;
@@ -77,8 +80,8 @@ export function runsOf({ heads, queries, keys }: Sizes, { causal, reach }: Atten
 }
 
 /**
- * Rows of `left` times rows of `right` over their common width: the scores, or the gradient of the weights. Writes
- * whole groups of four; values beyond the last key are not used.
+ * Products of rows of `left` with rows of `right` over their common width: the scores, or the gradient of the weights.
+ * Writes whole groups of four; values beyond the last key are not used.
  */
 export function scores(
   s: Sizes,
@@ -110,7 +113,7 @@ export function scores(
 /**
  * weights [heads, count, stride] times rows of `right` [keys, inner], into the run's rows of `into`. Weights beyond
  * `width` are 0.
- * @param stats [heads, queries, 2] whose second number is a factor of the row; omitted for factor 1
+ * @param stats [heads, queries, 2], with a factor of the row as the second number; omitted for a factor of 1
  */
 export function mix(
   s: Sizes,

@@ -1,5 +1,5 @@
 /**
- * WGSL of attention on tiles in workgroup memory, for cards. Layout as in attention-narrow-code.ts, d a multiple of 4.
+ * WGSL of attention by tiles in workgroup memory, for cards. Layout as in attention-narrow-code.ts, d a multiple of 4.
  *
  * 8 × 8 threads share a tile of rows: query i of thread row ty is ty + 8 i, and thread column tx has keys tx + 8 j of
  * the scores and vectors tx + 8 j of the sums. Forward: a workgroup holds its queries and passes over tiles of keys
@@ -20,7 +20,7 @@ const THREAD = `
       let tx = local.x % ${SIDE}u;
       let ty = local.x / ${SIDE}u;`;
 
-/** Copies `rows` rows of `vectors` vec4 from `from` on; those beyond `end` are 0, so that no value of theirs is NaN. */
+/** Copies `rows` rows of `vectors` vec4 from `from` on; those beyond `end` become 0, so that they never hold NaN. */
 function load(into: string, array: string, base: string, from: string, rows: number, end: string, vectors: number) {
   return `for (var i = local.x; i < ${rows}u * u.depth; i += ${THREADS}u) {
           let line = ${from} + i / ${vectors}u;
@@ -151,7 +151,8 @@ function write(result: string, sum: string, base: string, end: string, rows: num
 }
 
 /**
- * The gradient by one side. @param by "queries" writes dq, "keys" dk and dv, summed over a group's query heads
+ * The gradient of one side.
+ * @param by "queries" writes dq; "keys" writes dk and dv, summed over a group's query heads
  * @param vectors d / 4
  */
 export function tiledBackward(by: "queries" | "keys", vectors: number): GpuProgram {

@@ -1,4 +1,4 @@
-/** Records attention on tiles in workgroup memory (attention-tiles-code.ts): one dispatch forward, three backward. */
+/** Records attention by tiles in workgroup memory (attention-tiles-code.ts): one dispatch forward, three backward. */
 import { type AttentionTiles, BACK_ROWS, SIDE } from "../../forms/records.ts";
 import { runRows } from "../../rows-program.ts";
 import type { GpuProgram } from "../../runtime/pipelines.ts";
@@ -61,7 +61,7 @@ export function backwardTiled(
   return [...byQueries, ...byKeys] as [tf.TensorInfo, tf.TensorInfo, tf.TensorInfo];
 }
 
-/** Programs of tiled attention with heads of 64, for a hash of their sources. */
+/** Programs of tiled attention with heads of 64, used to hash their sources. */
 export function attentionPrograms(): GpuProgram[] {
   return [
     tiledForward({ kind: "tiles", queries: 32, keys: 16 }, 16),

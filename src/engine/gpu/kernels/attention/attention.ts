@@ -9,14 +9,17 @@ import { maskedSoftmax } from "./masked-softmax.ts";
 /** Added to the score of a hidden key; finite, because WGSL has no infinity. */
 export const HIDDEN_SCORE = -1e9;
 
-/** Hides later keys: query i sees the keys up to Tk − Tq + i, and with `reach` only the last `reach` of them, including its own. */
+/**
+ * Hides later keys: query i sees the keys up to Tk − Tq + i, and with `reach` only the last `reach` of them, including
+ * its own.
+ */
 export interface Causality {
   readonly reach?: number;
 }
 
 /** Options of `attention`. */
 export interface MaskUse {
-  /** Differentiates in the mask, in stock operations; otherwise it is a constant. */
+  /** Whether to differentiate in the mask, in stock operations; otherwise the mask is a constant. */
   readonly learnsMask?: boolean;
 }
 
@@ -59,7 +62,7 @@ export function attention(
   });
 }
 
-/** The same with the scores in memory: the oracle, and faster for short sequences where stock products are good. */
+/** `attention` with the scores in memory: the oracle, and faster for short sequences if stock products are fast. */
 function attentionByOps(
   q: Tensor,
   k: Tensor,
@@ -92,7 +95,7 @@ function attentionByOps(
 
 /**
  * Causal mask for queries at positions offset … offset+Tq−1 over keys 0 … Tk−1.
- * @param reach keys a query sees at most, itself included; by default all before it
+ * @param reach maximum number of keys that a query sees, its own included; by default all previous ones
  * @returns [1, 1, Tq, Tk], 0 where position − reach < key ≤ position of the query, HIDDEN_SCORE otherwise
  */
 export function causalMask(queryLength: number, keyLength: number, offset: number, reach?: number): Tensor {

@@ -15,15 +15,15 @@ import { linear } from "../linear.ts";
 import { NO_GUARD, type TokenScores, tokenScores } from "../logprob.ts";
 import { SPAN, SpanFold, slopesOf } from "../logprob-spans.ts";
 
-/** Bytes of a block's scratch array, if a test has set them. */
+/** Bytes of a block's scratch array, if set by a test. */
 let scratchBytes: number | undefined;
 
-/** For tests. Without bytes the adapter decides again. */
+/** For tests. Without bytes, the adapter's default applies again. */
 export function setHeadScratch(bytes?: number): void {
   scratchBytes = bytes;
 }
 
-/** Maximum bytes of logits per block. Logits that fit are kept as they are. */
+/** Maximum bytes of logits per block. Logits that fit are stored whole. */
 function blockBytes(): number {
   return scratchBytes ?? builtInForms().runBytes;
 }

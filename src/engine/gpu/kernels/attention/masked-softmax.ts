@@ -1,4 +1,4 @@
-/** The middle of attention as one dispatch each way: scale, mask and softmax of the score rows. */
+/** The middle part of attention in one dispatch forward and one backward: scale, mask and softmax of the score rows. */
 
 import { type RowProgram, runRows } from "../../rows-program.ts";
 import { defineOp, toTensor } from "../../runtime/custom-op.ts";

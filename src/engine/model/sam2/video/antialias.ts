@@ -20,7 +20,7 @@ export function resizeAntialiased(
   toWidth: number,
 ): Float32Array<ArrayBuffer> {
   if (values.length !== height * width)
-    throw new LabError("internal", `${values.length} values are no ${height} x ${width}`);
+    throw new LabError("internal", `${values.length} values do not fill ${height} x ${width}`);
   const along = tapsOf(width, toWidth);
   const wide = new Float32Array(height * toWidth);
   for (let y = 0; y < height; y++) {

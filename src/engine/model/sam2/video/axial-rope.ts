@@ -1,7 +1,7 @@
 /**
  * Axial rotary embedding of SAM2's memory attention (docs/spec/video.md#5-memory-attention). The published code rotates
- * neighbouring channels; here the rows of the query and key projections are put in another order, the same for both,
- * which changes no product, so that the half-split rotation of the language models does the work.
+ * neighbouring channels. Here the rows of the query and key projections are reordered alike, which changes no product,
+ * so that the half-split rotation of the language models applies.
  */
 import { linear } from "../../../gpu/kernels/linear.ts";
 import type { RopeTable } from "../../../gpu/kernels/rope.ts";
@@ -11,8 +11,8 @@ import type { Weights } from "../../weights/weights.ts";
 const THETA = 10000;
 
 /**
- * Angles of every cell: the first half of the pairs by the column, the second by the row, whole cell numbers.
- * @param channels of the one head, a multiple of 4
+ * Angles of every cell: the first half of the channel pairs rotate by the column's index, the second half by the row's.
+ * @param channels of the single head, a multiple of 4
  * @returns [1, 1, height · width, channels / 2] each; owned by the caller
  */
 export function axialTable(height: number, width: number, channels: number): RopeTable {
@@ -36,7 +36,7 @@ export function axialTable(height: number, width: number, channels: number): Rop
 }
 
 /**
- * A query or key projection with the first channels of all pairs in front of the second ones.
+ * A query or key projection whose output has the first channels of all pairs before the second channels.
  * @param x [..., in]
  * @returns [..., C]
  */

@@ -1,6 +1,6 @@
 /**
- * A whole clip, frame by frame: conditioning frames first, then forward to the end, then back to the beginning
- * (docs/spec/video.md#1-path). One frame's features are on the GPU at a time.
+ * Tracks through a whole clip frame by frame: conditioning frames first, then forward to the end, then back to the
+ * beginning (docs/spec/video.md#1-path). One frame's features are on the GPU at a time.
  */
 import { LabError } from "../../../errors.ts";
 import type { Tensor } from "../../../gpu/tf.ts";
@@ -14,43 +14,43 @@ import type { StoredTensor } from "./memory-bank.ts";
 import { Tracker } from "./tracker.ts";
 import { SAM } from "./video-shapes.ts";
 
-/** Path of the fine-tuned decoder in checkpoints of Sa2VA-i, whose other decoder is that of SAM2. */
+/** Path of the fine-tuned decoder in checkpoints of Sa2VA-i, whose other decoder is SAM2's. */
 export const TUNED_DECODER = `${SAM}.sam_mask_decoder_modified`;
 
 export interface ClipFeatures {
   /** Frames of the clip. */
   readonly total: number;
-  /** Features of a frame; the caller of this owns them. Called once a frame, in the order of the work. */
+  /** Features of a frame, owned by the caller. Called once per frame, in processing order. */
   maps(frame: number): Promise<FrameMaps>;
 }
 
-/** What the objects of a clip are found by. */
+/** The prompt that defines the objects of a clip. */
 export type ClipPrompt =
   | {
       readonly kind: "language";
       /** Conditioning frames, ascending. */
       readonly frames: readonly number[];
-      /** One an object, the same for all of these frames, [B, C]; not disposed. */
+      /** One language prompt per object, the same for all these frames, [B, C]; not disposed. */
       readonly lang: Tensor;
     }
   | {
       readonly kind: "masks";
-      /** Of each conditioning frame, one mask an object. */
+      /** For each conditioning frame, one mask per object. */
       readonly masks: ReadonlyMap<number, readonly GivenMask[]>;
     };
 
-/** Where a clip was left. */
+/** State in which the work on a clip was left. */
 export interface StoredTracking {
-  /** Frames that are done, in the order of the work. */
+  /** Number of finished frames, in processing order. */
   readonly done: number;
-  /** The bank. */
+  /** Tensors of the bank. */
   readonly tensors: readonly StoredTensor[];
 }
 
 export interface ClipOptions {
   /** Whether masks of absent objects become empty on tracked frames. */
   readonly blank: boolean;
-  /** Goes on behind these frames. */
+  /** Continues after these frames. */
   readonly resume?: StoredTracking | undefined;
 }
 
@@ -60,11 +60,14 @@ export interface ClipStep {
   readonly masks: FrameMasks;
   /** Bytes of the bank after this frame. */
   readonly bankBytes: number;
-  /** The state after this frame; before the next one is asked for. */
+  /** Reads back the state after this frame; call it before the next frame is requested. */
   save(): Promise<StoredTracking>;
 }
 
-/** Frames in the order in which they are worked off. @param conditioning ascending */
+/**
+ * Frames in processing order.
+ * @param conditioning ascending
+ */
 export function clipOrder(total: number, conditioning: readonly number[]): number[] {
   const first = conditioning[0] ?? 0;
   const others = Array.from({ length: total }, (_, frame) => frame).filter((frame) => !conditioning.includes(frame));
@@ -73,8 +76,8 @@ export function clipOrder(total: number, conditioning: readonly number[]): numbe
 }
 
 /**
- * Masks of every frame of a clip, in the order of the work. It can be left after any frame; what was given out stays valid.
- * @throws LabError("bad-input") without a conditioning frame, or for one that the clip does not have
+ * Masks of every frame of a clip, in processing order. The caller may stop after any frame; results so far stay valid.
+ * @throws LabError("bad-input") without a conditioning frame, or for one outside the clip
  */
 export async function* followClip(
   w: Weights,
@@ -93,7 +96,7 @@ export async function* followClip(
     for (let at = resume?.done ?? 0; at < order.length; at++) {
       const frame = order[at] as number;
       const reverse = frame < first;
-      // The other direction begins from the conditioning frames.
+      // The backward direction starts from the conditioning frames alone.
       if (frame === first - 1) tracker.bank.forgetRecent();
       const maps = await clip.maps(frame);
       let masks: FrameMasks;

@@ -10,14 +10,14 @@ import { type FrameMaps, withoutMemory } from "../neck.ts";
 import { densePrompt, noPointTokens, sparseTokens } from "../prompt-encoder.ts";
 import { chosenToken, objectPointer } from "./object-pointer.ts";
 
-/** Mask logits of an object that is said to be absent, where absent objects are blanked. */
+/** Mask logits of an object whose score says that it is absent, if absent objects are blanked. */
 const BLANK_LOGIT = -1024;
 
 /** Masks of B objects on one frame; owned by the caller or its tidy. */
 export interface FrameMasks {
   /** Logits of the selected masks, [B, S/4, S/4]. */
   readonly lowRes: Tensor;
-  /** Logit that the object is on the frame, [B, 1]. */
+  /** Logit that the object is present on the frame, [B, 1]. */
   readonly score: Tensor;
   /** [B, C]. */
   readonly pointer: Tensor;
@@ -31,7 +31,11 @@ export function disposeFrameMasks({ lowRes, score, pointer, iou, index }: FrameM
   tf.dispose({ lowRes, score, pointer, iou, index });
 }
 
-/** A frame that has a language prompt, decoded without memory. @param lang [B, C] @param decoder path of other weights */
+/**
+ * A frame with a language prompt, decoded without memory.
+ * @param lang [B, C]
+ * @param decoder path of another decoder's weights
+ */
 export function promptedMasks(
   w: Weights,
   config: Sam2Config,
@@ -63,7 +67,7 @@ export function trackedMasks(
   });
 }
 
-/** `make` in a tidy that keeps what it gives. */
+/** Runs `make` in a tidy that keeps its result. */
 export function ownMasks(make: () => FrameMasks): FrameMasks {
   return tf.tidy(() => ({ ...make() }));
 }

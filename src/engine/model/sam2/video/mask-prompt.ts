@@ -17,7 +17,7 @@ import { objectPointer, singleToken } from "./object-pointer.ts";
 import { SAM } from "./video-shapes.ts";
 
 const NORM_EPS = 1e-6;
-/** Logits of a given mask: inside, and what is taken off everywhere. */
+/** Logits of a given mask: `INSIDE` · value − `OUTSIDE`. */
 const INSIDE = 20;
 const OUTSIDE = 10;
 
@@ -28,13 +28,15 @@ export interface GivenMask {
   readonly width: number;
 }
 
-/** The mask on SAM2's square: resized with antialiasing, 1 from one half on. @returns [size · size] */
+/**
+ * The mask on SAM2's square: resized with antialiasing, 1 where the value is at least one half. @returns [size · size]
+ */
 export function squareMask({ data, height, width }: GivenMask, size: number): Uint8Array {
   const values = resizeAntialiased(Float32Array.from(data), height, width, size, size);
   return Uint8Array.from(values, (value) => (value >= 0.5 ? 1 : 0));
 }
 
-/** The masks of a conditioning frame from given ones: they are not refined, only brought to the decoder's size. */
+/** The masks of a conditioning frame from given ones, which are not refined but only resized to the decoder's size. */
 export function givenMasks(w: Weights, config: Sam2Config, maps: FrameMaps, masks: readonly GivenMask[]): FrameMasks {
   const size = config.imageSize;
   const side = size / 4;
@@ -56,7 +58,10 @@ export function givenMasks(w: Weights, config: Sam2Config, maps: FrameMaps, mask
   });
 }
 
-/** A mask as a dense prompt: a learned 4 × 4 reduction, then the prompt encoder's. [B, S, S, 1] → [B, S/16, S/16, C] */
+/**
+ * A mask as a dense prompt: a learned 4 × 4 reduction, then the prompt encoder's layers. [B, S, S, 1] → [B, S/16, S/16,
+ * C]
+ */
 function maskEmbedding(w: Weights, square: Tensor): Tensor {
   return tf.tidy(() => {
     const down = `${SAM}.sam_prompt_encoder.mask_downscaling`;

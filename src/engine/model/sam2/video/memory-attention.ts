@@ -1,4 +1,4 @@
-/** A frame's features in the light of the frames before it (docs/spec/video.md#5-memory-attention). */
+/** Conditions a frame's features on the memories of earlier frames (docs/spec/video.md#5-memory-attention). */
 import { attention } from "../../../gpu/kernels/attention/attention.ts";
 import { layerNorm } from "../../../gpu/kernels/norm.ts";
 import { repeatRows } from "../../../gpu/kernels/repeat.ts";
@@ -14,15 +14,15 @@ import { SAM } from "./video-shapes.ts";
 
 const PATH = `${SAM}.memory_attention`;
 const NORM_EPS = 1e-5;
-/** Share of the neck's position that is added to the features. */
+/** Share of the neck's position embedding that is added to the features. */
 const POSITION_SHARE = 0.1;
 
-/** What depends on the size of the map only; owned by the tracker. */
+/** Constants that depend only on the size of the map; owned by the tracker. */
 export interface MemoryConstants {
   readonly rope: RopeTable;
-  /** Position of the frame's own cells, already scaled, [1, cells, C]. */
+  /** Position embedding of the frame's cells, already scaled, [1, cells, C]. */
   readonly position: Tensor;
-  /** Position of a memory's cells without its time code, [1, cells, M]. */
+  /** Position embedding of a memory's cells without the time code, [1, cells, M]. */
   readonly memoryPosition: Tensor;
 }
 
@@ -43,15 +43,15 @@ export function disposeConstants({ rope, position, memoryPosition }: MemoryConst
   tf.dispose([rope.cos, rope.sin, position, memoryPosition]);
 }
 
-/** What a frame attends to. */
+/** The memories that a frame attends to. */
 export interface MemoryKeys {
-  /** Memories one after another, [B, n · cells, M]. */
+  /** Memory maps one after another, [B, n · cells, M]. */
   readonly maps: Tensor;
-  /** Added to them as keys, [1, n · cells, M]. */
+  /** Added to the maps to form their keys, [1, n · cells, M]. */
   readonly mapPositions: Tensor;
   /** Tokens of the object pointers, [B, p, M], p ≥ 1. */
   readonly pointers: Tensor;
-  /** Added to them as keys, [1, p, M]; none in SAM 2.0. */
+  /** Added to the pointers to form their keys, [1, p, M]; absent in SAM 2.0. */
   readonly pointerPositions?: Tensor | undefined;
 }
 
@@ -73,7 +73,7 @@ export function memoryAttention(
     const { maps, pointers, pointerPositions } = keys;
     const mapKeys = maps.add(keys.mapPositions);
     const pointerKeys = pointerPositions === undefined ? pointers : pointers.add(pointerPositions);
-    // Until the first look at the memories all objects share one row.
+    // All objects share one row until the first cross-attention to the memories.
     let x = f16.reshape([1, height * width, channels]).add(position) as Tensor;
     const update = (next: (given: Tensor) => Tensor): void => {
       const y = tf.tidy(() => next(x));
@@ -112,7 +112,10 @@ function selfAttention(w: Weights, path: string, x: Tensor, rope: RopeTable): Te
   return attend(w, path, rotated(w, `${path}.q_proj`, x, rope), rotated(w, `${path}.k_proj`, x, rope), values);
 }
 
-/** A projection rotated by the place of each cell; every map of `n` has the same angles. [B, n · cells, in] → [B, n · cells, C] */
+/**
+ * A projection rotated by the position of each cell; each of the `n` maps has the same angles. [B, n · cells, in] → [B,
+ * n · cells, C]
+ */
 function rotated(w: Weights, path: string, x: Tensor, rope: RopeTable): Tensor {
   const [batch, length] = x.shape as [number, number];
   const cells = rope.cos.shape[2] as number;
@@ -121,7 +124,7 @@ function rotated(w: Weights, path: string, x: Tensor, rope: RopeTable): Tensor {
   return applyRope(y.reshape([(batch * length) / cells, 1, cells, width]), rope).reshape([batch, length, width]);
 }
 
-/** One head over all channels, and the projection of what it found. */
+/** Attention with one head over all channels, and the output projection. */
 function attend(w: Weights, path: string, queries: Tensor, keys: Tensor, values: Tensor): Tensor {
   const head = (x: Tensor): Tensor => x.reshape([x.shape[0] as number, 1, x.shape[1] as number, x.shape[2] as number]);
   const width = queries.shape[2] as number;

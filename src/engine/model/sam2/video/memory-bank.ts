@@ -1,6 +1,6 @@
 /**
- * What tracking remembers of the frames behind it (docs/spec/video.md#7-bank): every conditioning frame, the maps of the
- * last tracked frames and the pointers of some more. Its size does not grow with the clip.
+ * The memory of finished frames (docs/spec/video.md#7-bank): every conditioning frame, the maps of the last tracked
+ * frames, and the pointers of some more. Its size does not grow with the clip.
  */
 import type { TensorToWrite } from "../../../formats/safetensors-write.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
@@ -9,7 +9,7 @@ import type { MemoryConstants, MemoryKeys } from "./memory-attention.ts";
 import { pointerTimes } from "./object-pointer.ts";
 import { SAM } from "./video-shapes.ts";
 
-/** Frames whose pointers can be read at a time, the current one included. */
+/** Range of frames whose pointers are read, the current one included. */
 export const POINTER_FRAMES = 16;
 
 /** The memory of one frame. */
@@ -32,12 +32,12 @@ export type StoredTensor = Omit<TensorToWrite, "data"> & { readonly data: Float3
 type Part = "conditioning.map" | "conditioning.pointer" | "recent.map" | "recent.pointer";
 const PARTS: readonly Part[] = ["conditioning.map", "conditioning.pointer", "recent.map", "recent.pointer"];
 
-/** Where a frame stands in its clip. */
+/** Position of a frame in its clip. */
 export interface FramePlace {
   readonly frame: number;
   /** Frames of the clip. */
   readonly total: number;
-  /** Whether later frames come first. */
+  /** Whether tracking runs from later to earlier frames. */
   readonly reverse: boolean;
 }
 
@@ -59,25 +59,28 @@ export class MemoryBank {
     return this.parts["conditioning.map"].some((item) => item.frame === frame);
   }
 
-  /** The memory of a frame, [B, cells, M], while it is held. */
+  /** The memory map of a frame, [B, cells, M], while the bank holds it. */
   mapOf(frame: number): Tensor | undefined {
     return [...this.parts["conditioning.map"], ...this.parts["recent.map"]].find((item) => item.frame === frame)
       ?.tensor;
   }
 
-  /** Takes the tensors of a conditioning frame. */
+  /** Takes ownership of the tensors of a conditioning frame. */
   condition(memory: FrameMemory): void {
     this.add("conditioning.map", memory.frame, memory.map);
     this.add("conditioning.pointer", memory.frame, memory.pointer);
   }
 
-  /** Takes the tensors of a tracked frame and frees those that no later frame reads. @param maps time codes of the model */
+  /**
+   * Takes ownership of the tensors of a tracked frame, and frees those that no later frame reads.
+   * @param maps number of the model's time codes
+   */
   remember(memory: FrameMemory, maps: number): void {
     this.add("recent.map", memory.frame, memory.map, maps - 1);
     this.add("recent.pointer", memory.frame, memory.pointer, POINTER_FRAMES - 1);
   }
 
-  /** Forgets tracked frames, before the clip is gone through in the other direction. */
+  /** Forgets tracked frames, before tracking changes its direction. */
   forgetRecent(): void {
     for (const part of ["recent.map", "recent.pointer"] as const) {
       for (const { tensor } of this.parts[part].splice(0)) tensor.dispose();
@@ -85,8 +88,9 @@ export class MemoryBank {
   }
 
   /**
-   * What a frame attends to, in the order of the published code; for a tidy.
-   * Conditioning frames are all read, whatever their distance; their pointers only when they are not ahead.
+   * The memories that a frame attends to, in the order of the published code; call it in a tidy. The maps of all
+   * conditioning frames are read, whatever their distance; their pointers only if they are not ahead in the tracking
+   * direction.
    */
   keys(w: Weights, constants: MemoryConstants, { frame, total, reverse }: FramePlace): MemoryKeys {
     const codes = w.get(`${SAM}.maskmem_tpos_enc`);
@@ -125,7 +129,7 @@ export class MemoryBank {
     };
   }
 
-  /** Everything remembered, read back, by part and frame. */
+  /** All tensors of the bank, read back and named by part and frame. */
   async save(): Promise<StoredTensor[]> {
     const all = PARTS.flatMap((part) => this.parts[part].map((item) => ({ name: `${part}.${item.frame}`, ...item })));
     return await Promise.all(
@@ -137,7 +141,7 @@ export class MemoryBank {
     );
   }
 
-  /** Takes up what `save` gave; other tensors are left alone. */
+  /** Restores the tensors from `save`; others are ignored. */
   restore(tensors: readonly StoredTensor[]): void {
     for (const { name, shape, data } of tensors) {
       const part = PARTS.find((known) => name.startsWith(`${known}.`));
@@ -149,7 +153,7 @@ export class MemoryBank {
     for (const part of PARTS) for (const { tensor } of this.parts[part].splice(0)) tensor.dispose();
   }
 
-  /** Conditioning frames stay in the order of the clip, tracked ones in the order they came. */
+  /** Conditioning frames stay in the order of the clip, tracked frames in the order in which they were added. */
   private add(part: Part, frame: number, tensor: Tensor, most = Number.POSITIVE_INFINITY): void {
     const list = this.parts[part];
     list.push({ frame, tensor });

@@ -1,4 +1,4 @@
-/** From a frame's features and its mask to a memory of the frame (docs/spec/video.md#4-memory-encoder). */
+/** Encodes a frame's features and mask as a memory of the frame (docs/spec/video.md#4-memory-encoder). */
 import { gelu } from "../../../gpu/kernels/activation.ts";
 import { conv2d } from "../../../gpu/kernels/conv.ts";
 import { Following, linear } from "../../../gpu/kernels/linear.ts";
@@ -12,7 +12,7 @@ import { samSizeLogits } from "../postprocess.ts";
 import { MASK_CHANNELS, SAM } from "./video-shapes.ts";
 
 const NORM_EPS = 1e-6;
-/** Mask values that the encoder reads are `SCALE` · sigmoid(logit) + `BIAS`. */
+/** The encoder reads mask values of `SCALE` · sigmoid(logit) + `BIAS`. */
 const SCALE = 20;
 const BIAS = -10;
 const FUSER_LAYERS = 2;
@@ -41,7 +41,7 @@ export function encodeMemory(w: Weights, f16: Tensor, lowRes: Tensor, size: numb
   });
 }
 
-/** Four convolutions of stride 2, then one to the channels of the features: [B, S, S, 1] → [B, S/16, S/16, C]. */
+/** Four convolutions of stride 2, then one to the features' number of channels: [B, S, S, 1] → [B, S/16, S/16, C]. */
 function maskFeatures(w: Weights, path: string, mask: Tensor, probe: Probe | undefined): Tensor {
   let x = mask;
   for (let step = 0; step < MASK_CHANNELS.length - 1; step++) {
@@ -53,7 +53,7 @@ function maskFeatures(w: Weights, path: string, mask: Tensor, probe: Probe | und
   return point(w, `${path}.12`, x);
 }
 
-/** 7 × 7 depth-wise convolution, norm, two linears, and a factor a channel. */
+/** 7 × 7 depth-wise convolution, norm, two linear layers, and a factor per channel. */
 function fuserBranch(w: Weights, path: string, x: Tensor): Tensor {
   return tf.tidy(() => {
     const weight = w.get(`${path}.dwconv.weight`);

@@ -1,15 +1,15 @@
-/** The object pointer of a frame, and how pointers become keys (docs/spec/video.md#3-prompted-frames). */
+/** The object pointer of a frame, and the time codes of pointers as keys (docs/spec/video.md#3-prompted-frames). */
 import { linear } from "../../../gpu/kernels/linear.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
 import type { Weights } from "../../weights/weights.ts";
 import { mlp3 } from "../mask-decoder.ts";
 import { SAM } from "./video-shapes.ts";
 
-/** Place of the first mask token among the decoder's tokens. */
+/** Index of the first mask token among the decoder's tokens. */
 const MASK_TOKEN = 2;
 const CANDIDATES = 3;
 
-/** The token of the mask without candidates. @param tokens [B, T, C] @returns [B, C] */
+/** The token of the single mask, which has no candidates. @param tokens [B, T, C] @returns [B, C] */
 export function singleToken(tokens: Tensor): Tensor {
   return tf.tidy(() => {
     const [batch, , width] = tokens.shape as [number, number, number];
@@ -28,8 +28,8 @@ export function chosenToken(tokens: Tensor, index: Tensor): Tensor {
 }
 
 /**
- * @param token of the mask that stands for the object, [B, C]
- * @param score logit that the object is there, [B, 1]; up to 0 the stored "no object" pointer takes the place
+ * @param token of the object's mask, [B, C]
+ * @param score logit that the object is present, [B, 1]; at 0 or below, the stored "no object" pointer is used
  * @returns [B, C]
  */
 export function objectPointer(w: Weights, token: Tensor, score: Tensor): Tensor {
@@ -41,9 +41,10 @@ export function objectPointer(w: Weights, token: Tensor, score: Tensor): Tensor 
 }
 
 /**
- * The time code of pointers, which only SAM 2.1 has: sines, then cosines of the distance, projected to the memory's width.
- * @param distances in frames over the largest possible, one a pointer
- * @returns [pointers, M], or undefined when the checkpoint has no such projection
+ * The time code of pointers, which only SAM 2.1 has: sines, then cosines of the distance, projected to the memory's
+ * width.
+ * @param distances in frames, divided by the largest possible distance; one per pointer
+ * @returns [pointers, M], or undefined if the checkpoint lacks this projection
  */
 export function pointerTimes(w: Weights, distances: readonly number[]): Tensor | undefined {
   const weight = w.find(`${SAM}.obj_ptr_tpos_proj.weight`);

@@ -14,11 +14,11 @@ import { SAM } from "./video-shapes.ts";
 export interface TrackerOptions {
   /** Frames of the clip. */
   readonly total: number;
-  /** Whether masks of absent objects become empty on tracked frames: SAM2 and Sa2VA-i do that, Sa2VA does not. */
+  /** Whether masks of absent objects become empty on tracked frames, as in SAM2 and Sa2VA-i but not in Sa2VA. */
   readonly blank: boolean;
 }
 
-/** Follows any number of objects at once; what it holds does not grow with the clip. */
+/** Follows any number of objects at once; its memory does not grow with the clip. */
 export class Tracker {
   readonly bank = new MemoryBank();
   private readonly constants: MemoryConstants;
@@ -33,20 +33,28 @@ export class Tracker {
     this.constants = memoryConstants(config);
   }
 
-  /** A conditioning frame with language prompts. @param lang [B, C] @returns masks the caller owns */
+  /**
+   * A conditioning frame with language prompts.
+   * @param lang [B, C]
+   * @returns masks owned by the caller
+   */
   condition(frame: number, maps: FrameMaps, lang: Tensor): FrameMasks {
     return this.conditioned(frame, maps, promptedMasks(this.w, this.config, maps, lang));
   }
 
-  /** A conditioning frame with masks of its objects. @param masks one an object @returns masks the caller owns */
+  /**
+   * A conditioning frame with masks of its objects.
+   * @param masks one per object
+   * @returns masks owned by the caller
+   */
   conditionMasks(frame: number, maps: FrameMaps, masks: readonly GivenMask[]): FrameMasks {
     return this.conditioned(frame, maps, givenMasks(this.w, this.config, maps, masks));
   }
 
   /**
    * A frame without a prompt, after at least one conditioning frame. Frames come one by one from a conditioning frame
-   * on, in `reverse` towards the beginning.
-   * @returns masks the caller owns
+   * on, with `reverse` towards the beginning.
+   * @returns masks owned by the caller
    */
   track(frame: number, maps: FrameMaps, reverse = false, probe?: Probe): FrameMasks {
     const place: FramePlace = { frame, total: this.options.total, reverse };
@@ -75,7 +83,7 @@ export class Tracker {
     return masks;
   }
 
-  /** [B, cells, M]; SAM 2.1 adds a vector of its own where the object is absent. */
+  /** [B, cells, M]; SAM 2.1 adds a learned vector if the object is absent. */
   private memoryOf(maps: FrameMaps, { lowRes, score }: FrameMasks): Tensor {
     return tf.tidy(() => {
       const memory = encodeMemory(this.w, maps.f16, lowRes, this.config.imageSize);

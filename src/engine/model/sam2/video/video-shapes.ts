@@ -1,6 +1,6 @@
 /**
- * Tensors of SAM2 that only video uses, with their shapes (docs/spec/video.md#2-tensors). A model for pictures does
- * not load them.
+ * Tensors of SAM2 that only video uses, with their shapes (docs/spec/video.md#2-tensors). They are not loaded for
+ * pictures.
  */
 import { linear, norm } from "../../sam2-shapes.ts";
 import type { NamedShape } from "../../weights/tensor-shapes.ts";
@@ -10,7 +10,7 @@ export const SAM = "grounding_encoder.sam2_model";
 const VIDEO_ONLY =
   /^grounding_encoder\.sam2_model\.(memory_|mask_downsample\.|maskmem_tpos_enc$|no_mem_pos_enc$|obj_ptr_|no_obj_|sam_mask_decoder_modified\.)/;
 
-/** Channels of the mask on its way to the map of features: they do not depend on the sizes of the model. */
+/** Channels of the mask before and after each strided convolution of the memory encoder, the same in all models. */
 export const MASK_CHANNELS: readonly number[] = [1, 4, 16, 64, 256];
 
 /** Whether a tensor belongs to a part that pictures never use. */
@@ -18,7 +18,7 @@ export function isVideoOnly(name: string): boolean {
   return VIDEO_ONLY.test(name);
 }
 
-/** Every tensor that tracking needs, and that mask prompts need. */
+/** Every tensor that tracking and mask prompts need. */
 export function videoShapes(config: Sam2Config): NamedShape[] {
   const { hiddenDim: width, memory } = config;
   const layers = Array.from({ length: memory.layers }, (_, at) => attentionLayer(config, at));
