@@ -1,4 +1,4 @@
-/** Reads shards, decodes pictures and serves stored runs, so that neither page nor trainer waits for them. */
+/** Reads shards, decodes pictures and serves stored runs, so that neither the page nor the trainer waits. */
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { checkRegionSet } from "../src/engine/data/check.ts";
 import { framePixels } from "../src/engine/data/clips/film-strip.ts";
@@ -42,13 +42,13 @@ import { folderName, openFolders } from "./folders.ts";
 import { runCalls, runs } from "./stored-runs.ts";
 import { sweepDocument } from "./sweeps.ts";
 
-/** Decoded pixels kept: some 250 pictures of 640 x 480. */
+/** Bytes of decoded pixels kept: about 250 pictures of 640 x 480. */
 const PICTURE_BYTES = 256 * 2 ** 20;
 
-/** Largest file of rollouts that is taken in at once. */
+/** Maximum bytes of a file of rollouts, which is read at once. */
 const MAX_ROLLOUT_BYTES = 256 * 2 ** 20;
 
-/** What follows the reason why files were refused. */
+/** End of the sentence that says why files were refused. */
 const KEPT = "; the rows that were open stay open";
 const REASON = LONGEST_SENTENCE - KEPT.length;
 
@@ -61,7 +61,7 @@ interface OpenSet {
 
 const picture = pictureCache(decodeInBrowser, PICTURE_BYTES);
 let opened: OpenSet | null = null;
-/** Files of the last opened folders, also where they hold no rows to train on. */
+/** Files of the last opened folders, even if they contain no training rows. */
 let files: ByteFolder | null = null;
 let suite: SuiteRows | null = null;
 const evaluations = new Map<string, EvalFolder>();
@@ -80,7 +80,7 @@ const openSet: Open = async (folders, mapping, onProgress, onRows, signal) => {
     onProgress: ({ file, filesTotal, rows }) => onProgress({ files: seen.add(file).size, filesTotal, rows, file }),
     onRows: (rows, growing) => {
       for (const row of rows) byId.set(row.id, row);
-      // Pictures of the first rows can be asked for while the rest is still being indexed.
+      // Pictures of the first rows are available while the rest is still being indexed.
       opened = { set: growing, byId };
       onRows(rows);
     },
@@ -88,12 +88,12 @@ const openSet: Open = async (folders, mapping, onProgress, onRows, signal) => {
     ({ opened, files, suite } = before);
     throw thrown;
   });
-  // A table whose columns were taken wrongly can be corrected: it takes the place of what was open.
+  // A table with wrongly mapped columns can be corrected, so it replaces the open set.
   const tables = set.files.some(({ parts = [] }) => parts.length > 0);
   if (set.summaries.length === 0 && !tables && before.opened !== null) {
     // Files without training rows may still hold an evaluation suite.
     opened = before.opened;
-    const reason = set.skipped[0]?.reason ?? "they hold no rows";
+    const reason = set.skipped[0]?.reason ?? "they contain no rows";
     throw new LabError("bad-input", shortened(`No usable row in ${names.join(" + ")}: ${reason}`, REASON) + KEPT);
   }
   opened = { set, byId };
@@ -110,7 +110,7 @@ const open: Open = async (folders, mapping, onProgress, onRows, signal) => {
   opening = new AbortController();
   const either = AbortSignal.any([signal, opening.signal]);
   return inOrder(async () => {
-    if (either.aborted) throw new LabError("cancelled", "Opening was cancelled before it began");
+    if (either.aborted) throw new LabError("cancelled", "Opening was cancelled before it started");
     return openSet(folders, mapping, onProgress, onRows, either);
   });
 };
@@ -120,7 +120,7 @@ function current(): OpenSet {
   return opened;
 }
 
-/** Pixels of a row of a set; what goes wrong names the row. */
+/** Pixels of a row of a set; errors name the row. */
 async function pixelsOf(set: RegionSet, index: number): Promise<RgbImage> {
   const sample = await set.sample(index);
   try {
@@ -131,7 +131,7 @@ async function pixelsOf(set: RegionSet, index: number): Promise<RgbImage> {
   }
 }
 
-/** Picture and mask of an open row of that id and content; null where none is open. */
+/** Picture and mask of the open row with this id and content; null if none is open. */
 const storedRow: ReportSources["row"] = async (rowId, imageId) => {
   const row = opened?.byId.get(rowId);
   if (opened === null || row === undefined || !isStoredRow(row, { rowId, imageId })) return null;
@@ -174,7 +174,7 @@ function evaluation(id: string): EvalFolder {
   return folder;
 }
 
-/** Where the difficulty of the open rows is kept. */
+/** Store path of the open rows' difficulty. */
 async function difficultyFile() {
   return { store: await openOpfsStore("difficulty"), name: (await rowsHash(idsOfRows())).slice(0, 32) };
 }
@@ -242,7 +242,8 @@ const dataCalls: Handlers<DataCalls> = {
     }
     return importRollouts(new Uint8Array(await file.arrayBuffer()), name);
   },
-  // The shapes of language models come with the code that computes them, four fifths of a worker that only reads.
+  // Imported on demand: the shapes of language models come with the code that computes them, which would be four fifths
+  // of this worker.
   remote: async (address) => (await import("../src/engine/loading/remote/listing.ts")).askRemote(address),
   async copyOf({ listing, config }, choice) {
     const [{ weightForecast }, { copyRoom, hasVersion }] = await Promise.all([
@@ -253,7 +254,7 @@ const dataCalls: Handlers<DataCalls> = {
     const { frozenBytes, publishedBytes } = weightForecast(config, choice);
     const bytes = frozenBytes + publishedBytes;
     const store = await openOpfsStore("models");
-    // Trying room out could take it from a checkpoint that is being written.
+    // No probing: it could take the space of a checkpoint that is being written.
     const { fits: _, ...asReported } = store;
     const from = (await heldRuns()).size > 0 ? asReported : store;
     return { bytes, room: await oneAtATime("room", () => copyRoom(listing, choice, bytes, from)) };

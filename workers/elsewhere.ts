@@ -1,4 +1,4 @@
-/** Runs that lie elsewhere and are read-only here: served with the page, dropped, or behind an address. */
+/** Read-only runs stored elsewhere: served with the page, dropped, or at an address. */
 import { LabError } from "../src/engine/errors.ts";
 import { digestRun, type RunDigest } from "../src/engine/runs/library/digest.ts";
 import { type RunLibrary, runLibrary } from "../src/engine/runs/library/library.ts";
@@ -20,11 +20,11 @@ export function libraryElsewhere(runId: string): RunLibrary | undefined {
 
 export async function digestsElsewhere(): Promise<RunDigest[]> {
   const read = [...known].map(async ([id, { store }]) => digestRun(await openRun(store, id)));
-  // A server that is gone is named where its run is opened.
+  // A server that is gone is reported when its run is opened.
   return (await Promise.allSettled(read)).flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
 }
 
-/** What the trainer reads of such a run. */
+/** Access to such a run for the trainer. */
 export const elsewhereCalls: Pick<Handlers<RowCalls>, "filesElsewhere" | "bytesElsewhere"> = {
   filesElsewhere: async (runId) => (await known.get(runId)?.store.list(runId)) ?? null,
   async bytesElsewhere(runId, path, start, end) {

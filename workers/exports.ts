@@ -13,7 +13,10 @@ import { openRun } from "../src/engine/runs/run-folder.ts";
 import { zipFiles } from "../src/engine/runs/zip.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
 
-/** The run for many GPUs. @throws LabError("bad-input") unless the rows that it drew from are open */
+/**
+ * The scale-out export of a run.
+ * @throws LabError("bad-input") unless the run's rows are open
+ */
 export async function scaleOutZip(
   store: RunStore,
   runId: string,
@@ -23,7 +26,7 @@ export async function scaleOutZip(
   const run = await openRun(store, runId);
   const { data, created } = run.manifest();
   if (set === null) {
-    throw new LabError("bad-input", `Open ${data.name} first: the export lists the rows that the run drew from`, {
+    throw new LabError("bad-input", `Open ${data.name} first: the export lists the rows that the run used`, {
       subject: data.name,
     });
   }
@@ -39,7 +42,7 @@ async function sizeOf(url: string): Promise<number> {
 }
 
 /**
- * @param set the open rows; the run's training rows go along when they are those it drew from
+ * @param set the open rows; the export includes the training rows if these are the run's rows
  * @param pictureOf pictures of open rows
  */
 export async function exportZip(
@@ -58,7 +61,7 @@ export async function exportZip(
   const open = set?.summaries.map(({ id, imageId }) => [id, imageId] as const) ?? [];
   const same = set !== null && (await rowsHash(open)) === manifest.data.hash;
   const rows = same ? await exportRows(manifest, set, manifest.data.name) : null;
-  // TensorBoard takes a folder for an event file when its name holds "tfevents".
+  // TensorBoard treats a folder whose name contains "tfevents" as an event file.
   const name = `${runId}-${format === "tfevents" ? "tensorboard" : format}`;
   const parts: Blob[] = [];
   for await (const piece of zipFiles(

@@ -5,7 +5,7 @@ import { openRemote } from "../src/engine/loading/remote/folder.ts";
 import type { RemoteDeps } from "../src/engine/loading/remote/request.ts";
 import type { FolderRef } from "../src/protocol/common.ts";
 
-/** Last two parts of a built-in folder's URL ("pocket model"), or the name of what was picked or asked for. */
+/** Last two parts of a built-in folder's URL ("pocket model"), or the name of the picked or requested folder. */
 export function folderName(ref: FolderRef): string {
   if (ref.kind === "picked") return ref.name;
   if (ref.kind === "remote") return ref.listing.name;
@@ -13,7 +13,7 @@ export function folderName(ref: FolderRef): string {
   return decodeURIComponent(parts.slice(-2).join(" "));
 }
 
-/** A model folder, what of its conversion is worth keeping, and the end of its connections. */
+/** A model folder, the part of its conversion to store, and a function that closes its connections. */
 export interface OpenedFolder {
   readonly folder: ByteFolder;
   readonly keep: NonNullable<OpenModelOptions["keep"]>;
@@ -27,7 +27,10 @@ export async function openModelRef(ref: FolderRef, deps: RemoteDeps = {}): Promi
   return { folder, keep: known ? "all" : "none", close };
 }
 
-/** The files of a reference. @throws LabError as `openModelRef` does */
+/**
+ * The files of a reference.
+ * @throws LabError like `openModelRef`
+ */
 export async function openFolder(ref: FolderRef): Promise<ByteFolder> {
   if (ref.kind === "remote") return (await openRemote(ref.listing)).folder;
   return ref.kind === "picked" ? pickedFolder(ref.files) : fetchedFolder(ref.baseUrl);

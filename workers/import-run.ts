@@ -1,4 +1,4 @@
-/** Runs among picked files: an exported zip or a run folder, read where they lie. */
+/** Finds runs among picked files: an exported zip or a run folder, read in place. */
 import { isRecord, parseJson } from "../src/engine/bytes/json.ts";
 import { folderOf } from "../src/engine/bytes/memory.ts";
 import type { ByteSource } from "../src/engine/bytes/source.ts";
@@ -17,8 +17,8 @@ export interface FoundRun {
 }
 
 /**
- * The run in these files; null when they hold none.
- * @throws LabError in one sentence for several runs, or when one of its files is damaged
+ * The run in these files; null if there is none.
+ * @throws LabError for several runs, or when one of the run's files is damaged
  */
 export async function runIn(ref: FolderRef): Promise<FoundRun | null> {
   const { folder } = await mountArchives(await openFolder(ref));
@@ -39,7 +39,7 @@ export async function runIn(ref: FolderRef): Promise<FoundRun | null> {
   }
   const store = folderStore(folderOf(files));
   const library = runLibrary(store);
-  // Everything that the screens read: a damaged run is refused as a whole.
+  // Read everything that the screens read, to refuse a damaged run as a whole.
   const { groupSteps } = await library.open(id);
   await library.evaluations(id);
   await library.alarms(id);

@@ -1,4 +1,4 @@
-/** What the judge needs of the reward worker: network, time, its cache, the key in memory, models inside the browser. */
+/** Services of the reward worker for the judge: network, time, cache, the key in memory, models inside the browser. */
 import { LabError } from "../src/engine/errors.ts";
 import type { ReplyCache } from "../src/engine/rewards/judge/cache.ts";
 import { timerClock } from "../src/engine/rewards/judge/clock.ts";
@@ -13,14 +13,14 @@ import { type Connection, toWire } from "../src/protocol/rpc.ts";
 import { tabModels } from "./tab-models.ts";
 
 export interface WorkerJudgeHost extends JudgeHost {
-  /** Takes the key of one origin in place of the one before. */
+  /** Replaces the key of one origin. */
   setKey(key: string, origin: string): void;
   forget(): Promise<void>;
 }
 
 /**
- * @param allows whether the person agreed to the judge at a place
- * @param page asks the browser's own model, and shows progress and problems
+ * @param allows whether the user agreed to the judge at a place
+ * @param page calls the browser's built-in model, and shows progress and problems
  */
 export function workerJudgeHost(allows: (place: string) => boolean, page: Connection<RewardHost>): WorkerJudgeHost {
   let held = { key: "", origin: "" };
@@ -34,7 +34,7 @@ export function workerJudgeHost(allows: (place: string) => boolean, page: Connec
     });
   };
 
-  /** The browser's own model, asked through the page: workers do not have it. */
+  /** The browser's built-in model, called through the page because workers have no access to it. */
   const chrome: JudgeProvider = {
     kind: "chrome",
     model: "chrome-built-in",
@@ -51,7 +51,7 @@ export function workerJudgeHost(allows: (place: string) => boolean, page: Connec
   return {
     key: (origin) => (origin === held.origin ? held.key : ""),
     allows,
-    // Bound: a worker's fetch refuses to be called as a method of another object.
+    // Bound, because a worker's fetch cannot be called as a method of another object.
     fetch: (...request) => fetch(...request),
     clock: timerClock(() => Date.now()),
     jitter: judgeJitter(0),

@@ -1,4 +1,4 @@
-/** Asking a judge on behalf of the Judge screen: a try-out never touches the judge and the budget of a run. */
+/** Calls a judge for the Judge screen; a try-out never affects the judge and budget of a run. */
 import type { LabConfig } from "../src/engine/config/table.ts";
 import { LabError } from "../src/engine/errors.ts";
 import type { ReachReport } from "../src/engine/rewards/judge/providers/diagnosis.ts";
@@ -33,10 +33,10 @@ export async function judgeModels(config: LabConfig, host: JudgeHost, signal: Ab
   return listModels({ url, key }, deps, AbortSignal.any([signal, AbortSignal.timeout(10_000)]));
 }
 
-/** Tells a server that is not there from one that is there but does not let the page read its answers. */
+/** Distinguishes a missing server from one that does not let the page read its answers. */
 async function reachOf(config: LabConfig, host: JudgeHost): Promise<ReachReport> {
   const { modelsUrl } = parseEndpoint(serverAccess(config, host).url);
-  // Without CORS and key: the answer cannot be read, but its arrival shows that the server is there.
+  // Without CORS and key, the answer cannot be read, but its arrival shows that the server exists.
   const answers = await fetch(modelsUrl, {
     mode: "no-cors",
     credentials: "omit",
@@ -56,7 +56,7 @@ async function localPermission(): Promise<ReachReport["localPermission"]> {
     const name = "local-network-access" as PermissionName;
     return (await navigator.permissions.query({ name })).state;
   } catch {
-    // Browsers without that permission refuse its name.
+    // Browsers without this permission reject its name.
     return null;
   }
 }

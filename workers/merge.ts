@@ -1,4 +1,4 @@
-/** A merged checkpoint written into a folder that the person chose, read back and checked before it counts. */
+/** Writes a merged checkpoint into a folder that the user chose, reads it back and checks it before accepting it. */
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { pickedFolder } from "../src/engine/data/blob-source.ts";
 import { LabError } from "../src/engine/errors.ts";
@@ -12,7 +12,7 @@ import { openRun } from "../src/engine/runs/run-folder.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
 
 /**
- * @param options `onProgress` hears of tensors written and in all
+ * @param options `onProgress` receives the number of tensors written and in total
  * @throws LabError naming what does not fit or differs, LabError("cancelled"); the new folder is removed then
  */
 export async function mergeInto(
@@ -31,13 +31,13 @@ export async function mergeInto(
       subject: runId,
     });
   };
-  // A checkpoint on a server is known once its bytes have passed.
+  // The hash of a checkpoint on a server is known once all its bytes have been read.
   if (passing.folder === base) await checkBase();
   const trained = await readTrained(store, runId, null, "policy");
   const folder = `${runId}-merged`;
   const out = await target.getDirectoryHandle(folder, { create: true });
   for await (const name of out.keys()) {
-    throw new LabError("bad-input", `${folder} already holds ${name}; nothing was written`, { subject: folder });
+    throw new LabError("bad-input", `${folder} already contains ${name}; nothing was written`, { subject: folder });
   }
   let missingCode: readonly string[] = [];
   try {

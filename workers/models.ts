@@ -45,10 +45,10 @@ export async function loadModel(
   };
 }
 
-/** Bytes that arrive before it is reported. */
+/** Bytes between two reports of progress. */
 const TOLD_EVERY = 2 ** 20;
 
-/** What was read of the tensors, and between two of them what arrived over the network. */
+/** Progress in bytes of tensors read and, between two tensors, of bytes received over the network. */
 function progressOf(onProgress: (progress: LoadProgress) => void): {
   readonly read: NonNullable<OpenModelOptions["onProgress"]>;
   readonly arrived: (count: number) => void;
@@ -56,7 +56,7 @@ function progressOf(onProgress: (progress: LoadProgress) => void): {
 } {
   let [read, total, since, reported, what] = [0, 0, 0, 0, ""];
   const tell = (text: string): void => {
-    // Small tensors are fetched ahead: what is counted twice must not make the bar go back.
+    // Small tensors are fetched ahead and counted twice; keep the bar from moving back.
     reported = Math.max(reported, Math.min(total, read + since));
     onProgress({ loadedBytes: reported, totalBytes: total, what: text });
   };

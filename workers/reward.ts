@@ -1,4 +1,6 @@
-/** Scores captions beside the trainer: METEOR needs the WordNet table and processor time, a judge the network. */
+/**
+ * Scores captions in parallel with the trainer: METEOR needs the WordNet table and processor time, a judge the network.
+ */
 import { memorySource } from "../src/engine/bytes/memory.ts";
 import { fetchBytes } from "../src/engine/data/blob-source.ts";
 import { LabError } from "../src/engine/errors.ts";
@@ -17,7 +19,7 @@ import { workerJudgeHost } from "./judge-host.ts";
 import { judgeModels, tryJudge } from "./judge-try.ts";
 import { openSandbox, watch } from "./sandbox-link.ts";
 
-/** What the person agreed to; the page says it before anything that needs it. */
+/** The user's consent; the page sends it before any request that needs it. */
 let allowed: { readonly judges: readonly string[]; readonly rewards: readonly string[] } = { judges: [], rewards: [] };
 const consent: Consent = {
   judge: (place) => allowed.judges.includes(place),
@@ -25,7 +27,7 @@ const consent: Consent = {
 };
 /** One sandbox for the page and the trainer; it is opened when a reward is first run. */
 const user = consentedRewards(userRewards(openSandbox, watch), consent);
-/** Each has its own judge, so that neither replaces the other's. */
+/** Page and trainer have separate judges, so that neither replaces the other's. */
 interface Scorers {
   readonly page: RewardScorer;
   readonly trainer: RewardScorer;
@@ -41,7 +43,7 @@ async function loadScorers(url: string): Promise<Scorers> {
 }
 
 async function ready(): Promise<Scorers> {
-  if (scorers === null) throw new LabError("internal", "Captions were to be scored before the WordNet table was set");
+  if (scorers === null) throw new LabError("internal", "Captions cannot be scored before the WordNet table is set");
   return scorers;
 }
 
@@ -58,7 +60,7 @@ const calls: Handlers<RewardCalls> = {
     scorers = loading;
     connect(port, scoreCalls("trainer"));
     await loading.catch((thrown: unknown) => {
-      // The next connection may bring a table that can be read.
+      // The next connection may provide a readable table.
       if (scorers === loading) scorers = null;
       throw thrown;
     });

@@ -1,4 +1,4 @@
-/** A run that the data worker reads where it lies, as the trainer reads it. */
+/** The trainer's access to a run that the data worker reads in place. */
 import { folderOf } from "../src/engine/bytes/memory.ts";
 import type { ByteSource } from "../src/engine/bytes/source.ts";
 import { folderStore } from "../src/engine/storage/folder-store.ts";

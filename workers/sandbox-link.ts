@@ -1,4 +1,4 @@
-/** A sandbox in a worker below this one, and a clock to watch it by. */
+/** A sandbox in a nested worker, and a timer for its watchdog. */
 import type { SandboxReply } from "../src/engine/rewards/user/protocol.ts";
 import type { SandboxLink, Watch } from "../src/engine/rewards/user/watched.ts";
 

@@ -3,7 +3,7 @@ import wasmLocation from "@jitl/quickjs-wasmfile-release-sync/wasm?url";
 import { loadInterpreter } from "../src/engine/rewards/user/interpreter.ts";
 import type { SandboxReply, SandboxRequest } from "../src/engine/rewards/user/protocol.ts";
 
-/** Ways out of this worker. The interpreter has none of them; they are taken away here as well. */
+/** Ways out of this worker. The interpreter exposes none of them; this removes them from the worker too. */
 const WAYS_OUT = [
   "fetch",
   "XMLHttpRequest",

@@ -1,4 +1,4 @@
-/** The stored runs of this browser, and those that are read elsewhere: listed, opened, named, compared and deleted. */
+/** Lists, opens, renames, compares and deletes the runs stored in this browser and those read from elsewhere. */
 import { LabError } from "../src/engine/errors.ts";
 import { type BoardEntry, BoardReader, boardColumns, leaderboards } from "../src/engine/eval/leaderboard.ts";
 import { ledgerCsv } from "../src/engine/eval/suites/ledger.ts";
@@ -18,7 +18,7 @@ import { jobStateOf, sweepResults } from "./sweeps.ts";
 
 let library: Promise<RunLibrary> | null = null;
 
-/** The library; a store that could not be opened is tried again at the next request. */
+/** The library; if the store could not be opened, the next request tries again. */
 export async function runs(): Promise<RunLibrary> {
   library ??= openOpfsStore().then((store) => runLibrary(store));
   try {
@@ -35,7 +35,7 @@ async function featuresKept(): Promise<{ readonly bytes: number; readonly pictur
   return { bytes: files.reduce((sum, { size }) => sum + size, 0), pictures: files.length };
 }
 
-/** The library that holds a run: what is served, else what is stored here. */
+/** The library that contains a run: runs from elsewhere first, then runs stored here. */
 async function holding(runId: string): Promise<RunLibrary> {
   return libraryElsewhere(runId) ?? (await runs());
 }

@@ -9,7 +9,7 @@ import { type DoneJob, doneJob, type VariantResult, variantResults } from "../sr
 import { type JobState, stateOfRuns } from "../src/engine/sweep/run-jobs.ts";
 import type { StoredSweep, SweepResults } from "../src/protocol/data.ts";
 
-/** Where a job stands by its run; "new" for a run that is not stored. */
+/** State of a job according to its run; "new" for a run that is not stored. */
 export async function jobStateOf(store: RunStore, runId: string): Promise<JobState> {
   const { runs } = await listRuns(store);
   return stateOfRuns(
@@ -25,7 +25,7 @@ interface ReadSweep {
 }
 
 async function readJobs(store: RunStore, { file, text, runs }: StoredSweep): Promise<ReadSweep> {
-  // The page told of translated names when it read the file.
+  // The page has already reported translated names when it read the file.
   const plan = readSweep(text, file, () => undefined);
   const states: Record<string, JobState> = {};
   const done: DoneJob[] = [];

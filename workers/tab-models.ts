@@ -6,7 +6,7 @@ import { webllmModel } from "../src/engine/rewards/judge/providers/webllm-model.
 import { connect, type Port } from "../src/protocol/rpc.ts";
 import type { WebllmCalls } from "./webllm.ts";
 
-/** As much of a worker as is needed here. */
+/** The part of a worker that is used here. */
 export type ModelWorker = Port & Pick<Worker, "terminate" | "onerror">;
 
 /** @param share 0..1 of the model's files */
@@ -21,7 +21,7 @@ interface Held {
   retire(cause: string): void;
 }
 
-/** Models of a tab, one at a time: another model takes the place of the one before, whose provider then refuses. */
+/** Models of a tab, one at a time: a new model replaces the previous one, whose provider then fails. */
 export function modelsIn(openWorker: () => ModelWorker): TabModels {
   let kept: Held | null = null;
   return async (name, onProgress) => {
@@ -32,7 +32,7 @@ export function modelsIn(openWorker: () => ModelWorker): TabModels {
     kept = mine;
     mine.provider.catch(() => {
       mine.retire("it could not be loaded");
-      // The next call may find the network again.
+      // The next call may succeed once the network is back.
       if (kept === mine) kept = null;
     });
     return mine.provider;
@@ -44,7 +44,7 @@ export const tabModels = modelsIn(
   () => new Worker(new URL("./webllm.ts", import.meta.url), { type: "module", name: "judge-model" }),
 );
 
-/** Code of the calls that the worker can no longer answer. */
+/** Failure kind of calls that the worker can no longer answer. */
 const GONE = "unsupported";
 
 function hold(model: string, worker: ModelWorker, onProgress: OnProgress): Held {

@@ -75,13 +75,13 @@ async function open(data: MessagePort, reward: MessagePort): Promise<Place> {
 
 const seconds = (): number => performance.now() / 1000;
 
-/** A run deals with the loss of its device itself. */
+/** A run handles the loss of its device itself. */
 function watchLoss(device: EngineDevice): void {
   device.lost
     .then(async (sentence) => {
       const lab = (await session)?.lab;
       if (lab?.trainer === undefined && lab?.device === device) {
-        fail(new LabError("gpu", `${sentence}; reload the page to go on`));
+        fail(new LabError("gpu", `${sentence}; reload the page to continue`));
       }
     })
     .catch(fail);
@@ -96,11 +96,11 @@ async function started(): Promise<Place> {
 
 const onClosed = (): void => tell({ type: "model-closed" });
 
-/** The plan, with a warning when the checkpoints would not fit into this browser's storage. */
+/** The plan, with a warning if the checkpoints would not fit into this browser's storage. */
 async function plan(config: LabConfig, clips: boolean): Promise<Plan> {
   const { lab, store } = await started();
   const plan = await lab.plan(config, clips);
-  // Trying room out could take it from a checkpoint that is being written.
+  // No probing: it could take the space of a checkpoint that is being written.
   if ((await heldRuns()).size > 0) return plan;
   const wanted = checkpointsAtOnce(config) * plan.checkpointBytes;
   const free = await oneAtATime("room", () => freeRoom(store, wanted));
@@ -108,7 +108,7 @@ async function plan(config: LabConfig, clips: boolean): Promise<Plan> {
   return warning === null ? plan : { ...plan, warnings: [...plan.warnings, warning] };
 }
 
-/** Reports what ends a run that began. */
+/** Reports the error that ends a started run. */
 function watch({ done, ...began }: StartedRun): Started {
   done.catch(fail);
   return began;

@@ -1,4 +1,4 @@
-/** Pictures of questions to the loaded model: a row of the open set, an item of a suite, or a picture of the person's own. */
+/** Pictures of questions to the loaded model: a row of the open set, an item of a suite, or the user's picture. */
 import { sha256Hex } from "../src/engine/bytes/hash.ts";
 import type { RgbImage } from "../src/engine/data/sample.ts";
 import { LabError } from "../src/engine/errors.ts";
@@ -17,16 +17,17 @@ export async function tryPicture(picture: TryPicture, { row, suitePicture }: Row
   return { id: `own ${await sha256Hex(bytes)}`, rgb: await decodeOwn(picture.file) };
 }
 
-/** Pixels as the browser shows them: turned as the camera says, transparency on white. */
+/** Pixels as the browser shows them: rotated by the EXIF orientation, transparency on white. */
 async function decodeOwn(file: Blob): Promise<RgbImage> {
   const bitmap = await createImageBitmap(file, { colorSpaceConversion: "none" }).catch((cause: unknown) => {
-    throw new LabError("bad-input", "The picture cannot be decoded by this browser; nothing was asked", { cause });
+    throw new LabError("bad-input", "This browser cannot decode the picture; the model was not run", { cause });
   });
   try {
     const scale = Math.min(1, MAX_OWN_SIDE / Math.max(bitmap.width, bitmap.height));
     const [width, height] = [Math.round(bitmap.width * scale), Math.round(bitmap.height * scale)];
     const context = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
-    if (context === null) throw new LabError("unsupported", "This browser gives workers no canvas to decode with");
+    if (context === null)
+      throw new LabError("unsupported", "This browser has no canvas in workers, which decoding needs");
     context.fillStyle = "white";
     context.fillRect(0, 0, width, height);
     context.drawImage(bitmap, 0, 0, width, height);

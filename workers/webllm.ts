@@ -1,6 +1,6 @@
 /**
- * A language model inside the browser, in its own worker. The library is fetched when this worker is made, which
- * happens only when a judge in this tab is asked for; it shares the GPU with training, so calls wait their turn.
+ * A language model inside the browser, in its own worker. The library is fetched when this worker starts, which happens
+ * only for a judge in this tab. The model shares the GPU with training, so calls wait their turn.
  */
 import type { MLCEngine } from "@mlc-ai/web-llm";
 import { LabError } from "../src/engine/errors.ts";
@@ -10,9 +10,12 @@ import type { ChatReply, ChatRequest } from "../src/engine/rewards/judge/provide
 import { connect, type Handlers } from "../src/protocol/rpc.ts";
 
 export interface WebllmCalls {
-  /** @param onProgress what is being fetched, and 0..1 of it */
+  /** @param onProgress receives a text about the download, and its share 0..1 */
   load(model: string, onProgress: (text: string, share: number) => void): Promise<void>;
-  /** One reply; a model answers one request at a time. @throws LabError when the signal ended it */
+  /**
+   * One reply; a model answers one request at a time.
+   * @throws LabError when the signal aborts
+   */
   complete(request: ChatRequest, signal: AbortSignal): Promise<ChatReply>;
 }
 
@@ -30,7 +33,7 @@ async function load(model: string, onProgress: (text: string, share: number) => 
 async function complete({ messages, schema, maxTokens }: ChatRequest, signal: AbortSignal): Promise<ChatReply> {
   if (engine === undefined) throw new LabError("internal", "no model is loaded");
   const model = await engine;
-  if (signal.aborted) throw new LabError("cancelled", "the call was ended before it began");
+  if (signal.aborted) throw new LabError("cancelled", "the call was cancelled before it started");
   const interrupt = (): void => void model.interruptGenerate();
   signal.addEventListener("abort", interrupt);
   try {
@@ -43,7 +46,7 @@ async function complete({ messages, schema, maxTokens }: ChatRequest, signal: Ab
       stream: false,
       ...(schema === null ? {} : { response_format: { type: "json_object", schema: JSON.stringify(schema) } }),
     });
-    // An interruption settles the call with the words so far, which are no reply.
+    // An interruption settles the call with the words so far, which are not a reply.
     return chatReply(answer, answer.choices[0]?.message.content ?? "");
   } finally {
     signal.removeEventListener("abort", interrupt);

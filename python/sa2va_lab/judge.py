@@ -88,7 +88,7 @@ class CaptionJudge:
         with self._lock:
             if self._calls < 1 or self._cost < bound:
                 limit = f"{s.judgeMaxCalls} calls" if self._calls < 1 else f"{s.judgeMaxCost:g}"
-                raise JudgeFailure("budget", f"The judge's budget of {limit} is used up; raise it to go on")
+                raise JudgeFailure("budget", f"The judge's budget of {limit} is used up; raise it to continue")
             self._calls -= 1
             self._cost -= bound
         asked.calls += 1
@@ -163,7 +163,7 @@ class CaptionJudge:
             return prepared
         described = q.plain_caption(reference)
         if not described:
-            raise JudgeFailure("no-questions", "The reference caption is empty: it asks nothing")
+            raise JudgeFailure("no-questions", "The reference caption is empty, so there is nothing to ask")
         counts = {"positives": str(s.judgePositives), "negatives": str(s.judgeNegatives)}
         prompt = q.fill(self._prompts["questions"], reference=described, **counts)
         return self._reply(

@@ -100,7 +100,7 @@ class Server:
             if isinstance(getattr(cause, "reason", cause), TimeoutError):
                 raise JudgeFailure("timeout", f"The judge did not answer within {self.timeout:g} s") from cause
             said = self._without_key(str(cause))
-            raise JudgeFailure("unreachable", f"The judge gave no whole answer: {said}") from cause
+            raise JudgeFailure("unreachable", f"The judge gave no complete answer: {said}") from cause
         if not 200 <= status < 300:
             kind = "server" if status >= 500 else _KINDS.get(status, "bad-request" if status >= 400 else "unreachable")
             failure = JudgeFailure(kind, f"The judge answered with status {status}", text[:4096], q.waiting(wait))
@@ -172,7 +172,7 @@ class Server:
             text = _text_of(first["message"]["content"])
             ended = first.get("finish_reason")
         except (LookupError, TypeError, AttributeError) as cause:
-            raise JudgeFailure("wrong-form", "The judge's answer holds no reply", compact(answer)) from cause
+            raise JudgeFailure("wrong-form", "The judge's answer contains no reply", compact(answer)) from cause
         if ended == "abort":
             raise JudgeFailure("server", "The judge's model was interrupted in its reply", compact(answer))
         return text, ended in ("length", "content_filter"), usage if isinstance(usage, dict) else {}

@@ -122,7 +122,7 @@ def _object(reply: str) -> dict[str, Any]:
         plain = re.sub("^json", "", plain[3:-3], flags=re.IGNORECASE).strip()
     value = parsed(plain, "The model's reply is not JSON")
     if not isinstance(value, dict):
-        raise JudgeFailure("wrong-form", "The model's reply is no JSON object", reply)
+        raise JudgeFailure("wrong-form", "The model's reply is not a JSON object", reply)
     return value
 
 

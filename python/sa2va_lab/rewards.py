@@ -112,7 +112,7 @@ def _seen(facts: Facts) -> list[Term]:
     if not isinstance(known, Likelihood):
         note = "no mask" if facts.predicted is None else "covers no visual token"
         return [_term(name, 0.0, note) for name in ("likelihood", "contrast")]
-    alone = "no other thing in the picture" if known.contrast is None else ""
+    alone = "no other object in the picture" if known.contrast is None else ""
     return [_term("likelihood", known.likelihood), _term("contrast", known.contrast, alone)]
 
 

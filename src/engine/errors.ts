@@ -1,9 +1,9 @@
 /**
- * The error type that users see: `message` is one line of at most 300 characters that names the file or setting, the cause
- * and what was kept; `code` is stable and tells callers how to react.
+ * The error type whose messages users read: `message` is one line of at most 300 characters that names the file or
+ * setting, the cause and what was kept; `code` is stable and tells callers how to react.
  */
 export type ErrorCode =
-  | "bad-input" // a file, row or argument of the user is wrong
+  | "bad-input" // a file, row or argument from the user is invalid
   | "bad-config" // a setting is out of range or does not fit the model
   | "unsupported" // valid, but not supported; the message names the supported forms
   | "gpu" // device error, device lost, no adapter
@@ -18,7 +18,7 @@ export const LONGEST_SENTENCE = 300;
 
 export class LabError extends Error {
   readonly code: ErrorCode;
-  /** File, row or setting of the message, if any. */
+  /** The file, row or setting that the message is about, if any. */
   readonly subject: string | undefined;
 
   /** @param message put on one line and shortened in the middle if it is too long */
@@ -56,7 +56,7 @@ export function quote(value: unknown, most = 100): string {
 
 /** A text on one line, shortened in the middle to `most` characters. */
 export function shortened(text: string, most: number): string {
-  // Shortened before it is cleaned, because a text may be as long as a file.
+  // Shorten before cleaning, because a text may be as long as a file.
   const cut = text.length <= 8 * most ? text : `${text.slice(0, 4 * most)} … ${text.slice(-4 * most)}`;
   const line = plainLine(cut);
   if (line.length <= most) return line;
@@ -64,7 +64,7 @@ export function shortened(text: string, most: number): string {
   return wellFormed(`${line.slice(0, most - tail - 3)} … ${tail === 0 ? "" : line.slice(-tail)}`);
 }
 
-/** Applied after line ends became spaces, so that only an escape can precede the bracket. */
+/** Applied after line ends have become spaces, so only an escape can precede the bracket. */
 const ESCAPE_SEQUENCE = /\p{Cc}\[[0-?]*[ -/]*[@-~]/gu;
 /** Control characters, and marks that reverse or hide text. */
 const UNSEEN = /[\p{Cc}\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFB]/gu;
@@ -79,8 +79,8 @@ export function plainLine(text: string): string {
 }
 
 /**
- * A foreign text with its lines and tabs in which nothing is hidden: terminal escapes, control characters and
- * bidirectional marks are shown as numbers, such as \\u202e, which JSON reads as the same text.
+ * A foreign text with its lines and tabs and nothing hidden: terminal escapes, control characters and bidirectional
+ * marks appear as numbers, such as \\u202e, which JSON reads as the same text.
  */
 export function markUnseen(text: string): string {
   return text.replace(UNSEEN, (mark) =>
@@ -95,7 +95,7 @@ export function dropUnseen(text: string): string {
 
 const LAYOUT = "\n\r\t";
 
-/** Replaces lone surrogates, which a cut can leave. */
+/** Replaces lone surrogates, which cutting a text can leave. */
 function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, "\uFFFD");
 }

@@ -38,37 +38,37 @@ export interface OpeningProgress {
   readonly file: string;
 }
 
-/** The stored runs, and the bytes of the frozen features of how many pictures. */
+/** The stored runs, and the frozen features: bytes and number of pictures. */
 export type StoredRuns = Awaited<ReturnType<RunLibrary["list"]>> & {
   readonly features: { readonly bytes: number; readonly pictures: number };
 };
 export type StoredRun = Awaited<ReturnType<RunLibrary["open"]>>;
 
-/** Rows of a suite as the page gets them. */
+/** Rows of a suite as sent to the page. */
 export interface OpenSuite {
   readonly items: readonly SuiteItem[];
   readonly leftOut: readonly string[];
   readonly rowsHash: string;
 }
 
-/** What stands for a row's id where the picture of a suite's item is asked for. */
+/** Replaces a row's id in a request for the picture of a suite's item. */
 export function suitePictureId(index: number): string {
   return `suite ${index}`;
 }
 
 /** A sweep of the page. */
 export interface StoredSweep {
-  /** Name and text of its file. */
+  /** Name and text of the sweep's file. */
   readonly file: string;
   readonly text: string;
-  /** Hash of the model and words for the rows that it began with. */
+  /** Hash of the model, and a description of the rows, at its start. */
   readonly model: string;
   readonly rows: string;
-  /** The run of each job that began, by the job's name. */
+  /** The run of each started job, by the job's name. */
   readonly runs: Readonly<Record<string, string>>;
 }
 
-/** What the finished jobs of a sweep did to held-out rows, by variant; `curves` is an SVG document. */
+/** Held-out results of a sweep's finished jobs, by variant; `curves` is an SVG document. */
 export type SweepResults = readonly (Omit<VariantResult, "jobs"> & {
   readonly runs: readonly { readonly seed: number; readonly run: string }[];
   readonly curves: string;
@@ -76,12 +76,15 @@ export type SweepResults = readonly (Omit<VariantResult, "jobs"> & {
 
 export interface RemoteCopy {
   readonly bytes: number;
-  /** Bytes that it can take, those of a begun copy among them. */
+  /** Available bytes, including those of a partial copy. */
   readonly room: number;
 }
 
 export interface DataCalls {
-  /** Indexes folders in place of the open set, with a person's corrections if there are any; rows arrive while it runs. A newer call ends the current one. */
+  /**
+   * Indexes folders and replaces the open set, with the user's corrections if given; rows arrive while it runs. A newer
+   * call ends the current one.
+   */
   open(
     folders: readonly FolderRef[],
     mapping: DataMapping | null,
@@ -91,15 +94,18 @@ export interface DataCalls {
   ): Promise<SetInfo>;
   /**
    * Picture of an open row, its longer side at most `maxSide` device pixels.
-   * @param imageId fails when the row has another picture; null takes the one it has
-   * @param frame of a clip; null for all of them below each other
+   * @param imageId expected picture: the call fails if the row has another one; null accepts any
+   * @param frame frame of a clip; null for all frames below each other
    */
   image(rowId: string, imageId: string | null, maxSide: number, frame: number | null): Promise<ImageBitmap>;
-  /** Rows of an evaluation suite in the open files; their pictures go by `suitePictureId`. */
+  /** Rows of an evaluation suite in the open files; `suitePictureId` identifies their pictures. */
   openSuite(suite: string, split: string | null, part: SuitePart, signal: AbortSignal): Promise<OpenSuite>;
-  /** What a judge is shown of a row of the open suite, as data URLs. @throws LabError as pictures do */
+  /**
+   * The pictures of a row of the open suite that a judge receives, as data URLs.
+   * @throws LabError like the calls for pictures
+   */
   judgePictures(suite: string, index: number): Promise<readonly string[]>;
-  /** Opens or continues an evaluation of the open suite; its id and the answers so far. */
+  /** Opens or continues an evaluation of the open suite. Returns its id and the answers so far. */
   openEvaluation(
     facts: EvalFacts,
   ): Promise<{ readonly id: string; readonly answers: readonly SuiteRow[]; readonly looks: number }>;
@@ -114,36 +120,42 @@ export interface DataCalls {
   trainRows(settings: SplitSettings): Promise<number>;
   /** The row's record as JSON text, picture bytes left out. */
   rawRow(rowId: string): Promise<string>;
-  /** Makes the runs of a folder served with the page readable; the id of the first, null when there is none. */
+  /**
+   * Makes the runs of a folder served with the page readable. Returns the id of the first one; null if there is none.
+   */
   recorded(baseUrl: string): Promise<string | null>;
   /**
-   * Makes an exported run readable where its files lie, or adds its steps to the stored run that they continue; its id and
-   * whether it is stored, null when the files hold no run.
-   * @throws LabError in one sentence when it is damaged, or stored here with other steps
+   * Makes an exported run readable in place, or adds its steps to the stored run that it continues. Returns its id and
+   * whether it is stored; null if the files contain no run.
+   * @throws LabError when it is damaged, or stored here with other steps
    */
   importRun(folder: FolderRef): Promise<{ readonly id: string; readonly stored: boolean } | null>;
   /**
-   * Makes runs readable where they are computed, while they grow; their ids.
-   * @param place address of one run's server, or a folder on disk @param token of the server, "" for none
+   * Makes growing runs readable where they are computed. Returns their ids.
+   * @param place address of one run's server, or a folder on disk
+   * @param token token of the server; "" for none
    */
   follow(place: string | FileSystemDirectoryHandle, token: string): Promise<readonly string[]>;
   runs(): Promise<StoredRuns>;
-  /** Runs that lie elsewhere and are read-only here: served with the page, dropped, or behind an address. */
+  /** Read-only runs stored elsewhere: served with the page, dropped, or at an address. */
   runsElsewhere(): Promise<readonly RunDigest[]>;
   run(runId: string): Promise<StoredRun>;
   runGroups(runId: string, step: number): Promise<readonly GroupRecord[]>;
   /** Held-out evaluations of a run, oldest first. */
   evaluations(runId: string): Promise<readonly StoredEvaluation[]>;
-  /** Alarms of a run, oldest first; null for a run of a version that kept none. */
+  /** Alarms of a run, oldest first; null for a run of a version that stored none. */
   alarms(runId: string): Promise<readonly Alarm[] | null>;
   /** Costs of the steps of a run by phase, ascending; empty for a run that stored none. */
   costs(runId: string): Promise<readonly StepCosts[]>;
   /** Stored runs by a held-out score, over the same rows. */
   leaderboards(asked: BoardAsked): Promise<readonly Board[]>;
-  /** The rows behind a leaderboard as CSV: a column a run. @param hash of its rows */
+  /**
+   * The rows behind a leaderboard as CSV, one column per run.
+   * @param hash hash of the rows
+   */
   boardRows(asked: BoardAsked, hash: string): Promise<Blob>;
   thumbs(runId: string): Promise<Thumbs>;
-  /** @param thumb null takes it back */
+  /** @param thumb null removes it */
   setThumb(runId: string, rollout: string, thumb: Thumb | null): Promise<Thumbs>;
   /** The whole run folder, or one of its exports, as one zip. */
   exportRun(
@@ -151,9 +163,9 @@ export interface DataCalls {
     format: "zip" | RunExport | "scale-out",
     wordnetUrl: string,
   ): Promise<{ readonly blob: Blob; readonly fileName: string; readonly note: string | null }>;
-  /** Where the job of a sweep stands by its run; "new" for a run that was deleted. */
+  /** State of a sweep's job according to its run; "new" for a deleted run. */
   sweepJob(runId: string): Promise<JobState>;
-  /** Where the jobs that began stand, and the results of those that are done; null without any. */
+  /** States of the started jobs, and results of the finished ones; null without any. */
   sweepResults(sweep: StoredSweep): Promise<{
     readonly states: Readonly<Record<string, JobState>>;
     readonly results: SweepResults | null;
@@ -162,31 +174,36 @@ export interface DataCalls {
   sweepReport(sweep: StoredSweep): Promise<Blob>;
   deleteRun(runId: string): Promise<void>;
   renameRun(runId: string, title: string): Promise<void>;
-  /** Replaces what is given of the notes of a stored run. */
+  /** Replaces the given parts of a stored run's notes. */
   setNotes(runId: string, changes: Partial<RunNotes>): Promise<RunNotes>;
-  /** Removes the frozen features that runs have kept. */
+  /** Removes the frozen features stored by runs. */
   deleteFeatures(): Promise<void>;
   /** Rollouts of a file for the reward bench, not yet scored. */
   rollouts(file: Blob, name: string): Promise<readonly BenchGroup[]>;
-  /** Sizes of a checkpoint on a server; the page itself connects to no server but its own. @throws LabError as `askRemote` does */
+  /**
+   * Sizes of a checkpoint on a server; the page connects to no server but its own.
+   * @throws LabError like `askRemote`
+   */
   remote(address: RemoteAddress): Promise<Asked>;
-  /** The copy of such a checkpoint that this browser would store; null if it can store none, however much room there is. */
+  /**
+   * The copy of such a checkpoint that this browser would store; null if it cannot store one, regardless of free space.
+   */
   copyOf(asked: Asked, choice: StorageChoice): Promise<RemoteCopy | null>;
   /** The trainer's port; `RowCalls` are served on it. */
   serveRows(port: MessagePort): void;
-  /** Keeps measured rows of the open set, beside and in place of earlier ones. */
+  /** Stores measured rows of the open set, adding to or replacing earlier ones. */
   keepDifficulty(rows: readonly RowDifficulty[]): Promise<void>;
   /** Measured rows of the open set; empty if none were measured. */
   difficulty(): Promise<readonly RowDifficulty[]>;
 }
 
 export interface RowCalls {
-  /** Files of a run that lies elsewhere (dropped, served with the page, behind an address); null for one stored here. */
+  /** Files of a run stored elsewhere (dropped, served with the page, at an address); null for one stored here. */
   filesElsewhere(runId: string): Promise<readonly StoredFile[] | null>;
   /** Bytes [start, end) of such a file. */
   bytesElsewhere(runId: string, path: string, start: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
-  /** A row of the open set; pixels and mask change hands. */
+  /** A row of the open set; pixels and mask are transferred. */
   row: RowSource;
-  /** Picture of an item of the open suite; the pixels change hands. */
+  /** Picture of an item of the open suite; the pixels are transferred. */
   suitePicture(index: number): Promise<{ readonly id: string; readonly rgb: RgbImage }>;
 }

@@ -9,24 +9,28 @@ import type { RewardTerm } from "../engine/rewards/term.ts";
 import type { CaptionPair, RewardScorer } from "../engine/rewards/types.ts";
 import type { WireError } from "./rpc.ts";
 
-/** What the page and the trainer ask alike. */
+/** Requests that both the page and the trainer send. */
 export type ScoreCalls = RewardScorer;
 
-/** An evaluation, its suite by name. */
+/** An evaluation with the name of its suite. */
 export type EvaluatedSuite = Omit<Evaluated, "suite"> & { readonly suite: string };
 
 export interface RewardCalls extends ScoreCalls {
-  /** Serves `ScoreCalls` to the trainer. @param wordnetUrl of the WordNet table @throws LabError when it cannot be read */
+  /**
+   * Serves `ScoreCalls` to the trainer.
+   * @param wordnetUrl URL of the WordNet table
+   * @throws LabError when the table cannot be read
+   */
   serveTrainer(port: MessagePort, wordnetUrl: string): Promise<void>;
   /**
-   * What the person agreed to so far; anything else is neither asked nor run.
+   * Judges and custom rewards that the user agreed to so far; no others are called or run.
    * @param judges origins of judges, or TAB_MODEL
    * @param rewards hashes of custom rewards
    */
   allow(judges: readonly string[], rewards: readonly string[]): Promise<void>;
   /** The key of one origin, held in memory; "" forgets it. */
   setKey(key: string, origin: string): Promise<void>;
-  /** Asks the judge of a configuration about pairs; a run's own judge and budget are untouched. */
+  /** Sends pairs to the judge of a configuration; a run's judge and budget are not affected. */
   tryJudge(config: LabConfig, pairs: readonly CaptionPair[], how: JudgeTry, signal: AbortSignal): Promise<Judged>;
   judgeModels(config: LabConfig, signal: AbortSignal): Promise<readonly string[]>;
   /** Scores of an evaluation, with METEOR; it does not touch runs. */
@@ -36,9 +40,9 @@ export interface RewardCalls extends ScoreCalls {
 }
 
 export interface JudgeTry {
-  /** How often every pair is judged, one after the other; above 1 nothing is taken from the cache. */
+  /** Number of times that every pair is judged, in sequence; above 1 the cache is not used. */
   readonly rounds: number;
-  /** Leaves the cache out. */
+  /** Ignores the cache. */
   readonly fresh: boolean;
 }
 
@@ -53,7 +57,10 @@ export interface Judged {
 export interface RewardHost {
   /** One reply of the browser's own model, which workers cannot reach. */
   askBrowserModel(request: ChatRequest, signal: AbortSignal): Promise<string>;
-  /** A model is being fetched into the browser. @param share 0..1 */
+  /**
+   * A model is being downloaded into the browser.
+   * @param share 0..1
+   */
   judgeProgress(text: string, share: number): void;
   problem(error: WireError): void;
 }

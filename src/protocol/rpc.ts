@@ -3,18 +3,18 @@
  * returns a promise is a call with a reply, a method that returns nothing is a notification without one.
  *
  * Arguments and results are cloned. Three kinds of argument are special: aborting an AbortSignal aborts the signal that
- * the other side received; a function is called back until the call is answered; a MessagePort changes hands.
+ * the other side received; a function can be called back until the call is answered; a MessagePort is transferred.
  */
 import { type ErrorCode, LabError, toLabError } from "../engine/errors.ts";
 
-/** A LabError as it crosses a port. */
+/** A LabError in the form sent over a port. */
 export interface WireError {
   readonly code: ErrorCode;
   readonly message: string;
   readonly subject?: string;
 }
 
-/** Any thrown value as it crosses a port. */
+/** Any thrown value in the form sent over a port. */
 export function toWire(thrown: unknown): WireError {
   const { code, message, subject } = toLabError(thrown);
   return subject === undefined ? { code, message } : { code, message, subject };
@@ -32,19 +32,19 @@ export interface Port {
 }
 
 type Answered = (...given: never[]) => Promise<unknown>;
-/** The methods that are answered. */
+/** The methods with a reply. */
 export type Calls<M> = { readonly [K in keyof M as M[K] extends Answered ? K : never]: M[K] };
 /** The notifications. */
 export type Tells<M> = { readonly [K in keyof M as M[K] extends Answered ? never : K]: M[K] };
 
-/** What a side does for each of its methods; a rejected promise or thrown error rejects the caller with a LabError. */
+/** A side's implementation of its methods; a rejected promise or thrown error rejects the caller with a LabError. */
 export type Handlers<M> = {
   readonly [K in keyof M]: M[K] extends (...given: infer A) => Promise<infer R>
     ? (...given: A) => R | Moved<R> | Promise<R | Moved<R>>
     : M[K];
 };
 
-/** A result with buffers or bitmaps that change hands instead of being copied. */
+/** A result with buffers or bitmaps that are transferred instead of copied. */
 export class Moved<T> {
   readonly value: T;
   readonly transfer: Transferable[];
@@ -63,7 +63,7 @@ export interface Connection<Theirs> {
 }
 
 type Message =
-  /** `signal` and `functions` are the places of these arguments. */
+  /** `signal` and `functions` are the indices of these arguments. */
   | {
       readonly kind: "call";
       readonly id: number;
@@ -174,7 +174,10 @@ function portsOf(given: readonly unknown[]): MessagePort[] {
   return given.filter((one) => one instanceof MessagePort);
 }
 
-/** An object whose every method sends its name and arguments. It has no "then", so that it can be a promise's value. */
+/**
+ * An object on which every method call sends the method's name and arguments. It has no "then", so that a promise can
+ * resolve to it.
+ */
 function methodsBy<T>(send: (name: string, given: readonly unknown[]) => unknown): T {
   const get = (_: object, name: string | symbol): Method | undefined =>
     typeof name === "symbol" || name === "then" ? undefined : (...given) => send(name, given);

@@ -1,4 +1,4 @@
-/** Page ↔ trainer worker: model and run. Nothing here carries a tensor; masks travel as COCO RLE text. */
+/** Page ↔ trainer worker: model and run. Messages contain no tensors; masks are sent as COCO RLE text. */
 import type { LabConfig } from "../engine/config/table.ts";
 import type { GpuReport } from "../engine/gpu/runtime/device.ts";
 import type { CachedModel } from "../engine/loading/model-cache.ts";
@@ -25,37 +25,41 @@ import type { WireError } from "./rpc.ts";
 /** The measured forms of kernels. */
 export interface TuningReport {
   readonly table: TuningTable;
-  /** Shapes that were computed and have no measurement. */
+  /** Shapes that were computed but not measured. */
   readonly missing: number;
 }
 
 export interface TrainerCalls {
-  /** Sent once, first: ports to the data and reward workers. Every other call waits for the device that this opens. */
+  /**
+   * Sent once, first: ports to the data and reward workers. Every other call waits until this one has opened the
+   * device.
+   */
   start(data: MessagePort, reward: MessagePort): void;
-  /** Loads a model in place of the present one. @throws LabError("cancelled") when the signal aborts */
+  /** Loads a model and replaces the current one. @throws LabError("cancelled") when the signal aborts */
   openModel(folder: FolderRef, choice: StorageChoice, onProgress: OnLoad, signal: AbortSignal): Promise<ModelInfo>;
-  /** Conversions of checkpoints that the page keeps. */
+  /** Stored conversions of checkpoints. */
   storedModels(): Promise<readonly CachedModel[]>;
   openStored(id: string, onProgress: OnLoad, signal: AbortSignal): Promise<ModelInfo>;
-  /** @returns those that are left */
+  /** @returns the remaining conversions */
   removeStored(id: string): Promise<readonly CachedModel[]>;
   /** Sizes of the trainable set for a configuration, without starting. @param clips whether the open rows are clips */
   plan(config: LabConfig, clips: boolean): Promise<RunPlan>;
-  /** What is held on the device now, and what it was measured to do; answered in the middle of a step too. */
+  /** Memory held on the device now, and its measured rate; answered even during a step. */
   system(): Promise<SystemReport>;
   tuning(): Promise<TuningReport>;
   /**
-   * Measures the forms of the shapes that were computed, those without an entry or all of them.
-   * @throws LabError when the device is in use, LabError("cancelled") when the signal aborts; what was measured is kept
+   * Measures the forms of computed shapes: those without an entry, or all.
+   * @throws LabError when the device is in use, LabError("cancelled") when the signal aborts; finished measurements are
+   * kept
    */
   tune(
     again: boolean,
     onBucket: (done: number, total: number, bucket: string) => void,
     signal: AbortSignal,
   ): Promise<void>;
-  /** Takes a tuning table from its JSON. @throws LabError naming the file and what is invalid */
+  /** Imports a tuning table from JSON. @throws LabError naming the file and what is invalid */
   takeTable(json: string, file: string): Promise<void>;
-  /** Small problems with known answers. @throws LabError when the device is in use */
+  /** Self-test: solves small problems with known answers. @throws LabError when the device is in use */
   selfTest(onCheck: (check: SelfCheck, total: number) => void): Promise<void>;
   /** Measures the adapter. @throws LabError when the device is in use, LabError("cancelled") when the signal aborts */
   measureCard(sizes: CardSizes, onLine: (line: CardLine, total: number) => void, signal: AbortSignal): Promise<void>;
@@ -66,10 +70,13 @@ export interface TrainerCalls {
   probeMemory(): Promise<number>;
   /**
    * @param now ISO time that the run folder records
-   * @param first id of a stored run that began alike, whose evaluation of the start is taken over
+   * @param first id of a stored run with the same start, whose evaluation of the start is copied
    */
   startRun(config: LabConfig, rows: RowSelection, title: string, now: string, first?: string): Promise<Started>;
-  /** Measures two steps of a run that is not kept, see dry-run.ts. @throws LabError("cancelled") when the signal aborts */
+  /**
+   * Measures two steps of a run that is not stored; see dry-run.ts.
+   * @throws LabError("cancelled") when the signal aborts
+   */
   dryRun(
     config: LabConfig,
     rows: RowSelection,
@@ -77,7 +84,7 @@ export interface TrainerCalls {
     signal: AbortSignal,
   ): Promise<DryRun>;
   /**
-   * @param steps the run's length from now on; as it was by default
+   * @param steps new total length of the run; unchanged by default
    * @param from step of an earlier checkpoint, whose later steps are dropped
    */
   resumeRun(runId: string, rows: RowSelection, steps?: number, from?: number): Promise<Started>;
@@ -91,7 +98,10 @@ export interface TrainerCalls {
     onStep: (step: number) => void,
     signal: AbortSignal,
   ): Promise<ReplayReport>;
-  /** Recomputes a logged rollout's token alternatives and mask probabilities. @throws LabError as `replay` does */
+  /**
+   * Recomputes a logged rollout's token alternatives and mask probabilities.
+   * @throws LabError like `replay`
+   */
   look(
     runId: string,
     rows: RowSelection,
@@ -101,7 +111,7 @@ export interface TrainerCalls {
     signal: AbortSignal,
   ): Promise<RolloutLook>;
   /**
-   * Evaluates held-out rows with a checkpoint of a stored run and keeps the result with it.
+   * Evaluates held-out rows with a checkpoint of a stored run and stores the result in the run.
    * @throws LabError("cancelled") when the signal aborts
    */
   evaluate(
@@ -119,7 +129,7 @@ export interface TrainerCalls {
     onGroup: (group: BenchGroup) => void,
     signal: AbortSignal,
   ): Promise<void>;
-  /** Reads a PEFT adapter folder that new runs and try-outs start from, or that likelihoods are asked of; null closes it. */
+  /** Opens a PEFT adapter folder as the start of new runs and try-outs, or to compute likelihoods; null closes it. */
   openAdapter(folder: FolderRef | null, role: AdapterRole): Promise<AdapterInfo | null>;
   /** One question about a picture. */
   tryOut(
@@ -130,9 +140,9 @@ export interface TrainerCalls {
     signal: AbortSignal,
   ): Promise<Tried>;
   /**
-   * Follows objects through an open row that is a clip. A call that was cancelled goes on where it stopped when it is made again
-   * with `resume`.
-   * @param memory the loaded model's folder, which SAM2's memory is read from; null decodes frames alone
+   * Follows objects through an open row that is a clip. With `resume`, a repeated call continues where the cancelled
+   * one stopped.
+   * @param memory the loaded model's folder, from which SAM2's memory is read; null decodes frames alone
    * @throws LabError("cancelled") when the signal aborts; finished frames are kept
    */
   follow(
@@ -145,7 +155,7 @@ export interface TrainerCalls {
     signal: AbortSignal,
   ): Promise<void>;
   /**
-   * Writes a run's policy, folded into the base model, below a folder that the person chose.
+   * Writes a run's policy, merged into the base model, into a subfolder of the folder that the user chose.
    * @throws LabError("cancelled") when the signal aborts before the last tensor is written; nothing is kept then
    */
   merge(
@@ -155,7 +165,10 @@ export interface TrainerCalls {
     onProgress: (done: number, total: number) => void,
     signal: AbortSignal,
   ): Promise<Merged>;
-  /** "step" and "phase" run exactly one, then pause; "checkpoint" and "evaluate" wait for the end of a step unless paused. */
+  /**
+   * "step" and "phase" run one step or phase, then pause; "checkpoint" and "evaluate" wait for the end of a step unless
+   * the run is paused.
+   */
   control(action: RunControl | "checkpoint" | "evaluate"): Promise<void>;
 }
 
@@ -166,9 +179,9 @@ export interface TrainerHost {
 
 export type TrainerMessage =
   | { readonly type: "gpu"; readonly report: GpuReport | null; readonly error: WireError | null }
-  /** Reading a model broke off after the old one had been freed: none is loaded now. */
+  /** Reading a model failed after the old one had been freed, so no model is loaded. */
   | { readonly type: "model-closed" }
-  /** Something failed outside any call. */
+  /** An error outside any call. */
   | { readonly type: "failed"; readonly error: WireError }
   | TrainerEvent;
 
@@ -191,7 +204,7 @@ export interface Merged {
   readonly folder: string;
   readonly tokens: number;
   readonly masks: number;
-  /** Python files that config.json needs and the base lacks. */
+  /** Python files that config.json needs but the base lacks. */
   readonly missingCode: readonly string[];
 }
 
@@ -209,29 +222,32 @@ export type {
   TryWeights,
 };
 
-/** Longer own pictures are made smaller before the model sees them; regions are in pixels of what it sees. */
+/**
+ * Longest side of the user's pictures: larger ones are scaled down before the model gets them. Regions are in pixels of
+ * the scaled picture.
+ */
 export const MAX_OWN_SIDE = 4096;
 
-/** A row of the open data set, or an encoded picture of the person's own. */
+/** A row of the open data set, or the user's encoded picture. */
 export type TryPicture =
   | { readonly kind: "row"; readonly index: number }
   /** An item of the open evaluation suite. */
   | { readonly kind: "suite"; readonly index: number }
   | { readonly kind: "own"; readonly file: Blob };
 
-/** An adapter as the page shows it. */
+/** An adapter as shown on the page. */
 export interface AdapterInfo {
   readonly name: string;
   readonly hash: string;
   readonly rank: number;
-  /** What the branch is multiplied by. */
+  /** Scale of the low-rank branch. */
   readonly scale: number;
   /** Low-rank factors, and further trained tensors. */
   readonly factors: number;
   readonly modules: number;
 }
 
-/** The rows a run draws from; `ids` is in data-set order, the trainer does split and shuffling by seed. */
+/** The rows of a run; `ids` is in data-set order, and the trainer splits and shuffles by seed. */
 export interface RowSelection {
   readonly dataSet: string;
   /** (row id, image id) of every usable row, index = the data worker's row index. */
@@ -249,11 +265,11 @@ export interface ModelInfo {
   readonly visualTokensPerTile: number;
   readonly gpu: GpuReport;
   readonly storage: StorageChoice;
-  /** Bytes of its weights on the GPU. */
+  /** Bytes of the model's weights on the GPU. */
   readonly heldBytes: number;
-  /** Why clips cannot be followed with SAM2's memory; null where they can. */
+  /** Why clips cannot be followed with SAM2's memory; null if they can. */
   readonly lacksMemory: string | null;
-  /** Whether its conversion was read from or written to the page's storage, and why not. */
+  /** Whether its conversion was read from or written to the page's storage, or why not. */
   readonly cached: "read" | "written" | "none";
   readonly note: string | null;
 }

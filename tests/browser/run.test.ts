@@ -308,7 +308,9 @@ describe("another start", () => {
     const { page } = lab;
     await show(page, { screen: "setup", likelihoodJudge: "adapter", loop2Likelihood: "1", loops: "2", steps: "1" });
     const start = page.getByTestId("strip-start");
-    await expect.poll(() => start.getAttribute("title")).toMatch(/^Likelihoods are to come from another checkpoint/);
+    await expect
+      .poll(() => start.getAttribute("title"))
+      .toMatch(/^The settings take likelihoods from another checkpoint/);
     await page.getByTestId("pick-captioner").setInputFiles(adapter);
     await expect
       .poll(() => page.getByTestId("captioner").textContent())

@@ -91,7 +91,7 @@ describe("a run that asks another checkpoint for likelihoods", () => {
     terms.find(({ name }) => name === "likelihood")?.value as number;
 
   it("has its probabilities, keeps its files, and resumes to the same numbers", async () => {
-    await expect(lab.start(settings)).rejects.toThrow(/from another checkpoint and none is open/);
+    await expect(lab.start(settings)).rejects.toThrow(/from another checkpoint, but none is open/);
     const captioner = await lab.session.openAdapter(memoryFolder(files), "other", "captioner");
     const before = memorySnapshot().tensors;
     const run = await lab.start(settings);

@@ -243,7 +243,7 @@ describe("three steps, and two and one in a fresh session", () => {
     await expect(fork("rows", { rowFilter: "words:3.." })).rejects.toThrow(/A fork keeps Row filter of its parent/);
     expect(await store.list("rank-20240201000000")).toEqual([]);
     const likelihood = { likelihoodJudge: "adapter", loop2Likelihood: 1 } as const;
-    await expect(fork("captioner", likelihood)).rejects.toThrow(/from another checkpoint and none is open/);
+    await expect(fork("captioner", likelihood)).rejects.toThrow(/from another checkpoint, but none is open/);
     await second.session.evaluate(asked(id, 2));
     const evaluations = await readEvaluations(store, id);
     expect(evaluations.map(({ report }) => report.step)).toEqual([0, 2]);

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { LabError, quote, shortened, thrownText } from "../errors.ts";
 import type { ByteSource } from "./source.ts";
 
-// Otherwise zod compiles code at run time, which the content security policy reports.
+// Without this, zod compiles code at run time, which the content security policy reports.
 z.config({ jitless: true });
 
 /** Maximum JSON size in bytes; side files are far smaller. */
@@ -65,7 +65,7 @@ export function shapeOf<T extends z.ZodMiniType>(
   return { problem: complaint(parsed.error.issues[0] as z.core.$ZodIssue, value) };
 }
 
-/** Like shapeOf, without the reason. */
+/** Like shapeOf, but without the problem. */
 export function fits<T extends z.ZodMiniType>(value: unknown, schema: T): value is z.output<T> {
   return schema.safeParse(value).success;
 }

@@ -1,4 +1,4 @@
-/** A map that keeps what was used last, up to a size. */
+/** A map that keeps the most recently used values, up to a total size. */
 export class Lru<K, V> {
   readonly #capacity: number;
   readonly #sizeOf: (value: V) => number;
@@ -6,7 +6,7 @@ export class Lru<K, V> {
   readonly #entries = new Map<K, V>();
   #size = 0;
 
-  /** @param sizeOf of one value, which must not change; by default every value counts 1 */
+  /** @param sizeOf size of one value, which must not change; by default every value counts 1 */
   constructor(capacity: number, sizeOf: (value: V) => number = () => 1) {
     this.#capacity = capacity;
     this.#sizeOf = sizeOf;
@@ -20,7 +20,7 @@ export class Lru<K, V> {
     return this.#entries.values();
   }
 
-  /** The value of a key, made when it is not there. A value larger than the capacity is returned and not kept. */
+  /** The value of a key, made if it is missing. A value larger than the capacity is returned but not kept. */
   get(key: K, make: () => V): V {
     const value = this.#entries.has(key) ? (this.#entries.get(key) as V) : make();
     this.delete(key);
@@ -50,7 +50,7 @@ export class Lru<K, V> {
   }
 }
 
-/** The promise of a key, made when it is not there; a rejected one is not kept. */
+/** The promise of a key, made if it is missing; a rejected one is not kept. */
 export function remember<K, T>(kept: Lru<K, Promise<T>>, key: K, make: () => Promise<T>): Promise<T> {
   return kept.get(key, () => {
     const made = make();

@@ -1,9 +1,12 @@
 /** Texts of files whose encoding is not stated. */
 
-/** Bytes 0x80 to 0x9F in Windows-1252; the others are code points. Runtimes differ in how they decode this encoding. */
+/**
+ * Characters of the bytes 0x80 to 0x9F in Windows-1252; other bytes are code points. Runtimes decode this encoding
+ * differently.
+ */
 const WINDOWS_1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
 
-/** A text in UTF-8; undefined where the bytes are another encoding. */
+/** A text in UTF-8; undefined for bytes in another encoding. */
 export function utf8Text(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -19,8 +22,8 @@ export function isUtf16([a, b]: Uint8Array): boolean {
 }
 
 /**
- * A text in UTF-8, or UTF-16 with a byte order mark, or else of one character a byte.
- * @param upper characters from 0x80 on; those of the rest are code points
+ * A text in UTF-8, in UTF-16 with a byte order mark, or else with one byte per character.
+ * @param upper characters from 0x80 on; bytes beyond them are code points
  */
 export function storedText(bytes: Uint8Array, upper: string = WINDOWS_1252): string {
   if (isUtf16(bytes)) return new TextDecoder(bytes[0] === 0xff ? "utf-16le" : "utf-16be").decode(bytes);

@@ -1,14 +1,14 @@
 import type { ByteSource } from "./source.ts";
 
-/** Bytes that are read at a time, and windows that are kept. */
+/** Bytes per window, and number of windows kept. */
 const WINDOW = 2 ** 20;
 const KEPT = 24;
-/** A read this close behind the one before follows it. */
+/** A read that starts this close behind the previous one counts as its continuation. */
 const NEAR = 2 ** 16;
 
 /**
- * The same source, read in windows of 1 MiB where reads follow one another or where the windows that are kept hold all
- * of it. Scattered reads of a larger source, and ranges longer than a window, are passed on as they are.
+ * The same source, read in windows of 1 MiB if reads follow one another or the kept windows can hold all of it.
+ * Scattered reads of a larger source, and ranges longer than a window, pass through unchanged.
  */
 export function windowed(source: ByteSource): ByteSource {
   const windows = new Map<number, Promise<Uint8Array<ArrayBuffer>>>();

@@ -108,7 +108,9 @@ export function readFse(bytes: Uint8Array, start: number, maxLog: number, symbol
   return [fseTable(counts, log), (bit + 7) >> 3];
 }
 
-/** The table of a finite-state code from the number of its 2^log states per symbol; -1 for the rarest symbols. */
+/**
+ * The table of a finite-state code from the number of states of each symbol, 2^log in all; -1 for the rarest symbols.
+ */
 export function fseTable(counts: readonly number[], log: number): FseTable {
   const size = 1 << log;
   const symbols = new Uint8Array(size);
@@ -179,7 +181,7 @@ export function readHuffman(bytes: Uint8Array, start: number): [HuffmanTable, nu
   return [{ log, symbols, widths }, end];
 }
 
-/** Weights in a finite-state code: two states alternate until the bits end. */
+/** Weights coded with a finite-state code: two states alternate until the bits end. */
 function codedWeights(bytes: Uint8Array): number[] {
   const [table, at] = readFse(bytes, 0, WEIGHT_LOG, 256);
   const bits = new BackwardBits(bytes.subarray(at));

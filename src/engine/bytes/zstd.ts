@@ -65,7 +65,7 @@ const OFFSETS: SequenceCode = sequenceCode(
 interface FrameState {
   huffman: HuffmanTable | undefined;
   tables: [FseTable, FseTable, FseTable] | undefined;
-  /** The three last distances. */
+  /** The last three distances. */
   readonly recent: [number, number, number];
   /** First byte of the frame in the output. */
   readonly start: number;

@@ -1,6 +1,6 @@
 /**
- * Names of settings in the project's design notes and in other training scripts: the setting each one stands for, or a
- * sentence about what to use.
+ * Names of settings in the project's design notes and in other training scripts: the setting that each one stands for,
+ * or a sentence that names a replacement.
  */
 import { shortened } from "../errors.ts";
 import type { LabConfig, SettingKey } from "./table.ts";
@@ -13,7 +13,7 @@ interface Alias {
   readonly keys?: readonly SettingKey[];
   /** @param record all given values @param known the settings so far */
   readonly read?: (raw: unknown, record: Readonly<Record<string, unknown>>, known: LabConfig) => Reading;
-  /** Why it changes nothing; "" without a reason. */
+  /** Why the name changes nothing; "" without a reason. */
   readonly idle?: string;
 }
 
@@ -48,7 +48,7 @@ export const ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
   ["per_device_batch_size", { keys: ["promptsPerStep"] }],
   ["accumulative_counts", { keys: ["accumulation"] }],
   ["lr", { keys: ["learningRate"] }],
-  // TRL has it only for full fine-tuning, so exports for TRL do not set it.
+  // TRL supports it only for full fine-tuning, so exports for TRL do not set it.
   ["sync_ref_model", { keys: ["syncReference"] }],
   ["num_epochs", EPOCHS],
   ["num_train_epochs", EPOCHS],
@@ -61,7 +61,7 @@ export const ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
   ["dataset_name", { idle: "the data is opened separately; the tools take --shards" }],
 ]);
 
-/** @returns undefined for a name that is no alias */
+/** @returns undefined for a name that is not an alias */
 export function readAlias(
   name: string,
   raw: unknown,

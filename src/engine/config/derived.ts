@@ -9,18 +9,18 @@ export function activeLoops(config: Pick<LabConfig, "loops" | `loop${LoopId}Weig
   return LOOP_IDS.filter((id) => aboutLoop(id).optional !== true || config[`loop${id}Weight`] > 0);
 }
 
-/** The loops that a run is shown with: all but optional ones that do not train. */
+/** The loops shown for a run: all but optional loops that do not train. */
 export function shownLoops(config: Parameters<typeof activeLoops>[0]): readonly LoopId[] {
   const training = activeLoops(config);
   return LOOP_IDS.filter((id) => aboutLoop(id).optional !== true || training.includes(id));
 }
 
-/** Whether a loop that trains samples texts, or masks. */
+/** Whether any training loop samples texts, or masks. */
 export function samples(config: Parameters<typeof activeLoops>[0], what: "text" | "mask"): boolean {
   return activeLoops(config).some((id) => aboutLoop(id).samples === what);
 }
 
-/** Whether a reference pass is needed: KL has a weight, or the ratio is taken against the reference. */
+/** Whether a reference pass is needed: KL has a weight, or the ratio is relative to the reference. */
 export function needsReference({ beta, objective }: Pick<LabConfig, "beta" | "objective">): boolean {
   return beta > 0 || objective === "notes";
 }
@@ -42,14 +42,17 @@ export function updatesPerStep(config: Batch & Pick<LabConfig, "iterations">): n
   return windowsPerStep(config) * config.iterations;
 }
 
-/** Why the micro-steps of a set of rollouts do not divide into windows; null when they do. */
+/** Why the micro-steps of a set of rollouts do not divide into windows; null if they do. */
 export function generationBlocker({ accumulation, stepsPerGeneration }: Batch): string | null {
   const fits = stepsPerGeneration % accumulation === 0 || accumulation % stepsPerGeneration === 0;
   if (stepsPerGeneration === 0 || fits) return null;
   return `stepsPerGeneration ${stepsPerGeneration} is neither a multiple nor a divisor of accumulation ${accumulation}; change one of them`;
 }
 
-/** The next change in a running run that needs less memory and leaves every result equal up to rounding; null if none. */
+/**
+ * The next settings change for a running run that saves memory and leaves every result equal up to rounding; null if
+ * none is left.
+ */
 export function smallerSetting(config: LabConfig): Partial<LabConfig> | null {
   const reinforced = config.mode === "rl";
   if (reinforced && config.groupsAtOnce !== 1 && groupsPerStep(config) > 1) return { groupsAtOnce: 1 };

@@ -1,4 +1,4 @@
-/** Known words that a mistyped one may mean: those at most two letters inserted, removed or replaced away. */
+/** Known words that a mistyped word may mean: at most two inserted, removed or replaced letters away. */
 export function nearWords(word: string, known: readonly string[]): readonly string[] {
   return known.filter((other) => Math.abs(other.length - word.length) <= 2 && edits(other, word) <= 2);
 }

@@ -131,7 +131,7 @@ export function requireConfig(
   return requireParsed(partial, base, subject, tell).config;
 }
 
-/** Which setting an unknown name may mean; empty where none is near. */
+/** Suggests settings that an unknown name may mean; empty if none is similar. */
 function meant(key: string): string {
   const near = nearWords(key, SETTING_KEYS);
   return near.length === 0 ? "" : ` (did you mean ${near.join(" or ")}?)`;
@@ -154,7 +154,7 @@ export function requireParsed(
   return { config, given };
 }
 
-/** Text settings, which presets leave as they are. */
+/** Text settings, which presets do not change. */
 export function isTextSetting(key: string): boolean {
   return key in SETTINGS && SETTINGS[key as SettingKey].kind === "text";
 }

@@ -20,7 +20,7 @@ export interface Preset {
   readonly name: PresetName;
   readonly title: string;
   readonly summary: string;
-  /** What runs with it have shown (docs/learning.md). */
+  /** Results of runs with it (docs/learning.md). */
   readonly evidence?: string;
   readonly values: Partial<LabConfig>;
 }
@@ -39,7 +39,7 @@ const SMALL: Partial<LabConfig> = {
   partnerMaxTokens: 12,
   steps: 40,
   heldOutShare: 0.2,
-  // Rewards of a few sampled rows are noisy; held-out rows show the progress.
+  // Rewards of a few sampled rows are noisy, so held-out rows show the progress.
   evalSteps: 10,
   evalRows: 32,
   featureDisk: 0,
@@ -67,8 +67,9 @@ const POCKET: Partial<LabConfig> = {
 };
 
 /**
- * A checkpoint of 1B or more. Rank 16 keeps moments and averages small, recomputation activations; the planner accepts each
- * size for 1B in f16 (tests/unit/plan/fit.test.ts), which a preset without `gpuMemory` cannot promise.
+ * A checkpoint of 1B or more. Rank 16 keeps moments and averages small, and recomputation does the same for
+ * activations. The planner accepts each size for 1B in f16 (tests/unit/plan/fit.test.ts), which a preset without
+ * `gpuMemory` cannot promise.
  */
 const REAL: Partial<LabConfig> = {
   weightStorage: "f16",
@@ -90,10 +91,10 @@ export const PRESETS: readonly Preset[] = [
     name: "demo",
     title: "Demo",
     summary:
-      "Both loops on the pocket model, in a minute or two. Loop 1 trains on IoU and half of METEOR; loop 2 is shown and does not train",
+      "Both loops on the pocket model, in a minute or two. Loop 1 trains on IoU and half of METEOR; loop 2 is shown but does not train",
     evidence:
-      "Loop 1 gains under every seed that was tried. Loop 2 is sampled, scored and shown with weight 0, so it changes no weight: with weight 0.1 its reward rose by the same amount, because these masks are good from the start",
-    // Three prompts make a step short.
+      "Loop 1 gains with every tested seed. Loop 2 is sampled, scored and shown with weight 0, so it does not train: with weight 0.1 its reward rose by the same amount, because these masks are good from the start",
+    // Three prompts keep a step short.
     values: { ...POCKET, ...loopValues("demo"), promptsPerStep: 3 },
   },
   {
@@ -104,10 +105,10 @@ export const PRESETS: readonly Preset[] = [
       ...POCKET,
       ...loopValues("clips"),
       groupSize: 6,
-      // A caption says where its thing is and where it goes.
+      // A caption says where its object is and where it moves.
       maxNewTokens: 16,
       partnerMaxTokens: 16,
-      // There are few demo clips: a third of them, all reported.
+      // There are few demo clips, so a third of them is held out and all of these are reported.
       heldOutShare: 0.33,
       selectionShare: 0,
     },
@@ -171,7 +172,7 @@ export const PRESETS: readonly Preset[] = [
   },
 ];
 
-/** Memory of the largest preset: the search for a GPU's memory asks for no more. */
+/** Memory of the largest preset; the search for a GPU's memory stops there. */
 export const MOST_GIGABYTES = Math.max(...PRESETS.map(({ values }) => values.gpuMemory ?? 0));
 
 function loopValues(name: "pocket" | "demo" | "clips"): Partial<LabConfig> {

@@ -1,4 +1,7 @@
-/** Named reward matrices: those of the design notes, and one for sparse rewards. Each loop has its weights in them. */
+/**
+ * Named reward matrices: those of the design notes, and one for sparse rewards. The loops' descriptions contain their
+ * weights.
+ */
 import type { TermName } from "../rewards/terms/registry.ts";
 import type { LoopAbout } from "../rl/loops/about.ts";
 import { LOOPS, type LoopId } from "../rl/loops/abouts.ts";
@@ -12,7 +15,7 @@ export interface RewardPreset {
   readonly values: Partial<LabConfig>;
 }
 
-/** Of both loops; an optional loop keeps its weights. */
+/** Weights of both loops; an optional loop keeps its weights. */
 const NOTHING = Object.fromEntries(weightKeys().map((key) => [key, 0]));
 
 export const REWARD_PRESETS: readonly RewardPreset[] = [

@@ -33,13 +33,18 @@ export interface FlagSetting extends Common {
   readonly default: boolean;
 }
 
-/** A text: a list of words or the source of a function. The page remembers it and leaves it out of its address. */
+/**
+ * A text, such as a list of words or the source of a function. The page remembers it and leaves it out of its address.
+ */
 export interface TextSetting extends Common {
   readonly kind: "text";
   readonly default: string;
   /** In UTF-16 units. */
   readonly maxLength: number;
-  /** The address has it and the page does not remember it: the text is neither long nor code. */
+  /**
+   * Whether the page's address contains the text instead of the page remembering it: for text that is neither long nor
+   * code.
+   */
   readonly linked?: true;
 }
 

@@ -21,8 +21,8 @@ Made from \`src/engine/config/table.ts\`; a test compares the two. The form of t
 (\`#screen=setup&steps=50\`), configuration files, the tools' \`--config\` and their \`--set name=value\` all use these names. A file
 is JSON, a \`run.json\`, or flat YAML such as an exported \`trl_grpo.yaml\`.
 
-Names of the last column are accepted in their place; a setting's own name wins if both are given, and a sentence lists
-what was translated. Where TRL means something else, values are converted:
+Names in the last column are also accepted; the lab's name wins if both are given, and a sentence lists the translated
+names. Values are converted if TRL defines them differently:
 
 - \`max_steps\`, \`save_steps\` and \`eval_steps\` count every pass over a batch of rollouts there, so they are divided by
   \`num_iterations\`; save, evaluation and warm-up steps between 0 and 1 are shares of the run.
@@ -30,7 +30,7 @@ what was translated. Where TRL means something else, values are converted:
 - \`per_device_train_batch_size\` counts rollouts there and is divided by \`num_generations\`.
 - \`epsilon\` without \`epsilon_high\` holds on both sides; \`null\` is off for \`delta\`, \`min_p\`, \`top_k\` and
   \`max_grad_norm\`; \`scale_rewards\` may be true or false.
-- What has no counterpart is refused with a sentence: \`max_steps\` of −1, \`save_total_limit\` that keeps all, schedules
+- Values without a counterpart are refused with a sentence: \`max_steps\` of −1, \`save_total_limit\` that keeps all, schedules
   other than \`cosine\` and \`constant\`, batches that are not whole groups.
 
 ${tables.join("\n")}

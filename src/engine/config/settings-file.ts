@@ -24,7 +24,7 @@ export function readSettingsFile(text: string, name: string): Readonly<Record<st
 }
 
 /**
- * The object that a JSON or YAML file holds, of any shape.
+ * The object in a JSON or YAML file, of any shape.
  * @param name of the file, for messages
  * @throws LabError("bad-input") naming the file, and the line if known
  */
@@ -33,7 +33,7 @@ export function readRecordFile(text: string, name: string): Readonly<Record<stri
   // YAML may begin like JSON.
   const json = /\.json$/i.test(name) || (!/\.ya?ml$/i.test(name) && /^\uFEFF?\s*[[{"]/.test(text));
   const value = json ? readJson(text, name) : readYaml(text, name);
-  if (value === null) throw new LabError("bad-input", `${name} holds no settings`, { subject: name });
+  if (value === null) throw new LabError("bad-input", `${name} contains no settings`, { subject: name });
   if (!isRecord(value)) throw refused(name, "is not an object of settings");
   return value;
 }
@@ -64,7 +64,7 @@ function readYaml(text: string, name: string): unknown {
     return yaml.toJS({ maxAliasCount: 0 });
   } catch (thrown) {
     if (thrown instanceof LabError) throw thrown;
-    // Aliases, and nesting deeper than the parser's stack.
+    // Thrown for aliases, and for nesting deeper than the parser's stack.
     throw refused(name, `cannot be parsed as YAML (${thrownText(thrown)})`, thrown);
   }
 }

@@ -1,9 +1,9 @@
-/** Reads stored settings with the meaning that they had when the run was made. */
+/** Reads stored settings with the meaning that they had when the run started. */
 
 type Stored = Readonly<Record<string, unknown>>;
 
 /**
- * Settings that an older version did not have get the value that keeps the run's behaviour, or else the default. In
+ * A setting that an older version lacked gets the value that keeps the run's behaviour, or else the default. In
  * versions without a split seed, the training seed selected the held-out rows.
  */
 export function withOlderMeaning(stored: Stored): Stored {

@@ -26,7 +26,7 @@ const INTERVALS = new Map<string, "saveSteps" | "evalSteps">([
 /** TRL's list of weights, for the cells of the reward matrix in table order; costs are negative. */
 const REWARDS = "reward_weights";
 
-/** Names that TRL needs and that have no effect here, with the reason where it is not obvious. */
+/** Names that TRL needs and that have no effect here, with a reason unless it is obvious. */
 const WITHOUT_EFFECT = new Map([
   ["model_name_or_path", "the model is opened separately"],
   ["use_peft", ""],
@@ -152,8 +152,8 @@ export function readTrl(
 }
 
 /**
- * How many micro-batches of TRL make one of the lab: 1, unless a count is beyond the lab's range, since every group that the
- * lab exports is a micro-batch there.
+ * Number of TRL micro-batches per micro-batch of the lab: 1, unless a count exceeds the lab's range, because the lab
+ * exports every group as one TRL micro-batch.
  */
 function joinedBatches(record: Readonly<Record<string, unknown>>): number {
   const { promptsPerStep, accumulation, stepsPerGeneration } = SETTINGS;
@@ -282,7 +282,7 @@ function written(name: string, value: unknown, config: LabConfig): (readonly [st
     case "steps_per_generation":
       return [[name, value === 0 ? null : config.stepsPerGeneration * config.promptsPerStep]];
     case "importance_sampling_level":
-      // luspo is always a sequence loss here.
+      // In the lab, luspo is always a sequence loss.
       return [[name, config.lossType === "luspo" ? "sequence" : value]];
     case "delta":
     case "min_p":

@@ -9,8 +9,8 @@ import { LabError } from "../errors.ts";
 const WHOLE = 8 * 2 ** 20;
 
 /**
- * Selected files as a folder; nothing is read. Hidden files (a path part that begins with a dot) are left out; duplicate
- * paths are made unique.
+ * Selected files as a folder, without reading them. Hidden files (a path part that begins with a dot) are left out;
+ * duplicate paths are made unique.
  */
 export function pickedFolder(files: Iterable<{ readonly path: string; readonly file: Blob }>): ByteFolder {
   const sources = new Map<string, ByteSource>();
@@ -60,7 +60,7 @@ export function urlSource(name: string, url: string, size: number, fetcher: type
   };
   const remember = (fetched: Promise<ByteSource>): Promise<ByteSource> => {
     whole = fetched;
-    // A failed fetch rejects the current readers and is tried again at the next read.
+    // A failed fetch rejects the current readers; the next read tries again.
     fetched.catch(() => {
       whole = null;
     });

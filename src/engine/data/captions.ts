@@ -10,7 +10,10 @@ export interface Turn {
 
 /** Maximum characters of a row's text, far above any context length. */
 const MAX_TEXT = 2 ** 19;
-/** Maximum characters of all captions of a row: a text with tags is repeated for every mask that it refers to. */
+/**
+ * Maximum characters of all captions of a row; limits texts with tags, which are repeated for every mask that they
+ * refer to.
+ */
 const MAX_CAPTIONS = 2 ** 22;
 
 const HUMAN = new Set(["human", "user"]);
@@ -60,7 +63,7 @@ function jsonList(text: string): unknown[] | undefined {
     const value = parseJson(text, "the text");
     return Array.isArray(value) ? (value as unknown[]) : undefined;
   } catch {
-    // The caption only looks like JSON.
+    // A caption that only looks like JSON.
     return undefined;
   }
 }
@@ -80,9 +83,9 @@ export interface RowCaptions {
   readonly captions: readonly (string | undefined)[];
   /** Questions about each mask; absent where a text has tags or no questions. */
   readonly questions?: readonly (readonly QuestionAnswer[])[];
-  /** A sentence when the whole row is unusable. */
+  /** A sentence if the whole row is unusable. */
   readonly fatal?: string;
-  /** A sentence when the numbers of masks and answers differ. */
+  /** A sentence if the numbers of masks and answers differ. */
   readonly remark?: string;
 }
 
@@ -121,7 +124,7 @@ export function captionsOf(stored: readonly Turn[], masks: number): RowCaptions 
   const asked = questionsOf(turns);
   const questions = asked.length === 0 ? {} : { questions: masks === 1 ? [asked] : asked.map((own) => [own]) };
   if (masks === 1) return { captions, ...questions };
-  // A question without an answer would move every pair behind it.
+  // A question without an answer would shift all later pairs.
   if (masks === answers.length) return { captions, ...(asked.length === masks ? questions : {}) };
   return {
     captions,
@@ -161,7 +164,7 @@ function taggedCaptions(turns: readonly Turn[], masks: number): (string | undefi
   return texts.map((parts) => (parts.length === 0 ? undefined : parts.join(" ")));
 }
 
-/** Text with tags replaced by words, from the view of one mask. */
+/** Text with tags replaced by words, as seen from one mask. */
 function resolveTags(text: string, self: number, masks: number): string {
   return text.replace(TAG_WITH_ARTICLE, (_match, digits: string, at: number) => {
     const mask = Number(digits);

@@ -24,7 +24,7 @@ export interface DataCheck {
 }
 
 const BATCH = 4;
-/** Masks of a smaller share, or of a few pixels in a larger picture, indicate a wrong format. */
+/** Masks with a smaller share of the picture, or with fewer pixels in a large picture, indicate a wrong format. */
 const NEXT_TO_NOTHING = 1e-4;
 const HANDFUL = { pixels: 16, share: 0.02 };
 
@@ -121,7 +121,7 @@ async function checkPictures(set: RegionSet, decode: ImageDecoder): Promise<stri
   return `first, middle and last: ${sizes.join(", ")}`;
 }
 
-/** Size of the decoded picture as text; an unsupported format of this decoder is not a fault of the data. */
+/** Size of the decoded picture as text. A format that this decoder does not support is not a fault of the data. */
 async function tryDecode(sample: RegionSample, decode: ImageDecoder): Promise<string> {
   try {
     const { width, height } = await decodeSample(sample, decode);
@@ -132,7 +132,7 @@ async function tryDecode(sample: RegionSample, decode: ImageDecoder): Promise<st
   }
 }
 
-/** Measures every mask from its runs; decodes and encodes the first, middle and last pixel by pixel. */
+/** Measures every mask from its runs; decodes and encodes the first, middle and last masks pixel by pixel. */
 function checkMasks(set: RegionSet): string {
   const { summaries } = set;
   const last = summaries.length - 1;

@@ -1,6 +1,6 @@
 import type { RegionSummary } from "./sample.ts";
 
-/** Captions of the other regions of a row's picture, each once, in the order of the data set; without the row's own. */
+/** Captions of the other regions of a row's picture, each once, in data-set order, without the row's caption. */
 export function otherCaptions(summaries: readonly RegionSummary[], index: number): string[] {
   const own = summaries[index];
   if (own === undefined) return [];

@@ -31,7 +31,7 @@ export interface ShardInfo {
   readonly adapter: string;
   /** Column names by role; undefined if the file is unusable. */
   readonly roles?: { readonly image: string; readonly mask: string; readonly text: string };
-  /** Columns and their parts by name, any of which can be named for a role. */
+  /** Columns and their parts by name, each of which can be assigned to a role. */
   readonly parts?: readonly string[];
   readonly split: string | undefined;
   /** The data set with these columns; undefined if the file could not be opened. */
@@ -63,11 +63,11 @@ export interface RegionSetOptions {
   readonly signal?: AbortSignal;
   /** Columns named by the user in place of the detected ones. */
   readonly columns?: WantedColumns;
-  /** Corrections by file, in place of those of the folder's mapping file. */
+  /** Corrections by file, which replace those of the folder's mapping file. */
   readonly mapping?: DataMapping;
   /** Split of files that name several, such as refs; their training split by default. */
   readonly split?: string;
-  /** Called some 200 times and once per file: rows read of the rows known so far. */
+  /** Called about 200 times, and once per file, with the rows read and the rows known so far. */
   readonly onProgress?: (progress: {
     readonly file: string;
     readonly filesTotal: number;
@@ -76,13 +76,13 @@ export interface RegionSetOptions {
     readonly samples: number;
   }) => void;
   /**
-   * New regions as they are found, so that the first rows appear early. The batches grow, so that a receiver that
-   * copies everything at every call copies only a few times the whole.
+   * Receives new regions as they are found, so that the first rows appear early. The batches grow, so that a receiver
+   * that copies everything at every call copies the whole only a few times.
    */
   readonly onRows?: (added: readonly RegionSummary[], set: RegionSet) => void;
 }
 
-/** Rows read concurrently: most of their time is waiting for bytes. */
+/** Number of rows read concurrently, because reading mostly waits for bytes. */
 const AT_ONCE = 4;
 /** Minimum rows between two reports, and approximate maximum of reports. */
 const REPORT_EVERY = 16;
@@ -261,12 +261,12 @@ async function open(
   return undefined;
 }
 
-/** The columns that are named at all. */
+/** The assigned columns. */
 function named(columns: WantedColumns = {}): WantedColumns {
   return Object.fromEntries(Object.entries(columns).filter(([, column]) => column !== undefined));
 }
 
-/** Files without rows, except the parts of samples and tables. */
+/** Files without rows, except parts of samples and tables. */
 function leftOut(
   others: RegionSet["ignored"],
   { tables, ignored, inSamples }: TableList,

@@ -1,12 +1,15 @@
-/** Conditions on rows: the setting rowFilter, and the filter of the Data screen. Both have one text and one meaning. */
+/**
+ * Conditions on rows, for the setting rowFilter and the filter of the Data screen. Both have the same syntax and
+ * meaning.
+ */
 import { LabError, quote } from "../errors.ts";
 import type { RegionSummary } from "./sample.ts";
 import { wordCount } from "./word-count.ts";
 
-/** What a filter reads of a row. */
+/** Fields of a row that a filter reads. */
 export type RowFacts = Pick<RegionSummary, "file" | "caption" | "category" | "maskShare">;
 
-/** Least and most, both inclusive; infinite where open. */
+/** Minimum and maximum, both inclusive; infinite if open. */
 export type Limits = readonly [least: number, most: number];
 
 export const ANY: Limits = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
@@ -28,12 +31,12 @@ export const NO_FILTER: RowFilter = { category: "", shard: "", area: ANY, words:
 
 const CONDITION = /^(category|shard|area|words):(.*)$/s;
 
-/** Parts between white space; quotes hold a part together. */
+/** Parts separated by white space; white space inside quotes does not separate. */
 const parts = (text: string): readonly string[] => text.match(/(?:[a-z]+:)?"(?:[^"\\]|\\.)*"|\S+/gs) ?? [];
 
 const quoted = (value: string): string => `"${value.replace(/["\\]/g, "\\$&")}"`;
 
-/** The text inside quotes; of an unclosed one what follows it. */
+/** The text inside quotes; for an unclosed quote, the text after it. */
 function unquoted(value: string): string {
   const inside = /^"((?:[^"\\]|\\.)*)"$/s.exec(value)?.[1];
   return inside === undefined ? value.replace(/^"/, "") : inside.replace(/\\(.)/gs, "$1");
@@ -63,8 +66,8 @@ export function rowFilterText({ category, shard, area, words, search }: RowFilte
 }
 
 /**
- * The filter of a text; what is no condition is searched in captions.
- * @throws LabError("bad-config") naming the part that is no condition
+ * Parses a filter; words that are not conditions are searched in captions.
+ * @throws LabError("bad-config") naming an invalid condition
  */
 export function parseRowFilter(text: string): RowFilter {
   const found = new Map<string, string>();

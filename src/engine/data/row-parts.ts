@@ -79,8 +79,8 @@ const MAX_LABELS = 1024;
 const MAX_LABEL = 1024;
 
 /**
- * The labels in a cell: a text or a list of texts; blank ones are left out.
- * @throws LabError("bad-input") for more or longer ones than any data set has
+ * The labels in a cell: a text or a list of texts, without blank ones.
+ * @throws LabError("bad-input") for too many or too long labels
  */
 export function readLabels(cell: unknown): string[] {
   const list: unknown[] = Array.isArray(cell) ? cell : [cell];

@@ -23,7 +23,7 @@ export interface RowRegion {
   readonly region: number;
   readonly mask: Rle;
   readonly caption: string;
-  /** Questions about the region; absent where the row has none. */
+  /** Questions about the region; absent if the row has none. */
   readonly questions?: readonly QuestionAnswer[];
   /** Labels of the region; all labels of the row if it is not recorded which mask they belong to. */
   readonly category: readonly string[];
@@ -31,9 +31,9 @@ export interface RowRegion {
   readonly area: number;
   /** The region's picture, with the size in the orientation of the mask. */
   readonly picture: PictureProbe;
-  /** Index of the picture among those of the row. */
+  /** Index of the picture in the row. */
   readonly pictureIndex: number;
-  /** Frames of a clip, of which the picture is the strip; absent for a picture. */
+  /** Frames of a clip, whose strip is the picture; absent for a picture. */
   readonly frames?: number;
 }
 
@@ -45,16 +45,17 @@ export interface AdaptedRow {
   readonly masks: number;
 }
 
-/** Whether an error concerns the whole file or the whole reading, so that reading the next row is useless. */
+/** Whether an error concerns the whole file or the whole pass, so that reading further rows is useless. */
 function endsReading(thrown: unknown): boolean {
   return thrown instanceof LabError && (thrown.code === "storage" || thrown.code === "cancelled");
 }
 
 /**
- * Reads one row through an adapter. Whatever a row makes a reader throw, ours or the engine's own, ends in `skipped`.
- * @param find finds files that lie beside the shard
+ * Reads one row through an adapter. Any error that a row causes, including those of the JavaScript engine, ends in
+ * `skipped`.
+ * @param find finds files next to the shard
  * @param pass counts the work on masks against the limit of a pass over the file
- * @param probe looks at pictures; one for many rows reads a picture once
+ * @param probe reads picture headers; sharing it between rows reads each picture once
  * @throws LabError("storage" | "cancelled") only: the file itself can no longer be read, or reading was cancelled
  */
 export async function adaptRow(
@@ -171,7 +172,7 @@ export async function adaptRow(
 }
 
 /**
- * Finds the files of masks. A path that leads to a picture of the row is no mask: one of the two files is missing, and the
+ * Finds the files of masks. If a mask's path leads to a picture of the row, one of the two files is missing and the
  * other was found by its base name.
  */
 function besides(pictures: readonly unknown[], find: FindFile): FindFile {
@@ -195,7 +196,7 @@ function itemsOf(cell: unknown, role: Role, size: PictureSize): unknown[] | unde
   return Array.isArray(cell) && cell.length > 0 ? (cell as unknown[]) : undefined;
 }
 
-/** The masks of a row; those of a label map where one picture stands for several texts. */
+/** The masks of a row; if one picture serves several texts, the masks of its label map. */
 async function regionItems(
   items: readonly unknown[],
   texts: unknown,
@@ -207,7 +208,7 @@ async function regionItems(
     return (await splitLabels(items[0], texts.length, size)) ?? items;
   } catch (thrown) {
     if (endsReading(thrown)) throw thrown;
-    // A damaged mask is reported where it is read.
+    // A damaged mask is reported when it is read as a mask.
     return items;
   }
 }
@@ -235,7 +236,7 @@ async function probeAll(
 }
 
 /**
- * The pictures of a row, not decoded; a video is cut into its frames.
+ * The encoded pictures of a row; a video is divided into its frames.
  * @throws LabError("bad-input") for too many, or a video that cannot be used; LabError("unsupported") without a decoder
  */
 export async function picturesOf(
@@ -247,7 +248,7 @@ export async function picturesOf(
 }
 
 /**
- * The pictures of a row, not decoded: a list of numbers is one picture, any other list one picture per item.
+ * The encoded pictures of a row: a list of numbers is one picture, any other list has one picture per item.
  * @throws LabError("bad-input") when there are too many
  */
 function picturesIn(cell: unknown, role: Role): readonly unknown[] {
@@ -259,7 +260,7 @@ function picturesIn(cell: unknown, role: Role): readonly unknown[] {
 
 /**
  * The mask and the first picture that it fits.
- * @throws LabError if none fits: the error of the first picture or of the mask
+ * @throws LabError the error of the first picture or of the mask, if none fits
  */
 async function fitting(
   item: unknown,

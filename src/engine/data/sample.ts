@@ -7,7 +7,10 @@ export interface RegionSample {
   readonly image: EncodedImage;
   /** All frames of a clip, of which `image` is the first; absent for a picture. */
   readonly frames?: readonly EncodedImage[];
-  /** Mask at image size, COCO compressed RLE; never empty in a usable sample. Of a clip that of its strip of frames. */
+  /**
+   * Mask at image size, COCO compressed RLE; never empty in a usable sample. For a clip, the mask of its strip of
+   * frames.
+   */
   readonly mask: Rle;
   readonly caption: string;
   /** Labels of the row (`catagory`, `category` or `categories`), possibly none. */
@@ -29,7 +32,7 @@ export interface EncodedImage {
   readonly orientation: number;
 }
 
-/** A question of a row's conversation about its region, and the answer in the data. */
+/** A question about a region from the row's conversation, with the data's answer. */
 export interface QuestionAnswer {
   readonly question: string;
   readonly answer: string;
@@ -43,12 +46,12 @@ export interface RegionSummary {
   readonly row: number;
   readonly region: number;
   readonly width: number;
-  /** Of all frames of a clip together: they lie below each other. */
+  /** For a clip, the size of all frames below each other. */
   readonly height: number;
   /** Frames of a clip; absent for a picture. */
   readonly frames?: number;
   readonly caption: string;
-  /** Questions about the region with their answers; absent where the row has none. */
+  /** Questions about the region with their answers; absent if the row has none. */
   readonly questions?: readonly QuestionAnswer[];
   readonly category: readonly string[];
   /** Set pixels / image pixels, 0..1. */

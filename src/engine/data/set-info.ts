@@ -17,19 +17,19 @@ export interface SetInfo {
     readonly schema: string;
     /** Kind of the file, with the evidence. */
     readonly what: string;
-    /** Which columns are picture, mask and text; empty if the file is unusable. */
+    /** The columns used as picture, mask and text; empty if the file is unusable. */
     readonly becomes: string;
-    /** Why it gives no rows; undefined when it does. */
+    /** Why the file gives no rows; undefined if it does. */
     readonly problem: string | undefined;
-    /** Columns that can be named for a part, and which are taken. */
+    /** Columns that can be chosen for a part, and the chosen ones. */
     readonly parts: readonly string[];
     readonly roles: ShardInfo["roles"];
     readonly split: string | undefined;
   }[];
   readonly ignored: readonly string[];
-  /** Labels with their counts, most frequent first, equal ones by name. */
+  /** Labels with their counts, most frequent first, ties by name. */
   readonly categories: readonly (readonly [string, number])[];
-  /** See checkRegionSet. */
+  /** Results of checkRegionSet. */
   readonly checks: readonly DataCheck[];
 }
 

@@ -10,7 +10,7 @@ export interface ShardPath {
   readonly split: string | undefined;
 }
 
-/** Which files of a folder are shards, and why the others are not. */
+/** The shards among a folder's files, and why the others are not shards. */
 export interface ShardList {
   readonly shards: readonly ShardPath[];
   readonly ignored: readonly { readonly name: string; readonly reason: string }[];
@@ -42,7 +42,7 @@ export async function listShards(folder: ByteFolder): Promise<ShardList> {
     const paths = (directories.get(directory) ?? []).sort(byName);
     const listed = await readState(folder, directory, problems);
     const present = listed?.filter((path) => folder.get(path) !== undefined);
-    // A list whose files are all missing belongs to other files: then the names decide.
+    // A list whose files are all missing belongs to other files, so the names decide.
     const chosen = new Set(present !== undefined && present.length > 0 ? present : paths.filter(isData));
     const missing =
       present !== undefined && present.length > 0 ? (listed ?? []).filter((path) => !chosen.has(path)) : [];
@@ -83,7 +83,7 @@ function whyIgnored(path: string, hasList: boolean): string {
   if (name === "state.json" || name === "dataset_info.json" || name === "dataset_dict.json")
     return "describes the shards";
   if (isMappingFile(name)) return "names the columns of the files";
-  if (PICTURE.test(name)) return "a picture, read where a row names it";
+  if (PICTURE.test(name)) return "a picture, read if a row names it";
   if (/\.(tar|zip)$/i.test(name)) return "an archive, opened as a directory";
   if (/\.(gz|tgz|bz2|xz|zst|7z|rar)$/i.test(name)) return "compressed as a whole; unpack it";
   return "not of a kind that holds rows";
@@ -101,13 +101,13 @@ async function readState(folder: ByteFolder, directory: string, problems: Skippe
     const listed = names.filter((name): name is string => typeof name === "string").map((name) => directory + name);
     return listed.length === 0 ? undefined : listed;
   } catch (thrown) {
-    const reason = `${(thrown as Error).message}; the shards beside it are taken by name`;
+    const reason = `${(thrown as Error).message}; the shards next to it are chosen by name`;
     problems.push({ file: `${directory}state.json`, row: -1, column: "", reason });
     return undefined;
   }
 }
 
-/** Directory to split name, from every dataset_dict.json. If one is damaged, only its names are lost. */
+/** Directory to split name, from every dataset_dict.json. If a file is damaged, only its names are lost. */
 async function readSplits(folder: ByteFolder): Promise<Map<string, string>> {
   const splits = new Map<string, string>();
   for (const path of folder.paths) {
@@ -128,7 +128,7 @@ const LONGEST_DESCRIPTION = 120;
 export async function readDescription(folder: ByteFolder): Promise<string> {
   const path = folder.paths.find((name) => /(^|\/)dataset_info\.json$/.test(name));
   const source = path === undefined ? undefined : folder.get(path);
-  // If it is damaged, only the description is lost.
+  // If the file is damaged, only the description is lost.
   const json: unknown = source === undefined ? undefined : await readJson(source).catch(() => undefined);
   const text = isRecord(json) && typeof json.description === "string" ? plainLine(json.description) : "";
   return shortened(/^.*?[.!?](?=\s|$)/.exec(text)?.[0] ?? text, LONGEST_DESCRIPTION);

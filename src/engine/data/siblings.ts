@@ -1,4 +1,4 @@
-/** Pictures stored beside a shard instead of inside it. */
+/** Pictures stored next to a shard instead of inside it. */
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
 
 /** Finds a file that a row names. */
@@ -6,8 +6,8 @@ export type FindFile = (path: string) => ByteSource | undefined;
 
 /**
  * Finders for the paths in the rows of each shard: relative to the shard's directory or to one above it, or else by the
- * end of the path if it identifies one file. Rows often contain a longer path than was copied here, and folders are
- * renamed; a file or folder that is missing in a folder that is there has no replacement elsewhere.
+ * end of the path if it identifies one file. Paths in rows are often longer than the copied folders, and folders may be
+ * renamed. If a path's folder exists but the file or subfolder is missing in it, no other file replaces it.
  */
 export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
   let byName: ReadonlyMap<string, readonly string[]> | undefined;
@@ -39,7 +39,7 @@ export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
   };
 }
 
-/** Finds what `find` finds in a folder of the row's name: frames of all clips have the same numbers. */
+/** Like `find`, but only in a folder that the row names, because frames of all clips have the same numbers. */
 export function inOwnFolder(find: FindFile): FindFile {
   return (path) => {
     const found = find(path);
@@ -52,15 +52,15 @@ function partsOf(path: string): string[] {
   return path.split(/[\\/]+/).filter((part) => part !== "" && part !== ".");
 }
 
-/** A path in one spelling of its accents, with the names of archives as those of the folders they were made from. */
+/** A path with normalised accents, and with names of archives replaced by those of the folders they were made from. */
 function plain(path: string): string {
   return path.replace(/\.(?:tar|zip)(?=\/)/gi, "").normalize();
 }
 
 /**
- * Whether a known file is another one than the row's, since the folder where their paths part is there, or for a frame the
- * one above it.
- * @param parts of the row's plain path
+ * Whether a known file is not the row's file: the folder at which their paths diverge exists, or for a frame the folder
+ * above it.
+ * @param parts parts of the row's plain path
  */
 function isMissing(parts: readonly string[], known: string, folders: ReadonlySet<string>): boolean {
   const own = plain(known).split("/");
@@ -73,10 +73,10 @@ function isMissing(parts: readonly string[], known: string, folders: ReadonlySet
   return folders.has(parts.slice(-same - 1, -1).join("/")) || (sameAbove && FRAME.test(parts.at(-1) as string));
 }
 
-/** Numbers that files of many folders have. */
+/** Names that are numbers, which files of many folders share. */
 const FRAME = /^(?:0\d{1,7}|\d{1,4})\.\w+$/;
 
-/** Every end of every directory's path. */
+/** Every suffix of every directory's path. */
 function folderEnds(folder: ByteFolder): Set<string> {
   const directories = new Set(
     folder.paths.map((path) => plain(path).slice(0, Math.max(0, plain(path).lastIndexOf("/")))),
@@ -92,7 +92,7 @@ function folderEnds(folder: ByteFolder): Set<string> {
 function namesOf(folder: ByteFolder): Map<string, string[]> {
   const names = new Map<string, string[]>();
   for (const path of folder.paths) {
-    // Archives of macOS hold accents apart from their letters.
+    // Archives made on macOS store accents separately from their letters.
     const name = path.slice(path.lastIndexOf("/") + 1).normalize();
     const known = names.get(name);
     if (known === undefined) names.set(name, [path]);

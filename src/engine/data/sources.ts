@@ -1,20 +1,20 @@
-/** Sources of a mix: which rows belong to which, by their file paths (setting mixSources). */
+/** Sources of a mix: assigns rows to sources by their file paths (setting mixSources). */
 import { LabError, quote } from "../errors.ts";
 
 export interface Source {
-  /** Beginning of a file path or of a folder or file name in it; `*` for files of no other source. */
+  /** Start of a file path or of a folder or file name in it; `*` for files of no other source. */
   readonly name: string;
   /** Repeats per epoch or weight per draw. */
   readonly amount: number;
 }
 
-/** The source of files that no other one names. */
+/** The source of files that belong to no other source. */
 const OTHERS = "*";
 const MOST = 1000;
 
 /**
  * The sources of a mix in their order, with `*` at the end if the text does not name it; none for an empty text.
- * @throws LabError("bad-config") naming the part that is no source
+ * @throws LabError("bad-config") naming the invalid part
  */
 export function parseSources(text: string): readonly Source[] {
   const parts = text.split(/[,\n]/).map((part) => part.trim());
@@ -39,7 +39,10 @@ function bad(what: string): LabError {
   return new LabError("bad-config", `mixSources ${what}`, { subject: "mixSources" });
 }
 
-/** Place of the source that a row belongs to, by the row's id (`<file>#<row>`). @param sources with `*` */
+/**
+ * Index of a row's source, by the row's id (`<file>#<row>`).
+ * @param sources sources including `*`
+ */
 export function sourceAt(sources: readonly Source[], rowId: string): number {
   const file = rowId.slice(0, rowId.lastIndexOf("#"));
   const begins = (name: string): boolean => file.startsWith(name) || file.includes(`/${name}`);
@@ -54,7 +57,7 @@ export interface SourceShare extends Source {
   readonly share: number;
 }
 
-/** What a mix draws from rows with these ids; empty without a mix. */
+/** The sources of a mix with the rows of these ids; empty without a mix. */
 export function sourceShares(text: string, by: "repeats" | "weights", rowIds: readonly string[]): SourceShare[] {
   const sources = parseSources(text);
   const rows = sources.map(() => 0);

@@ -2,8 +2,7 @@ import type { RegionSummary } from "./sample.ts";
 
 /**
  * Divides regions into training and held-out ones so that no picture is on both sides. Pictures are sorted by a hash of
- * seed and imageId and the first share of them is held out: the choice depends only on these, not on the order of the
- * rows.
+ * seed and imageId, and the first share of them is held out, so the choice does not depend on the order of the rows.
  * @param heldOutShare 0..1 of the pictures; above 0 and below 1 with two pictures or more, neither side is empty
  * @returns indices of `summaries`, ascending
  */

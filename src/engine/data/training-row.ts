@@ -7,9 +7,9 @@ export interface TrainingRow {
   readonly rgb: RgbImage;
   /** 0/1 per pixel, row-major, height · width. */
   readonly mask: Uint8Array;
-  /** Captions of the other regions of the picture, without the row's own; absent where they are not known. */
+  /** Captions of the other regions of the picture, without the row's caption; absent if they are not known. */
   readonly others?: readonly string[];
-  /** The frames of a clip that a step works on; absent for a picture. */
+  /** The frames of a clip that a step uses; absent for a picture. */
   readonly view?: FrameView;
 }
 

@@ -1,4 +1,4 @@
-/** Words of a caption between white space, at least 1: its length where rows are grouped by length. */
+/** Number of white-space-separated words of a caption, at least 1; the caption's length for grouping rows. */
 export function wordCount(caption: string): number {
   return Math.max(1, caption.trim().split(/\s+/).length);
 }

@@ -16,9 +16,9 @@ import type { Rle } from "./mask/rle.ts";
 /** A row to write; `null` is a missing value, which readers must handle. */
 export interface ShardRow {
   readonly image: ShardPicture | null;
-  /** With `layout: "clip"`, in place of the picture. */
+  /** Replaces the picture with `layout: "clip"`. */
   readonly frames?: readonly ShardPicture[];
-  /** One mask, with `layout: "relation"` a list of them, with "clip" one a frame. */
+  /** One mask; with `layout: "relation"` a list of masks; with "clip" one per frame. */
   readonly mask: Rle | readonly (Rle | null)[] | null;
   readonly conversations: readonly { readonly from: string; readonly value: string }[] | null;
   readonly category?: readonly string[] | null;
@@ -123,7 +123,7 @@ export function shardName(index: number, count: number): string {
   return `data-${digits(index)}-of-${digits(count)}.arrow`;
 }
 
-/** Feature description in the encoding of releases up to 3.x, which later ones read as well. */
+/** Feature description in the encoding of releases up to 3.x, which later releases read too. */
 function features(layout: ShardLayout): Record<string, unknown> {
   const value = (dtype: string): object => ({ dtype, _type: "Value" });
   const sequence = (dtype: string): object => ({ feature: value(dtype), _type: "Sequence" });

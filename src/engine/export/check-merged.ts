@@ -16,16 +16,18 @@ import { captionPrompt } from "../policy/prompts.ts";
 import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
 import { checkTensors } from "./check-tensors.ts";
 
-/** Maximum difference relative to the largest magnitude in single precision. Shorter types have none: their rounding alone
- * may move outputs by any amount. */
+/**
+ * Maximum difference relative to the largest magnitude in single precision. Shorter types have no limit, because
+ * rounding alone may change outputs by any amount.
+ */
 const TOLERANCE = 1e-4;
 
 export interface MergeCheck {
   /** Largest difference of the next-token scores, relative to their largest magnitude. */
   readonly tokens: number;
-  /** The same of the mask logits. */
+  /** The same for the mask logits. */
   readonly masks: number;
-  /** Maximum of both; null for an element type whose rounding may move outputs by any amount. */
+  /** Limit for both; null for an element type whose rounding may change outputs by any amount. */
   readonly tolerance: number | null;
 }
 
@@ -71,7 +73,7 @@ async function answersOf(folder: ByteFolder, trained: TrainedTensors | null): Pr
     const lora = trained?.lora ?? null;
     return await answer(model, set, lora === null ? 0 : lora.alpha / lora.r);
   } finally {
-    // Tensors of the base belong to the model.
+    // Base tensors belong to the model.
     tf.dispose(Object.entries(set).flatMap(([name, tensor]) => (model.base.get(name) === tensor ? [] : [tensor])));
     model.dispose();
   }

@@ -1,7 +1,7 @@
 /**
  * Compares the stored tensors of a merged checkpoint with base + adapter, each within the rounding of its element type.
- * Outputs alone cannot tell a wrong merge from rounding: in bf16 a right export of the pocket model moves mask logits by a
- * tenth of the largest and more, and a wrong scale of a small adapter moves them by less.
+ * Outputs alone cannot distinguish a wrong merge from rounding: in bf16 a correct export of the pocket model changes
+ * mask logits by a tenth of the largest or more, while a wrong scale of a small adapter changes them by less.
  */
 import type { ByteFolder } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
@@ -11,14 +11,14 @@ import type { TensorData } from "../runs/checkpoint/checkpoint-state.ts";
 import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
 import { openHolders } from "./merged.ts";
 
-/** Elements that are compared at a time. */
+/** Elements compared at a time. */
 const PIECE = 2 ** 20;
-/** Rows of a merged matrix that are computed again, evenly spread. */
+/** Number of evenly spread rows of a merged matrix that are recomputed. */
 const ROWS = 64;
-/** A value is rounded to single precision first, and the sums here run in another order. */
+/** Slack: a value is rounded to single precision first, and the sums here have another order. */
 const SLACK = 1 + 2 ** -15;
 
-/** Bits of the significand, and the exponent below which numbers lie evenly. */
+/** Bits of the significand, and the exponent below which numbers are evenly spaced. */
 const FLOATS: Readonly<Partial<Record<Dtype, readonly [bits: number, least: number]>>> = {
   F32: [24, -126],
   F16: [11, -14],

@@ -7,7 +7,7 @@ export interface ExportFile {
   pieces(): AsyncIterable<Uint8Array<ArrayBuffer>>;
 }
 
-/** Files in the order in which they are to be written. */
+/** Files in the order of writing. */
 export type ExportFiles = AsyncIterable<ExportFile>;
 
 /** A small file, generated at once. */

@@ -14,11 +14,11 @@ import { type ModelFacts, sa2vaFiles } from "./sa2va.ts";
 import { csvFiles, tfeventsFiles } from "./tables.ts";
 import { trlFiles } from "./trl.ts";
 
-/** What of a run is exported, where a person chooses. */
+/** Choices of the user about an export. */
 export interface Chosen {
   /** Checkpoint; the newest when null or absent. */
   readonly step?: number | null;
-  /** Whose weights; the policy's when absent, except where the format names them. */
+  /** Weights to export; the policy's if absent, unless the format names them. */
   readonly side?: "policy" | "ema";
   /** Facts of the checkpoint, for runs of older versions. */
   readonly model?: ModelFacts | null;

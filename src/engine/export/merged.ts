@@ -20,10 +20,10 @@ import { type ExportFile, type ExportFiles, wholeFile } from "./export-file.ts";
 export interface MergeOptions {
   /** Element type of every float tensor; null keeps the type of the base and writes changed tensors as F32. */
   readonly dtype: FloatDtype | null;
-  /** Bytes after which a new shard begins. */
+  /** Bytes after which a new shard starts. */
   readonly shardBytes?: number;
   readonly onProgress?: (done: number, total: number) => void;
-  /** Python files that the base's config.json needs and its folder lacks; remote code needs them. */
+  /** Python files that the base's config.json needs for remote code but its folder lacks. */
   readonly onMissingCode?: (files: readonly string[]) => void;
   readonly signal?: AbortSignal;
 }
@@ -88,7 +88,9 @@ async function codeOf(base: ByteFolder, path: string): Promise<string | null> {
   return new TextDecoder().decode(await source.read(0, source.size));
 }
 
-/** The file of each tensor, of the files that the model is opened from: one file goes before an index. */
+/**
+ * The file of each tensor, among the files that the model is opened from; a single file takes precedence over an index.
+ */
 export async function openHolders(base: ByteFolder): Promise<ReadonlyMap<string, Safetensors>> {
   const index = base.get(INDEX);
   const shards =

@@ -1,6 +1,6 @@
 /**
- * What another implementation needs to compute a run's held-out scores again beside the base checkpoint: settings, seeds
- * and environment, the evaluations, their rows with pictures, and the adapters of policy and partner.
+ * Everything except the base checkpoint that another implementation needs to recompute a run's held-out scores:
+ * settings, seeds and environment, the evaluations, their rows with pictures, and the adapters of policy and partner.
  */
 import type { RegionSample } from "../data/sample.ts";
 import { LabError } from "../errors.ts";
@@ -16,8 +16,8 @@ const RECORDS = ["run.json", "eval.jsonl", "metrics.jsonl"];
 
 /**
  * @param rows the run's rows
- * @throws LabError("bad-input") when the rows are not open, the run began from an adapter, or an evaluation of the base
- * checkpoint or of its last checkpoint is missing
+ * @throws LabError("bad-input") when the rows are not open, the run started from an adapter, or an evaluation of the
+ * base checkpoint or of the run's last checkpoint is missing
  */
 export async function* proofFiles(run: RunFolder, rows: ExportRows | null): ExportFiles {
   const manifest = run.manifest();
@@ -30,7 +30,7 @@ export async function* proofFiles(run: RunFolder, rows: ExportRows | null): Expo
   if (manifest.startAdapter !== undefined) {
     throw new LabError(
       "bad-input",
-      `Run "${id}" began from the adapter ${manifest.startAdapter.name}; a proof compares with ${manifest.model.name} alone`,
+      `Run "${id}" started from the adapter ${manifest.startAdapter.name}; a proof compares with ${manifest.model.name} alone`,
       { subject: id },
     );
   }
@@ -51,7 +51,7 @@ export async function* proofFiles(run: RunFolder, rows: ExportRows | null): Expo
   yield wholeFile("README.md", readme(manifest, policy.step));
 }
 
-/** Every picture once as it is stored; rows.jsonl has a line a row. */
+/** Every stored picture once; rows.jsonl has one line per row. */
 async function* rowFiles(rows: ExportRows, wanted: ReadonlySet<string>): ExportFiles {
   const lines: object[] = [];
   const written = new Set<string>();
@@ -82,6 +82,6 @@ From the root of the lab's repository, with BASE as the folder of ${model.name}:
 
     python tests/oracle/prove_run.py --proof PROOF --base BASE
 
-It answers the rows in PyTorch with the same weights and compares captions, masks and the gain.
+The script answers the rows in PyTorch with the same weights and compares captions, masks and the gain.
 `;
 }

@@ -30,14 +30,14 @@ export interface RowSplit {
 
 const ENDINGS = { jpeg: "jpg", png: "png", webp: "webp", bmp: "bmp", gif: "gif", tiff: "tif" } as const;
 
-/** File name of a row's picture as it is stored; equal pictures have one name. */
+/** File name of a row's stored picture; equal pictures have the same name. */
 export function pictureName({ image, imageId }: RegionSample): string {
   return `${imageId}.${ENDINGS[image.mime.slice("image/".length) as keyof typeof ENDINGS]}`;
 }
 
 /**
  * @param set the open data set
- * @throws LabError("bad-input") when it holds other rows than those of the run
+ * @throws LabError("bad-input") when its rows are not those of the run
  */
 export async function exportRows(manifest: RunManifest, set: RegionSet, name: string): Promise<ExportRows> {
   const list = rowList(name, set.summaries);

@@ -19,7 +19,7 @@ export interface Sa2vaSettings {
   readonly lora: LoraFields;
 }
 
-/** File that `tools/convert_to_pth.py` has to write, beside the configuration. */
+/** File that `tools/convert_to_pth.py` must write next to the configuration. */
 export const MERGED_PTH = "merged.pth";
 
 export function sa2vaConfigText(settings: Sa2vaSettings): string {
@@ -28,7 +28,7 @@ export function sa2vaConfigText(settings: Sa2vaSettings): string {
 
 const text = (value: string): string => JSON.stringify(value);
 
-/** A number that Python reads as a float where JSON would write an integer. */
+/** A number in a form that Python reads as a float, even if JSON would write an integer. */
 const real = (value: number): string => (Number.isInteger(value) ? `${value}.0` : String(value));
 
 const head = ({
@@ -188,7 +188,10 @@ optim_wrapper = dict(
 train_cfg = dict(type=TrainLoop, max_epochs=max_epochs)
 `;
 
-/** Warm-up counts iterations and may overlap the decay, which counts epochs, since their number depends on the GPUs. */
+/**
+ * Warm-up counts iterations and may overlap the decay, which counts epochs because the number of iterations depends on
+ * the GPUs.
+ */
 function schedule({ schedule, warmupSteps }: LabConfig): string {
   const warmUp = `    dict(
         type=LinearLR,

@@ -16,7 +16,7 @@ import { below, type ExportFiles, wholeFile } from "./export-file.ts";
 import { type ExportRows, pictureName } from "./rows.ts";
 import { MERGED_PTH, sa2vaConfigText } from "./sa2va-config.ts";
 
-/** Facts of the checkpoint that run.json of older versions lacks. */
+/** Facts of the checkpoint that are missing in run.json of older versions. */
 export type ModelFacts = Pick<RunManifest["model"], "template" | "base">;
 
 /**
@@ -95,28 +95,28 @@ function readme({ data }: RunManifest, rows: ExportRows | null): string {
   const rowText =
     rows === null
       ? `- \`annotations.json\` and \`images/\` were left out: the rows of ${data.name} were not open when this was written. The
-  configuration needs both beside it.`
+  configuration needs both next to it.`
       : `- \`annotations.json\`, \`images/\`: the ${rows.split.train.length} training rows. A mask is a list of polygons along pixel edges. A
   part with a hole is cut in two, because the format has no holes.
 - \`split.json\`: the settings of the split, and the ids of the training rows and of the ${rows.split.heldOut.length} held-out rows. The held-out rows
   are not in \`annotations.json\`.`;
   return `# A run for Sa2VA's own training code
 
-- \`sa2va_finetune.py\`: a complete configuration with the run's values. It finds its data and weights in the folder it lies
-  in; \`path\` names the InternVL checkpoint, relative to the folder that training starts from.
+- \`sa2va_finetune.py\`: a complete configuration with the run's values. It reads its data and weights from its own
+  folder; \`path\` names the InternVL checkpoint, relative to the folder that training starts from.
 - \`adapter/\`: LoRA of the language model for PEFT, and \`modules.safetensors\` with projector, [SEG] prompt, mask decoder and
   prompt encoder.
 ${rowText}
 
 From the root of Sa2VA's repository, with EXPORT as the path of this folder and MERGED as that of the merged export:
 
-1. Export the run as \`merged\` too. The training code loads weights before it adds a new LoRA, so the adapter has to be
-   folded in.
+1. Export the run as \`merged\` too. The training code loads weights before it adds a new LoRA, so the adapter must be
+   merged.
 2. \`python tools/convert_to_pth.py MERGED --arch-type internvl --save-path EXPORT/${MERGED_PTH}\`
 3. \`bash tools/dist.sh train EXPORT/sa2va_finetune.py 8\`
 4. \`python tools/convert_to_hf.py EXPORT/sa2va_finetune.py work_dirs/sa2va_finetune/iter_N.pth --save-path OUT\`
 
-EXPORT needs a folder part: write \`./export\`, since step 2 fails on a file name alone. Its checkpoints keep the language
+EXPORT needs a folder part: write \`./export\`, because step 2 fails on a file name alone. Its checkpoints keep the language
 side, \`sam_mask_decoder\` and \`text_hidden_fcs\`; a trained prompt encoder is lost on this route.
 `;
 }

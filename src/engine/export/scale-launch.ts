@@ -6,7 +6,7 @@ import type { RunManifest } from "../runs/manifest.ts";
 const GIB = 2 ** 30;
 /** A frozen parameter in bf16. */
 const FROZEN_BYTES = 2;
-/** A trained one: weights, average, start, two moments and gradient in f32. */
+/** A trained parameter: weights, average, start, two moments and gradient in f32. */
 const TRAINED_BYTES = 24;
 
 /** Names and texts, relative to `scale/`. */
@@ -19,7 +19,7 @@ export function launchFiles(manifest: RunManifest): Readonly<Record<string, stri
   return {
     "launch/1gpu.sh": script("1gpu.sh: one process", `python ${program}`),
     "launch/8gpu.sh": script(
-      "8gpu.sh: eight processes on this machine, or as many as GPUS says; one that dies restarts the run from its last checkpoint",
+      "8gpu.sh: eight processes on this machine, or GPUS processes; if one dies, the run restarts from its last checkpoint",
       `python -m torch.distributed.run --standalone --nproc_per_node "\${GPUS:-8}" --max-restarts 3 ${program}`,
     ),
     "launch/2x8gpu.sh": script("2x8gpu.sh: on each of two machines, HEAD names the first", `${nodes} ${program}`),
@@ -36,7 +36,7 @@ export function launchFiles(manifest: RunManifest): Readonly<Record<string, stri
   };
 }
 
-/** Seconds of a step on the launch files' numbers of GPUs. */
+/** Seconds per step on each launch file's number of GPUs. */
 function times({ model, config }: Pick<RunManifest, "model" | "config">): string {
   const shape = shapeOf(model.parameters, model.trainableParameters);
   const told = [1, 8, 16].map((gpus) => {
@@ -55,7 +55,7 @@ function readme({ id, model, data, config }: RunManifest): string {
   const groups = groupsPerStep(config);
   return `# ${id} on many GPUs
 
-The folder above is the run as the lab keeps it. \`pip install\` the package in \`python/\` of the lab, then:
+The folder above is the run as the lab stores it. \`pip install\` the package in \`python/\` of the lab, then:
 
 | GPUs | command |
 | --- | --- |
@@ -65,13 +65,13 @@ The folder above is the run as the lab keeps it. \`pip install\` the package in 
 
 - MODEL: folder of the checkpoint "${model.name}" (hash ${model.hash.slice(0, 16)}…). SHARDS: folder of "${data.name}",
   ${data.rows} rows (hash ${data.hash.slice(0, 16)}…). Both are checked before the first step.
-- A step plays ${groups} groups of ${config.groupSize} rollouts a loop, whatever the number of GPUs. GPUs beyond ${groups} have
-  nothing to do.
-- Memory a card, computed and not measured: ${gib(frozen)} GiB for the frozen model in bf16, ${gib(trained)} GiB for what trains,
+- A step samples ${groups} groups of ${config.groupSize} rollouts per loop, whatever the number of GPUs. GPUs beyond ${groups} are
+  idle.
+- Memory per card, computed, not measured: ${gib(frozen)} GiB for the frozen model in bf16, ${gib(trained)} GiB for trained tensors,
   and the activations of one group.
-- Time a step, computed and not measured, within a factor of two: ${times({ model, config })}. It assumes 256 tokens a
-  tile and 32 layers; \`phases.jsonl\` tells the true one after the first step.
+- Time per step, computed, not measured, within a factor of two: ${times({ model, config })}. It assumes 256 tokens a
+  tile and 32 layers; \`phases.jsonl\` has the measured time after the first step.
 - The same seed draws the same captions and masks on any number of GPUs; sums differ in their last bits.
-- To go on in the lab, copy the folder back, or drop it on the page that exported it. \`python -m sa2va_lab.serve\` shows a running run.
+- To continue in the lab, copy the folder back, or drop it on the page that exported it. \`python -m sa2va_lab.serve\` shows a running run.
 `;
 }

@@ -1,6 +1,6 @@
 /**
- * A run for many GPUs: the run folder itself, so that the way back is a copy, and `scale/` beside its records with
- * everything the Python package (python/README.md) must know: rows, wordings, settings and launch files.
+ * A run for many GPUs: the run folder itself, so that it can be copied back, plus `scale/` with everything that the
+ * Python package (python/README.md) needs: rows, prompts, settings and launch files.
  */
 import { sha256Hex } from "../bytes/hash.ts";
 import type { ByteSource } from "../bytes/source.ts";
@@ -21,26 +21,24 @@ import { type ExportFile, type ExportFiles, wholeFile } from "./export-file.ts";
 import { launchFiles } from "./scale-launch.ts";
 
 export interface ScaleOut {
-  /** The data set that the run drew from. */
+  /** The run's data set. */
   readonly set: RegionSet;
   /** Its name, for messages. */
   readonly dataSet: string;
-  /** The table that METEOR's synonyms come from. */
+  /** The WordNet table of METEOR's synonyms. */
   readonly wordnet: ByteSource;
   /** The only checkpoint that is exported; null for all of them. */
   readonly step: number | null;
-  /** A run without a checkpoint begins anew. */
+  /** Without a checkpoint, the run starts anew. */
   readonly fresh: boolean;
 }
 
 /** Bytes read at a time. */
 const PIECE = 4 * 2 ** 20;
-/** Bytes of a shard's two ends that its reference hashes. */
+/** Bytes at each end of a shard that its reference hashes. */
 const END = 2 ** 20;
 
-/**
- * @throws LabError("bad-input") when other rows are open than the run drew from, or the run has no such checkpoint
- */
+/** @throws LabError("bad-input") when the open rows are not the run's, or the run has no such checkpoint */
 export async function* scaleOutFiles(run: RunFolder, scale: ScaleOut): ExportFiles {
   const { id, store } = run;
   const manifest = run.manifest();
@@ -78,7 +76,7 @@ function checkStep(id: string, known: readonly number[], { step, fresh }: ScaleO
     });
   }
   if (known.length === 0 && !fresh) {
-    throw new LabError("bad-input", `Run "${id}" has no checkpoint; add --fresh to begin it anew on the cluster`, {
+    throw new LabError("bad-input", `Run "${id}" has no checkpoint; add --fresh to start it anew on the cluster`, {
       subject: id,
     });
   }
@@ -107,7 +105,7 @@ export function contract(): Readonly<Record<string, unknown>> {
   };
 }
 
-/** One line a row, in the order of the data set: all that must be known of it but its picture. */
+/** One line per row, in the order of the data set: all its data except the picture. */
 function rowLines(set: RegionSet): string {
   const columns = new Map(set.files.map(({ name, roles }) => [name, roles?.image ?? ""]));
   const lines = set.summaries.map(({ id, imageId, file, row, width, height, caption, mask, questions }) => {
@@ -117,7 +115,7 @@ function rowLines(set: RegionSet): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** What tells a shard from another one of its name and size. */
+/** Distinguishes a shard from another one of the same name and size. */
 async function shardReference(set: RegionSet, name: string): Promise<Readonly<Record<string, unknown>>> {
   const source = set.source(name);
   if (source === undefined) throw new LabError("internal", `The data set has no file ${name}`, { subject: name });

@@ -8,7 +8,10 @@ import { rolloutsCsv, runTables } from "../runs/run-tables.ts";
 import { stepName } from "../runs/step-name.ts";
 import { type ExportFiles, wholeFile } from "./export-file.ts";
 
-/** One file a table, and pictures of rollouts. @param pictureOf null draws masks without the picture under them */
+/**
+ * One file per table, and pictures of rollouts.
+ * @param pictureOf null draws masks without the picture
+ */
 export async function* csvFiles(run: RunFolder, pictureOf: PictureOf | null): ExportFiles {
   for (const [path, content] of Object.entries(await runTables(run))) yield wholeFile(path, content);
   const listed = [];

@@ -33,8 +33,9 @@ export async function* trlFiles(run: RunFolder, trained: TrainedTensors | null):
 }
 
 /**
- * One completion under TRL's names, or the lab's where TRL has none. `prompt` is the text of the prompt's ids, so the base
- * model's tokenizer gives `prompt_ids` again; ids and log-probabilities of the sample replay the rollout without one.
+ * One completion under TRL's names, or the lab's where TRL has none. `prompt` is the text of the prompt's ids, so the
+ * base model's tokenizer gives `prompt_ids` again; with the ids and log-probabilities of the sample, the rollout can be
+ * replayed without a tokenizer.
  */
 function completionRow(rollout: RolloutRecord, group: GroupRecord): Record<string, unknown> {
   const terms = Object.fromEntries(rollout.terms.map(({ name, value }) => [name, value]));
@@ -47,7 +48,7 @@ function completionRow(rollout: RolloutRecord, group: GroupRecord): Record<strin
     reward: rollout.reward,
     advantage: rollout.advantage,
     prompt_ids: group.promptIds ?? null,
-    // Where actions draw a mask, the answer is forced.
+    // If the actions draw a mask, the answer is forced.
     completion_ids:
       aboutLoop(rollout.loop).samples === "text" ? actions.map(({ id }) => id) : (group.answerIds ?? null),
     action_ids: actions.map(({ id }) => id),
@@ -89,16 +90,16 @@ function yamlValue(value: unknown): string {
 
 const README = `# A run for TRL
 
-- \`trl_grpo.yaml\`: the settings of the run that TRL has, under its names and in its units, written out even where they
-  equal TRL's defaults. \`trl grpo --config trl_grpo.yaml --dataset_name …\` parses it; the lab reads it back. The schedule
+- \`trl_grpo.yaml\`: the run's settings that TRL has, under its names and in its units, written out even if they equal
+  TRL's defaults. \`trl grpo --config trl_grpo.yaml --dataset_name …\` parses it; the lab reads it back. The schedule
   "linear-then-cosine" has no counterpart and is written as cosine, whose warm-up begins at 0. A micro-batch is one group.
-  The weights of the rewards stand in a comment, since \`reward_weights\` must match the reward functions you pass: one per
+  The weights of the rewards are in a comment, because \`reward_weights\` must match the reward functions you pass: one per
   weighted term, returning None for rows of other loops; the value of a cost has a negative weight. TRL has no
   counterpart for the EMA reference, the clamp of the KL, other KL estimators and a clip per loop, and synchronises a
   reference only without PEFT.
 - \`completions/\`: one JSON object per rollout under TRL's column names. \`prompt\` has every visual token;
-  \`prompt_ids\` and \`completion_ids\` are its tokens and those of the answer (null in runs of older versions);
-  \`action_ids\` with \`sampling_logps\` and \`ref_logps\` are what the loss saw: tokens where a loop samples text, parts
+  \`prompt_ids\` and \`completion_ids\` are the token ids of prompt and answer (null in runs of older versions);
+  \`action_ids\` with \`sampling_logps\` and \`ref_logps\` are the actions in the loss: tokens where a loop samples text, parts
   of the mask where it samples masks.
 - \`adapter/\`: the policy for PEFT, on Sa2VA's \`language_model\`, and the other trained modules.
 

@@ -51,7 +51,7 @@ function bits(values: readonly unknown[], set: (value: unknown) => boolean): Uin
   return bitmap;
 }
 
-/** Start of each item, and the end of the last. */
+/** Start of each item, then the end of the last. */
 function offsets(items: readonly { readonly length: number }[]): Int32Array {
   const starts = new Int32Array(items.length + 1);
   for (const [at, item] of items.entries()) starts[at + 1] = (starts[at] as number) + item.length;

@@ -1,4 +1,6 @@
-/** Writes safetensors files larger than memory: the header is computed from sizes, tensors follow one by one. */
+/**
+ * Writes safetensors files larger than memory: the header is computed from the sizes, then tensors follow one by one.
+ */
 import { LabError } from "../errors.ts";
 import type { Dtype } from "./dtype.ts";
 import { layOut, tensorBytes } from "./safetensors-write.ts";
@@ -12,8 +14,8 @@ export interface StreamedTensor {
 }
 
 /**
- * The bytes of a file in order, those of `writeSafetensors`.
- * @throws LabError("internal") when a name repeats or a tensor yields another number of bytes than its shape needs
+ * The bytes of a file in order, equal to those of `writeSafetensors`.
+ * @throws LabError("internal") when a name repeats, or a tensor yields more or fewer bytes than its shape needs
  */
 export async function* streamSafetensors(
   tensors: readonly StreamedTensor[],

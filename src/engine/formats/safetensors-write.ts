@@ -34,14 +34,14 @@ export function writeSafetensors(
   return file;
 }
 
-/** Bytes that a tensor's shape needs. */
+/** Number of bytes that a tensor's shape needs. */
 export function tensorBytes({ shape, dtype }: Omit<Described, "name">): number {
   return shape.reduce((product, side) => product * side, 1) * DTYPE_BYTES[dtype];
 }
 
 /**
- * Tensors in the order of a file, the bytes in front of them, and how many bytes they are. They are ordered by decreasing
- * element size, then by name: all are aligned, and the file depends only on its content.
+ * The tensors in file order, the bytes before them, and the tensors' size in bytes. The order is by decreasing element
+ * size, then by name, so that all are aligned and the file depends only on its content.
  * @throws LabError("internal") when a name repeats
  */
 export function layOut<T extends Described>(

@@ -14,7 +14,7 @@ const ZIP = 0x04034b50n;
 const MAX_HEADER = 100_000_000;
 
 export interface TensorInfo {
-  /** As in the file: "F32", "BF16", … */
+  /** As the file spells it: "F32", "BF16", … */
   readonly dtype: string;
   readonly shape: readonly number[];
   /** Bytes in the file. */
@@ -24,7 +24,7 @@ export interface TensorInfo {
 export interface Safetensors {
   /** File name, for messages. */
   readonly source: string;
-  /** In byte order, so that reading them in turn reads the file sequentially. */
+  /** In byte order, so that reading all of them in turn reads the file sequentially. */
   readonly names: readonly string[];
   /** The header's `__metadata__`. */
   readonly metadata: Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ export interface Safetensors {
   readRaw(name: string): Promise<Uint8Array<ArrayBuffer>>;
   /** Bytes [start, end) of the stored tensor. */
   readRawRange(name: string, start: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
-  /** The same as f32; both ends must lie between elements. */
+  /** The same as f32; both ends must be element boundaries. */
   readRange(name: string, start: number, end: number): Promise<Float32Array<ArrayBuffer>>;
 }
 
@@ -134,7 +134,7 @@ function parseHeader(bytes: Uint8Array, fail: Fail): Record<string, unknown> {
   return isRecord(value) ? value : fail("its header is not a JSON object");
 }
 
-/** Strings unchanged, numbers and booleans as text; the format allows only these. */
+/** Keeps strings and turns numbers and booleans into text; the format allows only strings. */
 function stringsOf(value: unknown, fail: Fail): Record<string, string> {
   if (!isRecord(value)) return fail("its __metadata__ is not an object");
   const entries = Object.entries(value).map(([key, item]) => {

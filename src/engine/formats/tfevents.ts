@@ -86,7 +86,7 @@ function record(payload: Message): Message {
   return out;
 }
 
-/** Rotated and shifted, so that checksums inside the data do not weaken the checksum. */
+/** Rotated and offset, so that checksums inside the data do not weaken the checksum. */
 function maskedCrc(data: Uint8Array): number {
   const crc = crc32c(data);
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;

@@ -9,7 +9,7 @@ export function captionReward(meteor: Meteor, { reference, hypothesis }: Caption
   return { reward: value, terms: [{ name: "meteor", value, weight: 1, ...details }] };
 }
 
-/** A scorer of caption pairs without a judge. Keep one for a run, because it caches words. */
+/** A scorer of caption pairs without a judge. Keep one per run, because it caches words. */
 export function meteorScorer(wordnet: Wordnet): CaptionScorer {
   const meteor = new Meteor(wordnet, METEOR_DEFAULTS);
   return { score: async (pairs) => pairs.map((pair) => captionReward(meteor, pair)) };

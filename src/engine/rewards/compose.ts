@@ -7,16 +7,15 @@ const LARGEST = 1e12;
 function tooLarge(name: string, value: number, weight: number): LabError {
   return new LabError(
     "held",
-    `The reward term "${name}" of ${value} with weight ${weight} is beyond ${LARGEST}; lower one of them, nothing of this step was kept`,
+    `The reward term "${name}" of ${value} with weight ${weight} is beyond ${LARGEST}; lower one of them. Nothing of this step was kept`,
     { subject: name },
   );
 }
 
 /**
- * Weighted sum of the terms of one rollout. A term that is missing (value null) and has a weight makes the whole
- * reward missing: a failed judge must never count as 0 (docs/spec/rewards.md#requirements-for-any-of-them). Terms of
- * weight 0 are shown
- * only and cannot make it missing.
+ * Weighted sum of the terms of one rollout. A term that is missing (value null) and has a weight makes the whole reward
+ * missing: a failed judge must never count as 0 (docs/spec/rewards.md#requirements-for-any-of-them). Terms of weight 0
+ * are only shown and cannot make it missing.
  *
  * @returns the sum, or null when a needed part is missing or no term has a weight
  * @throws LabError("internal") when a value or weight is not finite, LabError("held") when the sum is too large to be

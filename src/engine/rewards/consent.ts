@@ -1,6 +1,6 @@
 /**
- * What settings would make the lab send or run. Settings come from files, addresses and other people's runs, so a judge
- * is called and a custom reward runs only after the user named it or agreed to it.
+ * Consent to what settings make the lab send or run. Settings come from files, addresses and other people's runs, so a
+ * judge is called and a custom reward runs only after the user named it or agreed to it.
  */
 import * as z from "zod/mini";
 import type { LabConfig } from "../config/table.ts";
@@ -26,11 +26,11 @@ export interface Consent {
   readonly reward: (hash: string) => boolean;
 }
 
-/** What settings would reach, even if they do not use it. */
+/** The judge and function that settings name, even if they do not use them. */
 export interface Reach {
-  /** Where captions would be sent; null for nowhere. */
+  /** Place that captions would be sent to; null for none. */
   readonly judge: string | null;
-  /** The function that would run; null if there is none. */
+  /** The custom reward that would run; null if there is none. */
   readonly reward: { readonly hash: string; readonly code: string } | null;
 }
 
@@ -47,13 +47,13 @@ export function originOf(address: string): string | null {
   try {
     return new URL(parseEndpoint(address).place).origin;
   } catch (thrown) {
-    // Not an address: nothing can be sent, and opening the judge reports the error.
+    // Not an address, so nothing can be sent; opening the judge reports the error.
     if (thrown instanceof LabError) return null;
     throw thrown;
   }
 }
 
-/** What these settings would reach. */
+/** The judge and function that these settings name. */
 export async function reachOf(config: JudgeSettings & Pick<LabConfig, "userReward">): Promise<Reach> {
   const hash = await rewardHash(config.userReward);
   return { judge: judgePlace(config), reward: hash === "" ? null : { hash, code: config.userReward } };
@@ -67,7 +67,7 @@ export function openQuestions({ judge, reward }: Reach, consent: Consent): Reach
   };
 }
 
-/** Custom rewards restricted to those with consent. */
+/** Runs only custom rewards that have consent. */
 export function consentedRewards(user: UserRewards, consent: Consent): UserRewards {
   return {
     async run(plan, group, terms) {

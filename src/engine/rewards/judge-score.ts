@@ -1,8 +1,8 @@
 /**
  * Multiple-choice scoring of one caption as in the describe-anything benchmark
- * (docs/spec/rewards.md#3a-benchmark-judge): which choice an answer means, and the score of a caption from its answers.
- * Where the original raises an exception or indexes past the choices there is no verdict: the score is missing, never
- * 0.
+ * (docs/spec/rewards.md#3a-benchmark-judge): the choice that an answer means, and the score of a caption from its
+ * answers. If the original raises an exception or indexes past the choices, there is no verdict: the score is missing,
+ * never 0.
  */
 
 import { pythonStrip } from "../bytes/python-space.ts";
@@ -45,9 +45,10 @@ export interface NoVerdict {
 const LETTERS = "abcde";
 
 /**
- * The choice an answer means. In this order, all without case: the choice, "x. choice" or the letter; the only choice
- * that occurs in the answer; a letter and a full stop; of several choices in the answer the one that begins last
- * (the longer of two at one place); the longest choice the answer is part of; a letter before a line break.
+ * The choice that an answer means. Rules, in this order and without case: the answer is the choice, "x. choice" or the
+ * letter; the only choice that occurs in the answer; a letter and a full stop; of several choices in the answer, the
+ * one that begins last (the longer of two at one place); the longest choice that contains the answer; a letter before a
+ * line break.
  */
 export function parseAnswer(response: string, choices: readonly string[]): ParsedAnswer {
   const answer = normal(response);
@@ -81,8 +82,8 @@ export function parseAnswer(response: string, choices: readonly string[]): Parse
 
 /**
  * Score of one caption from the judge's answers, in the order of the questions. The recognition question must come
- * first; when it is answered wrongly, every other score is at most 0. An answer that fits no choice scores 0, except
- * to the recognition question.
+ * first; if its answer is wrong, every other score is at most 0. An answer that fits no choice scores 0, except to the
+ * recognition question.
  */
 export function scoreAnswers(
   questions: readonly JudgeQuestion[],
@@ -138,7 +139,7 @@ function letters(text: string): number {
   return [...text].length;
 }
 
-/** The largest item, the first of equals. */
+/** The largest item; the first one if several are equal. */
 function largest<T>(items: readonly T[], compare: (a: T, b: T) => number): T | undefined {
   let best: T | undefined;
   for (const item of items) if (best === undefined || compare(item, best) > 0) best = item;

@@ -1,4 +1,4 @@
-/** Noun, verb, adjective (satellites included), adverb, in the order in which WordNet is asked. */
+/** Noun, verb, adjective (satellites included), adverb, in the order of look-up in WordNet. */
 export const PARTS_OF_SPEECH = ["n", "v", "a", "r"] as const;
 export type PartOfSpeech = (typeof PARTS_OF_SPEECH)[number];
 
@@ -35,7 +35,7 @@ const SUFFIX_RULES: Readonly<Record<PartOfSpeech, readonly (readonly [ending: st
 
 /**
  * Base forms of a word for one part of speech (WordNet's morphy as NLTK 3.10.4 runs it): the word itself and its listed
- * bases where it is irregular, else the word itself and every result of one suffix rule; of these, the ones that are known.
+ * bases if it is irregular, else the word itself and every result of one suffix rule; of these, the known ones.
  * @param known whether a form is in the index of this part of speech
  */
 export function baseForms(

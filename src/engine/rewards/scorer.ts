@@ -1,4 +1,4 @@
-/** The scorer of a run: METEOR and IoU are computed here, the judge and the custom reward in their own places. */
+/** The scorer of a run: it computes METEOR and IoU here, and calls the judge and the sandbox of the custom reward. */
 import { LabError } from "../errors.ts";
 import { captionReward } from "./caption-scorer.ts";
 import { composeGroup } from "./composer/compose-group.ts";
@@ -21,7 +21,7 @@ export interface ScorerParts {
   readonly user?: UserRewards;
 }
 
-/** Keep one for a run, because it caches words. */
+/** Keep one per run, because it caches words. */
 export function rewardScorer({ wordnet, judge, judgeHost, user }: ScorerParts): RewardScorer {
   const meteor = new Meteor(wordnet, METEOR_DEFAULTS);
   let opened: OpenJudge | null = null;
@@ -32,7 +32,7 @@ export function rewardScorer({ wordnet, judge, judgeHost, user }: ScorerParts): 
       if (first === undefined) return [];
       const { loop } = first;
       if (group.some((facts) => facts.loop !== loop)) {
-        throw new LabError("internal", "A group with rollouts of both loops was to be scored");
+        throw new LabError("internal", "A group has rollouts of several loops; it cannot be scored");
       }
       const rows = group.map((facts) => measuredTerms(facts, { settings: plan, meteor }));
       append(rows, group, await judged(group, plan, judge?.() ?? opened?.judge ?? null, signal));

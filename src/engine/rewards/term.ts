@@ -7,7 +7,9 @@ export interface RolloutFacts {
   readonly loop: LoopId;
   /** The data set's caption; null when an imported file has none. */
   readonly reference: string | null;
-  /** Generated text: the policy's caption (loop 1) or caption′ (loop 2); null when the mask covered nothing to describe. */
+  /**
+   * Generated text: the policy's caption (loop 1) or caption′ (loop 2); null if the mask covered nothing to describe.
+   */
   readonly caption: string | null;
   /** The data set's mask; null when an imported file has none. */
   readonly given: Rle | null;
@@ -18,8 +20,8 @@ export interface RolloutFacts {
   /** Mean probability inside the predicted mask, 0..1; null when it was not measured. */
   readonly confidence: number | null;
   /**
-   * How likely the row's caption is where a captioner looks at the predicted mask; null for a mask that it cannot see,
-   * absent where it was not asked.
+   * Likelihood of the row's caption given the predicted mask, by a captioner; null for a mask that covers no visual
+   * token, absent if it was not computed.
    */
   readonly likelihood?: CaptionLikelihood | null;
   /** Reached the length limit without an end token. */
@@ -29,7 +31,7 @@ export interface RolloutFacts {
 export interface CaptionLikelihood {
   /** Geometric mean of the probabilities of the caption's tokens, end token included; 0..1. */
   readonly likelihood: number;
-  /** Probability of the caption among it and the captions of the other things of the picture; null without others. */
+  /** Probability of the caption relative to the captions of the picture's other objects; null without others. */
   readonly contrast: number | null;
 }
 
@@ -37,7 +39,7 @@ export interface CaptionLikelihood {
 export interface RewardTerm {
   /** "iou", "meteor", "judge", … */
   readonly name: string;
-  /** Raw value before weighting; null = missing (a failed judge), never 0 in its place. */
+  /** Raw value before weighting; null if missing, such as after a failed judge call, never 0 instead. */
   readonly value: number | null;
   readonly weight: number;
   readonly iou?: { readonly intersection: number; readonly union: number };
@@ -92,7 +94,7 @@ export interface JudgeDetail {
   /** Whether every reply came from the cache. */
   readonly cached: boolean;
   readonly latencyMs: number;
-  /** In the currency of the prices that were set. */
+  /** In the currency of the prices in the settings. */
   readonly cost: number;
   /** Kind of failure, if there is no verdict; else null. */
   readonly failure: string | null;

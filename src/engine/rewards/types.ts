@@ -8,7 +8,10 @@ import type { RewardTerm, RolloutFacts } from "./term.ts";
 export interface CaptionPair {
   readonly reference: string;
   readonly hypothesis: string;
-  /** Data URLs that a judge with prepared questions shows to its model; pairs with one reference show the same. */
+  /**
+   * Pictures as data URLs that a judge with prepared questions shows to its model; equal for pairs with the same
+   * reference.
+   */
   readonly pictures?: readonly string[];
 }
 
@@ -27,15 +30,15 @@ export interface CaptionScorer {
 export interface RewardScorer extends CaptionScorer {
   /**
    * @param group rollouts of one prompt and one loop
-   * @throws LabError("held") when a reward cannot be given and the run has to wait: a user's reward was stopped, or a
-   *   verdict is missing and the plan says pause
+   * @throws LabError("held") when a reward is not available and the run must wait: a custom reward was stopped, or a
+   * verdict is missing and the plan says pause
    */
   scoreGroup(group: readonly RolloutFacts[], plan: RewardPlan, signal?: AbortSignal): Promise<readonly ScoredRollout[]>;
   /**
    * Before a run: opens its judge.
-   * @param before what the run has taken of the judge's budget; nothing if absent
-   * @returns what the run folder says about it, null when the configuration has none
-   * @throws LabError("bad-config") when it cannot be used as it is set up
+   * @param before the run's spending so far; nothing if absent
+   * @returns the judge's record for the run folder; null if the configuration has no judge
+   * @throws LabError("bad-config") when the judge cannot be used with these settings
    */
   begin(config: LabConfig, before?: Spending): Promise<JudgeDescription | null>;
 }

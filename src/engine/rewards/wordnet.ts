@@ -1,6 +1,6 @@
 /**
- * The part of WordNet that METEOR asks for: the one-word synonyms of a word. The table is one ASCII text, made by
- * scripts/build-wordnet.ts, every line ending in "\n":
+ * The part of WordNet that METEOR uses: the one-word synonyms of a word. The table is one ASCII text, made by
+ * scripts/build-wordnet.ts; every line ends in "\n":
  *
  *     sa2va-lab wordnet table 1            form and its version
  *     wordnet 3.0                          version of the database
@@ -12,8 +12,8 @@
  *     ...
  *     end
  *
- * A form is in the index of a part of speech when it is the lower-cased lemma of one of its synsets. Synsets without
- * a one-word lemma, and those whose lemmas all stand in another one, change no answer and are left out.
+ * A form is in the index of a part of speech when it is the lower-cased lemma of one of its synsets. Synsets without a
+ * one-word lemma, and those whose lemmas are all in another synset, change no answer and are left out.
  */
 import type { ByteSource } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
@@ -28,7 +28,7 @@ export interface Wordnet {
   readonly version: string;
   /**
    * Names without underscore of all lemmas of all synsets of a word, in all parts of speech, after morphy; case as in
-   * the database. Empty for an unknown word; the word itself is only in it when it is a lemma as written.
+   * the database. Empty for an unknown word; contains the word itself only if it is a lemma as written.
    */
   lemmas(word: string): ReadonlySet<string>;
   /** The word and its `lemmas` (docs/spec/rewards.md#synonym-set-of-a-token-w). */
@@ -45,7 +45,7 @@ interface Part {
 
 /**
  * Reads a table.
- * @throws LabError("bad-input") when it is no table of this form, cut off, or has a line that does not fit
+ * @throws LabError("bad-input") when it is not a table of this form, is cut off, or has an invalid line
  */
 export function parseWordnet(bytes: Uint8Array): Wordnet {
   const lines = new LineReader(bytes);
@@ -68,7 +68,7 @@ export function parseWordnet(bytes: Uint8Array): Wordnet {
 }
 
 /**
- * Reads the table from wherever its bytes are; nothing is fetched here.
+ * Reads the table from a source of bytes.
  * @throws LabError("bad-input") as `parseWordnet`, naming the source
  */
 export async function loadWordnet(source: ByteSource): Promise<Wordnet> {
@@ -84,7 +84,7 @@ export async function loadWordnet(source: ByteSource): Promise<Wordnet> {
 function lemmasOf(parts: ReadonlyMap<PartOfSpeech, Part>, word: string): Set<string> {
   const names = new Set<string>();
   for (const [part, { synsets, exceptions, longest }] of parts) {
-    // A form that is too long to be in the index needs no look-up, so absurdly long tokens stay cheap.
+    // A form longer than any in the index needs no look-up, so very long tokens stay cheap.
     const known = (form: string): boolean => form.length <= longest && synsets.has(form);
     for (const form of baseForms(word, part, known, exceptions)) {
       for (const line of synsets.get(form) ?? []) {
@@ -113,7 +113,8 @@ function readExceptions(lines: LineReader, part: PartOfSpeech): Map<string, stri
   const exceptions = new Map<string, string[]>();
   for (let left = sectionSize(lines, "exceptions", part); left > 0; left--) {
     const [form = "", ...bases] = lines.next().split(" ");
-    if (form === "" || bases.length === 0) throw damaged(`line ${lines.line} is no irregular form with its base forms`);
+    if (form === "" || bases.length === 0)
+      throw damaged(`line ${lines.line} is not an irregular form with its base forms`);
     exceptions.set(form, bases);
   }
   return exceptions;
@@ -132,16 +133,16 @@ function damaged(cause: string): LabError {
   return new LabError("bad-input", `the WordNet table is damaged: ${cause}; METEOR was not loaded`);
 }
 
-/** Lines of an ASCII text, one at a time; the last one needs its line feed too, so a cut-off file is noticed. */
+/** Lines of an ASCII text, one at a time; the last line needs its line feed too, so that a cut-off file is detected. */
 class LineReader {
   private readonly text: string;
   private at = 0;
-  /** Number of the line read last, from 1. */
+  /** Number of the last line read, from 1. */
   line = 0;
 
   constructor(bytes: Uint8Array) {
     for (let at = 0; at < bytes.length; at++) {
-      if ((bytes[at] as number) > 126) throw damaged(`byte ${at} is no ASCII character`);
+      if ((bytes[at] as number) > 126) throw damaged(`byte ${at} is not an ASCII character`);
     }
     this.text = new TextDecoder().decode(bytes);
   }

@@ -11,7 +11,7 @@ export interface Alarm {
   readonly severity: "warning" | "error";
   /** One sentence: what was observed and what to do. */
   readonly message: string;
-  /** Ids of the rollouts of this step that it concerns, the worst first; absent if it concerns none. */
+  /** Ids of the rollouts of this step that the alarm concerns, worst first; absent if it concerns none. */
   readonly rollouts?: readonly string[];
 }
 
@@ -26,7 +26,7 @@ const ALARM = z.looseObject({
 const pathOf = (runId: string): string => `${runId}/alarms.jsonl`;
 const lineOf = (alarm: Alarm): string => `${JSON.stringify(alarm)}\n`;
 
-/** Starts the file of a new run, so that a run without alarms differs from one of a version that stored none. */
+/** Creates the file of a new run, to distinguish a run without alarms from one of a version that stored none. */
 export async function beginAlarms(store: RunStore, runId: string): Promise<void> {
   await store.write(pathOf(runId), "");
 }

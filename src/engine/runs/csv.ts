@@ -2,7 +2,7 @@ import type { StepMetrics } from "./rollouts/records.ts";
 
 /**
  * Metrics as CSV: one row per step, `step` first, then one column per metric in the order of first appearance. A
- * missing value is an empty cell; NaN and the infinities are written as such.
+ * missing value is an empty cell; NaN and infinities are written by name.
  */
 export function metricsCsv(rows: readonly StepMetrics[]): string {
   const names = new Set(["step"]);

@@ -1,4 +1,4 @@
-/** How difficult rows are: the rewards of groups that the reward bench sampled (settings curriculum and zeroSpreadRows). */
+/** The difficulty of rows: rewards of groups that the reward bench sampled (settings curriculum and zeroSpreadRows). */
 import { isRecord, parseJson } from "../bytes/json.ts";
 import type { LabConfig } from "../config/table.ts";
 import { LabError } from "../errors.ts";
@@ -29,7 +29,7 @@ export function measuredRows(groups: readonly BenchGroup[]): RowDifficulty[] {
   );
 }
 
-/** Measured rows with newer ones in place of those of the same row and loop. */
+/** Adds newer measurements, replacing those of the same row and loop. */
 export function mergedDifficulty(known: readonly RowDifficulty[], newer: readonly RowDifficulty[]): RowDifficulty[] {
   return [...new Map([...known, ...newer].map((row) => [`${row.loop} ${row.rowId}`, row])).values()];
 }
@@ -55,12 +55,15 @@ export function parseDifficulty(text: string, file: string): RowDifficulty[] {
 
 const fileOf = (folder: string): string => `${folder}/difficulty.jsonl`;
 
-/** Keeps the difficulty that a run was started with. @param folder of the run */
+/**
+ * Stores the difficulty that a run started with.
+ * @param folder folder of the run
+ */
 export async function keepDifficulty(store: RunStore, folder: string, rows: readonly RowDifficulty[]): Promise<void> {
   await store.write(fileOf(folder), difficultyText(rows));
 }
 
-/** The difficulty that a run was started with; empty if it used none. */
+/** The difficulty that a run started with; empty if it used none. */
 export async function keptDifficulty(store: RunStore, folder: string): Promise<readonly RowDifficulty[]> {
   const file = fileOf(folder);
   return (await store.size(file)) === null ? [] : parseDifficulty(await store.readText(file), file);

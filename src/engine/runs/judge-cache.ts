@@ -1,4 +1,7 @@
-/** The judge's replies, stored beside the runs and shared by all: a second run does not repeat requests of the first. */
+/**
+ * The judge's replies, stored next to the runs and shared by all, so that a second run does not repeat requests of the
+ * first.
+ */
 import { openCache, type ReplyCache } from "../rewards/judge/cache.ts";
 import type { RunStore } from "../storage/store.ts";
 

@@ -1,4 +1,4 @@
-/** Schema of `run.json`: a file of any version becomes a complete manifest or an error sentence. */
+/** Schema of `run.json`: turns a file of any version into a complete manifest or an error sentence. */
 import * as z from "zod/mini";
 import { shapeOf } from "../bytes/json.ts";
 import { parseConfig } from "../config/parse.ts";
@@ -7,7 +7,7 @@ import type { RunManifest } from "./manifest.ts";
 
 const count = z.number().check(z.gte(0), z.int());
 
-/** Names that are written to files of other programs unchanged. */
+/** Names that are written unchanged to files for other programs. */
 const name = z.string().check(z.regex(/^[\w.-]{1,100}$/));
 
 /** Unknown keys are kept: another engine may have written them. */

@@ -3,7 +3,10 @@ import type { LabConfig } from "../config/table.ts";
 /** Version of the lab, as stored with runs. */
 export const VERSION = "0.1.0";
 
-/** `run.json`: description of a run; written once at the start, rewritten only for title, state, length and what less memory needs. */
+/**
+ * `run.json`: description of a run; written once at the start, rewritten only for title, state, length and settings
+ * made smaller to save memory.
+ */
 export interface RunManifest {
   readonly format: "sa2va-lab-run/1";
   /** Folder name; letters, digits and dashes. */
@@ -25,7 +28,7 @@ export interface RunManifest {
   };
   /** The adapter that the run started from; its files are in `start/`. Absent for a fresh one. */
   readonly startAdapter?: { readonly name: string; readonly hash: string };
-  /** The other checkpoint that likelihoods are asked of; its files are in `captioner/`. Absent where none is asked. */
+  /** The other checkpoint that computes likelihoods; its files are in `captioner/`. Absent if none is used. */
   readonly captioner?: { readonly name: string; readonly hash: string };
   readonly data: {
     readonly name: string;
@@ -33,7 +36,7 @@ export interface RunManifest {
     readonly trainRows: number;
     readonly heldOutRows: number;
     readonly hash: string;
-    /** See `usedHash`; absent without a row filter. */
+    /** Result of `usedHash`; absent without a row filter. */
     readonly usedHash?: string;
   };
   readonly adapter: {
@@ -49,8 +52,8 @@ export interface RunManifest {
   readonly lengths?: readonly { readonly afterStep: number; readonly from: number; readonly to: number }[];
   /** Settings that were made smaller because the GPU ran out of memory, by name; `config` has the current ones. Absent if none were. */
   readonly smaller?: readonly { readonly afterStep: number; readonly settings: readonly string[] }[];
-  /** What the judge was paid for in steps and evaluations that resumes dropped from the log; absent if there are none. */
+  /** Judge costs of steps and evaluations that resumes dropped from the log; absent if there are none. */
   readonly judgeDropped?: { readonly calls: number; readonly cost: number };
-  /** The run whose checkpoint it continues, for a fork. */
+  /** For a fork, the run whose checkpoint it continues. */
   readonly forkedFrom?: { readonly run: string; readonly step: number };
 }

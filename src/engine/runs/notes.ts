@@ -1,10 +1,10 @@
-/** `notes.json` of a run folder: what a person writes about the run. */
+/** `notes.json` of a run folder: the user's notes on the run. */
 import * as z from "zod/mini";
 import { checkShape, parseJson } from "../bytes/json.ts";
 import { oneAtATime } from "../storage/one-at-a-time.ts";
 import type { RunStore } from "../storage/store.ts";
 
-/** What a person did or saw at a step, such as "raised the temperature". */
+/** A remark on a step, such as "raised the temperature". */
 export interface StepNote {
   readonly step: number;
   readonly text: string;
@@ -20,10 +20,10 @@ export interface RunNotes {
 
 export const NO_NOTES: RunNotes = { text: "", tags: [], steps: [] };
 
-/** Characters of a note, and of a tag. */
+/** Maximum characters of a note, and of a tag. */
 export const MOST_TEXT = 10_000;
 const MOST_TAG = 40;
-/** Characters of a note at a step. */
+/** Maximum characters of a note at a step. */
 export const MOST_STEP_TEXT = 200;
 
 /** Unknown keys are kept: another program may have written them. */
@@ -42,7 +42,7 @@ export async function readNotes(store: RunStore, id: string): Promise<RunNotes> 
 }
 
 /**
- * Replaces what is given of text, tags and notes at steps; everything else in the file stays.
+ * Replaces the given parts (text, tags, notes at steps); everything else in the file stays.
  * @throws LabError("bad-input") when the file is damaged, "storage" when it cannot be written
  */
 export async function writeNotes(store: RunStore, id: string, changes: Partial<RunNotes>): Promise<RunNotes> {
@@ -59,7 +59,10 @@ export async function writeNotes(store: RunStore, id: string, changes: Partial<R
   });
 }
 
-/** Ascending by step, with the other keys that the step's note had; the last note of a step counts, an empty one removes it. */
+/**
+ * Ascending by step, with other keys of a step's note kept; the last note of a step counts, and an empty one removes
+ * it.
+ */
 function notesByStep(notes: readonly StepNote[], before: readonly StepNote[]): StepNote[] {
   const known = new Map(before.map((note) => [note.step, note]));
   const texts = new Map(notes.map(({ step, text }) => [step, text.trim().slice(0, MOST_STEP_TEXT)]));

@@ -1,7 +1,7 @@
 /**
  * JSON that keeps every double, because NaN and the infinities have no JSON number. In flat metric rows, where every
- * value is a number, they are the strings "NaN", "Infinity" and "-Infinity". In other JSON, where a text may read
- * "NaN", they and -0 are `{"$number": "NaN"}`.
+ * value is a number, they are the strings "NaN", "Infinity" and "-Infinity". In other JSON, where "NaN" may be a text,
+ * they and -0 are written as `{"$number": "NaN"}`.
  */
 
 import * as z from "zod/mini";

@@ -6,7 +6,7 @@ import { isRecord, parseJson } from "../bytes/json.ts";
 import type { RunStore } from "../storage/store.ts";
 import { MOST_STEPS } from "./step-name.ts";
 
-/** Cost of one phase of a step. */
+/** Costs of one phase of a step. */
 export interface PhaseCost {
   readonly seconds: number;
   /** Seconds of GPU work, by timestamp queries; null on adapters without them. */
@@ -24,7 +24,7 @@ export interface PhaseCost {
   readonly bufferBytes: number;
   /** Compute pipelines created; null for runs that did not count them. */
   readonly programs: number | null;
-  /** Most bytes of all GPU buffers at once; null for runs that did not measure them. */
+  /** Peak bytes of all GPU buffers; null for runs that did not measure them. */
   readonly peakBytes: number | null;
 }
 
@@ -44,7 +44,7 @@ const KEYS: Readonly<Record<keyof PhaseCost, string>> = {
   programs: "programs",
   peakBytes: "peak_bytes",
 };
-/** Values that may be unknown. */
+/** Values that may be missing. */
 const OPEN: ReadonlySet<keyof PhaseCost> = new Set(["gpuSeconds", "programs", "peakBytes"]);
 const NAMES = Object.keys(KEYS) as (keyof PhaseCost)[];
 

@@ -51,7 +51,7 @@ export async function runEvents(run: RunFolder, start: number, pictureOf: Pictur
 
 /**
  * The first group of each loop with its picture, at steps spread over the run.
- * @param pictureOf as for `runEvents`
+ * @param pictureOf as in `runEvents`
  */
 export async function* drawnGroups(
   run: RunFolder,

@@ -20,18 +20,18 @@ import { groupsFromArrow, groupsToArrow } from "./rollouts/rollouts-arrow.ts";
 import { readThumbs, truncateThumbs } from "./rollouts/thumbs.ts";
 import { stepFromName, stepName } from "./step-name.ts";
 
-/** Runs read concurrently: most of their time is waiting for the disk. */
+/** Number of runs read concurrently, because reading mostly waits for the disk. */
 const AT_ONCE = 16;
-/** Readings of a run that grows meanwhile. */
+/** Maximum attempts to read a run that grows meanwhile. */
 const READINGS = 4;
 const FORMAT = "sa2va-lab-run/1";
 
 export interface RunFolder {
   readonly id: string;
   readonly store: RunStore;
-  /** The last written version. */
+  /** The manifest as last written. */
   manifest(): RunManifest;
-  /** Rewrites run.json with what has changed; concurrent changes by other workers are kept. */
+  /** Rewrites run.json with the changes; concurrent changes by other workers are kept. */
   update(
     change: Partial<Pick<RunManifest, "title" | "state" | "config" | "lengths" | "smaller" | "judgeDropped">>,
   ): Promise<RunManifest>;
@@ -47,7 +47,7 @@ export interface RunFolder {
   readGroups(step: number): Promise<readonly GroupRecord[]>;
   /**
    * Before a resume at `step`: removes later metrics, evaluations, alarms, rollouts and checkpoints, so that no curve
-   * has two values for a step. What stays of a line is kept as it is.
+   * has two values for a step. Remaining lines are kept unchanged.
    * @throws LabError("bad-input") naming a file that is damaged; nothing is removed then
    */
   truncateAfter(step: number): Promise<void>;
@@ -82,7 +82,7 @@ export interface RunListing {
 
 /** Manifests of all runs, newest first; folders whose run.json is missing or damaged are named in `damaged`. */
 export async function listRuns(store: RunStore): Promise<RunListing> {
-  // A name with a point first is shared by all runs, not a run itself.
+  // A name that starts with a dot is shared by all runs and is not a run.
   const ids = (await store.names("")).filter((name) => !name.startsWith("."));
   const { values: runs, damaged } = await readEach(store, ids, (id) => readManifest(store, id));
   runs.sort((a, b) => (a.created < b.created ? 1 : a.created > b.created ? -1 : a.id < b.id ? -1 : 1));
@@ -116,7 +116,7 @@ export async function readEach<T>(
   return { values, damaged };
 }
 
-/** An open file that grows in the middle of a read fails with "storage"; its next reading has the new end. */
+/** Reading a file that grows meanwhile fails with "storage"; the next attempt sees the new end. */
 async function steady<T>(read: () => Promise<T>, isThere: () => Promise<boolean>): Promise<T> {
   for (let left = READINGS; ; ) {
     try {
@@ -138,7 +138,7 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
   const metricsLines = async (): Promise<{ readonly line: string; readonly row: StepMetrics }[]> => {
     if ((await store.size(metricsPath)) === null) return [];
     const lines = (await store.readText(metricsPath)).split("\n");
-    // The text after the last line break is empty, or a line truncated by a crash.
+    // The text after the last line break is empty or a line truncated by a crash.
     lines.pop();
     let before = -1;
     return lines.map((line, n) => {
@@ -171,7 +171,7 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
         // Read again: another worker may have changed the title.
         const { manifest, settings } = await readStored(store, id);
         const next = { ...manifest, ...change };
-        // Settings that only another version knows stay.
+        // Settings that only another version knows are kept.
         await writeManifest(store, { ...next, config: { ...settings, ...next.config } });
         current = next;
         return next;
@@ -193,7 +193,7 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
     truncateAfter: async (step) => {
       const kept = (await metricsLines()).filter(({ row }) => (row.step as number) <= step);
       for (const read of [readEvaluations, readAlarms, readThumbs]) await read(store, id);
-      // First, so that a run that is killed midway resumes from this step, not past lines that are gone.
+      // First, so that a run killed midway resumes from this step and not after removed lines.
       await removeCheckpointsAfter(store, id, step);
       await truncateEvaluations(store, id, step);
       await store.write(metricsPath, kept.map(({ line }) => `${line}\n`).join(""));
@@ -217,7 +217,7 @@ async function readManifest(store: RunStore, id: string): Promise<RunManifest> {
   return (await readStored(store, id)).manifest;
 }
 
-/** A manifest with its settings as they are stored. */
+/** A manifest with its settings as stored. */
 async function readStored(
   store: RunStore,
   id: string,
@@ -237,7 +237,7 @@ async function readStored(
   }
   if (!isRecord(value) || value.format !== FORMAT) throw bad(`is not of the form ${FORMAT}`);
   const parsed = parseManifest(value);
-  if ("problem" in parsed) throw bad(`is no complete description of a run: ${parsed.problem}`);
+  if ("problem" in parsed) throw bad(`is not a complete description of a run: ${parsed.problem}`);
   if (parsed.manifest.id !== id) throw bad(`describes another run, ${quote(parsed.manifest.id)}`);
   return { manifest: parsed.manifest, settings: value.config as object };
 }

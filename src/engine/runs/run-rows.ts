@@ -21,13 +21,13 @@ export interface RowList {
   readonly rows: readonly (readonly [string, string])[];
   /** Words of each row's caption, for length grouping; at least 1. */
   readonly words?: readonly number[];
-  /** What a filter reads of each row; required where the settings have one. */
+  /** The fields of each row that a filter reads; required if the settings have a filter. */
   readonly facts?: readonly RowFacts[];
   /** Measured difficulty of any rows, for a curriculum. */
   readonly difficulty?: readonly RowDifficulty[];
 }
 
-/** @param filtered false leaves out what only a filter reads, so that less is sent */
+/** @param filtered false leaves out the fields that only a filter reads, so that less is sent */
 export function rowList(dataSet: string, summaries: readonly RegionSummary[], filtered = true): RowList {
   return {
     dataSet,
@@ -53,7 +53,7 @@ export interface RunRows {
 /** Settings that decide the split. */
 export type SplitSettings = Pick<LabConfig, "rowFilter" | "maxRows" | "heldOutShare" | "splitSeed" | "selectionShare">;
 
-/** Gives the held-out images another hash than the one that chose them. */
+/** Salt of the second hash, so that it is independent of the one that chose the held-out images. */
 const SELECTION_SALT = 0x5e1ec7;
 
 /**
@@ -89,7 +89,7 @@ export function runRows(list: RowList, config: SplitSettings): RunRows {
 
 const imageOf = (rows: RowList["rows"], index: number): string => (rows[index] as RowList["rows"][number])[1];
 
-/** Of the rows that pass the filter the first `maxRows`. */
+/** The first `maxRows` rows that pass the filter. */
 function usedRows({ dataSet, rows, facts }: RowList, { rowFilter, maxRows }: SplitSettings): readonly number[] {
   const every = [...rows.keys()];
   if (rowFilter === "") return maxRows === 0 ? every : every.slice(0, maxRows);
@@ -100,8 +100,8 @@ function usedRows({ dataSet, rows, facts }: RowList, { rowFilter, maxRows }: Spl
 }
 
 /**
- * What identifies the rows that a filter chose, as they also depend on captions, labels and masks: a field of the
- * manifest's data. Empty without a filter.
+ * Identifies the rows that a filter chose, which also depend on captions, labels and masks; stored in the manifest's
+ * data. Empty without a filter.
  */
 export async function usedHash(
   { rows }: Pick<RowList, "rows">,
@@ -114,7 +114,7 @@ export async function usedHash(
 
 /**
  * The rows of a stored run in the open data set.
- * @throws LabError("bad-input") when the open rows are not those of the run, or its filter chooses others of them now
+ * @throws LabError("bad-input") when the open rows are not those of the run, or its filter now chooses other rows
  */
 export async function storedRunRows({ id, title, data, config }: RunManifest, list: RowList): Promise<RunRows> {
   const refuse = (why: string): LabError => new LabError("bad-input", `Run "${title}" ${why}`, { subject: id });
@@ -129,8 +129,8 @@ export async function storedRunRows({ id, title, data, config }: RunManifest, li
 }
 
 /**
- * The held-out rows of an evaluation: evalRows in total, each part by its share, the first of each in the order of the
- * data set; of a mix, the sources in turn, so that each has rows.
+ * The held-out rows of an evaluation: evalRows in total, divided between the parts by their shares, the first rows of
+ * each part in data-set order. With a mix, the sources alternate, so that each has rows.
  */
 export function evaluatedRows(
   { selection, report }: Pick<RunRows, "selection" | "report">,

@@ -23,7 +23,10 @@ export async function runTables(run: RunFolder): Promise<Readonly<Record<string,
   };
 }
 
-/** Metric rows with the numbers of the evaluation after the same step; an evaluation at another step has its own row. */
+/**
+ * Metric rows with the numbers of the evaluation after the same step; an evaluation at a step without metrics has its
+ * own row.
+ */
 function withEvaluations(
   rows: readonly StepMetrics[],
   evaluations: readonly StoredEvaluation[],
@@ -52,7 +55,7 @@ function evaluationsCsv(evaluations: readonly StoredEvaluation[]): string {
   return tableCsv(["step", "row_id", "part", ...EVAL_METRICS, ...REWARD_METRICS, ...columns], rows);
 }
 
-/** Rollouts of groups, each with the file of its group's picture. */
+/** Rollouts of groups, each with the file name of its group's picture. */
 export function rolloutsCsv(groups: readonly { readonly group: GroupRecord; readonly picture: string }[]): string {
   const columns = ["step", "loop", "row_id", "rollout", "reward", "advantage", "reference_caption", "caption"];
   const rows = groups.flatMap(({ group, picture }) =>

@@ -24,7 +24,7 @@ interface ZippedFile {
 /**
  * Pieces of the zip, stored without compression, every file below `folder`.
  * @param modified time of all entries, so that the same files give the same bytes
- * @throws LabError("unsupported") when the files are larger or more than a zip may hold
+ * @throws LabError("unsupported") when the files are too large or too many for a zip
  */
 export async function* zipFiles(
   files: AsyncIterable<ZippedFile>,

@@ -3,7 +3,7 @@ import type { ScoredRollout } from "../rewards/types.ts";
 import { type AdvantageConfig, scoreGroups } from "../rl/objective/group-advantages.ts";
 import type { BenchGroup } from "../runs/bench/bench-group.ts";
 
-/** @param scores one per rollout. The advantages are those of a batch of this group alone, see `withAdvantages` */
+/** @param scores one per rollout. The advantages are for a batch of this group alone; see `withAdvantages` */
 export function scoredGroup(group: BenchGroup, scores: readonly ScoredRollout[], config: AdvantageConfig): BenchGroup {
   const rollouts = group.rollouts.map((rollout, at) => {
     const { reward = null, terms = [] } = scores[at] ?? {};
@@ -12,7 +12,7 @@ export function scoredGroup(group: BenchGroup, scores: readonly ScoredRollout[],
   return withAdvantages([{ ...group, rollouts }], config)[0] as BenchGroup;
 }
 
-/** The groups with the advantages of a step over each loop and batch of them. */
+/** The groups with the advantages that a step of each loop and batch would give them. */
 export function withAdvantages(groups: readonly BenchGroup[], config: AdvantageConfig): readonly BenchGroup[] {
   const batches = new Map<string, BenchGroup[]>();
   for (const group of groups) {

@@ -1,4 +1,4 @@
-/** The measured speed of a session's device: once, while nothing else runs. */
+/** The speed of a session's device, measured once, while nothing else runs. */
 import { measureThroughput, type Throughput } from "../gpu/runtime/throughput.ts";
 
 export class DeviceRate {
@@ -10,7 +10,7 @@ export class DeviceRate {
     this.#now = now;
   }
 
-  /** The rate, measured now if it is not known and the device is idle; else undefined. */
+  /** The rate; measured now if unknown and the device is idle, else undefined. */
   async measured(idle: boolean): Promise<Throughput | undefined> {
     if (this.#rate === undefined && idle) {
       this.#rate = measureThroughput(this.#now);
@@ -20,12 +20,15 @@ export class DeviceRate {
     return this.#rate;
   }
 
-  /** Waits for a running measurement, which would count as work of the caller. Its error goes to who asked for it. */
+  /**
+   * Waits for a running measurement, whose GPU work would otherwise count as the caller's. Its error goes to the
+   * request that started it.
+   */
   async quiet(): Promise<Throughput | null> {
     return (await this.#rate?.catch(() => null)) ?? null;
   }
 
-  /** The device is another one. */
+  /** Drops the rate, because the device has changed. */
   forget(): void {
     this.#rate = undefined;
   }

@@ -1,4 +1,4 @@
-/** A dry run: the first two steps of an ordinary run, measured, in a store that is thrown away. */
+/** A dry run: measures the first two steps of an ordinary run, in a store that is then discarded. */
 import type { LabConfig } from "../config/table.ts";
 import { LabError } from "../errors.ts";
 import type { PhasePlace, TrainerEvent } from "../rl/run/events.ts";
@@ -21,23 +21,24 @@ export interface DryRunPlace extends PhasePlace {
 
 export interface MeasuredStep {
   readonly seconds: number;
-  /** GPU programs compiled in it, mostly in the first step of a page. */
+  /** GPU programs compiled in this step; most are compiled in the first step of a page. */
   readonly programs: number;
 }
 
 export interface DryRun {
   readonly first: MeasuredStep;
   readonly second: MeasuredStep;
-  /** Bytes on the GPU after the second step, and the most of all buffers at once. */
+  /** Bytes on the GPU after the second step, and peak bytes of all buffers. */
   readonly held: number;
   readonly peak: number;
-  /** What was made smaller because memory ran out; null if nothing was. */
+  /** The settings made smaller because memory ran out, as text; null if none were. */
   readonly smaller: string | null;
 }
 
 /**
  * Settings of the dry run of a configuration. It asks no judge, so it sends no caption and counts against no budget. It
- * does not evaluate, save or keep features on disk. When memory runs out it goes on with a smaller setting without asking.
+ * does not evaluate, save or keep features on disk. When memory runs out, it continues with a smaller setting without
+ * asking.
  */
 export function dryRunSettings(config: LabConfig): LabConfig {
   const nothingKept = { saveSteps: 0, evalSteps: 0, featureDisk: 0 } as const;

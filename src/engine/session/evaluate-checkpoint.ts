@@ -20,7 +20,7 @@ export interface CheckpointAsked {
 }
 
 /**
- * Scores the run's held-out rows with the weights of a checkpoint, and with those of the start where it was never
+ * Scores the run's held-out rows with the weights of a checkpoint, and with those of the start if they were never
  * evaluated, and stores both as evaluations of the run.
  * @throws LabError("bad-input") for other rows or weights than the run's, or a damaged checkpoint, "held" when a reward is
  *   not available, "cancelled" when the signal aborts; earlier evaluations are kept

@@ -22,7 +22,7 @@ import type { ClipPictures } from "../policy/clip/masklets.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
 import { type Outside, type TryWeights, weightsOf } from "./try-out.ts";
 
-/** Objects to follow: those named by expressions, or those of masks of one frame, each of the frame's size. */
+/** Objects to follow: named by expressions, or given as masks on one frame, each of the frame's size. */
 export type FollowTask =
   | { readonly kind: "expressions"; readonly expressions: readonly string[]; readonly settings: FollowSettings }
   | { readonly kind: "masks"; readonly frame: number; readonly masks: readonly Rle[] };
@@ -32,19 +32,21 @@ export interface FollowAsked {
   readonly row: number;
   readonly task: FollowTask;
   readonly from: TryWeights;
-  /** The checkpoint, whose tensors of SAM2's memory are loaded for this clip; not needed where frames are decoded alone. */
+  /**
+   * The checkpoint from which SAM2's memory tensors are loaded for this clip; not needed if frames are decoded alone.
+   */
   readonly memory: ByteFolder | undefined;
-  /** Continues the same request where it was stopped; otherwise starts again. */
+  /** Continues the same request where it stopped; otherwise starts from the beginning. */
   readonly resume: boolean;
 }
 
-/** First the language model's answers with the expression of each object, then every finished frame. */
+/** First the language model's answers with each object's expression, then every finished frame. */
 export type FollowEvent = (Pick<Followed, "answers" | "expressions"> & { readonly kind: "answers" }) | FollowedFrame;
 
 export interface FollowedFrame {
   readonly kind: "frame";
   readonly frame: number;
-  /** One an object, of the frame's size. */
+  /** One per object, of the frame's size. */
   readonly masks: readonly Rle[];
   /** Finished frames. */
   readonly done: number;
@@ -59,7 +61,7 @@ export type OnFollow = (event: FollowEvent) => void;
 export class ClipFollower {
   #kept: { readonly of: string; readonly frames: KeptFrames } | undefined;
 
-  /** Drops the kept frames, because weights change. */
+  /** Drops the kept frames; call it when weights change. */
   forget(): void {
     this.#kept = undefined;
   }

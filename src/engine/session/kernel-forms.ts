@@ -1,4 +1,7 @@
-/** The tuning table of a session: loaded once, measured, imported, and put aside while a run computes with its own. */
+/**
+ * The tuning table of a session: loads it once, measures it, imports it, and replaces it while a run uses its own
+ * table.
+ */
 import { type FormTable, holdShapes, seenShapes, setFormTable } from "../gpu/forms/active.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
 import { peakRate } from "../gpu/runtime/peak.ts";
@@ -17,18 +20,21 @@ import {
 import { byWork, type TunerOptions, tuneShapes } from "../tuning/tuner.ts";
 import type { DeviceRate } from "./device-rate.ts";
 
-/** Runs of the multiply-adds, the first of which compiles. */
+/** Number of multiply-add runs; the first one compiles. */
 const PEAK_RUNS = 6;
 
-/** How kernels are tuned; everything may be left out. */
+/** How kernels are tuned; all fields are optional. */
 export interface TuneOptions extends Omit<Partial<TunerOptions>, "check"> {
-  /** Measures the adapter's multiply-adds, floating-point operations a second; by default some runs by the session's clock. */
+  /**
+   * Measures the adapter's multiply-adds in floating-point operations per second; by default several runs timed by the
+   * session's clock.
+   */
   readonly peak?: () => Promise<number>;
-  /** Buckets at most, those with the most arithmetic. */
+  /** Maximum number of buckets; those with the most arithmetic are measured. */
   readonly most?: number;
 }
 
-/** What the forms use of their session. */
+/** Parts of the session that the forms use. */
 interface Owner {
   readonly device: EngineDevice;
   whileIdle<T>(use: "tune", work: () => Promise<T>): Promise<T>;
@@ -39,7 +45,7 @@ export class KernelForms {
   readonly #owner: Owner;
   readonly #rate: DeviceRate;
   #table: Promise<TuningTable> | undefined;
-  /** The table, once it is loaded. */
+  /** The table; undefined until it is loaded. */
   #own: TuningTable | undefined;
 
   constructor(deps: Pick<SessionDeps, "tables" | "now">, owner: Owner, rate: DeviceRate) {
@@ -48,7 +54,7 @@ export class KernelForms {
     this.#rate = rate;
   }
 
-  /** The table of new runs: the one stored for this adapter, browser and programs, until another is taken. */
+  /** The table of new runs: the one stored for this adapter, browser and programs, until another one replaces it. */
   async table(): Promise<TuningTable> {
     this.#table ??= (async () => {
       const of = await tableIdentity(this.#owner.device.report);
@@ -58,13 +64,13 @@ export class KernelForms {
     return this.#table;
   }
 
-  /** Makes the session's table the one that kernels ask. */
+  /** Makes kernels use the session's table. */
   async activate(): Promise<void> {
     this.#own = await this.table();
     setFormTable(formsOf(this.#own));
   }
 
-  /** Makes a run's table the one that kernels ask, the built-in forms if it has none; returns what undoes it. */
+  /** Makes kernels use a run's table, or the built-in forms if it has none. Returns a function that undoes this. */
   activateFor(run: TuningTable | undefined): () => void {
     const forms = (table: TuningTable | undefined): FormTable => (table === undefined ? new Map() : formsOf(table));
     setFormTable(forms(run));
@@ -72,9 +78,9 @@ export class KernelForms {
   }
 
   /**
-   * Takes a table from its JSON, also one that was measured elsewhere, and stores it for this adapter. Where this device
-   * cannot run a form, the built-in one runs.
-   * @param file for messages
+   * Imports a table from JSON, possibly measured on another machine, and stores it for this adapter. If this device
+   * cannot run a form, the built-in form runs.
+   * @param file file name for messages
    * @throws LabError naming the file and what is invalid, or the current use; the table stays as it was
    */
   async take(json: string, file: string): Promise<TuningTable> {
@@ -91,8 +97,9 @@ export class KernelForms {
 
   /**
    * Measures the forms of the shapes that this thread has computed, with exclusive use of the device.
-   * @param again measures buckets that have an entry as well
-   * @throws LabError naming the current use, or "cancelled" when the signal aborts; entries measured until then are kept
+   * @param again also measures buckets that already have an entry
+   * @throws LabError naming the current use, or "cancelled" when the signal aborts; entries measured before that are
+   * kept
    */
   async tune(again: boolean, options: TuneOptions = {}): Promise<TuningTable> {
     return this.#owner.whileIdle("tune", () => this.#measure(again, options));

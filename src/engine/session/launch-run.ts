@@ -1,4 +1,7 @@
-/** A prepared run in progress: its trainer, and after a lost device another one from the newest checkpoint. */
+/**
+ * A prepared run in progress: its trainer and, after a lost device, another trainer that starts from the newest
+ * checkpoint.
+ */
 import type { EngineDevice } from "../gpu/runtime/device.ts";
 import { setPlannedBytes, trimPool } from "../gpu/runtime/pool.ts";
 import { tf } from "../gpu/tf.ts";
@@ -19,22 +22,22 @@ import { evaluatedRows } from "../runs/run-rows.ts";
 import type { KernelForms } from "./kernel-forms.ts";
 import type { TryContext } from "./try-out.ts";
 
-/** What a run uses of its session; device and model change when a lost device is opened again. */
+/** Parts of the session that a run uses; device and model change when a lost device is reopened. */
 export interface RunHost {
   readonly deps: SessionDeps;
   readonly forms: KernelForms;
   readonly device: () => EngineDevice;
   readonly model: () => LoadedModel;
   readonly trainer: () => Trainer | undefined;
-  /** Makes a trainer and its weights the session's current ones; none after the run. */
+  /** Sets the session's current trainer and weights; none after the run. */
   readonly setTrainer: (trainer: Trainer | undefined, live: TryContext["live"]) => void;
-  /** Frees model and device and opens both again. */
+  /** Frees model and device and reopens both. */
   readonly reopen: () => Promise<LoadedModel>;
 }
 
 /**
- * @param free releases the claim of the run on the session; the caller releases it when this throws
- * @throws whatever keeps the trainer from being made; the run's lock and weights are free then
+ * @param free releases the run's claim on the session; the caller calls it if this function throws
+ * @throws errors of creating the trainer; the run's lock and weights are then released
  */
 export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void): StartedRun {
   const { run, state, captioner, list, selected, order, doneSteps, release } = prepared;
@@ -48,7 +51,7 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
     const { config } = run.manifest();
     const before = host.trainer();
     const source = checkedRows(rows, list);
-    // What is held is what is planned. Settings become smaller while the run goes on; rows tell whether they are clips.
+    // Plans with the held memory. Settings may become smaller during the run; the rows show whether they are clips.
     const plan = (clips: boolean): void => {
       const { software } = host.device().report;
       setPlannedBytes(forecast(model.config, run.manifest().config, model.storage, null, software, clips).peak);
@@ -100,7 +103,7 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
     throw thrown;
   }
   const done = runWithDeviceRecovery(first, {
-    // Only a run whose device is not lost fails, and the session is free as soon as it says so.
+    // A run fails only if its device is not lost, and the session is free as soon as the failure is reported.
     lost: async () => (mine?.control.state === "failed" ? undefined : host.device().whyLost()),
     pause: async () => {
       try {
@@ -134,7 +137,7 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
   };
 }
 
-/** The state of the newest checkpoint, or the start, on another device. */
+/** The state of the newest checkpoint, or of the start, on another device. */
 async function restored(
   host: RunHost,
   { run }: PreparedRun,
@@ -145,7 +148,7 @@ async function restored(
   emit({ type: "state", state: "starting", step: failedAt });
   const { model } = await host.reopen();
   const { state, step } = await storedState(store, run, model, run.manifest().config);
-  const message = `${reason}; it was opened again and the run continues from step ${step}`;
+  const message = `${reason}; it was reopened and the run continues from step ${step}`;
   await raiseAlarm(run, emit, { id: "device-lost", step: failedAt + 1, severity: "warning", message });
   return { state, step };
 }

@@ -1,6 +1,6 @@
 /**
- * Recomputes what the log does not hold of a rollout: the likeliest tokens at every position and the probabilities of its mask,
- * with the weights that sampled it, from the checkpoint before its step.
+ * Recomputes details of a rollout that the log lacks: the likeliest tokens at every position and the probabilities of
+ * its mask. It uses the weights that sampled the rollout, replayed from the checkpoint before its step.
  */
 import { LabError } from "../errors.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
@@ -24,15 +24,15 @@ export interface LookAsked extends ReplayAsked {
 }
 
 export interface RolloutLook {
-  /** Step of the checkpoint it began from; 0 for the start. */
+  /** Step of the checkpoint that the replay started from; 0 for the start. */
   readonly from: number;
-  /** For each token of the completion the likeliest ones, likeliest first (nats); empty where actions are not tokens. */
+  /** For each token of the completion the likeliest tokens, likeliest first (nats); empty if actions are not tokens. */
   readonly tokens: readonly (readonly { readonly id: number; readonly label: string; readonly logp: number }[])[];
   /** Probability of the answer's mask, ⌊256 p⌋ for each pixel, row-major; null without a mask, and for clips. */
   readonly mask: { readonly height: number; readonly width: number; readonly values: Uint8Array } | null;
 }
 
-/** Tokens listed for a position. */
+/** Number of tokens listed per position. */
 const LISTED = 8;
 
 /** @throws LabError like `replayStep`, or "bad-input" for a rollout that is not in the log; the run's folder is only read */

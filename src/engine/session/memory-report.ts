@@ -1,6 +1,6 @@
 /**
- * Memory by owner. Every tensor that outlives a step belongs to one owner of this list; other tensors of the backend
- * belong to the current step, and there are none between steps.
+ * Memory by owner. Every tensor that outlives a step belongs to one owner of this list; all others belong to the
+ * current step, so there are none between steps.
  */
 
 import { PackedMatrix } from "../gpu/packed/matrix.ts";
@@ -18,11 +18,11 @@ export type Owner =
   | `frozen ${WeightPart}`
   /** Published tensors of the trained parts, the start of runs. */
   | "published"
-  /** The run's: θ, its moving average φ, θ of the start, and Adam's two moments. */
+  /** The run's θ, its moving average φ, θ of the start, and Adam's two moments. */
   | "trained"
   | "partner"
   | "start"
-  /** The other checkpoint that likelihoods are asked of. */
+  /** The other checkpoint that computes likelihoods. */
   | "captioner"
   /** The synchronised reference. */
   | "reference"
@@ -52,10 +52,10 @@ export interface MemoryEntry {
 export interface MemoryReport {
   /** Owners with memory, the model's first. */
   readonly owners: readonly MemoryEntry[];
-  /** As the backend counts them. */
+  /** Counts of the backend. */
   readonly tensors: number;
   readonly bytes: number;
-  /** Bytes of GPU buffers in use, and with the free ones of the pool and those of generation. */
+  /** Bytes of GPU buffers in use, and the same plus free pool buffers and generation buffers. */
   readonly gpuBytes: number;
   readonly gpuBytesAllocated: number;
 }
@@ -71,7 +71,7 @@ export interface Held {
 
 export interface SystemReport {
   readonly memory: MemoryReport;
-  /** Null before it was measured. */
+  /** Null until it is measured. */
   readonly rate: Throughput | null;
 }
 

@@ -34,7 +34,7 @@ export interface Plan {
   readonly bytes: Readonly<Record<"weights" | "trainable" | "gradients" | "moments" | "ema" | "reference", number>>;
   readonly checkpointBytes: number;
   readonly fit: FitReport;
-  /** Blockers of the start; empty if it can run. */
+  /** Reasons why the run cannot start; empty if it can. */
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
 }
@@ -54,7 +54,7 @@ export interface FitReport {
     readonly reload: boolean;
     readonly peak: number;
   }[];
-  /** Seconds of a step by the device's measured rate; null when it was not measured. */
+  /** Estimated seconds per step at the device's measured rate; null if it was not measured. */
   readonly stepSeconds: number | null;
   /** The largest group in the forecast. */
   readonly group: Forecast["group"];
@@ -63,7 +63,7 @@ export interface FitReport {
 export interface PlanExtras {
   /** The adapter that a run would start from. */
   readonly start?: StartAdapter | undefined;
-  /** The adapter that is open for likelihoods of another checkpoint. */
+  /** The opened adapter that computes likelihoods. */
   readonly captioner?: StartAdapter | undefined;
   readonly rate?: Throughput | undefined;
   /** Whether the rows are clips. */
@@ -127,13 +127,13 @@ function fitReport(
   };
 }
 
-/** Up to this many bytes a step starts although the memory of the GPU is unknown. */
+/** A step that needs at most this many bytes may start even if the GPU's memory is unknown. */
 const UNASKED_BYTES = 4e9;
 
 export function fitProblems({ peak, budget, changes }: Pick<FitReport, "peak" | "budget" | "changes">): string[] {
   if (budget === null) {
     if (peak <= UNASKED_BYTES) return [];
-    return [`A step needs ${bytesText(peak)}, and the GPU's memory is unknown: set “GPU memory” (gpuMemory), once`];
+    return [`A step needs ${bytesText(peak)}, but the GPU's memory is unknown: set “GPU memory” (gpuMemory) once`];
   }
   if (peak <= budget) return [];
   const [first] = changes;
@@ -161,12 +161,14 @@ function startProblems(config: LabConfig, { start, captioner }: PlanExtras): str
   return [blocker, missing].filter((problem) => problem !== null);
 }
 
-/** Bytes a weight takes on the GPU. */
+/** Bytes of a weight on the GPU. */
 function heldBytes(weight: Matrix): number {
   return weight instanceof PackedMatrix ? weight.bytes : weight.size * F32;
 }
 
-/** Bytes of it that a program binds at once: packed matrices are split into blocks that every adapter can bind. */
+/**
+ * Bytes of a weight that a program binds at once: packed matrices are split into blocks that every adapter can bind.
+ */
 function boundBytes(weight: Matrix): number {
   return weight instanceof PackedMatrix ? 0 : weight.size * F32;
 }
@@ -184,7 +186,7 @@ function problemsOf(model: Sa2vaModel, config: LabConfig, device: EngineDevice):
   if (largest.bytes > binding) {
     const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;
     problems.push(
-      `${largest.path} takes ${mebibytes(largest.bytes)}, this adapter binds at most ${mebibytes(binding)} at once`,
+      `${largest.path} takes ${mebibytes(largest.bytes)}, but this adapter binds at most ${mebibytes(binding)} at once`,
     );
   }
   return problems;
@@ -194,7 +196,7 @@ function warningsOf(config: LabConfig, device: EngineDevice): string[] {
   const warnings: string[] = [];
   if (device.report.software) warnings.push("This is a software adapter: correct, but many times slower than a GPU");
   if (config.groupSize === 2)
-    warnings.push("With two rollouts per group, every advantage is ±0.71 for any difference of rewards");
+    warnings.push("With two rollouts per group, every advantage is ±0.71, whatever the difference of rewards");
   if (config.topK > 0 || config.topP < 1 || config.minP > 0 || config.repetitionPenalty !== 1) {
     warnings.push("Truncated or penalised sampling makes the rollouts off-policy");
   }

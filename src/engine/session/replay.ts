@@ -1,4 +1,7 @@
-/** Repeats one logged step of a run from its seeds and the checkpoint before it, and compares the result with the log. */
+/**
+ * Repeats one logged step of a run, from its seeds and the checkpoint before the step, and compares the result with the
+ * log.
+ */
 import { LabError } from "../errors.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
 import type { TrainingState } from "../rl/optim/training-state.ts";
@@ -19,13 +22,13 @@ export interface ReplayAsked {
   readonly step: number;
   readonly onStep: (step: number) => void;
   readonly signal: AbortSignal;
-  /** Where the run lies, if not in the store of the session. */
+  /** Store of the run, if it is not the session's. */
   readonly source?: RunStore | undefined;
 }
 
 export interface ReplayReport {
   readonly step: number;
-  /** Step of the checkpoint it began from; 0 for the start. */
+  /** Step of the checkpoint that the replay started from; 0 for the start. */
   readonly from: number;
   /** Number of compared metrics. */
   readonly metrics: number;
@@ -83,7 +86,7 @@ export interface Repeated {
   readonly trainer: Trainer;
   /** Weights after the last repeated step; freed when the work ends. */
   readonly state: TrainingState;
-  /** Step of the checkpoint it began from; 0 for the start. */
+  /** Step of the checkpoint that the replay started from; 0 for the start. */
   readonly from: number;
   readonly copy: RunFolder;
 }

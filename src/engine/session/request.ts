@@ -1,4 +1,4 @@
-/** The single current request to the model outside training; it yields to a run that continues. */
+/** The single current request to the model outside training; it yields when a run continues. */
 import type { RowSource } from "../data/training-row.ts";
 import type { Followed } from "../policy/clip/follow.ts";
 import type { FeatureCache } from "../policy/features.ts";
@@ -36,7 +36,7 @@ export class Question {
     this.#follower.forget();
   }
 
-  /** Drops the frames of a stopped clip, because weights change. */
+  /** Drops the frames of a stopped clip; call it when weights change. */
   forgetFrames(): void {
     this.#follower.forget();
   }

@@ -46,7 +46,7 @@ export interface BenchStart {
   readonly config: LabConfig;
   /** The loaded adapter, if any. */
   readonly adapter: StartAdapter | undefined;
-  /** The adapter that is open for likelihoods of another checkpoint. */
+  /** The opened adapter that computes likelihoods. */
   readonly captioner: StartAdapter | undefined;
   readonly scorer: RewardScorer;
   readonly signal: AbortSignal;
@@ -79,9 +79,9 @@ export async function benchFromStart(start: BenchStart, input: Omit<BenchInput, 
 }
 
 /**
- * Samples a group of every row in each loop. A row's draws depend on its place in the data set and the seed alone, so that a bench
- * over part of a shard repeats what one over all of it says.
- * @throws LabError("cancelled") when the signal aborts; groups that were handed out stay good
+ * Samples a group of every row in each loop. A row's draws depend only on its place in the data set and on the seed, so
+ * a bench over part of a shard repeats the results of one over the whole.
+ * @throws LabError("cancelled") when the signal aborts; groups already delivered stay valid
  */
 export async function sampleBench(input: BenchInput): Promise<void> {
   const { context, rows, indices, loops, onGroup, checkDevice } = input;

@@ -53,7 +53,7 @@ export class Session {
   #device: EngineDevice;
   readonly #loads = inTurn();
   #model: LoadedModel | undefined;
-  /** Opened adapters by what they are for. */
+  /** Opened adapters by role. */
   #adapters: Readonly<Partial<Record<AdapterRole, StartAdapter>>> = {};
   #live: TryContext["live"];
   readonly #question = new Question();
@@ -113,7 +113,7 @@ export class Session {
       try {
         await this.forms.activate();
         const opened = await open(() => {
-          // Work that started on the current model meanwhile keeps it; from here on nothing starts.
+          // Work that started meanwhile keeps the current model; from here on nothing starts.
           free();
           free = this.#uses.claim("model");
           this.#model?.model.dispose();
@@ -132,8 +132,9 @@ export class Session {
 
   /**
    * Reads an adapter folder for the loaded model.
-   * @param role "start": new runs and try-outs start from it; "captioner": likelihoods of another checkpoint are its
-   * @throws LabError naming file and tensor; an adapter that was open before stays
+   * @param role "start": new runs and try-outs start from it; "captioner": it computes likelihoods as another
+   * checkpoint
+   * @throws LabError naming file and tensor; a previously opened adapter stays
    */
   async openAdapter(folder: ByteFolder, name: string, role: AdapterRole = "start"): Promise<StartAdapter> {
     return this.whileIdle("adapter", async () => {
@@ -162,7 +163,7 @@ export class Session {
     });
   }
 
-  /** Runs start from fresh adapters again, or have no other checkpoint to ask. */
+  /** Closes the adapter: runs start from fresh adapters again, or have no other checkpoint for likelihoods. */
   closeAdapter(role: AdapterRole = "start"): void {
     this.#uses.requireIdle();
     this.#loaded();
@@ -218,9 +219,9 @@ export class Session {
   }
 
   /**
-   * Continues a copy of a stored run from one of its checkpoints; the parent stays as it is.
-   * @param source where the parent lies, if not in the store of the session
-   * @throws LabError like `start`, or naming a setting that a fork keeps; nothing is left of a fork that cannot start
+   * Continues a copy of a stored run from one of its checkpoints; the parent does not change.
+   * @param source store of the parent, if it is not the session's
+   * @throws LabError like `start`, or naming a setting that a fork cannot change; a fork that cannot start is removed
    */
   async fork(parent: string, list: RowList, asked: Omit<Fork, "id">, source?: RunStore): Promise<StartedRun> {
     return this.#claimRun(() => prepareFork(this.#deps, this.#loaded(), parent, list, asked, source));
@@ -236,7 +237,7 @@ export class Session {
     return this.whileIdle("evaluation", () => evaluateCheckpoint(this.#deps, this.#loaded(), this.#device, asked));
   }
 
-  /** Claims the session synchronously, and keeps it until the run has ended or failed to start. */
+  /** Claims the session synchronously and keeps the claim until the run has ended or failed to start. */
   async #claimRun(
     prepare: (table: TuningTable, deps: SessionDeps) => Promise<PreparedRun>,
     own?: Own,
@@ -279,7 +280,7 @@ export class Session {
     this.#model = undefined;
   }
 
-  /** Controls the current run, if there is one. A try-out beside a paused run ends before the run continues. */
+  /** Controls the current run, if there is one. A try-out during a pause ends before the run continues. */
   async control(action: RunControl): Promise<void> {
     if (this.#trainer !== undefined) await this.#question.yield();
     this.#question.forgetFrames();
@@ -327,7 +328,7 @@ export class Session {
     };
   }
 
-  /** Another device with the model on it, after a loss. */
+  /** Opens another device with the model on it, after a loss. */
   async #reopen(): Promise<LoadedModel> {
     const { model: old, hash, reload } = this.#loaded();
     old.dispose();

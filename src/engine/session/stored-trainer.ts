@@ -1,4 +1,4 @@
-/** A trainer with the weights of a stored run, for work that does not take the run on: replays and evaluations. */
+/** A trainer with the weights of a stored run, for work that does not continue the run: replays and evaluations. */
 import { withFormTable } from "../gpu/forms/active.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
 import { tf } from "../gpu/tf.ts";
@@ -18,10 +18,10 @@ import { evaluatedRows, type RowList } from "../runs/run-rows.ts";
 import { formsOf, keptTable } from "../tuning/table.ts";
 
 export interface StoredWork {
-  /** The run as it is stored; it is only read. */
+  /** The stored run, which is only read. */
   readonly run: RunFolder;
   readonly list: RowList;
-  /** The newest checkpoint that may be used; the start is taken where there is none up to it. */
+  /** Latest step whose checkpoint may be used; without one up to this step, the start is used. */
   readonly upTo: number;
   /** Whether held-out rows are scored. */
   readonly evaluates: boolean;
@@ -33,8 +33,8 @@ export interface StoredWork {
 }
 
 /**
- * Builds the trainer, does the work and frees the weights.
- * @param work receives the step of the checkpoint, 0 for the start, and the weights that the trainer changes
+ * Builds the trainer, runs the work and frees the weights.
+ * @param work receives the step of the checkpoint (0 for the start) and the weights that the trainer changes
  * @throws LabError("bad-input") for other rows or weights than the run's
  */
 export async function withStoredTrainer<T>(

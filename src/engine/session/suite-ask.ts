@@ -1,9 +1,11 @@
-/** Tasks of an evaluation suite as questions to the model, and its answers as a suite counts them. */
+/**
+ * Converts tasks of an evaluation suite to questions for the model, and its answers to the form that the suite scores.
+ */
 import { LabError } from "../errors.ts";
 import type { SuiteAnswer, SuiteTask } from "../eval/suites/suite.ts";
 import type { TryAnswer, TryTask } from "./try-out.ts";
 
-/** One question for tasks of one kind about one picture; free questions are asked one by one. */
+/** One question for several tasks of one kind about one picture; free questions are sent one by one. */
 export function tryTaskOf(tasks: readonly SuiteTask[], maxNewTokens: number): TryTask {
   const [first] = tasks;
   if (first?.kind === "ask" && tasks.length === 1) return { ...first, maxNewTokens };

@@ -28,7 +28,7 @@ export type TryWeights =
   | { readonly from: "run"; readonly runId: string; readonly side: "policy" | "ema" };
 
 export type TryTask =
-  /** One mask a region, of the picture's size. */
+  /** One mask per region, of the picture's size. */
   | { readonly kind: "describe"; readonly regions: readonly Rle[]; readonly maxNewTokens: number }
   | { readonly kind: "segment"; readonly phrases: readonly string[] }
   /** A free answer; the marked regions are named region1, region2 and so on in the question. */
@@ -76,7 +76,7 @@ export interface TryContext {
     | {
         readonly runId: string;
         readonly state: TrainingState;
-        /** Tensors of the other checkpoint that its likelihoods are asked of. */
+        /** Tensors of the other checkpoint that computes its likelihoods. */
         readonly captioner: ParameterSet | undefined;
       }
     | undefined;
@@ -193,7 +193,10 @@ export interface OwnedWeights {
   dispose(): void;
 }
 
-/** The weights that are asked, with what was uploaded for them. @throws LabError when they are not there */
+/**
+ * The requested weights and the tensors uploaded for them.
+ * @throws LabError if they are not available
+ */
 export async function weightsOf(context: Outside, from: TryWeights): Promise<OwnedWeights> {
   const { model, adapter, live, store } = context;
   if (from.from === "base") return owned(model, new Map(), 0);
@@ -207,7 +210,7 @@ export async function weightsOf(context: Outside, from: TryWeights): Promise<Own
   if (live !== undefined && live.runId === from.runId) {
     const { state } = live;
     const set = from.side === "policy" ? state.params : state.ema;
-    // Copies share the buffers and keep them alive if the run continues meanwhile.
+    // The clones share the buffers and keep them alive if the run continues meanwhile.
     return owned(model, new Map(Object.entries(set).map(([name, tensor]) => [name, tensor.clone()])), state.loraScale);
   }
   const manifest = (await openRun(store, from.runId)).manifest();
@@ -223,7 +226,7 @@ export async function weightsOf(context: Outside, from: TryWeights): Promise<Own
   return owned(model, new Map(set), lora === null ? 0 : lora.alpha / lora.r);
 }
 
-/** Published tensors with `set` in front; the set is owned. */
+/** The published tensors with those of `set` taking precedence; the result owns the set. */
 function owned(model: Sa2vaModel, set: ReadonlyMap<string, Tensor>, scale: number): OwnedWeights {
   const trainable = Object.fromEntries([...model.base, ...set]);
   return {

@@ -7,35 +7,38 @@ import { fittedCaption } from "../policy/fit-caption.ts";
 import { captionPrompt, countCells, regionCells, segmentPrompt } from "../policy/prompts.ts";
 import type { Span } from "../text/prompt.ts";
 
-/** One region of a picture, or the masklet of a clip, and what is said about it. */
+/** One region of a picture, or the masklet of a clip, with its texts. */
 export interface SftRegion {
-  /** 0/1 row-major at picture size; of a clip its frames below each other. */
+  /** 0/1 row-major at picture size; for a clip, its frames below each other. */
   readonly mask: Uint8Array;
-  /** Of all frames together. */
+  /** Of all frames taken together. */
   readonly height: number;
   readonly width: number;
   /** Answer of the caption task. */
   readonly caption: string;
-  /** What the mask task asks for. */
+  /** Phrase of the mask task. */
   readonly phrase: string;
-  /** Words of the phrase that describe the region itself, for the naming loss. */
+  /** Words of the phrase that describe the region, for the naming loss. */
   readonly words?: readonly string[];
 }
 
-/** Words that describe each token of a picture, of a clip frame after frame, for the naming loss; none = not supervised. Row-major tokens. */
+/**
+ * Words that describe each token of a picture, or of a clip frame by frame, for the naming loss; row-major. A token
+ * without words is not supervised.
+ */
 export type CellWords = readonly (readonly string[])[];
 
 export interface BatchShape {
-  /** Tokens that every row is padded to; the longest row when 0. Fixed numbers keep the shapes of a run fixed. */
+  /** Padded length of every row in tokens; 0 takes the longest row. Fixed lengths keep the shapes of a run fixed. */
   readonly captionTokens: number;
   readonly segmentTokens: number;
-  /** "nearest" as the published recipe shrinks masks; "area" has no shift against enlarged logits. */
+  /** "nearest" shrinks masks as in the published recipe; "area" avoids its shift relative to enlarged logits. */
   readonly maskTarget: "nearest" | "area";
-  /** Frames of every clip; pictures when absent or 1. */
+  /** Frames of every clip; absent or 1 for pictures. */
   readonly frames?: number;
 }
 
-/** R = n·k regions of n pictures or clips of F frames, k each. */
+/** R = n·k regions: k in each of n pictures, or of n clips of F frames. */
 export interface SftBatch {
   readonly images: number;
   readonly regions: number;
@@ -43,36 +46,36 @@ export interface SftBatch {
   readonly frames: number;
   /** Regions whose caption or phrase was cut to fit the model's context. */
   readonly cut: number;
-  /** Tokens that all prompts of these pictures share, up to the end of the picture; those of the mask task for clips. */
+  /** Common prefix of all prompts of these pictures, up to the end of the picture; for clips, that of the mask task. */
   readonly prefix: readonly number[];
-  /** Places of the picture's tokens in the prefix, or of each frame's. */
+  /** Positions of the tokens of the picture, or of each frame, in the prefix. */
   readonly spans: readonly Span[];
   readonly caption: {
-    /** Tokens before the rows: those of the prefix, or 0 for clips, whose regions stand between the frames. */
+    /** Number of tokens before the rows: the prefix, or 0 for clips, whose regions are between the frames. */
     readonly from: number;
     readonly length: number;
     /** Inputs [R, length], padded with 0. */
     readonly ids: readonly (readonly number[])[];
-    /** For every input the token of the last tile, or of all frames, it is a copy of, or −1. */
+    /** For every input, the token of the last tile, or of all frames, that it copies; −1 for none. */
     readonly copies: readonly (readonly number[])[];
-    /** Next tokens, 0 where not supervised. */
+    /** Next tokens; 0 at unsupervised positions. */
     readonly labels: readonly (readonly number[])[];
     readonly labelled: readonly (readonly number[])[];
   };
   readonly segment: {
     readonly length: number;
     readonly ids: readonly (readonly number[])[];
-    /** Place of [SEG] in each row. */
+    /** Position of [SEG] in each row. */
     readonly segAt: readonly number[];
   };
-  /** Targets at stride 4, R · F of side²: picture after picture, frame after frame, region after region. */
+  /** Targets at stride 4, R · F of side²: ordered by picture, then frame, then region. */
   readonly maskSide: number;
   readonly masks: readonly Float32Array[];
   /** Share of each region in each token of the last tile, or of all frames, summing to 1. */
   readonly cells: readonly Float32Array[];
   /** The same on SAM2's stride-16 grid. */
   readonly samCells: readonly Float32Array[];
-  /** Targets of the naming loss, or null without one. */
+  /** Targets of the naming loss; null without it. */
   readonly naming: Naming | null;
 }
 
@@ -85,9 +88,9 @@ export interface Naming {
 }
 
 /**
- * @param tiles of each picture, the same for all of them; a frame has one
- * @param pictures the regions of each picture or clip, equally many
- * @param cellWords for the naming loss, tokens of the last tile of each picture, or of all frames of each clip
+ * @param tiles tiles per picture, the same for all; a frame has one
+ * @param pictures the regions of each picture or clip, equally many in each
+ * @param cellWords for the naming loss: words of the tokens of each picture's last tile, or of all frames of each clip
  * @throws LabError("bad-input") when a region covers nothing or a row is longer than the shape allows
  */
 export function sftBatch(
@@ -125,7 +128,7 @@ export function sftBatch(
     shape.segmentTokens,
   );
   const maskSide = model.config.sam2.imageSize / 4;
-  /** The region on each frame as shares of a grid's cells. */
+  /** The region on each frame, as its shares of the cells of a grid. */
   const onGrid = ({ mask, height, width }: SftRegion, side: number): Float32Array[] =>
     view.frames.map((frame) => shrink(frameOf(mask, frames, frame), height / frames, width, side));
   const targets = pictures.map((own) =>
@@ -192,11 +195,11 @@ export function sftBatch(
   };
 }
 
-/** Each row uniform over its words. */
+/** One distribution per row, uniform over its words. */
 function wordRows(model: Sa2vaModel, rows: readonly (readonly string[])[]): Float32Array {
   const vocabulary = model.config.language.vocabSize;
   const out = new Float32Array(rows.length * vocabulary);
-  // Most tokens of a picture carry the same few words.
+  // Cached, because most tokens of a picture have the same few words.
   const known = new Map<string, readonly number[]>();
   rows.forEach((words, row) => {
     const text = words.join(" ");
@@ -209,9 +212,9 @@ function wordRows(model: Sa2vaModel, rows: readonly (readonly string[])[]): Floa
 
 interface RegionRow {
   readonly cut: boolean;
-  /** Of the picture, or of each frame in the prompt of the mask task. */
+  /** Positions of the picture's tokens, or of each frame's in the prompt of the mask task. */
   readonly spans: readonly Span[];
-  /** Places in the caption prompt that copy a token of the last tile, or of all frames, and which. */
+  /** Positions in the caption prompt that copy a token of the last tile, or of all frames, and the copied token. */
   readonly copies: readonly (readonly [at: number, token: number])[];
   /** Prompt, caption and stop token. */
   readonly captionIds: readonly number[];
@@ -285,7 +288,7 @@ export function shrink(mask: Uint8Array, height: number, width: number, side: nu
 
 type Share = readonly [cell: number, share: number];
 
-/** For every pixel the cells it lies in and the part of each cell it fills. */
+/** For every pixel, the cells that it lies in and the part of each cell that it fills. */
 function shares(pixels: number, cells: number): Share[][] {
   const scale = cells / pixels;
   return Array.from({ length: pixels }, (_, at) => {
@@ -298,7 +301,7 @@ function shares(pixels: number, cells: number): Share[][] {
   });
 }
 
-/** Parts of any lengths, one after the other. */
+/** Concatenates parts of any lengths. */
 export function joined(parts: readonly Float32Array[]): Float32Array {
   const all = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;

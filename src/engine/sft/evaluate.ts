@@ -1,4 +1,4 @@
-/** How well a model does both tasks on held-out regions, with intervals. */
+/** Scores of a model in both tasks on held-out regions, with intervals. */
 
 import type { RgbImage } from "../data/sample.ts";
 import { uniform } from "../gpu/random.ts";
@@ -10,9 +10,9 @@ import type { CaptionScorer } from "../rewards/types.ts";
 import type { SftRegion } from "./batch.ts";
 
 export interface HeldOutPicture {
-  /** Of a clip its frames below each other. */
+  /** For a clip, its frames below each other. */
   readonly rgb: RgbImage;
-  /** Frames of a clip; 1 when absent. */
+  /** Number of frames of a clip; absent means 1. */
   readonly frames?: number;
   readonly regions: readonly SftRegion[];
 }
@@ -20,7 +20,7 @@ export interface HeldOutPicture {
 export interface Answered {
   readonly picture: number;
   readonly region: number;
-  /** IoU of the mask drawn for the phrase; of a clip over all frames together. */
+  /** IoU of the mask for the phrase; for a clip, over all frames together. */
   readonly iou: number;
   /** METEOR of the greedy caption of the true mask against the region's caption. */
   readonly meteor: number;
@@ -35,9 +35,9 @@ export interface AnswerSettings {
 }
 
 /**
- * Both tasks on every region, each as the lab itself runs it: towers, forced answer, selected candidate at picture size;
- * greedy caption of the true mask.
- * @param own tensors in place of the model's, towers included
+ * Runs both tasks on every region as the lab does: mask from towers, forced answer and selected candidate at picture
+ * size; greedy caption of the true mask.
+ * @param own tensors that replace the model's, including towers
  */
 export async function answerHeldOut(
   model: Sa2vaModel,
@@ -95,7 +95,7 @@ function overlap(drawn: Uint8Array | null, truth: Uint8Array): number {
 
 export interface Interval {
   readonly mean: number;
-  /** Bounds of the central 95 %. */
+  /** Quantiles that bound the central 95 %. */
   readonly low: number;
   readonly high: number;
 }
@@ -103,8 +103,9 @@ export interface Interval {
 const RESAMPLES = 1000;
 
 /**
- * Mean with a bootstrap interval over clusters: regions of one picture are not independent, so pictures are resampled.
- * @param seed of the resampling
+ * Mean with a bootstrap interval over clusters: pictures are resampled, because regions of one picture are not
+ * independent.
+ * @param seed seed of the resampling
  */
 export function clusterInterval(values: readonly number[], clusters: readonly number[], seed: number): Interval {
   const sums = new Map<number, { sum: number; count: number }>();

@@ -1,8 +1,8 @@
 /**
  * Both tasks of several regions in one pass: a picture runs once through the towers and once through the language model
- * as the prefix of all its prompts; regions follow as two right-padded batches behind it. A clip's frames stand in its
- * prompts one after the other; its captions, whose regions stand between the frames, are separate rows, and every frame is
- * decoded alone with the clip's language prompt.
+ * as the prefix of all its prompts; regions follow it as two right-padded batches. A clip's frames follow one another
+ * in its prompts. Its captions, whose regions are between the frames, are separate rows. Every frame is decoded alone
+ * with the clip's language prompt.
  */
 import { repeatRows } from "../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
@@ -18,7 +18,7 @@ import type { Weights } from "../model/weights/weights.ts";
 import { joined, type SftBatch } from "./batch.ts";
 import { BCE_WEIGHT, candidateLoss, DICE_WEIGHT, namingLoss, pointingLoss, tokenLoss } from "./losses.ts";
 
-/** What the towers made of n pictures, or of n clips of F frames, clip after clip. */
+/** Tower outputs of n pictures, or of n clips of F frames, clip by clip. */
 export interface PictureFeatures {
   /** Pixel-shuffled vision tokens, [n · tiles, tokens, 4H]; a frame is one tile. */
   readonly vision: Tensor;
@@ -30,18 +30,21 @@ export interface SftSettings {
   readonly tokenWeight: number;
   readonly bceWeight: number;
   readonly diceWeight: number;
-  /** Where the mask losses of the selected candidate are taken, [R, P, 2] as (x, y) in 0..1; all pixels when null. */
+  /** Points of the mask losses of the selected candidate, [R, P, 2] as (x, y) in 0..1; null for all pixels. */
   readonly points: Tensor | null;
-  /** Candidates: null trains the selected one alone, as published; else the share of those that are not the best. */
+  /** Weight of each candidate that is not the best; null trains the selected candidate alone, as published. */
   readonly candidateShare: number | null;
   /** Weight of the IoU head's squared error; only with `candidateShare`. */
   readonly iouWeight: number;
   readonly pointingWeight: number;
   /** Weight of the naming loss, for batches that carry its targets. */
   readonly namingWeight: number;
-  /** Weight of the mean square of SAM2's stride-16 features, for towers that train: see docs/pocket-model.md. */
+  /** Weight of the mean square of SAM2's stride-16 features, for training towers: see docs/pocket-model.md. */
   readonly featureWeight: number;
-  /** Whether the embedding table gets a gradient, by a product that is only sensible for small vocabularies. */
+  /**
+   * Whether the embedding table gets a gradient, through a matrix product that is affordable for small vocabularies
+   * only.
+   */
   readonly trainEmbedding: boolean;
 }
 
@@ -70,7 +73,7 @@ export interface SftLoss {
 }
 
 /**
- * The weighted loss of a batch; differentiable in everything that `weights` holds as trainable.
+ * The weighted loss of a batch; differentiable in all trainable tensors of `weights`.
  * @throws LabError("bad-input") when the checkpoint lacks a tensor
  */
 export function sftLoss(
@@ -131,7 +134,7 @@ export function sftLoss(
 }
 
 /**
- * Logits of the selected masks without a tape, [R · F, side, side]: what points are chosen by. Owned by the caller.
+ * Logits of the selected masks without a tape, [R · F, side, side], for choosing points. Owned by the caller.
  * @throws LabError("bad-input") when the checkpoint lacks a tensor
  */
 export function selectedMasks(
@@ -164,12 +167,12 @@ function readPictures(
   return { visual, head: languageForward(weights, language, spliced, { ropeLength: ropeLength(batch) }) };
 }
 
-/** Rotary scaling goes by the longest padded row of a batch, as it does in the published code. */
+/** Rotary scaling depends on the longest padded row of a batch, as in the published code. */
 function ropeLength({ prefix, caption, segment }: SftBatch): number {
   return Math.max(caption.from + caption.length, prefix.length + segment.length);
 }
 
-/** A clip's language prompts once per frame: [R, C] → [R · F, C] in the order of the masks. */
+/** Repeats a clip's language prompts for every frame: [R, C] → [R · F, C] in the order of the masks. */
 function onFrames(lang: Tensor, { images, frames, regions }: SftBatch): Tensor {
   if (frames === 1) return lang;
   const own = lang.reshape([images, 1, regions, -1]);
@@ -184,8 +187,8 @@ function selectedLoss(logits: Tensor, truth: Tensor, points: Tensor | null): Mas
 }
 
 /**
- * The language prompt points too, at the decoder's own keys: SAM2's cells with their places. The keys count by direction
- * alone: were their length free, they would outgrow the prompts, which the decoder then no longer hears.
+ * Pointing loss of the language prompt over the decoder's keys: SAM2's cells with their positions. The keys are
+ * normalised; otherwise they would outgrow the prompts and the decoder would ignore these.
  */
 function promptTerm(w: Weights, batch: SftBatch, f16: Tensor, lang: Tensor, settings: SftSettings): Tensor {
   if (settings.pointingWeight === 0) return tf.scalar(0);
@@ -198,7 +201,7 @@ function promptTerm(w: Weights, batch: SftBatch, f16: Tensor, lang: Tensor, sett
   return pointingLoss(lang.reshape([batch.images, batch.regions, channels]), seen, share);
 }
 
-/** Final states of picture tokens and of [SEG] read by the head: what covers a token, what was asked for. */
+/** The head reads final states of picture tokens (the object at the token) and of [SEG] (the requested object). */
 function namingTerm(w: Weights, batch: SftBatch, visual: Tensor, seg: Tensor, settings: SftSettings): Tensor {
   if (settings.namingWeight === 0 || batch.naming === null) return tf.scalar(0);
   const { cells, seg: asked } = batch.naming;
@@ -212,7 +215,7 @@ function namingTerm(w: Weights, batch: SftBatch, visual: Tensor, seg: Tensor, se
   return named(visual, cells).add(named(seg, asked));
 }
 
-/** Rows of the table: a gather, or, where the table trains, a product with rows of the identity. [rows, T, D] */
+/** Rows of the table: a gather or, if the table trains, a product with rows of the identity. [rows, T, D] */
 function embed(
   model: Pick<Sa2vaModel, "config">,
   weights: Weights,
@@ -232,7 +235,7 @@ function embed(
 
 const EMBEDDING = "language_model.model.embed_tokens.weight";
 
-/** The shared text with the tokens of each picture or of its frames in their place: [n, P, D]. */
+/** The shared prefix with the tokens of each picture, or of its frames, inserted: [n, P, D]. */
 function splicePrefix(text: Tensor, visual: Tensor, batch: SftBatch): Tensor {
   const width = text.shape[2] as number;
   const cut = (from: number, to: number): Tensor =>
@@ -248,7 +251,7 @@ function splicePrefix(text: Tensor, visual: Tensor, batch: SftBatch): Tensor {
   return tf.concat([...parts, cut(words, batch.prefix.length)], 1);
 }
 
-/** Logits over all places of the caption rows, [R · length, V]. */
+/** Logits at all positions of the caption rows, [R · length, V]. */
 function captionLogits(
   model: Pick<Sa2vaModel, "config">,
   weights: Weights,
@@ -309,7 +312,7 @@ function seenTokens(hidden: Tensor, batch: SftBatch, tokens: number): Tensor {
   return parts.length === 1 ? (parts[0] as Tensor) : tf.concat(parts, 1);
 }
 
-/** Each picture's cache once per region; a single picture's cache is shared as it is. */
+/** Repeats each picture's cache once per region; a single picture's cache is shared unchanged. */
 function repeatCache(cache: KvCache, times: number): KvCache {
   if (cache[0]?.k.shape[0] === 1) return cache;
   return cache.map(({ k, v }) => ({ k: repeatRows(k, times), v: repeatRows(v, times) }));

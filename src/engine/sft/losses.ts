@@ -1,12 +1,12 @@
 /**
  * Supervised losses. The published recipe has cross-entropy of the answer's tokens and 2.0 · BCE + 0.5 · Dice of the
- * selected mask (docs/spec/sa2va.md#18-supervised-training-recipe). What a model built from nothing needs on top
- * (candidates that differ, an IoU
- * head that ranks them, a pointer that teaches [SEG] where to look) has its own functions and is off by default.
+ * selected mask (docs/spec/sa2va.md#18-supervised-training-recipe). Losses that a model trained from scratch also needs
+ * (different candidates, an IoU head that ranks them, a pointing loss for [SEG]) have separate functions and are off by
+ * default.
  */
 import { type Tensor, tf } from "../gpu/tf.ts";
 
-/** Candidates a mask is chosen from; mask token 0 is never used. */
+/** Candidates from which a mask is chosen; mask token 0 is never used. */
 const CANDIDATES = 3;
 
 /**
@@ -27,7 +27,7 @@ export function tokenLoss(logits: Tensor, labels: Tensor, weights: Tensor): Tens
   });
 }
 
-/** A function of tensors that the tape takes for a constant. */
+/** A function of tensors whose result the tape treats as a constant. */
 function constant(make: (x: Tensor) => Tensor): (x: Tensor) => Tensor {
   return tf.customGrad((x) => ({ value: make(x as Tensor), gradFunc: () => tf.zerosLike(x as Tensor) })) as (
     x: Tensor,
@@ -35,18 +35,18 @@ function constant(make: (x: Tensor) => Tensor): (x: Tensor) => Tensor {
 }
 
 export interface CandidateLoss {
-  /** 2-weighted sums are the caller's: cross-entropy, scalar. */
+  /** Cross-entropy, scalar; unweighted, the caller applies the recipe's factors. */
   readonly bce: Tensor;
   readonly dice: Tensor;
   /** Mean squared error of the predicted IoU, scalar. */
   readonly iou: Tensor;
-  /** IoU with the truth of each candidate at logit 0, [N, 3]; a constant. */
+  /** IoU of each candidate, thresholded at logit 0, with the truth, [N, 3]; a constant. */
   readonly realIou: Tensor;
 }
 
 /**
- * Per-candidate losses: the best candidate of each mask counts in full, the others with a small share so that none
- * starves; the IoU head regresses the real IoU of all of them.
+ * Per-candidate losses: the best candidate of each mask has full weight, the others a small one, so that all keep a
+ * gradient; the IoU head regresses the real IoU of all.
  * @param masks logits [N, 4, h, w]
  * @param iou predicted IoU [N, 4]
  * @param truth [N, h, w], 0..1
@@ -93,11 +93,11 @@ export const BCE_WEIGHT = 2;
 export const DICE_WEIGHT = 0.5;
 
 /**
- * Cross-entropy between where a [SEG] state points and where its region is: a softmax over the picture's tokens of the
- * scaled products of final hidden states. It has no parameters.
+ * Cross-entropy between a region's position and where its [SEG] state points: a softmax, over the picture's tokens, of
+ * the scaled products of final hidden states. It has no parameters.
  * @param seg [n, k, D]
  * @param visual [n, tokens, D]
- * @param share of each region in each token, summing to 1, [n, k, tokens]
+ * @param share share of each region in each token, summing to 1, [n, k, tokens]
  */
 export function pointingLoss(seg: Tensor, visual: Tensor, share: Tensor): Tensor {
   return tf.tidy(() => {

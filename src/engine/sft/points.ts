@@ -1,17 +1,17 @@
 /**
- * Points at which the mask losses of large masks are taken, as the published recipe draws them
+ * Points at which the mask losses of large masks are computed, drawn as in the published recipe
  * (docs/spec/sa2va.md#18-supervised-training-recipe).
  */
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { selectPoints } from "../model/mask-loss.ts";
 
-/** Uniform candidates for each point. */
+/** Uniform candidates per point. */
 const OVERSAMPLE = 3;
-/** Share of the points that are the least certain of the candidates; the rest are uniform. */
+/** Share of the points taken from the least certain candidates; the rest are uniform. */
 const UNCERTAIN = 0.75;
 
 /**
- * Three quarters of the points are those candidates at which the masks are least certain, one quarter lies anywhere.
+ * Three quarters of the points are the candidates at which the masks are least certain; one quarter is uniform.
  * @param logits [R, h, w]
  * @param points P per mask
  * @param draw uniform number in (0, 1) for (mask, n-th number)

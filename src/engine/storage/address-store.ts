@@ -1,6 +1,6 @@
 /**
- * A run behind an address, read-only and growing: what `python -m sa2va_lab.serve` shows. Files are read as they are at
- * the moment of the call.
+ * A read-only, growing run at an address, as `python -m sa2va_lab.serve` serves it. Each call reads the files' current
+ * content.
  */
 
 import { isRecord } from "../bytes/json.ts";
@@ -15,14 +15,14 @@ const OVERLAP = 256;
 interface Answer {
   readonly status: number;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Null where the server gives none. */
+  /** Null if the server gives none. */
   readonly tag: string | null;
 }
 
 /**
  * @param baseUrl of the server, with a slash at its end
- * @param token sent as a bearer token; "" for none. It is kept here alone
- * @returns the store, in which the run lies under its id
+ * @param token sent as a bearer token; "" for none. It is stored nowhere else
+ * @returns the store, which holds the run under its id
  * @throws LabError("bad-input" | "network") when the address shows no run, or the token is not the server's
  */
 export async function addressStore(
@@ -53,7 +53,7 @@ export async function addressStore(
   };
   const get = async (name: string) => (await ask(name)).bytes;
   const grown = new Map<string, Answer>();
-  /** A file that grows: only what came after the last read is fetched, and the whole file where its end has changed. */
+  /** A growing file: only the bytes after the last read are fetched, or the whole file if its known end has changed. */
   const tail = async (name: string): Promise<Uint8Array<ArrayBuffer>> => {
     const before = grown.get(name);
     let now: Answer;
@@ -85,7 +85,10 @@ export async function addressStore(
     return files.filter(isFile).map(({ path, size }) => ({ path: `${runId}/${path}`, size }));
   };
   let listing: Promise<StoredFile[]> | null = null;
-  /** Asked again after each read of a file: one look at a run asks for names and sizes of many. */
+  /**
+   * Fetched again after each read of a file; kept until then, because opening a run requests the names and sizes of
+   * many files.
+   */
   const listed = (): Promise<StoredFile[]> => {
     const asked = listing ?? list();
     listing = asked;

@@ -1,13 +1,13 @@
 /** Free storage space. */
 import type { RunStore } from "./store.ts";
 
-/** Number of halvings: the result is exact to 1/256 of the request. */
+/** Number of halvings, which makes the result exact to 1/256 of the request. */
 const TRIES = 8;
 
 /**
- * Free bytes, as far as relevant for `wanted`: at least `wanted` if they fit. If possible, space is probed by allocation,
- * because the quota that browsers report differs from the one they enforce. A probe uses the space for a moment, so do
- * not write anything else at the same time.
+ * Free bytes; at least `wanted` if that many fit. If possible, space is probed by allocation, because the quota that
+ * browsers report differs from the one they enforce. A probe uses the space for a moment, so do not write anything else
+ * at the same time.
  * @param wanted bytes
  */
 export async function freeRoom(store: RunStore, wanted: number): Promise<number> {

@@ -1,4 +1,4 @@
-/** Only one tab writes a run, a stored conversion or the sweep: it holds a Web Lock meanwhile. */
+/** Lets only one tab write a run, a stored conversion or the sweep: the tab holds a Web Lock while it writes. */
 
 const PREFIX = "sa2va-lab";
 const RUNS = `${PREFIX}/run/`;

@@ -14,12 +14,12 @@ export interface ChangeLocks {
 const chains = new Map<string, Promise<void>>();
 
 /**
- * Runs `change` after all earlier changes of the path have succeeded or failed. It must not request the same path again,
- * which would deadlock.
+ * Runs `change` after all earlier changes of the path have succeeded or failed. It must not change the same path
+ * through this function, which would deadlock.
  * @param path a file in the run store, or a name of a critical section
  * @param locks null without lock support (Node): only changes of this worker are serialised
  * @returns what `change` returns
- * @throws what `change` throws; a lock manager that fails, before anything is changed
+ * @throws what `change` throws; an error of the lock manager before anything is changed
  */
 export async function oneAtATime<T>(
   path: string,
@@ -46,6 +46,6 @@ async function underLock<T>(locks: ChangeLocks, name: string, change: () => Prom
   await locks.request(name, async () => {
     result = await change();
   });
-  // A lock manager calls back before it resolves, or rejects.
+  // A lock manager calls back before it resolves; otherwise it rejects.
   return result as T;
 }

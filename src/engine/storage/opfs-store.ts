@@ -237,7 +237,7 @@ async function put(file: FileSystemFileHandle, bytes: Uint8Array, mode: "truncat
       for (let at = 0; at < bytes.length; at += PIECE) writeAll(handle, bytes.subarray(at, at + PIECE), start + at);
       handle.flush();
     } catch (thrown) {
-      // Nothing of it stays, so that it can be written again.
+      // Remove all of it, so that it can be written again.
       handle.truncate(start);
       throw thrown;
     }
@@ -276,7 +276,7 @@ interface Entry {
   readonly handle: FileSystemHandle;
 }
 
-/** What is directly in a folder, by names that this store writes; second files of a replacement are left out. */
+/** The direct entries of a folder under names that this store writes, without the second files of replacements. */
 async function entriesOf(folder: FileSystemDirectoryHandle): Promise<Entry[]> {
   const entries: Entry[] = [];
   const listed = folder.entries();
@@ -305,7 +305,7 @@ async function sizeOf(handle: FileSystemFileHandle | null): Promise<number | nul
   return file?.size ?? null;
 }
 
-/** A File becomes unreadable when another worker changes it; then the new one is read. */
+/** A File becomes unreadable when another worker changes it; the new one is then read. */
 async function stable<T>(path: string, read: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -19,9 +19,11 @@ export interface StoreUsage {
 }
 
 export interface RunStore {
-  /** Replaces the file atomically: a reader, also after a crash, sees the old or the new content. */
+  /** Replaces the file atomically: a reader sees the old or the new content, even after a crash. */
   write(path: string, content: Uint8Array | string): Promise<void>;
-  /** Appends (creating the file) and flushes; a crash can leave a part of `content`, an error leaves nothing of it. */
+  /**
+   * Appends (creating the file if needed) and flushes. A crash can leave part of `content`; an error leaves none of it.
+   */
   append(path: string, content: Uint8Array | string): Promise<void>;
   /** @throws LabError("storage") when the file does not exist */
   read(path: string): Promise<Uint8Array<ArrayBuffer>>;
@@ -33,7 +35,7 @@ export interface RunStore {
   size(path: string): Promise<number | null>;
   /** The file of that path or all files below that folder ("" for everything), sorted by path. */
   list(prefix: string): Promise<readonly StoredFile[]>;
-  /** Names of the files and folders directly in a folder ("" for the top), sorted; no file is asked for its size. */
+  /** Names of the files and folders directly in a folder ("" for the top), sorted; no file is opened for its size. */
   names(folder: string): Promise<readonly string[]>;
   /** Removes the file, or the folder with its content; does nothing if it does not exist. "" is refused. */
   remove(prefix: string): Promise<void>;
@@ -44,7 +46,7 @@ export interface RunStore {
    * @throws LabError("bad-input") naming the process that holds it
    */
   hold?(runId: string): Promise<() => void>;
-  /** Whether its content is thrown away after the run, so that a checkpoint would be for nothing. */
+  /** Whether the content is discarded after the run, which makes checkpoints useless. */
   readonly scratch?: boolean;
   /** Whether this many more bytes fit, if the store can probe it without writing them. */
   fits?(bytes: number): Promise<boolean>;
@@ -71,7 +73,7 @@ export function isBelow(path: string, prefix: string): boolean {
   return prefix === "" || path === prefix || path.startsWith(`${prefix}/`);
 }
 
-/** Names directly in a folder among the paths of files, sorted. */
+/** Names of the direct entries of a folder, from the paths of all files, sorted. */
 export function namesIn(paths: Iterable<string>, folder: string): string[] {
   const names = new Set<string>();
   for (const path of paths) {
@@ -89,10 +91,13 @@ export function missingFile(path: string, cause?: unknown): LabError {
   return new LabError("storage", `${path} is not in the run store`, { subject: path, cause });
 }
 
-/** There is no room; a run that meets it waits until there is. */
+/** The storage is full. A run that gets this error waits until there is room. */
 export class StorageFull extends LabError {}
 
-/** The error for a full disk. `available` is what the place says, which may be more than it grants; null if unknown. */
+/**
+ * The error for a full disk. `available` is the free space that the storage reports, which may be more than it grants;
+ * null if unknown.
+ */
 export function quotaError(path: string, needed: number, available: number | null, cause?: unknown): StorageFull {
   const known = available !== null && available < needed;
   const room = known ? `${Math.max(0, available)} bytes are free` : "the storage is full";

@@ -1,11 +1,14 @@
-/** Evaluations of several runs as one picture: a panel a metric, a line a run, the difference to the run's own start. */
+/**
+ * Evaluations of several runs as one picture: one panel per metric, one line per run, as differences from the run's
+ * start.
+ */
 import { escaped } from "../bytes/markup.ts";
 import { HELD_OUT_LOOPS } from "../rl/loops/abouts.ts";
 import { EVAL_METRICS, type EvalMetric, type EvalReport } from "../runs/evaluations/evaluations.ts";
 
 export interface RunCurve {
   readonly name: string;
-  /** In order of their steps; the first one is the start and has no difference. */
+  /** In order of steps; the first is the start and has no difference. */
   readonly evaluations: readonly EvalReport[];
 }
 
@@ -45,7 +48,7 @@ export function curveSvg(runs: readonly RunCurve[]): string {
   );
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="sans-serif" font-size="11">`,
-    "<title>Held-out rows: difference to the start over training steps</title>",
+    "<title>Held-out rows: difference from the start over training steps</title>",
     `<rect width="${width}" height="${height}" fill="#fff"/>`,
     ...panels,
     ...legend,
@@ -75,7 +78,7 @@ function panel(metric: EvalMetric, runs: readonly RunCurve[], { low, high, steps
     const line = evaluations.map(({ step, difference }) => `${x(step)},${y(difference?.[metric].mean ?? 0)}`);
     const last = evaluations.at(-1);
     const interval = last?.difference?.[metric];
-    // Side by side, so that whiskers of runs with one end do not hide each other.
+    // Side by side, so that whiskers of runs that end at the same step do not hide each other.
     const at = (Number(x(last?.step ?? 0)) - 4 * (runs.length - 1 - i)).toFixed(1);
     const whisker =
       interval === undefined

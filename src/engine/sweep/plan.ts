@@ -1,4 +1,4 @@
-/** The file of a sweep: what is trained, from which model, on which rows, with which settings and seeds. */
+/** The file of a sweep: model, rows, settings and seeds of its runs. */
 import * as z from "zod/mini";
 import { checkShape } from "../bytes/json.ts";
 import { requireParsed } from "../config/parse.ts";
@@ -8,19 +8,19 @@ import type { LabConfig } from "../config/table.ts";
 import { LabError, quote } from "../errors.ts";
 import { SCORES, type ScoreId } from "../runs/evaluations/evaluation-scores.ts";
 
-/** Scripts of the project that may make what a sweep starts from. */
+/** Scripts of the project that may make the inputs of a sweep. */
 export const BUILDERS = ["build-pocket-shards", "damage-pocket"] as const;
 
 const VALUES = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 const FILE = z.object({
   title: z.string(),
-  /** What the sweep is to find out; printed above its table. */
+  /** The question that the sweep answers; printed above its table. */
   question: z.optional(z.string()),
   preset: z.optional(z.enum(PRESETS.map(({ name }) => name) as [PresetName, ...PresetName[]])),
-  /** Folders, from the project's root; the pocket model and its shards where absent. */
+  /** Folders, relative to the project's root; if absent, the pocket model and its shards. */
   model: z.optional(z.string()),
   shards: z.optional(z.array(z.string()).check(z.minLength(1))),
-  /** Made before the first job, each unless its folder is there. */
+  /** Made before the first job, except where the folder exists already. */
   build: z.optional(
     z.array(
       z.object({
@@ -39,7 +39,7 @@ const FILE = z.object({
       .check(z.minLength(1)),
   ),
   grid: z.optional(z.record(z.string(), z.array(z.union([z.string(), z.number(), z.boolean()])).check(z.minLength(1)))),
-  /** Scores of the table; all where absent. */
+  /** Scores of the table; all if absent. */
   metrics: z.optional(z.array(z.enum(SCORES as [ScoreId, ...ScoreId[]]))),
 });
 
@@ -64,11 +64,11 @@ export interface SweepPlan {
   readonly title: string;
   readonly question: string | null;
   readonly preset: PresetName;
-  /** Folders as the file names them; null for the pocket model, its shards. */
+  /** Folders as the file names them; null for the pocket model and its shards. */
   readonly model: string | null;
   readonly shards: readonly string[] | null;
   readonly build: readonly SweepBuild[];
-  /** Variants in the file's order, seed by seed inside each. */
+  /** Variants in file order, and within each its seeds in order. */
   readonly jobs: readonly SweepJob[];
   readonly metrics: readonly ScoreId[];
 }
@@ -76,7 +76,7 @@ export interface SweepPlan {
 /**
  * @param text JSON or YAML
  * @param file its name or path, for messages
- * @param tell gets the sentences about what was translated from TRL's names
+ * @param tell receives a sentence about each setting translated from TRL's names
  * @throws LabError("bad-input" | "bad-config") naming the file, and the field or setting
  */
 export function readSweep(text: string, file: string, tell: (sentence: string) => void): SweepPlan {
@@ -95,7 +95,7 @@ export function sweepPlan(
   if (read.variants !== undefined && read.grid !== undefined) throw refused(file, "has both variants and a grid");
   const variants = read.variants ?? gridVariants(read.grid ?? {});
   const names = new Set(variants.map(({ name }) => name));
-  if (names.size < variants.length) throw refused(file, "names two variants alike");
+  if (names.size < variants.length) throw refused(file, "has two variants with the same name");
   if (new Set(read.seeds).size < read.seeds.length) throw refused(file, "names a seed twice");
   const preset = read.preset ?? "demo";
   const base = requireParsed(read.settings ?? {}, presetConfig(preset), file, tell).config;
@@ -130,7 +130,7 @@ export function sweepPlan(
   };
 }
 
-/** Every combination, the last name varying fastest; one variant of its own name where the grid is empty. */
+/** Every combination, the last name varying fastest; a single variant for an empty grid. */
 function gridVariants(grid: Readonly<Record<string, readonly (string | number | boolean)[]>>) {
   let all: { name: string; settings: Record<string, string | number | boolean> }[] = [{ name: "", settings: {} }];
   for (const [key, values] of Object.entries(grid)) {

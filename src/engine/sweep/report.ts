@@ -1,4 +1,4 @@
-/** A sweep as one HTML file without anything outside it: table, curves, and the rollouts behind the numbers. */
+/** A sweep as one self-contained HTML file: table, curves, and the rollouts behind the numbers. */
 import { base64 } from "../bytes/base64.ts";
 import { escaped } from "../bytes/markup.ts";
 import { activeLoops } from "../config/derived.ts";
@@ -17,20 +17,20 @@ import type { SweepJob, SweepPlan } from "./plan.ts";
 import type { DoneJob, VariantResult } from "./results.ts";
 import { differenceText } from "./table.ts";
 
-/** Held-out rows that are shown of each kind, and groups of the last training step. */
+/** Number of held-out rows shown of each kind, and of groups of the last training step. */
 const SHOWN = 4;
-/** Groups of a step that are shown. */
+/** Number of groups shown of a step. */
 const GROUPS = 3;
 
 const STYLE = `body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:#1b1b1b;background:#fff}
 table{border-collapse:collapse;font-size:13px}td,th{border:1px solid #ccc;padding:.3rem .5rem;text-align:left;vertical-align:top}
 figure{margin:1rem 0}figcaption{font-size:13px;color:#444}img,svg{max-width:100%;height:auto}h3{margin-top:2rem}`;
 
-/** Where the report finds what its results do not hold. */
+/** Sources of what the results do not contain. */
 export interface ReportSources {
   /** The store with the job's run. */
   readonly store: (job: SweepJob) => RunStore;
-  /** Picture and true mask of a row; null where it is not open. */
+  /** Picture and true mask of a row; null if its data set is not open. */
   readonly row: (
     rowId: string,
     imageId: string | null,
@@ -51,8 +51,8 @@ export async function sweepReport(
     `<h1>${escaped(plan.title)}</h1>`,
     plan.question === null ? "" : `<p>${escaped(plan.question)}</p>`,
     missing === 0 ? "" : `<p><strong>${missing} of ${plan.jobs.length} jobs are not finished.</strong></p>`,
-    "<h2>Held-out differences to the start</h2>",
-    "<p>Paired by row. Intervals are 95 % bootstrap intervals: by seed over pictures, over seeds over both seeds and pictures. Bold: the interval is on one side of 0.</p>",
+    "<h2>Held-out differences from the start</h2>",
+    "<p>Paired by row. 95 % bootstrap intervals: of one seed over pictures, of all seeds over both seeds and pictures. Bold: the interval excludes 0.</p>",
     resultTable(plan, results),
     ...sections,
     "</body></html>\n",
@@ -101,7 +101,7 @@ async function variantSection({ variant, jobs }: VariantResult, sources: ReportS
   }
   return [
     `<h3>${escaped(variant)}</h3>`,
-    `<figure>${curves}<figcaption>Differences to the start over the steps, a line a seed.</figcaption></figure>`,
+    `<figure>${curves}<figcaption>Differences from the start over the steps, one line per seed.</figcaption></figure>`,
     `<h4>Held-out rows of seed ${first.job.seed}</h4><p>Tiles: true mask, mask before, mask after (greedy, for the true caption).</p>`,
     ...parts,
     `<h4>Training groups of the last step, seed ${first.job.seed}</h4>`,
@@ -109,7 +109,7 @@ async function variantSection({ variant, jobs }: VariantResult, sources: ReportS
   ].join("\n");
 }
 
-/** The greedy score of the loop that learns; grounding where masks are sampled. */
+/** The greedy score of the loop that learns; grounding if the loop samples masks. */
 function shownMetric(config: LabConfig): EvalMetric {
   const learning = activeLoops(config).filter((id) => config[`loop${id}Weight`] > 0);
   const texts = HELD_OUT_LOOPS.find(({ id }) => learning.includes(id));

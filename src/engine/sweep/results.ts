@@ -1,4 +1,4 @@
-/** What the finished jobs of a sweep did to held-out rows: paired differences to the start, by seed and over seeds. */
+/** Held-out results of a sweep's finished jobs: paired differences from the start, per seed and over seeds. */
 import { LabError } from "../errors.ts";
 import { bootstrapMean } from "../eval/bootstrap.ts";
 import { crossedBootstrap } from "../eval/crossed-bootstrap.ts";
@@ -25,9 +25,9 @@ export interface MetricResult {
   readonly start: number;
   /** Over seeds and pictures; null for a single seed. */
   readonly all: Interval | null;
-  /** Over runs alone, a t interval: what another seed would do on these rows; null for a single seed. */
+  /** t interval over runs alone: what to expect of another seed on these rows; null for a single seed. */
   readonly runs: Interval | null;
-  /** By seed, over pictures. */
+  /** Per seed, over pictures. */
   readonly seeds: readonly { readonly seed: number; readonly difference: Interval }[];
 }
 
@@ -36,7 +36,7 @@ export interface VariantResult {
   readonly jobs: readonly DoneJob[];
   readonly rows: number;
   readonly images: number;
-  /** A metric that a row lacks in one of the runs is absent. */
+  /** A metric is absent if any run lacks it for a row. */
   readonly metrics: Readonly<Partial<Record<ScoreId, MetricResult>>>;
 }
 
@@ -61,8 +61,8 @@ export function doneJob(job: SweepJob, run: string, all: readonly StoredEvaluati
 }
 
 /**
- * One result a variant that has a finished job, in the plan's order.
- * @throws LabError("bad-input") where seeds of a variant were scored on different rows
+ * One result per variant with a finished job, in the plan's order.
+ * @throws LabError("bad-input") if seeds of a variant were scored on different rows
  */
 export function variantResults(jobs: readonly DoneJob[], metrics: readonly ScoreId[]): VariantResult[] {
   const names = [...new Set(jobs.map(({ job }) => job.variant))];

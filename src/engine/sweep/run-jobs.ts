@@ -1,4 +1,4 @@
-/** Runs the jobs of a sweep that are not done, and finds out which are. */
+/** Determines which jobs of a sweep are done and runs the others. */
 import { differentStart } from "../rl/run/start/first-evaluation.ts";
 import { listCheckpoints } from "../runs/checkpoint/checkpoint-folder.ts";
 import { readEvaluations } from "../runs/evaluations/evaluations.ts";
@@ -6,13 +6,13 @@ import type { RunManifest } from "../runs/manifest.ts";
 import type { RunStore } from "../storage/store.ts";
 import type { SweepJob } from "./plan.ts";
 
-/** Where a job stands: how its run is to be started, or that it is complete. */
+/** State of a job: complete, or how to start its run. */
 export type JobState =
   | { readonly at: "new" }
   | { readonly at: "resume"; readonly run: string }
   | { readonly at: "done"; readonly run: string };
 
-/** A finished run with its last evaluation is done, a run with a checkpoint goes on, anything else starts anew. */
+/** A finished run with its last evaluation is done; a run with a checkpoint continues; anything else starts anew. */
 export async function stateOfRuns(
   store: RunStore,
   runs: readonly Pick<RunManifest, "id" | "state" | "config">[],
@@ -28,23 +28,23 @@ export async function stateOfRuns(
 export interface JobRunner {
   state(job: SweepJob): Promise<JobState>;
   /**
-   * Trains a job to its end; rejects only where the whole sweep cannot go on.
-   * @param first a finished job and its run whose evaluation of the start is taken over; undefined computes it
+   * Trains a job to its end; rejects only if the whole sweep cannot continue.
+   * @param first a finished job, with its run, whose evaluation of the start is copied; undefined computes it
    */
   run(
     job: SweepJob,
     state: Exclude<JobState, { readonly at: "done" }>,
     first: { readonly job: SweepJob; readonly run: string } | undefined,
   ): Promise<void>;
-  /** @param run that goes on or is done; null for a new one and after a failure */
+  /** @param run the run that continues or is done; null for a new one and after a failure */
   tell(job: SweepJob, event: "done" | "starts" | "resumes" | "failed", run: string | null): void;
 }
 
 /**
- * Runs what is not done, in order; a failed job does not stop the others. Jobs that begin alike share the evaluation of
- * their start.
- * @param atOnce number of jobs at a time
- * @param signal starts no further job
+ * Runs the unfinished jobs in order; a failed job does not stop the others. Jobs with the same start share its
+ * evaluation.
+ * @param atOnce maximum concurrent jobs
+ * @param signal when aborted, no further job starts
  * @returns names of the jobs that failed
  */
 export async function runJobs(

@@ -3,7 +3,7 @@ import type { ScoreId } from "../runs/evaluations/evaluation-scores.ts";
 import type { Interval } from "../runs/evaluations/evaluations.ts";
 import type { VariantResult } from "./results.ts";
 
-/** One row a variant and score, with the score's start, its difference over seeds and pictures, and by seed. */
+/** One row per variant and score: the score at the start, its difference over seeds and pictures, and per seed. */
 export function sweepTable(results: readonly VariantResult[], metrics: readonly ScoreId[]): string {
   const line = (cells: readonly (string | number)[]): string => `| ${cells.join(" | ")} |`;
   const head = [
@@ -39,13 +39,13 @@ export function sweepTable(results: readonly VariantResult[], metrics: readonly 
   return [line(head), line(head.map(() => "---")), ...body.map(line)].join("\n");
 }
 
-/** Bold where the interval is on one side of 0. */
+/** Bold if the interval is on one side of 0. */
 export function differenceText({ mean, low, high }: Interval): string {
   const text = `${signed(mean)} (${signed(low)} to ${signed(high)})`;
   return low > 0 || high < 0 ? `**${text}**` : text;
 }
 
-/** Three decimals with their sign; what rounds to 0 has none. */
+/** Three decimals with a sign; a value that rounds to 0 has no sign. */
 export function signed(value: number): string {
   const digits = Math.abs(value).toFixed(3);
   return Number(digits) === 0 ? digits : `${value > 0 ? "+" : "−"}${digits}`;

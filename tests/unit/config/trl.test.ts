@@ -380,7 +380,7 @@ prompt: |
     ],
     ["a.yaml", `a: ${"[".repeat(300)}`, /^a\.yaml cannot be parsed as YAML at line 1/],
     ["a.yaml", "- 3", /^a\.yaml is not an object of settings/],
-    ["a.yaml", "\n# nothing\n", /^a\.yaml holds no settings$/],
+    ["a.yaml", "\n# nothing\n", /^a\.yaml contains no settings$/],
   ])("that is something else is named: %s %j", (name, text, sentence) => {
     expect(() => readSettingsFile(text, name)).toThrow(sentence);
   });

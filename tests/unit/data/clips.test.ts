@@ -189,7 +189,7 @@ describe("a data set of clips", () => {
     await expect(absent?.truth?.()).rejects.toThrow(/no annotation "7"/);
     const colours = encode({ width: 1, height: 1, data: new Uint8Array(3), channels: 3, depth: 8 });
     const plain = memoryFolder({ "JPEGImages/v/0.jpg": JPEG, "Annotations/v/0.png": colours });
-    await expect(openClips(plain)).rejects.toThrow(/holds colours, not numbers of objects/);
+    await expect(openClips(plain)).rejects.toThrow(/contains colours instead of object numbers/);
     await expect(openClips(memoryFolder({ "a.txt": "" }))).rejects.toThrow(/no clip/);
     const source = plain.get("JPEGImages/v/0.jpg");
     await expect(framePicture(source as NonNullable<typeof source>)).rejects.toThrow(/^JPEGImages\/v\/0\.jpg: /);

@@ -317,7 +317,7 @@ test("instances without refs take their categories for captions and say so", asy
   const { "refcoco/refs(unc).p": _, ...files } = forms.refsForm(samples);
   const set = await openRegionSet(memoryFolder(files));
   expect(set.summaries.map(({ caption }) => caption)).toEqual(samples.map(({ category }) => category[0]));
-  expect(set.ignored.map(({ reason }) => reason).join()).toContain("the category names stand for them");
+  expect(set.ignored.map(({ reason }) => reason).join()).toContain("so category names replace them");
 });
 
 test("rows of ReasonSeg are read with the picture of their name, every text a region", async () => {
@@ -351,7 +351,7 @@ test("rows of ReasonSeg are read with the picture of their name, every text a re
   expect(set.summaries.map(({ caption }) => caption)).toEqual(["what is it?", "a box"]);
   expect(set.summaries.map(({ mask }) => rleArea(mask))).toEqual([39 * 28 - 36, 39 * 28 - 36]);
   const alone = await openRegionSet(memoryFolder({ "b.jpg": image.bytes, "train/a.json": json }));
-  expect(alone.ignored.map(({ reason }) => reason).join()).toContain("the picture of its name is not beside it");
+  expect(alone.ignored.map(({ reason }) => reason).join()).toContain("there is no picture of the same name next to it");
 });
 
 test("refs without instances say what is missing", async () => {

@@ -97,7 +97,7 @@ test("the columns of a pickle that shares its parts without end are found all th
   const set = await openRegionSet(memoryFolder({ "rows.p": rows, "a.png": png(32, 24) }));
   expect(set.summaries).toEqual([]);
   expect(set.ignored.map(({ reason }) => reason)).toContain(
-    "records of no kind that is known; their fields are image, caption, mask",
+    "records of an unknown kind; their fields are image, caption, mask",
   );
 });
 

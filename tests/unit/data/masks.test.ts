@@ -327,5 +327,5 @@ test("a picture named by path is read from beside the shard", async () => {
   const set = await openRegionSet(memoryFolder({ "s/a.arrow": shard, "s/pictures/a.png": bytes }));
   expect(set.skipped).toEqual([]);
   expect((await set.sample(0)).image.bytes).toEqual(bytes);
-  expect(set.ignored.map(({ reason }) => reason)).toEqual(["a picture, read where a row names it"]);
+  expect(set.ignored.map(({ reason }) => reason)).toEqual(["a picture, read if a row names it"]);
 });

@@ -36,7 +36,7 @@ test("a video without frames, cut off, too long or of another kind is refused in
   }
   // The demuxer would search these for the next part without end.
   const astray = (await video(40)).fill(7, 55);
-  expect(await refused(astray)).toBe("the video is damaged: its parts do not follow each other");
+  expect(await refused(astray)).toBe("the video is damaged: its parts are not in sequence");
   expect(await refused(new TextEncoder().encode("no video at all"))).toMatch(
     /^the video is damaged, cut off or of another kind than MP4/,
   );

@@ -36,7 +36,7 @@ describe("a reply", () => {
     ],
   ])("that holds no object is refused at once", (...texts) => {
     for (const text of texts)
-      expect(() => replyObject(text)).toThrow(/^The model's reply is (?:not JSON|no JSON object)$/);
+      expect(() => replyObject(text)).toThrow(/^The model's reply is (?:not JSON|not a JSON object)$/);
   });
 });
 

@@ -229,7 +229,7 @@ test("the proof of a run holds its evaluated rows as they are stored, both adapt
   await expect(proof(null)).rejects.toThrow("Open boxes first: the proof contains its held-out rows");
   const continued = await storeRun("continued", {}, true, { startAdapter: { name: "earlier", hash: "0" } });
   await expect(exportFiles(continued, "proof", rows, null).then(collectFiles)).rejects.toThrow(
-    'Run "continued" began from the adapter earlier; a proof compares with',
+    'Run "continued" started from the adapter earlier; a proof compares with',
   );
   const [left, ...asked] = rows.split.heldOut as [string, ...string[]];
   const scored = (step: number): StoredEvaluation => {

@@ -250,5 +250,5 @@ test.skipIf(checked.code !== 0)("the package is typed, linted and formatted", as
 
 test("the read-me counts the groups of every update of a step", () => {
   const config = { ...defaultConfig(), promptsPerStep: 2, accumulation: 2, stepsPerGeneration: 8 };
-  expect(launchFiles(manifest("brave-otter", { config }))["README.md"]).toContain("A step plays 16 groups of");
+  expect(launchFiles(manifest("brave-otter", { config }))["README.md"]).toContain("A step samples 16 groups of");
 });

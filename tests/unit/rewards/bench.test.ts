@@ -191,10 +191,10 @@ describe("a file of rollouts", () => {
     [[{ caption: "a" }, "[1]"], "line 2: it is not a JSON object"],
     [[{ row: "a" }], "there is neither a caption nor a predicted mask"],
     [[{ caption: "a", loop: 9 }], "loop is 9"],
-    [[{ caption: 5 }], "caption is no text"],
+    [[{ caption: 5 }], "caption is not a text"],
     [[{ mask: { size: [2, 2], counts: "~" } }], "mask: mask text has the character"],
     [[{ given: mask, predicted: encodeRle([1], 1, 1) }], "sizes 2 x 2 and 1 x 1"],
-    [[{ caption: "a", confidence: 2 }], "confidence is no number from 0 to 1"],
+    [[{ caption: "a", confidence: 2 }], "confidence is not a number from 0 to 1"],
     [[""], "f.jsonl contains no rollouts"],
   ])("that is wrong is refused with its line: %j", async (lines, message) => {
     await expect(importRollouts(bytes(...lines), "f.jsonl")).rejects.toThrow(message);

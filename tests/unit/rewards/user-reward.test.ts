@@ -155,18 +155,18 @@ describe("is stopped and named when it", () => {
   });
 
   it.each([
-    ["fetch('https://example.org')", "fetch; a reward has no network"],
-    ["new WebSocket('wss://example.org')", "WebSocket; a reward has no network"],
-    ["importScripts('https://example.org/x.js')", "importScripts; a reward has no network"],
-    ["new XMLHttpRequest()", "XMLHttpRequest; a reward has no network"],
-    ["globalThis['fe' + 'tch']('x')", "fetch; a reward has no network"],
-    ["(() => { try { fetch('x') } catch {} return 1 })()", "fetch; a reward has no network"],
-    ["Function('return fetch')()", "fetch; a reward has no network"],
-    ["require('fs')", "import of fs; it is not there for a reward"],
-    ["process.exit(1)", "process; it is not there for a reward"],
-    ["postMessage(1)", "postMessage; it is not there for a reward"],
-    ["Date.now()", "Date; it is not there for a reward"],
-    ["Math.random()", "Math.random; it is not there for a reward"],
+    ["fetch('https://example.org')", "fetch; a reward has no network access"],
+    ["new WebSocket('wss://example.org')", "WebSocket; a reward has no network access"],
+    ["importScripts('https://example.org/x.js')", "importScripts; a reward has no network access"],
+    ["new XMLHttpRequest()", "XMLHttpRequest; a reward has no network access"],
+    ["globalThis['fe' + 'tch']('x')", "fetch; a reward has no network access"],
+    ["(() => { try { fetch('x') } catch {} return 1 })()", "fetch; a reward has no network access"],
+    ["Function('return fetch')()", "fetch; a reward has no network access"],
+    ["require('fs')", "import of fs; it is not available to a reward"],
+    ["process.exit(1)", "process; it is not available to a reward"],
+    ["postMessage(1)", "postMessage; it is not available to a reward"],
+    ["Date.now()", "Date; it is not available to a reward"],
+    ["Math.random()", "Math.random; it is not available to a reward"],
   ])("reaches out by %s", async (expression, message) => {
     expect(await stop(`function reward() { ${expression}; return 1 }`)).toContain(`reached for ${message}`);
   });

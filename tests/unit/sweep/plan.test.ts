@@ -86,7 +86,7 @@ describe("a sweep's file", () => {
           { name: "a", settings: {} },
         ],
       },
-      /two variants alike/,
+      /two variants with the same name/,
     ],
     ["a seed as a setting of a variant", { settings, grid: { seed: [1, 2] } }, /variant seed-1 sets seed, .* seeds/],
     ["a seed twice", { settings, seeds: [3, 3] }, /seed twice/],

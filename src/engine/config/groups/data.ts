@@ -14,7 +14,7 @@ export const DATA_SETTINGS = inGroup("data", {
   stepsPerGeneration: int("Micro-steps per generation", 0, [0, 262144], {
     unit: "micro-steps",
     trl: "steps_per_generation",
-    help: "Micro-steps that are sampled together. Above the accumulation, several updates use one set of rollouts, all but the first off-policy; 0 samples new rollouts for every update",
+    help: "Micro-steps that are sampled together. If larger than the accumulation, several updates use one set of rollouts, and all but the first are off-policy; 0 samples new rollouts for every update",
     advanced: true,
   }),
   microRollouts: int("Rollouts per backward pass", 0, [0, 64], {
@@ -27,7 +27,7 @@ export const DATA_SETTINGS = inGroup("data", {
   }),
   clipFrames: int("Frames of a clip", 5, [2, 64], {
     unit: "frames",
-    help: "Frames of a clip that a step works on: drawn for each row and step in training, evenly spread in evaluations. The published training takes 5. Pictures ignore it",
+    help: "Frames of a clip that a step uses: drawn for each row and step in training, evenly spread in evaluations. The published training uses 5. No effect on pictures",
     advanced: true,
   }),
   heldOutShare: float("Held-out share", 0.1, [0, 0.5, 0.01], {
@@ -42,7 +42,7 @@ export const DATA_SETTINGS = inGroup("data", {
     advanced: true,
   }),
   rowFilter: text("Row filter", "", 400, {
-    help: 'Uses only rows that meet every condition, for example category:chair area:0.01..0.2 words:2..8 red cup. area is the share of the picture that the mask covers, words the number of words in the caption, shard the path of a file; any other word must occur in the caption. Quote values with spaces: category:"dining table". Filters before the held-out split. Empty uses all rows',
+    help: 'Uses only rows that meet every condition, for example category:chair area:0.01..0.2 words:2..8 red cup. area is the share of the picture that the mask covers, words the number of words in the caption, shard the path of a file; any other word must occur in the caption. Quote values with spaces: category:"dining table". Applied before the held-out split. Empty uses all rows',
     linked: true,
     advanced: true,
   }),

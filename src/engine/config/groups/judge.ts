@@ -20,11 +20,11 @@ export const JUDGE_SETTINGS = inGroup("reward", {
     home: "judge",
   }),
   judgeUrl: text("Judge address", "", 2000, {
-    help: "Address of an OpenAI-compatible server, for example http://localhost:11434/v1. Do not put a key into it",
+    help: "Address of an OpenAI-compatible server, for example http://localhost:11434/v1. Do not include a key",
     home: "judge",
   }),
   judgeModel: text("Judge model", "", 300, {
-    help: "Name of the model. If it is empty, the first model that the server lists is used",
+    help: "Name of the model. If empty, the first model that the server lists is used",
     home: "judge",
   }),
   judgeRange: oneOf("Judge score range", "raw", {
@@ -33,7 +33,7 @@ export const JUDGE_SETTINGS = inGroup("reward", {
       choice("clamp", "0 to 1, negative as 0"),
       choice("rescale", "0 to 1, shifted and halved"),
     ],
-    help: "The raw score of the questions lies between −1 and 1",
+    help: "Conversion of the raw question score, which is between −1 and 1",
     home: "judge",
   }),
   judgePositives: int("Positive questions", 4, [1, 12], {
@@ -46,7 +46,7 @@ export const JUDGE_SETTINGS = inGroup("reward", {
   }),
   judgeMaxTokens: int("Maximum reply length", 800, [32, 32_768, 32], {
     unit: "tokens",
-    help: "Raise it for reasoning models, which think before they answer",
+    help: "Raise it for reasoning models, which write their reasoning before the answer",
     home: "judge",
     advanced: true,
   }),

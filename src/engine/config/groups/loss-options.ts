@@ -7,7 +7,7 @@ const vespo = (label: string, standard: number, trl: string, help: string) =>
 export const LOSS_OPTION_SETTINGS = inGroup("objective", {
   entropyCoefficient: float("Entropy bonus", 0, [0, 1, 0.001], {
     trl: "entropy_coef",
-    help: "Weight of the mean entropy per action, subtracted from the loss; raise it when captions collapse to one. With adaptive entropy it is the first value",
+    help: "Weight of the mean entropy per action, subtracted from the loss; raise it when captions collapse to one. With adaptive entropy it is the initial value",
     advanced: true,
   }),
   adaptiveEntropy: flag("Adaptive entropy", false, {
@@ -44,7 +44,7 @@ export const LOSS_OPTION_SETTINGS = inGroup("objective", {
   offPolicyThreshold: float("Off-policy mask", 0, [0, 100, 0.1], {
     unit: "nats",
     trl: "off_policy_mask_threshold",
-    help: "Rollouts with a negative advantage lose their policy term once the mean of log π_old − log π exceeds this; 0 is off",
+    help: "Rollouts with a negative advantage lose their policy term if their mean of log π_old − log π exceeds this; 0 is off",
     advanced: true,
   }),
   biasCorrectedKl: flag("Bias-corrected KL", false, {
@@ -59,17 +59,22 @@ export const LOSS_OPTION_SETTINGS = inGroup("objective", {
   }),
   sapoTemperatureNegative: float("sapo temperature, A ≤ 0", 1.05, [0.01, 20, 0.05], {
     trl: "sapo_temperature_neg",
-    help: "The same for all other actions; a higher value dampens them sooner",
+    help: "Steepness of sapo's gate for all other actions; a higher value dampens them sooner",
     advanced: true,
   }),
   vespoKPositive: vespo("vespo k, A ≥ 0", 2, "vespo_k_pos", "How strongly vespo dampens ratios below 1"),
   vespoLambdaPositive: vespo("vespo λ, A ≥ 0", 3, "vespo_lambda_pos", "How strongly vespo dampens ratios above 1"),
-  vespoKNegative: vespo("vespo k, A < 0", 3, "vespo_k_neg", "The same for negative advantages, ratios below 1"),
+  vespoKNegative: vespo(
+    "vespo k, A < 0",
+    3,
+    "vespo_k_neg",
+    "How strongly vespo dampens ratios below 1 for negative advantages",
+  ),
   vespoLambdaNegative: vespo(
     "vespo λ, A < 0",
     2,
     "vespo_lambda_neg",
-    "The same for negative advantages, ratios above 1",
+    "How strongly vespo dampens ratios above 1 for negative advantages",
   ),
   syncReference: flag("Synchronise reference", false, {
     help: "Mixes the policy into the frozen reference every few updates (TR-DPO); has no effect on the EMA reference",

@@ -19,21 +19,21 @@ export const MASK_SETTINGS = inGroup("mask", {
   }),
   proposalTemperature: float("Proposal temperature", 4, [0.01, 1000, 0.5], {
     unit: "logits",
-    help: "Temperature of the choice among proposals, whose score is the policy's mean logit over a typical mask. Higher plays other objects more",
+    help: "Temperature of the choice among proposals, whose score is the policy's mean logit over a typical mask. A higher value samples other objects more often",
     advanced: true,
   }),
   proposalOverlap: float("Proposal overlap", 0.5, [0, 1, 0.05], {
     unit: "IoU",
-    help: "Masks above this IoU count as one proposal. Lower keeps fewer, more different ones",
+    help: "Masks above this IoU count as one proposal. A lower value keeps fewer, more different proposals",
     advanced: true,
   }),
   proposalPhrases: flag("Proposals of other phrases", false, {
-    help: "Also proposes what the policy finds for the captions of the other things of the picture: other objects, even where noise reaches none",
+    help: "Also proposes the policy's masks for the captions of the picture's other objects, which noise alone may not reach",
     advanced: true,
   }),
   proposalPoints: int("Proposals of clicks", 0, [0, 8], {
     unit: "points a side",
-    help: "Also proposes what SAM2 finds for clicks on a grid, without the phrase. Needs point prompts that were trained, as in published checkpoints; the pocket model's were not",
+    help: "Also proposes SAM2's masks for clicks on a grid, without the phrase. Needs trained point prompts, as in published checkpoints; the pocket model's are untrained",
     advanced: true,
   }),
   fieldGrid: int("Field grid", 8, [1, 64], {
@@ -41,15 +41,15 @@ export const MASK_SETTINGS = inGroup("mask", {
     help: "Side of the coarse grid whose mean logits receive noise",
   }),
   fieldSigma: float("Field noise σ", 0.75, [0.01, 20, 0.05], {
-    help: "Noise on the cells of the field, in the unit below",
+    help: "Noise on the cells of the field, in the noise unit",
   }),
   fieldBand: float("Uncertain cells", 0, [0, 1000, 0.5], {
     unit: "logits",
-    help: "Only cells of the field whose mean logit is nearer to 0 than this get noise; 0 gives noise to all. 1 to 3 leaves clear objects and backgrounds alone",
+    help: "Only cells of the field whose mean logit is closer to 0 than this get noise; 0 adds noise to all. 1 to 3 leaves clear objects and background unchanged",
     advanced: true,
   }),
   embeddingSigma: float("Embedding noise σ", 0.5, [0.01, 20, 0.05], {
-    help: "Noise on the [SEG] embedding, in the unit below. Proposals need strong noise, about 2 relative",
+    help: "Noise on the [SEG] embedding, in the noise unit. Proposals need strong noise, about 2 in the relative unit",
   }),
   noiseUnit: oneOf("Unit of the noise", "relative", {
     choices: [
@@ -60,11 +60,11 @@ export const MASK_SETTINGS = inGroup("mask", {
     advanced: true,
   }),
   antitheticNoise: flag("Antithetic pairs", false, {
-    help: "Every second rollout of the field or the embedding takes the noise of the one before with the other sign. The gradient stays unbiased and varies less where the reward is nearly linear in the noise",
+    help: "Every second rollout of the field or the embedding uses the negated noise of the previous one. The gradient stays unbiased and varies less where the reward is nearly linear in the noise",
     advanced: true,
   }),
   pixelTemperature: float("Pixel temperature", 1, [0.01, 10, 0.1], {
-    help: "Divides the logits before each pixel is sampled, or becomes a soft cell of the pathwise gradient (4 reaches objects that the mask misses)",
+    help: "Divides the logits before each pixel is sampled, or before the soft cells of the pathwise gradient (4 reaches objects that the mask misses)",
     advanced: true,
   }),
   loop2Reach: oneOf("Loop 2 trains", "all", {

@@ -1,4 +1,4 @@
-/** Settings of the group "data": how several sources are mixed, and in which order rows are drawn. */
+/** Settings of the group "data": mix of several sources, and order of the rows. */
 import { choice, type Setting } from "../setting.ts";
 
 export const MIX_SETTINGS = {
@@ -8,7 +8,7 @@ export const MIX_SETTINGS = {
     label: "Sources of the mix",
     default: "",
     maxLength: 4000,
-    help: "Sources with a number each, separated by commas, as in refcoco=4, osprey=0.5. A row belongs to the first source whose name begins its file path, or a folder or file name in it; * stands for all other files, 1 unless named. 0 leaves a source out. Empty: no mix",
+    help: "Comma-separated sources, each with a number, as in refcoco=4, osprey=0.5. A row belongs to the first source whose name begins its file path, or a folder or file name in it; * stands for all other files, which have 1 by default. 0 leaves a source out. Empty: no mix",
     advanced: true,
   },
   mixBy: {
@@ -17,7 +17,7 @@ export const MIX_SETTINGS = {
     label: "Numbers of the mix",
     default: "repeats",
     choices: [choice("repeats", "Repeats per epoch"), choice("weights", "Weight per draw")],
-    help: "repeats: times that each row of a source occurs in an epoch, fractions allowed. weights: share of the prompts that a source gets, whatever its size; rows are then drawn with replacement",
+    help: "repeats: how often each row of a source occurs in an epoch, fractions allowed. weights: relative share of the prompts for a source, whatever its size; rows are then drawn with replacement",
     advanced: true,
   },
   lengthGrouping: {
@@ -34,7 +34,7 @@ export const MIX_SETTINGS = {
     label: "Curriculum",
     default: "off",
     choices: [choice("off", "Off"), choice("easy", "Easy rows first"), choice("hard", "Hard rows first")],
-    help: "Draws at first only the rows with the highest (easy) or lowest (hard) mean reward, as the reward bench measured it, and then more and more. Unmeasured rows count as average",
+    help: "Starts with the rows of highest (easy) or lowest (hard) mean reward, as measured on the reward bench, then adds more and more. Unmeasured rows count as average",
     advanced: true,
   },
   curriculumStart: {
@@ -45,7 +45,7 @@ export const MIX_SETTINGS = {
     min: 0.01,
     max: 1,
     step: 0.05,
-    help: "Share of the rows that the curriculum draws from in the first step",
+    help: "Share of the rows that the curriculum uses in the first step",
     advanced: true,
   },
   curriculumSteps: {
@@ -57,7 +57,7 @@ export const MIX_SETTINGS = {
     min: 1,
     max: 1000000,
     step: 10,
-    help: "Steps until the curriculum draws from all rows; its share grows linearly",
+    help: "Steps until the curriculum uses all rows; the share grows linearly",
     advanced: true,
   },
   zeroSpreadRows: {

@@ -12,24 +12,24 @@ export const MODEL_SETTINGS = inGroup("model", {
   }),
   loraDropout: float("LoRA dropout", 0, [0, 0.9, 0.01], {
     trl: "lora_dropout",
-    help: "Share of an adapter's inputs that is dropped in training passes. Sampling, partner and reference drop nothing, so above 0 the trained policy differs from the sampling policy. Use 0 for reinforcement learning",
+    help: "Share of an adapter's inputs that is dropped in training passes. Sampling, partner and reference use no dropout, so above 0 the trained policy differs from the sampling policy. Use 0 for reinforcement learning",
     advanced: true,
   }),
   maxTiles: int("Maximum tiles", 12, [1, 12], {
-    help: "Maximum number of image tiles for the vision tower. For photographs this setting affects cost most",
+    help: "Maximum number of image tiles for the vision tower. For photographs this setting has the largest effect on cost",
   }),
   gpuMemory: float("GPU memory", 0, [0, 1024], {
     unit: "GB",
-    help: "Memory of your GPU; a browser cannot read it. A run that does not fit is refused. 0 means unknown",
+    help: "Memory of your GPU, which a browser cannot read. A run that does not fit is refused. 0 means unknown",
   }),
   outOfMemory: oneOf("Out of GPU memory", "pause", {
     choices: [choice("pause", "Pause before the step"), choice("smaller", "Repeat the step with a smaller setting")],
-    help: "What a run does when the GPU refuses memory in a step. The step is undone; then one group at once, recomputation or one rollout per backward pass is tried, which leaves results equal up to rounding. After a pause, continuing means the same",
+    help: "What a run does when the GPU refuses memory in a step. The step is undone, then repeated with one group at once, recomputation or one rollout per backward pass; results stay equal up to rounding. After a pause, continuing does the same",
     advanced: true,
   }),
   recompute: flag("Recompute activations", false, {
     trl: "gradient_checkpointing",
-    help: "Stores only the inputs of each language-model block and recomputes the block in the backward pass. Saves memory, takes about a third more time",
+    help: "Stores only the inputs of each language-model block and recomputes the block in the backward pass. Saves memory and takes about a third more time",
   }),
   weightStorage: oneOf("Weight storage", "f32", {
     choices: [
@@ -38,7 +38,7 @@ export const MODEL_SETTINGS = inGroup("model", {
       choice("q8", "q8, 1.06 bytes"),
       choice("q4", "q4, 0.56 bytes"),
     ],
-    help: "Format of the frozen matrices on the GPU; takes effect when the model is loaded next. Adapters, all trained tensors and all sums stay f32",
+    help: "Format of the frozen matrices on the GPU; takes effect when the model is next loaded. Adapters, all trained tensors and all sums stay f32",
   }),
   towerStorage: oneOf("Tower storage", "same", {
     choices: [
@@ -53,7 +53,7 @@ export const MODEL_SETTINGS = inGroup("model", {
   }),
   halfProducts: flag("Half-precision products", false, {
     trl: "fp16",
-    help: "Multiplies frozen f16, q8 and q4 layers in half precision and sums in f32. Needs a GPU with shader-f16; without it nothing changes. Decoding, the head and all trained tensors stay f32",
+    help: "Multiplies frozen f16, q8 and q4 layers in half precision and sums in f32. Needs a GPU with shader-f16; otherwise it has no effect. Decoding, the head and all trained tensors stay f32",
     advanced: true,
   }),
   hub: text("Model hub", "https://huggingface.co", 300, {

@@ -32,7 +32,7 @@ export const OBJECTIVE_SETTINGS = inGroup("objective", {
   }),
   epsilonHigh: float("Clip ε high", 0.2, [0, 10, 0.01], {
     trl: "epsilon_high",
-    help: "Clips ratios above 1 + ε when the advantage is positive. With cispo it is the largest weight itself; 5 is usual there",
+    help: "Clips ratios above 1 + ε when the advantage is positive. With cispo it is the largest weight; 5 is usual there",
   }),
   delta: float("Two-sided clip δ", 0, [0, 100, 0.1], {
     trl: "delta",
@@ -83,7 +83,7 @@ export const OBJECTIVE_SETTINGS = inGroup("objective", {
       choice("sum_then_normalize", "Sum, then normalise"),
       choice("normalize_then_sum", "Normalise each term, then sum (GDPO)"),
     ],
-    help: "GDPO normalises each term in its group and the sum over the batch, so no term drowns another",
+    help: "GDPO normalises each term in its group and the sum over the batch, so that no term outweighs another",
     advanced: true,
   }),
   advantageEps: float("Advantage ε", 1e-4, [0, 1, 1e-4], {

@@ -1,4 +1,4 @@
-/** Settings of the group "partner": the moving average of the policy, and what it is asked in loop 2. */
+/** Settings of the group "partner": the moving average of the policy, and its captions in loop 2. */
 import { flag, float, inGroup, int } from "../setting.ts";
 
 export const PARTNER_SETTINGS = inGroup("partner", {
@@ -10,11 +10,11 @@ export const PARTNER_SETTINGS = inGroup("partner", {
     advanced: true,
   }),
   partnerTemperature: float("Partner temperature", 0, [0, 10, 0.1], {
-    help: "Loop 2: temperature at which the partner describes a mask; 0 takes its likeliest caption. Held-out rows always take the likeliest",
+    help: "Loop 2: temperature of the partner's captions of masks; 0 takes the likeliest caption. Held-out rows always use the likeliest",
     advanced: true,
   }),
   partnerSamples: int("Captions per mask", 4, [1, 64], {
-    help: "Loop 2: captions that the partner samples of each mask where its temperature is above 0; the reward is their mean, so that it changes with the probability of a caption and not only when another one becomes the likeliest",
+    help: "Loop 2: captions that the partner samples per mask if its temperature is above 0. The reward is their mean, so it follows the probability of captions, not only the likeliest one",
     advanced: true,
   }),
 });

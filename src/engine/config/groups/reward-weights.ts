@@ -41,7 +41,7 @@ export function needsLikelihood(config: Readonly<Record<WeightKey<LoopId>, numbe
   return config[weightKey(loop, "likelihood")] !== 0 || config[weightKey(loop, "contrast")] !== 0;
 }
 
-/** Names of the weights of the loops that train unless their own weight is 0, and of an optional loop with a weight. */
+/** Names of the term weights of all loops; an optional loop counts only if its loop weight is above 0. */
 export function weightKeys(
   config: Readonly<Partial<Record<`loop${LoopId}Weight`, unknown>>> = {},
 ): readonly WeightKey<LoopId>[] {

@@ -14,12 +14,12 @@ export const REWARD_SETTINGS = inGroup("reward", {
     choices: [
       choice("partner", "The partner"),
       choice("start", "The start of the run"),
-      choice("adapter", "Another checkpoint: an adapter that is opened for it"),
+      choice("adapter", "Another checkpoint, opened as an adapter"),
     ],
-    help: "Whose probabilities the terms likelihood and contrast are. Training changes neither the start nor another checkpoint; the partner follows the policy",
+    help: "Weights that compute the terms likelihood and contrast. Training changes neither the start nor another checkpoint; the partner follows the policy",
   }),
   shuffleRewards: flag("Shuffle rewards", false, {
-    help: "Control experiment: permutes the rewards within each group and turns the sign of its advantages by a coin, so that nothing can be learned from them",
+    help: "Control experiment: permutes the rewards within each group and flips the sign of its advantages at random, so that nothing can be learned from them",
     advanced: true,
   }),
   missingVerdict: oneOf("Missing judge score", "drop", {

@@ -6,7 +6,7 @@ import { choice, flag, float, inGroup, int, oneOf } from "../setting.ts";
 const loopWeights = LOOPS.map(({ id, optional, task }: LoopAbout) => [
   `loop${id}Weight`,
   float(`Loop ${id} weight`, optional === true ? 0 : 1, [0, 10, 0.1], {
-    help: `Weight of loop ${id}'s loss in the sum${optional === true ? `. Above 0, ${task} trains beside both loops` : ""}`,
+    help: `Weight of loop ${id}'s loss in the sum${optional === true ? `. Above 0, ${task} trains together with both loops` : ""}`,
   }),
 ]);
 const LOOP_WEIGHTS: Readonly<Record<`loop${LoopId}Weight`, ReturnType<typeof float>>> = Object.fromEntries(loopWeights);

@@ -18,7 +18,7 @@ export const SAMPLING_SETTINGS = inGroup("sampling", {
   }),
   topK: int("Top-k", 0, [0, 1000], {
     trl: "top_k",
-    help: "Samples from the k most likely tokens; 0 is off. Off keeps sampling on-policy",
+    help: "Samples from the k most likely tokens; 0 is off. Use 0 to stay on-policy",
     advanced: true,
   }),
   topP: float("Top-p", 1, [0.01, 1, 0.01], {

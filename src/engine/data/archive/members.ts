@@ -1,4 +1,4 @@
-/** Shared by archives: members with safe names, and a sentence when the archive is damaged. */
+/** Common parts of archives: members with safe names, and a sentence if the archive is damaged. */
 import type { ByteSource } from "../../bytes/source.ts";
 
 /** A file inside an archive. */

@@ -1,4 +1,4 @@
-/** Archives of a folder as directories: the content of `a/b.tar` has paths `a/b.tar/…`. */
+/** Opens the archives of a folder as directories: the content of `a/b.tar` has paths `a/b.tar/…`. */
 import { folderOf } from "../../bytes/memory.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { LabError, LONGEST_SENTENCE, markUnseen, shortened, toLabError } from "../../errors.ts";
@@ -18,7 +18,7 @@ export interface MountedFolder {
 const MAX_DEPTH = 1;
 
 /**
- * Opens the tar and zip archives of a folder, recognised by their endings and content, also one inside another. Only
+ * Opens the tar and zip archives of a folder, recognised by their endings and content, including nested ones. Only
  * headers and directories are read.
  * @throws LabError("cancelled") when the signal is aborted; a damaged archive is a problem, never an error
  */
@@ -37,7 +37,7 @@ export async function mountArchives(folder: ByteFolder, signal?: AbortSignal): P
     try {
       const kind = await kindOf(source);
       if (kind === undefined) {
-        problem(`${path} is neither a tar nor a zip archive, whatever its name says`);
+        problem(`${path} is neither a tar nor a zip archive, despite its name`);
         continue;
       }
       const found = kind === "zip" ? await readZip(source) : await readTar(source, signal);
@@ -60,7 +60,7 @@ async function kindOf(source: ByteSource): Promise<"tar" | "zip" | undefined> {
   const head = await source.read(0, Math.min(512, source.size));
   const [a, b] = head;
   if (a === 0x50 && b === 0x4b) return "zip";
-  // Old tar files have no magic number: their checksum decides when they are read.
+  // Old tar files have no magic number; their checksum decides when they are read.
   const empty = head.length === 512 && head.every((byte) => byte === 0);
   const ustar = String.fromCharCode(...head.subarray(257, 262)) === "ustar";
   if (empty && source.size > 0) throw new LabError("bad-input", `${source.name} is an empty tar archive`);

@@ -10,7 +10,7 @@ const BLOCK = 512;
 /** Maximum bytes of a name or PAX header. */
 const MAX_HEADER_BODY = 2 ** 20;
 
-/** A member of any type as in its header, for tests and comparisons. */
+/** A member of any type as its header describes it, for tests and comparisons. */
 export interface TarEntry {
   readonly name: string;
   readonly type: "file" | "directory" | "other";
@@ -21,8 +21,8 @@ export interface TarEntry {
 
 /**
  * All entries of a tar archive in order: ustar with prefixes, GNU long names and sizes, PAX paths and sizes. An archive
- * without its two final empty blocks is complete.
- * @throws LabError("bad-input") for a damaged header or a truncated content; "cancelled" when the signal is aborted
+ * without its two final empty blocks counts as complete.
+ * @throws LabError("bad-input") for a damaged header or truncated content; "cancelled" when the signal is aborted
  */
 export async function tarEntries(tar: ByteSource, signal?: AbortSignal): Promise<TarEntry[]> {
   const entries: TarEntry[] = [];
@@ -40,7 +40,7 @@ export async function readTar(tar: ByteSource, signal?: AbortSignal): Promise<Ar
   let [unsafe, other] = [0, 0];
   try {
     for await (const { name, type, offset, size } of walk(tar, signal)) {
-      // The first member of many archives is the directory that was packed, ".".
+      // The first member of many archives is ".", the packed directory.
       if (type === "directory") continue;
       const safe = safeName(name);
       if (safe === undefined) unsafe++;
@@ -89,7 +89,7 @@ async function* walk(tar: ByteSource, signal?: AbortSignal): AsyncGenerator<TarE
     const offset = at + BLOCK;
     const stated = type === "L" || type === "x" || type === "g" || type === "K" ? undefined : (own.size ?? global.size);
     const size = stated ?? numberAt(header, 124, 12);
-    if (size === undefined) throw bad(`the size at byte ${at + 124} is no number`);
+    if (size === undefined) throw bad(`the size at byte ${at + 124} is not a number`);
     if (offset + size > tar.size) {
       throw bad(`the member at byte ${at} states ${size} bytes, but only ${tar.size - offset} follow`);
     }

@@ -15,7 +15,7 @@ const ENTRY = 0x02014b50;
 const LOCAL = 0x04034b50;
 /** Maximum bytes of the end record and its comment. */
 const MAX_END = 22 + 65535;
-/** Maximum bytes of the directory: some two million members. */
+/** Maximum bytes of the directory, enough for about two million members. */
 const MAX_DIRECTORY = 2 ** 28;
 /** Maximum bytes of an unpacked member, and of the cache of unpacked members. */
 const MAX_UNPACKED = 2 ** 28;
@@ -24,8 +24,8 @@ const KEPT = 2 ** 25;
 const PIECE = 2 ** 16;
 
 /**
- * Files of a zip archive, stored or deflated. A stored member is read by range. A deflated one is unpacked whole, at
- * most to the size in the directory, and cached. Bytes of a whole member are compared with its checksum.
+ * Opens a zip archive of stored and deflated files. A stored member is read by range. A deflated member is unpacked
+ * whole, up to the size in the directory, and cached. A whole member is checked against its checksum.
  * @throws LabError("bad-input") when there is no directory, or it is truncated or has a wrong position
  */
 export async function readZip(zip: ByteSource): Promise<Archive> {
@@ -79,7 +79,10 @@ export async function readZip(zip: ByteSource): Promise<Archive> {
   return { members, problems };
 }
 
-/** Upper half of code page 437, the encoding of names that are not UTF-8: older programs write their system's. */
+/**
+ * Upper half of code page 437, the encoding assumed for names that are not UTF-8; older programs use their system's
+ * encoding.
+ */
 const UPPER =
   "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0";
 

@@ -9,10 +9,10 @@ import type { ArrowBody } from "./arrow-frames.ts";
 /** Buffers up to this size are fetched whole, larger ones by pages. */
 const WHOLE_BUFFER = 2 ** 17;
 const PAGE = 2 ** 17;
-/** Ranges of at least this size bypass the pages: they hold one large value, such as a picture. */
+/** Ranges of at least this size bypass the pages, because they hold one large value, such as a picture. */
 const DIRECT = 2 ** 17;
 const MAX_PAGES = 32;
-/** Maximum unpacked bytes of a batch's buffers: a typical shard, and half a gigabyte. */
+/** Maximum unpacked bytes of a batch's buffers: the size of a typical shard, half a gigabyte. */
 const MAX_UNPACKED = 2 ** 29;
 /** Maximum unpacked bytes of a buffer beyond LZ4's best ratio; Zstandard can hold a gigabyte in 32 kB. */
 const MAX_BESIDE = 2 ** 26;
@@ -49,7 +49,7 @@ export function bufferReader(source: ByteSource, body: ArrowBody): BufferReader 
   const load = async (buffer: number): Promise<Uint8Array<ArrayBuffer>> => {
     const { at, length } = place(buffer);
     if (body.codec === undefined) return source.read(at, at + length);
-    // Nothing that large is read: packed bytes are not more than their content, but for a frame's header.
+    // Not read if so large: packed bytes exceed their content by a frame header at most.
     if (unpacked + length - WHOLE_BUFFER > MAX_UNPACKED) throw tooLarge();
     const bytes = await source.read(at, at + length);
     unpacked += statedSize(bytes, length, body.codec) ?? 0;

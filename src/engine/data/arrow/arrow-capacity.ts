@@ -15,7 +15,7 @@ export async function missingRows(
   body: ArrowBody,
   columns: readonly Column[],
 ): Promise<string | undefined> {
-  // Every value takes at least a bit, also compressed: a row has a picture or a reference to one.
+  // Every row takes at least a bit, even compressed, because it has a picture or a reference to one.
   if (body.buffers.length > 0 && body.rows > 8 * body.bytes) {
     return `declares ${body.rows} rows in a body of ${body.bytes} bytes`;
   }

@@ -176,7 +176,10 @@ export function batchCells(
     return lazy(buffers, buffer, start, end - start);
   };
 
-  /** Views: int32 length; up to 12 bytes lie in the view itself, longer ones name a data buffer and an offset. */
+  /**
+   * Views: int32 length; values of up to 12 bytes are in the view itself, longer ones are given by a data buffer and an
+   * offset.
+   */
   const view = async (slot: Slot, row: number, meter: ReadMeter): Promise<Cell> => {
     const bytes = await buffers.read(slot.buffer + 1, row * 16, row * 16 + 16);
     const header = viewOf(bytes);

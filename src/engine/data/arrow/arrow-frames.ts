@@ -17,7 +17,7 @@ export interface ArrowBody {
   readonly codec: "lz4" | "zstd" | undefined;
 }
 
-/** Content at a position of an Arrow file; `broken` is the rest of a sentence that begins with the position. */
+/** Content at a position of an Arrow file; `broken` completes a sentence that begins with the position. */
 export type ArrowMessage =
   | { readonly kind: "end" }
   | { readonly kind: "broken"; readonly what: string }
@@ -57,7 +57,7 @@ export async function readMessage(source: ByteSource, position: number): Promise
   try {
     return interpret(metadata, start + length, source.size);
   } catch {
-    // Out-of-range reads of a damaged header, or a type the library does not know.
+    // Out-of-range reads of a damaged header, or a type that the library does not know.
     return broken("has a damaged or unsupported header");
   }
 }

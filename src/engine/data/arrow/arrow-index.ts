@@ -90,7 +90,7 @@ export async function indexArrow(source: ByteSource, options: { signal?: AbortSi
   return { source, format, columns, metadata, batches, rows, problem };
 }
 
-/** Bytes after the end of a stream that are looked at. */
+/** Bytes inspected after the end of a stream. */
 const BEHIND = 2 ** 20;
 
 /** Whether anything but zeros follows the end marker at a position, such as a second stream or an overwritten batch. */

@@ -38,7 +38,7 @@ export async function sniffArrow(source: ByteSource): Promise<Sniffed> {
   const [first, second] = [view.getInt32(0, true), view.getInt32(4, true)];
   // The continuation marker, or before Arrow 0.15 the length of the schema message alone.
   const length = first === -1 ? second : first;
-  if (length === 0) return other("holds an Arrow end marker and no schema");
+  if (length === 0) return other("has an Arrow end marker but no schema");
   if (length < 8 || length > MAX_METADATA) return other("is not an Arrow IPC stream or file");
   return { kind: "stream" };
 }

@@ -9,7 +9,7 @@ import { type ArrowIndex, indexArrow } from "./arrow-index.ts";
 /** Number of batches whose small buffers are cached. */
 const OPEN_BATCHES = 3;
 
-/** Unpacked bytes of other batches above which they are released before another batch is opened. */
+/** If other batches hold more unpacked bytes than this, they are released before another batch is opened. */
 const MAX_KEPT = 2 ** 28;
 
 /** A table over an Arrow file of any size. */
@@ -64,6 +64,6 @@ export function groupOf(groups: readonly { readonly firstRow: number }[], rows: 
     if ((groups[middle]?.firstRow ?? 0) <= row) low = middle;
     else high = middle - 1;
   }
-  // Empty batches share their first row with the next batch: the last of them has rows.
+  // Empty batches share their first row with the next batch; only the last of these has rows.
   return low;
 }

@@ -7,8 +7,8 @@ export interface FlatVector {
 }
 
 /**
- * Bounds-checked reader of flatbuffer tables. Common readers trust lengths, so a damaged file makes them exhaust the
- * memory. Every method throws RangeError outside the buffer.
+ * Bounds-checked reader of flatbuffer tables. Common readers trust lengths, so a damaged file can exhaust memory. Every
+ * method throws RangeError outside the buffer.
  */
 export interface FlatReader {
   readonly view: DataView;

@@ -7,10 +7,13 @@ import type { FrameDirectory } from "./frame-folders.ts";
 import { clipSize } from "./frame-picture.ts";
 import { paletteIndices } from "./palette.ts";
 
-/** One mask a frame, empty where the object is not seen. */
+/** One mask per frame, empty if the object is not visible. */
 export type ClipTruth = () => Promise<readonly Rle[]>;
 
-/** The union of several entries of mask_dict.json. An expression with no entry has nothing to find: its masks are empty. */
+/**
+ * The union of several entries of mask_dict.json. An expression without entries refers to nothing, so its masks are
+ * empty.
+ */
 export function dictionaryTruth(
   masks: Records,
   ids: readonly string[],
@@ -40,7 +43,10 @@ export function dictionaryTruth(
   };
 }
 
-/** Pixels of palette PNGs that hold one of `objects`. A frame without a PNG is an error: it is not known to be empty. */
+/**
+ * Pixels of palette PNGs that show one of `objects`. A frame without a PNG is an error, because its mask is unknown,
+ * not empty.
+ */
 export function paletteTruth(
   palettes: FrameDirectory,
   names: readonly string[],

@@ -6,19 +6,20 @@ import { type MaskContext, readMask } from "../mask/mask-read.ts";
 import { decodeRle, encodeRle, type Rle, rleArea } from "../mask/rle.ts";
 import { checkFrames, stacked } from "./film-strip.ts";
 
-/** The masklet of a row as the mask of its strip. */
+/** The masklet of a row as the mask of the strip of its frames. */
 export interface ClipRegion {
   readonly mask: Rle;
-  /** Pixels of all frames together. */
+  /** Total pixels of all frames. */
   readonly area: number;
-  /** The strip: the first frame's header with the height of all frames. */
+  /** The strip: the first frame's header with the total height of all frames. */
   readonly picture: PictureProbe;
   readonly frames: number;
 }
 
 /**
- * @param items one mask a frame; null where the object is not seen
- * @throws LabError("bad-input") for no frame, other masks than frames, several sizes, or a masklet without a pixel
+ * @param items one mask per frame; null if the object is not visible
+ * @throws LabError("bad-input") without frames, for different numbers of masks and frames, for several sizes, or for an
+ * empty masklet
  */
 export async function clipRegion(
   items: readonly unknown[],
@@ -54,12 +55,12 @@ export async function clipRegion(
   return { mask, area, picture, frames: frames.length };
 }
 
-/** @throws LabError("bad-input") for other masks than frames */
+/** @throws LabError("bad-input") for different numbers of masks and frames */
 export function checkMaskCount(frames: number, masks: number): void {
   if (masks !== frames) throw new LabError("bad-input", `the clip has ${frames} frames and ${masks} masks`);
 }
 
-/** One id for a list of pictures, as long as that of a picture. */
+/** One id for a list of pictures, as long as a picture's id. */
 async function idOf(frames: readonly PictureProbe[]): Promise<string> {
   const text = new TextEncoder().encode(frames.map(({ imageId }) => imageId).join(" "));
   return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", text)).subarray(0, 8));

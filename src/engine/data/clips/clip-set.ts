@@ -1,6 +1,6 @@
 /**
  * Data sets of clips: frames in folders, expressions in one JSON, masks as palette PNG or run-length text
- * (docs/spec/video.md#12-data-layouts). Frames and masks are read when they are asked for.
+ * (docs/spec/video.md#12-data-layouts). Frames and masks are read on demand.
  */
 import { isRecord } from "../../bytes/json.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
@@ -11,23 +11,26 @@ import { byName } from "../shards.ts";
 import { type ClipTruth, dictionaryTruth, paletteTruth } from "./clip-masks.ts";
 import { directoryFor, type FrameDirectory, frameDirectories } from "./frame-folders.ts";
 
-/** A clip longer than this is refused: its list of frames alone would fill the memory. */
+/** Maximum frames of a clip; the list of frames of a longer one alone would fill memory. */
 export const MAX_FRAMES = 100_000;
 
 export interface ClipExpression {
   readonly id: string;
   readonly text: string;
-  /** Kind of the expression where the data set has kinds. */
+  /** Kind of the expression, if the data set has kinds. */
   readonly type?: number | undefined;
-  /** Masks of all frames, empty ones included; undefined where they are not public. @throws LabError naming the file */
+  /**
+   * Masks of all frames, empty ones included; undefined if they are not public.
+   * @throws LabError naming the file
+   */
   readonly truth: (() => Promise<readonly Rle[]>) | undefined;
 }
 
 export interface Clip {
   readonly id: string;
-  /** In the order of time. */
+  /** In order of time. */
   readonly frames: readonly ByteSource[];
-  /** Names of the frames without ending. */
+  /** Names of the frames without extension. */
   readonly names: readonly string[];
   readonly expressions: readonly ClipExpression[];
 }
@@ -40,10 +43,10 @@ export interface ClipSet {
 }
 
 /**
- * The clips of a folder: by meta_expressions.json where there is one, else every folder of pictures is a clip, with one
- * expression an object of its Annotations.
- * @param split as the folders of the data set name it ("valid_u"); any when absent
- * @throws LabError("bad-input") when there is no clip, or several splits to choose from
+ * The clips of a folder: from meta_expressions.json if there is one, else every folder of pictures is a clip, with one
+ * expression per object of its Annotations.
+ * @param split name of the split in the data set's folders ("valid_u"); any if absent
+ * @throws LabError("bad-input") without clips, or with several splits to choose from
  */
 export async function openClips(folder: ByteFolder, split?: string): Promise<ClipSet> {
   const metas = folder.paths.filter((path) => /(?:^|\/)meta_expressions[^/]*\.json$/.test(path));
@@ -78,7 +81,9 @@ export async function clipsOfFile(folder: ByteFolder, meta: string): Promise<Cli
   const clips: Clip[] = [];
   const pickle = folder.paths.find((path) => /(?:^|\/)mask_dict\.pkl$/.test(path));
   const leftOut =
-    pickle === undefined ? [] : [`${pickle} was not read: a pickle is a program, masks come from PNG or JSON`];
+    pickle === undefined
+      ? []
+      : [`${pickle} was not read, because a pickle can contain code; masks are read from PNG or JSON`];
   for await (const [index, value] of videos.each()) {
     const id = videos.keys[index] as string;
     try {
@@ -91,7 +96,7 @@ export async function clipsOfFile(folder: ByteFolder, meta: string): Promise<Cli
   return { layout: "expressions", clips, leftOut };
 }
 
-/** mask_dict.json beside the expressions, or else the only one of the folder. */
+/** mask_dict.json next to the expressions, or else the only one in the folder. */
 async function maskDictionary(folder: ByteFolder, meta: string): Promise<Records | undefined> {
   const beside = `${meta.slice(0, meta.lastIndexOf("/") + 1)}mask_dict.json`;
   const all = folder.paths.filter((path) => /(?:^|\/)mask_dict\.json$/.test(path));
@@ -134,7 +139,7 @@ function clipOf(id: string, value: unknown, around: Around): Clip {
   return { id, frames, names, expressions };
 }
 
-/** A name of a frame or object; `String` of anything else may throw. */
+/** A name of a frame or object; `String` may throw for other values. */
 function isName(value: unknown): boolean {
   return typeof value === "string" || typeof value === "number";
 }
@@ -162,7 +167,7 @@ function truthOf(
   return palettes === undefined || objects.length === 0 ? undefined : paletteTruth(palettes, names, objects, subject);
 }
 
-/** Folders of pictures; objects are the palette entries of their first annotated frame. */
+/** Clips from folders of pictures; objects are the palette entries of the first annotated frame. */
 async function plainFolders(folder: ByteFolder): Promise<ClipSet> {
   const directories = frameDirectories(folder);
   const clips: Clip[] = [];

@@ -1,4 +1,6 @@
-/** Masklets of a clip as files: run lengths in the form of `npm run masklets`, and a zip of PNG of 0 and 255. */
+/**
+ * Masklets of a clip as files: run lengths in the form of `npm run masklets`, and a zip of PNGs with values 0 and 255.
+ */
 import { encode } from "fast-png";
 import { zipSync } from "fflate";
 import { distinctNames } from "../../bytes/names.ts";
@@ -6,10 +8,10 @@ import { canonicalRuns, decodeRle, encodeRle, type Rle, rleFromRuns } from "../m
 import { eachRun } from "../mask/rle-runs.ts";
 import { frameOf } from "./film-strip.ts";
 
-/** Characters of a masklet's folder. */
+/** Maximum characters of a masklet's folder name. */
 const LONGEST_NAME = 60;
 
-/** A masklet as the mask of its strip of frames, with a name. */
+/** A masklet with its name, as the mask of its strip of frames. */
 export interface NamedMasklet {
   readonly name: string;
   readonly mask: Rle;
@@ -28,12 +30,12 @@ export function frameMasks(strip: Rle, frames: number): Rle[] {
 }
 
 /**
- * The opposite of `frameMasks`, by runs alone: the mask of the strip, empty where a frame has none.
+ * The inverse of `frameMasks`, computed from runs: the mask of the strip, empty in frames without a mask.
  * @param size of a frame, [height, width]
  */
 export function stripOfMasks(masks: readonly (Rle | undefined)[], [height, width]: Rle["size"]): Rle {
   const total = masks.length;
-  /** Beginnings and ends of runs in the strip by column; frames come in order, so they are sorted. */
+  /** Starts and ends of runs in the strip, by column; sorted, because frames come in order. */
   const columns = Array.from({ length: width }, (): number[] => []);
   masks.forEach((mask, frame) => {
     let position = 0;
@@ -55,7 +57,7 @@ export function stripOfMasks(masks: readonly (Rle | undefined)[], [height, width
   return rleFromRuns(canonicalRuns(runs), total * height, width);
 }
 
-/** `{size, frames, names, objects}`: objects in the order of names, each with one run-length mask a frame. */
+/** `{size, frames, names, objects}`: objects in the order of names, each with one run-length mask per frame. */
 export function maskletsJson(masklets: readonly NamedMasklet[], frames: number): string {
   const objects = masklets.map(({ mask }) => frameMasks(mask, frames));
   const names = masklets.map(({ name }) => name);
@@ -67,7 +69,7 @@ export function maskletsJson(masklets: readonly NamedMasklet[], frames: number):
   })}\n`;
 }
 
-/** A zip with one grey PNG a frame and masklet, `<name>/<frame>.png`; every masklet has a folder. */
+/** A zip with one grey PNG per frame and masklet, `<name>/<frame>.png`; every masklet has a folder. */
 export function maskletsZip(masklets: readonly NamedMasklet[], frames: number): Uint8Array<ArrayBuffer> {
   const files: Record<string, Uint8Array> = {};
   const distinct = distinctNames();
@@ -80,6 +82,6 @@ export function maskletsZip(masklets: readonly NamedMasklet[], frames: number): 
       files[`${folder}/${frameName(at)}.png`] = encode({ width, height: height / frames, data, channels: 1, depth: 8 });
     }
   }
-  // PNG is compressed already.
+  // PNG is already compressed.
   return zipSync(files, { level: 0 });
 }

@@ -1,30 +1,30 @@
 /**
- * A clip as one picture: its frames below each other, and its masklet as one mask of that size. Rows are contiguous, so a
- * frame is a slice, and what compares or stores masks needs no second form for clips.
+ * A clip as one picture: its frames below each other, and its masklet as one mask of that size. Rows are contiguous, so
+ * a frame is a slice, and code that compares or stores masks needs no separate form for clips.
  */
 import { LabError } from "../../errors.ts";
 import { MAX_MASK_PIXELS } from "../mask/rle-runs.ts";
 import type { EncodedImage, ImageDecoder, RegionSample, RgbImage } from "../sample.ts";
 
-/** The frames of a row that a step works on, ascending, of `total`. */
+/** Numbers of the frames of a row that a step uses, ascending, out of `total`. */
 export interface FrameView {
   readonly total: number;
   readonly frames: readonly number[];
 }
 
-/** The view of a row that is one picture. */
+/** The view of a single picture. */
 export const ONE_PICTURE: FrameView = { total: 1, frames: [0] };
 
-/** Most pixels of a strip: it is decoded as a whole, and so is its mask. */
+/** Maximum pixels of a strip, which is decoded whole, as is its mask. */
 export const MAX_STRIP = MAX_MASK_PIXELS;
 
-/** The part of a strip that holds frame `frame` of `total`; shares its memory. */
+/** The part of a strip with frame `frame` of `total`; shares the strip's memory. */
 export function frameOf<T extends Uint8Array>(strip: T, total: number, frame: number): T {
   const each = strip.length / total;
   return strip.subarray(frame * each, (frame + 1) * each) as T;
 }
 
-/** One frame of a strip as a picture; shares its memory. */
+/** One frame of a strip as a picture; shares the strip's memory. */
 export function framePixels({ width, height, data }: RgbImage, total: number, frame: number): RgbImage {
   return { width, height: height / total, data: frameOf(data, total, frame) };
 }
@@ -35,7 +35,7 @@ export function viewed(strip: Uint8Array, { total, frames }: FrameView): Uint8Ar
   return stacked(frames.map((frame) => frameOf(strip, total, frame)));
 }
 
-/** The opposite of `viewed`: a strip of all frames, empty where the view has none. */
+/** The inverse of `viewed`: a strip of all frames, empty in frames outside the view. */
 export function unviewed(part: Uint8Array, { total, frames }: FrameView): Uint8Array {
   if (frames.length === total) return part;
   const each = part.length / frames.length;
@@ -91,7 +91,7 @@ export function checkFrames(frames: readonly Pick<EncodedImage, "width" | "heigh
   }
 }
 
-/** Parts of one length, one after the other. */
+/** Concatenates parts of equal length. */
 export function stacked(parts: readonly Uint8Array[]): Uint8Array {
   const each = parts[0]?.length ?? 0;
   const strip = new Uint8Array(each * parts.length);

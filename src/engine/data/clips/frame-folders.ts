@@ -1,4 +1,4 @@
-/** Folders of numbered pictures, found by what they hold, wherever they lie. */
+/** Finds folders of numbered pictures by their content, wherever they are. */
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { byName } from "../shards.ts";
 import { paletteIndices } from "./palette.ts";
@@ -6,16 +6,19 @@ import { paletteIndices } from "./palette.ts";
 export interface FrameDirectory {
   readonly path: string;
   readonly kind: "pictures" | "annotations";
-  /** Names without ending, in the order of time: 2 before 10. */
+  /** Names without extension, in order of time: 2 before 10. */
   readonly names: readonly string[];
   get(name: string): ByteSource | undefined;
-  /** Palette entries of the first annotated frame, without 0. @throws LabError("bad-input") for other pictures */
+  /**
+   * Palette entries of the first annotated frame, without 0.
+   * @throws LabError("bad-input") for colour pictures
+   */
   objects(): Promise<number[]>;
 }
 
 const FRAME = /\.(?:jpe?g|png|webp)$/i;
 
-/** Every folder that holds pictures, by its path. */
+/** Every folder with pictures, by its path. */
 export function frameDirectories(folder: ByteFolder): Map<string, FrameDirectory> {
   const files = new Map<string, Map<string, string>>();
   for (const path of folder.paths) {
@@ -45,7 +48,7 @@ export function frameDirectories(folder: ByteFolder): Map<string, FrameDirectory
   return made;
 }
 
-/** The folder of a clip: with the split in its path, and under JPEGImages, where there are several. */
+/** The folder of a clip; if there are several, the one with the split in its path, and under JPEGImages. */
 export function directoryFor(
   directories: ReadonlyMap<string, FrameDirectory>,
   clip: string,

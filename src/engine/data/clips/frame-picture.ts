@@ -3,7 +3,10 @@ import { LabError, toLabError } from "../../errors.ts";
 import { isCutOff, readImageHeader } from "../image/image-header.ts";
 import type { EncodedImage } from "../sample.ts";
 
-/** Height and width of all frames, by their headers. @throws LabError("bad-input") naming a file that cannot be used */
+/**
+ * Height and width of all frames, read from their headers.
+ * @throws LabError("bad-input") naming a file that cannot be used
+ */
 export async function clipSize(frames: readonly ByteSource[]): Promise<readonly [height: number, width: number]> {
   let first: readonly [height: number, width: number] | undefined;
   for (const source of frames) {
@@ -24,7 +27,7 @@ export async function clipSize(frames: readonly ByteSource[]): Promise<readonly 
   return first;
 }
 
-/** A frame as a picture for a decoder, as it is stored. @throws LabError("bad-input") naming the file */
+/** A frame as a picture for a decoder, as stored. @throws LabError("bad-input") naming the file */
 export async function framePicture(source: ByteSource): Promise<EncodedImage> {
   try {
     const bytes = await source.read(0, source.size);

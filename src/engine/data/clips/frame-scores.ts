@@ -1,9 +1,9 @@
-/** Two masklets compared frame by frame. */
+/** Compares two masklets frame by frame. */
 import { type FrameMask, regionSimilarity } from "../mask/boundary.ts";
 import { decodeRle, type Rle } from "../mask/rle.ts";
 import { frameOf } from "./film-strip.ts";
 
-/** One score a frame: null where both masks are empty, undefined where there is no answer yet. */
+/** One score per frame: null if both masks are empty, undefined if there is no answer yet. */
 export type FrameScores = readonly (number | null | undefined)[];
 
 /** Scores of the frames that have one. */
@@ -12,8 +12,8 @@ export function knownScores(scores: FrameScores): number[] {
 }
 
 /**
- * One score a frame, null where both masks are empty.
- * @param frames of the clip; both masks are strips of this number of frames
+ * One score per frame, null if both masks are empty.
+ * @param frames number of frames in both strips of masks
  * @throws LabError("bad-input") for masks of two sizes
  */
 export function frameScores(

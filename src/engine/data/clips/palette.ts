@@ -1,4 +1,4 @@
-/** Palette PNG as numbers of objects: a browser's decoder would give colours instead. */
+/** Reads a palette PNG as object numbers; a browser's decoder would give colours instead. */
 import { LabError } from "../../errors.ts";
 import { decodePng } from "../image/png-decode.ts";
 import { unpacked } from "../mask/mask-picture.ts";
@@ -10,13 +10,17 @@ export interface PaletteMask {
   readonly indices: Uint8Array;
 }
 
-/** @throws LabError("bad-input") naming the file when it is damaged or holds colours */
+/** @throws LabError("bad-input") naming the file when it is damaged or contains colours */
 export function paletteIndices(bytes: Uint8Array, name: string): PaletteMask {
   const png = decodePng(bytes, `mask's (${name})`);
   if (png.palette === undefined && (png.channels !== 1 || png.depth > 8)) {
-    throw new LabError("bad-input", `${name} holds colours, not numbers of objects; a PNG with a palette is needed`, {
-      subject: name,
-    });
+    throw new LabError(
+      "bad-input",
+      `${name} contains colours instead of object numbers; a PNG with a palette is needed`,
+      {
+        subject: name,
+      },
+    );
   }
   return { height: png.height, width: png.width, indices: Uint8Array.from(unpacked(png)) };
 }

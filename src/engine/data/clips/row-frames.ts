@@ -1,9 +1,9 @@
-/** The frames of a clip that a step works on, as a part of its row. */
+/** The frames of a clip that a step uses, as a part of its row. */
 import { encodeRle } from "../mask/rle.ts";
 import type { TrainingRow } from "../training-row.ts";
 import { type FrameView, unviewed, viewed } from "./film-strip.ts";
 
-/** A clip's row with the masks of the other frames removed: they are neither shown nor scored. */
+/** A clip's row without the masks of other frames, which are neither shown nor scored. */
 export function withFrames(row: TrainingRow, frames: readonly number[]): TrainingRow {
   const { height, width } = row.rgb;
   const view = { total: row.summary.frames ?? 1, frames };
@@ -11,7 +11,7 @@ export function withFrames(row: TrainingRow, frames: readonly number[]): Trainin
   return { ...row, mask, summary: { ...row.summary, mask: encodeRle(mask, height, width) }, view };
 }
 
-/** Size of a row's picture, with the frames of a clip that have masks. */
+/** Size of a row's picture, covering only the frames of a clip that have masks. */
 export function rowSize({ rgb: { height, width }, view }: TrainingRow): {
   readonly height: number;
   readonly width: number;
@@ -20,7 +20,7 @@ export function rowSize({ rgb: { height, width }, view }: TrainingRow): {
   return { height, width, view };
 }
 
-/** The number of frames that masks of a rollout are strips of; nothing for a picture. */
+/** Number of frames in each mask strip of a rollout; nothing for a picture. */
 export function clipFact({ view }: Pick<TrainingRow, "view">): { readonly frames?: number } {
   return view === undefined ? {} : { frames: view.total };
 }

@@ -21,8 +21,8 @@ export const decodeInBrowser: ImageDecoder = async (image) => {
 };
 
 /**
- * A decoded picture as a bitmap for display, its longer side at most `maxSide` pixels; never enlarged.
- * The caller closes or transfers it.
+ * A decoded picture as a bitmap for display, scaled down to a longer side of at most `maxSide` pixels. The caller
+ * closes or transfers it.
  */
 export async function displayBitmap(image: RgbImage, maxSide: number): Promise<ImageBitmap> {
   const { width, height, data } = image;

@@ -1,7 +1,7 @@
 import { viewOf } from "../../bytes/memory.ts";
 /**
- * Short and long values of the first directory of a TIFF block (the format of EXIF), by tag. A damaged block returns the
- * readable entries: a wrong orientation must not reject a picture.
+ * Short and long values of the first directory of a TIFF block (the format of EXIF), by tag. For a damaged block it
+ * returns the readable entries, because a wrong orientation must not reject a picture.
  */
 export function readTiffTags(bytes: Uint8Array): Map<number, number> {
   const tags = new Map<number, number>();

@@ -71,7 +71,7 @@ async function parse(picture: PictureBytes, head: Uint8Array): Promise<ImageHead
     if (!BMP_HEADERS.includes(view.getUint32(14, true)) || ![1, 4, 8, 16, 24, 32].includes(bits)) {
       throw bad("the BMP header is damaged");
     }
-    // The height of a bitmap is negative when its rows run from top to bottom.
+    // The height of a bitmap is negative if its rows run from top to bottom.
     return old
       ? plain("image/bmp", view.getUint16(18, true), view.getUint16(20, true))
       : plain("image/bmp", view.getInt32(18, true), Math.abs(view.getInt32(22, true)));
@@ -103,11 +103,11 @@ function webp(head: Uint8Array, view: DataView): [number, number] {
   throw bad(`the WebP picture has an unknown chunk ${JSON.stringify(kind)}`);
 }
 
-/** Maximum chunks read before the EXIF chunk, and bytes of it. */
+/** Maximum chunks read before the EXIF chunk, and maximum bytes of it. */
 const MAX_CHUNKS = 64;
 const MAX_EXIF = 2 ** 16;
 
-/** Orientation in the EXIF chunk of a PNG, where it stands before the pixels, or of a WebP; 1 without one. */
+/** Orientation in the EXIF chunk of a WebP, or of a PNG if the chunk precedes the pixels; 1 without one. */
 async function chunkOrientation(picture: PictureBytes, exif: "eXIf" | "EXIF"): Promise<number> {
   const png = exif === "eXIf";
   let at = png ? 8 : 12;
@@ -117,7 +117,7 @@ async function chunkOrientation(picture: PictureBytes, exif: "eXIf" | "EXIF"): P
     const kind = String.fromCharCode(...(png ? head.subarray(4) : head.subarray(0, 4)));
     if (kind === exif) {
       const body = await picture.read(at + 8, Math.min(picture.length, at + 8 + Math.min(size, MAX_EXIF)));
-      // Some writers begin it as in a JPEG, with "Exif" and two zeros.
+      // Some writers start the chunk with "Exif" and two zeros, as in a JPEG.
       return orientationOf(body[0] === 0x45 ? body.subarray(6) : body) ?? 1;
     }
     if (kind === "IDAT") break;
@@ -126,7 +126,7 @@ async function chunkOrientation(picture: PictureBytes, exif: "eXIf" | "EXIF"): P
   return 1;
 }
 
-/** Orientation in a TIFF block; undefined if it has none that is valid. */
+/** Orientation in a TIFF block; undefined without a valid one. */
 function orientationOf(tiff: Uint8Array): number | undefined {
   const value = readTiffTags(tiff).get(0x0112);
   return value !== undefined && value >= 1 && value <= 8 ? value : undefined;

@@ -6,8 +6,8 @@ import type { PictureBytes } from "./image-header.ts";
 
 /**
  * The encoded picture in a cell: a struct of bytes and path, plain bytes, a list of byte values, base64 text with or
- * without a `data:` prefix, or the path of a file beside the shard.
- * @throws LabError("bad-input") if the cell holds none
+ * without a `data:` prefix, or the path of a file next to the shard.
+ * @throws LabError("bad-input") if the cell contains none of these
  */
 export function pictureBytes(cell: unknown, find: FindFile, what = "picture"): PictureBytes {
   if (cell === null || cell === undefined) throw bad(`the ${what} is null`);
@@ -30,7 +30,7 @@ export function isBase64Picture(text: string): boolean {
 /** Base64 of the first bytes of JPEG, PNG, GIF, WebP (RIFF), BMP. */
 const BASE64_PICTURE = /^(\/9j\/|iVBORw0KGgo|R0lGOD|UklGR|Qk[0-3])[A-Za-z0-9+/\s]*={0,2}$/;
 
-/** The path in a cell of a picture that is a file beside the shard. */
+/** The path in a cell of a picture that is a file next to the shard. */
 export function pathIn(cell: unknown): string | undefined {
   if (typeof cell === "string") return isBase64Picture(cell) ? undefined : cell;
   if (typeof cell !== "object" || cell === null || isBinaryCell(cell)) return undefined;

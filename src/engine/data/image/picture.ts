@@ -5,11 +5,11 @@ import type { FindFile } from "../siblings.ts";
 import { type ImageHeader, isCutOff, type PictureBytes, readImageHeader } from "./image-header.ts";
 import { pictureBytes } from "./picture-bytes.ts";
 
-/** Bytes from the head, middle and end of a picture that make its id. */
+/** Bytes at the head, middle and end of a picture that determine its id. */
 const SAMPLE = 4096;
 const MIN_SIDE = 10;
 
-/** A picture of a row from its header, without pixels. */
+/** A row's picture, described by its header, without pixels. */
 export interface PictureProbe extends ImageHeader {
   readonly imageId: string;
 }
@@ -31,7 +31,7 @@ export async function probePicture(picture: PictureBytes): Promise<PictureProbe>
   });
   const parts = await samples(picture, header.mime, head);
   const tail = parts.at(-1) as Uint8Array;
-  // Phones append a film to a motion photo.
+  // Phones append a video to a motion photo.
   if (isCutOff(header.mime, tail.subarray(-SAMPLE)) && isCutOff(header.mime, await fromFrame(picture, header))) {
     throw new LabError(
       "bad-input",
@@ -44,7 +44,10 @@ export async function probePicture(picture: PictureBytes): Promise<PictureProbe>
   return { ...header, imageId: await nameOf(length, parts) };
 }
 
-/** The bytes of a picture; of a JPEG those from its frame header on, since a preview before it has an end, too. */
+/**
+ * The bytes of a picture; for a JPEG those from its frame header on, because a preview before it also has an end
+ * marker.
+ */
 async function fromFrame(picture: PictureBytes, { mime, width, height }: ImageHeader): Promise<Uint8Array> {
   const bytes = await picture.read(0, picture.length);
   if (mime !== "image/jpeg") return bytes;
@@ -54,14 +57,17 @@ async function fromFrame(picture: PictureBytes, { mime, width, height }: ImageHe
   return bytes.subarray(bytes.findIndex(isFrame));
 }
 
-/** The id that `probePicture` gives to other bytes than a BMP's, pictures or not. */
+/** The id that `probePicture` gives to any bytes except a BMP's. */
 export async function pictureId(bytes: PictureBytes): Promise<string> {
   const { length } = bytes;
   const head = await bytes.read(0, length <= 3 * SAMPLE ? length : SAMPLE);
   return await nameOf(length, await samples(bytes, "image/png", head));
 }
 
-/** The bytes that make a picture's id. A BMP is not compressed, so a local change affects few bytes: all bytes count. */
+/**
+ * The bytes that determine a picture's id. For a BMP all bytes count: it is not compressed, so a local change affects
+ * few bytes.
+ */
 async function samples(picture: PictureBytes, mime: ImageHeader["mime"], head: Uint8Array): Promise<Uint8Array[]> {
   const { length } = picture;
   if (length === head.length) return [head];
@@ -81,18 +87,18 @@ async function nameOf(length: number, parts: readonly Uint8Array[]): Promise<str
   return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", text)).subarray(0, 8));
 }
 
-/** Pictures by path that are remembered: rows of one picture often stand apart. */
+/** Number of cached pictures by path; rows with the same picture are often far apart. */
 const MOST_PATHS = 2 ** 15;
 
 /**
- * Probes of the pictures in cells; a file beside the shard is read once, however many rows name it.
+ * Probes the pictures in cells; a file next to the shard is read once, however many rows name it.
  * @param find finds such files
  */
 export function pictureProbes(find: FindFile): (cell: unknown) => Promise<PictureProbe> {
   const known = new Lru<string, Promise<PictureProbe>>(MOST_PATHS);
   return (cell) => {
     const probe = (): Promise<PictureProbe> => probePicture(pictureBytes(cell, find));
-    // What could not be read may be there the next time.
+    // Not cached, because an unreadable file may become readable.
     return typeof cell !== "string" || cell.length > LONGEST_PATH ? probe() : remember(known, cell, probe);
   };
 }

@@ -44,7 +44,7 @@ export function decodePng(bytes: Uint8Array, whose: string): DecodedPng {
     passes?.set(piece, unpacked);
     unpacked += piece.length;
   });
-  // Only chunks that the pixels need: others may unpack to any size.
+  // Keep only chunks that the pixels need; others may unpack to any size.
   const pixels = new Uint8Array(bytes.length);
   pixels.set(bytes.subarray(0, 8));
   let [kept, before] = [8, 8];
@@ -73,7 +73,7 @@ export function decodePng(bytes: Uint8Array, whose: string): DecodedPng {
   }
 }
 
-/** A PNG of these chunks and rows, not interlaced. Checksums, which the decoder does not look at, are left out. */
+/** A non-interlaced PNG of these chunks and rows, without checksums, which the decoder ignores. */
 function withRows(chunks: Uint8Array, rows: Uint8Array): Uint8Array {
   const packed = zlibSync(rows, { level: 0 });
   const png = new Uint8Array(chunks.length + packed.length + 24);

@@ -1,4 +1,4 @@
-/** Interlaced PNG of less than 8 bits per pixel, which the decoder at hand does not read. */
+/** Interlaced PNG with less than 8 bits per pixel, which the PNG library does not read. */
 
 /** First column and row of each pass, and the steps to the next (Adam7). */
 const PASSES = [
@@ -12,8 +12,8 @@ const PASSES = [
 ] as const;
 
 /**
- * The rows of a picture that is not interlaced, each after a filter of 0, from the seven passes.
- * @param raw unpacked rows of all passes, each after its filter
+ * Converts the seven passes to rows of a non-interlaced picture, each after a filter byte of 0.
+ * @param raw unpacked rows of all passes, each after its filter byte
  * @param depth bits per pixel: 1, 2 or 4
  * @throws RangeError when there are fewer rows, or an unknown filter
  */

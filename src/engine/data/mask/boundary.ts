@@ -1,6 +1,4 @@
-/**
- * J, F and J&F of the DAVIS evaluation, by one frame and by one masklet (docs/spec/video.md#11-scores).
- */
+/** J, F and J&F of the DAVIS evaluation, for one frame and for one masklet (docs/spec/video.md#11-scores). */
 import { LabError } from "../../errors.ts";
 
 /** A mask of one frame, 0 or 1 row-major. */
@@ -19,14 +17,17 @@ export interface BoundaryScore {
   readonly recall: number;
   /** Pixels. */
   readonly radius: number;
-  /** Boundary pixels of prediction and truth, and those near the other's boundary. */
+  /** Number of boundary pixels of prediction and truth, and of those near the other's boundary. */
   readonly predicted: number;
   readonly true: number;
   readonly matchedPrediction: number;
   readonly matchedTruth: number;
 }
 
-/** Overlap of two masks over their union, 0..1; 1 when both are empty. @throws LabError("bad-input") for two sizes */
+/**
+ * Intersection of two masks over their union, 0..1; 1 if both are empty.
+ * @throws LabError("bad-input") for different sizes
+ */
 export function regionSimilarity(truth: FrameMask, found: FrameMask): number {
   checkSizes(truth, found);
   let [both, either] = [0, 0];
@@ -39,9 +40,9 @@ export function regionSimilarity(truth: FrameMask, found: FrameMask): number {
 }
 
 /**
- * Boundary accuracy: F of the boundaries' precision and recall within a disk.
- * @param bound share of the diagonal, or from 1 on a radius in pixels
- * @throws LabError("bad-input") for two sizes
+ * Boundary accuracy: F score of the boundaries' precision and recall within a disk.
+ * @param bound share of the diagonal; values from 1 on are a radius in pixels
+ * @throws LabError("bad-input") for different sizes
  */
 export function boundaryScore(truth: FrameMask, found: FrameMask, bound: number = BOUND_SHARE): BoundaryScore {
   checkSizes(truth, found);
@@ -61,7 +62,8 @@ export function boundaryScore(truth: FrameMask, found: FrameMask, bound: number 
 }
 
 /**
- * Pixels that differ from their right, lower or lower right neighbour; the last row and column only along themselves.
+ * Pixels that differ from their right, lower or lower right neighbour; the last row and column compare only along
+ * themselves.
  * @returns [height · width]
  */
 export function boundaryMap({ data, height, width }: FrameMask): Uint8Array {

@@ -1,4 +1,6 @@
-/** Masks of several regions in one picture or bitmap: each label, a grey, palette entry or colour but 0, is a region. */
+/**
+ * Masks of several regions in one picture or bitmap: each label (a grey, palette entry or colour except 0) is a region.
+ */
 
 import { pictureBytes } from "../image/picture-bytes.ts";
 import { decodePng, isPng } from "../image/png-decode.ts";
@@ -9,14 +11,14 @@ import type { PictureSize } from "./mask-items.ts";
 import { labelsOf } from "./mask-picture.ts";
 import { type Rle, rleFromRuns } from "./rle.ts";
 
-/** Labels looked for; a picture of more is no map. */
+/** Maximum number of labels; a picture with more is not a label map. */
 const MOST_LABELS = 4096;
 
 /**
- * The masks of a label map for so many texts: text i belongs to label i + 1 where no label is larger than the number of texts,
- * else to the i-th label in order where there are as many labels as texts. A label that is missing gives null.
- * @param texts at least 2
- * @returns undefined for anything else, as a mask of one region
+ * The masks of a label map for a number of texts. Text i belongs to label i + 1 if no label exceeds the number of
+ * texts, else to the i-th label in order if labels and texts are equally many. A missing label gives null.
+ * @param texts number of texts, at least 2
+ * @returns undefined for anything else, such as a mask of one region
  */
 export async function splitLabels(
   item: unknown,
@@ -28,7 +30,7 @@ export async function splitLabels(
   const masks = labelRles(map.values, map.height, map.width, MOST_LABELS);
   const labels = [...(masks?.keys() ?? [])].sort((a, b) => a - b);
   const last = labels.at(-1);
-  // The label 1 alone is a mask of one region.
+  // A picture with label 1 alone is a mask of one region.
   if (masks === undefined || last === undefined || last === 1) return undefined;
   const numbered = last <= texts;
   if (!numbered && labels.length !== texts) return undefined;
@@ -36,7 +38,7 @@ export async function splitLabels(
 }
 
 /**
- * The mask of each label but 0, in one pass over row-major labels.
+ * The mask of each label except 0, in one pass over row-major labels.
  * @returns undefined for more than `most` labels
  */
 export function labelRles(

@@ -8,8 +8,8 @@ export interface Bitmap extends PictureSize {
 }
 
 /**
- * Rows of numbers as a bitmap: rows of the picture's size, rows of equal length that hold only 0 and 1, or several rows
- * of the picture's width (a bitmap of another height). Undefined for other lists, such as polygons.
+ * Rows of numbers as a bitmap: rows of the picture's size, rows of equal length with only 0 and 1, or several rows of
+ * the picture's width (a bitmap of another height). Undefined for other lists, such as polygons.
  */
 export function bitmapOf(rows: readonly unknown[], { height, width }: PictureSize): Bitmap | undefined {
   const [first] = rows;

@@ -25,7 +25,10 @@ export async function readMaskPicture(bytes: Uint8Array): Promise<Rle> {
   return encodeRle(foreground(colours(png)), png.height, png.width);
 }
 
-/** The label of each pixel: its palette entry, grey or colour (red, green and blue from the upper byte on); 0 where unseen. */
+/**
+ * The label of each pixel: its palette entry, grey or colour (red, green, blue from the upper byte on); 0 if
+ * transparent.
+ */
 export function labelsOf(png: DecodedPng): ArrayLike<number> {
   const { value, visible, entry } = colours(png);
   return (entry === undefined ? value : Uint32Array.from(entry)).map((label, at) => (visible[at] === 0 ? 0 : label));

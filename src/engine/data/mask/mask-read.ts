@@ -16,7 +16,7 @@ export interface MaskContext extends PictureSize {
   readonly find: FindFile;
   /** Counts the work of drawing polygons against the limit of a pass over the file. */
   readonly meter?: ReadMeter | undefined;
-  /** Height and width that the file states for its polygons; without them they are drawn at the picture's size. */
+  /** Height and width that the file states for its polygons, which are otherwise drawn at the picture's size. */
   readonly stated?: readonly [height: number, width: number];
 }
 
@@ -32,7 +32,7 @@ export async function readMask(item: unknown, context: MaskContext): Promise<Rle
   if (isBinaryCell(item)) return readBytes(await item.read(), context);
   if (typeof item === "string") {
     if (isBase64Picture(item)) return readMaskPicture(await whole(item, find));
-    // Compressed counts without a size: a mask of the picture's size. Paths hold characters that counts do not.
+    // Compressed counts without a size are a mask of the picture's size. Paths contain characters that counts do not.
     if (/^[0-o]+$/.test(item)) return parseRle({ counts: item, size: [height, width] });
     if (/^\s*[[{]/.test(item)) return readMask(parseJson(item, "the mask"), context);
     return readMaskPicture(await whole(item, find));
@@ -88,7 +88,7 @@ function readList(list: readonly unknown[], context: MaskContext): Promise<Rle> 
     if (list.length >= 6 && list.length % 2 === 0) return drawn([list], context);
     throw bad(`the mask is a list of ${list.length} numbers, not one for each of ${width} x ${height} pixels`);
   }
-  // A channel in front, as in masks of N x 1 x height x width.
+  // A leading channel, as in masks of N x 1 x height x width.
   const [plane] = list;
   const isPlane =
     Array.isArray(plane) && plane.length === height && plane.every((row) => isNumbers(row) && row.length === width);
@@ -116,7 +116,7 @@ function drawn(parts: readonly unknown[], { height, width, meter, stated }: Mask
   const fractions =
     numbers.every((part) => part.every((value) => value >= 0 && value <= 1)) &&
     numbers.some((part) => part.some((value) => !Number.isInteger(value)));
-  // Fractions fit a picture of any size, but the stated one tells whether it is turned.
+  // Fractions fit a picture of any size, but the stated size shows whether it is rotated.
   const turned = stated?.[0] === width && stated[1] === height;
   const [tall, wide] = stated === undefined || (fractions && !turned) ? [height, width] : stated;
   const scaled = fractions

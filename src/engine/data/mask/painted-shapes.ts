@@ -1,7 +1,6 @@
 /**
- * Shapes of ReasonSeg as masks, painted as LISA does: pixels of the outline and of the inside, corners at whole numbers, as
- * OpenCV's fillPoly draws them; COCO's rules for polygons give other pixels
- * (docs/spec/evaluation.md#17-reasonseg-lisa-reasonseg).
+ * Shapes of ReasonSeg as masks, painted like LISA: pixels of the outline and the inside, corners at whole numbers, as
+ * in OpenCV's fillPoly; COCO's polygon rules give other pixels (docs/spec/evaluation.md#17-reasonseg-lisa-reasonseg).
  */
 import { isRecord } from "../../bytes/json.ts";
 import { LabError } from "../../errors.ts";
@@ -11,17 +10,17 @@ import { checkMaskSize } from "./rle-runs.ts";
 
 type Point = readonly [x: number, y: number];
 
-/** Largest number of shapes times pixels; paintings of the data set stay far below. */
+/** Maximum number of shapes times pixels, far above any picture of the data set. */
 const MAX_WORK = 2 ** 31;
-/** Largest coordinate; products of two then fit a double. */
+/** Largest coordinate, so that products of two are exact in a double. */
 const MAX_COORDINATE = 2 ** 20;
 /** Fractions of a pixel along an edge. */
 const ONE = 2 ** 16;
 
 /**
- * Paints shapes from large to small, each over those before it, and returns the pixels of one kind. Labels with "ignore"
- * do not count, "flag" is left out, every other label is the target.
- * @throws LabError("bad-input") when a shape has no points, impossible ones or more than its picture can need
+ * Paints shapes from large to small, each over the previous ones, and returns the pixels of one kind. Labels with
+ * "ignore" do not count, "flag" is left out, every other label is the target.
+ * @throws LabError("bad-input") when a shape has no points, impossible points, or more points than its picture can need
  */
 export function paintedRle(
   shapes: unknown,
@@ -29,7 +28,7 @@ export function paintedRle(
   { height, width, meter }: { readonly height: number; readonly width: number; readonly meter?: ReadMeter | undefined },
 ): Rle {
   checkMaskSize(height, width);
-  if (!Array.isArray(shapes)) throw new LabError("bad-input", "the shapes of the mask are no list");
+  if (!Array.isArray(shapes)) throw new LabError("bad-input", "the shapes of the mask are not a list");
   if (shapes.length * height * width > MAX_WORK) {
     throw new LabError("bad-input", `the mask has ${shapes.length} shapes, too many for ${width} x ${height} pixels`);
   }
@@ -43,7 +42,7 @@ export function paintedRle(
     const area = pixels.reduce((sum, pixel) => sum + pixel, 0);
     return [{ points, area, value: Number(label.includes("ignore") === (part === "ignore")) }];
   });
-  // Of equal shapes the last one is painted first.
+  // Among shapes of equal size, the last one is painted first.
   found.reverse().sort((a, b) => b.area - a.area);
   const pixels = new Uint8Array(height * width);
   for (const { points, value } of found) fillPolygon({ pixels, height, width, value }, points);
@@ -63,7 +62,7 @@ function pointsOf(shape: unknown): Point[] {
   });
 }
 
-/** An edge that crosses the rows from `top` to before `bottom`; x in fractions, at `top` and its growth a row. */
+/** An edge that crosses the rows from `top` to before `bottom`; x at `top` and its increase per row, in fractions. */
 interface Edge {
   readonly top: number;
   readonly bottom: number;
@@ -78,7 +77,7 @@ interface Canvas {
   readonly value: number;
 }
 
-/** Sets the pixels of a closed polygon, its outline included. */
+/** Sets the pixels of a closed polygon, including its outline. */
 function fillPolygon(canvas: Canvas, points: readonly Point[]): void {
   const { pixels, height, width, value } = canvas;
   const edges: Edge[] = [];
@@ -87,7 +86,7 @@ function fillPolygon(canvas: Canvas, points: readonly Point[]): void {
     const line = clippedLine(from, to, height, width);
     if (line.visible) drawLine(canvas, line);
     if (from[1] === to[1]) continue;
-    // An edge that leaves the picture runs between its clipped ends, level ones keep the rows they had.
+    // An edge that leaves the picture runs between its clipped ends; if these are level, it keeps its original rows.
     const [ax, bx] = [line.from[0] * ONE, line.to[0] * ONE];
     const [ay, by] = line.from[1] === line.to[1] ? [from[1], to[1]] : [line.from[1], line.to[1]];
     const step = Math.trunc((bx - ax) / (by - ay));
@@ -106,7 +105,10 @@ function fillPolygon(canvas: Canvas, points: readonly Point[]): void {
   }
 }
 
-/** Where edges cross each row of the picture. @throws LabError("bad-input") when they do so absurdly often */
+/**
+ * Crossings of the edges with each row of the picture.
+ * @throws LabError("bad-input") when there are too many
+ */
 function rowCrossings(edges: readonly Edge[], height: number, width: number): Map<number, number[]> {
   const rows = new Map<number, number[]>();
   let left = 2 ** 16 + 2 * height * width + 4 * edges.length;
@@ -128,7 +130,7 @@ interface Line {
   readonly visible: boolean;
 }
 
-/** The part of a line inside the picture; of one outside, its ends as far as they were moved. */
+/** The part of a line inside the picture; for a line outside, its ends as far as they were moved. */
 function clippedLine(from: Point, to: Point, height: number, width: number): Line {
   let [[x1, y1], [x2, y2]] = [from, to];
   const [right, bottom] = [width - 1, height - 1];
@@ -166,7 +168,7 @@ function clippedLine(from: Point, to: Point, height: number, width: number): Lin
   return { from: [x1, y1], to: [x2, y2], visible: (one | two) === 0 };
 }
 
-/** Bresenham's line, from the left end to the right one. */
+/** Bresenham's line, from the left end to the right end. */
 function drawLine({ pixels, width, value }: Canvas, { from, to }: Line): void {
   const [[x1, y1], [x2, y2]] = from[0] <= to[0] ? [from, to] : [to, from];
   const [dx, dy] = [x2 - x1, Math.abs(y2 - y1)];

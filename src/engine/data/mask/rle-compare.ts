@@ -1,7 +1,7 @@
 import { LabError } from "../../errors.ts";
 import { canonicalRuns, type Rle, rleFromRuns, rleRuns } from "./rle-runs.ts";
 
-/** Pixel counts of a pair of masks. `iou` is 0 if the union is empty, so that empty predictions earn nothing. */
+/** Pixel counts of a pair of masks. `iou` is 0 if the union is empty, so that empty predictions get no reward. */
 export interface MaskIou {
   readonly intersection: number;
   readonly union: number;
@@ -32,7 +32,7 @@ export function maskIou(a: Rle | ArrayLike<number>, b: Rle | ArrayLike<number>):
   return score({ both, either });
 }
 
-/** How alike two masks of the same size are: their IoU, and 1 for two empty ones. */
+/** Similarity of two masks of the same size: their IoU, or 1 if both are empty. */
 export function maskLikeness(a: Rle, b: Rle): number;
 export function maskLikeness(a: ArrayLike<number>, b: ArrayLike<number>): number;
 export function maskLikeness(a: Rle | ArrayLike<number>, b: Rle | ArrayLike<number>): number {
@@ -51,7 +51,7 @@ export function maskIouCrowd(prediction: Rle, crowd: Rle): number {
 }
 
 /**
- * Union or intersection of masks of one size, in canonical form; one mask alone is returned canonical as well.
+ * Union or intersection of masks of one size, in canonical form, even for a single mask.
  * @throws LabError("bad-input") for an empty list or differing sizes
  */
 export function mergeRles(masks: readonly Rle[], how: "union" | "intersection"): Rle {

@@ -2,8 +2,8 @@ import { LabError } from "../../errors.ts";
 import { checkMaskSize, eachRun, type Rle, rleFromRuns, rleRuns } from "./rle-runs.ts";
 
 /**
- * Pixels of a mask, row-major height * width, 0 or 1 (docs/spec/rewards.md#1-masks-coco-run-length-encoding; decodes
- * any legal string, canonical or not).
+ * Pixels of a mask, row-major height * width, 0 or 1 (docs/spec/rewards.md#1-masks-coco-run-length-encoding). Decodes
+ * any legal string, canonical or not.
  * @throws LabError("bad-input") when the string is not a mask of its size
  */
 export function decodeRle(rle: Rle): Uint8Array<ArrayBuffer> {

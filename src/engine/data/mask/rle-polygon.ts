@@ -9,14 +9,14 @@ const SCALE = 5;
 const CENTRE = (SCALE - 1) / 2;
 /** Largest coordinate on the grid, far above any annotation. */
 const MAX_GRID = 2 ** 22;
-/** Maximum crossings of column centres of one object. */
+/** Maximum crossings of column centres by one object. */
 const MAX_CROSSINGS = 2 ** 22;
-/** Crossings that any object may have, however small its picture. */
+/** Crossings allowed for any object, however small its picture. */
 const FREE_CROSSINGS = 2 ** 16;
-/** Bytes of a crossing and the runs it makes, for the meter of a pass. */
+/** Bytes that the meter of a pass counts for a crossing and its runs. */
 const CROSSING_BYTES = 16;
 
-/** Crossings that one object has left. */
+/** Remaining crossings of one object. */
 interface Budget {
   left: number;
   readonly most: number;
@@ -24,10 +24,10 @@ interface Budget {
 }
 
 /**
- * Mask of one object given as polygons [x0, y0, x1, y1, …] in pixels, their union, equal to the reference C code pixel by
- * pixel (a canvas fill is not). Parts may reach outside the picture; parts of fewer than three points cover nothing. The work
- * is bounded by the mask's area and the number of points: an outline with more crossings of columns than 65,536 plus twice the
- * pixels plus four times the points is refused.
+ * Mask of one object as the union of polygons [x0, y0, x1, y1, …] in pixels; equal to the reference C code pixel by
+ * pixel, unlike a canvas fill. Parts may extend outside the picture; parts of fewer than three points cover nothing.
+ * The work is bounded by the mask's area and the number of points: an outline with more crossings of columns than
+ * 65,536 plus twice the pixels plus four times the points is refused.
  * @param meter counts the work against the limit of a pass over the file
  * @throws LabError("bad-input") for an odd number of coordinates, no part of three points, absurd coordinates or too many
  *   crossings
@@ -73,9 +73,9 @@ export function rleFromBox(box: readonly [number, number, number, number], heigh
   });
 }
 
-/** Crossings that are kept room for between outlines. */
+/** Capacity for crossings that is kept between outlines. */
 const KEPT_CROSSINGS = 2 ** 13;
-/** Crossings of the outline at hand; grown when one needs more. */
+/** Crossings of the current outline; the buffer grows when needed. */
 let scratch = new Int32Array(KEPT_CROSSINGS);
 
 /** Finds where the outline crosses the centres of columns; between two crossings the mask does not change. */
@@ -99,7 +99,7 @@ function rasterise(polygon: readonly number[], height: number, width: number, bu
     budget.meter?.take(CROSSING_BYTES * added);
   }
   const crossings = scratch.subarray(0, count).sort();
-  // Two crossings at one place cancel: what lies between them has no pixel.
+  // Two crossings at one place cancel, because there is no pixel between them.
   const runs: number[] = [];
   let [before, at] = [0, 0];
   while (at < count) {
@@ -127,8 +127,8 @@ function gridPoint(coordinate: number): number {
 
 /**
  * Writes the crossings of an edge from (startX, startY) to (endX, endY) on the grid into `scratch` from `count` on, as
- * column-major pixel numbers, and returns how many there are then. The reference follows the grid point by point; a
- * crossing lies between the grid lines m and m + 1, m the centre of a column, at the upper of the two points. An edge is
+ * column-major pixel numbers, and returns their total number. The reference follows the grid point by point; a crossing
+ * lies between the grid lines m and m + 1, m the centre of a column, at the upper one of the two points. An edge is
  * always sampled from its end with the smaller coordinate, so that both polygons of a shared edge agree.
  */
 function crossEdge(
@@ -177,7 +177,7 @@ function crossEdge(
   return written;
 }
 
-/** Whether step `t` of a steep edge lies before the gap behind a grid line. */
+/** Whether step `t` of a steep edge lies before the gap that follows a grid line. */
 function isBefore(t: number, line: number, fromX: number, slope: number): boolean {
   const x = Math.trunc(fromX + slope * t + 0.5);
   return slope > 0 ? x <= line : x > line;

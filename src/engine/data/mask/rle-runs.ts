@@ -18,7 +18,7 @@ const MAX_TEXT = 2 ** 24;
 /** Maximum groups of five bits per number: six hold every run and difference up to MAX_MASK_PIXELS. */
 const MAX_GROUPS = 6;
 const ASCII = new TextDecoder();
-/** Room for the text of a usual mask. */
+/** Initial capacity for the text of a mask. */
 const CODES = new Uint8Array(2 ** 14);
 const FIRST_CHARACTER = 48;
 const LAST_CHARACTER = 111;
@@ -58,7 +58,7 @@ export function eachRun(rle: Rle, use: (run: number, index: number) => void): vo
   const pixels = height * width;
   const { counts } = rle;
   if (counts.length > MAX_TEXT) throw new LabError("bad-input", `mask text has ${counts.length} characters`);
-  // The two runs before: from the fourth on, a run stands as its difference to the last one of its colour.
+  // The two previous runs: from the fourth on, a run is stored as its difference from the previous run of its colour.
   let [before, last, index] = [0, 0, 0];
   let total = 0;
   let at = 0;

@@ -1,6 +1,6 @@
 /** Bits, prefix codes and context maps of Brotli streams (RFC 7932, sections 3 and 7.3). */
 
-/** Bits of a stream from the lowest on; beyond its end all are 0 until `check` is asked. */
+/** Bits of a stream, lowest first; bits beyond its end are 0, and `check` reports them. */
 export class BrotliBits {
   private readonly bytes: Uint8Array;
   /** Bit position. */
@@ -30,7 +30,10 @@ export class BrotliBits {
     return value;
   }
 
-  /** Bytes from the next whole byte on, which are skipped. @throws RangeError when they are not there */
+  /**
+   * Returns bytes from the next whole byte on and skips them.
+   * @throws RangeError when they are missing
+   */
   take(count: number): Uint8Array {
     const from = (this.at + 7) >>> 3;
     this.at = (from + count) * 8;
@@ -38,13 +41,13 @@ export class BrotliBits {
     return this.bytes.subarray(from, from + count);
   }
 
-  /** @throws RangeError when more was read than there is */
+  /** @throws RangeError when more bits were read than the stream has */
   check(): void {
     if (this.at > this.bytes.length * 8) throw new RangeError("it is cut off");
   }
 }
 
-/** A canonical code: how many codes each length has, and the symbols by length and value. */
+/** A canonical code: number of codes of each length, and the symbols by length and value. */
 export interface PrefixCode {
   readonly counts: Uint16Array;
   readonly symbols: Uint16Array;
@@ -83,10 +86,13 @@ export function readSymbol(bits: BrotliBits, { counts, symbols }: PrefixCode): n
 }
 
 const ORDER = [1, 2, 3, 4, 0, 5, 17, 6, 16, 7, 8, 9, 10, 11, 12, 13, 14, 15];
-/** Value of a length of lengths by its two to four bits, the first lowest. */
+/** Value of a code-length length by its two to four bits, the first one lowest. */
 const LENGTH_VALUES = [0, 4, 3, 2, 0, 4, 3, 1, 0, 4, 3, 2, 0, 4, 3, 5];
 
-/** A code of an alphabet. @throws RangeError when it is not complete */
+/**
+ * Reads the code of an alphabet.
+ * @throws RangeError when it is not complete
+ */
 export function readPrefixCode(bits: BrotliBits, alphabet: number): PrefixCode {
   const skip = bits.read(2);
   const lengths = new Uint8Array(alphabet);
@@ -94,7 +100,7 @@ export function readPrefixCode(bits: BrotliBits, alphabet: number): PrefixCode {
     const width = 32 - Math.clz32(alphabet - 1);
     const symbols = Array.from({ length: bits.read(2) + 1 }, () => bits.read(width));
     if (symbols.some((symbol) => symbol >= alphabet) || new Set(symbols).size !== symbols.length) {
-      throw new RangeError("a code names a symbol twice or one that is not there");
+      throw new RangeError("a code names a symbol twice or outside its alphabet");
     }
     const deep = symbols.length === 4 && bits.bit() === 1;
     const sizes = [[1], [1, 1], [1, 2, 2], deep ? [1, 2, 3, 3] : [2, 2, 2, 2]][symbols.length - 1] as number[];
@@ -134,7 +140,7 @@ function readOuterLengths(bits: BrotliBits, skip: number): PrefixCode {
   const lengths = new Uint8Array(ORDER.length);
   let [space, codes] = [32, 0];
   for (let at = skip; at < ORDER.length && space > 0; at++) {
-    // Two bits tell most values, two more the rest.
+    // Two bits give most values, two more bits the rest.
     let peeked = bits.read(2);
     if (peeked === 3) peeked |= bits.bit() << 2;
     if (peeked === 7) peeked |= bits.bit() << 3;
@@ -156,7 +162,10 @@ export function readCount(bits: BrotliBits): number {
   return 1 + 2 ** width + bits.read(width);
 }
 
-/** Which code serves each context. @returns the map and the number of codes */
+/**
+ * The code of each context.
+ * @returns the map and the number of codes
+ */
 export function readContextMap(bits: BrotliBits, size: number): { readonly map: Uint8Array; readonly codes: number } {
   const map = new Uint8Array(size);
   const codes = readCount(bits);
@@ -177,7 +186,7 @@ export function readContextMap(bits: BrotliBits, size: number): { readonly map: 
   return { map, codes };
 }
 
-/** Each value is a place in a list of all values, whose entry there moves to its front. */
+/** Move-to-front: each value is an index in a list of all values, and the entry at the index moves to the front. */
 function moveToFront(map: Uint8Array): void {
   const values = Array.from({ length: 256 }, (_, at) => at);
   for (const [at, place] of map.entries()) {

@@ -1,6 +1,6 @@
 /**
- * The words that Brotli streams may refer to, and their changes (RFC 7932, appendices A and B). The words are data of the
- * Brotli project, Copyright the Brotli Authors, MIT licence.
+ * The words that Brotli streams may refer to, and their transforms (RFC 7932, appendices A and B). The words are data
+ * of the Brotli project, Copyright the Brotli Authors, MIT licence.
  */
 import { inflateSync } from "fflate";
 
@@ -13,7 +13,7 @@ export interface BrotliWords {
 /** Bits of a word's number, by its length from 4 on. */
 const BITS = [10, 10, 11, 11, 10, 10, 10, 10, 10, 9, 9, 8, 7, 7, 8, 7, 7, 6, 6, 5, 5];
 
-/** Unpacks the words: 120 KB, wanted only for streams of this format. */
+/** Unpacks the words, 120 KB, only when a stream of this format is read. */
 export function brotliWords(): BrotliWords {
   const words = inflateSync(Uint8Array.from(atob(PACKED), (letter) => letter.charCodeAt(0)));
   const changes = JSON.parse(CHANGES) as [before: string, change: number, after: string][];
@@ -27,7 +27,8 @@ export function brotliWords(): BrotliWords {
     word(length, number) {
       const [start, bits] = [starts[length - 4], BITS[length - 4]];
       const found = bits === undefined ? undefined : changes[Math.floor(number / 2 ** bits)];
-      if (start === undefined || bits === undefined || found === undefined) throw new RangeError("a word is not there");
+      if (start === undefined || bits === undefined || found === undefined)
+        throw new RangeError("a word does not exist");
       const [before, change, after] = found;
       const from = start + (number % 2 ** bits) * length;
       const word = changed(words.slice(from, from + length), change);
@@ -40,7 +41,7 @@ function letters(text: string): number[] {
   return Array.from(text, (letter) => letter.charCodeAt(0));
 }
 
-/** Changes 1 to 9 cut the end, 12 to 20 the start; 10 makes the first letter a capital, 11 all. */
+/** Transforms 1 to 9 cut the end, 12 to 20 the start; 10 capitalises the first letter, 11 all letters. */
 function changed(word: Uint8Array, change: number): Uint8Array {
   if (change >= 12) return word.subarray(Math.min(word.length, change - 11));
   if (change < 10) return word.subarray(0, Math.max(0, word.length - change));
@@ -51,7 +52,10 @@ function changed(word: Uint8Array, change: number): Uint8Array {
   return word;
 }
 
-/** Makes the letter at a place a capital, in the format's rough way. @returns its bytes */
+/**
+ * Capitalises the letter at a position with the format's simplified rule.
+ * @returns its bytes
+ */
 function capital(word: Uint8Array, at: number): number {
   const byte = word[at] as number;
   const flip = (place: number, bits: number): void => {

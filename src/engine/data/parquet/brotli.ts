@@ -33,11 +33,11 @@ const CELLS = [
   [16, 8],
   [16, 16],
 ] as const;
-/** Distances from the last ones: which of them, and what is added. */
+/** Distances derived from the last ones: index of the earlier distance, and offset. */
 const RECENT = [0, 1, 2, 3, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1] as const;
 const ADDED = [0, 0, 0, 0, -1, 1, -2, 2, -3, 3, -1, 1, -2, 2, -3, 3] as const;
 
-/** Blocks of one kind: the type of the current one and how much of it is left. */
+/** Blocks of one kind: the type of the current block, and its remaining items. */
 class Blocks {
   readonly types: number;
   type = 0;
@@ -73,8 +73,8 @@ function readRange(bits: BrotliBits, of: readonly (readonly [number, number])[],
 
 /**
  * The content of a stream.
- * @param size its bytes
- * @throws RangeError when it is damaged or holds another number of bytes
+ * @param size bytes of the content
+ * @throws RangeError when it is damaged or has another size
  */
 export function decodeBrotli(packed: Uint8Array, size: number, words: BrotliWords): Uint8Array {
   const bits = new BrotliBits(packed);
@@ -152,7 +152,7 @@ function readBlock({ bits, out, window, recent, words }: Stream, from: number, e
       const context = literalContext(modes[literals.type] as number, out[at - 1] ?? 0, out[at - 2] ?? 0);
       const code = literalCodes[literalMap.map[64 * literals.type + context] as number] as PrefixCode;
       out[at] = readSymbol(bits, code);
-      // A stream that is cut off would go on with zeros up to the stated size.
+      // A cut-off stream would continue with zeros up to the stated size.
       if ((at & 4095) === 0) bits.check();
     }
     if (at === end) break;
@@ -188,7 +188,7 @@ function distanceOf(bits: BrotliBits, code: number, recent: readonly number[], p
   return (offset + bits.read(width)) * 2 ** postfix + (rest & ((1 << postfix) - 1)) + direct + 1;
 }
 
-/** Context 0..63 of a literal after the bytes `one` (the last) and `two`. */
+/** Context 0..63 of a literal after the bytes `one` (the last) and `two` (the one before). */
 function literalContext(mode: number, one: number, two: number): number {
   if (mode === 0) return one & 63;
   if (mode === 1) return one >> 2;

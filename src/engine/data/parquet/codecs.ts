@@ -1,4 +1,4 @@
-/** Unpacks pages within limits: never more than a page states, and never a page whose bytes cannot hold that much. */
+/** Unpacks pages within limits: never more than the stated size, and never a page whose bytes cannot hold that much. */
 import { Gunzip } from "fflate";
 import { snappyUncompress } from "hyparquet";
 import { decodeLz4Block, LZ4_RATIO } from "../../bytes/lz4.ts";

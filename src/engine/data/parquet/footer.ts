@@ -15,7 +15,7 @@ export interface Chunk {
   readonly codec: ColumnMetaData["codec"];
 }
 
-/** A row group: its rows, and one chunk per leaf where there are rows. */
+/** A row group: its rows, and one chunk per leaf if there are rows. */
 export interface RowGroup {
   readonly firstRow: number;
   readonly rows: number;

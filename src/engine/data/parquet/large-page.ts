@@ -1,4 +1,4 @@
-/** Large pages of pictures, as writers without compression make them: single values are read instead of the page. */
+/** Large uncompressed pages of pictures: single values are read instead of the whole page. */
 import type { PageHeader } from "hyparquet";
 import { viewOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
@@ -11,9 +11,9 @@ import { type Page, placesOf } from "./page.ts";
 
 /** Pages up to this size are read whole. */
 const WHOLE = 2 ** 20;
-/** Mean bytes per value from which reading the lengths alone pays off. */
+/** Minimum mean bytes per value at which reading only the lengths is faster. */
 const LARGE_VALUE = 2 ** 14;
-/** Maximum bytes of the levels: a page of large values has few entries. */
+/** Maximum bytes of the levels; a page of large values has few entries. */
 const MAX_LEVELS = 2 ** 16;
 
 /**

@@ -1,7 +1,7 @@
 /** The hybrid of runs and packed bits that stores levels, dictionary indices and booleans. */
 
 /**
- * Decodes `count` numbers of `width` bits; ignores what follows.
+ * Decodes `count` numbers of `width` bits; ignores later bytes.
  * @param width 0 to 32; with 0 bits every number is 0
  * @returns the numbers in the smallest array type that holds them, and the offset after the last run
  * @throws RangeError when the runs end early or are outside the bytes

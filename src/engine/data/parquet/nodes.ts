@@ -23,7 +23,9 @@ export interface Leaf extends Levels {
 export type Node =
   | Leaf
   | (Levels & { readonly kind: "struct"; readonly names: readonly string[]; readonly fields: readonly Node[] })
-  /** From definition level `itemDef` on the list has items; an entry of repetition level `itemRep` starts another one. */
+  /**
+   * The list has items from definition level `itemDef` on; an entry of repetition level `itemRep` starts another item.
+   */
   | (Levels & { readonly kind: "list"; readonly itemDef: number; readonly itemRep: number; readonly item: Node });
 
 /** A schema: its top columns and all leaves. */
@@ -112,7 +114,7 @@ export function readNodes(elements: readonly SchemaElement[]): ParquetSchema {
   if (root === undefined) throw new Error("there is no schema");
   const built: Built[] = [];
   while (at < elements.length) built.push(field(element(), 0, 0, 0));
-  if (built.length !== (root.num_children ?? 0)) throw new Error("the schema is no tree");
+  if (built.length !== (root.num_children ?? 0)) throw new Error("the schema is not a tree");
   return { columns: built.map(({ column }) => column), nodes: built.map(({ node }) => node), leaves };
 }
 

@@ -15,7 +15,7 @@ import { encodingOf, plainValues, readValues, type Values } from "./values.ts";
 
 /** Maximum entries of one page: a page of 1 MiB with one bit each has eight million. */
 const MAX_ENTRIES = 2 ** 25;
-/** Header bytes read first, and at most: statistics in headers may hold long texts. */
+/** Header bytes read first, and maximum; statistics in headers may contain long texts. */
 const HEADER = 2 ** 10;
 const MAX_HEADER = 2 ** 20;
 

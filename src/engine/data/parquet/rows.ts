@@ -11,7 +11,10 @@ export interface Entries {
   more(): boolean;
   rep(): number;
   def(): number;
-  /** The value of the entry, which must have one. @throws LabError("bad-input") when the meter is used up */
+  /**
+   * The value of the entry, which must have one.
+   * @throws LabError("bad-input") when the meter's limit is reached
+   */
   value(meter: ReadMeter): Cell;
   step(): void;
 }
@@ -133,7 +136,7 @@ function walker(
  * The value of a node from the entries of the leaves below it (Dremel's record assembly).
  * @param leaves entries per leaf of the file; those below the node must exist
  * @param meter counts the cost of items and texts
- * @throws RangeError when the columns do not belong together; LabError("bad-input") when the meter is used up
+ * @throws RangeError when the columns do not belong together; LabError("bad-input") when the meter's limit is reached
  */
 export function assemble(node: Node, leaves: readonly (Entries | undefined)[], meter: ReadMeter): Cell {
   const first = leaves[node.from];

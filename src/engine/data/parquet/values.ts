@@ -10,7 +10,7 @@ import type { BinaryCell, Cell } from "../tables/table.ts";
 import { readHybrid } from "./levels.ts";
 import type { Leaf } from "./nodes.ts";
 
-/** The value at a place; the meter counts the texts that are decoded. */
+/** The value at an index; the meter counts decoded texts. */
 export type Values = (place: number, meter: ReadMeter) => Cell;
 
 /** Maximum total bytes of values with shared prefixes. */
@@ -98,7 +98,7 @@ export function plainValues(bytes: Uint8Array, count: number, leaf: Leaf): Value
   return (place) => read(view, place * width);
 }
 
-/** Small integers are stored in 32 bits, of which the lowest count. */
+/** Small integers are stored in 32 bits, of which the lowest bits count. */
 function storedWidth({ type, element }: Leaf): number {
   if (element.type === "INT32" || element.type === "FLOAT") return 4;
   if (element.type === "INT64" || element.type === "DOUBLE") return 8;

@@ -1,10 +1,10 @@
 /**
- * Writes a flat table as Parquet: one row group, one uncompressed page a column, values PLAIN, every column optional.
+ * Writes a flat table as Parquet: one row group, one uncompressed page per column, PLAIN values, every column optional.
  * Format: apache/parquet-format, version 1 of data pages; headers in Thrift's compact protocol.
  */
 import { i32, i64, list, struct, text, varint } from "./thrift-write.ts";
 
-/** A column of numbers (DOUBLE) or texts (UTF-8 BYTE_ARRAY), all of one kind; null where there is no value. */
+/** A column of numbers (DOUBLE) or texts (UTF-8 BYTE_ARRAY), all of one kind; null for a missing value. */
 export interface WrittenColumn {
   readonly name: string;
   readonly values: readonly (number | null)[] | readonly (string | null)[];
@@ -94,7 +94,7 @@ function typeOf({ kind }: WrittenColumn): number {
   return kind === "number" ? DOUBLE : BYTE_ARRAY;
 }
 
-/** Definition levels, then the values that are there. */
+/** Definition levels, then the existing values. */
 function pageOf({ values }: WrittenColumn): Uint8Array {
   const groups = Math.ceil(values.length / 8);
   const bits = new Uint8Array(groups);

@@ -1,4 +1,4 @@
-/** All readers of records, in the order in which they are tried: the first that recognises a file reads it. */
+/** All readers of records in the order of trial: the first one that recognises a file reads it. */
 import { CLIPS } from "./clips.ts";
 import { cocoInstances, regionCaptions } from "./coco.ts";
 import { dam } from "./dam.ts";

@@ -8,10 +8,10 @@ import type { Cell, Table } from "../tables/table.ts";
 import { column, listOf, RUNS, remembered, TEXT } from "./picture-table.ts";
 import { has, type ReadContext, type Reader, type ReadTable } from "./reader.ts";
 
-/** Rows whose masks are kept: the columns of a row are read one after the other. */
+/** Number of rows whose masks are cached, because the columns of a row are read one after the other. */
 const KEPT = 4;
 
-/** Kinds of files in the order in which they are tried. */
+/** Kinds of files in the order of trial. */
 export const CLIPS: readonly Reader[] = [
   {
     label: "clip-expressions",
@@ -25,7 +25,7 @@ export const CLIPS: readonly Reader[] = [
   },
   {
     label: "clip-masks",
-    what: "masks of clips, a list of one a frame",
+    what: "masks of clips, one per frame",
     recognise: ({ shape, values }) =>
       shape === "object" &&
       values.length > 0 &&
@@ -73,7 +73,10 @@ async function openExpressions({ folder, path, records }: ReadContext): Promise<
   return { table, notes };
 }
 
-/** Every frame, or every k-th where all together are more pixels than a row may have. @throws LabError naming the file */
+/**
+ * Every frame, or every k-th if all frames together have more pixels than a row may have.
+ * @throws LabError naming the file
+ */
 async function framesOf({ frames }: Clip): Promise<number[]> {
   const [height, width] = await clipSize(frames.slice(0, 1));
   const most = Math.max(1, Math.floor(MAX_STRIP / (height * width)));

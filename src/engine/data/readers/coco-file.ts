@@ -43,7 +43,7 @@ export async function openCoco(records: Records): Promise<CocoFile> {
   }
   const pictures = new Map<string, CocoImage>();
   for await (const [, item] of images.each()) {
-    // LVIS names its pictures by their addresses.
+    // LVIS identifies pictures by address.
     const fileName = isRecord(item) ? (item.file_name ?? item.coco_url) : undefined;
     if (!isRecord(item) || typeof fileName !== "string") continue;
     pictures.set(idText(item.id), {
@@ -72,7 +72,9 @@ export async function openCoco(records: Records): Promise<CocoFile> {
     annotation: async (place) => {
       const item = await annotations.item(place);
       if (isRecord(item)) return item;
-      throw new LabError("bad-input", `annotation ${place} of ${records.name} is no object`, { subject: records.name });
+      throw new LabError("bad-input", `annotation ${place} of ${records.name} is not an object`, {
+        subject: records.name,
+      });
     },
   };
 }

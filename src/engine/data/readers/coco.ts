@@ -5,7 +5,7 @@ import { maskType, pictureTable, type Region } from "./picture-table.ts";
 import { firstOf, has, type ReadContext, type Reader, type ReadTable, type Sign } from "./reader.ts";
 import { maskOf } from "./segmentation.ts";
 
-/** Region captions: picture or annotation have a caption besides the mask. */
+/** Region captions: the picture or annotation has a caption in addition to the mask. */
 export const regionCaptions: Reader = {
   label: "region-captions",
   what: "region captions in COCO form",
@@ -28,7 +28,7 @@ export const cocoInstances: Reader = {
       : undefined,
   open: async (context) => {
     const opened = await openRegions(context);
-    const note = "it has no captions: the category names stand for them; a refs file beside it gives expressions";
+    const note = "it has no captions, so category names replace them; a refs file next to it adds expressions";
     return { ...opened, notes: [note] };
   },
 };

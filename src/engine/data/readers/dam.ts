@@ -36,7 +36,7 @@ export const dam: Reader = {
 const PICTURE = /^(.*\/|)([^/.]+)\.(jpe?g|png|webp)$/i;
 
 /**
- * Path of a sample's picture: the member of its tar shard (in the nearest directory if several have the name), also
+ * Path of a sample's picture: the member of its tar shard (in the nearest directory if several have the name), possibly
  * with other leading zeros; else the path in the source data set, unchanged.
  */
 function picturesByKey(

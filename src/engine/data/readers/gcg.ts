@@ -13,7 +13,7 @@ import { maskOf } from "./segmentation.ts";
 /** A phrase of a caption with its mask and its position in the caption. */
 export interface Grounded {
   readonly phrase: string;
-  /** Code points of the caption: [start, end). */
+  /** Position in code points of the caption: [start, end). */
   readonly span: readonly [number, number];
   readonly mask: unknown;
 }

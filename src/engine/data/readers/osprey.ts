@@ -49,10 +49,10 @@ function captionsFor(fields: Readonly<Record<string, unknown>>, masks: number): 
     return (described as unknown[]).slice(0, masks).map((text) => (typeof text === "string" ? bare(text) : undefined));
   }
   const stored = readTurns(fields.conversations) ?? [];
-  // The original drops answers that no question precedes.
+  // The original drops answers without a preceding question.
   const asked = stored.findIndex(({ role }) => role === "human");
   const turns = stored.slice(Math.max(0, asked));
-  // Tags of this data set count from 1; those that captions are built from count from 0.
+  // Tags of this data set count from 1; the tags that `captions.ts` reads count from 0.
   const tagged = turns.map(
     ({ role, value }): Turn => ({
       role,

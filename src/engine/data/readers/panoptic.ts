@@ -9,7 +9,7 @@ import { idText, openCoco } from "./coco-file.ts";
 import { type PictureRow, pictureTable, type Region, RUNS } from "./picture-table.ts";
 import { firstOf, has, type ReadContext, type Reader, type ReadTable } from "./reader.ts";
 
-/** Colours of a picture of segments; one with more is a photograph. */
+/** Maximum colours of a picture of segments; a picture with more is a photograph. */
 const MOST_SEGMENTS = 4096;
 
 export const panoptic: Reader = {
@@ -50,7 +50,7 @@ async function openPanoptic({ records, folder, path }: ReadContext): Promise<Rea
     });
     return { image: row.image.fileName, regions };
   };
-  const notes = ["it has no captions: the category names stand for them"];
+  const notes = ["it has no captions, so category names replace them"];
   return { table: pictureTable(rows.length, RUNS, coco.problem, read), notes };
 }
 

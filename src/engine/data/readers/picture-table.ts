@@ -6,7 +6,7 @@ import type { Cell, Table } from "../tables/table.ts";
 
 /** A mask with its texts. */
 export interface Region {
-  /** In any supported form; null if the text refers to nothing in the picture. */
+  /** Mask in any supported form; null if the text refers to nothing in the picture. */
   readonly mask: unknown;
   readonly caption: string;
   readonly category: readonly string[];
@@ -14,14 +14,14 @@ export interface Region {
 
 /** A row. */
 export interface PictureRow {
-  /** Path of the picture, searched beside the file. */
+  /** Path of the picture, which is searched next to the file. */
   readonly image: string;
   readonly regions: readonly Region[];
 }
 
 export const TEXT: ColumnType = { kind: "text", layout: "small" };
 const NUMBERS: ColumnType = listOf({ kind: "float", bits: 64 });
-/** Column type of masks, for display: their values decide how they are read. */
+/** Column type of masks, for display only; their values decide how they are read. */
 export const POLYGONS: ColumnType = listOf(NUMBERS);
 export const RUNS: ColumnType = {
   kind: "struct",
@@ -33,7 +33,7 @@ export function maskType(example: unknown): ColumnType {
   return Array.isArray(example) || example === undefined ? POLYGONS : RUNS;
 }
 
-/** Number of cached rows, so that the columns of a row are made from one read. */
+/** Number of cached rows, so that all columns of a row come from one read. */
 const KEPT = 16;
 
 /**

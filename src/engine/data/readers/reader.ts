@@ -13,7 +13,7 @@ export interface Sign {
   readonly shape: Records["shape"];
   /** First keys of an object. */
   readonly keys: readonly string[];
-  /** Items of a list or of lines that can be read and are objects: the first ones, and some to its end. */
+  /** Readable items of a list or lines that are objects: the first ones, and some spread to the end. */
   readonly examples: readonly Readonly<Record<string, unknown>>[];
   readonly first: Readonly<Record<string, unknown>> | undefined;
   /** First values of an object, each with its first item if it is a list. */
@@ -43,9 +43,9 @@ export interface ReadTable {
   readonly partition?: Partition;
 }
 
-/** How a file divides the refs of its instances into splits; another file may divide the same ones otherwise. */
+/** The partition of refs into splits by this file; another file may divide the same refs differently. */
 export interface Partition {
-  /** Each ref by its ids and the start of its text. */
+  /** Each ref, identified by its ids and the start of its text. */
   readonly refs: ReadonlySet<string>;
   /** Whether no picture is in two splits. */
   readonly byPicture: boolean;
@@ -59,17 +59,25 @@ export interface Reader {
   readonly what: string;
   /** The evidence that it is a file of this kind, or undefined. */
   recognise(sign: Sign): string | undefined;
-  /** Opens it; a sentence instead for kinds without rows. @throws LabError as the records do */
+  /**
+   * Opens the file; a sentence instead for kinds without rows.
+   * @throws LabError like the records
+   */
   readonly open: ((context: ReadContext) => Promise<ReadTable>) | string;
 }
 
-/** Values of an object that are looked at. */
+/** Number of an object's values that are inspected. */
 const VALUES = 6;
-/** Items of a list that are looked at, and those of its beginning: the others are spread to its end, as kinds may follow each other. */
+/**
+ * Number of a list's items that are inspected, and of those at its start; the others are spread to the end, because
+ * kinds may follow one another.
+ */
 const EXAMPLES = 32;
 const FIRST = 8;
 
-/** Items that are objects and can be read, the first ones first. A damaged one is left out when it is read as a row. */
+/**
+ * Readable items that are objects, in order. A damaged item is skipped and reported later, when it is read as a row.
+ */
 export async function examplesOf(
   length: number,
   read: (index: number) => Promise<unknown>,
@@ -83,7 +91,10 @@ export async function examplesOf(
   return examples;
 }
 
-/** Reads the start of records. @throws LabError as the records do */
+/**
+ * Reads the start of records.
+ * @throws LabError like the records
+ */
 export async function signOf(records: Records): Promise<Sign> {
   const { shape, length } = records;
   const keys = records.keys.slice(0, 64);

@@ -1,5 +1,5 @@
 /**
- * ReasonSeg: a picture and a JSON of its name with shapes and texts that all mean the same pixels
+ * ReasonSeg: a picture and a JSON file of the same name with shapes and texts, all of which mean the same pixels
  * (docs/spec/evaluation.md#17-reasonseg-lisa-reasonseg).
  */
 import { isRecord, parseJson } from "../../bytes/json.ts";
@@ -18,14 +18,14 @@ interface ReasonSample {
 }
 
 export interface ReasonRow {
-  /** Sentences or names of one thing; evaluations use the first. */
+  /** Sentences or names of one object; evaluations use the first. */
   readonly texts: readonly string[];
   readonly isSentence: boolean;
-  /** Painted by `readMask`: `{shapes}` are the pixels meant, `{shapes, ignored: true}` those that do not count. */
+  /** Painted by `readMask`: `{shapes}` gives the target pixels, `{shapes, ignored: true}` those that do not count. */
   readonly shapes: unknown;
 }
 
-/** The samples that are a picture with a JSON. */
+/** The samples with a picture and a JSON file. */
 export function reasonSamples(folder: ByteFolder, samples: readonly Sample[]): ReasonSample[] {
   return samples.flatMap(({ fields }) => {
     const picture = [...fields].find(([name]) => PICTURE.test(name))?.[1];
@@ -34,7 +34,10 @@ export function reasonSamples(folder: ByteFolder, samples: readonly Sample[]): R
   });
 }
 
-/** A JSON of ReasonSeg; the published ones are in UTF-8 and Windows-1252. Undefined for another kind. @throws LabError("bad-input") when it is no JSON */
+/**
+ * A JSON file of ReasonSeg; the published files are in UTF-8 or Windows-1252. Undefined for another kind.
+ * @throws LabError("bad-input") when it is not JSON
+ */
 export async function readReasonRow(source: ByteSource): Promise<ReasonRow | undefined> {
   const value = parseJson(storedText(await whole(source)), source.name);
   if (!isRecord(value) || !("shapes" in value && "is_sentence" in value)) return undefined;
@@ -42,7 +45,7 @@ export async function readReasonRow(source: ByteSource): Promise<ReasonRow | und
   return { texts, isSentence: value.is_sentence === true, shapes: value.shapes };
 }
 
-/** The samples as a table, every text a region; undefined when the first ones are of another kind. */
+/** The samples as a table in which every text is a region; undefined if the first samples are of another kind. */
 export async function reasonSegTable(folder: ByteFolder, samples: readonly Sample[]): Promise<Table | undefined> {
   const all = reasonSamples(folder, samples);
   const examples = await examplesOf(all.length, (row) => readReasonRow((all[row] as ReasonSample).json));

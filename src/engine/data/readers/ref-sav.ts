@@ -1,6 +1,6 @@
 /**
- * Ref-SAV as published: texts for objects of SA-V, whose videos are MP4 of 24 frames a second and whose masklets have a mask for
- * every fourth of them (docs/spec/video.md#12-data-layouts). One row an object.
+ * Ref-SAV as published: texts for objects of SA-V, whose videos are MP4 at 24 frames per second and whose masklets have
+ * a mask for every fourth frame (docs/spec/video.md#12-data-layouts). One row per object.
  */
 import { isRecord } from "../../bytes/json.ts";
 import type { ByteFolder } from "../../bytes/source.ts";
@@ -12,15 +12,15 @@ import type { Cell, Table } from "../tables/table.ts";
 import { column, listOf, RUNS, remembered, TEXT } from "./picture-table.ts";
 import { has, type ReadContext, type Reader } from "./reader.ts";
 
-/** Frames of a video from one that has masks to the next. */
+/** Distance in video frames from one frame with masks to the next. */
 const EVERY = 4;
-/** Annotations that are kept, since the objects of a video are rows one after the other. */
+/** Number of cached annotations; the objects of a video are consecutive rows. */
 const KEPT = 4;
 
 interface ObjectOf {
   /** Index of its video in the file. */
   readonly video: number;
-  /** Its place in the list of masks of a frame. */
+  /** Its index in a frame's list of masks. */
   readonly object: number;
   readonly caption: string;
 }
@@ -73,7 +73,7 @@ async function openRefSav({ records, path, folder }: ReadContext): Promise<Table
   };
 }
 
-/** The frames of an annotation of SA-V, each a list of one mask an object. @throws LabError naming the file */
+/** The frames of an SA-V annotation, each a list with one mask per object. @throws LabError naming the file */
 async function maskletOf(folder: ByteFolder, path: string, named: string): Promise<Records> {
   const file = siblingsOf(folder)(path)(named);
   if (file === undefined) throw new LabError("bad-input", `the annotation ${quote(named, 80)} does not exist`);

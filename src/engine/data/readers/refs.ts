@@ -45,7 +45,7 @@ export const grefs: Reader = {
 
 /**
  * Whether a ref belongs to a split, with the rules of the original loader: "test" matches every split with that word in
- * its name; "testA" and others match by the letter.
+ * its name; "testA" and others must match exactly.
  */
 export function inSplit(split: string, wanted: string): boolean {
   if (wanted === "test") return split.includes("test");

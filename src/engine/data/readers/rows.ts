@@ -72,12 +72,12 @@ export function columnsOf(examples: Sign["examples"]): Column[] {
 }
 
 const NULL: ColumnType = { kind: "null" };
-/** Items of a list that are inspected. */
+/** Number of a list's items that are inspected. */
 const LIST_ITEMS = 8;
-/** Values of a record that are inspected: those of a pickle may share parts endlessly. */
+/** Maximum inspected values of a record; values of a pickle may share parts endlessly. */
 const MOST_INSPECTED = 4096;
 
-/** Values of a record that may still be inspected. */
+/** Remaining values of a record that may be inspected. */
 interface Budget {
   left: number;
 }

@@ -138,7 +138,10 @@ async function textOf(source: ByteSource): Promise<string> {
   return storedText(await whole(source));
 }
 
-/** All bytes of a sample's text. @throws LabError("bad-input") when they are too many for one */
+/**
+ * All bytes of a sample's text.
+ * @throws LabError("bad-input") when there are too many
+ */
 export async function whole(source: ByteSource): Promise<Uint8Array> {
   if (source.size > MAX_TEXT) {
     throw new LabError("bad-input", `${source.name} has ${source.size} bytes, too many for the text of one sample`);

@@ -1,7 +1,7 @@
 /** Known kinds of files without rows to train on; the message names them. */
 import { firstOf, has, type Reader } from "./reader.ts";
 
-/** Kinds of files in the order in which they are tried. */
+/** Kinds of files in the order of trial. */
 export const WITHOUT_ROWS: readonly Reader[] = [
   {
     label: "gcg-caption-gt",
@@ -10,7 +10,7 @@ export const WITHOUT_ROWS: readonly Reader[] = [
       has(firstOf(sign, "annotations"), "labels", "caption") && !has(firstOf(sign, "annotations"), "segmentation")
         ? "annotations with labels and caption, without segmentation"
         : undefined,
-    open: "it is the truth of an evaluation and has no masks",
+    open: "it is the ground truth of an evaluation and has no masks",
   },
   {
     label: "dlc-questions",
@@ -37,7 +37,7 @@ export const WITHOUT_ROWS: readonly Reader[] = [
       shape === "object" && keys.includes("shapes") && keys.includes("is_sentence")
         ? "shapes and is_sentence"
         : undefined,
-    open: "the picture of its name is not beside it",
+    open: "there is no picture of the same name next to it",
   },
   {
     label: "gcg-prediction",
@@ -47,7 +47,7 @@ export const WITHOUT_ROWS: readonly Reader[] = [
       ((keys.includes("phrases") && keys.includes("pred_masks")) || has(first?.value, "phrases", "pred_masks"))
         ? "phrases and pred_masks"
         : undefined,
-    open: "it is what a model said, not data",
+    open: "it is a model's output, not data",
   },
   {
     label: "gar-bench",

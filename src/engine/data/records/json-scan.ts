@@ -51,7 +51,7 @@ export async function scanJson(
       if (top && byte === NEWLINE && (quoted || depth > 0)) {
         oneLine &&= found.any;
         if (oneLine) {
-          // A damaged line ends with its line: it does not take the next ones with it.
+          // A damaged line ends at its line break, so that it does not affect the next lines.
           found.add(begun, base + index, kind);
           [depth, quoted, escaped, begun, done] = [0, false, false, -1, -1];
           continue;
@@ -68,7 +68,7 @@ export async function scanJson(
         continue;
       }
       if (depth > 0) {
-        // Inside a value only braces and quotes count.
+        // Inside a value only brackets and quotes count.
         if (byte === QUOTE) quoted = true;
         else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
           if (++depth > MAX_DEPTH) throw found.bad(`values nest deeper than ${MAX_DEPTH} levels`, base + index);
@@ -90,14 +90,14 @@ export async function scanJson(
           [begun, done] = [-1, -1];
         }
       } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
-        if (top) throw found.bad("a bracket closes what was not opened", at);
+        if (top) throw found.bad("a closing bracket has no opening bracket", at);
         found.add(begun, done < 0 ? at : done, kind);
         return found.complete(at + 1);
       } else if (byte === COMMA && !top) {
         found.add(begun, done < 0 ? at : done, kind);
         [begun, done] = [-1, -1];
       } else if (byte === COLON && !top) {
-        if (kind !== QUOTE || done < 0) throw found.bad("a colon follows what is no key", at);
+        if (kind !== QUOTE || done < 0) throw found.bad("a colon does not follow a key", at);
         found.takeKey();
         [begun, done] = [-1, -1];
       } else if (begun < 0 || done >= 0) {
@@ -192,7 +192,7 @@ function keyText(bytes: readonly number[]): string {
     const value: unknown = JSON.parse(`"${raw}"`);
     return String(value);
   } catch {
-    // The key is only for display: its value is parsed separately.
+    // The key is only for display; its value is parsed separately.
     return raw;
   }
 }

@@ -36,7 +36,7 @@ export class PickleCursor {
     return this.bytes[this.take(1)] as number;
   }
 
-  /** A length of 4 or 8 bytes; one beyond the end of the file is refused before anything is allocated. */
+  /** A length of 4 or 8 bytes; a length beyond the end of the file is refused before anything is allocated. */
   length(width: 4 | 8): number {
     const at = this.take(width);
     return width === 4 ? this.view.getUint32(at, true) : Number(this.view.getBigUint64(at, true));
@@ -81,14 +81,14 @@ export class PickleCursor {
   }
 
   whole(text: string): number | bigint {
-    if (text.length > MAX_LONG || !/^-?\d+$/.test(text.trim())) throw this.bad("a whole number is no number");
+    if (text.length > MAX_LONG || !/^-?\d+$/.test(text.trim())) throw this.bad("a whole number is not a number");
     return shortest(BigInt(text.trim()));
   }
 
   /** An index of the memo. */
   place(text: string): number {
     const value = this.whole(text);
-    if (typeof value !== "number" || value < 0) throw this.bad("a place of the memo is no number");
+    if (typeof value !== "number" || value < 0) throw this.bad("an index of the memo is not a number");
     return value;
   }
 
@@ -96,7 +96,7 @@ export class PickleCursor {
     const plain = text.trim().toLowerCase();
     const special: Readonly<Record<string, number>> = { nan: Number.NaN, inf: Infinity, "-inf": -Infinity };
     const value = special[plain] ?? (/^[+-]?[\d.]+(e[+-]?\d+)?$/.test(plain) ? Number(plain) : Number.NaN);
-    if (Number.isNaN(value) && plain !== "nan") throw this.bad("a float is no number");
+    if (Number.isNaN(value) && plain !== "nan") throw this.bad("a float is not a number");
     return value;
   }
 

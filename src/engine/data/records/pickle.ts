@@ -1,6 +1,6 @@
 /**
- * Python pickles as plain data, protocols 0 to 5. Only opcodes that create data are executed; all that could name or
- * call code are refused by name (docs/spec/evaluation.md#11-files-lichenguncrefer).
+ * Python pickles as plain data, protocols 0 to 5. Only opcodes that create data are executed; opcodes that could name
+ * or call code are refused by name (docs/spec/evaluation.md#11-files-lichenguncrefer).
  */
 import { PickleCursor } from "./pickle-cursor.ts";
 import { rawUnicode } from "./python-text.ts";
@@ -160,14 +160,15 @@ class Machine {
 
   append(values: readonly PickleValue[]): void {
     const top = this.stack.at(-1);
-    if (!Array.isArray(top)) throw this.cursor.bad(`items are added to what is no list at byte ${this.cursor.at}`);
+    if (!Array.isArray(top))
+      throw this.cursor.bad(`items are added to something other than a list at byte ${this.cursor.at}`);
     for (const value of values) top.push(value);
   }
 
   set(pairs: readonly PickleValue[]): void {
     const top = this.stack.at(-1);
     if (typeof top !== "object" || top === null || Array.isArray(top)) {
-      throw this.cursor.bad(`keys are set in what is no dict at byte ${this.cursor.at}`);
+      throw this.cursor.bad(`keys are set in something other than a dict at byte ${this.cursor.at}`);
     }
     this.fill(top, pairs);
   }
@@ -208,13 +209,14 @@ class Machine {
   /** Stores the top of the stack in the memo, by default at the next index. */
   store(key = this.memo.size): void {
     const top = this.stack.at(-1);
-    if (top === undefined || top === MARK) throw this.cursor.bad(`nothing can be remembered at byte ${this.cursor.at}`);
+    if (top === undefined || top === MARK)
+      throw this.cursor.bad(`there is nothing to store in the memo at byte ${this.cursor.at}`);
     this.memo.set(key, top as PickleValue);
   }
 
   recall(key: number): PickleValue {
     const value = this.memo.get(key);
-    if (value === undefined) throw this.cursor.bad(`nothing was remembered as ${key} at byte ${this.cursor.at}`);
+    if (value === undefined) throw this.cursor.bad(`the memo has no entry ${key} at byte ${this.cursor.at}`);
     return value;
   }
 

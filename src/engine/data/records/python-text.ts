@@ -1,4 +1,4 @@
-/** Texts as Python 2 writes them in pickles of protocol 0. */
+/** Texts in the form that Python 2 writes in pickles of protocol 0. */
 
 const SIMPLE: Readonly<Record<string, string>> = {
   "\\": "\\",

@@ -1,4 +1,4 @@
-/** Documents of data, JSON or pickle, whose items are read one by one. */
+/** JSON or pickle files of data, whose items are read one by one. */
 import { parseJson } from "../../bytes/json.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { isUtf16, storedText, utf8Text } from "../../bytes/text.ts";
@@ -47,7 +47,7 @@ export async function openRecords(source: ByteSource, signal?: AbortSignal): Pro
   }
   const file = windowed(source);
   const first = await firstBracket(file);
-  // One line is a row as well, where the name says that lines are.
+  // A single line is a row too, if the file name says that lines are rows.
   const oneLine = first?.kind === OPEN_OBJECT && /\.(jsonl|ndjson)$/i.test(source.name);
   if (first !== undefined && !oneLine) {
     const spans = await scanJson(source, first.at + 1, false, signal);
@@ -56,12 +56,15 @@ export async function openRecords(source: ByteSource, signal?: AbortSignal): Pro
       return ofSpans(file, spans, first.kind === OPEN_LIST ? "list" : "object", signal);
     }
   }
-  // From the first bracket on, behind a byte order mark.
+  // From the first bracket on, after a byte order mark.
   const lines = await scanJson(source, first?.at ?? 0, true, signal);
   return lines.starts.length < (oneLine ? 1 : 2) ? undefined : ofSpans(file, lines, "lines", signal);
 }
 
-/** What is opened or read; undefined where it is damaged. @throws LabError("cancelled") */
+/**
+ * The opened or read value; undefined if it is damaged.
+ * @throws LabError("cancelled")
+ */
 export async function unlessDamaged<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();
@@ -90,12 +93,12 @@ export function isPickle(head: Uint8Array): boolean {
 
 /** A whole number that may be too long to be exact. */
 const LONG = /(?<![\w.+-])-?\d{16,}(?![\w.])/;
-/** Texts, which are passed over whole; Python's numbers; long whole numbers. */
+/** Matches texts, which are skipped whole, Python's special numbers, and long whole numbers. */
 const TOKENS = new RegExp(String.raw`"(?=((?:[^"\\]+|\\.)*))\1"|-?(?:NaN|Infinity)|${LONG.source}`, "gs");
 
 /**
- * A JSON text, also as Python writes it: NaN and infinities become null, whole numbers beyond 2^53, such as ids, their digits
- * as text.
+ * Parses a JSON text, including Python's extensions: NaN and infinities become null; whole numbers beyond 2^53, such as
+ * ids, become text.
  * @throws LabError("bad-input")
  */
 export function parsePython(text: string, subject: string): unknown {

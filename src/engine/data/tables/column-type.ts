@@ -10,7 +10,7 @@ export interface IntType {
 /** Layout of lists, texts and binary values: offsets of 32 or 64 bits, or views. Does not apply to Parquet. */
 type Layout = "small" | "large" | "view" | "large-view";
 
-/** The type of a column or of a part of one. */
+/** The type of a column or of a part of a column. */
 export type ColumnType =
   | { readonly kind: "null" | "bool" }
   | IntType

@@ -77,7 +77,7 @@ const LAYOUTS: readonly (Layout & { readonly fits: (find: Find, columns: readonl
     what: "RefCOCO-M (samples of mask and sentences): other masks than RefCOCO",
     fits: (find) => {
       const fields = fieldsOf(itemOf(find("samples")?.type ?? NULL)?.type ?? NULL).map(({ name }) => name);
-      // Where the fields of the samples are not known, the columns beside them decide.
+      // If the fields of the samples are unknown, the other columns decide.
       return has(find, "samples", "image_id", "file_name") && (fields.length === 0 || fields.includes("mask"));
     },
   },

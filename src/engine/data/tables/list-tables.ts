@@ -1,4 +1,6 @@
-/** Which files of a folder hold rows beside Arrow and Parquet: records, samples in tar shards or directories. */
+/**
+ * Finds the files of a folder with rows besides Arrow and Parquet: records, and samples in tar shards or directories.
+ */
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { LabError, LONGEST_SENTENCE, shortened, toLabError } from "../../errors.ts";
 import type { MountedFolder } from "../archive/mount.ts";
@@ -16,12 +18,12 @@ import type { Table } from "./table.ts";
 export interface FoundTable {
   /** Path of the file, or of the archive or directory of samples. */
   readonly path: string;
-  /** Of all files it is read from. */
+  /** Total size of all files that it is read from. */
   readonly bytes: number;
   readonly table: Table;
   /** Short name of the kind, as `coco-instances`. */
   readonly label: string;
-  /** For people: the kind and the signs that it is one. */
+  /** For display: the kind and the evidence for it. */
   readonly reason: string;
   readonly split: string | undefined;
 }
@@ -36,15 +38,15 @@ export interface TableList {
   readonly inSamples: ReadonlySet<string>;
 }
 
-/** Files of records, by their names. */
+/** Files of records, recognised by name. */
 export const RECORDS = /\.(json|jsonl|ndjson|p|pkl|pickle)$/i;
 const DESCRIBES = /(^|\/)(state|dataset_info|dataset_dict|files|data-mapping)\.json$/;
-/** Files of records that are looked at; more are no data set but a store of something else. */
+/** Maximum number of files of records that are inspected; a folder with more is not a data set. */
 const MOST_FILES = 4096;
 
 /**
  * Opens every file of records and every set of samples. A file that cannot be read is a problem, never an error.
- * @param split of files that name splits; "train" otherwise
+ * @param split split of files that name splits; "train" if absent
  * @throws LabError("cancelled") when the signal fires
  */
 export async function listTables(
@@ -68,7 +70,7 @@ export async function listTables(
     problems.push({ file: path, row: -1, column: "", reason: shortened(error.message, LONGEST_SENTENCE) });
   };
   const files = folder.paths.filter((path) => RECORDS.test(path) && !DESCRIBES.test(path) && !inSamples.has(path));
-  // Refs first: the instances beside them belong to the refs and are not separate rows.
+  // Refs first, because the instances next to them belong to the refs and are not separate rows.
   files.sort(
     (a, b) =>
       Number(/\.json$/i.test(a)) - Number(/\.json$/i.test(b)) || Number(isInstances(a)) - Number(isInstances(b)),
@@ -138,7 +140,7 @@ interface ReadFile extends Omit<ReadTable, "table"> {
   readonly table: FoundTable;
 }
 
-/** Whether two files hold the refs of the same instances: most refs of the smaller one are in both. */
+/** Whether two files contain refs of the same instances: most refs of the smaller file are in both. */
 function sameRefs(a: ReadFile, b: ReadFile): boolean {
   if (a.partition === undefined || b.partition === undefined || a.used?.join() !== b.used?.join()) return false;
   const [one, two] = [a.partition.refs, b.partition.refs];
@@ -153,10 +155,10 @@ async function openFile(
 ): Promise<{ readonly ignored: string } | ReadFile> {
   await refusePointer(source);
   const records = await openRecords(source, signal);
-  if (records === undefined || records.length === 0) return { ignored: "records of nothing" };
+  if (records === undefined || records.length === 0) return { ignored: "records without content" };
   const sign = await signOf(records);
   const found = recogniseRecords(sign);
-  if (found === undefined) return { ignored: `records of no kind that is known; their fields are ${fieldsText(sign)}` };
+  if (found === undefined) return { ignored: `records of an unknown kind; their fields are ${fieldsText(sign)}` };
   const { reader, reason } = found;
   if (typeof reader.open === "string") return { ignored: `${reader.what} (${reason}): ${reader.open}` };
   const read = await reader.open({ records, sign, path, folder, split, signal });
@@ -171,7 +173,7 @@ async function openFile(
   return { ...read, table };
 }
 
-/** @throws LabError("bad-input") when the file is only a pointer to the file that is meant */
+/** @throws LabError("bad-input") when the file is only a pointer to the real file */
 async function refusePointer(source: ByteSource): Promise<void> {
   const head = await source.read(0, Math.min(24, source.size));
   if (!new TextDecoder().decode(head).startsWith("version https://git-lfs")) return;
@@ -185,7 +187,7 @@ interface Group {
   readonly archive: boolean;
 }
 
-/** Samples by the archive or directory they lie in, where they are samples. */
+/** Samples by their archive or directory. */
 function sampleGroups(folder: ByteFolder, archives: ReadonlySet<string>): Map<string, Group> {
   const byRoot = new Map<string, string[]>();
   for (const path of folder.paths) {
@@ -205,7 +207,7 @@ function sampleGroups(folder: ByteFolder, archives: ReadonlySet<string>): Map<st
 
 function archiveOf(path: string, archives: ReadonlySet<string>): string | undefined {
   if (archives.size === 0) return undefined;
-  // The innermost of archives inside one another.
+  // The innermost of nested archives.
   for (let end = path.lastIndexOf("/"); end >= 0; end = path.lastIndexOf("/", end - 1)) {
     if (archives.has(path.slice(0, end))) return path.slice(0, end);
     if (end === 0) break;
@@ -213,7 +215,7 @@ function archiveOf(path: string, archives: ReadonlySet<string>): string | undefi
   return undefined;
 }
 
-/** The files of a sample that are read with it: those of a key with a picture and more. */
+/** The files that a sample uses: all files of its key, if there are several. */
 function filesOf({ fields }: Sample): string[] {
   return fields.size > 1 ? [...fields.values()] : [];
 }

@@ -1,17 +1,17 @@
 /**
- * Corrections of what was found in files, kept beside them as `data-mapping.json`:
- * `{"files": {"<path>": {"image": "…", "mask": "…", "text": "…", "split": "…", "every": "…"}, "*": {…}}}`. A part that is absent is
- * found as always; `*` is for files without an entry that lie beside or below the mapping.
+ * The user's corrections to detected columns, stored next to the files as `data-mapping.json`:
+ * `{"files": {"<path>": {"image": "…", "mask": "…", "text": "…", "split": "…", "every": "…"}, "*": {…}}}`. Absent parts
+ * are detected as usual; `*` is for files without an entry that are next to or below the mapping file.
  */
 import { isRecord, readJson } from "../../bytes/json.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { LabError, quote } from "../../errors.ts";
 import type { WantedColumns } from "./schema.ts";
 
-/** What a person says of a file: its columns, and the split to read. */
+/** The user's corrections for a file: its columns, and the split to read. */
 export interface FileMapping extends WantedColumns {
   readonly split?: string | undefined;
-  /** Of videos: every so many frames are read, as a number in text. */
+  /** For videos: reads every k-th frame; k as text. */
   readonly every?: string | undefined;
 }
 
@@ -20,21 +20,25 @@ export type DataMapping = Readonly<Record<string, FileMapping>>;
 
 export const MAPPING_FILE = "data-mapping.json";
 const PARTS = ["image", "mask", "text", "split", "every"] as const;
-/** Most frames from one that is read to the next. */
+/** Maximum distance from one read frame to the next. */
 const MOST_EVERY = 1000;
 
 export function isMappingFile(path: string): boolean {
   return path === MAPPING_FILE || path.endsWith(`/${MAPPING_FILE}`);
 }
 
-/** The corrections of a file: its own, else those of the nearest `*`. */
+/** The corrections of a file: its entry, else the nearest `*`. */
 export function mappingOf(mapping: DataMapping, path: string): FileMapping {
   const above = path.split("/").map((_, at, parts) => [...parts.slice(0, at), "*"].join("/"));
   const key = [path, ...above.reverse()].find((one) => Object.hasOwn(mapping, one));
   return (key === undefined ? undefined : mapping[key]) ?? {};
 }
 
-/** Frames of a video from one that is read to the next. @param known of the format @throws LabError("bad-input") */
+/**
+ * Distance in frames from one read frame of a video to the next.
+ * @param known distance of the format
+ * @throws LabError("bad-input")
+ */
 export function everyOf({ every }: FileMapping, known: number): number {
   if (every === undefined) return known;
   const number = Number(every);
@@ -48,7 +52,7 @@ export function mappingText(files: DataMapping): string {
 }
 
 /**
- * The corrections in a folder, of all its mapping files.
+ * The corrections from all mapping files of a folder.
  * @throws LabError("bad-input") when a file has another form
  */
 export async function readMapping(folder: ByteFolder): Promise<DataMapping> {
@@ -66,7 +70,7 @@ async function readMappingFile(path: string, source: ByteSource): Promise<DataMa
   const directory = path.slice(0, path.lastIndexOf("/") + 1);
   return Object.fromEntries(
     Object.entries(json.files).map(([name, value]) => {
-      if (!isRecord(value)) throw bad(`says nothing of ${name}`);
+      if (!isRecord(value)) throw bad(`has no columns for ${name}`);
       const parts = PARTS.flatMap((part) => (value[part] === undefined ? [] : [[part, value[part]] as const]));
       const wrong = parts.find(([, column]) => typeof column !== "string");
       if (wrong !== undefined) throw bad(`names no column for the ${wrong[0]} of ${name}`);

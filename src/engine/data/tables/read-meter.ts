@@ -13,7 +13,7 @@ const VALUE = 2 ** 27;
 const PASS = 2 ** 28;
 const PASS_A_BYTE = 64;
 
-/** Limit for one value, which also counts for its pass. */
+/** Limit for one value, which also counts against its pass. */
 export function valueMeter(pass?: ReadMeter): ReadMeter {
   return meter(VALUE, "a value is larger than 128 MiB", pass);
 }
@@ -23,7 +23,7 @@ export function valueMeter(pass?: ReadMeter): ReadMeter {
  * days.
  */
 export function passMeter(bytes: number): ReadMeter {
-  return meter(PASS + PASS_A_BYTE * bytes, "the rows before it have used up what a file of this size may unfold to");
+  return meter(PASS + PASS_A_BYTE * bytes, "the earlier rows have reached the limit of memory for a file of this size");
 }
 
 /** Memory cost of a list item: a number, a big integer, anything else. */
@@ -31,7 +31,7 @@ const NUMBER = 8;
 const BIG_INTEGER = 32;
 const ITEM = 128;
 
-/** Cost of an item of a list, without what it holds itself. @param type undefined for a list or struct */
+/** Cost of a list item, without its content. @param type undefined for a list or struct */
 export function itemCost(type?: ColumnType): number {
   if (type === undefined) return ITEM;
   if (type.kind === "bool" || type.kind === "null") return NUMBER;

@@ -7,7 +7,7 @@ export interface Role {
   readonly column: number;
   /** Names of struct fields from the column to the part; lists on the way are read item by item. */
   readonly path: readonly string[];
-  /** Whether there is a list on the way: then the part has one value per item. */
+  /** Whether there is a list on the path, so that the part has one value per item. */
   readonly each: boolean;
   /** For display, such as `objects.mask`. */
   readonly name: string;
@@ -23,7 +23,7 @@ export interface Adapter {
   readonly category: Role | undefined;
   /** Whether the pictures of a row are the frames of a clip, and its masks one masklet. */
   readonly clip: boolean;
-  /** Of a column with videos: frames from one that is read to the next. */
+  /** For a column of videos: distance in frames from one read frame to the next. */
   readonly every?: number;
 }
 
@@ -36,20 +36,20 @@ const MASK_NAMES =
   "mask_rle mask masks rle rles mask_rles segmentation segmentations segment segments masklet mask_png mask_image mask_path mask_file bitmap polygon polygons";
 /** Column names that mean a mask if the column holds pictures. */
 const MASK_PICTURE_NAMES = "annotation annotations label";
-/** Other names that end like one: `gt_mask`, `object_masks`. */
+/** Other names that end like a mask's name: `gt_mask`, `object_masks`. */
 const LIKE_MASK = /(^|_)(masks?|rles?|segmentations?)$/;
 const TEXT_NAMES =
   "conversations conversation messages caption captions description descriptions text texts sentence sentences expression expressions answer";
 const CATEGORY_NAMES = "catagory category categories label labels class class_name";
 
-/** What is impossible without a role. */
+/** What is impossible without each role. */
 const LOST = {
   image: "neither loop has anything to look at",
   mask: "loop 1 has no region, loop 2 no mask to score",
   text: "loop 2 has no phrase",
 } as const;
 
-/** Columns or parts named by the user, such as `objects.mask`, in place of the detected ones. */
+/** Columns or parts named by the user, such as `objects.mask`, which replace the detected ones. */
 export interface WantedColumns {
   readonly image?: string | undefined;
   readonly mask?: string | undefined;
@@ -83,7 +83,7 @@ export function chooseAdapter(columns: readonly Column[], wanted: WantedColumns 
     find(others, IMAGE_NAMES, isPictures) ??
     (mask !== undefined && isSeveral(mask) ? find(others, VIDEO_NAMES, isPicture) : undefined) ??
     others.find(({ type }) => fieldNames(itemType(type)).includes("bytes"));
-  // A text in the same struct as the mask is about it; one at the top may not be.
+  // A text in the same struct as the mask describes it; a text at the top may not.
   const beside = others.filter(({ role }) => mask !== undefined && isBeside(role, mask.role));
   const text =
     named(wanted.text) ??
@@ -111,7 +111,7 @@ export function chooseAdapter(columns: readonly Column[], wanted: WantedColumns 
   return { name, ...roles, clip: frames || video, ...(video ? { every: 1 } : {}) };
 }
 
-/** Whether a column holds several masks a row. */
+/** Whether a column has several masks per row. */
 function isSeveral({ role, type }: Part): boolean {
   return role.each || isRle(itemOf(type)?.type) || isPictureStruct(itemOf(type)?.type);
 }
@@ -121,7 +121,7 @@ export function partNames(columns: readonly Column[]): string[] {
   return partsOf(columns).map(({ role }) => role.name);
 }
 
-/** The columns in words, for messages: `image: struct<bytes: binary, path: utf8>, …`. */
+/** The columns as text, for messages: `image: struct<bytes: binary, path: utf8>, …`. */
 export function schemaText(columns: readonly Column[]): string {
   return columns.length === 0 ? "none" : named(columns);
 }
@@ -150,7 +150,7 @@ interface Part {
   readonly role: Role;
 }
 
-/** All columns and parts, those nearer to the top first. */
+/** All columns and parts, top levels first. */
 function partsOf(columns: readonly Column[]): Part[] {
   const found: Part[] = columns.map(({ name, type }, column) => ({
     name: name.toLowerCase(),

@@ -28,9 +28,9 @@ export interface Table {
   readonly batches: number;
   /** Metadata of the schema, such as the `huggingface` key. */
   readonly metadata: ReadonlyMap<string, string>;
-  /** Frames of its videos from one that has a mask to the next, where the format says so. */
+  /** Distance in frames from one frame with a mask to the next in its videos, if the format defines it. */
   readonly every?: number;
-  /** One sentence when the file is damaged: the problem and the number of rows kept. */
+  /** One sentence if the file is damaged: the problem and the number of rows kept. */
   readonly problem: string | undefined;
   /**
    * Value of a column (by index in `columns`) at a row of the file.

@@ -1,4 +1,4 @@
-/** The frames of a video in a cell, as if they were pictures in cells. */
+/** Reads the frames of a video in a cell as if they were pictures in cells. */
 import { Lru, remember } from "../../bytes/lru.ts";
 import { checkMaskCount } from "../clips/clip-row.ts";
 import { type PictureProbe, pictureId } from "../image/picture.ts";
@@ -7,20 +7,20 @@ import type { FindFile } from "../siblings.ts";
 import type { BinaryCell } from "../tables/table.ts";
 import { openVideo } from "./video-frames.ts";
 
-/** Where a video is, and how many frames lie between one that is read and the next. */
+/** Location of a video, and distance from one read frame to the next. */
 export interface VideoCell {
   readonly cell: unknown;
   readonly every: number;
   readonly find: FindFile;
 }
 
-/** Videos beside a shard that are remembered, since rows often share one: what was found of them, and their frames. */
+/** Number of cached videos next to a shard, because rows often share one: their headers, and their frames. */
 const MOST_PROBED = 1024;
 const MOST_DECODED = 4;
 
 interface Probed {
   readonly frames: number;
-  /** Decodes all of them, once. */
+  /** Decodes all frames, once. */
   probes(): Promise<readonly PictureProbe[]>;
 }
 
@@ -57,8 +57,8 @@ async function probed({ cell, every, find }: VideoCell): Promise<Probed> {
 }
 
 /**
- * Decodes a video to see that every frame is there and has the same size, and keeps no pixel.
- * @param masks of the row, one for each frame that is read
+ * Decodes a video to check that every frame exists and has the same size, without keeping pixels.
+ * @param masks number of masks of the row, one for each read frame
  * @throws LabError("bad-input" | "unsupported") for a video that cannot be used, or another number of masks
  */
 export async function videoProbes(video: VideoCell, masks: number): Promise<readonly PictureProbe[]> {
@@ -66,12 +66,12 @@ export async function videoProbes(video: VideoCell, masks: number): Promise<read
   const found = await (known === undefined
     ? probed(video)
     : remember(known.kept.probed, known.key, () => probed(video)));
-  // Before minutes are spent on decoding.
+  // Checked before decoding, which may take minutes.
   checkMaskCount(found.frames, masks);
   return await found.probes();
 }
 
-/** The frames as PNG. @throws LabError("bad-input" | "unsupported") where the video can no longer be decoded */
+/** The frames as PNG. @throws LabError("bad-input" | "unsupported") when the video can no longer be decoded */
 export async function videoCells(video: VideoCell): Promise<readonly BinaryCell[]> {
   const read = async (): Promise<readonly BinaryCell[]> => {
     const { read } = await openVideo(pictureBytes(video.cell, video.find, "video"), video.every);

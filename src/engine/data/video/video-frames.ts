@@ -1,40 +1,43 @@
 /**
- * Frames of an MP4, MOV, WebM or Matroska file, decoded by the browser. Whatever a file does wrong ends in one sentence.
- * The demuxer is loaded with the first video.
+ * Frames of an MP4, MOV, WebM or Matroska file, decoded by the browser. Every fault of a file ends in one sentence. The
+ * demuxer is loaded with the first video.
  */
 import type { Input, InputVideoTrack, VideoSample } from "mediabunny";
 import { LabError, plainLine, quote } from "../../errors.ts";
 import { MAX_STRIP } from "../clips/film-strip.ts";
 import type { PictureBytes } from "../image/image-header.ts";
 
-/** A video before its pixels are decoded, which can be done once. */
+/** A video that is not yet decoded; its pixels can be decoded once. */
 export interface OpenVideo {
   /** Coded frames. */
   readonly coded: number;
-  /** Frames that are read: every k-th of the coded ones, the first included. */
+  /** Number of read frames: every k-th coded frame, starting with the first. */
   readonly frames: number;
   /** Displayed size in pixels. */
   readonly width: number;
   readonly height: number;
   readonly codec: string;
-  /** Decodes everything and keeps nothing. @throws LabError("unsupported" | "bad-input") for what `read` would refuse */
+  /**
+   * Decodes everything without keeping pixels.
+   * @throws LabError("unsupported" | "bad-input") for what `read` would refuse
+   */
   check(): Promise<void>;
-  /** The frames as PNG, in the order of time. @throws LabError("unsupported" | "bad-input") */
+  /** The frames as PNG, in order of time. @throws LabError("unsupported" | "bad-input") */
   read(): Promise<Uint8Array[]>;
 }
 
-/** Most coded frames: each is decoded, whether it is used or not. */
+/** Maximum coded frames; each is decoded, even if it is not used. */
 const MOST_CODED = 20_000;
 
 /**
  * Reads the container, not the pixels.
- * @param every frames from one that is read to the next
- * @throws LabError("bad-input") for no video, a damaged one, or more pixels than a clip may have
+ * @param every distance from one read frame to the next
+ * @throws LabError("bad-input") for a file that is not a video, a damaged video, or more pixels than a clip may have
  */
 export async function openVideo(bytes: PictureBytes, every: number): Promise<OpenVideo> {
   const { ALL_FORMATS, CustomSource, Input } = await import("mediabunny");
   const input = new Input({
-    // Every read of the demuxer comes to `limited`: it searches damaged files without end.
+    // All reads of the demuxer go through `limited`, because it searches damaged files endlessly.
     source: new CustomSource({ getSize: () => bytes.length, read: limited(bytes), maxCacheSize: 0 }),
     formats: ALL_FORMATS,
   });
@@ -71,18 +74,21 @@ export async function openVideo(bytes: PictureBytes, every: number): Promise<Ope
   };
 }
 
-/** Bytes that are read at once: the demuxer asks for a few at a time. */
+/** Bytes per read, because the demuxer requests only a few bytes at a time. */
 const WINDOW = 2 ** 18;
-/** Most reads, and those that a frame may take. */
+/** Maximum reads: a fixed number, plus a number per frame. */
 const READS = 50_000;
 const READS_A_FRAME = 16;
 
-/** Reads by windows. @throws LabError("bad-input") for more reads than a sound file of this length takes */
+/**
+ * Reads in windows.
+ * @throws LabError("bad-input") for more reads than an intact file of this length needs
+ */
 function limited(bytes: PictureBytes): (start: number, end: number) => Promise<Uint8Array> {
   let window = { from: 0, data: new Uint8Array() };
   let left = READS + READS_A_FRAME * MOST_CODED;
   return async (start, end) => {
-    if (left-- <= 0) throw new LabError("bad-input", "the video is damaged: its parts do not follow each other");
+    if (left-- <= 0) throw new LabError("bad-input", "the video is damaged: its parts are not in sequence");
     const { from, data } = window;
     if (start < from || end > from + data.length) {
       const read = await bytes.read(start, Math.min(bytes.length, Math.max(end, start + WINDOW)));
@@ -92,7 +98,10 @@ function limited(bytes: PictureBytes): (start: number, end: number) => Promise<U
   };
 }
 
-/** Decodes all frames in the order of time. @param take is given each with its number, and leaves it open */
+/**
+ * Decodes all frames in order of time.
+ * @param take receives each frame with its number and must not close it
+ */
 async function decode(
   input: Input,
   track: InputVideoTrack,
@@ -129,7 +138,7 @@ async function decode(
   }
 }
 
-/** A frame at its display size, turned as the track says, without its alpha. */
+/** A frame at its display size, rotated by the track's setting, without alpha. */
 async function pngOf(sample: VideoSample): Promise<Uint8Array> {
   const canvas = new OffscreenCanvas(sample.displayWidth, sample.displayHeight);
   const context = canvas.getContext("2d", { alpha: false, willReadFrequently: true });
@@ -138,7 +147,7 @@ async function pngOf(sample: VideoSample): Promise<Uint8Array> {
   return new Uint8Array(await (await canvas.convertToBlob({ type: "image/png" })).arrayBuffer());
 }
 
-/** Runs a step of the demuxer or decoder, whose errors name no video. */
+/** Runs a step of the demuxer or decoder and adds the video to its errors. */
 async function step<T>(what: string, body: () => Promise<T>): Promise<T> {
   try {
     return await body();

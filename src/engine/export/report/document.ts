@@ -1,4 +1,4 @@
-/** Parts of a self-contained HTML document: nothing in it refers to anything outside it. */
+/** Parts of a self-contained HTML document without external references. */
 import { base64 } from "../../bytes/base64.ts";
 import { escaped } from "../../bytes/markup.ts";
 
@@ -35,7 +35,10 @@ export function htmlTable(head: readonly string[], rows: readonly (readonly stri
   return `<div class="scroll" tabindex="0"><table><thead><tr>${title}</tr></thead><tbody>${body.join("\n")}</tbody></table></div>`;
 }
 
-/** A picture inside the document. @param lines of text below it */
+/**
+ * An embedded picture.
+ * @param lines lines of text below it
+ */
 export function pngFigure(png: Uint8Array, alt: string, lines: readonly string[]): string {
   const text = lines.map(escaped).join("<br>");
   return `<figure><img alt="${escaped(alt)}" src="data:image/png;base64,${base64(png)}"><figcaption>${text}</figcaption></figure>`;

@@ -58,7 +58,7 @@ export function lineChart(title: string, lines: readonly ChartLine[]): string | 
   ].join("");
 }
 
-/** Smallest and largest. A long run has more points than a call may have arguments. */
+/** Smallest and largest value. A long run has more points than a call can take as arguments. */
 function extent(values: readonly number[]): [number, number] {
   return values.reduce(
     ([low, high], value) => [Math.min(low, value), Math.max(high, value)],

@@ -16,15 +16,15 @@ import { type ExportFiles, wholeFile } from "../export-file.ts";
 import { htmlDocument, htmlTable, pngFigure } from "./document.ts";
 import { type ChartLine, lineChart } from "./line-chart.ts";
 
-/** Newest steps with rollouts that the best and worst are chosen from. */
+/** Number of newest steps with rollouts from which the best and worst are chosen. */
 const STEPS = 40;
-/** Rollouts of each kind a loop, and held-out rows of each kind. */
+/** Number of rollouts of each kind per loop, and of held-out rows of each kind. */
 const SHOWN = 3;
 
-/** The score of a loop's answers without sampling. */
+/** The greedy score of a loop. */
 const FIXED_GREEDY = /^loop\d_greedy$/;
 
-/** Metrics of each loop that are drawn, beside those of the whole step. */
+/** Metrics drawn for each loop, in addition to those of the whole step. */
 const PER_LOOP = [
   ["reward", "Reward"],
   ["reward_over_start", "Gain over start"],
@@ -90,7 +90,7 @@ function noteParts({ text, tags, steps }: RunNotes): string[] {
   ];
 }
 
-/** The sampled rewards of the run first, else the first score. */
+/** The sampled run rewards, or else the first score. */
 function headline({ scores }: RunResult): readonly ScoreResult[] {
   const rewards = scores.filter(({ id }) => /^reward\d_sampled$/.test(id));
   return rewards.length > 0 ? rewards : scores.slice(0, 1);
@@ -192,13 +192,13 @@ async function rolloutParts(run: RunFolder, pictureOf: PictureOf | null): Promis
   }
   if (parts.length > 0) {
     parts.unshift(
-      `<p class="quiet">Rollouts are chosen from the last ${STEPS} steps, one a row. Left: given mask; right: mask of the rollout with the outline of the given one.</p>`,
+      `<p class="quiet">Rollouts are chosen from the last ${STEPS} steps, one per row. Left: given mask; right: mask of the rollout with the outline of the given one.</p>`,
     );
   }
   return parts;
 }
 
-/** The rollouts with the highest (1) or lowest (-1) rewards, one a row. */
+/** The rollouts with the highest (1) or lowest (-1) rewards, one per row. */
 function extremes(rollouts: readonly RolloutRecord[], sign: 1 | -1): RolloutRecord[] {
   const seen = new Set<string>();
   return [...rollouts]

@@ -28,14 +28,14 @@ export function composeGroup(
     case "group":
       return rows.map((terms) => ({ ...composed(terms, weights), reward: null }));
     case "meteor": {
-      // The whole group; otherwise the judge alone would separate a rollout from the others.
+      // Applies to the whole group; otherwise the missing verdict alone would set a rollout apart.
       const instead = actingWeights(weights, false);
       return rows.map((terms) => composed(terms, instead));
     }
     case "pause":
       throw new LabError(
         "held",
-        `The judge gave no verdict (${reason}); nothing of this step was kept, go on when it answers again`,
+        `The judge gave no verdict (${reason}). Nothing of this step was kept; continue when the judge answers again`,
         { subject: "judge" },
       );
   }

@@ -1,12 +1,12 @@
-/** The reward of rollouts that were scored several times, each time with another text. */
+/** The reward of rollouts that were scored several times, each time with a different text. */
 import type { RewardTerm } from "../term.ts";
 import type { ScoredRollout } from "../types.ts";
 
 /**
- * Means over the draws that have a value. Details are those of the first draw; the note lists what a term was with each
+ * Means over the draws that have a value. Details are those of the first draw; the note lists a term's value for each
  * text.
  * @param draws [draw][rollout], at least one
- * @param texts in the same order; null where there was nothing to say
+ * @param texts texts in the same order; null where there was nothing to describe
  */
 export function meanScores(
   draws: readonly (readonly ScoredRollout[])[],

@@ -27,7 +27,7 @@ export function rewardPlan(config: LabConfig): RewardPlan {
     Object.fromEntries(
       TERMS.map((term) => {
         const weight = config[weightKey(loop, term)];
-        // Not -0, which would show.
+        // Avoids -0, which would be displayed.
         return [term, isCost(term) && weight !== 0 ? -weight : weight];
       }),
     ) as Record<TermName, number>;

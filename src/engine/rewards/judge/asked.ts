@@ -27,8 +27,8 @@ export function dlcPrompt(prompts: JudgePrompts, hypothesis: string, { question,
 }
 
 /**
- * The prompts of this verdict, in order, without the corrections after invalid replies. For a failed verdict only those
- * that are known: later prompts depend on replies that never arrived.
+ * The prompts of this verdict, in order, without the corrections after invalid replies. For a failed verdict only the
+ * known prompts: later ones depend on replies that never arrived.
  */
 export function promptsOf(
   detail: JudgeDetail,

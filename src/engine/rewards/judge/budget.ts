@@ -8,7 +8,7 @@ export interface Spending {
   readonly cost: number;
 }
 
-/** Sums what was taken of a budget. */
+/** Adds up spending. */
 export function totalSpending(parts: readonly Spending[]): Spending {
   const sum = (name: keyof Spending): number => parts.reduce((total, part) => total + part[name], 0);
   return { calls: sum("calls"), cost: sum("cost") };
@@ -22,20 +22,23 @@ export interface BudgetLimits {
   /** Price of a million prompt tokens and of a million completion tokens. */
   readonly promptPrice: number;
   readonly completionPrice: number;
-  /** Spent before; nothing if absent. */
+  /** Spending so far; nothing if absent. */
   readonly before?: Spending | undefined;
 }
 
 /** One request's share of the budget, reserved before it is sent. */
 export interface Reservation {
-  /** For a reply: its real price replaces the bound. @returns the price */
+  /**
+   * After a reply: its real price replaces the bound.
+   * @returns the price
+   */
   settle(reply: ChatReply): number;
-  /** For a failure: its price is unknown, so the prompt counts as paid. */
+  /** After a failure: its price is unknown, so the prompt counts as paid. */
   fail(): number;
 }
 
 export interface Budget extends Spending {
-  /** @throws JudgeFailure("budget") if the request would exceed a limit; it must not be sent then */
+  /** @throws JudgeFailure("budget") if the request would exceed a limit; the caller must not send it */
   reserve(request: ChatRequest): Reservation;
 }
 
@@ -58,14 +61,17 @@ export function budget(limits: BudgetLimits): Budget {
     },
     reserve(request) {
       if (limits.calls > 0 && calls >= limits.calls) {
-        throw new JudgeFailure("budget", `The judge's budget of ${limits.calls} calls is used up; raise it to go on`);
+        throw new JudgeFailure(
+          "budget",
+          `The judge's budget of ${limits.calls} calls is used up; raise it to continue`,
+        );
       }
       const promptBound = tokensOf(request);
       const bound = price(promptBound, request.maxTokens);
       if (limits.cost > 0 && spent + reserved + bound > limits.cost) {
         throw new JudgeFailure(
           "budget",
-          `The judge's budget of ${limits.cost} would be passed: ${spent.toFixed(4)} is spent and a call may cost ${bound.toFixed(4)}; raise it to go on`,
+          `The judge's budget of ${limits.cost} would be exceeded: ${spent.toFixed(4)} is spent and a call may cost ${bound.toFixed(4)}; raise it to continue`,
         );
       }
       calls++;

@@ -4,7 +4,7 @@ import { sha256Hex } from "../../bytes/hash.ts";
 import { parseJsonAs } from "../../bytes/json.ts";
 import type { ChatRequest } from "./providers/provider.ts";
 
-/** Storage of the lines, such as a file of a run store. */
+/** Storage of the cache lines, such as a file of a run store. */
 export interface CacheFile {
   /** The whole text, "" when there is none. */
   read(): Promise<string>;
@@ -28,7 +28,7 @@ export function memoryCache(): ReplyCache {
  */
 export async function openCache(file: CacheFile, onFailure: (thrown: unknown) => void): Promise<ReplyCache> {
   const text = await file.read();
-  // After a truncated last line the next one needs a new line.
+  // After a truncated last line, start a new line.
   let gap = text !== "" && !text.endsWith("\n") ? "\n" : "";
   let broken = false;
   return fileCache(text.split("\n"), async (line) => {

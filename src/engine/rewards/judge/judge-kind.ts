@@ -1,4 +1,4 @@
-/** Shared by both kinds of judge: gets a reply that passes a check, from the cache or from the model. */
+/** Code of both kinds of judge: gets a reply that passes a check, from the cache or from the model. */
 import type { JudgeQuestion } from "../judge-score.ts";
 import type { CaptionPair } from "../types.ts";
 import { type ReplyCache, replyKey } from "./cache.ts";
@@ -34,7 +34,7 @@ export interface AskDeps {
   readonly ask: Ask;
   readonly cache: ReplyCache;
   readonly kind: JudgeKindName;
-  /** As in the cache key. */
+  /** The kind in the cache key. */
   readonly model: string;
   /** Version of the prompts. */
   readonly version: string;
@@ -48,7 +48,7 @@ export interface AskRecord {
   hits: number;
 }
 
-/** @param fresh ignores the cache, to measure how consistent a judge is */
+/** @param fresh ignores the cache, to measure the consistency of a judge */
 export function askSession(deps: AskDeps, record: AskRecord, signal: AbortSignal, fresh: boolean): AskSession {
   return {
     async reply(request, read) {

@@ -49,7 +49,7 @@ export interface CaptionJudge {
    * @throws LabError("cancelled") when the signal aborts; any other failure gives a term whose value is null
    */
   terms(pairs: readonly CaptionPair[], options?: JudgeOptions): Promise<readonly RewardTerm[]>;
-  /** Calls and cost so far, with those before. */
+  /** Calls and cost so far, including earlier spending. */
   readonly spent: Spending;
 }
 

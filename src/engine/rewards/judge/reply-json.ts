@@ -10,14 +10,14 @@ export function replyObject(text: string): Record<string, unknown> {
   } catch (cause) {
     throw new JudgeFailure("not-json", "The model's reply is not JSON", { raw: text, cause });
   }
-  if (!isRecord(value)) throw new JudgeFailure("wrong-form", "The model's reply is no JSON object", { raw: text });
+  if (!isRecord(value)) throw new JudgeFailure("wrong-form", "The model's reply is not a JSON object", { raw: text });
   return value;
 }
 
 const THOUGHT_END = "</think>";
 const FENCE = "```";
 
-/** Reasoning models write their reasoning first; others wrap JSON in a fence despite the instructions. */
+/** Some models write their reasoning first; others wrap JSON in a fence despite the instructions. */
 function unwrapped(text: string): string {
   const thought = text.lastIndexOf(THOUGHT_END);
   const plain = (thought < 0 ? text : text.slice(thought + THOUGHT_END.length)).trim();

@@ -42,7 +42,7 @@ const MODELS_TIMEOUT = 10_000;
 
 /**
  * Opens the judge of a configuration; each has its own budget.
- * @param before taken of that budget already
+ * @param before spending already charged to that budget
  * @returns null when the judge is off
  * @throws LabError("bad-config") naming what is missing or wrong
  */
@@ -106,10 +106,10 @@ function kindOf(config: LabConfig, prompts: JudgePrompts): JudgeKind {
 }
 
 function writtenQuestions(config: LabConfig): WrittenQuestions {
-  if (config.judgeWritten !== "") return parseQuestionFile("The written questions", config.judgeWritten);
+  if (config.judgeWritten !== "") return parseQuestionFile("The prepared questions", config.judgeWritten);
   throw new LabError(
     "bad-config",
-    "The DLC-style judge needs questions written beforehand; give them or take another",
+    "The DLC-style judge needs prepared questions; add them or choose the question judge",
     {
       subject: "judgeWritten",
     },
@@ -202,7 +202,7 @@ async function firstModel(
   try {
     return (await listModels({ url, key }, deps, limit.signal))[0] ?? ANY_MODEL;
   } catch (thrown) {
-    // The first call reports any problem of the server better.
+    // The first call gives a better report of a server problem.
     if (thrown instanceof JudgeFailure || limit.signal.aborted) return ANY_MODEL;
     throw thrown;
   } finally {

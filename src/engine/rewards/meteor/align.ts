@@ -10,11 +10,10 @@ export type Match = readonly [number, number, MatchStage];
 let pass = 0;
 
 /**
- * Greedy alignment in three passes over what the passes before left: equal words, equal stems, synonyms
+ * Greedy alignment in three passes, each over the words still free: equal words, equal stems, synonyms
  * (docs/spec/rewards.md#alignment). Each pass goes from the last hypothesis word to the first and takes the last
- * fitting
- * reference word. The third pass sees the stems of the second, not the words: only stems that are dictionary forms
- * can have synonyms. Synonyms are those of the hypothesis word only.
+ * fitting reference word. The third pass uses the stems of the second, not the words, so only stems that are dictionary
+ * forms can have synonyms. Synonyms are those of the hypothesis word only.
  *
  * @returns matches sorted by hypothesis index
  */
@@ -71,7 +70,7 @@ function matchEqual(
   return count;
 }
 
-/** Pairs free words with free synonyms. Equal words were all matched by the first pass. */
+/** Pairs free words with free synonyms. The first pass has already matched all equal words. */
 function matchSynonyms(
   left: readonly Word[],
   right: readonly Word[],

@@ -1,6 +1,6 @@
 /** Words of captions; the stem and synonyms of each are computed once. */
 
-/** What METEOR knows about words. */
+/** Stems and synonyms of words, as METEOR uses them. */
 export interface WordKnowledge {
   stem(word: string): string;
   /** The word itself and its one-word synonyms. */
@@ -20,8 +20,8 @@ export interface Word {
 }
 
 /**
- * Keeps the words of the last captions: after `limit` different words, those that do not occur again before as many
- * more arrive are dropped.
+ * Keeps the words of recent captions: after `limit` different words, those that do not recur within the next `limit`
+ * are dropped.
  */
 export class Lexicon {
   readonly #knowledge: WordKnowledge;
@@ -34,7 +34,7 @@ export class Lexicon {
     this.#limit = limit;
   }
 
-  /** Called between two pairs of captions, the only time words are dropped. */
+  /** Called between two pairs of captions; words are dropped only then. */
   beginPair(): void {
     if (this.#young.size < this.#limit) return;
     this.#old = this.#young;
@@ -51,8 +51,8 @@ export class Lexicon {
 
   stem(word: Word): Word {
     const known = word.stem;
-    // A stem that was dropped and read again as a word would be another object of the same text: look it up by its
-    // text.
+    // A stem that was dropped and then read again as a word would be another object with the same text, so look it up
+    // by its text.
     const stem = this.word(known === undefined ? this.#knowledge.stem(word.text) : known.text);
     word.stem = stem;
     return stem;

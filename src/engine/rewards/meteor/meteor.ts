@@ -19,7 +19,7 @@ export interface MeteorParameters {
 /** NLTK's defaults: recall weighs nine times precision. */
 export const METEOR_DEFAULTS: MeteorParameters = { alpha: 0.9, beta: 3, gamma: 0.5 };
 
-/** Words whose stem and synonyms are kept: the captions of a data set have a few thousand different ones. */
+/** Number of words whose stem and synonyms are kept; captions of a data set have a few thousand different words. */
 const CACHE_WORDS = 20_000;
 
 /**

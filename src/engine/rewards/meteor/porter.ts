@@ -42,7 +42,7 @@ const STEP_2: readonly Rule[] = [
   ["iviti", "ive", positive],
   ["biliti", "ble", positive],
   ["fulli", "ful", positive],
-  // The "l" counts as part of the rest, so that short ones ("geo", "theo") lose the ending too.
+  // The "l" counts as part of the rest, so that short rests ("geo", "theo") lose the ending too.
   ["logi", "log", (rest) => positive(`${rest}l`)],
 ];
 
@@ -65,7 +65,7 @@ const STEP_4: readonly Rule[] = [
 /** Stem of a word; lower-cased first, words of one or two letters are left alone. */
 export function porterStem(word: string): string {
   const lower = word.toLowerCase();
-  // The table is looked up with the word as given, so "Dying" takes the ordinary way.
+  // The table is looked up with the word as given, so the rules apply to "Dying".
   const irregular = IRREGULAR.get(word);
   if (irregular !== undefined) return irregular;
   if (letterCount(lower) <= 2) return lower;
@@ -132,7 +132,7 @@ function doubleL(word: string): string {
   return word.endsWith("ll") && measure(word.slice(0, -1)) > 1 ? word.slice(0, -1) : word;
 }
 
-/** The first rule with a matching ending decides, whether its condition holds or not. */
+/** The first rule with a matching ending decides, even if its condition does not hold. */
 function applyFirst(word: string, rules: readonly Rule[]): string {
   for (const [ending, replacement, condition] of rules) {
     if (!word.endsWith(ending)) continue;
@@ -183,7 +183,7 @@ function endsShort(rest: string): boolean {
   );
 }
 
-/** "y" is a consonant at the start and after a vowel; anything that is no vowel is a consonant. */
+/** "y" is a consonant at the start and after a vowel; every letter that is not a vowel is a consonant. */
 function isConsonant(letters: readonly string[], at: number): boolean {
   // Letters of a run of "y" alternate, so the answer depends on where the run starts.
   let start = at;

@@ -23,7 +23,7 @@ export function centreOfMass(mask: Rle): readonly [number, number] | null {
   let [area, sumX, sumY, at] = [0, 0, 0, 0];
   for (const [index, run] of rleRuns(mask).entries()) {
     if (index % 2 === 1) {
-      // Runs go down the columns: cut at each column's end.
+      // Runs go down the columns and are cut at each column's end.
       for (let start = at; start < at + run; ) {
         const column = Math.floor(start / height);
         const end = Math.min(at + run, (column + 1) * height);

@@ -1,13 +1,13 @@
 import { seen } from "./likelihood.ts";
 import type { TermSpec } from "./spec.ts";
 
-/** Unlike the likelihood it pays nothing for what fits every thing of the picture. */
+/** Unlike the likelihood, it does not reward a mask for words that fit every object in the picture. */
 export const CONTRAST = {
   name: "contrast",
   label: "Caption contrast",
-  help: "Probability of the row's caption given the predicted mask, against the captions of the other things of the picture",
+  help: "Probability of the row's caption given the predicted mask, relative to the captions of the picture's other objects",
   measure: (facts) =>
     seen(facts, ({ contrast }) =>
-      contrast === null ? { value: null, note: "no other thing in the picture" } : { value: contrast },
+      contrast === null ? { value: null, note: "no other object in the picture" } : { value: contrast },
     ),
 } as const satisfies TermSpec;

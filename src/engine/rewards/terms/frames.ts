@@ -6,7 +6,9 @@ import { type Measured, NO_GIVEN, type TermSpec } from "./spec.ts";
 
 type Compare = typeof regionSimilarity;
 
-/** Mean over the frames on which a mask is not empty: elsewhere one stray pixel would decide between 1 and 0. */
+/**
+ * Mean over the frames with a non-empty mask; on the others a single stray pixel would change the score from 1 to 0.
+ */
 const framesTerm =
   (compare: Compare) =>
   ({ frames, given, predicted }: RolloutFacts): Measured | undefined => {
@@ -22,7 +24,7 @@ const framesTerm =
 export const J = {
   name: "j",
   label: "J",
-  help: "Mean overlap of given and predicted mask over the frames of a clip that show either; 0.5 J and 0.5 F are J&F",
+  help: "Mean IoU of given and predicted mask over the frames of a clip that show either; weights of 0.5 for J and F give J&F",
   measure: framesTerm(regionSimilarity),
 } as const satisfies TermSpec;
 

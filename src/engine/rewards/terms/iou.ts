@@ -13,7 +13,7 @@ export const IOU = {
     given === null ? NO_GIVEN : shapedIou(given, predicted, iouShape, emptyPair),
 } as const satisfies TermSpec;
 
-/** Overlaps from which the tiered form pays another third. */
+/** Overlaps at which the tiered form adds another third. */
 export const IOU_TIERS = [0.5, 0.7, 0.9] as const;
 
 /** IoU of two empty masks in evaluations, as in cocoapi. */
@@ -30,7 +30,7 @@ export interface PixelMask {
 
 /**
  * Intersection over union of two masks of one size with its pixel counts (docs/spec/rewards.md#iou).
- * @param emptyPairValue value when both are empty, where the ratio does not exist
+ * @param emptyPairValue value when both are empty and the ratio is undefined
  * @throws LabError("bad-input") when the sizes differ
  */
 export function regionIou(a: PixelMask | Rle, b: PixelMask | Rle, emptyPairValue = EVALUATION_EMPTY_PAIR): MaskIou {
@@ -57,8 +57,8 @@ export function shapeIou(kind: IouShape, iou: number): number {
 }
 
 /**
- * The reward of a pair of masks. No mask at all (no segmentation token) is worth 0, neither an error nor missing. Only a
- * pair with an empty mask on both sides takes `emptyPair`, unshaped.
+ * The reward of a pair of masks. No mask at all (no segmentation token) scores 0; it is neither an error nor missing.
+ * Only a pair of two empty masks scores `emptyPair`, unshaped.
  * @throws LabError("bad-input") when the sizes differ
  */
 export function shapedIou(

@@ -1,6 +1,6 @@
 import type { TermSpec } from "./spec.ts";
 
-/** The judge's verdict, which the scorer asks for. */
+/** The judge's verdict, which the scorer requests. */
 export const JUDGE = {
   name: "judge",
   label: "Judge",

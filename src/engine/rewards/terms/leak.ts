@@ -5,7 +5,7 @@ import { plainWords } from "./words.ts";
 export const LEAK = {
   name: "leak",
   label: "Leak cost",
-  help: "Penalty when a leak word occurs",
+  help: "Penalty if a leak word occurs",
   cost: true,
   measure: ({ caption }, { settings }: TermTools): Measured => {
     const leaked = leakedWords(caption ?? "", settings.leakWords);

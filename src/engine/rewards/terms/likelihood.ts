@@ -1,15 +1,15 @@
 import type { RolloutFacts } from "../term.ts";
 import type { Measured, TermSpec } from "./spec.ts";
 
-/** Teacher forcing in place of decoding: a mask is judged by every token of the caption. */
+/** Uses teacher forcing instead of decoding: every token of the caption contributes to the score of a mask. */
 export const LIKELIHOOD = {
   name: "likelihood",
   label: "Caption likelihood",
-  help: "How likely the row's caption is given the predicted mask: the exponential of its mean log-probability per token",
+  help: "Likelihood of the row's caption given the predicted mask: the exponential of its mean log-probability per token",
   measure: (facts) => seen(facts, ({ likelihood }) => ({ value: likelihood })),
 } as const satisfies TermSpec;
 
-/** A mask that the captioner cannot see is worth 0, as with IoU. */
+/** A mask that covers no visual token scores 0; with IoU, too, a missing mask scores 0. */
 export function seen(
   { predicted, likelihood }: RolloutFacts,
   term: (known: NonNullable<RolloutFacts["likelihood"]>) => Measured,

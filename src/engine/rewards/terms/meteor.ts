@@ -12,7 +12,7 @@ export const METEOR = {
   },
 } as const satisfies TermSpec;
 
-/** METEOR with its alignment and a remark when a side has no words; an empty caption is worth 0. */
+/** METEOR with its alignment, and a remark if a side has no words; an empty caption scores 0. */
 export function meteorOf(meteor: TermTools["meteor"], reference: string, caption: string): Measured {
   const detail = meteor.score(reference, caption);
   const measured: Measured = { value: detail.score, meteor: detail };

@@ -53,7 +53,7 @@ export function isCost(name: TermName): boolean {
   return termSpec(name).cost === true;
 }
 
-/** The terms that need only the rollout itself, with weight 0; the composer sets the weights. */
+/** The terms that need only the rollout, with weight 0; the composer sets the weights. */
 export function measuredTerms(facts: RolloutFacts, tools: TermTools): RewardTerm[] {
   return REWARD_TERMS.flatMap((term: TermSpec): RewardTerm[] => {
     const measured = term.measure?.(facts, tools);

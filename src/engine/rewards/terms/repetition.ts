@@ -1,7 +1,7 @@
 import type { TermSpec, TermTools } from "./spec.ts";
 import { plainWords } from "./words.ts";
 
-/** Penalises captions that repeat a phrase that scored once (docs/spec/rewards.md#4-reward-hacking). */
+/** Penalises captions that repeat a phrase that scored well once (docs/spec/rewards.md#4-reward-hacking). */
 export const REPETITION = {
   name: "repetition",
   label: "Repetition cost",

@@ -1,4 +1,4 @@
-/** A reward term is a file here and its line in registry.ts. */
+/** Interface of a reward term. Each term is a file in this folder and a line in registry.ts. */
 import type { MeteorDetail, RewardTerm, RolloutFacts } from "../term.ts";
 
 /** How an overlap becomes a reward. */
@@ -19,7 +19,7 @@ export interface TermTools {
   readonly meteor: { score(reference: string, hypothesis: string): MeteorDetail };
 }
 
-/** A value with its details; null with the reason when it cannot be computed, never 0 in its place. */
+/** A value with its details; if it cannot be computed, null with the reason, never 0 instead. */
 export type Measured = Omit<RewardTerm, "name" | "weight">;
 
 export interface TermSpec {
@@ -29,11 +29,11 @@ export interface TermSpec {
   readonly label: string;
   /** One sentence without a full stop. */
   readonly help: string;
-  /** A cost from 0 to 1, which is subtracted. */
+  /** Whether the term is a cost from 0 to 1, which is subtracted. */
   readonly cost?: true;
   /**
-   * The term of one rollout; absent where the scorer has to ask for it. Called for every rollout, whatever the weight.
-   * Undefined where what it needs was not measured; the rollout then has no such term.
+   * Computes the term of one rollout; absent if the scorer requests the value elsewhere. Called for every rollout,
+   * whatever the weight. Returns undefined if its inputs were not measured; the rollout then lacks the term.
    */
   readonly measure?: (facts: RolloutFacts, tools: TermTools) => Measured | undefined;
 }

@@ -2,7 +2,7 @@
 
 import { LOOP_IDS } from "../../rl/loops/abouts.ts";
 
-/** A first function that shows what there is. */
+/** A first function that shows the available input. */
 export const EXAMPLE_REWARD = `// Called once per rollout; returns a finite number. Types are stripped, nothing outside can be reached.
 function reward(rollout: Rollout): number {
   const words = rollout.caption.split(/\\s+/).filter(Boolean);

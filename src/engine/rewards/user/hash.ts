@@ -1,4 +1,4 @@
-/** Identifies a custom reward by its source. */
+/** Identifies a custom reward by the hash of its source. */
 import { sha256Hex } from "../../bytes/hash.ts";
 
 /** SHA-256 of the source in hexadecimal; the empty source has an empty hash. */

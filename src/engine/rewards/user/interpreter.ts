@@ -15,7 +15,7 @@ import type { SandboxReply, SandboxRequest, StopKind } from "./protocol.ts";
 import { stripTypes } from "./source.ts";
 
 const STACK_BYTES = 256 * 1024;
-/** Additional time and memory to read the error of a program that exceeded its limits. */
+/** Extra time and memory for reading the error of a program that exceeded its limits. */
 const LOOKING_MS = 1000;
 const LOOKING_MIB = 8;
 const INTRINSICS = {
@@ -112,7 +112,7 @@ function runOne(
     held.push(handle);
     return handle;
   };
-  /** Allows reading the reason although time and memory are used up. */
+  /** Raise the limits to read the reason, because time and memory are used up. */
   const allowLooking = (): void => {
     late = false;
     deadline = now() + LOOKING_MS;
@@ -196,7 +196,7 @@ function described(context: QuickJSContext, error: QuickJSHandle): Record<"name"
 }
 
 function reachStop(name: string): Stop {
-  const why = NETWORK.test(name) ? "a reward has no network" : "it is not there for a reward";
+  const why = NETWORK.test(name) ? "a reward has no network access" : "it is not available to a reward";
   return new Stop("reach", `reached for ${name}; ${why}`);
 }
 

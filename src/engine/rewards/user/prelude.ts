@@ -1,10 +1,11 @@
 /**
- * What a user's reward finds around it, as JavaScript for the interpreter. Evaluates to an object of three functions:
- * `load` takes the user's program, `call` runs it on one rollout, `reached` tells what it tried to reach.
+ * The environment of a custom reward, as JavaScript for the interpreter. Evaluates to an object of three functions:
+ * `load` takes the user's program, `call` runs it on one rollout, `reached` returns the forbidden name that it tried to
+ * use.
  *
- * The interpreter has no functions of its host. Names of the network and of the page are there only so that reaching
- * for them is noticed and named, also when the program hides the error; clocks and chance are refused because a step
- * must come out the same when it is run again.
+ * The interpreter has no host functions. Names of the network and of the page exist only to detect and report
+ * their use, even if the program hides the error. Clocks and random numbers are refused because a repeated step must
+ * give the same result.
  */
 export const PRELUDE = `(function () {
   "use strict";
@@ -17,7 +18,7 @@ export const PRELUDE = `(function () {
       enumerable: false,
       get: function () {
         if (touched === null) touched = shown;
-        throw new ReferenceError(shown + " is not there for a reward");
+        throw new ReferenceError(shown + " is not available to a reward");
       },
     });
   }

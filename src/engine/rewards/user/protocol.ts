@@ -1,8 +1,8 @@
-/** What passes between the lab and the worker that runs user-written rewards. */
+/** Messages between the lab and the worker that runs custom rewards. */
 
 export interface SandboxRequest {
   readonly request: number;
-  /** Source as it was written. */
+  /** The source as written. */
   readonly code: string;
   /** JSON of the rollouts of a group, in order. */
   readonly rollouts: readonly string[];
@@ -20,18 +20,18 @@ export type StopKind =
   | "reach" // it reached for something outside, such as fetch
   | "throw" // it threw
   | "value" // it returned no finite number
-  | "broken"; // what ran it came to harm
+  | "broken"; // its interpreter or worker broke
 
 export type SandboxReply =
-  /** The rollout at this index starts: the watcher restarts its timer. */
+  /** The rollout at this index starts, so the watcher restarts its timer. */
   | { readonly type: "at"; readonly request: number; readonly index: number }
   | { readonly type: "values"; readonly request: number; readonly values: readonly number[] }
   | {
       readonly type: "stopped";
       readonly request: number;
       readonly kind: StopKind;
-      /** What it did, as the end of a sentence that begins with "The custom reward". */
+      /** The cause, as the end of a sentence that begins with "The custom reward". */
       readonly did: string;
-      /** Place in the group; null when it did not get as far. */
+      /** Index in the group; null if no rollout had started. */
       readonly index: number | null;
     };

@@ -5,7 +5,7 @@ import { rewardHash } from "./hash.ts";
 
 /**
  * The configuration with the hash of its custom reward.
- * @throws LabError("bad-config") when it names another hash: the source was changed after it was written down
+ * @throws LabError("bad-config") when it names another hash, because the source was changed later
  */
 export async function sealReward(config: LabConfig): Promise<LabConfig> {
   const hash = await rewardHash(config.userReward);

@@ -2,7 +2,7 @@
 import { transform } from "sucrase";
 
 /**
- * Types stripped, `export` turned into assignments; line numbers stay.
+ * Strips types and turns `export` into assignments; line numbers stay.
  * @throws Error with line and cause when the source cannot be read
  */
 export function stripTypes(code: string): string {

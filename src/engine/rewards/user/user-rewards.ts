@@ -1,12 +1,12 @@
 import type { UserRewardPlan } from "../composer/plan.ts";
 import type { RewardTerm, RolloutFacts } from "../term.ts";
 
-/** Runs a user-written reward over a group, away from everything else. */
+/** Runs a custom reward over a group, isolated from everything else. */
 export interface UserRewards {
   /**
-   * @param terms what the lab itself measured about each rollout
+   * @param terms built-in terms of each rollout
    * @returns one finite number per rollout
-   * @throws LabError("held") naming what the function did; what ran it is thrown away, nothing else is touched
+   * @throws LabError("held") naming what the function did; its sandbox is discarded, nothing else changes
    */
   run(
     plan: UserRewardPlan,

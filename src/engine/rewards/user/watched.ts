@@ -1,6 +1,6 @@
 /**
- * Runs user-written rewards in a worker that can be thrown away: the interpreter ends what it can, and a watch ends the
- * worker itself when even the interpreter does not answer.
+ * Runs custom rewards in a disposable worker: the interpreter enforces the limits, and a watchdog ends the worker if
+ * the interpreter does not answer.
  */
 import { LabError } from "../../errors.ts";
 import type { UserRewardPlan } from "../composer/plan.ts";
@@ -8,22 +8,22 @@ import { userInput } from "./input.ts";
 import type { SandboxReply, SandboxRequest } from "./protocol.ts";
 import type { UserRewards } from "./user-rewards.ts";
 
-/** A worker with an interpreter in it. */
+/** A worker that contains an interpreter. */
 export interface SandboxLink {
   send(request: SandboxRequest): void;
-  /** @param failed hears of a worker that came to harm outside any request */
+  /** @param failed called when a worker breaks outside any request */
   listen(reply: (reply: SandboxReply) => void, failed: (cause: string) => void): void;
   end(): void;
 }
 
 export interface Watch {
-  /** Calls back once after some milliseconds unless it is cleared before. */
+  /** Calls back once after a number of milliseconds, unless it is cleared first. */
   set(callback: () => void, milliseconds: number): () => void;
 }
 
-/** Time for a worker to load its interpreter, and for a loaded machine beside the limit of a call. */
+/** Milliseconds for a worker to load its interpreter on a busy machine, in addition to the limit of a call. */
 const GRACE_MS = 10_000;
-/** Beside the limit of a call, once the interpreter has begun it. */
+/** Milliseconds in addition to the limit of a call, once the interpreter has begun it. */
 const CALL_GRACE_MS = 1500;
 
 export function userRewards(open: () => SandboxLink, watch: Watch): UserRewards {
@@ -45,7 +45,7 @@ export function userRewards(open: () => SandboxLink, watch: Watch): UserRewards 
         clear();
         clear = watch.set(() => stopped("time", did), milliseconds);
       };
-      wait(GRACE_MS, "could not be begun: its sandbox did not answer");
+      wait(GRACE_MS, "could not start: its sandbox did not answer");
       own.listen(
         (reply) => {
           if (reply.request !== request.request) return;
@@ -65,7 +65,7 @@ export function userRewards(open: () => SandboxLink, watch: Watch): UserRewards 
     const { code, milliseconds, mebibytes } = plan;
     const reply = await ask({ request: ++requests, code, rollouts, milliseconds, mebibytes });
     if (reply.type === "values") return reply.values;
-    // An interpreter that did not answer, or that has grown to its limit, is thrown away.
+    // An interpreter that did not answer, or that has grown to its limit, is discarded.
     if (reply.type === "stopped" && ["time", "memory", "broken"].includes(reply.kind)) {
       link?.end();
       link = null;
@@ -76,7 +76,7 @@ export function userRewards(open: () => SandboxLink, watch: Watch): UserRewards 
   return {
     run: (plan, group, terms) => {
       const rollouts = group.map((_, at) => JSON.stringify(userInput(group, terms, at)));
-      // One at a time: the worker has one interpreter, and its clock must not run while another call holds it.
+      // One call at a time: the worker has one interpreter, and a call's timer must not run while another call uses it.
       const mine = last.then(() => runNow(plan, rollouts));
       last = mine.catch(() => undefined);
       return mine;

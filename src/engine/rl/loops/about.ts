@@ -8,29 +8,29 @@ export interface LoopAbout<Id extends number = number> {
   readonly task: string;
   /** What the policy samples. */
   readonly samples: "text" | "mask";
-  /** Whose mask a rollout has; null where the reward needs none. */
+  /** Who predicts the mask of a rollout; null if the reward needs no mask. */
   readonly mask: "policy" | "partner" | null;
-  /** Field of a rollout with the generated text that is rewarded. */
+  /** Field of a rollout that holds the rewarded text. */
   readonly text: "caption" | "captionPrime";
   /** Name of that text. */
   readonly textName: string;
-  /** Whether the prompt differs from row to row, so that it is shown with a rollout. */
+  /** Whether the prompt differs from row to row, so that rollouts show it. */
   readonly promptOfRow?: true;
-  /** Whether "both loops" excludes it while its weight is 0, its default. */
+  /** Whether "both loops" excludes this loop while its weight has its default, 0. */
   readonly optional?: true;
   /** Score of held-out rows that every run has, whatever its reward; without it only the run's reward is scored. */
   readonly heldOut?: "IoU" | "METEOR";
   /** Default weights of reward terms; 0 for the others. */
   readonly terms: Readonly<Record<string, number>>;
-  /** Weights of reward terms in the named reward matrices, and what the matrix's summary says of them. */
+  /** Weights of reward terms in the named reward matrices, and their description in the matrix's summary. */
   readonly matrices?: Readonly<Record<string, { readonly terms: LoopAbout["terms"]; readonly text?: string }>>;
-  /** Settings with which the pocket model trains the loop beside the others. */
+  /** Settings with which the pocket model trains this loop together with the others. */
   readonly pocket?: LoopValues;
-  /** What the demo adds to them. */
+  /** Further settings of the demo. */
   readonly demo?: LoopValues;
-  /** What the preset for the demo clips adds to them. */
+  /** Further settings of the preset for the demo clips. */
   readonly clips?: LoopValues;
-  /** The preset that trains the pocket model on the loop alone: its texts, and what differs from `pocket`. */
+  /** The preset that trains the pocket model on this loop alone: its texts, and its differences from `pocket`. */
   readonly alone?: { readonly summary: string; readonly evidence?: string; readonly values?: LoopValues };
 }
 

@@ -8,10 +8,10 @@ export const LOOPS = [MASK_CAPTION, CAPTION_MASK, QUESTION_ANSWER] as const;
 
 export type LoopId = (typeof LOOPS)[number]["id"];
 
-/** Loops with a score of held-out rows besides the run's reward. */
+/** Loops with a fixed held-out score besides the run's reward. */
 export type HeldOutLoop = Extract<(typeof LOOPS)[number], { readonly heldOut: string }>["id"];
 
-/** The loops with a score of held-out rows, and its name. */
+/** The loops with a fixed held-out score, and its name. */
 export const HELD_OUT_LOOPS = LOOPS.flatMap((loop: LoopAbout) =>
   loop.heldOut === undefined ? [] : [{ id: loop.id as HeldOutLoop, score: loop.heldOut }],
 );
@@ -27,7 +27,7 @@ export function isLoop(id: unknown): id is LoopId {
   return LOOP_IDS.some((known) => known === id);
 }
 
-/** A value for every loop. */
+/** One value per loop. */
 export function perLoop<T>(of: (id: LoopId) => T): Readonly<Record<LoopId, T>> {
   return Object.fromEntries(LOOP_IDS.map((id) => [id, of(id)])) as Record<LoopId, T>;
 }

@@ -13,15 +13,15 @@ import type { Group, LoopRollouts } from "../step/group.ts";
 export interface Loop {
   /** Whether the loop can sample a row. */
   usable(model: Sa2vaModel, row: TrainingRow, config: LabConfig): boolean;
-  /** The setting that affects which rows are usable, and the end of a sentence for data without usable rows. */
+  /** The setting that affects which rows are usable, and the end of the error sentence for data without usable rows. */
   readonly needs: { readonly subject: string; readonly text: string };
   /** Samples and scores one group per row. */
   rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts>;
-  /** L of the losses of a fixed length: the maximum actions of a rollout of these groups. */
+  /** L of the loss type with a fixed length: the maximum number of actions of a rollout of these groups. */
   longest(groups: readonly Group[], config: LabConfig): number;
-  /** Samples held-out rows; without it evaluations have no score of the loop. */
+  /** Samples held-out rows; if absent, evaluations have no score of the loop. */
   readonly evaluate?: EvaluateLoop;
-  /** Recomputes a logged rollout with the weights that sampled it; without it *Recompute* shows nothing. */
+  /** Recomputes a logged rollout with the weights that sampled it; if absent, *Recompute* shows nothing. */
   readonly look?: (
     context: LookContext,
     row: TrainingRow,
@@ -35,7 +35,7 @@ export interface Loop {
 export type LookContext = Pick<StepContext, "model" | "config" | "step" | "policy" | "partner">;
 
 export interface Looked {
-  /** Prompt of the completion; absent where actions are not its tokens. */
+  /** Prompt of the completion; absent if the actions are not tokens. */
   readonly prompt?: CaptionPrompt;
   /** Logits of the answer's mask, [1, h, w], owned by the caller; null without a mask, and for clips. */
   readonly mask: Tensor | null;

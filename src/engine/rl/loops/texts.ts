@@ -21,11 +21,11 @@ export interface SampledTexts {
   readonly row: TrainingRow;
   readonly prompt: CaptionPrompt;
   readonly completions: readonly Completion[];
-  /** [G] without special tokens and stop word. */
+  /** [G] texts without special tokens and stop word. */
   readonly texts: readonly string[];
   /** Number of NaN and infinite logits. */
   readonly nonFinite: number;
-  /** Number of logits that the guard clipped during sampling. */
+  /** Number of logits that the guard clipped while sampling. */
   readonly clips: number;
 }
 
@@ -59,7 +59,7 @@ export async function sampleTexts(
   });
 }
 
-/** The fields of every text rollout; its loop adds masks, reward and terms. */
+/** The common fields of text rollouts; the loop adds masks, reward and terms. */
 export function textFields(
   { model }: StepContext,
   { row, prompt, completions, texts }: SampledTexts,
@@ -140,7 +140,7 @@ export function textRollouts(
   };
 }
 
-/** The length limit: the maximum actions of a text. */
+/** The length limit: the maximum number of actions of a text. */
 export const TEXT_LENGTH = (_groups: readonly Group[], { maxNewTokens }: StepContext["config"]): number => maxNewTokens;
 
 /** A text for a held-out row. */
@@ -150,7 +150,7 @@ export interface HeldOutText {
   readonly truncated: boolean;
 }
 
-/** Texts of the policy for a prompt a held-out row: the greedy one, then EVAL_DRAWS sampled ones. */
+/** Texts of the policy for one prompt per held-out row: the greedy one, then EVAL_DRAWS sampled ones. */
 export async function heldOutTexts(
   deps: EvalDeps,
   loop: LoopId,

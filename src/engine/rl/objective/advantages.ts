@@ -33,7 +33,7 @@ export interface RewardGroup {
 }
 
 export interface GroupSpread {
-  /** Over the rows that have a reward; NaN when none has. */
+  /** Over the rows that have a reward; NaN without any. */
   readonly mean: number;
   /** Unbiased deviation (divisor n - 1), exact for a complete action set; 0 below two rewards. */
   readonly std: number;
@@ -43,11 +43,11 @@ export interface GroupSpread {
   readonly zeroSpread: boolean;
 }
 
-/** Mean and deviation are those of the rewards as they were given. */
+/** Mean and deviation are those of the unnormalised rewards. */
 export interface GroupScores extends GroupSpread {
   /** [n]; 0 for rows without a reward, in groups without spread and in groups with fewer than two rewards. */
   readonly advantages: readonly number[];
-  /** Deviation that applies to the group's rows (that of the group if the scale is `none`). */
+  /** Deviation that divides the group's rewards (the group's deviation if the scale is `none`). */
   readonly stdUsed: number;
 }
 
@@ -62,7 +62,7 @@ export function spreadOf(rewards: readonly Reward[], weights: readonly number[] 
   const total = present.reduce((sum, { weight }) => sum + weight, 0);
   const zeroSpread = total <= 0 || present.every(({ reward }) => reward === first);
   if (zeroSpread) return { mean: first, std: 0, present: present.length, zeroSpread };
-  // Differences to the first reward, so that rounding cannot move the mean of equal ones.
+  // Differences from the first reward, so that rounding cannot move the mean of equal rewards.
   const mean = first + present.reduce((sum, { reward, weight }) => sum + weight * (reward - first), 0) / total;
   const squares = present.reduce((sum, { reward, weight }) => sum + weight * (reward - mean) ** 2, 0);
   const std = Math.sqrt(squares / (weights === null ? present.length - 1 : total));

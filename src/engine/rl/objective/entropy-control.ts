@@ -28,7 +28,7 @@ export function entropyControl(config: LabConfig): EntropyControlSettings {
   };
 }
 
-/** Coefficient for the loss of this update: 0 if the last entropy was above the target or is unknown. */
+/** Coefficient for the loss of this update: 0 if the previous entropy was above the target or is unknown. */
 export function appliedCoefficient(state: EntropyControlState, settings: EntropyControlSettings): number {
   return state.lastEntropy !== null && state.lastEntropy <= settings.target ? state.coefficient : 0;
 }
@@ -47,7 +47,7 @@ export function nextEntropyState(
   return { coefficient: moved, lastEntropy: entropy };
 }
 
-/** Entropies of one group and the mask of its counted actions, row-major. */
+/** Entropies of one group, and the mask of its counted actions; row-major. */
 export interface GroupEntropies {
   readonly entropies: ArrayLike<number>;
   readonly mask: ArrayLike<number>;

@@ -58,9 +58,10 @@ export type StepGroup = RewardedGroup & { readonly loop: LoopId; readonly group:
 type Control = Pick<LabConfig, "seed" | "shuffleRewards">;
 
 /**
- * Advantages of a step. In the control experiment rewards are shuffled and a coin turns the sign of each group: the
- * baseline and the deviation of a whole action set depend on which action has which reward, so that a permutation alone
- * leaves a mean push; a coin leaves none, in the gradient and in whatever odd function of it the optimiser takes.
+ * Advantages of a step. In the control experiment rewards are shuffled and the sign of each group is random. The
+ * baseline and deviation of a whole action set depend on which action has which reward, so a permutation alone leaves a
+ * nonzero mean gradient. A random sign leaves none, neither in the gradient nor in any odd function of it that the
+ * optimiser applies.
  * @param groups all groups of one loop in a step
  */
 export function stepScores(groups: readonly StepGroup[], config: AdvantageConfig & Control, step: number) {
@@ -83,8 +84,9 @@ export function coin(
 }
 
 /**
- * What each weighted term adds to the advantages: rewards are sums, so over the terms these add up to the advantages.
- * @param scores what `stepScores` gave for the groups
+ * Contribution of each weighted term to the advantages. Rewards are sums, so the contributions add up to the
+ * advantages.
+ * @param scores result of `stepScores` for the groups
  * @returns by term [group][n]
  */
 export function termAdvantages(
@@ -107,7 +109,7 @@ export function termAdvantages(
         return { reward: reward === null ? null : share, terms: term === undefined ? [] : [term] };
       }),
     }));
-    // Centred only; then divided by what the sum was divided by.
+    // Centred only; then divided by the divisor of the whole reward.
     return scoreGroups(alone, { ...config, scaleRewards: "none" }).map((own, at) => {
       const whole = scores[at] as GroupScores;
       const silent = whole.advantages.every((advantage) => advantage === 0);
@@ -120,7 +122,10 @@ export function termAdvantages(
   return new Map([...names].map((name) => [name, ofTerm(name)]));
 }
 
-/** The rollouts whose rewards are learnt from, in the order of the actions; permuted (Fisher and Yates) in the control. */
+/**
+ * The rollouts whose rewards the actions learn from, in the order of the actions; permuted (Fisher–Yates) in the
+ * control.
+ */
 export function trainedRollouts(
   group: StepGroup,
   { seed, shuffleRewards }: Control,

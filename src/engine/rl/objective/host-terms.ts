@@ -1,12 +1,15 @@
 /** Terms of the loss of single tokens and rows in double precision, without tensors. */
 import type { KlEstimator, LossSettings } from "./loss-types.ts";
 
-/** Bounds of a token's log-ratio, of the row's sum, and the least λ, as TRL has them. */
+/** Bounds of a token's log-ratio and of the row's sum, and the minimum λ, as in TRL. */
 export const VESPO_TOKEN_BOUND = 20;
 export const VESPO_BOUNDS = [Math.log(1e-8), 20] as const;
 export const VESPO_LEAST_LAMBDA = 1e-4;
 
-/** Estimate of KL(policy, reference) of one number, and whether the clamp changed it (docs/spec/grpo.md#5-kl-to-the-reference). */
+/**
+ * Estimate of KL(policy, reference) for one log-ratio, and whether the clamp changed it
+ * (docs/spec/grpo.md#5-kl-to-the-reference).
+ */
 export function klOf(
   toReference: number,
   estimator: KlEstimator,
@@ -32,7 +35,10 @@ export function klOf(
   }
 }
 
-/** φ of `vespo` of one row. @param logRatios of its active tokens */
+/**
+ * φ of `vespo` for one row.
+ * @param logRatios log-ratios of its active tokens
+ */
 export function vespoWeightOf(logRatios: readonly number[], advantage: number, { vespo }: LossSettings): number {
   const bounded = (x: number, low: number, high: number): number => Math.min(high, Math.max(low, x));
   const sum = logRatios.reduce((total, x) => total + bounded(x, -VESPO_TOKEN_BOUND, VESPO_TOKEN_BOUND), 0);

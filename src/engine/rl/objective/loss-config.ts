@@ -6,7 +6,7 @@ import { type LossSettings, lossSettings } from "./loss-types.ts";
  * @param entropyCoefficient weight of the entropy bonus in this update
  * @param microBatches K: groups of one loop in an optimiser step
  * @param activeTokens counted actions of all those groups
- * @param longest L, the maximum actions of a rollout: a caption's token limit, or T of a mask policy
+ * @param longest L, the maximum number of actions of a rollout: a caption's token limit, or T of a mask policy
  * @throws LabError("bad-config") naming the first invalid setting
  */
 export function lossSettingsOf(

@@ -14,8 +14,8 @@ import { LabError } from "../../errors.ts";
 export type Objective = "clip" | "cispo" | "sapo" | "vespo";
 
 /**
- * What a ratio belongs to: `token`; `sequence` = exp of the row's mean log-ratio (GSPO, 2507.18071); `gspo_token` = that
- * value with the gradient of the token alone; `sequence_sum` = exp of the row's summed log-ratio (product of actions).
+ * Level of a ratio: `token`; `sequence` = exp of the row's mean log-ratio (GSPO, 2507.18071); `gspo_token` = that value
+ * with the gradient of the token alone; `sequence_sum` = exp of the row's summed log-ratio (product of actions).
  */
 export type RatioLevel = "token" | "sequence" | "gspo_token" | "sequence_sum";
 
@@ -71,7 +71,7 @@ export interface LossSettings {
   /** Weight of the KL term; 0 for none. */
   readonly beta: number;
   readonly klEstimator: KlEstimator;
-  /** Level of the log-ratio the KL estimate is taken of: `sequence` = row mean, `sequence_sum` = row sum. */
+  /** Level of the log-ratio in the KL estimate: `sequence` = row mean, `sequence_sum` = row sum. */
   readonly klLevel: "token" | "sequence" | "sequence_sum";
   /** k3: q held in ±difference and the value in ±value, gradient 0 outside; null for none. */
   readonly klClamp: { readonly difference: number; readonly value: number } | null;
@@ -87,13 +87,13 @@ export interface LossSettings {
   readonly maxCompletionLength: number;
   /** K, micro-batches per optimiser step. */
   readonly accumulation: number;
-  /** Active tokens of all micro-batches of the optimiser step; null = this micro-batch is all. */
+  /** Active tokens of all micro-batches of the optimiser step; null if this micro-batch is the only one. */
   readonly activeTokensTotal: number | null;
 }
 
 export type LossType = "grpo" | "bnpo" | "dr_grpo" | "dapo" | "cispo" | "sapo" | "luspo" | "vespo" | "notes";
 
-/** Recommended common part: ratio against the sampling weights, clamped k3, token masks. */
+/** Recommended settings shared by the presets: ratio against the sampling weights, clamped k3, token masks. */
 export const LOSS_DEFAULTS: LossSettings = {
   objective: "clip",
   level: "token",
@@ -128,7 +128,7 @@ const PRESETS: Readonly<Record<LossType, Partial<LossSettings>>> = {
   sapo: { objective: "sapo", aggregation: "row-mean" },
   luspo: { objective: "clip", aggregation: "row-sum", level: "sequence" },
   vespo: { objective: "vespo", aggregation: "window-token-mean" },
-  // Give the reference log-probs as `oldLogps` too: the notes take the ratio against the reference.
+  // Pass the reference log-probs as `oldLogps` too: the notes take the ratio against the reference.
   notes: { objective: "clip", aggregation: "row-mean", klEstimator: "notes", klClamp: null, logRatioBound: null },
 };
 

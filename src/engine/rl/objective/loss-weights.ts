@@ -1,6 +1,6 @@
 /**
- * How much each token's loss and entropy count (docs/spec/grpo.md#6-aggregation, docs/spec/grpo.md#8-entropy). All on
- * [N, T] tensors without gradient.
+ * Weights of each token's loss and entropy (docs/spec/grpo.md#6-aggregation, docs/spec/grpo.md#8-entropy). All on [N,
+ * T] tensors without gradient.
  */
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { LossSettings } from "./loss-types.ts";
@@ -48,7 +48,7 @@ function windowTokens(mask: Tensor, settings: LossSettings): Tensor {
 export function topEntropyMask(entropies: Tensor, mask: Tensor, share: number): Tensor {
   return tf.tidy(() => {
     const active = mask.greater(0.5);
-    // Below every entropy: that of a narrow Gaussian is negative.
+    // Below every entropy; the entropy of a narrow Gaussian is negative.
     const lowest = tf.fill(entropies.shape, -1e30);
     const flat = tf.where(active, entropies, lowest).reshape([-1]);
     const descending = tf.topk(flat, flat.size, true).values;
@@ -59,7 +59,7 @@ export function topEntropyMask(entropies: Tensor, mask: Tensor, share: number): 
       .relu(tf.scalar(1).sub(places.sub(position).abs()))
       .mul(descending)
       .sum();
-    // The interpolated value may differ from the entropy it stands on in the last bits.
+    // The interpolated value may differ in the last bits from the entropy that it equals.
     const reached = entropies.greaterEqual(threshold.sub(threshold.abs().mul(1e-6)));
     return reached.logicalAnd(active).toFloat();
   });

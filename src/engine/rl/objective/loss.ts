@@ -32,7 +32,7 @@ export interface LossInputs {
 export interface PolicyLoss {
   /** The loss, to be differentiated. */
   readonly loss: tf.Scalar;
-  /** Parts; the loss is their sum less the entropy bonus. */
+  /** Parts of the loss, which is their sum minus the entropy bonus. */
   readonly policy: tf.Scalar;
   readonly klPenalty: tf.Scalar;
 }
@@ -59,15 +59,15 @@ export function stopGradient(x: Tensor): Tensor {
 }
 
 /**
- * The loss of one micro-batch. All tensors returned belong to the caller (inside `tf.tidy` or `tf.grads` nothing is left
- * to do).
+ * The loss of one micro-batch. The caller owns all returned tensors (inside `tf.tidy` or `tf.grads` they are freed
+ * automatically).
  * @throws LabError("bad-config") for settings out of range, LabError("internal") for missing inputs
  */
 export function policyLoss(inputs: LossInputs, settings: LossSettings): PolicyLoss {
   return tf.tidy(() => ({ ...attached(inputs, lossParts(inputs, settings)) }));
 }
 
-/** The same with everything it was made of. */
+/** The same with all intermediate values. */
 export function detailedLoss(inputs: LossInputs, settings: LossSettings): PolicyLoss & LossDetails {
   return tf.tidy(() => {
     const parts = lossParts(inputs, settings);
@@ -87,12 +87,15 @@ interface LossParts {
   readonly policy: tf.Scalar;
   readonly klPenalty: tf.Scalar;
   readonly gradLogps: Tensor;
-  /** What is subtracted, and its slope by the entropies; null without one. */
+  /** The subtracted entropy bonus and its slope by the entropies; null without a bonus. */
   readonly bonus: { readonly value: Tensor; readonly weights: Tensor } | null;
   readonly details: () => LossDetails;
 }
 
-/** Factors and terms that the settings switch off are null and not computed, because a step has many small losses. */
+/**
+ * Factors and terms that the settings switch off are null and not computed, to save time in the many small losses of a
+ * step.
+ */
 const times = (x: Tensor, factor: Tensor | null): Tensor => (factor === null ? x : x.mul(factor));
 const sumOf = (terms: readonly (Tensor | null)[]): Tensor | null =>
   terms.reduce((sum, term) => (sum === null ? term : term === null ? sum : sum.add(term)), null);
@@ -120,7 +123,7 @@ function lossParts(inputs: LossInputs, settings: LossSettings): LossParts {
   const logRatio = bound === null ? raw : raw.clipByValue(-bound, bound);
   const unbounded = bound === null ? null : raw.abs().lessEqual(bound).toFloat();
 
-  // Policy term, and the tokens that keep it; what the mask hides weighs nothing anyway.
+  // Policy term, and the tokens that keep it; masked tokens have weight 0 anyway.
   const rowSum = (x: Tensor): Tensor => toRow.reduce(x, "sequence_sum");
   const objective = objectiveTerm({ logps, logRatio, unbounded, tokenLogRatio, rowSum, advantages }, settings);
   const uncertain =
@@ -174,7 +177,7 @@ type RowLevel = "token" | "gspo_token" | "sequence" | "sequence_sum";
 interface RowReduction {
   /** [N, T] → [N, 1]: masked mean (`sequence`, `gspo_token`) or sum. */
   reduce(x: Tensor, level: RowLevel): Tensor;
-  /** Gradient by a row value, given per use [N, T] → gradient by the tokens [N, T]. Token levels pass through. */
+  /** Gradient by a row value, given at every use [N, T] → gradient by the tokens [N, T]. Token levels pass through. */
   spread(uses: Tensor, level: RowLevel): Tensor;
 }
 
@@ -190,8 +193,8 @@ function rowReduction(mask: Tensor, lengths: Tensor): RowReduction {
 }
 
 /**
- * 0 for rows with negative advantage that the policy has left (mean of old - new above the threshold), else 1; [N, 1]. Null
- * without a threshold.
+ * 0 for rows with negative advantage whose probability has fallen (mean of old - new above the threshold), else 1; [N,
+ * 1]. Null without a threshold.
  */
 function rowsOnPolicy(
   tokenLogRatio: Tensor,

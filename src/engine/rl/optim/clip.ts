@@ -24,7 +24,7 @@ export function clipFactor(norm: number, maxNorm: number): number {
 
 /** A new set, every tensor times `factor`; the caller keeps the given set. */
 export function scaleGradients(grads: ParameterSet, factor: number): ParameterSet {
-  // The factor is a tensor, because a NaN or zero in shader text may be optimised away.
+  // The factor is a tensor, because a NaN or zero in shader source may be optimised away.
   const scalar = tf.scalar(factor);
   const scaled = mapSet(grads, (grad) => grad.mul(scalar));
   scalar.dispose();

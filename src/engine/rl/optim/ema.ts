@@ -48,7 +48,10 @@ export function moveAverage(
   return { next: set, distance: left };
 }
 
-/** min(decay, (1 + t) / (10 + t)): lets the average follow in a short run. @param update number of this update, from 1 */
+/**
+ * min(decay, (1 + t) / (10 + t)): lets the average follow the weights in a short run.
+ * @param update number of this update, from 1
+ */
 export function rampedDecay(decay: number, update: number): number {
   return Math.min(decay, (1 + update) / (10 + update));
 }

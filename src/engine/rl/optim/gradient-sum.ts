@@ -75,7 +75,7 @@ export class GradientSum {
     tf.dispose([...incoming, ...Object.values(more)]);
   }
 
-  /** Σ a·b over the elements that both sums have something of; both stay as they are. */
+  /** Σ a·b over the elements present in both sums; both stay unchanged. */
   async dot(other: GradientSum): Promise<number> {
     const common = this.names.filter((name) => other.#names.has(name));
     if (common.length === 0) return 0;
@@ -142,7 +142,10 @@ export class GradientSum {
     this.#flats = sums;
   }
 
-  /** The arenas, owned by the sum; undefined if it is empty or stock ops added it. Ranges of absent tensors are undefined. */
+  /**
+   * The arenas, owned by the sum; undefined if it is empty or was computed with stock ops. Values of absent tensors are
+   * undefined.
+   */
   get flats(): Flats | undefined {
     return this.#flats;
   }
@@ -167,7 +170,7 @@ export class GradientSum {
   }
 }
 
-/** Stretches of segments that touch: gaps between tensors hold whatever their buffer held before. */
+/** Ranges of adjacent segments; gaps between tensors hold arbitrary old values of the buffer. */
 function withoutGaps(segments: readonly Segment[]): { readonly begin: number; readonly end: number }[] {
   const stretches: { begin: number; end: number }[] = [];
   for (const { offset, size } of segments) {

@@ -17,7 +17,7 @@ export interface GradientReport {
   readonly blocks: Readonly<Record<string, number>>;
   /** NaN and infinite elements. */
   readonly nonFinite: number;
-  /** Tensors that hold such elements. */
+  /** Names of tensors with such elements. */
   readonly nonFiniteTensors: readonly string[];
 }
 
@@ -63,7 +63,7 @@ interface SummaryRow {
   readonly bad: number;
 }
 
-/** Σ g², max |g| and faulty elements of every tensor there is a gradient of. */
+/** Σ g², max |g| and number of non-finite elements of every tensor with a gradient. */
 async function summaryRows(grads: ParameterSet | GradientSum): Promise<SummaryRow[]> {
   const sum = grads instanceof GradientSum ? grads : undefined;
   const set = sum === undefined ? (grads as ParameterSet) : sum.flats === undefined ? sum.tensors() : {};

@@ -48,7 +48,7 @@ export class AdamState {
   #sets: { m: ParameterSet; v: ParameterSet } | undefined;
   #flats: { m: Tensor[]; v: Tensor[] } | undefined;
 
-  /** Takes over the two sets. */
+  /** Takes ownership of the two sets. */
   constructor(step: number, first: ParameterSet, second: ParameterSet) {
     if (!Number.isInteger(step) || step < 0)
       throw new LabError("bad-input", `The optimiser state has step ${step}, it must be a whole number from 0.`);

@@ -1,6 +1,6 @@
 /**
- * Whole sets of trainable tensors. Ownership rule of this folder: a function never disposes what it is given; a set it
- * returns is new and belongs to the caller, who ends the old one with `disposeSet`.
+ * Whole sets of trainable tensors. Ownership rule of this folder: a function never disposes its arguments; a set that
+ * it returns is new and belongs to the caller, who frees the old one with `disposeSet`.
  */
 import { LabError } from "../../errors.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
@@ -23,13 +23,13 @@ export function zerosSet(set: ParameterSet): ParameterSet {
   return mapSet(set, (tensor) => tf.zerosLike(tensor));
 }
 
-/** The same set, out of reach of the current tidy. */
+/** The same set, which the current tidy does not dispose. */
 export function keepSet(set: ParameterSet): ParameterSet {
   for (const tensor of Object.values(set)) tf.keep(tensor);
   return set;
 }
 
-/** Ends every tensor of a set. */
+/** Disposes every tensor of a set. */
 export function disposeSet(set: ParameterSet): void {
   tf.dispose(Object.values(set));
 }

@@ -1,9 +1,11 @@
-/** The optimiser group's schedule as settings of the learning rate; the page draws from the same. */
+/** Converts the optimiser settings to a learning-rate schedule, for training and for the page's plot. */
 import { updatesPerStep } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import type { ScheduleSettings } from "./schedule.ts";
 
-/** Steps of the schedule in a step of the run; a supervised step has one update, whatever the passes over rollouts are. */
+/**
+ * Schedule steps per step of the run; a supervised step has one update, whatever the number of passes over rollouts.
+ */
 export function scheduleSteps(config: LabConfig): number {
   return config.mode === "sft" ? 1 : updatesPerStep(config);
 }

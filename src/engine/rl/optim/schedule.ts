@@ -11,7 +11,7 @@ export type ScheduleSettings =
       readonly kind: "cosine";
       readonly warmupSteps: number;
       readonly totalSteps: number;
-      /** Share of the base rate the cosine ends at. */
+      /** Share of the base rate at which the cosine ends. */
       readonly floor: number;
       /** 0.5 is one descent. */
       readonly cycles: number;

@@ -24,7 +24,10 @@ export interface StepGradients {
   readonly dot: number;
 }
 
-/** Sums the loops' gradients into the first. A norm that is not finite scales nothing, so the sum shows it as well. */
+/**
+ * Sums the loops' gradients into the first. A loop with a non-finite norm is not scaled, so that the sum is not finite
+ * either.
+ */
 export async function joinLoops(
   gradients: ReadonlyMap<LoopId, GradientSum>,
   { clipScope, maxGradNorm }: Pick<LabConfig, "clipScope" | "maxGradNorm">,
@@ -38,7 +41,7 @@ export async function joinLoops(
     const clips = clipScope === "loop" && maxGradNorm > 0 && Number.isFinite(norm);
     loops.push({ loop, norm, factor: clips ? clipFactor(norm, maxGradNorm) : 1 });
   }
-  // Not from the norm of the sum: beside a loop of a large norm the other one's share is lost in rounding.
+  // Not computed from the norm of the sum: if one loop's norm is large, the other's share is lost in rounding.
   const sums = [...gradients.values()];
   let dot = 0;
   for (const [at, one] of sums.entries()) for (const other of sums.slice(at + 1)) dot += await one.dot(other);
@@ -51,7 +54,7 @@ export async function joinLoops(
 
 /**
  * Metrics of the loops' gradients, and the norm of their sum before any clip.
- * @param norm of the sum as it is
+ * @param norm norm of the sum after the loops' clips
  */
 export function gradientMetrics(
   { loops, dot }: Pick<StepGradients, "loops" | "dot">,
@@ -63,16 +66,16 @@ export function gradientMetrics(
       [`loop${loop}/clip_factor`, factor],
     ]),
   );
-  // A sum that nothing scaled has its own norm.
+  // If nothing was scaled, the norm of the sum is unchanged.
   const untouched = loops.every(({ factor }) => factor === 1);
   const squares = loops.reduce((sum, { norm: before }) => sum + before ** 2, 0);
-  // As much as the product can be: its rounding must not make the gradients more than parallel.
+  // Upper bound of the product, so that rounding cannot give a cosine above 1.
   const most = loops.reduce(
     (sum, one, at) => loops.slice(at + 1).reduce((all, { norm: n }) => all + one.norm * n, sum),
     0,
   );
   const cosine = most > 0 ? Math.min(1, Math.max(-1, dot / most)) : 0;
   const whole = Math.sqrt(Math.max(0, squares + 2 * cosine * most));
-  // The angle is one of two gradients.
+  // The cosine is defined for two gradients only.
   return { norm: untouched ? norm : whole, metrics: loops.length === 2 ? { ...own, grad_cosine: cosine } : own };
 }

@@ -29,11 +29,11 @@ export interface TrainingState {
   params: ParameterSet;
   /** φ, the partner. */
   ema: ParameterSet;
-  /** Weights of the start, the reference of the KL unless that is synchronised or the partner. */
+  /** Weights of the start: the reference of the KL, unless that is synchronised or the partner is. */
   readonly start: ParameterSet;
   /** The synchronised reference; null before the first synchronisation. */
   reference: ParameterSet | null;
-  /** The loops' entropy bonuses, where they follow a target. */
+  /** The loops' entropy bonuses, if they follow a target. */
   entropy: Readonly<Record<LoopId, EntropyControlState>>;
   readonly adam: AdamState;
   /** Trainable tensors in a fixed order. */
@@ -56,7 +56,7 @@ export function freshEntropy({ entropyCoefficient }: LabConfig): TrainingState["
   return perLoop(() => state);
 }
 
-/** Takes over `params`; partner and reference start as copies. */
+/** Takes ownership of `params`; partner and reference start as copies. */
 export function freshState(
   params: ParameterSet,
   blockOf: (name: string) => string,
@@ -86,7 +86,7 @@ export function disposeState(state: TrainingState): void {
   state.adam.dispose();
 }
 
-/** The run stops at a non-finite gradient. */
+/** Stops the run at a non-finite gradient. */
 export class NonFiniteGradient extends LabError {
   /** Whether weights, moments and average are those before the step. */
   readonly whole: boolean;
@@ -271,7 +271,7 @@ export function restoreState(
   };
 }
 
-/** Copies of the values of a set, which no tensor keeps. */
+/** Copies of the values of a set, independent of its tensors. */
 async function arrays(set: ParameterSet): Promise<TensorMap> {
   const map = new Map<string, TensorData>();
   const shapes = Object.entries(set).map(([name, { shape }]) => [name, shape] as const);

@@ -5,7 +5,7 @@ import type { GroupRecord, RolloutRecord, StepMetrics } from "../../runs/rollout
 import { aboutLoop, LOOP_IDS, type LoopId } from "../loops/abouts.ts";
 import type { UpdateReport } from "../optim/training-state.ts";
 
-/** Steps a rule looks back over. */
+/** Number of past steps that a rule reads. */
 const WINDOW = 5;
 
 /** Mean reward and spread within groups below which there is practically no reward. */
@@ -29,7 +29,7 @@ const SPIKE = { factor: 20, fewest: 4, most: 40 } as const;
 /** Maximum tensor names in a sentence. */
 const NAMED = 3;
 
-/** Facts of a step's update for alarms. */
+/** Facts about a step's update that alarms use. */
 export type UpdateFacts = Pick<UpdateReport, "stepped" | "nonFinite">;
 
 /** Maximum rollouts per alarm. */
@@ -164,7 +164,7 @@ function loopRules(loop: LoopId): Rule[] {
   ];
 }
 
-/** The data set's captions where they enter a prompt. */
+/** Captions of the data set that are part of a prompt. */
 function captionRule(id: string, metric: string, sentence: (share: string) => string): Rule {
   return {
     id,
@@ -274,7 +274,9 @@ export interface AlarmWatch {
   observe(step: number, metrics: StepMetrics, update: UpdateFacts, groups?: readonly GroupRecord[]): Alarm[];
 }
 
-/** @param before metrics of the steps that a resumed run has done, oldest first: what rings already is not told again */
+/**
+ * @param before metrics of the steps that a resumed run has done, oldest first: alarms of these steps are not repeated
+ */
 export function watchAlarms(before: readonly StepMetrics[] = []): AlarmWatch {
   const recent: StepMetrics[] = [];
   const norms: Record<string, number[]> = {};

@@ -19,7 +19,7 @@ export type RunState =
 
 /** The phases of a step, in order of their first appearance. */
 export type Phase =
-  | "sample" // rows are sampled, pictures and masks are fetched
+  | "sample" // rows are drawn, pictures and masks are fetched
   | "features" // frozen towers
   | "generate" // the policy samples
   | "partner" // the EMA partner responds
@@ -35,7 +35,7 @@ export type Phase =
 /** Seconds spent per phase in one step. */
 export type PhaseTimes = Readonly<Partial<Record<Phase, number>>>;
 
-/** GPU costs of a phase, and the most bytes of all buffers at once in it. */
+/** GPU costs of a phase, and its peak bytes of all buffers. */
 export type PhaseCount = GpuCounts & { readonly peakBytes: number };
 
 /** GPU costs per phase of one step. */
@@ -83,8 +83,8 @@ export type TrainerEvent =
     }
   | { readonly type: "alarm"; readonly alarm: Alarm }
   /**
-   * A reward could not be given: the run pauses before the step, and going on repeats it. Or there is no room for what a step
-   * or an evaluation stores: going on tries again.
+   * A reward is not available: the run pauses before the step and repeats it when continued. Or the storage is too full
+   * for a step or an evaluation: continuing tries to store it again.
    */
   | {
       readonly type: "held";

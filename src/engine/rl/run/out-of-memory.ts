@@ -1,6 +1,6 @@
 /**
- * A step or an evaluation for which the GPU refused memory: what caused its failure, what is given back, and the smaller
- * settings with which it is repeated.
+ * Handles a step or evaluation for which the GPU refused memory: finds the cause, frees the buffers, and chooses
+ * smaller settings to repeat it with.
  */
 import { smallerSetting } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
@@ -12,11 +12,12 @@ import { freeDecodeBuffers } from "../../policy/decode/decode-gpu.ts";
 import { raiseAlarm } from "./raise-alarm.ts";
 import type { TrainerDeps } from "./trainer-deps.ts";
 
-/** Thrown instead of an uncaptured error where a buffer is made with its contents. */
+/** Thrown instead of an uncaptured error when a buffer is created with its contents. */
 const NOT_MADE = /createBuffer/;
 
 /**
- * What made work fail. A refused buffer is reported later than it is made, and the calls that use it fail in other ways.
+ * The cause of a failure. The device reports a refused buffer after its creation, and calls that use the buffer fail in
+ * other ways.
  * @returns the device's report if it ran out of memory, else what was thrown
  */
 export async function causeOf(thrown: unknown, whyFull: TrainerDeps["whyFull"]): Promise<unknown> {
@@ -28,8 +29,8 @@ export async function causeOf(thrown: unknown, whyFull: TrainerDeps["whyFull"]):
 }
 
 /**
- * Gives back the buffers of undone work: those that were refused are invalid wherever they wait for their next use.
- * Later errors of the same work are dropped.
+ * Frees the buffers of undone work, because refused ones are invalid and may wait in a pool for reuse. Later errors of
+ * the same work are dropped.
  */
 export async function dropUndoneWork(checkDevice: () => Promise<void>): Promise<void> {
   flushBackend();
@@ -40,7 +41,7 @@ export async function dropUndoneWork(checkDevice: () => Promise<void>): Promise<
   });
 }
 
-/** The settings of a run, which become smaller when memory runs out. */
+/** The settings of a run, which this module makes smaller when memory runs out. */
 export class MemorySettings {
   #config: LabConfig;
   #next: Partial<LabConfig> | undefined;
@@ -56,7 +57,7 @@ export class MemorySettings {
 
   /**
    * Chooses the settings of the next attempt.
-   * @returns what to ask the user before it, unless the run may go on by itself
+   * @returns the question for the user before it, or nothing if the run may continue by itself
    * @throws LabError("gpu") if no smaller setting is left
    */
   choose(cause: OutOfMemory, step: number): LabError | undefined {
@@ -68,11 +69,15 @@ export class MemorySettings {
     if (this.#config.outOfMemory === "smaller") return undefined;
     const message =
       `The GPU ran out of memory in step ${step}, which was undone; the weights are kept. Continue repeats it with ` +
-      `${textOf(smaller)}. With outOfMemory "smaller" a run does so by itself`;
+      `${textOf(smaller)}. With outOfMemory "smaller" a run does this automatically`;
     return new LabError("gpu", message, { subject: "outOfMemory" });
   }
 
-  /** Makes chosen settings those of the run, and records them. @param done steps done @param step to be repeated */
+  /**
+   * Applies the chosen settings to the run and records them.
+   * @param done steps done
+   * @param step the step to repeat
+   */
   async take({ run, emit }: Pick<TrainerDeps, "run" | "emit">, done: number, step: number): Promise<void> {
     const next = this.#next;
     if (next === undefined) return;

@@ -18,7 +18,7 @@ export function restartGpuTimes(): void {
 }
 
 /**
- * Seconds the GPU worked in each phase since the restart; null without timestamp queries.
+ * Seconds of GPU work in each phase since the restart; null without timestamp queries.
  * @throws LabError("gpu") when the device is lost
  */
 export async function gpuTimes(): Promise<ReadonlyMap<string, number> | null> {

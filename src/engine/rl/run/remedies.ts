@@ -1,4 +1,4 @@
-/** What an alarm proposes, as changed settings. */
+/** The remedies of an alarm, as changed settings. */
 import { weightKey } from "../../config/groups/reward-weights.ts";
 import { parseSetting } from "../../config/parse.ts";
 import type { NumberSetting, Setting } from "../../config/setting.ts";
@@ -13,7 +13,7 @@ export interface Remedy {
 
 type Proposal = readonly [key: SettingKey, value: number | boolean];
 
-/** Noise of each mask policy. */
+/** Noise setting of each mask policy. */
 const MASK_NOISE = {
   candidates: "candidateTemperature",
   proposals: "proposalTemperature",
@@ -23,7 +23,7 @@ const MASK_NOISE = {
 } as const satisfies Readonly<Record<string, SettingKey>>;
 
 /**
- * Changes that an alarm's sentence names, one each; empty where only a look at the data helps.
+ * The changes that an alarm's sentence names, one setting each; empty if only inspecting the data helps.
  * @param id of the alarm
  */
 export function remediesOf(id: string, config: LabConfig): readonly Remedy[] {
@@ -75,7 +75,7 @@ function noiseOf(config: LabConfig): readonly Proposal[] {
   return key === undefined ? [] : [[key, 1.5 * (config[key] as number)]];
 }
 
-/** Null where the value is out of range or what it is already. */
+/** Null if the value is out of range or unchanged. */
 function remedyOf(config: LabConfig, [key, raw]: Proposal): Remedy | null {
   const setting: Setting = SETTINGS[key];
   const parsed = parseSetting(key, typeof raw === "number" ? rounded(raw, setting as NumberSetting) : raw);
@@ -87,7 +87,7 @@ function remedyOf(config: LabConfig, [key, raw]: Proposal): Remedy | null {
   };
 }
 
-/** Three significant digits, whole where the setting is. */
+/** Three significant digits; whole for settings that are whole numbers. */
 function rounded(value: number, { kind }: NumberSetting): number {
   return kind === "int" ? Math.round(value) : Number(value.toPrecision(3));
 }

@@ -13,7 +13,7 @@ export interface RunControlEvents {
 /** Reads the GPU costs so far, and receives the current phase. */
 export interface GpuMeter {
   counts(): GpuCounts;
-  /** Most bytes of all GPU buffers at once since the last call. */
+  /** Peak bytes of all GPU buffers since the last call. */
   peak(): number;
   label(phase: Phase | null): void;
 }
@@ -91,8 +91,9 @@ export class RunControl {
   }
 
   /**
-   * Runs work while the trainer is held with the weights of its last step, after other work; it stays held afterwards.
-   * @param between only between two steps, for work that fails as a step does
+   * Runs work after any earlier work while the trainer is held with the weights of its last step; it stays held
+   * afterwards.
+   * @param between allows the work only between two steps, because it can fail as a step does
    * @returns false if it is not held, or if the weights are being updated
    */
   whileHeld(work: () => Promise<void>, between = false): boolean {
@@ -129,7 +130,7 @@ export class RunControl {
 
   /** Before a step or an evaluation: holds after a single step, a single phase or a pause. @param next the next phase */
   async beforeStep(next: Phase = "sample"): Promise<void> {
-    // An evaluation that was repeated has left no step behind.
+    // A repeated evaluation leaves no step behind.
     this.#inStep = false;
     if (this.#eta === "hold") await this.#hold({ phase: next, loop: null });
     this.#stopIfAsked();
@@ -183,7 +184,7 @@ export class RunControl {
       }
       await this.#work.shift()?.();
     } while (this.#state === "paused");
-    // What is left is done when its step ends.
+    // The remaining requests are handled when the step ends.
     this.#work.length = 0;
     this.#since = this.#now();
     this.#counted = this.#meter.counts();

@@ -30,7 +30,7 @@ export async function evaluateRun(
   return storeEvaluation(run.store, run.id, step, scores, { ...config, ...runReward(config) });
 }
 
-/** What samples held-out rows: the loops with a fixed score, and those that train. */
+/** The loops that sample held-out rows: those with a fixed score, and those that train. */
 function evaluators(config: LabConfig): EvalDeps["loops"] {
   const active = activeLoops(config);
   const found = LOOP_IDS.flatMap((id) => {

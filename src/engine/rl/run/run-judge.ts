@@ -28,11 +28,11 @@ type Named = Pick<
   "instrument" | "provider" | "place" | "model" | "version" | "range"
 >;
 
-/** What judge.json of a run that starts or resumes will say. */
+/** The coming content of judge.json for a run that starts or resumes. */
 export interface JudgeRecord {
   /** A sentence if the run resumes with another judge, else null. */
   readonly change: string | null;
-  /** Writes it; the judges of later steps, which the run drops, are forgotten. */
+  /** Writes the file, without the judges of later steps, which the run drops. */
   store(): Promise<void>;
 }
 
@@ -63,7 +63,7 @@ function same(a: Named, b: Named): boolean {
     a.instrument === b.instrument &&
     a.provider === b.provider &&
     a.model === b.model &&
-    // Without a name it is whatever the server has.
+    // Without a name, the server chooses the model.
     (a.model !== ANY_MODEL || a.place === b.place) &&
     a.version === b.version &&
     a.range === b.range

@@ -19,7 +19,7 @@ export interface SessionDeps {
   readonly models?: ModelCache | undefined;
   /** Store of frozen features; none if absent. */
   readonly features?: FeatureFiles | undefined;
-  /** Store of tuning tables; measured forms are kept in memory only if absent. */
+  /** Store of tuning tables; if absent, measured forms are kept in memory only. */
   readonly tables?: RunStore | undefined;
   readonly rows: RowSource;
   readonly scorer: RewardScorer;

@@ -1,10 +1,10 @@
-/** What the log of a step says besides its loss: memory, and how far the run is. */
+/** Metrics of a step besides its loss: memory and progress. */
 import { groupsPerStep } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { memorySnapshot } from "../../gpu/runtime/memory.ts";
 
 /**
- * @param pooled bytes of free buffers, left out of what is allocated: a repeated run may find another pool
+ * @param pooled bytes of free buffers, which do not count as allocated, because a repeated run may find another pool
  * @param trainRows number of training rows, at least 1
  */
 export function stepFacts(step: number, config: LabConfig, pooled: number, trainRows: number): Record<string, number> {

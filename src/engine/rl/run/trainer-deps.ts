@@ -1,4 +1,4 @@
-/** What a trainer is given. */
+/** Dependencies of a trainer. */
 import type { LabConfig } from "../../config/table.ts";
 import type { RowSource } from "../../data/training-row.ts";
 import type { LoraFields } from "../../formats/peft-names.ts";
@@ -19,7 +19,7 @@ export interface TrainerDeps {
   readonly config: LabConfig;
   /** The trainer's owner disposes it after the run. */
   readonly state: TrainingState;
-  /** Another checkpoint that likelihoods are asked of; its owner disposes it after the run. */
+  /** Another checkpoint that computes likelihoods; its owner disposes it after the run. */
   readonly captioner?: Weights | undefined;
   readonly rows: RowSource;
   /** Data-set indices of the training rows, at least one. */
@@ -37,7 +37,7 @@ export interface TrainerDeps {
   /** Seconds, monotonic. */
   readonly now: () => number;
   readonly emit: (event: TrainerEvent) => void;
-  /** Throws when the device reported an error on any call so far; OutOfMemory if less work at once may succeed. */
+  /** Throws if the device has reported an error on any call so far; OutOfMemory if less work at once may succeed. */
   readonly checkDevice: () => Promise<void>;
   /** The device's report that memory ran out, if that was its first error. */
   readonly whyFull: () => Promise<OutOfMemory | undefined>;

@@ -126,11 +126,11 @@ export class Trainer {
     this.control.play();
     try {
       if (this.#step > 0) this.#alarms = watchAlarms(await run.readMetrics());
-      // Includes what an earlier attempt left undone before a stop or a lost device.
+      // Includes work that an earlier attempt left undone at a stop or a lost device.
       await this.#evaluateDue();
       while (this.#step < this.#config.steps) {
         await this.control.beforeStep();
-        // A step that is held has no effect.
+        // A held step has no effect.
         if (await this.#orHeld(() => this.#oneStep(), this.#step + 1)) await this.#evaluateDue();
       }
       if (this.#lastCheckpoint < this.#step) await this.#checkpoint();
@@ -186,7 +186,7 @@ export class Trainer {
     this.#deps.emit({ type: "phase", step, loop, phase, programs: DEVICE_METER.counts().programs });
   }
 
-  /** Evaluates held-out rows at the interval, at the end, when asked, and the start, whose weights are kept, after step 1. */
+  /** Evaluates held-out rows at the interval, at the end and on request; the start after step 1. */
   async #evaluateDue(): Promise<void> {
     const { evalSteps, steps } = this.#config;
     const asked = this.#evaluationAsked;
@@ -207,7 +207,7 @@ export class Trainer {
     while (!(await this.#orHeld(() => this.evaluate(step, true), step))) await this.control.beforeStep("eval");
   }
 
-  /** Whether the work was done; false if it has to be repeated, after a hold or with smaller settings. */
+  /** Returns whether the work was done; false if it must be repeated, after a hold or with smaller settings. */
   async #orHeld(work: () => Promise<void>, step: number): Promise<boolean> {
     const { checkDevice, whyFull } = this.#deps;
     this.#changed = false;
@@ -244,7 +244,7 @@ export class Trainer {
     this.#deps.emit({ type: "held", step, error });
   }
 
-  /** Writes, and waits for room where the storage is full: the step itself is done. */
+  /** Writes, and waits for room if the storage is full: the step itself is done. */
   #stored<T>(write: () => Promise<T>, phase: Phase = "log"): Promise<T> {
     return untilStored(write, phase, this.control, (error) => this.#tellHeld(error, this.#step));
   }
@@ -269,7 +269,7 @@ export class Trainer {
     };
     const outcome = await this.#features.duringStep(() => (config.mode === "sft" ? sftStep : grpoStep)(input));
     await this.#storeTold();
-    // After an error in any submit of the step its numbers may be stale: fail before anything is stored.
+    // After an error in any submit of the step, its numbers may be stale: fail before anything is stored.
     await this.#deps.checkDevice();
     await this.control.enter("log", null);
     const kept = trimPoolToSmall();

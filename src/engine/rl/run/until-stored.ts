@@ -5,11 +5,11 @@ import type { Phase } from "./events.ts";
 import type { RunControl } from "./run-control.ts";
 
 /**
- * Writes; where the storage is full, the run pauses with the error's sentence and writes again once the user continues. A stop
- * tries once more: without the rest of its step, what is stored would have a gap.
- * @param write repeatable: it replaces what it wrote before it failed
- * @param phase in which the run pauses
- * @throws StorageFull where there is still no room after a stop; other errors of the write
+ * Writes. If the storage is full, the run pauses with the error's sentence and writes again once the user continues. A
+ * stop tries once more, because a partly stored step would leave a gap.
+ * @param write repeatable: it replaces what a failed attempt wrote
+ * @param phase phase in which the run pauses
+ * @throws StorageFull if there is still no room after a stop; other errors of the write
  */
 export async function untilStored<T>(
   write: () => Promise<T>,

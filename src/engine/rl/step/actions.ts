@@ -1,4 +1,4 @@
-/** Rows of unequal length as one padded grid. */
+/** Packs rows of unequal length into one padded grid. */
 import type { Completion } from "../../policy/decode/generate.ts";
 
 /** [N][≤ T] → [N·T], padded with `fill`. */

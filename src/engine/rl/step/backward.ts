@@ -78,7 +78,7 @@ export async function lossGradients(task: LossTask): Promise<GroupGradients> {
   return { gradients, readbacks };
 }
 
-/** Reads the log-probabilities of groups without keeping any of them on the GPU, [N·T] per group. */
+/** Reads back the log-probabilities of groups, [N·T] per group, and keeps none of them on the GPU. */
 export async function readLogProbs(
   score: () => readonly { readonly logps: Tensor }[],
 ): Promise<readonly Float32Array[]> {

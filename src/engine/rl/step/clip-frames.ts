@@ -1,4 +1,4 @@
-/** Which frames of a clip a step or an evaluation works on. */
+/** Chooses the frames of a clip that a step or an evaluation uses. */
 import type { LabConfig } from "../../config/table.ts";
 import { visibleFrames } from "../../data/clips/film-strip.ts";
 import { withFrames } from "../../data/clips/row-frames.ts";
@@ -6,14 +6,14 @@ import type { RowSource } from "../../data/training-row.ts";
 import { STREAM, uniform } from "../../gpu/random.ts";
 import { chosenFrames } from "../../policy/clip/frames.ts";
 
-/** Share of the drawn frames that show the object, where the clip has so many. */
+/** Minimum share of drawn frames that show the object, if the clip has enough of them. */
 const VISIBLE = 0.6;
 
 type Frames = Pick<LabConfig, "clipFrames" | "seed">;
 
 /**
- * Rows with frames drawn for a step; pictures are unchanged. All rollouts of a row and the partner see the same frames, so that
- * frame luck is in no advantage.
+ * Rows with frames drawn for a step; pictures are unchanged. All rollouts of a row and the partner use the same frames,
+ * so that the choice of frames affects no advantage.
  */
 export function stepRows(rows: RowSource, { clipFrames, seed }: Frames, step: number): RowSource {
   return async (index) => {

@@ -13,13 +13,16 @@ export interface StepContext
   readonly step: number;
   /** Number of the first group of a sampling, for its draws and records; 0 if absent. */
   readonly firstGroup?: number;
-  /** Measures likelihoods whatever the weights of the terms, for the reward bench. */
+  /** Measures likelihoods even if their terms have weight 0; for the reward bench. */
   readonly watchLikelihood?: boolean;
   /** Reports the phase and waits while the run is paused; throws LabError("cancelled") when it is stopped. */
   phase(phase: Phase, loop: LoopId | null): Promise<void>;
 }
 
-/** Number of a group in its step. @param group place in its sampling */
+/**
+ * Number of a group in its step.
+ * @param group its index within the sampling
+ */
 export function groupNumber({ firstGroup = 0 }: Pick<StepContext, "firstGroup">, group: number): number {
   return firstGroup + group;
 }

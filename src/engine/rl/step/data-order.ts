@@ -1,6 +1,6 @@
 /**
- * Which row a prompt draws: a pure function of the counters, the rows and the settings, so a resume needs only the step.
- * Without a mix and a curriculum, epochs are independent permutations in sequence. Mixes follow
+ * Chooses the row of a prompt: a pure function of the counters, the rows and the settings, so a resume needs only the
+ * step. Without a mix or a curriculum, epochs are independent permutations in sequence. Mixes follow
  * docs/spec/evaluation.md#53-mixing.
  */
 import { groupsPerStep } from "../../config/derived.ts";
@@ -27,7 +27,7 @@ export type OrderSettings = Pick<
   | "stepsPerGeneration"
 >;
 
-/** What is known of the training rows. */
+/** Facts about the training rows. */
 export interface OrderRows {
   /** Data-set indices of the training rows, at least one. */
   readonly train: readonly number[];
@@ -98,7 +98,7 @@ function loopOrder(known: OrderRows, config: OrderSettings, loop: LoopId): LoopO
   const draw = (stream: number, step: number, row: number, position: number, round: number): number =>
     uniform({ seed, step, loop, row, rollout: round, position, stream });
 
-  /** Places of an epoch before they are permuted: each source as often as it repeats, a fraction chosen at random. */
+  /** Places of an epoch before the permutation: each source repeated as set, fractions chosen at random. */
   const slots = (epoch: number, round: number): number[] =>
     bySource.flatMap((places, at) => {
       const length = Math.floor(places.length * (amounts[at] as number) + 1e-9);
@@ -129,7 +129,7 @@ function loopOrder(known: OrderRows, config: OrderSettings, loop: LoopId): LoopO
   const ranking = curriculum === "off" ? null : ranked(rows, (index) => measured.get(known.id(index))?.reward);
   if (curriculum === "hard") ranking?.reverse();
   const weightOf = weights(rows.length, bySource, amounts, mixBy);
-  /** Rows of the last pool with the running sum of their weights. */
+  /** Rows of the current pool with the running sum of their weights. */
   let pool: { readonly places: readonly number[]; readonly sums: Float64Array } = {
     places: [],
     sums: new Float64Array(),
@@ -197,9 +197,9 @@ function weights(count: number, bySource: readonly number[][], amounts: readonly
 }
 
 /**
- * Groups a permutation by length as xtuner's LengthGroupedSampler does on one process: cut into groups of some batches,
- * each sorted from the longest, and the longest of all first.
- * @param lengths by item of `order`, positive
+ * Groups a permutation by length as xtuner's LengthGroupedSampler does on one process: it is cut into groups of several
+ * batches, each group is sorted by descending length, and the longest item comes first.
+ * @param lengths positive length by item of `order`
  */
 export function lengthGrouped(order: readonly number[], lengths: readonly number[], batch: number): number[] {
   const size = batch * Math.max(1, Math.min(Math.floor(order.length / (4 * batch)), 50));

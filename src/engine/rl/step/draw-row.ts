@@ -1,12 +1,12 @@
-/** The row of a prompt: the one that its counter gives, or the next usable one. */
+/** The row of a prompt: the one that the data order gives, or the next usable one. */
 import type { RowSource, TrainingRow } from "../../data/training-row.ts";
 import { LabError } from "../../errors.ts";
 import type { Loop } from "../loops/loop.ts";
 
 /**
  * @param trainRows data-set indices, at least one
- * @param place position in `trainRows` that the data order gives; the search goes on from there, around the end
- * @param loop which rows it can sample, and the end of the sentence where there is none
+ * @param place position in `trainRows` that the data order gives; the search continues from there and wraps around
+ * @param loop decides which rows it can sample, and has the end of the error sentence
  * @throws LabError("bad-input") when no training row can be used
  */
 export async function drawRow(

@@ -12,7 +12,7 @@ export function scoredGroup(step: number, group: Group): GroupRecord {
   return recordOf(step, group, () => []);
 }
 
-/** @param readback of the first pass, where log-probabilities belong to the weights that are about to be updated */
+/** @param readback results of the first pass, whose log-probabilities belong to the weights before the update */
 export function groupRecord(step: number, group: Group, readback: LossReadback, settings: LossSettings): GroupRecord {
   const { refLogps = null } = group;
   const tokens = tokenDiagnostics(lossArrays(group, readback), settings);

@@ -12,7 +12,7 @@ export interface ActionLabel {
   readonly label: string;
 }
 
-/** A differentiable loss besides the policy's, with its weight in the loop's loss and its name in the metrics. */
+/** A differentiable auxiliary loss with its weight in the loop's loss and its name in the metrics. */
 export interface AuxiliaryLoss {
   readonly name: string;
   readonly weight: number;
@@ -26,7 +26,7 @@ export interface ActionScores {
   readonly logps: Tensor;
   /** [N, T]. */
   readonly entropies: Tensor;
-  /** Losses of this group besides the policy's, always the same ones; computed on demand. */
+  /** Auxiliary losses of this group, always the same ones; computed on demand. */
   readonly auxiliary?: () => readonly AuxiliaryLoss[];
 }
 
@@ -48,7 +48,7 @@ export interface Group {
   readonly labels: readonly (readonly ActionLabel[])[];
   /** Token ids of the policy's prompt, including visual tokens. */
   readonly promptIds: readonly number[];
-  /** Token ids of the forced answer after it, where the answer is not sampled. */
+  /** Token ids of the forced answer after the prompt, if the answer is not sampled. */
   readonly answerIds?: readonly number[];
   /** [N·T] 1 where an action counts. */
   readonly mask: Float32Array;
@@ -58,7 +58,7 @@ export interface Group {
   startLogps?: Float32Array | null;
   /** Probability of each rollout if they are a whole action set, used as weight in the loss and in the mean; null for samples. */
   readonly weights: readonly number[] | null;
-  /** Whether `logProbs` can score some of the rollouts at the cost of these alone. */
+  /** Whether `logProbs` can score a subset of the rollouts at proportional cost. */
   readonly splitsRows?: boolean;
   /** False if the actions are trained only by an auxiliary loss, not by policy gradient. */
   readonly policyGradient?: boolean;
@@ -70,7 +70,7 @@ export interface Group {
    * Differentiable in the trainable tensors behind `weights`; padded places hold any finite value.
    */
   logProbs(weights: Weights, features: ImageFeatures, rows?: RowRange): ActionScores;
-  /** Frees what the scores need. */
+  /** Frees the tensors that the scores need. */
   dispose(): void;
 
   /** Advantages and spread; set once all groups of the loop are scored. */
@@ -89,8 +89,8 @@ export interface LoopRollouts {
   /** These and the groups that dynamic sampling dropped, which may be freed; the same as `groups` if absent. */
   readonly sampled?: readonly Group[];
   /**
-   * What `logProbs` gives for several groups, in one batch.
-   * @param places in `groups`, with the features of each one's picture
+   * `logProbs` for several groups in one batch.
+   * @param places indices in `groups`, with the features of each group's picture
    */
   score(weights: Weights, places: readonly number[], features: readonly ImageFeatures[]): readonly ActionScores[];
 }

@@ -107,7 +107,7 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
     if (windows > 1) for (const own of loops) await scoreLaterWindows(input, own, windows);
     const passes = new Map<LoopId, Record<string, number>[]>(loops.map(({ id }) => [id, []]));
     const updates: UpdateReport[] = [];
-    // Becomes that of the state with the update: a stop before it leaves the state as it was.
+    // Assigned to the state with the update, so that a stop before it leaves the state unchanged.
     let entropy = state.entropy;
     for (let turn = 0; turn < config.iterations * windows; turn++) {
       const [pass, window] = [Math.floor(turn / windows), turn % windows];
@@ -136,11 +136,11 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
           readbacks.push(...result.readbacks);
           for (const [at, group] of some.entries()) {
             const readback = result.readbacks[at] as LossReadback;
-            // On-policy, ratios are shown against the pass that sampled: they show how far the two are apart. With
-            // dropout these differ by design, and ratios are those of the loss.
+            // On-policy, the shown ratios are relative to the sampling pass and measure how far the two passes differ.
+            // With dropout they differ by design, so the ratios of the loss are shown.
             group.oldLogps ??= config.loraDropout > 0 ? readback.logps : group.samplingLogps;
             if (pass > 0) continue;
-            // Those of a later window were computed before the first update.
+            // For later windows they were computed before the first update.
             group.firstLogps ??= readback.logps;
             input.onGroup(groupRecord(context.step, group, readback, settings));
           }
@@ -173,7 +173,7 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
     const update = together(updates);
     return { metrics: { ...metrics, ...update.metrics }, update };
   } finally {
-    // Frees what a stop or an error left.
+    // Frees what remains after a stop or an error.
     for (const sum of gradients.values()) sum.dispose();
     for (const { groups } of loops) for (const group of groups) group.dispose();
   }
@@ -201,7 +201,7 @@ async function sampleGroups(
   return loop.rollout({ ...context, firstGroup: round * perStep }, drawn);
 }
 
-/** Dynamic sampling: groups of other rows in place of those whose rewards are equal. */
+/** Dynamic sampling: replaces groups with equal rewards by groups of other rows. */
 async function withSpread(input: StepInput, id: LoopId, first: LoopRollouts): Promise<LoopRollouts> {
   const { config, step } = input.context;
   const spreads = (groups: readonly Group[]) => stepScores(groups, config, step).map(({ zeroSpread }) => !zeroSpread);
@@ -221,8 +221,8 @@ function windowOf<T>(groups: readonly T[], window: number, windows: number): rea
 }
 
 /**
- * Log-probabilities under the sampling weights, for groups whose first update follows another one; the others are their
- * own denominator.
+ * Log-probabilities under the sampling weights, for groups whose first pass follows an earlier update; the other groups
+ * need none.
  */
 async function scoreLaterWindows(input: StepInput, own: LoopOfStep, windows: number): Promise<void> {
   const { context, state } = input;
@@ -292,7 +292,7 @@ function denominatorOf({ objective }: LabConfig, { refLogps, firstLogps }: Group
   return (objective === "notes" ? refLogps : firstLogps) ?? null;
 }
 
-/** Combines the updates of a step: the numbers of the last one, and everything that was not finite. */
+/** Combines the updates of a step: the numbers of the last one, and all non-finite elements of any. */
 function together(updates: readonly UpdateReport[]): UpdateReport {
   const last = updates.at(-1);
   if (last === undefined) throw new LabError("internal", "A step without a pass over its rollouts");

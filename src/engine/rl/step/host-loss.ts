@@ -1,9 +1,9 @@
-/** The policy loss of one batch in double precision, from stored arrays: what `policyLoss` computes, without tensors. */
+/** The policy loss of one batch in double precision, from stored arrays: the same as `policyLoss`, without tensors. */
 import { vespoWeightOf } from "../objective/host-terms.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
 import { activeOf, type LossArrays, levelled, tokenDiagnostics } from "./metrics/loss-metrics.ts";
 
-/** The loss is the sum of its parts less the entropy bonus. */
+/** The loss is the sum of its parts minus the entropy bonus. */
 export interface HostLoss {
   readonly loss: number;
   readonly policy: number;
@@ -12,7 +12,7 @@ export interface HostLoss {
 
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
-/** @param rowWeights [N] constant factors of the rows' terms, e.g. probabilities of enumerated actions */
+/** @param rowWeights [N] constant factors of the rows' terms, such as probabilities of enumerated actions */
 export function hostLoss(
   arrays: LossArrays,
   settings: LossSettings,
@@ -109,7 +109,7 @@ function factorOf(aggregation: LossSettings["aggregation"], length: number, coun
   }
 }
 
-/** Whether a token is among the share of the most uncertain ones, as `topEntropyMask` has it. */
+/** Whether a token is among the share of the most uncertain tokens, as in `topEntropyMask`. */
 function topEntropy(
   active: readonly number[],
   entropies: ArrayLike<number> | null,

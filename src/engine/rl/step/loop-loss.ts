@@ -14,7 +14,7 @@ import type { GroupGradients } from "./loss-inputs.ts";
 import { microGradients, splits } from "./micro-batch.ts";
 import { runWeights } from "./run-weights.ts";
 
-/** What a pass over the groups of a step needs of it. */
+/** Parts of a step that a pass over its groups needs. */
 export interface PassInput {
   readonly context: StepContext;
   readonly state: TrainingState;
@@ -26,7 +26,7 @@ export interface LoopOfStep extends LoopRollouts {
   readonly loop: Loop;
 }
 
-/** Where groups are among the loop's. */
+/** Positions of groups among the loop's. */
 export function placesOf({ groups }: LoopRollouts, some: readonly Group[]): number[] {
   return some.map((group) => groups.indexOf(group));
 }
@@ -62,7 +62,7 @@ interface ChangedLoss {
   readonly auxiliary: boolean;
 }
 
-/** Loss and gradient of a few groups of a loop. @param places of the groups among the loop's */
+/** Loss and gradient of a few groups of a loop. @param places positions of the groups among the loop's */
 export async function lossOf(
   input: PassInput,
   own: LoopOfStep,

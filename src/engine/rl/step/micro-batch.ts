@@ -1,8 +1,8 @@
 /**
- * The gradient of a group, computed some of its rollouts at a time. The loss depends on the rows only through its [N,
- * T] inputs. Its derivative by these is computed once, from a forward pass without a tape, and then propagated through
- * the model one range of rows at a time. The sum is the same for every loss type; it needs the memory of one range and
- * one more forward pass.
+ * The gradient of a group, computed for a range of its rollouts at a time. The loss depends on the rows only through
+ * its [N, T] inputs. Its derivative by these is computed once, from a forward pass without a tape, and then propagated
+ * through the model one range of rows at a time. The sum is the same for every loss type; it needs the memory of one
+ * range and one more forward pass.
  */
 import { FlatLayout } from "../../gpu/flat/layout.ts";
 import { readTogether } from "../../gpu/runtime/read-back.ts";
@@ -26,7 +26,10 @@ export interface MicroTask {
   readonly loopWeight: number;
 }
 
-/** Whether a group's gradient is computed some rollouts at a time. @param rows rollouts at once, 0 for all */
+/**
+ * Whether a group's gradient is computed in ranges of rollouts.
+ * @param rows rollouts at once, 0 for all
+ */
 export function splits({ rollouts, splitsRows }: Group, rows: number): boolean {
   return rows > 0 && rows < rollouts.length && splitsRows === true;
 }

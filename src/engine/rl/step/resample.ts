@@ -4,8 +4,8 @@ import type { ActionScores, Group, LoopRollouts } from "./group.ts";
 /**
  * Replaces groups without spread, round by round, in their places; new groups without spread are dropped.
  * @param first the sampled groups of a loop; owned by the result from now on
- * @param spreads whether each of these groups has spread
- * @param again samples that many further groups
+ * @param spreads returns whether each of these groups has spread
+ * @param again samples a number of further groups
  * @throws what `again` throws; all groups are then freed
  */
 export async function resampled(
@@ -40,7 +40,7 @@ export async function resampled(
   return samplings.length === 1 ? first : joined(samplings, chosen);
 }
 
-/** Groups of several samplings as one list. */
+/** Combines the groups of several samplings into one list. */
 function joined(samplings: readonly LoopRollouts[], groups: readonly Group[]): LoopRollouts {
   return {
     groups,

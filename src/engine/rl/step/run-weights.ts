@@ -1,12 +1,13 @@
-/** The weights of a run as its passes see them. */
+/** The weights that the passes of a run use. */
 import type { LabConfig } from "../../config/table.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
 import { type AdapterDropout, type ParameterSet, type Weights, weightsView } from "../../model/weights/weights.ts";
 
 /**
- * Trainable tensors in front of the model's frozen ones, computed with as the settings say.
+ * The model's weights with trainable tensors taking precedence, in the precision and form of the settings.
  * @param loraScale alpha / r
- * @param key address of a pass that trains, whose adapters drop what `loraDropout` says; no other pass drops anything
+ * @param key random address of a training pass, in which `loraDropout` applies to adapters; absent for other passes,
+ * which have no dropout
  */
 export function runWeights(
   model: Sa2vaModel,

@@ -1,6 +1,6 @@
 /**
- * One supervised step in the place of a GRPO step: the same rows, weights, accumulation, update and moving average, but
- * the region's own caption and mask as targets. Token cross-entropy + 2 · BCE + 0.5 · Dice of the selected mask
+ * One supervised step in place of a GRPO step: the same rows, weights, accumulation, update and moving average, but
+ * with the region's caption and mask as targets. Token cross-entropy + 2 · BCE + 0.5 · Dice of the selected mask
  * (docs/spec/sa2va.md#18-supervised-training-recipe); every row counts alike.
  */
 import type { LabConfig } from "../../config/table.ts";
@@ -22,7 +22,7 @@ import { runWeights } from "./run-weights.ts";
 /** Prompts end at their own length, and masks shrink as published. */
 const SHAPE = { captionTokens: 0, segmentTokens: 0, maskTarget: "nearest" } as const;
 
-/** Draws of points have their own number where loops have theirs. */
+/** Stream number of the draws of points, in the place of a loop's number. */
 const SUPERVISED = 3;
 
 /**
@@ -72,7 +72,7 @@ export async function sftStep(input: StepInput): Promise<StepOutcome> {
     });
     return { metrics: { ...Object.fromEntries([...sums, ...losses]), ...update.metrics }, update };
   } finally {
-    // What a stop or an error has left.
+    // Frees what remains after a stop or an error.
     gradients.dispose();
   }
 }
@@ -139,7 +139,7 @@ async function rowGradients(
   };
 }
 
-/** The loops choose the tasks here too: 1 trains captions, 2 trains masks. */
+/** As in GRPO, the loops choose the tasks: 1 trains captions, 2 trains masks. */
 function settingsOf(config: LabConfig, points: Tensor | null): SftSettings {
   return {
     ...SFT_DEFAULTS,
@@ -150,7 +150,7 @@ function settingsOf(config: LabConfig, points: Tensor | null): SftSettings {
   };
 }
 
-/** Points of masks that have more pixels than that; null for all pixels. */
+/** Points for masks with more pixels than the setting; null for all pixels. */
 async function pointsOf(
   batch: SftBatch,
   config: LabConfig,

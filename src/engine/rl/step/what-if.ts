@@ -1,4 +1,7 @@
-/** A finished step under other settings: rewards, advantages and the loss of its first pass, without sampling. */
+/**
+ * Recomputes a finished step under other settings, without sampling: rewards, advantages and the loss of its first
+ * pass.
+ */
 import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
 import { composeGroup } from "../../rewards/composer/compose-group.ts";
@@ -12,17 +15,21 @@ import { type HostLoss, hostLoss } from "./host-loss.ts";
 import type { LossArrays } from "./metrics/loss-metrics.ts";
 
 export interface WhatIf {
-  /** [groups][N], the reward composed again of the stored terms. */
+  /** [groups][N] rewards recomposed from the stored terms. */
   readonly rewards: readonly (readonly Reward[])[];
-  /** One a group, with the advantages. */
+  /** One per group, with the advantages. */
   readonly scores: readonly GroupScores[];
-  /** Sum over the groups; null before their log-probabilities are known, and with an entropy bonus that adapts: it is not stored. */
+  /**
+   * Sum over the groups; null before their log-probabilities are known, and with an adaptive entropy bonus, which is
+   * not stored.
+   */
   readonly loss: HostLoss | null;
 }
 
 /**
  * @param groups all groups of one loop in one step, as they were stored
- * @param config the run's settings with changes to term weights, advantages, KL or loss; what was sampled stays
+ * @param config the run's settings with changes to term weights, advantages, KL or loss; settings of sampling have no
+ * effect
  * @throws LabError("bad-input") when the record lacks what the settings need, LabError("held") for a missing verdict
  */
 export function whatIf(groups: readonly GroupRecord[], config: LabConfig): WhatIf {
@@ -66,7 +73,7 @@ function lossOf(groups: readonly GroupRecord[], scores: readonly GroupScores[], 
   return { loss: sum("loss"), policy: sum("policy"), klPenalty: sum("klPenalty") };
 }
 
-/** The arrays of the first pass, where the ratio is 1 but for the formula that divides by the reference. */
+/** The arrays of the first pass, whose ratio is 1, except in the formula that divides by the reference. */
 function arraysOf({ rollouts, loop }: GroupRecord, scores: GroupScores, config: LabConfig): LossArrays {
   const tokens = Math.max(1, ...rollouts.map(({ actions }) => actions.length));
   const [logps, refLogps, entropies, mask] = [0, 0, 0, 0].map(() => new Float64Array(rollouts.length * tokens)) as [

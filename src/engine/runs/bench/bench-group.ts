@@ -6,22 +6,22 @@ import type { GroupRecord, RolloutRecord } from "../rollouts/records.ts";
 
 /** A rollout without actions. */
 export interface BenchRollout extends RolloutRecord {
-  /** What an imported file does not say; the field then has an empty text or mask. */
+  /** Fields that an imported file lacks; they then hold an empty text or mask. */
   readonly lacks?: readonly ("caption" | "reference" | "given")[];
 }
 
-/** The rollouts of one prompt; before they are scored without rewards and advantages. */
+/** The rollouts of one prompt; without rewards and advantages until they are scored. */
 export interface BenchGroup extends Omit<GroupRecord, "rollouts"> {
   /** Unique in the bench. */
   readonly key: string;
   /** Groups of one loop and batch are scored together, as those of a step are; "" for groups that were sampled. */
   readonly batch: string;
-  /** Picture of the row (RegionSummary.imageId); null when an imported file does not say it. */
+  /** Picture of the row (RegionSummary.imageId); null if an imported file lacks it. */
   readonly imageId: string | null;
   /** Probability of each rollout when they are the whole action set; null for independent samples. */
   readonly weights: readonly number[] | null;
   readonly rollouts: readonly BenchRollout[];
-  /** What training could change at most; absent for loops that sample text and for imported rollouts. */
+  /** Bounds of what training can gain; absent for loops that sample text and for imported rollouts. */
   readonly bounds?: GroupBounds;
 }
 
@@ -31,17 +31,17 @@ export interface GroupBounds {
   readonly greedy: readonly RewardTerm[];
   /** Of the row's own mask. */
   readonly truth: readonly RewardTerm[];
-  /** Whether the two cover the same visual tokens, so that the partner cannot tell them apart. */
+  /** Whether the two cover the same visual tokens, so that the partner cannot distinguish them. */
   readonly alike: boolean;
 }
 
 /** Fields of a group before it is scored. */
 export const UNSCORED = { rewardMean: Number.NaN, rewardStd: 0, zeroSpread: true } as const;
 
-/** Where a rollout is, and what its row is called. */
+/** Position of a rollout and name of its row. */
 export type RolloutPlace = Pick<BenchRollout, "id" | "index" | "rowId" | "imageId" | "completion">;
 
-/** An unscored rollout of which only the facts are known; its terms are those that `factsOf` reads. */
+/** An unscored rollout of which only the facts are known; its terms are the ones that `factsOf` reads. */
 export function rolloutOf(facts: RolloutFacts, place: RolloutPlace): BenchRollout {
   const { loop, reference, caption, given, predicted, confidence, likelihood, truncated } = facts;
   const [height, width] = (given ?? predicted)?.size ?? [1, 1];

@@ -1,4 +1,4 @@
-/** Findings about a reward before training: whether it follows the masks inside groups, and how much there is to gain. */
+/** Diagnosis of a reward before training: whether it follows the masks inside groups, and the possible gain. */
 import type { RewardTerm } from "../../rewards/term.ts";
 import type { BenchGroup } from "./bench-group.ts";
 import { correlation, type Measure, measureOf, measuresOf, summarise } from "./statistics.ts";
@@ -17,7 +17,7 @@ export interface Headroom {
   readonly groups: number;
   /** IoU of the greedy mask. */
   readonly iou: number;
-  /** Reward of the greedy mask and of the true one, each described by the partner. */
+  /** Rewards of the greedy mask and of the true one, each described by the partner. */
   readonly greedy: number;
   readonly truth: number;
   /** Share of groups whose greedy and true masks cover the same visual tokens, so that the partner cannot distinguish them. */
@@ -35,7 +35,7 @@ export interface Diagnosis {
 
 /** Correlation below which a reward does not follow the masks. */
 const BLIND = 0.15;
-/** Minimum gain of the true mask's reward over the greedy one's; below it there is nothing to learn. */
+/** Minimum gain of the true mask's reward over the greedy mask's; below it there is nothing to learn. */
 const NO_ROOM = 0.02;
 
 /** @param groups of one loop */

@@ -84,7 +84,7 @@ export function histogram(groups: readonly BenchGroup[], measure: Measure, bins:
   return Array.from({ length: bins }, (_, at) => {
     const last = at === bins - 1;
     const bin = { from: min + at * width, to: last ? max : min + (at + 1) * width, count: 0 };
-    // Counted as they are listed: a value at an edge may be rounded to either side.
+    // Counted with the listed edges, because rounding may put a value at an edge on either side.
     return { ...bin, count: values.filter((value) => inBin(value, bin, last)).length };
   });
 }

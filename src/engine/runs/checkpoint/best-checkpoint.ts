@@ -1,8 +1,8 @@
 /**
  * The best checkpoint of a run: the one with the highest selection value, which is the mean of the score in the setting
- * bestMetric over the selection rows. Of equal ones it is the newest. A step without evaluation or checkpoint is never
- * chosen, nor one whose value is of another score than the newest, as in a fork. No reported number is computed from the
- * selection rows.
+ * bestMetric over the selection rows. If several are equal, it is the newest. A step is never chosen if it has no
+ * evaluation or checkpoint, or if its value is of another score than the newest one's, as in a fork. No reported number
+ * is computed from the selection rows.
  */
 import type { LabConfig } from "../../config/table.ts";
 import type { RunStore } from "../../storage/store.ts";
@@ -11,7 +11,7 @@ import { listCheckpoints, pruneCheckpoints } from "./checkpoint-folder.ts";
 
 export interface BestCheckpoint {
   readonly step: number;
-  /** The value that chose it; null for a run of an older version, which used the reported rows. */
+  /** The selection value; null for a run of an older version, which used the reported rows. */
   readonly selection: Selection | null;
 }
 

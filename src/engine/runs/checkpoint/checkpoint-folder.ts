@@ -1,4 +1,4 @@
-/** The checkpoints of a run. A folder counts once it has its marker, which is written last. */
+/** The checkpoints of a run. A folder counts as complete once it has its marker, which is written last. */
 
 import type { RunStore } from "../../storage/store.ts";
 import { stepFromName, stepName } from "../step-name.ts";
@@ -9,17 +9,17 @@ export function checkpointPath(runId: string, step: number): string {
   return `${runId}/checkpoints/${stepName(step)}`;
 }
 
-/** What the zip of a run adds to its files. */
+/** Files that the zip of a run adds. */
 const ADDED = /^((alarms|evaluations|metrics|settings)\.csv|events\.out\.tfevents\..+)$/;
 
-/** Whether a file of a run is its own, and not one that its zip made from the others. */
+/** Whether a file belongs to the run itself; false for files that its zip derives from others. */
 export function isOwnFile(path: string, runId: string): boolean {
   return !ADDED.test(path.slice(runId.length + 1));
 }
 
 /**
- * The run's own files in the order in which they are copied: metrics after all else that is no checkpoint, so that an
- * interrupted copy shows by them; then checkpoints and their markers last, so that one of a copy counts only once all is there.
+ * The run's own files in copying order. Metrics come after all other files except checkpoints, so that they reveal an
+ * interrupted copy; then checkpoints; markers last, so that a copied checkpoint counts only once everything is there.
  */
 export function inCopyOrder(paths: readonly string[], runId: string): readonly string[] {
   const rank = (path: string): number => {
@@ -34,7 +34,7 @@ export async function listCheckpoints(store: RunStore, runId: string): Promise<r
   return [...(await scan(store, runId))].flatMap(([step, complete]) => (complete ? [step] : []));
 }
 
-/** Removes a checkpoint; the marker first, so that a partly removed folder never counts. */
+/** Removes a checkpoint, its marker first, so that a partly removed folder never counts. */
 export async function removeCheckpoint(store: RunStore, runId: string, step: number): Promise<void> {
   await store.remove(`${checkpointPath(runId, step)}/${MARKER}`);
   await store.remove(checkpointPath(runId, step));
@@ -69,7 +69,7 @@ export async function pruneCheckpoints(
   return removed;
 }
 
-/** Step → whether it is complete, ascending; only markers are asked for. */
+/** Step → whether it is complete, ascending; only markers are checked. */
 async function scan(store: RunStore, runId: string): Promise<ReadonlyMap<number, boolean>> {
   const steps = (await store.names(`${runId}/checkpoints`))
     .flatMap((name) => stepFromName(name) ?? [])

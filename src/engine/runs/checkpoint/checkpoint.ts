@@ -34,8 +34,8 @@ const FIRST_MOMENT = "exp_avg.";
 const SECOND_MOMENT = "exp_avg_sq.";
 
 /**
- * Writes all files, then the marker that makes the checkpoint valid. One of the same step with the same content stays as it
- * is, any other one is removed first.
+ * Writes all files, then the marker that makes the checkpoint valid. A checkpoint of the same step is kept if its
+ * content is the same, and removed first otherwise.
  * @returns bytes of its files
  * @throws LabError("storage") when there is no space; older checkpoints are kept
  */
@@ -51,7 +51,7 @@ export async function writeCheckpoint(store: RunStore, runId: string, state: Che
 
 async function writeFiles(store: RunStore, runId: string, state: CheckpointState): Promise<number> {
   const folder = checkpointPath(runId, state.step);
-  // A kill while the same content is written again would leave no checkpoint of the step.
+  // Do not rewrite the same content: a kill meanwhile would leave no checkpoint of the step.
   if ((await store.size(`${folder}/${MARKER}`)) !== null) {
     const same = await describe(state, async () => undefined);
     if ((await store.readText(`${folder}/${MARKER}`)) === same.marker && (await isIntact(store, runId, state.step))) {
@@ -91,7 +91,7 @@ async function describe(
   const lora = [...state.params].filter(([name]) => isLora(name));
   const modules = [...state.params].filter(([name]) => !isLora(name));
   if (lora.length > 0) {
-    if (state.lora === null) throw new LabError("internal", "There are LoRA tensors and no LoRA settings to store");
+    if (state.lora === null) throw new LabError("internal", "There are LoRA tensors but no LoRA settings to store");
     await write(ADAPTER_CONFIG, adapterConfigText(state.lora, state.baseModel?.name ?? null));
     await write(ADAPTER_MODEL, tensorFile(lora.map(([name, tensor]) => [toPeftName(name), tensor])));
   }
@@ -142,7 +142,7 @@ export async function readCheckpoint(store: RunStore, runId: string, step: numbe
   const ema = (await has(EMA_FILE)) ? await tensors(EMA_FILE) : null;
   if (ema !== null) checkSame(ema, params, `${folder}/${EMA_FILE}`);
   for (const moment of [moments.m, moments.v]) {
-    // Before its first update an optimiser has none.
+    // An optimiser has none before its first update.
     if (moment.size > 0 || rest.optimiserStep > 0) checkSame(moment, params, `${folder}/${OPTIMIZER_FILE}`);
   }
   const reference = (await has(REFERENCE_FILE)) ? await tensors(REFERENCE_FILE) : null;

@@ -6,7 +6,7 @@ import type { TensorData } from "./checkpoint-state.ts";
 
 /**
  * Every tensor of a safetensors file, in file order.
- * @throws LabError("bad-input") naming the file when it is damaged, and the tensor with a value that is not finite
+ * @throws LabError("bad-input") naming a damaged file, or a tensor with a value that is not finite
  */
 export async function readTensors(store: RunStore, path: string): Promise<Map<string, TensorData>> {
   const file = await openSafetensors(await store.open(path));

@@ -1,6 +1,6 @@
-/** Random draws of held-out evaluations. They are the same in every run, so that runs can be compared. */
+/** Random draws of held-out evaluations, the same in every run, so that runs can be compared. */
 
-/** Sampled captions per row, and sampled masks if the mask policy samples. */
+/** Sampled captions per row, and masks if the mask policy samples. */
 export const EVAL_DRAWS = 4;
 /** Stream number, different from those of training. */
 export const EVAL_STREAM = 65;

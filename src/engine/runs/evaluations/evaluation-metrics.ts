@@ -3,7 +3,7 @@ import { HELD_OUT_LOOPS, type HeldOutLoop, LOOP_IDS, type LoopId } from "../../r
 
 /** Scores that mean the same in every run: IoU and METEOR, whatever the reward of the run. */
 export type EvalMetric = `loop${HeldOutLoop}_${"sampled" | "greedy"}` | TruthMetric;
-/** Answers compared with the data set alone: one set of weights gives them, so policy and partner have them each. */
+/** Scores of answers against the data set alone. They need one set of weights, so policy and partner each have them. */
 export type TruthMetric = "grounding_iou" | "caption_meteor";
 export const EVAL_METRICS: readonly EvalMetric[] = [
   ...HELD_OUT_LOOPS.flatMap(({ id }) => [`loop${id}_sampled`, `loop${id}_greedy`] as const),
@@ -20,7 +20,7 @@ export const REWARD_METRICS: readonly RewardMetric[] = LOOP_IDS.flatMap((id) => 
   return [`reward${id}_sampled`, `reward${id}_greedy`] as const;
 });
 
-/** Minimum IoU of a found row, by the name of the score. */
+/** Minimum IoU at which a row counts as found, by the name of the score. */
 export const SEGMENTATION_BOUNDS = { precision_50: 0.5, precision_70: 0.7, precision_90: 0.9 } as const;
 export const SEGMENTATION_METRICS = ["giou", "ciou", "precision_50", "precision_70", "precision_90"] as const;
 export type SegmentationMetric = (typeof SEGMENTATION_METRICS)[number];

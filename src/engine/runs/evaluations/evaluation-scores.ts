@@ -31,12 +31,12 @@ function meanOf({ ci, means, n, difference }: EvalReport, id: EvalMetric): Score
   return { mean: means[id], low, high, n, difference: difference?.[id] ?? null };
 }
 
-/** What was not finite is stored as null. */
+/** Values that were not finite are stored as null. */
 function isKnown<T extends Interval>(interval: T | null | undefined): interval is T {
   return Number.isFinite(interval?.mean);
 }
 
-/** A row's score; null where it has none. */
+/** A row's score; null if it has none. */
 export function rowScoreOf(row: RowScores, id: ScoreId): number | null {
   return isReward(id) ? (row.rewards?.[id] ?? null) : row[id];
 }
@@ -55,14 +55,14 @@ export const SELECTION_NAMES: Readonly<Record<Selection["metric"], string>> = {
   caption_meteor: "caption METEOR",
 };
 
-/** The score that chooses the best checkpoint, with "without judge" if the judge of the reward was not called. */
+/** The score that chooses the best checkpoint, plus ", without judge" if the reward's judge was not called. */
 export function selectionName({ selection, reward }: Pick<EvalReport, "selection" | "reward">): string {
   if (selection === null || selection === undefined) return "none";
   const own = selection.metric === "reward" || selection.metric === "reward_greedy";
   return `${SELECTION_NAMES[selection.metric]}${own && reward?.judge === "left-out" ? ", without judge" : ""}`;
 }
 
-/** One clause about the choice of the best checkpoint by an evaluation. */
+/** One clause that says how an evaluation chooses the best checkpoint. */
 export function selectionText(report: EvalReport): string {
   const { selection } = report;
   if (selection === undefined) return "an older version chose the best checkpoint on the rows that it reported";

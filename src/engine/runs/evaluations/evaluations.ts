@@ -36,7 +36,7 @@ export type RowScores = Readonly<Record<EvalMetric, number>> & {
    * older versions.
    */
   readonly rewards?: Readonly<Partial<Record<RewardMetric, number | null>>>;
-  /** Requests to the judge and their cost; absent where none was sent. */
+  /** Requests to the judge and their cost; absent if none was sent. */
   readonly judge?: { readonly calls: number; readonly cost: number };
   readonly rowId: string;
   /** Absent in evaluations of older versions. */
@@ -48,7 +48,7 @@ export type RowScores = Readonly<Record<EvalMetric, number>> & {
   readonly maskPrime: Rle | null;
   /** The policy's mask for the true caption. */
   readonly maskGreedy: Rle;
-  /** Pixels in both this mask and the true one, and in either; absent in evaluations of older versions. */
+  /** Intersection and union of this mask and the true one, in pixels; absent in evaluations of older versions. */
   readonly groundingPixels?: readonly [intersection: number, union: number];
   /** caption′: the partner's caption of that mask. */
   readonly captionPrime: string;
@@ -57,7 +57,7 @@ export type RowScores = Readonly<Record<EvalMetric, number>> & {
   readonly partnerIou?: number;
   readonly partnerCaption?: string;
   readonly partnerMeteor?: number;
-  /** Sampled rollouts of each loop, which its sampled score is the mean of; absent in evaluations of older versions. */
+  /** Sampled rollouts of each loop; their mean is its sampled score. Absent in evaluations of older versions. */
   readonly drawn?: Readonly<Partial<Record<LoopId, readonly Drawn[]>>>;
 };
 
@@ -66,19 +66,19 @@ export interface Drawn {
   /** Generated text that is rewarded. */
   readonly caption: string;
   readonly mask: Rle | null;
-  /** Score of the loop for it, 0 to 1; null where the loop has only rewards. */
+  /** The loop's score of the rollout, 0 to 1; null if the loop has only rewards. */
   readonly score: number | null;
-  /** Its share in the mean of the row; they sum to 1. */
+  /** Its weight in the mean of the row; the weights sum to 1. */
   readonly weight: number;
 }
 
 export interface SegmentationScore {
   readonly value: number;
-  /** Difference to the first evaluation over the same rows with its interval; null for the first itself. */
+  /** Difference from the first evaluation over the same rows, with its interval; null for the first itself. */
   readonly difference: Interval | null;
 }
 
-/** Whether the run's reward includes verdicts of a judge: asked, left out of the evaluation, or not a term of it. */
+/** The judge's part in the run's reward: called, left out of the evaluation, or not a term. */
 export type JudgeUse = "asked" | "left-out" | "none";
 
 /** The run's reward over the report rows that have one. */
@@ -111,11 +111,11 @@ export interface EvalReport {
   readonly ci: Readonly<Record<EvalMetric, readonly [number, number]>>;
   /** Mean paired difference to the baseline with its interval; null for the baseline itself. */
   readonly difference: Readonly<Record<EvalMetric, Interval>> | null;
-  /** Masks for true captions, counted as in segmentation papers; absent in reports of older versions. */
+  /** Scores of masks for true captions, computed as in segmentation papers; absent in reports of older versions. */
   readonly segmentation?: Readonly<Record<SegmentationMetric, SegmentationScore>>;
   /**
-   * The partner's (EMA) scores for what the data set gives, over the report rows, with the paired difference to the policy's;
-   * absent in reports of older versions.
+   * The partner's (EMA) scores on the data set's captions and masks, over the report rows, with the paired difference
+   * from the policy's; absent in reports of older versions.
    */
   readonly partner?: Readonly<Record<TruthMetric, Interval & { readonly difference: Interval }>>;
   /** Report rows and mean scores by source of the mix; absent without one. */

@@ -1,6 +1,6 @@
 /**
- * Digests of runs for lists. What takes whole evaluations or the size of every file is remembered for all runs in
- * `.digests.json` beside them, and computed again for a run whose metrics, evaluations or checkpoints have changed.
+ * Digests of runs for lists. Values that need whole evaluations or the size of every file are cached for all runs in
+ * `.digests.json` next to them, and recomputed for a run whose metrics, evaluations or checkpoints have changed.
  */
 import * as z from "zod/mini";
 import { fits, parseJson } from "../../bytes/json.ts";
@@ -17,7 +17,7 @@ import { type LoopRewards, NO_CURVE, RUN_CURVE, type RunCurve, readCurve, recent
 import { runResult } from "./run-result.ts";
 
 const PATH = ".digests.json";
-/** Of the form below; a file of another version is computed again. */
+/** Version of the form below; a file of another version is recomputed. */
 const VERSION = 3;
 
 /** Change of a held-out score from the start to the newest evaluation. */
@@ -51,13 +51,13 @@ export interface RunDigest {
 
 type Scored = Pick<EvalReport, "step" | "means" | "selection">;
 
-/** What is remembered of a run, and the sizes by which a change is noticed. */
+/** Cached values of a run, and the sizes that reveal a change. */
 interface Remembered extends Pick<RunDigest, "bytes" | "checkpoints" | "gains"> {
   /** Bytes of metrics.jsonl and eval.jsonl; null without one. */
   readonly sizes: readonly [metrics: number | null, evaluations: number | null];
   readonly curve: RunCurve;
   readonly scored: readonly Scored[];
-  /** Files of rollouts, which never change once written: their number, the last name, and their bytes. */
+  /** Rollout files, which never change once written: their number, last name and bytes. */
   readonly rollouts: { readonly files: number; readonly last: string; readonly bytes: number };
 }
 
@@ -100,7 +100,7 @@ export async function digestRun(run: RunFolder): Promise<RunDigest> {
   return (await computed(run, (await readRemembered(run.store)).get(run.id))).digest;
 }
 
-/** @returns `known` itself where the run is as it was */
+/** @returns `known` itself if the run has not changed */
 async function computed(
   run: RunFolder,
   known: Remembered | undefined,
@@ -154,7 +154,7 @@ async function folderBytes(
     return { rollouts: { files: own.length, last, bytes: sum(own) }, bytes: sum(all) };
   }
   const files = await store.names(folder);
-  // A run that was restored to a checkpoint has fewer.
+  // A run that was reset to a checkpoint has fewer.
   if (files[known.files - 1] !== known.last) return folderBytes(run, names, undefined);
   let { bytes } = known;
   for (const name of files.slice(known.files)) bytes += (await store.size(`${folder}/${name}`)) ?? 0;
@@ -163,7 +163,7 @@ async function folderBytes(
   return { rollouts, bytes: bytes + sum((await Promise.all(others)).flat()) };
 }
 
-/** Damaged evaluations are reported in their own view; they do not hide the run. */
+/** Damaged evaluations do not hide the run; their own view reports them. */
 async function scoresOf(run: RunFolder, evaluated: boolean): Promise<Pick<Remembered, "scored" | "gains">> {
   const evaluations = evaluated ? await orElse(readEvaluations(run.store, run.id), []) : [];
   return {
@@ -178,7 +178,7 @@ async function scoresOf(run: RunFolder, evaluated: boolean): Promise<Pick<Rememb
   };
 }
 
-/** Damaged notes are reported when they are edited. */
+/** Damaged notes are reported when the user edits them. */
 const notesOrNone = (run: RunFolder): Promise<RunNotes> => orElse(readNotes(run.store, run.id), NO_NOTES);
 
 async function orElse<T>(read: Promise<T>, fallback: T): Promise<T> {
@@ -190,7 +190,7 @@ async function orElse<T>(read: Promise<T>, fallback: T): Promise<T> {
   }
 }
 
-/** Empty without the file, or when it has another form: everything can be computed again. */
+/** Empty if the file is missing or has another form: everything can be recomputed. */
 async function readRemembered(store: RunStore): Promise<ReadonlyMap<string, Remembered>> {
   if ((await store.size(PATH)) === null) return new Map();
   const value = await orElse(
@@ -200,7 +200,7 @@ async function readRemembered(store: RunStore): Promise<ReadonlyMap<string, Reme
   return new Map(fits(value, REMEMBERED) ? Object.entries((value as unknown as { runs: Runs }).runs) : []);
 }
 
-/** A store that is full or read-only keeps its lists, which are computed again each time. */
+/** Lists work in a full or read-only store too; they are then recomputed each time. */
 async function writeRemembered(store: RunStore, runs: Runs): Promise<void> {
   try {
     await store.write(PATH, JSON.stringify({ version: VERSION, runs }));

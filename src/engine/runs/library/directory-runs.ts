@@ -1,4 +1,7 @@
-/** Runs in a folder on disk that stays where it is and may grow: a shared disk that other machines write to. */
+/**
+ * Runs in a folder on disk, which are read in place and may grow, such as on a shared disk that other machines write
+ * to.
+ */
 import { isRecord, parseJson } from "../../bytes/json.ts";
 import { folderOf } from "../../bytes/memory.ts";
 import { LabError } from "../../errors.ts";
@@ -9,7 +12,8 @@ import { listRuns } from "../run-folder.ts";
 
 /**
  * @param directory one run, or the folder of several
- * @returns a read-only store of what lies there at each call, and the runs that can be read now, newest first
+ * @returns a read-only store that shows the folder's content at each call, and the runs that can be read now, newest
+ * first
  * @throws LabError("bad-input") when it holds no run that can be read
  */
 export async function directoryRuns(
@@ -40,7 +44,7 @@ async function idOf(files: RunStore, name: string): Promise<string> {
   throw new LabError("bad-input", `${name}/run.json names no run; nothing was changed`, { subject: name });
 }
 
-/** The files of one run as they lie in a store of runs: below its id. */
+/** Maps the files of one run to their paths in a store of runs, below the run's id. */
 function inside(files: RunStore, id: string): RunStore {
   const at = (path: string): string => {
     if (path.startsWith(`${id}/`)) return path.slice(id.length + 1);

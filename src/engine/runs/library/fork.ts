@@ -17,11 +17,11 @@ export interface Fork {
   readonly title: string;
   /** ISO time. */
   readonly created: string;
-  /** Settings that differ from the parent's from the next step on. */
+  /** Settings that change from the next step on. */
   readonly changes: Partial<LabConfig>;
 }
 
-/** Settings that decide the shape of the weights, how they are held, and the rows: a copy of both cannot change them. */
+/** Settings that determine the shapes and storage of the weights, and the rows; a copy cannot change them. */
 const FIXED: readonly SettingKey[] = [
   "mode",
   "loraRank",
@@ -78,13 +78,13 @@ export async function forkRun(store: RunStore, parent: string, fork: Fork, to: R
     const copy = async (rest: string): Promise<void> =>
       to.write(`${id}/${rest}`, await store.read(`${parent}/${rest}`));
     for (const rest of copied) {
-      // Notes are of the parent.
+      // Notes belong to the parent.
       if (rest === "run.json" || rest === "notes.json" || rest.startsWith("checkpoints/")) continue;
       if (!isLaterRollout(rest, step)) await copy(rest);
     }
     await run.truncateAfter(step);
     if (scoresOtherwise(manifest.config, config)) await forgetRewards(to, id);
-    // Last, so that a fork that can be resumed is whole.
+    // Written last, so that every fork that can be resumed is complete.
     for (const rest of copied) if (rest.startsWith(`checkpoints/${stepName(step)}/`)) await copy(rest);
     return run;
   } catch (thrown) {
@@ -93,7 +93,7 @@ export async function forkRun(store: RunStore, parent: string, fork: Fork, to: R
   }
 }
 
-/** Settings of rewards that change no score: limits, prices and the control of training. */
+/** Reward settings that change no score: limits, prices and the control of training. */
 const NO_SCORE: ReadonlySet<SettingKey> = new Set([
   "judgeParallel",
   "judgeTimeout",
@@ -107,14 +107,17 @@ const NO_SCORE: ReadonlySet<SettingKey> = new Set([
   "shuffleRewards",
 ]);
 
-/** Whether evaluations of the fork have other rewards than those of its parent. */
+/** Whether the fork's evaluations have different rewards from its parent's. */
 function scoresOtherwise(parent: LabConfig, config: LabConfig): boolean {
   const rewards = (key: SettingKey): boolean => SETTINGS[key].group === "reward" && !NO_SCORE.has(key);
   const keys = (Object.keys(SETTINGS) as SettingKey[]).filter((key) => key === "loops" || rewards(key));
   return keys.some((key) => parent[key] !== config[key]);
 }
 
-/** Takes the rewards and what they chose from the evaluations: those of the fork are not to be compared with them. */
+/**
+ * Removes rewards, and selections by reward, from the evaluations, because the fork's rewards cannot be compared with
+ * them.
+ */
 async function forgetRewards(store: RunStore, id: string): Promise<void> {
   const all = await readEvaluations(store, id);
   if (all.length === 0) return;

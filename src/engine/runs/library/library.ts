@@ -35,12 +35,12 @@ export interface RunLibrary {
   evaluations(id: string): Promise<readonly StoredEvaluation[]>;
   /** Alarms, oldest first; null for a run of a version that stored none. */
   alarms(id: string): Promise<readonly Alarm[] | null>;
-  /** Costs of its steps by phase, ascending; empty for a run that stored none. */
+  /** Costs of its steps by phase, in order of steps; empty for a run that stored none. */
   costs(id: string): Promise<readonly StepCosts[]>;
   rename(id: string, title: string): Promise<void>;
-  /** Replaces what is given, as `writeNotes` does. */
+  /** Replaces the given parts, as `writeNotes` does. */
   setNotes(id: string, changes: Partial<RunNotes>): Promise<RunNotes>;
-  /** Adds what another machine computed, see take-over.ts. @throws LabError("storage") while the run is training */
+  /** Adds the results of another machine; see take-over.ts. @throws LabError("storage") while the run is training */
   takeOver(id: string, from: RunStore): Promise<void>;
   /** @throws LabError("storage") while the run is training */
   remove(id: string): Promise<void>;

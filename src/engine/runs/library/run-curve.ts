@@ -1,6 +1,6 @@
 /**
- * The reward curves of a run for lists. Only lines of metrics.jsonl that came since the last reading are read; the curve keeps
- * at most `MOST_POINTS` of them, evenly spaced.
+ * The reward curves of a run for lists. Only lines added to metrics.jsonl since the last reading are read; the curve
+ * keeps at most `MOST_POINTS` points, evenly spaced.
  */
 import * as z from "zod/mini";
 import { LOOP_IDS, type LoopId } from "../../rl/loops/abouts.ts";
@@ -13,23 +13,23 @@ export type LoopRewards = Readonly<Partial<Record<LoopId, number>>>;
 /** Number of steps in the mean reward of a list. */
 const RECENT = 10;
 const MOST_POINTS = 64;
-/** Bytes that are read at once; a line may be longer. */
+/** Bytes per read; a line may be longer. */
 const PIECE = 2 ** 20;
-/** Bytes by which a file that was cut and has grown again is noticed. */
+/** Number of bytes compared to detect a file that was cut and has grown again. */
 const END = 200;
 
 export const RUN_CURVE = z.object({
-  /** Bytes of the whole lines that were read, and the text of the last of them. */
+  /** Bytes of the whole lines read so far, and the text of the last one. */
   bytes: z.number(),
   end: z.string(),
   lines: z.number(),
-  /** Of the last line; 0 without one. */
+  /** Step of the last line; 0 without one. */
   step: z.number(),
   /** Sum of the steps' times, in seconds. */
   seconds: z.number(),
-  /** Rewards of the last lines. */
+  /** Rewards of the last few lines. */
   recent: z.array(z.record(z.string(), z.number())),
-  /** Lines from one point to the next. */
+  /** Number of lines from one point to the next. */
   stride: z.number(),
   points: z.array(z.record(z.string(), z.number())),
 });
@@ -51,9 +51,10 @@ export const NO_CURVE: RunCurve = {
 };
 
 /**
- * The curve with the lines that were added to a file. A last line without a line break, truncated by a crash, is left out.
+ * The curve extended by the lines that were added to a file. A last line without a line break, truncated by a crash, is
+ * left out.
  * @param path of metrics.jsonl in the store
- * @param known an earlier curve of this file; NO_CURVE reads it all, as does one that the file does not continue
+ * @param known an earlier curve of this file; NO_CURVE, or a curve that the file does not continue, reads all of it
  * @throws LabError("bad-input") naming a line that is damaged
  */
 export async function readCurve(store: RunStore, path: string, known: RunCurve): Promise<RunCurve> {

@@ -1,8 +1,8 @@
-/** What a run achieved on held-out rows: its newest evaluation against the start, score by score and row by row. */
+/** Result of a run on held-out rows: its newest evaluation compared with the start, by score and by row. */
 import { rowScoreOf, SCORES, type Score, type ScoreId, scoreOf } from "../evaluations/evaluation-scores.ts";
 import type { Interval, RowScores, StoredEvaluation } from "../evaluations/evaluations.ts";
 
-/** Differences up to this are ties. */
+/** Differences up to this size are ties. */
 const TIE = 1e-6;
 
 /** A report row before and after. */
@@ -46,7 +46,7 @@ export function rowPairs(first: readonly RowScores[], last: readonly RowScores[]
   });
 }
 
-/** Numbers of rows that became better, became worse, or stayed the same. */
+/** Number of rows that became better, became worse, or stayed the same. */
 export function countChanges(
   pairs: readonly Pick<RowPair, "change">[],
 ): Pick<ScoreResult, "better" | "worse" | "same"> {
@@ -55,7 +55,7 @@ export function countChanges(
   return { better, worse, same: pairs.length - better - worse };
 }
 
-/** Result at the newest evaluation; null without one that has a baseline. */
+/** Result at the newest evaluation; null if none has a baseline. */
 export function runResult(list: readonly StoredEvaluation[]): RunResult | null {
   const last = list.at(-1);
   if (last === undefined) return null;

@@ -1,4 +1,4 @@
-/** Brings a stored run home that went on elsewhere. */
+/** Brings back a stored run that another machine continued. */
 import { isRecord, parseJson } from "../../bytes/json.ts";
 import { LabError } from "../../errors.ts";
 import type { RunStore } from "../../storage/store.ts";
@@ -7,15 +7,16 @@ import { inCopyOrder, listCheckpoints } from "../checkpoint/checkpoint-folder.ts
 import { readEvaluations, writeEvaluations } from "../evaluations/evaluations.ts";
 import { openRun } from "../run-folder.ts";
 
-/** Files that stay those of the stored run, or that its next export writes anew. */
+/** Files that the stored run keeps, or that its next export rewrites. */
 const KEPT = /^(notes\.json$|thumbs\.json$|scale\/)/;
 
 /**
- * Adds what another machine computed to a stored run: steps, evaluations, rollouts and checkpoints. Checkpoints come after
- * everything else and count only once their last file is there, so an interrupted copy resumes from its own checkpoint. The
- * stored run keeps its title and its evaluations of steps that the other one did not evaluate.
+ * Adds another machine's results to a stored run: steps, evaluations, rollouts and checkpoints. Checkpoints are copied
+ * last and count only once their last file is there, so after an interruption the run resumes from its own checkpoint.
+ * The stored run keeps its title and its evaluations of steps that the other one did not evaluate.
  * @param from store of the same run with more steps
- * @throws LabError unless the stored run is the other one's beginning, or naming a damaged checkpoint; nothing is changed then
+ * @throws LabError unless the other run continues the stored one, or naming a damaged checkpoint; nothing is changed
+ * then
  */
 export async function takeOver(store: RunStore, from: RunStore, id: string): Promise<void> {
   const stored = await openRun(store, id);
@@ -24,7 +25,7 @@ export async function takeOver(store: RunStore, from: RunStore, id: string): Pro
   const [newest, offered] = await Promise.all(
     [store, from].map(async (s) => (await listCheckpoints(s, id)).at(-1) ?? 0),
   );
-  // Equal metrics without the checkpoints are a copy that was interrupted.
+  // Equal metrics without the checkpoints mean that a copy was interrupted.
   if (!begins || (other.length === own.length && newest === offered)) {
     throw new LabError(
       "bad-input",
@@ -46,7 +47,7 @@ export async function takeOver(store: RunStore, from: RunStore, id: string): Pro
   }
 }
 
-/** A run.json under another title. */
+/** run.json with another title. */
 function titled(text: string, title: string): string {
   const value = parseJson(text, "run.json");
   return `${JSON.stringify(isRecord(value) ? { ...value, title } : value, null, 2)}\n`;

@@ -18,10 +18,10 @@ export function metricsPage(): string {
 
 Made from \`src/engine/runs/metrics/metric-table.ts\`; a test compares the two. \`K\` is the loop, ${LOOP_IDS.join(", ")}; a name in angle
 brackets stands for a reward term, a phase, a source of the mix or a block of the trainable set. Every step writes one line of
-\`metrics.jsonl\`; a metric that does not apply to a step is absent, never 0. ${LOOPS.map(({ id, arrow }) => `Loop ${id} is ${arrow}`).join("; ")}. "Also" gives the name of the design notes, which exports write beside ours.
+\`metrics.jsonl\`; a metric that does not apply to a step is absent, never 0. ${LOOPS.map(({ id, arrow }) => `Loop ${id} is ${arrow}`).join("; ")}. "Also" gives the name in the design notes, which exports write in addition to ours.
 
-With several passes over a batch, what a loop's loss, KL, entropy, ratios and clips were is averaged over the passes, but
-for the extremes of the ratio; norms, rate and average of the weights are those of the last pass.
+With several passes over a batch, a loop's loss, KL, entropy, ratios and clip shares are averaged over the passes, except
+for the extremes of the ratio; gradient norms, learning rate and moving average are those of the last pass.
 
 | metric | meaning | formula | unit | healthy |
 | --- | --- | --- | --- | --- |

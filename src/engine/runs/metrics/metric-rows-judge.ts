@@ -5,7 +5,7 @@ export const JUDGE_ROWS: readonly Metric[] = [
   row("judge/verdicts", "Captions with a judge score", "", "captions", "All of them", 0),
   row(
     "judge/failures",
-    "Captions without a judge score after all retries. They count as missing, never as 0",
+    "Captions without a judge score after all retries; they count as missing, never as 0",
     "",
     "captions",
     "0. The reward tab of the rollout shows the reason",
@@ -30,5 +30,5 @@ export const JUDGE_ROWS: readonly Metric[] = [
     0,
     { better: "down" },
   ),
-  row("judge/cost", "Cost of the step's requests at the set prices", "", "currency of the prices", "", 6),
+  row("judge/cost", "Cost of the step's requests at the prices in the settings", "", "currency of the prices", "", 6),
 ];

@@ -42,7 +42,7 @@ export const OUTPUT_ROWS: readonly Metric[] = [
   ),
   row(
     "loopK/mask/area_mean",
-    "Mean share of the image that the predicted masks cover",
+    "Mean share of the image covered by the predicted masks",
     "",
     SHARE,
     "Close to the share of the given masks",
@@ -59,7 +59,7 @@ export const OUTPUT_ROWS: readonly Metric[] = [
   ),
   row(
     "loopK/imitation_loss",
-    "Loss against the sampled masks, weighted by their share of the reward",
+    "Loss with the sampled masks as targets, weighted by their share of the reward",
     "Σ R_n/ΣR · (2·BCE + 0.5·Dice)",
     "",
     "",
@@ -74,7 +74,7 @@ export const OUTPUT_ROWS: readonly Metric[] = [
     4,
     DOWN,
   ),
-  row("loopK/mask/empty_ratio", "Share of predicted masks without a pixel", "", SHARE, "Near 0", 3, DOWN),
+  row("loopK/mask/empty_ratio", "Share of predicted masks that are empty", "", SHARE, "Near 0", 3, DOWN),
   row("loopK/mask/full_ratio", "Share of predicted masks that cover the whole image", "", SHARE, "Near 0", 3, DOWN),
   row("loopK/mask/iou_to_truth", "Mean IoU of the predicted and the given mask", "∩ / ∪", "IoU 0–1", "Rises", 4, UP),
   row(

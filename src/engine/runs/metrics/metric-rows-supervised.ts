@@ -32,7 +32,7 @@ export const SUPERVISED_ROWS = [
   row("sft/mask_dice", "Dice loss of the selected mask", "1 − (2 Σpt + 1) / (Σp + Σt + 1)", "0–1", "Falls", 4, DOWN),
   row(
     "sft/source_loss/<source>",
-    "Supervised loss of the step's rows from one source of the mix",
+    "Supervised loss over the step's rows from one source of the mix",
     "mean over its rows",
     "",
     "Falls in every source",

@@ -1,6 +1,6 @@
 import { DOWN, type Metric, row, SHARE, UP } from "./metric.ts";
 
-/** The whole step and the rewards of a loop. Rows with fixed names come before patterns that also match them. */
+/** The whole step and the rewards of a loop. Rows with fixed names precede patterns that also match them. */
 export const STEP_ROWS: readonly Metric[] = [
   // Whole step
   row("step", "Optimiser steps done", "", "steps", "", 0),
@@ -26,7 +26,7 @@ export const STEP_ROWS: readonly Metric[] = [
     "1 if the norm exceeded the limit and the gradient was scaled down",
     "1 if grad_norm > maxGradNorm",
     "0 or 1",
-    "Occasionally 1. If always 1, the limit sets the step size, not the learning rate",
+    "Occasionally 1. If it is always 1, the limit sets the step size instead of the learning rate",
     0,
   ),
   row(
@@ -129,7 +129,7 @@ export const STEP_ROWS: readonly Metric[] = [
   ),
   row(
     "loopK/reward_over_start",
-    "Reward over what the starting weights would earn on the same rows, estimated from the same rollouts. Needs KL to the start; the partner is today's in both",
+    "Reward minus the expected reward of the starting weights on the same rows, estimated from the same rollouts with the current partner. Needs KL to the start",
     "mean over groups of mean r - Σ w·r / Σ w, w = π_start / π",
     "",
     "Starts at 0 and rises. Unlike the reward it does not depend on which rows were drawn",
@@ -138,10 +138,10 @@ export const STEP_ROWS: readonly Metric[] = [
   ),
   row(
     "loopK/start_sample_share",
-    "Share of the rollouts on which reward_over_start rests",
+    "Effective share of the rollouts in the estimate of reward_over_start",
     "(Σ w)² / (N · Σ w²)",
     SHARE,
-    "Above 0.3. Below, the gain over the start is understated",
+    "Above 0.3. Below that, the gain over the start is understated",
     3,
   ),
   row(
@@ -168,7 +168,7 @@ export const STEP_ROWS: readonly Metric[] = [
     "Spread within a group, averaged over the groups",
     "mean over groups of std of r",
     "",
-    "Above 0.01. A fall to 0 means that the rollouts of a prompt are alike",
+    "Above 0.01. A fall to 0 means that the rollouts of a prompt are all alike",
     4,
   ),
   row(
@@ -205,7 +205,7 @@ export const STEP_ROWS: readonly Metric[] = [
     "Mean reward of the groups whose rows come from one source of the mix",
     "mean over its groups of the mean r",
     "",
-    "Rises in every source; a source that falls is forgotten",
+    "Rises in every source; a falling source is being forgotten",
     4,
     UP,
   ),
@@ -224,7 +224,7 @@ export const STEP_ROWS: readonly Metric[] = [
     "Groups without spread that dynamic sampling replaced by groups of other rows",
     "",
     "groups",
-    "Falls as rewards get spread; when always at the number of prompts, the data are too easy or too hard",
+    "Falls as rewards gain spread; if it always equals the number of prompts, the data are too easy or too hard",
     0,
   ),
 ];

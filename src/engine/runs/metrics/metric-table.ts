@@ -20,7 +20,7 @@ export interface DescribedMetric extends Metric {
   readonly pattern: string;
 }
 
-/** In the order of importance to readers. */
+/** Most important first. */
 export const METRICS: readonly Metric[] = [
   ...STEP_ROWS,
   ...OBJECTIVE_ROWS,
@@ -43,7 +43,7 @@ export function describeMetric(name: string): DescribedMetric | undefined {
   return { ...metric, name, pattern: metric.name, loop, ...(alias === undefined ? {} : { alias }) };
 }
 
-/** A row with each value that has another name in the design notes repeated under that name at the end. */
+/** A row of metrics in which values with another name in the design notes are repeated under that name at the end. */
 export function withAliases(row: StepMetrics): StepMetrics {
   const extra = Object.entries(row).flatMap(([name, value]): [string, number][] => {
     const alias = describeMetric(name)?.alias;

@@ -1,4 +1,4 @@
-/** What the stored groups of a run say beyond its metrics: measures of groups, rows over their draws, distributions. */
+/** Statistics of a run's stored groups beyond its metrics: measures of groups, rows over their draws, distributions. */
 import { maskLikeness } from "../../data/mask/rle-compare.ts";
 import type { LoopId } from "../../rl/loops/abouts.ts";
 import type { GroupRecord, RolloutRecord, StepMetrics } from "./records.ts";
@@ -8,16 +8,16 @@ import { generatedText } from "./rollout-facts.ts";
 export const PASS = 0.5;
 
 export interface GroupMeasure {
-  /** Last part of the measure's name, after its loop. */
+  /** Last part of the measure's name, after the loop. */
   readonly name: string;
   readonly title: string;
-  /** What it is, in one sentence. */
+  /** Its meaning in one sentence. */
   readonly help: string;
-  /** Null where a group has no such value. */
+  /** Null if the group has no such value. */
   readonly of: (group: GroupRecord) => number | null;
 }
 
-/** Measures of a group, each between 0 and 1 where rewards are. */
+/** Measures of a group, each between 0 and 1 if rewards are. */
 export const GROUP_MEASURES: readonly GroupMeasure[] = [
   {
     name: "group_mean",
@@ -28,7 +28,7 @@ export const GROUP_MEASURES: readonly GroupMeasure[] = [
   {
     name: "group_best",
     title: "Best of G",
-    help: "Highest reward of a group: what the policy already reaches when it is sampled G times",
+    help: "Highest reward of a group: the reward that the policy already reaches in G samples",
     of: (group) => {
       const rewards = rewardsOf(group);
       return rewards.length === 0 ? null : Math.max(...rewards);
@@ -46,7 +46,7 @@ export const GROUP_MEASURES: readonly GroupMeasure[] = [
   {
     name: "group_texts",
     title: "Unique texts",
-    help: "Different generated texts of a group, as a share of its rollouts",
+    help: "Number of different generated texts of a group, as a share of its rollouts",
     of: ({ loop, rollouts }) => {
       const texts = rollouts.flatMap((rollout) => generatedText(loop, rollout)?.trim().toLowerCase() ?? []);
       return texts.length === 0 ? null : new Set(texts).size / texts.length;
@@ -74,7 +74,7 @@ export function measureName(loop: LoopId, { name }: Pick<GroupMeasure, "name">):
   return `loop${loop}/${name}`;
 }
 
-/** Means of all measures a step and loop, ascending by step. */
+/** Means of all measures per step and loop, ascending by step. */
 export function stepMeasures(
   groups: readonly GroupRecord[],
 ): readonly { readonly step: number; readonly metrics: StepMetrics }[] {
@@ -92,11 +92,11 @@ export function stepMeasures(
 
 export interface StepShares {
   readonly step: number;
-  /** Mean weight · value of each term. */
+  /** Mean of weight · value, by term. */
   readonly terms: ReadonlyMap<string, number>;
 }
 
-/** Mean contribution of each term to the reward a step, ascending; terms without a weight are left out. */
+/** Mean contribution of each term to the reward per step, ascending by step; terms without a weight are left out. */
 export function termShares(groups: readonly GroupRecord[]): readonly StepShares[] {
   return byStep(groups).map(({ step, groups: own }) => {
     const values = new Map<string, number[]>();
@@ -119,7 +119,10 @@ export interface RowDraws {
   readonly flat: number;
 }
 
-/** Every row with its draws, best mean first. @param groups of one loop */
+/**
+ * Every row with its draws, best mean first.
+ * @param groups groups of one loop
+ */
 export function rowDraws(groups: readonly GroupRecord[]): readonly RowDraws[] {
   const rows = new Map<string, GroupRecord[]>();
   for (const group of groups) {
@@ -176,11 +179,14 @@ export interface TokenPlace {
   readonly entropy: number | null;
   /** Null without a reference. */
   readonly kl: number | null;
-  /** Mean |advantage| of the rollouts that reach this place. */
+  /** Mean |advantage| of the rollouts that reach this position. */
   readonly advantage: number | null;
 }
 
-/** Means over the actions at each place of an answer. @param groups of one loop */
+/**
+ * Means over the actions at each position of an answer.
+ * @param groups groups of one loop
+ */
 export function tokenPlaces(groups: readonly GroupRecord[]): readonly TokenPlace[] {
   const rollouts = groups.flatMap((group) => group.rollouts);
   const longest = rollouts.reduce((most, { actions }) => Math.max(most, actions.length), 0);
@@ -199,8 +205,8 @@ export function tokenPlaces(groups: readonly GroupRecord[]): readonly TokenPlace
 }
 
 /**
- * How much a rollout pulls at the weights: |advantage| · Σ (1 − π) over the actions that clipping leaves, the size of the
- * gradient with respect to the logits of what was sampled.
+ * Influence of a rollout on the weights: |advantage| · Σ (1 − π) over the unclipped actions, which is the size of the
+ * gradient with respect to the sampled actions' logits.
  */
 export function pullOf({ advantage, actions }: Pick<RolloutRecord, "advantage" | "actions">): number {
   const surprise = actions.reduce((sum, { logp, clipped }) => sum + (clipped ? 0 : 1 - Math.exp(Math.min(0, logp))), 0);
@@ -214,7 +220,10 @@ export interface Spike {
   readonly times: number;
 }
 
-/** Steps with the largest gradient norms, largest first. @param norms [step, norm] of every step */
+/**
+ * Steps with the largest gradient norms, largest first.
+ * @param norms [step, norm] of every step
+ */
 export function gradientSpikes(norms: readonly (readonly [number, number])[], most: number): readonly Spike[] {
   const finite = norms.filter(([, norm]) => Number.isFinite(norm) && norm > 0);
   const sorted = finite.map(([, norm]) => norm).sort((a, b) => a - b);

@@ -20,7 +20,7 @@ export async function importRollouts(bytes: Uint8Array, name: string): Promise<r
   throw new LabError("bad-input", `${name} contains no rollouts; the open groups are kept`, { subject: name });
 }
 
-/** Arrow streams start with a continuation marker, Arrow files with their name; text with neither. */
+/** Arrow streams start with a continuation marker, Arrow files with "ARROW1"; text starts with neither. */
 function isText(bytes: Uint8Array): boolean {
   const marker = bytes[0] === 0xff && bytes[1] === 0xff;
   const magic = String.fromCharCode(...bytes.subarray(0, 6)) === "ARROW1";
@@ -41,12 +41,12 @@ function fromRecord(group: GroupRecord): BenchGroup {
   };
 }
 
-/** Names of the actions of the mask policies whose group is the whole action set. */
+/** Action names of the mask policies whose group is the whole action set. */
 const ENUMERATED = /^(candidate|proposal) \d+$/;
 
 /**
- * Probabilities under the sampling weights, if the rollouts are the candidates or proposals of one decoding, each once; null
- * for independent samples. The run computed mean, deviation and advantages with these weights.
+ * Probabilities under the sampling weights, if the rollouts are the candidates or proposals of one decoding, each once;
+ * null for independent samples. The run weighted mean, deviation and advantages with them.
  */
 function actionSetWeights({ loop, rollouts }: GroupRecord): readonly number[] | null {
   const chosen = rollouts.flatMap(({ actions }) => {
@@ -124,7 +124,7 @@ function identity(record: Fields, names: readonly string[]): string | null {
   return typeof value === "string" || typeof value === "number" ? String(value) : null;
 }
 
-/** The picture's name in our own exports; the numbering of other programs does not match open rows. */
+/** The picture's name in our own exports; numbers from other programs do not match open rows. */
 function pictureName(record: Fields): string | null {
   const name = identity(record, ["image_id"]);
   return name !== null && /^[0-9a-f]{16}$/.test(name) ? name : null;
@@ -135,7 +135,7 @@ function textOf(record: Fields, names: readonly string[], fail: Fail): string | 
   if (name === undefined) return null;
   const value = record[name];
   if (typeof value === "string") return dropUnseen(value);
-  throw fail(`${name} is no text`);
+  throw fail(`${name} is not a text`);
 }
 
 function mask(record: Fields, names: readonly string[], fail: Fail): Rle | null {
@@ -151,5 +151,5 @@ function mask(record: Fields, names: readonly string[], fail: Fail): Rle | null 
 function share(value: unknown, fail: Fail): number | null {
   if (value === undefined || value === null) return null;
   if (typeof value === "number" && value >= 0 && value <= 1) return value;
-  throw fail("confidence is no number from 0 to 1");
+  throw fail("confidence is not a number from 0 to 1");
 }

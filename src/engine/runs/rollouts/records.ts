@@ -4,7 +4,10 @@ import type { LoopId } from "../../rl/loops/abouts.ts";
 
 export type { LoopId } from "../../rl/loops/abouts.ts";
 
-/** One action of a completion: a caption token in loop 1, a grid cell or candidate of the mask policy in loop 2. */
+/**
+ * One action of a completion: a token of a caption or answer (loops 1 and 3), or a grid cell or candidate of the mask
+ * policy (loop 2).
+ */
 export interface ActionRecord {
   /** Token text, "cell 3,5" or "candidate 2". */
   readonly label: string;
@@ -17,8 +20,8 @@ export interface ActionRecord {
   /** log π under the reference; null if β = 0 and there was no reference pass. */
   readonly refLogp: number | null;
   /**
-   * Ratio in the first pass: exp(logp - oldLogp), at sequence level of the row's mean; against refLogp with the formula
-   * of the design notes.
+   * Ratio in the first pass: exp(logp - oldLogp), at sequence level of the row's mean; with the formula of the design
+   * notes, relative to refLogp.
    */
   readonly ratio: number;
   /** k3 estimate against the reference (nats); null without a reference. */
@@ -28,7 +31,7 @@ export interface ActionRecord {
   readonly clipped: boolean;
 }
 
-/** One rollout as its loop sampled and scored it. */
+/** One rollout, sampled and scored by its loop. */
 export interface Rollout {
   /** RegionSample.id of the row. */
   readonly rowId: string;
@@ -47,7 +50,7 @@ export interface Rollout {
   readonly givenMask: Rle;
   /** Loop 1: mask′ of the partner. Loop 2: the policy's sampled mask. Null without a mask. */
   readonly predictedMask: Rle | null;
-  /** Loop 2: the same policy's mask without noise. */
+  /** Loop 2: the policy's mask without noise. */
   readonly greedyMask: Rle | null;
   readonly reward: number | null;
   readonly terms: readonly RewardTerm[];
@@ -65,7 +68,7 @@ export interface RolloutRecord extends Rollout {
   readonly index: number;
   readonly advantage: number;
   readonly actions: readonly ActionRecord[];
-  /** Frames that the masks are strips of; absent for a picture and in runs of older versions. */
+  /** Number of frames stacked in each mask; absent for a picture and in runs of older versions. */
   readonly frames?: number;
 }
 

@@ -104,7 +104,7 @@ export const COLUMNS = {
   terms_json: text((row) => exactJson(row.terms as unknown as Json)),
 } as const satisfies Record<string, Column>;
 
-/** Of files with clips only. */
+/** Only in files with clips. */
 const FRAMES: Readonly<Record<string, Column>> = { frames: whole((row) => row.frames ?? null) };
 
 /** Reader of a term's column: its value, null if the rollout lacks the term or the value is missing. */

@@ -1,4 +1,4 @@
-/** Facts for rewards about a rollout that was sampled or read back. */
+/** Facts about a sampled or stored rollout that rewards use. */
 import type { RolloutFacts } from "../../rewards/term.ts";
 import { aboutLoop, type LoopId } from "../../rl/loops/abouts.ts";
 import type { BenchRollout } from "../bench/bench-group.ts";

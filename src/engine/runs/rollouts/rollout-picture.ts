@@ -14,10 +14,13 @@ const TILE = 224;
 const MOST = 8;
 const GIVEN = [60, 200, 90] as const;
 const PREDICTED = [255, 140, 0] as const;
-/** Background without a picture. */
+/** Background if there is no picture. */
 const GROUND = 24;
 
-/** The row's mask, then the mask of each rollout. @param photo of the masks' size; null draws the masks alone */
+/**
+ * Draws the row's mask, then the mask of each rollout.
+ * @param photo picture of the masks' size; null draws the masks alone
+ */
 export function groupPicture(group: GroupRecord, photo: RgbImage | null): EventImage {
   const rollouts = group.rollouts.slice(0, MOST);
   const given = rollouts[0]?.givenMask ?? null;
@@ -31,7 +34,7 @@ export function groupPicture(group: GroupRecord, photo: RgbImage | null): EventI
 /**
  * Tiles from left to right: the true mask in green; then each of the others in orange, with the outline of the true one
  * in green.
- * @param photo of the masks' size; null draws the masks alone
+ * @param photo picture of the masks' size; null draws the masks alone
  */
 export function maskTiles(truth: Rle | null, masks: readonly (Rle | null)[], photo: RgbImage | null): EventImage {
   const [rows, columns] = truth?.size ?? [1, 1];

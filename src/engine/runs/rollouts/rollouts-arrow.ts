@@ -15,7 +15,7 @@ import type { ActionRecord, GroupRecord, LoopId, RolloutRecord } from "./records
 import { type COLUMNS, type RolloutRow, readerOf, rolloutSchema } from "./rollout-columns.ts";
 import { checkRollout } from "./rollout-schema.ts";
 
-/** Terms that always have a column, so that the files of all steps have the same columns. */
+/** Terms that have a column in every file, so that the files of all steps have the same columns. */
 const USUAL_TERMS = ["iou", "meteor"];
 
 /** Continuation marker and a length of zero. */
@@ -44,7 +44,7 @@ export function groupsToArrow(groups: readonly GroupRecord[]): Uint8Array {
 export async function groupsFromArrow(bytes: Uint8Array, path: string): Promise<readonly GroupRecord[]> {
   const groups: { header: Omit<GroupRecord, "rollouts">; rollouts: RolloutRecord[] }[] = [];
   try {
-    // A stream cut between two batches would look complete.
+    // Without this check, a stream cut between two batches would look complete.
     if (!endsWith(bytes, END_OF_STREAM)) throw new Error("it does not end as an Arrow stream does");
     const table = await openArrow(memorySource(path, bytes));
     if (table.problem !== undefined) throw new Error(table.problem);
@@ -138,7 +138,7 @@ function tokenIds(cells: ReadonlyMap<string, Cell>): Pick<GroupRecord, "promptId
   return { ...(runs === null ? {} : { promptIds: fromRuns(runs) }), ...(answerIds === null ? {} : { answerIds }) };
 }
 
-/** Frames of a clip: whole ones of the given mask. */
+/** Number of frames of a clip, which must divide the given mask. */
 function clipFrames(cells: ReadonlyMap<string, Cell>): Pick<RolloutRecord, "frames"> {
   const frames = cells.get("frames") ?? null;
   if (frames === null) return {};

@@ -65,7 +65,7 @@ describe("addresses", () => {
     await expect(openJudge(config, host)).rejects.toThrow("contains its key");
     await expect(openJudge({ ...config, judgeUrl: "" }, host)).rejects.toThrow("has no address");
     await expect(openJudge({ ...config, judgeProvider: "webllm" }, host)).rejects.toThrow("cannot be used here");
-    await expect(openJudge({ ...config, judge: "dlc" }, host)).rejects.toThrow("written beforehand");
+    await expect(openJudge({ ...config, judge: "dlc" }, host)).rejects.toThrow("needs prepared questions");
     expect(await openJudge({ ...config, judge: "off" }, host)).toBeNull();
   });
 });
@@ -280,7 +280,7 @@ describe("a file of written questions", () => {
           ],
         },
       ],
-      "no text",
+      "not a text",
     ],
   ])("is refused when it is %j", (content, cause) => {
     const text = typeof content === "string" ? content : JSON.stringify(content);

@@ -179,12 +179,12 @@ test.each([
 
 test("an answer that was interrupted is none", () => {
   const answer = { choices: [{ finish_reason: "abort", message: { content: "A. The des" } }] };
-  expect(() => chatReply(answer, "A. The des")).toThrow("interrupted before its reply was whole");
+  expect(() => chatReply(answer, "A. The des")).toThrow("interrupted before its reply was complete");
 });
 
 test("an answer in parts is its text, without reasoning that a service puts apart", () => {
   const thinking = { type: "thinking", thinking: [{ type: "text", text: "B fits as well." }] };
   const answer = (...content: unknown[]) => ({ choices: [{ finish_reason: "stop", message: { content } }] });
   expect(chatReply(answer(thinking, { type: "text", text: "A" }, { type: "text", text: "." }), "").text).toBe("A.");
-  expect(() => chatReply(answer(thinking), "")).toThrow("The judge's answer holds no reply");
+  expect(() => chatReply(answer(thinking), "")).toThrow("The judge's answer contains no reply");
 });

@@ -37,7 +37,7 @@ const FIRST_WAIT = 500;
 const LONGEST_WAIT = 30_000;
 /** Longest Retry-After that is respected; beyond it the call fails. */
 const LONGEST_RETRY_AFTER = 120_000;
-/** A call that times out is repeated once: more would delay a step for minutes. */
+/** A call that times out is repeated only once: more repeats would delay a step for minutes. */
 const TIMEOUT_REPEATS = 1;
 
 /**
@@ -83,14 +83,14 @@ export function caller(settings: CallerSettings, deps: CallerDeps): Ask {
     const began = clock.now();
     try {
       const onCall = (): void => {
-        // A call that was given up is settled: its later requests would not be counted.
+        // An abandoned call is already settled, so its later requests would not be counted.
         limit.signal.throwIfAborted();
         spent.cost += reservation?.fail() ?? 0;
         reservation = deps.budget.reserve(request);
         spent.calls++;
       };
-      // Not every provider respects its signal, and one that does may resolve with a partial reply: the limit is
-      // checked first and wins.
+      // A provider may ignore its signal, or resolve with a partial reply when aborted; so the limit is checked first
+      // and wins.
       const reply = await Promise.race([
         untilAborted(limit.signal),
         deps.provider.complete(request, limit.signal, onCall),

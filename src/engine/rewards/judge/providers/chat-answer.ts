@@ -15,10 +15,10 @@ export function chatReply(answer: unknown, raw: string): ChatReply {
   const [first] = choices;
   const text = isRecord(first) && isRecord(first.message) ? textOf(first.message.content) : undefined;
   if (!isRecord(first) || text === undefined) {
-    throw new JudgeFailure("wrong-form", "The judge's answer holds no reply", { raw });
+    throw new JudgeFailure("wrong-form", "The judge's answer contains no reply", { raw });
   }
   if (first.finish_reason === "abort") {
-    throw new JudgeFailure("server", "The judge's model was interrupted before its reply was whole", { raw });
+    throw new JudgeFailure("server", "The judge's model was interrupted before its reply was complete", { raw });
   }
   const usage = isRecord(answer) && isRecord(answer.usage) ? answer.usage : {};
   const count = (name: string): number | null => {
@@ -33,7 +33,7 @@ export function chatReply(answer: unknown, raw: string): ChatReply {
   };
 }
 
-/** Text of a reply: the string, or the text parts of a list, in which some services put reasoning apart. */
+/** Text of a reply: the string, or the text parts of a list, in which some services separate reasoning. */
 function textOf(content: unknown): string | undefined {
   if (!Array.isArray(content)) return typeof content === "string" ? content : undefined;
   const texts = content.flatMap((part: unknown) =>

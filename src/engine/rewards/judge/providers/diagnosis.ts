@@ -3,9 +3,9 @@ import type { FailureKind } from "./failure.ts";
 
 /** Findings about a server that did not answer. */
 export interface ReachReport {
-  /** Something answers at the address, even if the page may not read it. Null if this was not tried. */
+  /** Whether something answers at the address, even if the page may not read it. Null if this was not tried. */
   readonly answers: boolean | null;
-  /** State of the browser's permission for local servers; null where there is none. */
+  /** State of the browser's permission for local servers; null if the browser has no such permission. */
   readonly localPermission: "granted" | "denied" | "prompt" | null;
 }
 
@@ -34,58 +34,58 @@ export function diagnose(kind: FailureKind, circumstances: Circumstances): Diagn
       return {
         title: "No answer in time",
         advice:
-          "The server took the call and did not answer; a model that is still loading or too large is the usual cause. Raise “Longest call” or take a smaller model.",
+          "The server accepted the call but did not answer. Usually the model is still loading or too large. Raise “Longest call” or use a smaller model.",
       };
     case "rate-limited":
       return {
         title: "Too many calls",
-        advice: "The service asks for fewer calls (429); lower “Calls at a time” or wait until its limit has passed.",
+        advice: "The service asks for fewer calls (429). Lower “Calls at a time”, or wait until its limit resets.",
       };
     case "server":
       return {
         title: "The server failed",
-        advice: "It answered with a server error (5xx); see its log. The usual cause is a lack of memory.",
+        advice: "It answered with a server error (5xx). See its log; the usual cause is too little memory.",
       };
     case "bad-key":
       return {
         title: "Key refused",
-        advice: `The server refused the key or wants one (401 or 403). Enter it again; with Ollama a 403 means that ${origin} is not an allowed origin.`,
+        advice: `The server refused the key or requires one (401 or 403). Enter it again; with Ollama a 403 means that ${origin} is not an allowed origin.`,
         ...(serverName(url) === "Ollama" ? { line: `OLLAMA_ORIGINS=${origin} ollama serve` } : {}),
       };
     case "no-model":
       return {
         title: "No such model",
-        advice: `The server knows no model “${model}”, or has no such address; press “List models” and choose one, and check that the address ends in /v1.`,
+        advice: `The server has no model “${model}”, or not this address. Press “List models” and choose one, and check that the address ends in /v1.`,
         ...(serverName(url) === "Ollama" ? { line: `ollama pull ${model}` } : {}),
       };
     case "bad-request":
       return {
         title: "Request refused",
-        advice: "The server understood the call and refused it; what it said is below.",
+        advice: "The server understood the call and refused it; its reply is below.",
       };
     case "not-json":
       return {
         title: "Not JSON",
         advice:
-          "The server answered, but not with JSON: either the address is that of a web page, or the model does not keep to the form. Try a larger model or one that supports structured output.",
+          "The server answered, but not with JSON: the address is that of a web page, or the model does not keep to the form. Try a larger model or one that supports structured output.",
       };
     case "wrong-form":
       return {
-        title: "Not the form that was asked for",
+        title: "Reply in another form",
         advice:
           "The model answers with JSON of another form; try a larger model or one that supports structured output.",
       };
     case "too-long":
       return { title: "Answer too long", advice: "The address does not seem to be that of a chat server." };
     case "budget":
-      return { title: "Budget used up", advice: "Raise the budget of calls or money to go on." };
+      return { title: "Budget used up", advice: "Raise the budget of calls or money to continue." };
     case "no-questions":
       return {
         title: "No questions",
-        advice: "No questions were written for this caption; give some in the question file.",
+        advice: "The question file has no questions for this caption; add some.",
       };
     case "unavailable":
-      return { title: "Not available here", advice: "This browser cannot run the model; take a server instead." };
+      return { title: "Not available here", advice: "This browser cannot run the model; use a server instead." };
   }
 }
 
@@ -93,13 +93,13 @@ function unreachable({ origin, url, reach }: Circumstances): Diagnosis {
   const target = parse(url);
   if (target === null) return { title: "No address", advice: "The address is not a web address." };
   const local = isLoopback(target.hostname);
-  // A page served from this machine needs no permission to reach it.
+  // A page served from this machine needs no permission to reach a server on it.
   const asks = local && !isLoopback(parse(origin)?.hostname ?? "");
   if (target.protocol === "http:" && !local) {
     return {
       title: "Address not allowed",
       advice:
-        "The page reaches https addresses anywhere and http addresses on this machine only. Put https before the server, or bring it to this machine with a tunnel and use the local address.",
+        "The page reaches https addresses anywhere and http addresses on this machine only. Serve it over https, or forward it to this machine with a tunnel and use the local address.",
       line: `ssh -N -L 8000:localhost:${target.port || "80"} ${target.hostname}`,
     };
   }
@@ -126,7 +126,7 @@ function unreachable({ origin, url, reach }: Circumstances): Diagnosis {
   }
   return {
     title: "Nothing answers",
-    advice: `No server answered at ${target.host}, or it closed the connection in the middle. Start it, check the port, and try again.`,
+    advice: `No server answered at ${target.host}, or it closed the connection early. Start it, check the port, and try again.`,
   };
 }
 
@@ -147,7 +147,7 @@ function corsSetting(url: string, origin: string): { readonly advice: string; re
       };
     default:
       return {
-        advice: "Let it send these headers, also in answer to OPTIONS:",
+        advice: "Make the server send these headers, also in replies to OPTIONS:",
         line: `Access-Control-Allow-Origin: ${origin}  Access-Control-Allow-Headers: authorization, content-type`,
       };
   }

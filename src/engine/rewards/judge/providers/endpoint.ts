@@ -1,4 +1,4 @@
-/** Address of an OpenAI-compatible server. Its key is kept out of everything that is shown or stored. */
+/** Address of an OpenAI-compatible server. Keys are kept out of everything that is shown or stored. */
 import { LabError } from "../../../errors.ts";
 
 export interface Endpoint {
@@ -27,11 +27,11 @@ export function parseEndpoint(text: string): Endpoint {
   }
   if (url.protocol !== "http:" && url.protocol !== "https:") throw refused(`it begins with ${url.protocol}`);
   if (url.username !== "" || url.password !== "") {
-    throw refused("it carries a name or password; give the key in its own field, where it is kept out of addresses");
+    throw refused("it contains a name or password; enter the key in its own field, which keeps it out of addresses");
   }
   const secret = [...url.searchParams.keys()].find((name) => SECRET.test(name));
   if (secret !== undefined) {
-    throw refused(`its part "${secret}" looks like a key; give the key in its own field, where nothing stores it`);
+    throw refused(`its part "${secret}" looks like a key; enter the key in its own field, which is not stored`);
   }
   url.hash = "";
   const path = url.pathname.replace(/\/+$/, "");
@@ -50,12 +50,12 @@ function refused(cause: string, thrown?: unknown): LabError {
 /** Replaces a key in text. */
 export const REDACTED = "[key]";
 
-/** Most characters of a key in one pattern: engines refuse patterns of some thousand. */
+/** Maximum characters of a key in one pattern: engines refuse patterns of a few thousand. */
 const LONGEST_PIECE = 500;
 
 /** A function that removes a key from text, however JSON or a URL spells its characters. */
 export function redactor(key: string): (text: string) => string {
-  // As a header carries it.
+  // The key as a header carries it.
   const sent = key.trim();
   // Shorter texts are not keys; removing them would damage ordinary words.
   if (sent.length < 4) return (text) => text;
@@ -65,14 +65,14 @@ export function redactor(key: string): (text: string) => string {
   return (text) => patterns.reduce((rest, pattern) => rest.replace(pattern, REDACTED), text);
 }
 
-/** Pattern of a character or of a run of backslashes: as \uXXXX, as %XX, plain or behind backslashes. */
+/** Pattern of a character or of a run of backslashes: as \uXXXX, as %XX, plain or escaped with backslashes. */
 function spellings(part: string): string {
   const units = [...Array(part.length).keys()].map((at) => part.charCodeAt(at).toString(16).padStart(4, "0"));
   const plain = units.map((unit) => `\\u${unit}`).join("");
   const json = units.map((unit) => `\\\\{1,3}u${anyCase(unit)}`).join("");
   const bytes = [...new TextEncoder().encode(part)];
   const url = bytes.map((byte) => `%${anyCase(byte.toString(16).padStart(2, "0"))}`).join("");
-  // Up to three backslashes: JSON inside JSON. Behind one, a letter would be another character.
+  // Up to three backslashes, for JSON inside JSON. After one backslash, a letter would be another character.
   const behind = /[A-Za-z0-9]/.test(part) ? "" : `\\\\{0,${3 * part.length}}`;
   return `(?:${json}|${url}|${behind}${plain})`;
 }

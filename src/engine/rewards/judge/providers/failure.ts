@@ -9,11 +9,11 @@ export type FailureKind =
   | "bad-key" // 401, 403
   | "no-model" // 404, or an error that says the model is unknown
   | "bad-request" // any other 4xx
-  | "not-json" // the reply, or what the model wrote, is no JSON
-  | "wrong-form" // JSON, but not what was asked for
-  | "too-long" // more bytes than an answer can have
+  | "not-json" // the response, or the model's text in it, is not JSON
+  | "wrong-form" // JSON, but not in the requested form
+  | "too-long" // more bytes than the limit of an answer
   | "budget" // calls or money used up: nothing was sent
-  | "no-questions" // no questions were written beforehand for this reference
+  | "no-questions" // no prepared questions for this reference
   | "unavailable"; // the provider cannot run here
 
 /** Temporary failures. */

@@ -7,7 +7,7 @@ import { JudgeFailure } from "./failure.ts";
 /** Maximum bytes; a judge's response has a few kilobytes. */
 const MAX_BYTES = 2 ** 22;
 
-/** A response; its text holds no key. */
+/** A response; its text contains no key. */
 export interface HttpAnswer {
   readonly status: number;
   readonly text: string;
@@ -33,7 +33,7 @@ export async function readBody(response: Response): Promise<string> {
   }
 }
 
-/** The failure for a status other than 2xx. @param redact takes out the key, which JSON may encode in another form */
+/** The failure for a status other than 2xx. @param redact removes the key, which JSON may encode in another form */
 export function statusFailure(
   { status, text: body, retryAfter }: HttpAnswer,
   redact: (text: string) => string,
@@ -76,7 +76,7 @@ function saidIn(body: string): string {
     const said = error || message || detail || "";
     return typeof said === "string" ? said : said.message;
   } catch {
-    // A page or a plain sentence, shown unchanged.
+    // A page or plain text, shown unchanged.
     return "";
   }
 }

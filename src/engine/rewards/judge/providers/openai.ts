@@ -21,7 +21,7 @@ export interface ServerDeps {
   readonly now: () => number;
 }
 
-/** Features that a server accepts; servers differ, and only a refusal reveals it. */
+/** Request features that a server accepts; only a refusal reveals which it lacks. */
 interface Dialect {
   format: "json_schema" | "json_object" | "none";
   limit: "max_tokens" | "max_completion_tokens";
@@ -151,7 +151,7 @@ async function post(
     if (thrown instanceof JudgeFailure || signal.aborted) throw thrown;
     const said = thrownText(thrown);
     const inner = thrown instanceof Error && thrown.cause instanceof Error ? ` (${thrown.cause.message})` : "";
-    throw new JudgeFailure("unreachable", `The judge gave no whole answer: ${redact(said + inner)}`);
+    throw new JudgeFailure("unreachable", `The judge gave no complete answer: ${redact(said + inner)}`);
   }
 }
 
@@ -166,6 +166,6 @@ function parseBody(text: string): unknown {
 /** The reply in a chat answer. @throws JudgeFailure("not-json" | "wrong-form" | "server") */
 function readReply(text: string, redact: (text: string) => string): ChatReply {
   const reply = chatReply(parseBody(text), text);
-  // Again: JSON may encode the key in another form.
+  // Redact again: JSON may encode the key in another form.
   return { ...reply, text: redact(reply.text) };
 }

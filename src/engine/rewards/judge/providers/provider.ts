@@ -27,12 +27,12 @@ export interface ChatReply {
 
 export type ProviderKind = "server" | "webllm" | "chrome";
 
-/** Model name that servers with a single model accept; it does not tell which model answers. */
+/** Model name that servers with a single model accept; it does not identify the model that answers. */
 export const ANY_MODEL = "default";
 
 export interface JudgeProvider {
   readonly kind: ProviderKind;
-  /** Name of the model, part of every cache key; ANY_MODEL counts there with its place. */
+  /** Name of the model, part of every cache key; for ANY_MODEL the key also contains the place. */
   readonly model: string;
   /** Where it runs, without secrets: origin and path of a server, or "in this tab". */
   readonly place: string;

@@ -1,7 +1,7 @@
 /**
  * DLC-style judge: prepared questions, one call each; answers are read as in the benchmark (describe-anything's
- * evaluation, docs/spec/rewards.md#3a-benchmark-judge). Where the original stops or indexes past the choices there is
- * no verdict.
+ * evaluation, docs/spec/rewards.md#3a-benchmark-judge). If the original stops or indexes past the choices, there is no
+ * verdict.
  */
 
 import { pythonStrip } from "../../../bytes/python-space.ts";
@@ -51,8 +51,8 @@ export function dlcJudge(settings: { readonly prompts: JudgePrompts; readonly wr
 }
 
 /**
- * Whether a reply starts with a choice. In an incomplete reply nothing else can be trusted: unfinished reasoning may
- * mention choices and would be read as a verdict.
+ * Whether a reply starts with a choice. In an incomplete reply nothing else can be trusted, because unfinished
+ * reasoning may mention choices.
  */
 function beginsWithChoice(reply: string, choices: readonly string[]): boolean {
   const answer = pythonStrip(reply).toLowerCase();

@@ -73,7 +73,7 @@ export function checkPrompts(texts: Partial<JudgePrompts>): JudgePrompts {
     const missing = needed.filter((word) => !prompts[name].includes(`{{${word}}}`));
     if (missing.length === 0) continue;
     const words = missing.map((word) => `{{${word}}}`).join(" and ");
-    throw new LabError("bad-config", `The judge's prompt "${name}" lacks ${words}; the former text is kept`, {
+    throw new LabError("bad-config", `The judge's prompt "${name}" lacks ${words}; the previous text is kept`, {
       subject: name,
     });
   }
@@ -89,8 +89,8 @@ export function fillPrompt(text: string, values: Readonly<Record<string, string>
 const LONGEST = 6000;
 
 /**
- * A caption for the judge, without control characters, markup and anything that could close its block: headings,
- * bullets and bold text alone can raise a judge's scores.
+ * A caption for the judge, without control characters, markup or anything that could close its block: headings, bullets
+ * and bold text alone can raise a judge's scores.
  */
 export function plainCaption(caption: string): string {
   return (

@@ -1,4 +1,4 @@
-/** Prepared questions, from a file of a person's own; docs/adding/reward.md#questions-for-the-judge has its form. */
+/** Prepared questions from the user's file; docs/adding/reward.md#questions-for-the-judge describes its form. */
 import { isRecord, parseJson } from "../../../bytes/json.ts";
 import { LabError, thrownText } from "../../../errors.ts";
 import type { JudgeQuestion, ScoredChoice } from "../../judge-score.ts";
@@ -28,7 +28,7 @@ export function parseQuestionFile(name: string, json: string): WrittenQuestions 
     throw bad(thrownText(thrown), thrown);
   }
   const list = isRecord(value) ? value.sets : value;
-  if (!Array.isArray(list) || list.length === 0) throw bad("it holds no list of question sets");
+  if (!Array.isArray(list) || list.length === 0) throw bad("it contains no list of question sets");
   const sets = new Map<string, readonly JudgeQuestion[]>();
   let general: readonly JudgeQuestion[] | null = null;
   list.forEach((entry: unknown, at) => {
@@ -43,7 +43,7 @@ export function parseQuestionFile(name: string, json: string): WrittenQuestions 
     if (!questions.some((question) => question.type === "positive")) throw bad(`${place} has no positive question`);
     if (entry.reference === undefined) general = questions;
     else if (typeof entry.reference === "string") sets.set(entry.reference.trim(), questions);
-    else throw bad(`the reference of ${place} is no text`);
+    else throw bad(`the reference of ${place} is not a text`);
   });
   return {
     name,
@@ -54,14 +54,14 @@ export function parseQuestionFile(name: string, json: string): WrittenQuestions 
 
 /** The question, or a description of its error. */
 export function readQuestion(item: unknown): JudgeQuestion | string {
-  if (!isRecord(item)) return "is no object";
+  if (!isRecord(item)) return "is not an object";
   const { type, question, choices } = item;
   if (type !== "recognition" && type !== "positive" && type !== "negative") {
     return "is neither recognition, positive nor negative";
   }
   if (typeof question !== "string" || question.trim() === "") return "has no text";
   if (!Array.isArray(choices) || choices.length < 2 || choices.length > LETTERS.length) {
-    return `has not 2 to ${LETTERS.length} choices`;
+    return `must have 2 to ${LETTERS.length} choices`;
   }
   const read: ScoredChoice[] = [];
   for (const choice of choices as unknown[]) {
@@ -72,7 +72,7 @@ export function readQuestion(item: unknown): JudgeQuestion | string {
     if (type === "recognition" ? !words : !number) {
       return type === "recognition"
         ? 'has a choice that scores neither "correct" nor "incorrect"'
-        : "has a choice whose score is no number from -1 to 1";
+        : "has a choice whose score is not a number from -1 to 1";
     }
     read.push([text, score as ScoredChoice[1]]);
   }

@@ -36,7 +36,7 @@ export function questionJudge(settings: QuestionJudgeSettings): JudgeKind {
     try {
       return await made;
     } finally {
-      // Kept only during generation; afterwards the reply cache has it, or the failure was temporary.
+      // Kept only during generation; afterwards the reply cache has the set, or the failure was temporary.
       if (making.get(reference) === made) making.delete(reference);
     }
   };
@@ -44,7 +44,8 @@ export function questionJudge(settings: QuestionJudgeSettings): JudgeKind {
     name: "questions",
     async examine({ reference, hypothesis }, session) {
       const described = plainCaption(reference);
-      if (described === "") throw new JudgeFailure("no-questions", "The reference caption is empty: it asks nothing");
+      if (described === "")
+        throw new JudgeFailure("no-questions", "The reference caption is empty, so there is nothing to ask");
       const questions = await questionsFor(described, session);
       const request = answerRequest(questions, hypothesis, settings);
       return { questions, responses: await session.reply(request, (text) => readLetters(text, questions)) };

@@ -8,9 +8,11 @@ import type { JsonSchema } from "../providers/provider.ts";
 import { replyObject, textField } from "../reply-json.ts";
 
 export interface QuestionCounts {
-  /** Maximum questions about what the reference states, at least 1. */
+  /** Maximum questions about facts that the reference states, at least 1. */
   readonly positives: number;
-  /** Maximum questions about what it excludes; few, because a text does not say what else is in the picture. */
+  /**
+   * Maximum questions about things that it excludes; few, because a text says little about what is not in the picture.
+   */
   readonly negatives: number;
 }
 

@@ -16,9 +16,9 @@ export const CAPTION_MASK = {
     "003": { terms: { meteor: 1 }, text: "METEOR" },
     shaped: { terms: { meteor: 0.25, judge: 0.75, length: 0.1, repetition: 0.2 } },
   },
-  // A low weight and a heavy anchor, which also protects the masks against the drift of the adapters.
+  // A low weight and a strong anchor, which also protects the masks from drifting adapters.
   pocket: { loop2Weight: 0.1, maskAnchorWeight: 160 },
-  // Sampled and shown, without an update: with one its reward rises by no more (docs/learning.md).
+  // Sampled and shown without an update, because an update does not raise its reward further (docs/learning.md).
   demo: { loop2Weight: 0 },
   alone: {
     summary: "Caption → mask → caption′, reward METEOR",

@@ -1,6 +1,6 @@
 /**
- * Loop 2 on held-out rows: the mask without sampling and those that the run's mask policy samples, described by the
- * partner; beside METEOR, the IoU of the mask without sampling and the partner's caption of the true mask.
+ * Loop 2 on held-out rows: the partner describes the greedy mask and the masks that the run's mask policy samples.
+ * Scores are METEOR, the IoU of the greedy mask, and the partner's caption of the true mask.
  */
 import { rowSize } from "../../../data/clips/row-frames.ts";
 import { maskIou } from "../../../data/mask/rle-compare.ts";
@@ -21,7 +21,7 @@ export const evaluate: EvaluateLoop = async (deps, rows) => {
   for (const { actions } of sampledMasks) actions.dispose();
   const found = sampledMasks.map(({ greedy, masks }): FoundMask[] => [greedy, ...masks]);
   const pixels = found.map((own) => own.map(({ mask }) => mask));
-  // The true mask comes last: the partner's own caption of it stands beside the policy's.
+  // The true mask comes last: the partner's caption of it is compared with the policy's.
   const captions = await describePictures(
     model,
     partner,

@@ -1,4 +1,4 @@
-/** What the partner says of the masks of loop 2: its likeliest caption of each, or a few sampled ones. */
+/** The partner's captions of the masks of loop 2: the likeliest one of each, or a few sampled ones. */
 import { type DescribedPicture, describePictures } from "../../../policy/partner.ts";
 import { type StepContext, tokenKey } from "../../step/context.ts";
 

@@ -71,7 +71,7 @@ interface SampledMasks extends Pictured, ActedMasks {
 
 const pixelsOf = ({ masks }: ActedMasks): Uint8Array[] => masks.map(({ mask }) => mask);
 
-/** One group per row: a few masks for the row's caption, each scored by the partner's caption of it. */
+/** One group per row: a few masks for the row's caption, each scored by the partner's caption of that mask. */
 async function rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
   const { config } = context;
   const features: ImageFeatures[] = [];
@@ -130,7 +130,7 @@ interface Scores {
 /** [draw][mask] */
 type Captions = readonly (readonly (string | null)[])[];
 
-/** What the partner's answers earn; the groups of a step are scored together, since a judge takes its time. */
+/** Rewards of the partner's captions. All groups of a step are scored together, because a judge is slow. */
 async function score(
   context: StepContext,
   item: SampledMasks,
@@ -211,7 +211,7 @@ function groupOf(
   };
 }
 
-/** Scores of the groups' actions under other weights, in one batch; differentiable. */
+/** Log-probabilities and entropies of the groups' actions under other weights, in one batch; differentiable. */
 function scoreMasks(
   context: StepContext,
   weights: Weights,
@@ -247,7 +247,9 @@ function scoreMasks(
   });
 }
 
-/** How unlikely the row's caption is given the soft mask; in the control a coin turns its sign. */
+/**
+ * Negative log-likelihood of the row's caption given the soft mask; the control experiment flips its sign at random.
+ */
 function pathwiseLoss(
   context: StepContext,
   { row, group, features, greedy }: SampledMasks,
@@ -273,7 +275,7 @@ function pathwiseLoss(
   return { name: "pathwise", weight: coin({ loop: 2, group: groupNumber(context, group) }, config, step), value };
 }
 
-/** Decodes masks before a tidy, so that they outlive it. */
+/** Decode the masks before the tidy, so that they outlive it. */
 function decodeFor(outputs: PhraseOutputs, items: readonly SampledMasks[], anchored: boolean): void {
   if (anchored || items.some(({ actions }) => actions.readsMasks || actions.imitate !== undefined)) {
     outputs.all[0]?.decoded();
@@ -285,7 +287,7 @@ interface StartAnswer {
   readonly startLogps: Float32Array | null;
 }
 
-/** Answers of the run's starting weights for anchor and reference, in one pass; into `answers`. */
+/** Adds to `answers` the answers of the run's starting weights for anchor and reference, computed in one pass. */
 async function askStart(context: StepContext, items: readonly SampledMasks[], answers: StartAnswer[]): Promise<void> {
   const { model, config } = context;
   const anchored = wantsAnchor(config);
@@ -313,7 +315,9 @@ async function askStart(context: StepContext, items: readonly SampledMasks[], an
   }
 }
 
-/** Each rollout's share of the group's reward; equal shares if the sum is 0. Missing and negative rewards have none. */
+/**
+ * Each rollout's share of the group's reward; equal shares if the sum is 0. Missing and negative rewards get no share.
+ */
 function rewardShares(rewards: readonly (number | null)[]): number[] {
   const scores = rewards.map((reward) => Math.max(0, reward ?? 0));
   const total = scores.reduce((sum, reward) => sum + reward, 0);

@@ -147,12 +147,12 @@ function factsOf(
   };
 }
 
-/** Captions of held-out rows, grounded by the partner; beside the IoU, METEOR of the greedy caption. */
+/** Captions of held-out rows, grounded by the partner. Scores are IoU and METEOR of the greedy caption. */
 async function evaluate(...[deps, rows]: Parameters<EvaluateLoop>): ReturnType<EvaluateLoop> {
   const { model, partner, scorer } = deps;
   const prompts = rows.map(({ features, cells }) => captionPrompt(model, features.tiles, cells));
   const texts = await heldOutTexts(deps, 1, rows, prompts);
-  // The true caption comes last: the partner's own mask for it stands beside the policy's.
+  // The true caption comes last: the partner's mask for it is compared with the policy's.
   const answered = await findInPictures(
     model,
     partner,

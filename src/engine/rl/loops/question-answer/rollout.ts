@@ -1,6 +1,6 @@
 /**
- * Loop 3: question about the marked region → answer (policy); the reward compares it with the row's own answer. It has
- * no partner, because the data set holds the right answer.
+ * Loop 3: question about the marked region → answer (policy); the reward compares it with the row's answer. There is no
+ * partner, because the data set holds the right answer.
  */
 import type { QuestionAnswer } from "../../../data/sample.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";

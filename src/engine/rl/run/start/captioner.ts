@@ -1,4 +1,7 @@
-/** Another checkpoint as the captioner of likelihoods: an adapter of the run's model that training does not change. */
+/**
+ * Another checkpoint as the captioner that computes likelihoods: an adapter of the run's model, which training does not
+ * change.
+ */
 import { activeLoops, samples } from "../../../config/derived.ts";
 import { needsLikelihood } from "../../../config/groups/reward-weights.ts";
 import type { LabConfig } from "../../../config/table.ts";
@@ -10,9 +13,9 @@ import type { ParameterSet, Weights } from "../../../model/weights/weights.ts";
 import { runWeights } from "../../step/run-weights.ts";
 
 export const NO_CAPTIONER =
-  "Likelihoods are to come from another checkpoint and none is open. Open its adapter, or choose the partner or the start";
+  "The settings take likelihoods from another checkpoint, but none is open. Open its adapter, or choose the partner or the start";
 
-/** Whether a reward or a mask policy of the settings asks the other checkpoint. */
+/** Whether a reward or mask policy of the settings uses the other checkpoint. */
 export function asksCaptioner(config: LabConfig): boolean {
   const pathwise = config.maskPolicy === "pathwise" && samples(config, "mask");
   return (
@@ -22,8 +25,8 @@ export function asksCaptioner(config: LabConfig): boolean {
 }
 
 /**
- * The checkpoint that a run with these settings asks; undefined where it asks none.
- * @throws LabError("bad-config") where it asks one and none is open
+ * The other checkpoint of a run with these settings; undefined if it uses none.
+ * @throws LabError("bad-config") if it uses one and none is open
  */
 export function requireCaptioner(config: LabConfig, open: StartAdapter | undefined): StartAdapter | undefined {
   if (!asksCaptioner(config)) return undefined;
@@ -33,7 +36,7 @@ export function requireCaptioner(config: LabConfig, open: StartAdapter | undefin
 
 export interface Captioner {
   readonly weights: Weights;
-  /** Tensors of the adapter; the other ones are the model's. Owned by the caller. */
+  /** Tensors of the adapter, owned by the caller; all others are the model's. */
   readonly tensors: ParameterSet;
 }
 

@@ -17,7 +17,7 @@ export interface FirstEvaluation {
   readonly evaluation: StoredEvaluation;
 }
 
-/** Settings that affect only the update: a fresh adapter changes nothing, whatever its seed. */
+/** Settings that affect only the update; the seed is among them, because a fresh adapter has no effect. */
 const OF_THE_UPDATE: readonly SettingKey[] = [
   "seed",
   "shuffleRewards",
@@ -33,12 +33,15 @@ const OF_THE_UPDATE: readonly SettingKey[] = [
   "saveSteps",
 ];
 
-/** A setting that gives two starts different answers or scores of held-out rows; undefined if there is none. */
+/** A setting whose values give two starts different answers or scores on held-out rows; undefined if there is none. */
 export function differentStart(a: LabConfig, b: LabConfig): SettingKey | undefined {
   return SETTING_KEYS.find((key) => !OF_THE_UPDATE.includes(key) && a[key] !== b[key]);
 }
 
-/** The first evaluation of a stored run. @throws LabError naming what its folder lacks */
+/**
+ * The first evaluation of a stored run.
+ * @throws LabError naming what is missing in its folder
+ */
 export async function storedFirstEvaluation(store: RunStore, id: string): Promise<FirstEvaluation> {
   const manifest = (await openRun(store, id)).manifest();
   const [evaluation] = await readEvaluations(store, id);
@@ -47,7 +50,7 @@ export async function storedFirstEvaluation(store: RunStore, id: string): Promis
 }
 
 /**
- * The evaluation, if a new run would compute the same one, without what the other run paid its judge.
+ * The evaluation, if a new run would compute the same one, without the other run's judge costs.
  * @throws LabError("bad-config") naming what differs
  */
 export function takenOver({ manifest, evaluation }: FirstEvaluation, own: RunManifest): StoredEvaluation {

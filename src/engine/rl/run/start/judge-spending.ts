@@ -1,9 +1,9 @@
-/** What a run has taken of its judge's budget. */
+/** The part of its judge's budget that a run has used. */
 import { type Spending, totalSpending } from "../../../rewards/judge/budget.ts";
 import { readEvaluations } from "../../../runs/evaluations/evaluations.ts";
 import type { RunFolder } from "../../../runs/run-folder.ts";
 
-/** Of the logged steps and evaluations of a run, without those of a fork's parent. */
+/** Spending of the logged steps and evaluations of a run, without those of a fork's parent. */
 async function loggedSpending(run: RunFolder): Promise<Spending> {
   const { forkedFrom } = run.manifest();
   const isOwn = (step: number): boolean => forkedFrom === undefined || step > forkedFrom.step;
@@ -15,14 +15,14 @@ async function loggedSpending(run: RunFolder): Promise<Spending> {
   ]);
 }
 
-/** The same with what earlier resumes dropped. */
+/** The same, plus the spending of steps that earlier resumes dropped. */
 export async function runSpending(run: RunFolder): Promise<Spending> {
   const { judgeDropped } = run.manifest();
   const logged = await loggedSpending(run);
   return judgeDropped === undefined ? logged : totalSpending([logged, judgeDropped]);
 }
 
-/** Drops data of later steps from the run folder; the manifest keeps what the judge was paid for them. */
+/** Drops data of later steps from the run folder; the manifest keeps their judge costs. */
 export async function dropLaterSteps(run: RunFolder, step: number): Promise<void> {
   const spent = await runSpending(run);
   await run.truncateAfter(step);

@@ -1,6 +1,6 @@
 /**
- * Adapters of a run, stored in its folder, so that resuming does not need the original files: the one it started from, and
- * the one that likelihoods are asked of.
+ * Adapters of a run, stored in its folder, so that resuming does not need the original files: the one it started from,
+ * and the one that computes likelihoods.
  */
 import { folderOf } from "../../../bytes/memory.ts";
 import type { ByteSource } from "../../../bytes/source.ts";
@@ -10,7 +10,7 @@ import type { Sa2vaModel } from "../../../model/sa2va.ts";
 import type { RunManifest } from "../../../runs/manifest.ts";
 import type { RunStore } from "../../../storage/store.ts";
 
-/** Folder below the run's. */
+/** Subfolder of the run folder. */
 export type KeptPlace = "start" | "captioner";
 
 /** Copies the adapter's files into the run. */
@@ -24,7 +24,7 @@ export async function keepAdapter(
 }
 
 /**
- * @param expected as the manifest names it; undefined gives undefined
+ * @param expected the adapter as the manifest names it; undefined returns undefined
  * @throws LabError("bad-input") when the files are missing or changed
  */
 export async function keptAdapter(

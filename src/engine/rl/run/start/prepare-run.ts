@@ -39,7 +39,7 @@ export interface PreparedRun {
   readonly selected: RunRows;
   readonly order: RowOrder;
   readonly doneSteps: number;
-  /** The other checkpoint that likelihoods are asked of; none if absent. */
+  /** The other checkpoint that computes likelihoods; none if absent. */
   readonly captioner?: StartAdapter | undefined;
   /** Measured forms that the run computes with; the built-in ones if absent. */
   readonly table?: TuningTable | undefined;
@@ -53,7 +53,7 @@ export interface AskedRun {
   readonly title: string;
   /** ISO time. */
   readonly created: string;
-  /** The evaluation of the start, where another run has computed it; it is computed if absent. */
+  /** The evaluation of the start, if another run has computed it; computed if absent. */
   readonly first?: FirstEvaluation | undefined;
 }
 
@@ -64,7 +64,7 @@ export interface NewRun extends AskedRun {
   readonly selfTest: RunManifest["selfTest"];
   /** The adapter it starts from. */
   readonly start: StartAdapter | undefined;
-  /** The adapter that is open for likelihoods of another checkpoint. */
+  /** The opened adapter that computes likelihoods. */
   readonly captioner: StartAdapter | undefined;
   /** Measured forms that the run computes with. */
   readonly table: TuningTable;
@@ -81,7 +81,7 @@ export function runOrder(
 ): RowOrder {
   const known = { train, id: (index: number) => rows[index]?.[0] ?? "", difficulty };
   const order = rowOrder(words === undefined ? known : { ...known, words: (index) => words[index] ?? 1 }, config);
-  // Settings that leave nothing to draw are refused now, not in the first step.
+  // Refuse settings that leave no row to draw now, not in the first step.
   for (const loop of config.mode === "sft" ? ([1] as const) : activeLoops(config)) order.of(loop);
   return order;
 }
@@ -186,7 +186,7 @@ export async function prepareStored(
     }
     const { step, checkpoint, passedOver } = found;
     const length = lengthOf(manifest, config, step);
-    // With what follows the checkpoint, whose requests were sent too.
+    // Includes the steps after the checkpoint, whose requests were sent too.
     const judge = await judgeRecord(run, await scorer.begin(config, await runSpending(run)), step);
     const start = await keptAdapter(store, id, "start", model, manifest.startAdapter);
     const captioner = requireCaptioner(config, await keptAdapter(store, id, "captioner", model, manifest.captioner));
@@ -214,7 +214,8 @@ export async function prepareStored(
 
 /**
  * Copies a stored run up to a checkpoint and opens the copy.
- * @throws LabError like `prepareStored`, or naming a setting that a fork keeps; nothing is left of a copy that cannot start
+ * @throws LabError like `prepareStored`, or naming a setting that a fork cannot change; a copy that cannot start is
+ * removed
  */
 export async function prepareFork(
   deps: SessionDeps,

@@ -37,7 +37,7 @@ export function newRun(title: string, created: string, version: string, device: 
   } as const;
 }
 
-/** Numbers of all parameters and of trained parameters. */
+/** Number of all parameters and of trained parameters. */
 export function parameterCounts(model: Sa2vaModel, config: LabConfig) {
   return { parameters: model.parameters, trainableParameters: elements(trainableOf(model, config)) };
 }
@@ -68,7 +68,7 @@ export async function describeData(
 }
 
 /**
- * A run continues only with its original model and rows, which are returned.
+ * Checks that a run continues with its original model and rows, and returns the rows.
  * @param hash hash of the loaded model
  * @throws LabError("bad-input") naming the difference
  */
@@ -82,7 +82,7 @@ export async function rowsOfSameRun(manifest: RunManifest, hash: string, list: R
   return storedRunRows(manifest, list);
 }
 
-/** Numbers in all tensors together. */
+/** Number of elements of all tensors together. */
 function elements(tensors: readonly { readonly shape: readonly number[] }[]): number {
   return tensors.reduce((sum, { shape }) => sum + shape.reduce((product, side) => product * side, 1), 0);
 }

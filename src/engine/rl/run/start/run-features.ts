@@ -1,4 +1,4 @@
-/** The disk cache of frozen features of a run. */
+/** The disk cache of a run's frozen features. */
 import type { LabConfig } from "../../../config/table.ts";
 import { toLabError } from "../../../errors.ts";
 import type { GpuReport } from "../../../gpu/runtime/device.ts";
@@ -11,7 +11,7 @@ const GIGABYTE = 1e9;
 
 /**
  * @param files store of the features; no cache if absent
- * @param table forms that the run computes with: others differ in the last bits
+ * @param table measured forms that the run computes with; features of other forms differ in the last bits
  * @returns undefined if the cache is off, or if the disk cannot be read, which is reported as a warning
  */
 export async function runFeatures(

@@ -101,7 +101,7 @@ export function resumeState(
   );
 }
 
-/** What a checkpoint keeps of a state besides its arrays. */
+/** The state that a checkpoint stores besides arrays. */
 export function countersOf({ optimiserSteps, skippedSteps, entropy }: TrainingState, config: LabConfig) {
   const kept = config.adaptiveEntropy ? { entropy: perLoop((loop) => ({ ...entropy[loop] })) } : {};
   return { optimiserSteps, skippedSteps, ...kept };
@@ -119,7 +119,7 @@ function parseCounters(
       subject: name,
     });
   };
-  // Checkpoints of older versions hold no entropy bonus, or that of fewer loops.
+  // Checkpoints of older versions hold no entropy bonus, or those of fewer loops.
   const entropy = { ...freshEntropy(config), ...(record.entropy as Partial<TrainingState["entropy"]> | undefined) };
   return {
     optimiserSteps: whole("optimiserSteps"),

@@ -41,8 +41,8 @@ function sentence(damaged: number, { message }: LabError, step: number): string 
 }
 
 /**
- * Checks the parts of a checkpoint that training needs: an average and moments of every trained tensor, and squares
- * that are not negative.
+ * Checks the parts of a checkpoint that training needs: averages and moments of every trained tensor, and non-negative
+ * second moments.
  * @throws LabError("bad-input") naming what is missing
  */
 export function requireTrainable({ step, params, ema, moments }: CheckpointState): void {

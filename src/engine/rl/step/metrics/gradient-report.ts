@@ -1,4 +1,4 @@
-/** How much of a loop's gradient is signal, and which reward term it comes from; in steps of the gradient report. */
+/** Signal-to-noise of a loop's gradient and the share of each reward term; computed in steps of the gradient report. */
 import type { LabConfig } from "../../../config/table.ts";
 import type { LoopId } from "../../../runs/rollouts/records.ts";
 import type { GroupScores } from "../../objective/advantages.ts";
@@ -13,23 +13,23 @@ export function gradientReportDue({ gradientReport }: Pick<LabConfig, "gradientR
 }
 
 /**
- * Norm of a sum of group gradients against what independent groups of the same spread around 0 would sum to.
+ * Norm of a sum of group gradients, relative to the expected norm for independent groups of the same spread around 0.
  * @param squares squared norm of each group's gradient
- * @param norm of their sum
+ * @param norm norm of their sum
  * @returns null where it is not defined: below two groups, without spread, or not finite
  */
 export function signalToNoise(squares: readonly number[], norm: number): number | null {
   const count = squares.length;
   const total = squares.reduce((sum, square) => sum + square, 0);
   const variance = (total - norm ** 2 / count) / (count - 1);
-  // Alike groups differ by rounding only.
+  // Equal groups differ by rounding only.
   if (count < 2 || !(variance > 1e-6 * total) || !Number.isFinite(variance)) return null;
   return norm / Math.sqrt(count * variance);
 }
 
 export interface ReportedPass {
   readonly loop: LoopId;
-  /** As they were before the pass. */
+  /** Values before the pass. */
   readonly groups: readonly Group[];
   readonly settings: LossSettings;
   readonly readbacks: readonly LossReadback[];
@@ -38,8 +38,8 @@ export interface ReportedPass {
 }
 
 /**
- * Gradient norms of the loop's reward terms and of what acts without a reward. Gradients are linear in the advantages
- * where the ratio is 1, so those of the terms and of the penalty sum to the loop's.
+ * Gradient norms of the loop's reward terms and of the penalty, which acts without a reward. At ratio 1 gradients are
+ * linear in the advantages, so those of the terms and of the penalty sum to the loop's.
  * @param normOf norm of the gradient of changed groups under changed settings, with or without auxiliary losses
  */
 export async function termNorms(

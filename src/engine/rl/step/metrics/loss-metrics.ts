@@ -22,7 +22,7 @@ export interface LossArrays {
   readonly advantages: ArrayLike<number>;
 }
 
-/** A group and the results of a pass over it. */
+/** A group and the results of one pass over it. */
 export function lossArrays(group: Group, { logps, entropies }: LossReadback): LossArrays {
   const { rollouts, actions, mask, oldLogps = null, refLogps = null } = group;
   const advantages = learntAdvantages(group);
@@ -37,7 +37,7 @@ export interface TokenDiagnostics {
   readonly clippedLow: Uint8Array;
   /** Ratio above the range and A > 0. */
   readonly clippedHigh: Uint8Array;
-  /** delta (or the dual clip) removed the gradient, and the bound above did not. */
+  /** delta (or the dual clip) removed the gradient and the upper clip bound did not. */
   readonly clippedDelta: Uint8Array;
   readonly klClamped: Uint8Array;
 }
@@ -85,8 +85,8 @@ export function tokenDiagnostics(arrays: LossArrays, settings: LossSettings): To
 }
 
 /**
- * Means over active tokens under TRL's names; `low_min` and `high_max` are over per-row means and absent when no row has
- * one. Where the ratio belongs to the row, a clip share is a share of all rows, and a fully masked one is not clipped.
+ * Means over active tokens under TRL's names; `low_min` and `high_max` are over per-row means and absent when no row
+ * has one. For row-level ratios, a clip share is a share of all rows, and a fully masked row is not clipped.
  */
 export function lossMetrics(arrays: LossArrays, settings: LossSettings): Record<string, number> {
   const tokens = tokenDiagnostics(arrays, settings);
@@ -156,8 +156,8 @@ function vespoMean(arrays: LossArrays, rows: readonly (readonly number[])[], set
 }
 
 /**
- * Value of token `k` of a row, or of its row, at a level. The row's is computed once, because a mask of pixels has many
- * actions.
+ * Value of token `k` of a row at token level, or of the whole row. The row's value is computed once, because a mask of
+ * pixels has many actions.
  */
 export function levelled(values: readonly number[], level: string): (k: number) => number {
   if (level === "token") return (k) => values[k] as number;

@@ -8,21 +8,21 @@ import type { Group } from "../group.ts";
 export interface OverStart {
   /** Mean reward minus Σ w·R / Σ w with w = π_start / π; 0 at the start. */
   readonly gain: number;
-  /** (Σ w)² / (N · Σ w²), 0..1: the share of the rollouts that the estimate rests on. */
+  /** (Σ w)² / (N · Σ w²), 0..1: effective share of the rollouts in the estimate. */
   readonly share: number;
 }
 
 /**
- * Dividing by Σ w keeps the estimate among the rewards that were seen, so it understates a gain while the share is small.
- * Exact for a whole action set.
- * @returns null where the start's log-probabilities are not known or no rollout has a reward
+ * Dividing by Σ w keeps the estimate within the range of the observed rewards, so it understates a gain while the share
+ * is small. Exact for a whole action set.
+ * @returns null if the start's log-probabilities are not known or no rollout has a reward
  */
 export function overStart({ rollouts, weights, actions, labels, samplingLogps, startLogps }: Group): OverStart | null {
   if (startLogps === undefined || startLogps === null) return null;
   const rows = rollouts.flatMap(({ reward }, n) => {
     if (reward === null) return [];
     let log = 0;
-    // Of every action: one that the loss masks was sampled as well.
+    // Over all actions: those that the loss masks were sampled too.
     for (let at = n * actions; at < n * actions + (labels[n]?.length ?? 0); at++) {
       log += (startLogps[at] as number) - (samplingLogps[at] as number);
     }

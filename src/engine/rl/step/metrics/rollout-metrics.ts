@@ -1,4 +1,4 @@
-/** What a loop counts about its rollouts, beside rewards: the collapse detectors. Every value is a mean over the group. */
+/** Metrics of a loop's rollouts besides rewards: the collapse detectors. Every value is a mean over the group. */
 import { maskIou, maskLikeness } from "../../../data/mask/rle-compare.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
 import type { Completion } from "../../../policy/decode/generate.ts";
@@ -29,7 +29,7 @@ export function captionMetrics(captions: readonly string[], completions: readonl
   };
 }
 
-/** @param masks null where no mask came out */
+/** @param masks null for a rollout without a mask */
 export function maskMetrics(masks: readonly (Uint8Array | null)[], truth: Uint8Array): RolloutMetrics {
   const areas = masks.map((mask) => (mask === null ? 0 : count(mask) / mask.length));
   return {
@@ -40,7 +40,7 @@ export function maskMetrics(masks: readonly (Uint8Array | null)[], truth: Uint8A
   };
 }
 
-/** Metrics of the data set's caption in a prompt: whether it was cut or spells special tokens. */
+/** Metrics of the data set's caption in a prompt: whether it was cut or contains special tokens. */
 export function dataCaptionObservations(
   model: Pick<Sa2vaModel, "tokenizer">,
   caption: string,
@@ -49,7 +49,7 @@ export function dataCaptionObservations(
   return { "captions/cut": Number(cut), "captions/spell_tokens": Number(model.tokenizer.spellsAdded(caption)) };
 }
 
-/** Loop 2: how alike the sampled masks are, and how alike what the partner said about them. */
+/** Loop 2: similarity of the sampled masks, and of the partner's captions of them. */
 export function pairMetrics(masks: readonly Uint8Array[], partnerCaptions: readonly (string | null)[]): RolloutMetrics {
   const overlaps: number[] = [];
   for (let a = 0; a < masks.length; a++) {

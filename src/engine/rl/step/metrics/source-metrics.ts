@@ -4,7 +4,7 @@ import type { GroupScores } from "../../objective/advantages.ts";
 import type { RowOrder } from "../data-order.ts";
 import type { Group } from "../group.ts";
 
-/** @param scores of the groups; without a mix there are no metrics */
+/** @param scores scores of the groups; without a mix there are no metrics */
 export function sourceMetrics(
   loop: LoopId,
   groups: readonly Pick<Group, "row">[],

@@ -56,7 +56,7 @@ export function sampledMetrics(loop: LoopId, groups: readonly Group[]): Record<s
 
 const TERMINATED = "completions/mean_terminated_length";
 
-/** Over all completions with an end token, since groups have different numbers of them; null without any. */
+/** Over all completions with an end token, because groups differ in their number; null without any. */
 function meanTerminated(groups: readonly Group[]): number | null {
   let [tokens, count] = [0, 0];
   for (const { metrics, rollouts } of groups) {
@@ -71,10 +71,10 @@ function meanTerminated(groups: readonly Group[]): number | null {
 
 /**
  * Metrics of one pass over a loop's rollouts, or over one window of them.
- * @param groups with their scores and the denominators of the shown ratios
- * @param readbacks of the pass, one per group
- * @param settings of its loss
- * @param alike whether the pass computes the same as sampling: its weights, without dropout
+ * @param groups the groups with their scores and the denominators of the shown ratios
+ * @param readbacks results of the pass, one per group
+ * @param settings settings of its loss
+ * @param alike whether the pass computes the same as sampling did: same weights, no dropout
  */
 export function passMetrics(
   loop: LoopId,
@@ -121,7 +121,10 @@ export function overPasses(passes: readonly Readonly<Record<string, number>>[]):
   return out;
 }
 
-/** The mean of a metric's values, or their extreme where it is one by its name, as `ratio/min` and `completions/max_length`. */
+/**
+ * The mean of a metric's values, or their extreme if its name says so, such as `ratio/min` and
+ * `completions/max_length`.
+ */
 function together(name: string, values: readonly number[]): number {
   const extreme = /[/_](min|max)(?:_[a-z_]+)?$/.exec(name)?.[1];
   if (extreme === "min") return values.reduce((least, value) => Math.min(least, value));
@@ -136,7 +139,7 @@ function agreement({ mask, samplingLogps }: Group, logps: Float32Array): Record<
   });
   return {
     "logp_train_vs_sampling/mean": gaps.length === 0 ? 0 : mean(gaps),
-    // A group of pixels has more actions than a call has arguments.
+    // A group of pixel actions has more values than a call can take as arguments.
     "logp_train_vs_sampling/max": gaps.reduce((most, gap) => Math.max(most, gap), 0),
   };
 }
@@ -149,7 +152,7 @@ function termValues(groups: readonly Group[]): Map<string, number[]> {
   return values;
 }
 
-/** Mean or extreme of each name over the records that have it. */
+/** Mean or extreme of each metric over the records that have it. */
 function average(records: readonly Readonly<Record<string, number>>[], put: Put): void {
   for (const name of new Set(records.flatMap((record) => Object.keys(record)))) {
     put(
