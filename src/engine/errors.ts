@@ -69,12 +69,13 @@ const ESCAPE_SEQUENCE = /\p{Cc}\[[0-?]*[ -/]*[@-~]/gu;
 /** Control characters, and marks that reverse or hide text. */
 const UNSEEN = /[\p{Cc}\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFB]/gu;
 
-/** A foreign text, safe to show: one line, no terminal escapes, control characters or bidirectional marks. */
+/** A foreign text, safe to show: one line, no terminal escapes, control characters, soft hyphens or bidirectional marks. */
 export function plainLine(text: string): string {
   return wellFormed(text)
     .replace(/[\s\u0085\u2028\u2029]+/gu, " ")
     .replace(ESCAPE_SEQUENCE, "")
     .replace(UNSEEN, "")
+    .replace(/\u00AD/g, "")
     .trim();
 }
 
