@@ -1,4 +1,4 @@
-/** Opening and closing the adapter that runs and try-outs start from, and the one that likelihoods are asked of. */
+/** Opens and closes the adapter that runs and try-outs start from, and the adapter that scores likelihoods. */
 import { LabError } from "../../engine/errors.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import { isActive, runStore } from "../stores/run/run.ts";
@@ -12,7 +12,7 @@ function requireIdle(): void {
   throw new LabError("bad-input", "A run is in progress. Stop it before you open an adapter; nothing was changed");
 }
 
-/** Reads an adapter folder; rank and alpha of the settings follow it, or a run could not start from it. */
+/** Reads an adapter folder and sets rank and alpha to its values, because a run needs both to match. */
 export async function openAdapter(folder: FolderRef): Promise<void> {
   requireIdle();
   const adapter = await lab().trainer.openAdapter(folder, "start");
@@ -27,7 +27,7 @@ export async function closeAdapter(): Promise<void> {
   await refreshPlan();
 }
 
-/** Reads the adapter of another checkpoint, which likelihoods are then asked of; null closes it. */
+/** Reads the adapter of another checkpoint, which then scores likelihoods; null closes it. */
 export async function openCaptioner(folder: FolderRef | null): Promise<void> {
   requireIdle();
   const captioner = await lab().trainer.openAdapter(folder, "captioner");

@@ -1,12 +1,12 @@
-/** What open rows add to groups of the bench whose file leaves something out. */
+/** Completes groups of the bench from open rows where their file leaves something out. */
 import { isStoredRow } from "../../engine/data/open-rows.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
 import { type BenchGroup, rolloutOf } from "../../engine/runs/bench/bench-group.ts";
 import { factsOf } from "../../engine/runs/rollouts/rollout-facts.ts";
 
 /**
- * Reference and given mask of the open row that a group is about, where the file has none. A row of the same id with
- * another picture is of another data set and adds nothing.
+ * Reference and given mask of a group's open row, where the file has none. A row with the same id but another picture
+ * belongs to another data set and adds nothing.
  */
 export function withOpenRow(group: BenchGroup, rows: readonly RegionSummary[]): BenchGroup {
   const row = rows.find((candidate) => isStoredRow(candidate, group));

@@ -1,6 +1,6 @@
 /**
- * What the reward bench does: sampling, importing, scoring anew. Newer work takes the place of older, of which nothing
- * is seen any more. Knows the bench's store and neither workers nor page.
+ * The work of the reward bench: sampling, importing, rescoring. Newer work replaces older work, whose results are
+ * dropped. It uses the bench's store, but neither the workers nor the page.
  */
 import type { LabConfig } from "../../engine/config/table.ts";
 import { toLabError } from "../../engine/errors.ts";
@@ -15,9 +15,9 @@ import { factsOf } from "../../engine/runs/rollouts/rollout-facts.ts";
 import { scoredGroup, withAdvantages } from "../../engine/session/bench-scores.ts";
 import { type BenchState, benchStore, isOutdated } from "../stores/bench.ts";
 
-/** What the bench asks others for. */
+/** What the bench needs from the page and its workers. */
 export interface BenchParts {
-  /** Settings and model of now. */
+  /** Current settings and model. */
   readonly session: () => {
     readonly config: LabConfig;
     readonly model: { readonly name: string } | null;
@@ -34,21 +34,21 @@ export interface BenchParts {
 }
 
 export interface BenchWork {
-  /** Samples groups of the given rows with the loaded model, in place of what the bench held. */
+  /** Samples groups of the given rows with the loaded model, replacing the bench's groups. */
   sample(indices: readonly number[], loops: readonly LoopId[]): Promise<void>;
-  /** Takes the rollouts of a file, in place of what the bench held; what the file leaves out is taken from open rows. */
+  /** Takes the rollouts of a file, replacing the bench's groups; open rows fill in what the file leaves out. */
   take(file: File): Promise<void>;
-  /** Scores what the bench holds with other settings; does nothing when it has these, or while it is filled or judged. */
+  /** Rescores the groups with other settings; does nothing if these are in use, or while groups are added or judged. */
   rescore(config: LabConfig): Promise<void>;
-  /** Asks the judge about every rollout that the bench holds; it may cost money, so it waits for a press. */
+  /** Sends every rollout of the bench to the judge. It may cost money, so the user must request it. */
   judge(): Promise<void>;
-  /** Ends what the bench is busy with. Groups that were sampled stay, of a scoring nothing does. */
+  /** Stops the current work. Sampled groups stay; the scores of a stopped scoring are dropped. */
   stop(): void;
 }
 
-/** The work of the one bench. None of it throws: what fails is the store's problem, and what is there stays. */
+/** The work of the page's bench. It never throws: an error becomes the store's `problem`, and existing groups stay. */
 export function benchWork(parts: BenchParts): BenchWork {
-  /** The newest work; what is older changes nothing any more. */
+  /** The newest work; older work changes nothing any more. */
   let newest = 0;
 
   /** @param begin state of the store at the start. @param work receives a function that says whether it is still the newest */
@@ -78,7 +78,7 @@ export function benchWork(parts: BenchParts): BenchWork {
     async take(file) {
       const { config } = parts.session();
       const { state, scored } = benchStore.getState();
-      // A scoring that the file cuts short leaves older rewards; should the file be refused, they are yet to be scored.
+      // An import interrupts a scoring; if the file is then refused, the groups still need their new scores.
       await working({ state: "importing", scored: state === "scoring" ? null : scored }, async (current) => {
         const groups = await scoreAll(parts, await parts.rollouts(file), config, "keep", current);
         if (groups !== null) benchStore.setState({ groups, source: file.name, scored: config });
@@ -87,7 +87,7 @@ export function benchWork(parts: BenchParts): BenchWork {
     async rescore(config) {
       const bench = benchStore.getState();
       if (!isOutdated(bench, config)) return;
-      // Said before the work: settings that cannot score are not tried over and over.
+      // Set before the work, so that settings that cannot score are not tried over and over.
       await working({ state: "scoring", scored: config, total: bench.groups.length }, async (current) => {
         const groups = await scoreAll(parts, bench.groups, config, "keep", current);
         if (groups !== null) benchStore.setState({ groups });
@@ -107,7 +107,7 @@ export function benchWork(parts: BenchParts): BenchWork {
       const { state } = benchStore.getState();
       if (state === "idle") return;
       if (state === "sampling") {
-        // The trainer ends the group that it samples and answers; until then it could not sample anew.
+        // The trainer finishes its current group before it answers; until then it cannot sample again.
         parts.stop();
         return;
       }
@@ -120,9 +120,9 @@ export function benchWork(parts: BenchParts): BenchWork {
 
 /**
  * Scores groups one by one.
- * @param judge whether the judge is asked, or verdicts given before are kept
+ * @param judge "ask" asks the judge, "keep" keeps earlier verdicts
  * @param current whether the scores are still wanted
- * @returns null when they no longer were
+ * @returns null when they are not
  */
 async function scoreAll(
   parts: Pick<BenchParts, "scoreGroup">,
@@ -145,12 +145,12 @@ async function scoreAll(
   return current() ? withAdvantages(scored, config) : null;
 }
 
-/** Terms without a call to the judge; how they are weighed is said afterwards. */
+/** The plan without judge calls; the terms are weighted afterwards. */
 function withoutJudge(plan: RewardPlan): RewardPlan {
   return { ...plan, weights: perLoop((loop) => ({ ...plan.weights[loop], judge: 0 })) };
 }
 
-/** Verdicts that a group has already: they are not computed from the facts. */
+/** Earlier verdicts of a group, which cannot be computed from the facts. */
 function keptVerdicts(group: BenchGroup): readonly (readonly RewardTerm[])[] {
   return group.rollouts.map((rollout) => rollout.terms.filter(({ name }) => name === "judge"));
 }

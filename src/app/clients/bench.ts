@@ -1,4 +1,4 @@
-/** What the Rewards screen starts on the bench, done with the page's workers. */
+/** The bench of the Rewards screen, run with the page's workers. */
 
 import type { BenchGroup } from "../../engine/runs/bench/bench-group.ts";
 import { measuredRows } from "../../engine/runs/difficulty.ts";

@@ -1,4 +1,7 @@
-/** The browser's own language model (Chrome's `LanguageModel`), which only pages can ask; the reward worker does so through us. */
+/**
+ * The browser's own language model (Chrome's `LanguageModel`), which only pages can call; the reward worker calls it
+ * through this module.
+ */
 import type { ChatRequest } from "../../engine/rewards/judge/providers/provider.ts";
 
 type Availability = "unavailable" | "downloadable" | "downloading" | "available";
@@ -11,7 +14,7 @@ interface ModelSession {
   destroy(): void;
 }
 
-/** As far as it is used here; newer than the type library. */
+/** The part that is used here; the type library does not have it yet. */
 interface LanguageModelApi {
   availability(): Promise<Availability>;
   create(options: {
@@ -34,7 +37,7 @@ export async function browserModelBlocker(): Promise<string | null> {
     : null;
 }
 
-/** One reply. Every call gets a fresh session: nothing of one verdict may colour the next. */
+/** One reply. Every call gets a fresh session: one verdict must not influence the next. */
 export async function askBrowserModel(
   request: ChatRequest,
   signal: AbortSignal,

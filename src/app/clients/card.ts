@@ -18,12 +18,12 @@ export async function measureCard(sizes: CardSizes): Promise<void> {
   }
 }
 
-/** Sets “GPU memory” to what the GPU gives. @throws LabError when the device is in use */
+/** Sets “GPU memory” to the amount that the GPU can allocate. @throws LabError when the device is in use */
 export async function findMemory(): Promise<void> {
   changeConfig({ gpuMemory: await lab().trainer.probeMemory() });
 }
 
-/** Ends the measurement after the present line. */
+/** Ends the measurement after the current line. */
 export function stopMeasuring(): void {
   stop.abort();
 }

@@ -38,7 +38,7 @@ export async function followClip(
   weights: TryWeights,
   onFrame: (frame: number) => void,
 ): Promise<void> {
-  if (total === undefined) throw new LabError("bad-input", "Only clips are followed; this row is a picture");
+  if (total === undefined) throw new LabError("bad-input", "Only clips can be followed; this row is a picture");
   frames = new Map();
   const answers = task.kind === "masks" ? [] : null;
   const begun: FollowedClip = {

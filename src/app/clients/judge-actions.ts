@@ -9,11 +9,14 @@ import { sessionStore } from "../stores/session.ts";
 import { lab, report } from "./lab.ts";
 import { agreedSettings } from "./run/start-run.ts";
 
-/** Where a key is kept when a person asks for that; apart from all other choices, so that nothing else reads it. */
+/**
+ * Storage entry of a key that the user asked to remember; separate from all other choices, so that nothing else reads
+ * it.
+ */
 const PLACE = "sa2va-lab/judge-key";
 const ORIGIN_PLACE = "sa2va-lab/judge-key-origin";
 
-/** Hands a key to the worker that uses it, for the server of the present address only. "" forgets the key. */
+/** Hands a key to the worker that uses it, for the server of the current address only. "" forgets the key. */
 export function setJudgeKey(key: string): void {
   const origin = originOf(sessionStore.getState().config.judgeUrl);
   if (key === "") {
@@ -36,11 +39,11 @@ export function keepKey(keep: boolean): void {
   if (!keep) store(null);
 }
 
-/** Takes up a key that was remembered, for the origin it was given for. */
+/** Restores a remembered key for the origin it was entered for. */
 export function recallJudgeKey(): void {
   try {
     const [key, origin] = [localStorage.getItem(PLACE), localStorage.getItem(ORIGIN_PLACE)];
-    // A key that was kept without its origin has to be given again.
+    // A key that was stored without its origin must be entered again.
     if (key === null || origin === null) store(null);
     else {
       judgeStore.setState({ keepKey: true });
@@ -87,13 +90,13 @@ async function trying(
   }
 }
 
-/** Settings of a judge that is tried, also while it is off. */
+/** Settings for a test of the judge, also while it is off. */
 const tried = (config: LabConfig): LabConfig => ({
   ...config,
   judge: config.judge === "off" ? "questions" : config.judge,
 });
 
-/** The real prompts on three fixed pairs, straight from the model. */
+/** Tests the real prompts on three fixed pairs, without the cache. */
 export function testJudge(): Promise<void> {
   const { config } = sessionStore.getState();
   judgeStore.setState({ test: null });
@@ -112,7 +115,7 @@ export function testJudge(): Promise<void> {
 const KEPT = 12;
 let nextVerdict = 1;
 
-/** The pair that the person wrote, straight from the model. */
+/** Scores the pair that the user wrote, without the cache. */
 export function judgePair(): Promise<void> {
   const { config } = sessionStore.getState();
   const { draft: pair } = judgeStore.getState();
@@ -124,7 +127,7 @@ export function judgePair(): Promise<void> {
   });
 }
 
-/** Every pair several times over, nothing from the cache. */
+/** Scores every pair several times, without the cache. */
 export function calibrateJudge(pairs: readonly CaptionPair[], rounds: number): Promise<void> {
   const { config } = sessionStore.getState();
   judgeStore.setState({ calibration: null });

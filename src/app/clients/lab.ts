@@ -1,4 +1,4 @@
-/** The page's one lab: its workers, the calls to them, and what they tell unasked. */
+/** The page's lab: its workers, the calls to them, and the messages that they send on their own. */
 import { LabError } from "../../engine/errors.ts";
 import type { DataCalls } from "../../protocol/data.ts";
 import type { RewardCalls, RewardHost } from "../../protocol/reward.ts";
@@ -27,7 +27,7 @@ export function lab(): Lab {
   return opened;
 }
 
-/** Lists whatever a promise fails with; for actions that no one waits for. */
+/** Lists the error of a promise as a problem; for actions that no code awaits. */
 export function report(work: Promise<unknown>): void {
   work.catch((thrown: unknown) => {
     const error = toWire(thrown);
@@ -35,7 +35,7 @@ export function report(work: Promise<unknown>): void {
   });
 }
 
-/** Absolute address of something that is served with the page. */
+/** Absolute address of a file that is served with the page. */
 export function builtIn(path: string): string {
   return new URL(path, document.baseURI).href;
 }
@@ -73,8 +73,8 @@ export function startLab(): void {
 }
 
 /**
- * @param onFailure called when the worker throws outside any call, or its script cannot be loaded. The worker is ended first, which
- *   releases its run and its device. Without it the worker goes on
+ * @param onFailure called when the worker throws outside any call, or its script cannot be loaded. The worker is ended
+ *   first, which releases its run and its device. Without `onFailure` the worker continues
  */
 function connectTo<Theirs, Mine = unknown>(
   name: string,

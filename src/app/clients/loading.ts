@@ -1,4 +1,4 @@
-/** What the page opens: rows, models, and the plan of the present settings. */
+/** What the page opens: rows, models, and the plan of the current settings. */
 
 import type { RegionSummary } from "../../engine/data/sample.ts";
 import type { DataMapping } from "../../engine/data/tables/mapping.ts";
@@ -15,10 +15,10 @@ import { tryStore } from "../stores/try-out.ts";
 import { builtIn, lab, report } from "./lab.ts";
 import { ModelLoads } from "./model-loads.ts";
 
-/** Settings must rest this long before the plan is made anew. */
+/** Milliseconds without a change of settings before the plan is computed again. */
 const PLAN_PAUSE_MS = 250;
 
-/** Makes the plan anew when the settings change; called once. */
+/** Computes the plan again whenever the settings change; called once. */
 export function followSettings(): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   sessionStore.subscribe((now, before) => {
@@ -28,7 +28,7 @@ export function followSettings(): void {
   });
 }
 
-/** A run in progress, paused or not, keeps what it draws from; so do a dry run and the evaluation of a checkpoint. */
+/** Throws while a run, paused or not, a dry run or the evaluation of a checkpoint uses the open rows or model. */
 function requireIdle(what: string): void {
   const users = {
     run: isActive(runStore.getState().state),
@@ -45,15 +45,15 @@ function requireIdle(what: string): void {
 
 let opening = new AbortController();
 
-/** Aborts when the rows of now give way to others. */
+/** Aborts when other rows replace the open ones. */
 export function openRowsSignal(): AbortSignal {
   return opening.signal;
 }
 
-/** What was opened last, to open it again with other columns. */
+/** The folders that were opened last, to open them again with other columns. */
 let openFolders: readonly FolderRef[] = [];
 
-/** The last set that was read to its end, and its folders. */
+/** The last data set that was read completely, and its folders. */
 let whole: {
   readonly folders: readonly FolderRef[];
   readonly session: Pick<SessionState, "rows" | "dataInfo" | "mapping">;
@@ -65,10 +65,10 @@ export function reopenData(mapping: DataMapping): Promise<void> {
 }
 
 /**
- * Opens shards in place of what was open; rows appear while it runs.
- * @param mapping null takes the folder's own
+ * Opens shards in place of the open ones; rows appear while it runs.
+ * @param mapping null uses the folder's own mapping
  * @param onRows called with the first row
- * @throws LabError when the files hold no table; what was open stays
+ * @throws LabError when the files hold no table; the open rows stay
  */
 export async function openData(
   folders: readonly FolderRef[],
@@ -110,7 +110,7 @@ export async function openData(
       },
       mine.signal,
     );
-    // Also where another opening was asked for meanwhile: without its rows, these are the open ones.
+    // Even if another data set is being opened meanwhile: if it fails, these rows stay open.
     whole = { folders, session: { rows: read, dataInfo, mapping: corrections } };
     if (!isNewest()) return;
     if (!begun) begin();
@@ -163,7 +163,7 @@ async function loadModel(
   begin();
   try {
     await loads.run(async (signal) => {
-      // Another load may have reported its progress until now.
+      // Another load may have reported progress meanwhile.
       begin();
       const rate = loadRate();
       const onProgress = (progress: LoadProgress): void =>
@@ -174,9 +174,9 @@ async function loadModel(
     });
   } finally {
     if (!loads.pending) sessionStore.setState({ modelProgress: null });
-    // A loading that was stopped leaves something that can be continued.
+    // A stopped load leaves a conversion that can be continued.
     report(refreshStored());
-    // Settings may have changed meanwhile, also where the model is still the one of before.
+    // Settings may have changed meanwhile, even if the model has not.
     report(refreshPlan());
   }
 }
@@ -188,7 +188,7 @@ export function loadedFolder(): FolderRef {
   throw new LabError("bad-input", "No model folder is open; open the model that the run was trained on first");
 }
 
-/** Bytes a second since the first report of a loading. */
+/** Bytes per second since the first report of a load. */
 function loadRate(): (bytes: number) => number {
   let start: { readonly bytes: number; readonly seconds: number } | null = null;
   return (bytes) => {
@@ -219,7 +219,10 @@ function isClips(rows: readonly RegionSummary[]): boolean {
 
 let planAsked = 0;
 
-/** Asks for the plan of the present settings; only the newest answer counts. Once a model is loaded, it is asked for anyway. */
+/**
+ * Requests the plan of the current settings; only the newest answer counts. Does nothing without a model, or during a
+ * load, which requests the plan at its end.
+ */
 export async function refreshPlan(): Promise<void> {
   const { model, config, rows } = sessionStore.getState();
   if (model === null || loads.pending) return;
@@ -234,7 +237,7 @@ async function isServed(baseUrl: string): Promise<boolean> {
   return response?.ok === true && !(response.headers.get("content-type") ?? "").includes("html");
 }
 
-/** Opens the pocket model and shard that come with the page; their absence is a sentence, not a fault. */
+/** Opens the pocket model and shard that come with the page; if they are absent, one sentence says so. */
 export async function openDemo(): Promise<void> {
   const demo = async (path: string, open: (folder: FolderRef) => Promise<void>, what: string): Promise<void> => {
     const baseUrl = builtIn(path);
@@ -251,9 +254,9 @@ export async function openDemo(): Promise<void> {
 }
 
 /**
- * Opens the demo clips, and the pocket model that learned from clips in place of the one that comes with the page. A model of
- * one's own stays; so does the pocket model where the page has no other. The settings of the demo become those for clips, unless
- * one was changed.
+ * Opens the demo clips, and the pocket model that learned from clips in place of the one that comes with the page. A
+ * user's model stays; so does the pocket model if the page has no other. The demo preset becomes the preset for clips,
+ * unless a setting was changed.
  */
 export async function openDemoClips(): Promise<void> {
   requireIdle("the rows that are open");
@@ -266,7 +269,7 @@ export async function openDemoClips(): Promise<void> {
   if (!own && !known && (await isServed(baseUrl))) await openModel({ kind: "built-in", baseUrl });
 }
 
-/** Makes the recorded run the one that is shown before there is another; a page without one does without. */
+/** Shows the recorded run until there is another; does nothing if the page has none. */
 async function openRecorded(baseUrl: string): Promise<void> {
   let recordedRun: string | null = null;
   try {

@@ -1,4 +1,4 @@
-/** Loadings that replace each other: the newest is what is wanted. */
+/** Loads that replace each other: only the newest counts. */
 import { LabError } from "../../engine/errors.ts";
 import { inTurn } from "../../engine/gpu/in-turn.ts";
 
@@ -14,7 +14,8 @@ export class ModelLoads {
 
   /**
    * Aborts the current load, waits for its end, and then starts this one.
-   * @throws LabError("cancelled") when it was stopped before it began, or a newer one was asked for, and what `load` throws
+   * @throws LabError("cancelled") when it was stopped or replaced by a newer load before it began; also throws the
+   *   errors of `load`
    */
   async run<T>(load: (signal: AbortSignal) => Promise<T>): Promise<T> {
     this.stop();

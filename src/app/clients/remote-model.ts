@@ -1,4 +1,4 @@
-/** Checkpoints on servers: what they have is asked for first, and fetched on a second press only. */
+/** Checkpoints on servers: the first press lists the files, and only a second press downloads them. */
 import { namesRepository, remoteAddress } from "../../engine/loading/remote/address.ts";
 import type { Asked, RemoteListing } from "../../engine/loading/remote/listing.ts";
 import { storageChoice } from "../../engine/loading/storage-settings.ts";
@@ -9,7 +9,7 @@ import { lab } from "./lab.ts";
 import { openModel } from "./loading.ts";
 
 /**
- * Asks a server what a checkpoint has; of contents only config.json and the index of the weights are fetched.
+ * Lists the files of a checkpoint on a server; only config.json and the index of the weights are downloaded.
  * @throws LabError in one sentence; nothing is changed then
  */
 export async function askModel(text: string): Promise<Asked> {
@@ -24,7 +24,7 @@ export function copyOf(asked: Asked): Promise<RemoteCopy | null> {
   return lab().data.copyOf(asked, storageChoice(sessionStore.getState().config));
 }
 
-/** Fetches and loads what was asked about. */
+/** Downloads and loads the listed checkpoint. */
 export function openRemoteModel(listing: RemoteListing): Promise<void> {
   return openModel({ kind: "remote", listing });
 }

@@ -5,6 +5,6 @@ export function saveBlob(blob: Blob, fileName: string): void {
   link.href = url;
   link.download = fileName;
   link.click();
-  // The download has its own hold on the bytes by then.
+  // By then the download keeps the bytes itself.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

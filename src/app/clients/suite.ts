@@ -1,4 +1,7 @@
-/** The evaluation of a suite: opened, answered row by row, judged where a judge is set, scored; it can be stopped and goes on. */
+/**
+ * Evaluates a suite: opens it, answers row by row, asks the judge if one is set, and scores. It can be stopped and
+ * continued.
+ */
 import type { LabConfig } from "../../engine/config/table.ts";
 import { LabError } from "../../engine/errors.ts";
 import { suiteOf } from "../../engine/eval/suites/all.ts";
@@ -111,7 +114,9 @@ export function mayShow(suite: Suite, { judge, judgeProvider }: LabConfig): bool
   return suite.judgeSees !== undefined && judge !== "off" && judgeProvider === "server";
 }
 
-/** Asks the judge of the settings about captions with prepared questions; its name, null without a judge. */
+/**
+ * Has the judge of the settings score captions by prepared questions. Returns the judge's name, null without a judge.
+ */
 async function judgeSuite(
   suite: Suite,
   items: readonly SuiteItem[],
@@ -129,7 +134,7 @@ async function judgeSuite(
     const settings = { ...config, ...judgeSettings(asked), judgeModel: model };
     return lab().reward.tryJudge(settings, captions, { rounds: 1, fresh: false }, signal);
   };
-  // Without captions nothing is asked; it tells which model a judge without a named one takes.
+  // Without captions no question is sent; the call only returns the judge's model where the settings name none.
   const { judge } = await tried(config.judgeModel, []);
   const name = judgeName(judge, seen);
   const shown = new Map<SuiteItem, Promise<readonly string[]>>();
@@ -147,7 +152,7 @@ async function judgeSuite(
     ask: (rows) =>
       liveVerdicts(
         {
-          // One call, so that the budget of the settings holds for all rows.
+          // One call, so that the budget of the settings applies to all rows together.
           atOnce: rows.length,
           pictures: seen ? pictures : undefined,
           terms: async (captions) => {

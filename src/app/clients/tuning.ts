@@ -4,14 +4,14 @@ import { saveBlob } from "./save-blob.ts";
 
 let stop = new AbortController();
 
-/** Asks for the table and the shapes that have none. */
+/** Reads the table and the number of shapes without a measurement. */
 export async function refreshTuning(): Promise<void> {
   tuningStore.setState({ report: await lab().trainer.tuning() });
 }
 
 /**
- * Measures the forms of what this page has computed so far.
- * @param again measures what has been measured as well
+ * Measures the kernel forms for the shapes that this page has computed so far.
+ * @param again also repeats earlier measurements
  * @throws LabError("cancelled") after `stopTuning`; what was measured until then is kept
  */
 export async function tune(again: boolean): Promise<void> {
@@ -29,7 +29,7 @@ export async function tune(again: boolean): Promise<void> {
   }
 }
 
-/** Ends the tuning after the present slice. */
+/** Ends the tuning after the current slice. */
 export function stopTuning(): void {
   stop.abort();
 }
@@ -40,7 +40,7 @@ export function exportTable(): void {
   saveBlob(new Blob([`${JSON.stringify(table, null, 1)}\n`], { type: "application/json" }), "kernel-forms.json");
 }
 
-/** Takes a table from a file in place of the present one. @throws LabError naming the file and what is invalid */
+/** Takes a table from a file in place of the current one. @throws LabError naming the file and what is invalid */
 export async function importTable(file: File): Promise<void> {
   await lab().trainer.takeTable(await file.text(), file.name);
   await refreshTuning();

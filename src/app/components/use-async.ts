@@ -19,8 +19,8 @@ type Result<T> = Pick<Async<T>, "value" | "last" | "problem">;
 const NOTHING = { value: undefined, last: undefined, problem: null };
 
 /**
- * What `load` gives for a subject. A new subject starts from nothing; a change in `again` reads the same subject again
- * and keeps the old value until then. Results of a read that was overtaken are dropped, and its signal aborts.
+ * The result of `load` for a subject. A new subject starts without a value; a change in `again` reads the same subject
+ * again and keeps the old value meanwhile. A newer read aborts the signal of the earlier one and drops its result.
  * @param subject compared by identity; null reads nothing
  * @param again a list of fixed length
  */

@@ -31,7 +31,7 @@ export function useEvaluations(run: ViewedRun | null): Evaluations {
       const [list, { run }] = await Promise.all([data.evaluations(id), data.run(id)]);
       return { list, best: run.best };
     },
-    // A further evaluation or checkpoint is the reason to read again.
+    // Each further evaluation or checkpoint causes a new read.
     [arrived, saved, elsewhere],
   );
   return { ...(last ?? NONE), loading: runId === null || loading, problem };

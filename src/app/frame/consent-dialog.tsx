@@ -60,7 +60,7 @@ function Question({ question }: { readonly question: ConsentQuestion }): ReactNo
         </Button>
         {partly && (
           <Button data-testid="consent-without" onClick={() => answer("without")}>
-            Take the rest only
+            Use the rest only
           </Button>
         )}
         <Button kind="primary" data-testid="consent-allow" onClick={() => answer("allow")}>

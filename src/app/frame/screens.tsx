@@ -47,7 +47,7 @@ const COMPONENTS: Readonly<Record<Screen, ComponentType>> = {
   system: lazy(() => import("../screens/system/system-screen.tsx")),
 };
 
-/** Opened by the name in the strip; the rail leads to where one works. */
+/** Opened by the name in the strip; the rail lists the working screens. */
 export const HOME = { id: "home", label: "Home", key: "h" } as const;
 
 export function screenComponent(id: Screen): ComponentType {

@@ -93,7 +93,7 @@ function Facts(): ReactNode {
         title={`${formatCount(tensors)} tensors after the last step`}
       />
       <CheckpointAge />
-      {/* Last what comes and goes: nothing else moves. */}
+      {/* Facts that come and go are last, so that nothing else moves. */}
       {moving && phase !== null && (
         <Fact name={loop === null ? "step ▸" : `loop ${loop} ▸`} value={PHASE_WORDS[phase]} wide />
       )}

@@ -60,7 +60,7 @@ export const judgeStore = create<JudgeState>()(() => ({
   last: null,
 }));
 
-/** Shows how far a model in the browser is fetched. @param share 0..1; at 1 there is nothing to show */
+/** Shows the download progress of a model in the browser. @param share 0..1; at 1 there is nothing to show */
 export function showProgress(text: string, share: number): void {
   judgeStore.setState({ progress: share < 1 ? { text, share } : null });
 }

@@ -59,7 +59,7 @@ export function runNews(now: RunFacts, before: RunFacts): readonly News[] {
 
 type SessionFacts = Pick<SessionState, "gpu" | "model" | "dataInfo" | "problems">;
 
-/** What changed on the page beside the run. */
+/** What changed on the page apart from the run. */
 export function sessionNews(now: SessionFacts, before: SessionFacts): readonly News[] {
   const news: News[] = [];
   if (now.gpu !== before.gpu && now.gpu !== null) news.push({ level: "info", text: "The graphics adapter is open" });
@@ -79,7 +79,7 @@ export function sessionNews(now: SessionFacts, before: SessionFacts): readonly N
   return news;
 }
 
-/** Writes down what happens from now on. @param now milliseconds since the epoch */
+/** Logs events from now on. @param now milliseconds since the epoch */
 export function followLog(now: () => number): void {
   const add = (news: readonly News[]): void => {
     if (news.length === 0) return;

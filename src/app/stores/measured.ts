@@ -1,4 +1,4 @@
-/** What a step takes on this device: as the last dry run measured it, else as the run of this page did. */
+/** Cost of a step on this device, measured by the last dry run, else by the run of this page. */
 import { dryRunSettings } from "../../engine/session/dry-run.ts";
 import type { DryRun } from "../../protocol/trainer.ts";
 import { metricStore } from "./run/metrics.ts";
@@ -16,7 +16,10 @@ export interface Measured {
   readonly dryRun: DryRun | null;
 }
 
-/** What a dry run measures; settings that it replaces are left out, and a later run measures anew. */
+/**
+ * Everything that a dry run's result depends on. Settings that it replaces are left out; a change of the run drops the
+ * result.
+ */
 export function dryRunSubject(): readonly unknown[] {
   const { config, dataInfo, model } = sessionStore.getState();
   const { adapter, captioner } = tryStore.getState();

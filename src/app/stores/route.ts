@@ -25,7 +25,10 @@ export function navigate(to: Partial<Route>): void {
   writeHash(after.screen !== before.screen || after.view !== before.view);
 }
 
-/** Link to a route, for anchors. Its settings serve copies and new tabs only: a click keeps those of now (`followLink`). */
+/**
+ * Link to a route, for anchors. Its settings serve copies and new tabs only: a click keeps the current settings
+ * (`followLink`).
+ */
 export function linkTo(to: Partial<Route>): string {
   return formatRoute({ ...FALLBACK, ...to }, addressSettings(), sessionStore.getState().preset);
 }

@@ -49,7 +49,7 @@ export interface SessionState {
   readonly plan: RunPlan | null;
   /** The dry run in progress; `stop` is null once it was cancelled, `place` before its first phase. */
   readonly dryRun: { readonly place: DryRunPlace | null; readonly stop: (() => void) | null } | null;
-  /** What the last dry run measured, and of what; null once that has changed (measured.ts). */
+  /** Result of the last dry run and what it depends on; null once that has changed (measured.ts). */
   readonly lastDryRun: { readonly result: DryRun; readonly of: readonly unknown[] } | null;
   /** The recorded run served with the page, shown until another run exists; undefined until the page knows whether it has one. */
   readonly recordedRun: string | null | undefined;
@@ -135,7 +135,7 @@ export function choosePreset(preset: PresetName): void {
   }));
 }
 
-/** Takes a preset in place of another one of which nothing was changed. */
+/** Replaces one preset by another, unless one of its values was changed. */
 export function replacePreset(before: PresetName, after: PresetName): void {
   const { config, preset } = sessionStore.getState();
   const changed = Object.keys(configDifference(config, presetConfig(before))).filter((key) => !isTextSetting(key));

@@ -1,4 +1,4 @@
-/** The evaluation suite of the page: what is chosen, how far it is, and its report. */
+/** The evaluation suite of the page: its choices, progress and report. */
 import { create } from "zustand";
 import type { SuitePart } from "../../engine/eval/suites/part.ts";
 import type { SuiteReport } from "../../engine/eval/suites/report.ts";
@@ -41,7 +41,7 @@ export const suiteStore = create<SuiteState>()(() => ({
 /** Subscribes to a part of the evaluation. */
 export const useSuite = suiteStore;
 
-/** Why what is evaluated cannot be changed now, or null. */
+/** Why the choices cannot be changed now, or null. */
 export function suiteBlocker({ phase }: Pick<SuiteState, "phase">): string | null {
   return phase === "idle" ? null : "An evaluation is in progress. Stop it first";
 }
@@ -51,7 +51,7 @@ export function showReport(report: SuiteReport): void {
   if (suiteBlocker(suiteStore.getState()) === null) suiteStore.setState({ ...NOTHING, report });
 }
 
-/** Changes what is evaluated, unless it is in progress; an earlier report is no longer shown. */
+/** Changes the choices unless an evaluation is in progress; an earlier report is no longer shown. */
 export function chooseSuite(
   values: Partial<Pick<SuiteState, "suite" | "split" | "part" | "mode" | "rows" | "judgePictures">>,
 ): void {

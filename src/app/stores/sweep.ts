@@ -28,7 +28,7 @@ const isSweep = (value: unknown): value is StoredSweep | null =>
     isRecord(value.runs) &&
     Object.values(value.runs).every((run) => typeof run === "string"));
 
-/** The sweep as any tab of this browser has stored it last. */
+/** The sweep as last stored by any tab of this browser. */
 const storedSweep = () => remembered<StoredSweep | null>("sweep", null, isSweep);
 
 const kept = storedSweep();
@@ -49,7 +49,7 @@ export function draftSweep(file: string, text: string): void {
   sweepStore.setState({ draft: { file, text } });
 }
 
-/** Takes over what another tab has stored meanwhile; without storage the sweep stays. */
+/** Takes over a sweep that another tab stored meanwhile; without storage the sweep stays as it is. */
 export function reloadSweep(): void {
   const sweep = storedSweep();
   if (sweep !== null) sweepStore.setState({ sweep });

@@ -4,7 +4,7 @@ import type { AdapterInfo, TryPhase } from "../../protocol/trainer.ts";
 
 export interface TryState {
   readonly adapter: AdapterInfo | null;
-  /** The adapter of another checkpoint that likelihoods are asked of. */
+  /** The adapter of another checkpoint that scores likelihoods. */
   readonly captioner: AdapterInfo | null;
   /** Null if no try-out is running. */
   readonly phase: TryPhase | "asked" | null;

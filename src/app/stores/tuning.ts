@@ -1,11 +1,11 @@
-/** The measured forms of kernels, and the tuning that is going on. */
+/** The measured kernel forms, and the tuning in progress. */
 import { create } from "zustand";
 import type { TuningReport } from "../../protocol/trainer.ts";
 
 export interface TuningState {
   /** "stopped": it ended before its last bucket. */
   readonly state: "never" | "running" | "done" | "stopped";
-  /** Null until the trainer has told it. */
+  /** Null until the trainer has sent it. */
   readonly report: TuningReport | null;
   readonly done: number;
   readonly total: number;

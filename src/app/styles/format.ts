@@ -50,7 +50,7 @@ export function percent(share: number | null | undefined): string {
   return isMissing(share) ? NONE : `${Math.round(share * 100)} %`;
 }
 
-/** A share 0..1 of which small ones matter: 12 %, 0.3 %. */
+/** A share 0..1 as a percentage, with one decimal below 10 %: 12 %, 0.3 %. */
 export function formatShare(share: number): string {
   return share > 0 && share < 0.1 ? `${(share * 100).toFixed(1)} %` : percent(share);
 }
@@ -71,14 +71,14 @@ export function formatSeconds(seconds: number | null | undefined): string {
   return pair(Math.floor(whole / 3600), "h", Math.floor((whole % 3600) / 60), "min");
 }
 
-/** A time to wait or since something, in its largest units: 45 s, 3 min, 2 h 5 min. */
+/** A waiting time or an age in its largest units: 45 s, 3 min, 2 h 5 min. */
 export function formatAge(seconds: number): string {
   if (seconds < 60) return `${Math.max(0, Math.round(seconds))} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
 
-/** A number with its thing: 1 step, 2,000 steps. */
+/** A count with its noun: 1 step, 2,000 steps. */
 export function counted(count: number, thing: string): string {
   return `${formatCount(count)} ${thing}${count === 1 ? "" : "s"}`;
 }

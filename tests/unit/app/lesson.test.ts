@@ -97,7 +97,7 @@ it("says of a rollout what its advantage does not do", () => {
   expect(effectText(cut, config)).toMatch(/^(Raises|Lowers) the probability of its \d+ tokens?$/);
   expect(effectText(cut, { ...config, maskTruncated: true })).toBe("Truncated and masked: it changes nothing");
   expect(effectText(text, { ...config, topEntropyQuantile: 0.2 })).toMatch(
-    /tokens?, of those among the 20 % most uncertain$/,
+    /tokens?, only those among the 20 % most uncertain$/,
   );
   expect(effectText(mask, { ...config, loop2Weight: 1, maskPolicy: "imitation" })).toMatch(/^Imitation draws the mask/);
   expect(effectText(mask, { ...config, loop2Weight: 1, maskPolicy: "pathwise" })).toMatch(/not the advantage$/);

@@ -1,4 +1,7 @@
-/** Settings that may be used: what they reach for was agreed to, and the worker that would reach for it knows. */
+/**
+ * Consent to the judge and custom reward of settings: asks the user and passes the answer to the worker that would use
+ * them.
+ */
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { LabError } from "../../../engine/errors.ts";
 import { askConsent, consentStore } from "../../stores/consent.ts";
@@ -7,7 +10,7 @@ type Tell = (judges: readonly string[], rewards: readonly string[]) => Promise<v
 
 /**
  * Asks for missing consent and reports it to the worker.
- * @param source what brought the settings, for the question
+ * @param source source of the settings, shown in the question
  * @param pictures whether the judge would be sent pictures too
  * @throws LabError("cancelled") when the person does not agree
  */
@@ -18,7 +21,7 @@ export async function requireAgreed(config: LabConfig, source: string, tell: Tel
   await tellAgreed(tell);
 }
 
-/** Tells the worker what was agreed to so far. */
+/** Passes all consents so far to the worker. */
 export async function tellAgreed(tell: Tell): Promise<void> {
   const { judges, rewards } = consentStore.getState();
   await tell(judges, rewards);

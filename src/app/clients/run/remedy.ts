@@ -1,4 +1,4 @@
-/** Takes a proposal of an alarm: a fork from the checkpoint before it, or the settings of a new run. */
+/** Applies a proposal of an alarm: to a fork from the checkpoint before it, or to the settings of a new run. */
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { LabError } from "../../../engine/errors.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
@@ -9,8 +9,9 @@ import { lab } from "../lab.ts";
 import { forkRun } from "./start-run.ts";
 
 /**
- * Continues a copy of a stored run with changed settings, from its newest checkpoint before the step; the run of this page is
- * stopped first. A run without one, or one that is not stored here, gives its settings to the form instead.
+ * Continues a copy of a stored run with changed settings, from its newest checkpoint before the step; the run of this
+ * page is stopped first. A run without such a checkpoint, or one that is not stored here, fills the form with its
+ * settings instead.
  * @param stored whether the run is in this browser's storage
  * @throws LabError when it cannot
  */

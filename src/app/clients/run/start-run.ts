@@ -35,7 +35,7 @@ function agreeToRun({ title, config }: StoredRun): Promise<void> {
   return requireAgreed(config, `Run ${quote(title)}`, lab().reward.allow);
 }
 
-/** The present settings, once the person agreed to what they reach for. @throws LabError("cancelled") */
+/** The current settings, after the user agreed to their judge and custom reward. @throws LabError("cancelled") */
 export async function agreedSettings(): Promise<LabConfig> {
   const { config } = sessionStore.getState();
   await requireAgreed(config, "The settings of this page", lab().reward.allow);
@@ -78,7 +78,7 @@ export async function dryRun(): Promise<void> {
 
 /**
  * Starts a new run with settings that were agreed to.
- * @param first id of a run that began alike, whose evaluation of the start is taken over
+ * @param first id of a run with the same start, whose evaluation of the start is reused
  * @returns its id
  */
 export async function startRunWith(config: LabConfig, title: string, first?: string): Promise<string> {
@@ -91,7 +91,7 @@ async function newRun(config: LabConfig, title: string, first?: string): Promise
 
 /**
  * Continues a stored run from its newest checkpoint, with the rows that are open.
- * @param steps its length from now on; as it was by default
+ * @param steps its new length; unchanged by default
  * @param from step of an earlier checkpoint; the steps after it are dropped
  * @throws LabError when it cannot
  */
@@ -159,7 +159,9 @@ export async function lookAtRollout(
   return lab().trainer.look(run.id, selection(run.config), rollout.step, rollout.id, onStep, signal);
 }
 
-/** Occupies the page from the moment a run is asked for, consent included; one that does not come to be leaves it as it was. */
+/**
+ * Marks the page as busy as soon as a run is requested, before consent; if no run starts, the earlier state returns.
+ */
 async function begin(ask: () => Promise<Started>): Promise<string> {
   const { state } = runStore.getState();
   if (isActive(state)) throw new LabError("bad-input", "A run is in progress. Stop it first");
@@ -168,11 +170,11 @@ async function begin(ask: () => Promise<Started>): Promise<string> {
     const started = await ask();
     const { id } = started.manifest;
     beginRun(started.manifest, started.resumedAt, started.trainRows, started.heldOutRows);
-    // It goes on, so it is no longer offered.
+    // The interrupted run continues, so it is no longer offered.
     sessionStore.setState(({ interrupted }) => (interrupted?.manifest.id === id ? { interrupted: null } : {}));
     return id;
   } catch (thrown) {
-    // A worker that crashed meanwhile has said so.
+    // A worker that crashed meanwhile has set the state already.
     if (runStore.getState().state === "starting") runStore.setState({ state });
     throw thrown;
   }

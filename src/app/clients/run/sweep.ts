@@ -1,4 +1,7 @@
-/** Trains the jobs of a sweep one after the other; each is an ordinary run. It can be cancelled and goes on later. */
+/**
+ * Trains the jobs of a sweep one after the other; each is an ordinary run. A sweep can be cancelled and continued
+ * later.
+ */
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { LabError } from "../../../engine/errors.ts";
 import { hold } from "../../../engine/storage/lock.ts";
@@ -17,7 +20,7 @@ import { resumeRun, startRunWith } from "./start-run.ts";
 let stop = new AbortController();
 
 /**
- * Reads a sweep's file; what was translated from other names is listed as a problem.
+ * Reads a sweep's file; settings translated from other names are listed as problems.
  * @throws LabError naming the file, and the field or setting
  */
 function planOf({ file, text }: Pick<StoredSweep, "file" | "text">): SweepPlan {
@@ -67,7 +70,7 @@ export async function cancelSweep(): Promise<void> {
   await lab().trainer.control("stop");
 }
 
-/** Asks once for what the variants reach for. */
+/** Asks once for consent to everything that the variants use. */
 async function agree(plan: SweepPlan): Promise<void> {
   const variants = new Map<string, LabConfig>(plan.jobs.map(({ variant, config }) => [variant, config]));
   for (const [variant, config] of variants) {
@@ -101,7 +104,7 @@ async function drive(plan: SweepPlan, begin: () => void): Promise<void> {
             const { sweep } = sweepStore.getState();
             if (sweep !== null) keepSweep({ ...sweep, runs: { ...sweep.runs, [job.name]: id } });
           }
-          // Pressed before there was a run to stop.
+          // Stop was pressed before there was a run to stop.
           if (signal.aborted) await lab().trainer.control("stop");
           const end = await runEnd();
           if (end === "stopped") {
@@ -118,7 +121,7 @@ async function drive(plan: SweepPlan, begin: () => void): Promise<void> {
       { atOnce: 1, signal },
     );
   } finally {
-    // Refused or cancelled before its run began.
+    // Jobs that were refused or cancelled before their run began.
     for (const [job, progress] of Object.entries(sweepStore.getState().jobs)) {
       if (progress === "training") setJob(job, "stopped");
     }

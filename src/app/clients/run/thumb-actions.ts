@@ -1,4 +1,4 @@
-/** Reading and giving thumbs. */
+/** Reads and sets the user's thumbs. */
 import type { Thumb } from "../../../engine/runs/rollouts/thumbs.ts";
 import { thumbStore } from "../../stores/run/thumbs.ts";
 import { lab, report } from "../lab.ts";
@@ -11,7 +11,7 @@ export function readThumbs(runId: string): void {
   );
 }
 
-/** The same thumb again takes it back. It is shown at once, and as it was where it cannot be stored. */
+/** Sets a thumb; the same thumb again removes it. The change shows at once and is undone if it cannot be stored. */
 export function giveThumb(runId: string, rollout: string, thumb: Thumb): void {
   const { runId: known, thumbs } = thumbStore.getState();
   // Rollouts of other runs have the same ids.

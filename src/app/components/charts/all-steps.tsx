@@ -5,7 +5,7 @@ import { IconClose } from "../ui/icons.tsx";
 import { AXIS_NAMES } from "./plot/axis.ts";
 import { setZoom, useZoomText } from "./plot/zoom.ts";
 
-/** Mark of a zoom: what the charts of a name show, and the way back to everything. */
+/** Badge of a zoom: the range that the charts of a name show, and a button that resets it. */
 export function AllSteps({ sync, axis }: { readonly sync: string; readonly axis: Axis }): ReactNode {
   const shown = useZoomText(sync, axis);
   if (shown === null) return null;

@@ -8,7 +8,7 @@ import styles from "./metric-picker.module.css";
 import { AXIS_NAMES } from "./plot/axis.ts";
 import type { ChartView } from "./plot/plot-feed.ts";
 
-/** How the address says that curves are drawn. */
+/** Curve style from the address. */
 export function useChartView(): ChartView {
   const smoothing = useRoute((route) => route.smooth);
   const axis = useRoute((route) => route.x);
@@ -47,7 +47,7 @@ export function ChartOptions(): ReactNode {
       <div className="row gap-2 between">
         <label htmlFor={`${id}b`}>
           Minimum and maximum as a band
-          <small className="block muted">of the smoothed values; of compared runs, over the runs</small>
+          <small className="block muted">of the smoothed values; for compared runs, across the runs</small>
         </label>
         <Switch id={`${id}b`} checked={band} onChange={(on) => navigate({ band: on })} />
       </div>

@@ -5,7 +5,7 @@ import { compact, fixed, formatBytes } from "../../styles/format.ts";
 /** Data source of a chart: columns of equal length over ascending steps, from the live store or a stored run. */
 export interface MetricSource {
   readonly steps: ArrayLike<number>;
-  /** Place of each step on the horizontal axis, ascending: the step itself, or what `alongAxis` says. */
+  /** Place of each step on the horizontal axis, ascending: the step itself, or its place from `alongAxis`. */
   readonly xs: ArrayLike<number>;
   /** Metrics logged so far. */
   readonly names: readonly string[];
@@ -36,7 +36,7 @@ export interface SeriesSpec {
 /** Dashes of the second loop and of those after it; lines of the first are solid. */
 const LOOP_DASHES = [[], [6, 4], [2, 2]] as const;
 
-/** Dashes of a line: by its loop; a single quantity of the right scale short, all others solid. */
+/** Dashes of a line by its loop; without a loop, short dashes on the right scale, else solid. */
 export function dashOf(spec: SeriesSpec): readonly number[] {
   if (spec.dash !== undefined) return spec.dash;
   if (spec.loop !== null) return LOOP_DASHES[LOOP_IDS.indexOf(spec.loop)] ?? [2, 2];
@@ -102,7 +102,7 @@ export function isInBytes({ right, decimals }: SeriesSpec): boolean {
   return right !== true && decimals === "bytes";
 }
 
-/** Label of a tick: compact, without zeros at its end. */
+/** Label of a tick: compact, without trailing zeros. */
 export function tickText(value: number | null, inBytes: boolean): string {
   if (value === null) return "";
   if (inBytes) return formatBytes(value);

@@ -16,7 +16,7 @@ export function joinedName(runId: string, metric: string): string {
 type Places = Int32Array<ArrayBuffer>;
 
 interface Joined {
-  /** The first run's that has this place. */
+  /** At each place, the step of the first run that has it. */
   readonly steps: Float64Array<ArrayBuffer>;
   readonly xs: Float64Array<ArrayBuffer>;
   /** Per run, in order. */

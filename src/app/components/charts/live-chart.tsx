@@ -330,8 +330,8 @@ function Legend({ found, spec, source, cursor, step, notes, axis, theme }: Legen
 }
 
 /**
- * The value at a place, null where the run has none; the newest one without a place.
- * @param earlier takes the last one before where the place is another run's
+ * The value at a place, null if the run has none; the newest value if no place is given.
+ * @param earlier uses the last value before the place if the run has none there
  */
 function valueAt(own: FoundSeries, source: MetricSource, at: number | null, earlier = false): number | null {
   const { metric, values } = own;

@@ -5,7 +5,7 @@ import { saveBlob } from "../../clients/save-blob.ts";
 import { Button } from "../ui/button.tsx";
 import type { MetricSource } from "./chart-spec.ts";
 
-/** All metrics of a source as CSV, a row per step; of joined runs every column is named with its run. */
+/** All metrics of a source as CSV, one row per step; for joined runs every column name includes the run. */
 export function sourceCsv(source: MetricSource): string {
   const columns = source.names.map((name) => ({ name, values: source.column(name) }));
   return metricsCsv(
@@ -20,7 +20,7 @@ export function sourceCsv(source: MetricSource): string {
 export function SaveCsv({ source, name }: { readonly source: MetricSource; readonly name: string }): ReactNode {
   return (
     <Button
-      title="All metrics of what is shown, a row per step"
+      title="All metrics of the runs shown, one row per step"
       onClick={() => saveBlob(new Blob([sourceCsv(source)], { type: "text/csv" }), `${name}.csv`)}
     >
       CSV

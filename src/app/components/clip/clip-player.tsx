@@ -27,7 +27,7 @@ export interface Track {
   readonly colour?: string;
   /** Overlap by frame; computed from the masks if absent. */
   readonly scores?: FrameScores;
-  /** The one that is looked at; its curve lies on top. */
+  /** The selected answer; its curve is drawn on top. */
   readonly selected?: boolean;
 }
 

@@ -40,7 +40,7 @@ export function playClip(rowId: string, from: Frame): void {
 /** Plays while the pointer or the focus is on a picture; not for people who ask for less motion. */
 export function hoverClip(rowId: string, from: Frame | undefined): void {
   const { playing } = useClips.getState();
-  // What was asked to play goes on.
+  // A clip that the user started continues.
   if (from === undefined || isCalm() || playing?.rowId === rowId || playing?.back === null) return;
   start(rowId, from, from.at);
 }

@@ -1,4 +1,4 @@
-/** The files that the player writes; loaded when one is asked for. */
+/** The files that the player writes; loaded on the first export. */
 import { maskletsJson, maskletsZip, type NamedMasklet } from "../../../engine/data/clips/export-masklets.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { type FilmedClip, film } from "./film.ts";

@@ -13,15 +13,15 @@ export interface FilmedClip {
   readonly layers: readonly MaskLayer[];
 }
 
-/** Frames a second of a film: slow enough to look at each. */
+/** Frames per second of a film: slow enough to view each frame. */
 const RATE = 5;
-/** Least shorter side of a film in pixels: outlines need some. */
+/** Minimum length of a film's shorter side in pixels, so that outlines stay visible. */
 const LEAST_SIDE = 480;
 /** Bits a second. */
 const BITRATE = 2e6;
-/** In the order they are tried. */
+/** In the order in which they are tried. */
 const CODECS = ["vp9", "vp8", "av1"] as const;
-/** Films are small, and a run keeps the card busy. */
+/** Films are small, and a run may need the GPU. */
 const HARDWARE = "prefer-software";
 
 /** WebM of the frames with their masks. @throws LabError("unsupported") where the browser encodes no video */

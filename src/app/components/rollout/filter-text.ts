@@ -16,7 +16,7 @@ export function filterText(filter: RolloutFilter): string | null {
   return parts.length === 0 ? null : parts.join(" ");
 }
 
-/** The filter of a text; what is no condition is searched. */
+/** The filter of a text; words that are not conditions are searched. */
 export function parseFilter(written: string | null): RolloutFilter {
   let filter = NO_FILTER;
   let rest = written ?? "";

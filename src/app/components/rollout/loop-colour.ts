@@ -7,7 +7,7 @@ export function loopColour(loop: LoopId): string {
   return `var(--run-${(index % 6) + 1})`;
 }
 
-/** It as the variable --loop, for an element and its pseudo-elements. */
+/** The colour as the CSS variable --loop, for an element and its pseudo-elements. */
 export function loopStyle(loop: LoopId): CSSProperties {
   return { "--loop": loopColour(loop) } as CSSProperties;
 }

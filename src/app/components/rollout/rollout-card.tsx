@@ -14,7 +14,7 @@ export interface RolloutCardProps {
   /** Largest |advantage| of the group, so that its bars are comparable. */
   readonly scale: number;
   readonly selected?: boolean;
-  /** A tile of a row that only chooses: picture, reward and a line of text. */
+  /** A small tile for choosing a rollout: picture, reward and one line of text. */
   readonly small?: boolean;
   /** Figures with the same name zoom together. */
   readonly sync?: string;

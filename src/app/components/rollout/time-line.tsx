@@ -5,8 +5,8 @@ import { IconChevron } from "../ui/icons.tsx";
 import styles from "./time-line.module.css";
 
 /**
- * The step to show for the one in the address: itself or, where it has no rollouts, the nearest one before it, else the
- * first; the newest where none is asked for; null without steps.
+ * The step to show for the step in the address: itself, else the nearest earlier step with rollouts, else the first;
+ * the newest if the address has none; null without steps.
  * @param steps ascending
  */
 export function shownStep(steps: readonly number[], asked: number | null): number | null {

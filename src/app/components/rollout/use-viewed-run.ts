@@ -17,7 +17,7 @@ import { storedGroups } from "./stored-groups.ts";
 /** The run that the screens show: the run in the address, else the run of this page. */
 export interface ViewedRun {
   readonly runId: string;
-  /** The run in an address that leads to it; null where it is shown without one. */
+  /** Run id for addresses that lead to it; null if it is shown without one. */
   readonly place: string | null;
   readonly manifest: RunManifest | null;
   /** Whether it is the run of this page, whose groups arrive live. */
@@ -26,7 +26,7 @@ export interface ViewedRun {
   readonly otherTabs: boolean;
   /** Whether it is the recorded run served with the page. */
   readonly recorded: boolean;
-  /** Whether another machine computes it; it is read-only here and read again and again. */
+  /** Whether another machine computes it; it is read-only here and re-read at an interval. */
   readonly followed: boolean;
   /** Whether it is an exported run that was dropped here; it is read-only. */
   readonly imported: boolean;
@@ -132,7 +132,7 @@ export function useViewedRun(): ViewedRun | null {
   ]);
 }
 
-/** Whether it is known that there is no run to show: not while the page still asks for its recorded one. */
+/** Whether there is certainly no run to show; false while the page still looks for its recorded run. */
 export function useNoRun(run: ViewedRun | null): boolean {
   const asking = useSession((session) => session.recordedRun === undefined);
   return run === null && !asking;

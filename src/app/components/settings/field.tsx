@@ -132,7 +132,7 @@ export function NumberField(props: {
   const [draft, setDraft] = useState<string | null>(null);
   const text = draft ?? numberText(value);
   const parsed = parseSetting(name, text);
-  // What was refused stays in words while the field has its old value.
+  // The field returns to its old value; the message about the refused one stays.
   const [refused, setRefused] = useState<{ readonly problem: string | null; readonly kept: number } | null>(null);
   const past = refused?.kept === value ? refused.problem : null;
   const problem = draft === null ? past : "problem" in parsed ? parsed.problem : null;

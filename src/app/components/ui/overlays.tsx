@@ -27,7 +27,7 @@ export function Dialog(props: {
             opener.current = focused();
           }}
           onCloseAutoFocus={(event) => {
-            // The library knows openers of its own only.
+            // The library only returns the focus to its own openers.
             event.preventDefault();
             opener.current?.focus();
           }}

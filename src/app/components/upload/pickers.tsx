@@ -71,7 +71,7 @@ export function PageDrop(): ReactNode {
       setOver(false);
       report(collectDropped(event.dataTransfer.items).then((files) => takeFiles(files, "any")));
     };
-    // A drop asks the element that was entered last: where rows appear under the pointer, that one is new.
+    // Listen on the window: rows that appear under the pointer replace the element that would receive the drop.
     window.addEventListener("dragenter", drag);
     window.addEventListener("dragover", drag);
     window.addEventListener("dragleave", leave);

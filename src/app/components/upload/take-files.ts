@@ -10,9 +10,10 @@ import { draftSweep } from "../../stores/sweep.ts";
 import { classifyPicked, isVisible } from "./classify.ts";
 
 /**
- * Opens files as run, data, checkpoint, adapter or, a lone YAML file, as sweep; `expected` is the kind that the clicked button names.
- * Data opens beside a checkpoint, and each lists its own problem; an adapter follows its checkpoint.
- * @throws LabError("bad-input") when the files hold nothing of it
+ * Opens files as a run, data, a checkpoint or an adapter, and a lone YAML file as a sweep; `expected` is the kind that
+ * the clicked button names. Data and a checkpoint open independently, each with its own problem; an adapter opens after
+ * its checkpoint.
+ * @throws LabError("bad-input") when the files are not of the expected kind
  */
 export async function takeFiles(
   files: readonly PickedFile[],

@@ -38,7 +38,7 @@ export function DataBar(props: {
 }): ReactNode {
   const { rows, shown, filter, onFilter, offered } = props;
   const text = rowFilterText(filter);
-  // Small windows are for the pictures.
+  // A small window leaves its room to the pictures.
   const [unfolded, setUnfolded] = useState(() => matchMedia("(width >= 1024px)").matches);
   const info = useSession((session) => session.dataInfo);
   const search = useRef<HTMLInputElement>(null);
@@ -112,7 +112,7 @@ export function DataBar(props: {
               aria-label="Clear filter"
               title="Clear filter"
               onClick={() => {
-                // This button goes with the filter.
+                // This button disappears with the filter, so the focus moves.
                 search.current?.focus();
                 onFilter(NO_FILTER);
               }}

@@ -1,7 +1,7 @@
-/** Bars of the histograms on Data, as ranges that a row filter can name. */
+/** Bars of the histograms on the Data screen, as ranges that a row filter can name. */
 import { ANY, isWithin, type Limits } from "../../../engine/data/row-filter.ts";
 
-/** Most bars of a histogram of words. */
+/** Maximum bars of a histogram of words. */
 const BARS = 20;
 
 /** Ends of bars within a power of ten: about equal on a logarithmic scale, and short as text. */

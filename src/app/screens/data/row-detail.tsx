@@ -76,15 +76,15 @@ export function RowDetail(props: {
           className={styles.back ?? ""}
           icon={<IconChevron />}
           aria-label="Previous row"
-          title="Row before (←)"
+          title="Previous row (←)"
           disabled={before === undefined}
           onClick={() => before !== undefined && navigate({ row: before.id })}
         />
         <Button
           kind="quiet"
           icon={<IconChevron />}
-          aria-label="Row after"
-          title="Row after (→)"
+          aria-label="Next row"
+          title="Next row (→)"
           disabled={after === undefined}
           onClick={() => after !== undefined && navigate({ row: after.id })}
         />

@@ -30,7 +30,7 @@ export interface FilterOptions {
 
 /**
  * @param info null while the data set is being read
- * @param filter what it names is offered as well, so that it can be undone
+ * @param filter its choices are offered too, so that they can be undone
  */
 export function filterOptions(info: SetInfo | null, { category, shard }: RowFilter): FilterOptions {
   const known = info?.categories ?? [];

@@ -1,6 +1,6 @@
 export type TileSize = "s" | "m" | "l";
 
-/** Least width of a tile and the height of its words, in CSS pixels. */
+/** Minimum width of a tile and height of its text, in CSS pixels. */
 export const TILE_SIZES: Readonly<Record<TileSize, { readonly width: number; readonly words: number }>> = {
   s: { width: 104, words: 0 },
   m: { width: 164, words: 66 },

@@ -10,7 +10,11 @@ export interface EvalMetricText {
   readonly help: string;
 }
 
-/** The two scores of a loop. @param what the number, e.g. "IoU" @param help what it is, without the rollouts it is for */
+/**
+ * The two scores of a loop.
+ * @param what the number, e.g. "IoU"
+ * @param help what it measures, without the rollouts it covers
+ */
 function pair(
   { id, samples, textName, heldOut }: LoopAbout<LoopId>,
   prefix: "reward" | "loop",
@@ -19,10 +23,10 @@ function pair(
 ): EvalMetricText[] {
   const [sampled, greedy] =
     samples === "text"
-      ? [`four ${textName}s a row sampled as in training`, `greedy ${textName}`]
+      ? [`four ${textName}s per row, sampled as in training`, `greedy ${textName}`]
       : ["masks sampled by the run's mask policy", "mask without noise"];
   // Rewards are kept by row, scores by answer.
-  const shown = prefix === "reward" && heldOut !== undefined ? `. Numbers at pictures are ${heldOut}` : "";
+  const shown = prefix === "reward" && heldOut !== undefined ? `. Numbers beside pictures are ${heldOut}` : "";
   const score = (kind: "sampled" | "greedy") => `${prefix}${id}_${kind}` as ScoreId;
   return [
     { id: score("sampled"), title: `Loop ${id} ${what}, sampled`, help: `${help} for ${sampled}${shown}` },
@@ -50,7 +54,7 @@ const TEXTS: readonly EvalMetricText[] = [
 
 /** Sampling of older versions, which ignored the run's settings. */
 const OLDER_HELP: Readonly<Partial<Record<ScoreId, string>>> = {
-  loop1_sampled: "mask → caption → mask′: IoU for four captions a row sampled at temperature 1",
+  loop1_sampled: "mask → caption → mask′: IoU for four captions per row, sampled at temperature 1",
   loop2_sampled: "caption → mask → caption′: METEOR over SAM2's candidates, weighted by their probability",
 };
 

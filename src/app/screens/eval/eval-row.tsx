@@ -24,7 +24,7 @@ interface RowProps {
 const SIDES = ["before", "after"] as const;
 const WHEN = { before: "Start", after: "Now" } as const;
 
-/** A column of a row: whose answers to the score, and the mean of their scores. */
+/** A column of a row: the answers of one set of weights, and the mean of their scores. */
 interface Column {
   readonly name: string;
   readonly row: RowScores;
@@ -32,7 +32,7 @@ interface Column {
   readonly score: number | null;
 }
 
-/** Start and now, and the partner of now where the score asks one set of weights. */
+/** Start and now, and the current partner where it has its own answer to the score. */
 function columnsOf(pair: RowPair, metric: ScoreId): readonly Column[] {
   const sides = SIDES.map((side): Column => {
     const row = pair[side];

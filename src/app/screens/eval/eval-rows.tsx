@@ -14,7 +14,9 @@ const ORDERS = [
   { value: "gains", label: "Gains first" },
   { value: "losses", label: "Losses first" },
 ] as const;
-/** The report rows behind a score, largest change first, with captions and masks of the start and of now. */
+/**
+ * The report rows behind a score, largest change first, with captions and masks of the start and the newest weights.
+ */
 export function EvalRows(props: {
   /** Names the rows of the run; null while it is being read. */
   readonly run: RunManifest | null;

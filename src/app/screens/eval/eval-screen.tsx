@@ -75,13 +75,13 @@ function HeldOut(): ReactNode {
   );
 }
 
-/** Evaluates the weights of now; while paused at once. */
+/** Evaluates the current weights; at once while paused. */
 function EvaluateNow(): ReactNode {
   const state = useRun((run) => run.state);
   const phase = useRun((run) => run.phase);
   const asked = useRun((run) => run.evaluationAsked);
   const rows = useRun(({ eta }) => eta.rows);
-  // What blocks it is computed again when one of these changes.
+  // The blocker is computed again when one of these changes.
   useRun((run) => run.step);
   if (!isActive(state)) return null;
   return (

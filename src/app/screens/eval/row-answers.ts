@@ -48,7 +48,7 @@ export function greedyAnswer(row: RowScores, id: ScoreId): RowAnswer {
     : { caption: row.captionGreedy, mask: row.maskPrime, maskOf, score, greedy: true };
 }
 
-/** The partner's own answer to what a truth score asks; null for other scores and in evaluations of older versions. */
+/** The partner's own answer for a truth score; null for other scores and in evaluations of older versions. */
 export function partnerAnswer(row: RowScores, id: ScoreId): RowAnswer | null {
   if (id === "grounding_iou" && row.partnerMask !== undefined) {
     return {

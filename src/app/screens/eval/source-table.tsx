@@ -6,7 +6,7 @@ import { fixed, formatCount } from "../../styles/format.ts";
 import styles from "./eval.module.css";
 import { evalTexts } from "./eval-metrics.ts";
 
-/** Mean scores of the report rows by source of the mix, with those of the start; nothing without a mix. */
+/** Mean scores of the report rows by source of the mix, beside the scores of the start; nothing without a mix. */
 export function SourceTable(props: { readonly first: EvalReport; readonly last: EvalReport }): ReactNode {
   const { first, last } = props;
   if (last.sources === undefined) return null;

@@ -15,7 +15,7 @@ import { LoopPicture } from "./loop-picture.tsx";
 import { RewardCurve } from "./reward-curve.tsx";
 import { type Playback, usePlayback } from "./use-playback.ts";
 
-/** What this is, in one sentence and on real rows: the run of this page, or the recorded one, playing. */
+/** The lab in one sentence and on real rows: the run of this page, or a playback of the recorded one. */
 export function HomeScreen(): ReactNode {
   const run = useViewedRun();
   const playback = usePlayback(run);
@@ -38,7 +38,7 @@ export function HomeScreen(): ReactNode {
   );
 }
 
-/** The guide until it is closed; the list of keys has it, too. */
+/** The guide until it is closed; the list of keys also has it. */
 function Guide(): ReactNode {
   const [open, setOpen] = useState(() => rememberedFlag("guide", true));
   if (!open) return null;
@@ -62,7 +62,7 @@ function Guide(): ReactNode {
   );
 }
 
-/** The one button; in a run the way to it. */
+/** The main button: starts a run, or leads to the run in progress. */
 function Begin(): ReactNode {
   const active = useRun((run) => isActive(run.state));
   const blocker = useSession(startBlocker);

@@ -18,7 +18,7 @@ export function RewardCurve({ run, step }: { readonly run: ViewedRun; readonly s
     (changed) => metrics.subscribe(changed),
     () => metrics.length,
   );
-  // The first that the run trains; a supervised run has none.
+  // The first loop that the run trains; a supervised run has none.
   const loop = HELD_OUT_LOOPS.find(({ id }) => metrics.names.includes(`loop${id}/reward`));
   // biome-ignore lint/correctness/useExhaustiveDependencies: the length says that values were added
   const values = useMemo(() => [...smooth(metrics.column(`loop${loop?.id}/reward`), SMOOTHING)], [metrics, length]);

@@ -9,13 +9,13 @@ const STEP_MS = 3600;
 export interface Playback {
   /** Step of the groups; null before the first was read. */
   readonly step: number | null;
-  /** One group of each of the two loops that go round a mask. */
+  /** One group of each of loops 1 and 2. */
   readonly groups: readonly GroupRecord[];
   readonly playing: boolean;
   toggle(): void;
 }
 
-/** Goes through the stored steps of a run and begins again; a run of this page is followed instead. */
+/** Plays the stored steps of a run over and over; a run of this page is followed instead. */
 export function usePlayback(run: ViewedRun | null): Playback {
   const steps = run?.steps ?? [];
   const [at, setAt] = useState(0);

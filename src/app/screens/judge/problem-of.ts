@@ -1,6 +1,6 @@
 import { thrownText } from "../../../engine/errors.ts";
 
-/** What a check throws, in one sentence; null if it throws nothing. */
+/** Message of the error that a check throws; null if it throws none. */
 export function problemOf(check: () => unknown): string | null {
   try {
     check();

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import styles from "./judge.module.css";
 
-/** A stretch of the scale of scores, −1 to 1. @param props.label accessible name; a bar beside its number has none */
+/** A range on the score scale, −1 to 1. @param props.label accessible name; a bar beside its number has none */
 export function ScoreBar(props: {
   readonly from: number;
   readonly to: number;

@@ -5,7 +5,7 @@ import { fixed, percent } from "../../styles/format.ts";
 import styles from "./bench.module.css";
 import { measureName } from "./bench-view.ts";
 
-/** What to expect of training on this reward, and the numbers that say so. */
+/** What to expect of training on this reward, with the numbers behind it. */
 export function BenchDiagnosis({ groups }: { readonly groups: readonly BenchGroup[] }): ReactNode {
   const { terms, headroom, expectation } = useMemo(() => diagnose(groups), [groups]);
   const known = terms.filter(({ withIou }) => withIou !== null);
@@ -20,7 +20,7 @@ export function BenchDiagnosis({ groups }: { readonly groups: readonly BenchGrou
       {headroom !== null && (
         <p className={styles.aside}>
           Greedy masks: IoU {fixed(headroom.iou, 2)}, reward {fixed(headroom.greedy, 2)}. True masks: reward{" "}
-          {fixed(headroom.truth, 2)}. In {percent(headroom.alike)} of {headroom.groups} groups both cover the same
+          {fixed(headroom.truth, 2)}. In {percent(headroom.alike)} of {headroom.groups} groups both masks cover the same
           visual tokens.
         </p>
       )}

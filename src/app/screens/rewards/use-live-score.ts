@@ -25,7 +25,7 @@ export function useLiveScore(facts: Omit<RolloutFacts, "loop">, config: LabConfi
     "score",
     async (_, signal) => {
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-      // Overtaken by a newer edit: its score is not wanted.
+      // A newer edit came first, so this score is dropped.
       if (signal.aborted) return null;
       const plan = withoutJudge(rewardPlan(config));
       const one = async (loop: LoopId): Promise<ScoredRollout> => {

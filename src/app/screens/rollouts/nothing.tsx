@@ -8,7 +8,7 @@ export function RunProblem({ run: { problem } }: { readonly run: ViewedRun }): R
   return problem !== null && <p className={styles.problem}>Cannot read this run: {problem}</p>;
 }
 
-/** What stands in place of rollouts where there are none. */
+/** Placeholder for missing rollouts. */
 export function Nothing(props: {
   readonly run: ViewedRun;
   readonly loading: boolean;

@@ -6,7 +6,9 @@ import { linkTo, useRoute } from "../../stores/route.ts";
 import { counted } from "../../styles/format.ts";
 import { Repeated } from "./repeated.tsx";
 
-/** Repeats the step from its seeds and the checkpoint before it, and says whether the result has the bits of the log. */
+/**
+ * Repeats the step from its seeds and the checkpoint before it, and says whether the result equals the log bit for bit.
+ */
 export function ReplayStep({ run, step }: { readonly run: ViewedRun; readonly step: number }): ReactNode {
   return (
     <div className="grid gap-3" data-testid="replay">

@@ -8,14 +8,14 @@ import { fixed, formatShare, NONE, signed } from "../../styles/format.ts";
 export interface RolloutColumn {
   readonly id: string;
   readonly label: string;
-  /** What it is sorted by; null where it is missing. */
+  /** Sort key of a rollout; null if it is missing. */
   readonly value: (rollout: RolloutRecord) => number | string | null;
   readonly shown: (rollout: RolloutRecord) => string;
-  /** Whether it holds words, which are set on the left. */
+  /** Whether it holds text, which is left-aligned. */
   readonly words?: boolean;
 }
 
-/** What was generated, reward, advantage, and every term that one of the rollouts has. */
+/** Generated text or mask, reward, advantage, and every term that any of the rollouts has. */
 export function rolloutColumns(rollouts: readonly RolloutRecord[]): readonly RolloutColumn[] {
   const terms = new Set(rollouts.flatMap((rollout) => rollout.terms.map(({ name }) => name)));
   const termOf = (rollout: RolloutRecord, name: string): number | null =>

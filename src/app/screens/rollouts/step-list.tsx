@@ -65,7 +65,7 @@ export function StepList(props: StepListProps): ReactNode {
   );
 }
 
-/** Rewards of each step, of both loops and of the others that the run has. */
+/** Rewards of each step in loops 1 and 2 and in any other loops of the run. */
 function stepRewards(metrics: MetricStore): ReadonlyMap<number, readonly (readonly [LoopId, number | null])[]> {
   const { steps, names } = metrics;
   const shown = LOOPS.filter((loop: LoopAbout) => loop.optional !== true || names.includes(`loop${loop.id}/reward`));

@@ -9,7 +9,7 @@ import styles from "./rollouts.module.css";
 
 const BINS = 12;
 
-/** Rewards of the rollouts that pass a filter, its reward limits aside; a bar leads to its rollouts. */
+/** Rewards of the rollouts that pass a filter without its reward limits; a bar leads to its rollouts. */
 export function RewardHistogram(props: {
   readonly title: string;
   readonly groups: readonly GroupRecord[];

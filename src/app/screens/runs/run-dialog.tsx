@@ -104,7 +104,8 @@ function DeleteRun(props: {
     <>
       <p>
         <b>{manifest.title}</b> with its {counted(steps, "step")}, their rollouts and{" "}
-        {counted(checkpoints.length, "checkpoint")} will be gone; this frees {formatBytes(bytes)} and cannot be undone
+        {counted(checkpoints.length, "checkpoint")} will be deleted; this frees {formatBytes(bytes)} and cannot be
+        undone
       </p>
       <div className="flex gap-2 justify-end mt-4">
         <Button onClick={props.onCancel}>Keep it</Button>

@@ -32,7 +32,7 @@ export function RunRewards({ run }: { readonly run: RunDigest }): ReactNode {
   );
 }
 
-/** Of a run without rewards. */
+/** Scores of a run without rewards. */
 const SUPERVISED: Readonly<Partial<Record<ScoreId, string>>> = { grounding_iou: "IoU", caption_meteor: "METEOR" };
 
 /** Change of the held-out rewards since the start, with 95 % intervals. A run without rewards has two other scores. */

@@ -19,7 +19,7 @@ import styles from "./runs.module.css";
 /** Blocker of a run that another tab trains. */
 export const OTHER_TAB = "It is training in another tab";
 
-/** As the strip says it: what is stored as paused was stopped and can be resumed. */
+/** Worded as in the strip: a run stored as paused was stopped and can be resumed. */
 const STATE_WORDS = { running: "running", paused: "stopped", finished: "finished", failed: "failed" } as const;
 
 const TONES = { running: "accent", paused: "warn", finished: "good", failed: "bad" } as const;

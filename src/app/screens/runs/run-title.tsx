@@ -5,7 +5,7 @@ import styles from "./runs.module.css";
 export function RunTitle(props: { readonly title: string; readonly onRename: (title: string) => void }): ReactNode {
   const { title, onRename } = props;
   const [draft, setDraft] = useState<string | null>(null);
-  /** Whether a key ended the editing, and the button takes the focus back. */
+  /** Whether a key ended the editing: then the button takes the focus back. */
   const byKey = useRef(false);
   if (draft === null) {
     return (

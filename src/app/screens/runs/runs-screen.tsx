@@ -75,7 +75,7 @@ export function RunsScreen(): ReactNode {
     const others = compared.map(({ manifest }) => manifest.id).filter((other) => other !== id);
     navigate({ compare: on ? [...others, id] : others });
   };
-  /** Why a run cannot be continued or evaluated now, or null. @param lack what the run itself lacks */
+  /** Why a run cannot be continued or evaluated now, or null. @param lack why this run itself cannot, or null */
   const blockerOf = ({ manifest: { id } }: RunDigest, lack: string | null): string | null => {
     if (otherTabs.includes(id)) return OTHER_TAB;
     if (isActive(state) && id === liveId) return "It is in progress";

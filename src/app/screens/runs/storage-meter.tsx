@@ -22,7 +22,7 @@ export function StorageMeter(props: {
       {features.pictures > 0 && (
         <>
           <span data-testid="kept-features">
-            {formatBytes(features.bytes)} of them features of {counted(features.pictures, "picture")}
+            including {formatBytes(features.bytes)} for features of {counted(features.pictures, "picture")}
           </span>
           <Button
             data-testid="delete-features"

@@ -93,7 +93,7 @@ function Found(props: { readonly asked: Asked }): ReactNode {
   const { listing } = asked;
   const storage = useSession((session) => `${session.config.weightStorage} ${session.config.towerStorage}`);
   const loading = useSession((session) => session.modelProgress !== null);
-  // A load takes room, and what is left of it when it ends counts for the copy.
+  // A load uses storage, so the room for a copy is computed again when it ends.
   const copy = useAsync(loading ? null : `${listing.baseUrl} ${storage}`, () => copyOf(asked));
   const host = new URL(listing.baseUrl).host;
   return (

@@ -37,7 +37,7 @@ function AdapterLine(): ReactNode {
   );
 }
 
-/** The other checkpoint that likelihoods are asked of; shown while the settings ask for one. */
+/** The other checkpoint that scores likelihoods; shown while the settings use one. */
 function CaptionerLine(): ReactNode {
   const captioner = useTry((state) => state.captioner);
   const model = useSession((session) => session.model);

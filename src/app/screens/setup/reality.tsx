@@ -12,7 +12,7 @@ import { useSession } from "../../stores/session.ts";
 import { formatBytes, formatSeconds } from "../../styles/format.ts";
 import styles from "./fit.module.css";
 
-/** The button of the dry run; while it works its step and phase, and a button that ends it. */
+/** The button of the dry run; while it runs, its step and phase, and a button that ends it. */
 export function DryRun(): ReactNode {
   const now = useSession((session) => session.dryRun);
   const judged = useSession(({ config }) => config.judge !== "off");
@@ -49,7 +49,7 @@ export function DryRun(): ReactNode {
 
 const compiling = (step?: MeasuredStep): string => (step === undefined || step.programs === 0 ? "" : ", compiling");
 
-/** The forecast against what was measured. */
+/** The forecast beside the measured values. */
 export function Reality({ fit }: { readonly fit: RunPlan["fit"] }): ReactNode {
   const judged = useSession(({ config }) => config.judge !== "off");
   const measured = useMeasured();
@@ -76,8 +76,8 @@ export function Reality({ fit }: { readonly fit: RunPlan["fit"] }): ReactNode {
         </tbody>
       </table>
       <p className="mt-1 muted tiny">
-        {dryRun === null ? `Measured in the ${by} of the run` : "A step is the second one of the dry run"}
-        {dryRun !== null && judged && "; a run waits for the judge as well"}
+        {dryRun === null ? `Measured in the ${by} of the run` : "“A step” is the second step of the dry run"}
+        {dryRun !== null && judged && "; a run also waits for the judge"}
       </p>
       {dryRun?.smaller && <p className="mt-1 warn tiny">{dryRun.smaller}</p>}
     </>

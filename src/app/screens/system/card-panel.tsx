@@ -20,7 +20,7 @@ const SIZES = [
   { value: "small", label: "Small" },
 ] as const satisfies readonly { readonly value: CardSizes; readonly label: string }[];
 
-/** Measures the graphics card: the list of `npm run card-battery` without its peers, as a report to hand on. */
+/** Measures the graphics card as `npm run card-battery` does, without its peers, and makes a report to share. */
 export function CardPanel(): ReactNode {
   const { state, lines, total } = useCardReport((own) => own);
   const [sizes, setSizes] = useState<CardSizes>("1B");
@@ -115,7 +115,7 @@ function resultOf({ value, unit, passed, failed }: CardLine): string {
   return failed !== undefined || passed === false ? "failed" : "passed";
 }
 
-/** One line a measurement, for an issue. */
+/** One line per measurement, to paste into an issue. */
 function textOf({ lines, sizes, state }: CardReport): string {
   const head = `sizes ${sizes}, ${state}, ${browserName()}`;
   const adapter = lines.find(({ stage }) => stage === "adapter");

@@ -23,7 +23,7 @@ const NAMES: readonly (keyof PhaseCost)[] = [
   "peakBytes",
 ];
 
-/** Sum over the phases of a step, of peaks the highest; null if unknown for any phase. */
+/** Sum over the phases of a step, or the highest for peaks; null if unknown for any phase. */
 function wholeStep({ phases }: StepCosts): PhaseCost {
   const costs = Object.values(phases);
   const sum = (name: keyof PhaseCost): number | null => {

@@ -37,8 +37,8 @@ export const OWNER_TEXTS: Readonly<
   trained: { group: "run", label: "Trained weights θ", help: "Adapters and the other trained tensors: the policy" },
   partner: { group: "run", label: "Moving average φ", help: "The partner of both loops" },
   start: { group: "run", label: "Weights of the start", help: "Reference for KL and anchors" },
-  captioner: { group: "run", label: "Other checkpoint", help: "The captioner of likelihoods that the run asks" },
-  reference: { group: "run", label: "Synchronised reference", help: "The reference of KL that follows the policy" },
+  captioner: { group: "run", label: "Other checkpoint", help: "Captioner whose likelihoods the run uses" },
+  reference: { group: "run", label: "Synchronised reference", help: "Reference for KL that follows the policy" },
   "first moments": { group: "run", label: "First moments", help: "AdamW's mean of gradients" },
   "second moments": { group: "run", label: "Second moments", help: "AdamW's mean of squared gradients" },
   "moment tables": {

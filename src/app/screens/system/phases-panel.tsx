@@ -46,7 +46,10 @@ const COLUMNS: readonly {
 
 const NO_COSTS: readonly StepCosts[] = [];
 
-/** GPU costs of every phase: the last step, and below it the median over the run; of a stored run as its folder has them. */
+/**
+ * GPU costs of every phase: the last step, and below it the median over the run. Costs of a stored run come from its
+ * folder.
+ */
 export function PhasesPanel(): ReactNode {
   const arrived = useRun((run) => run.costs);
   const viewed = useViewedRun();

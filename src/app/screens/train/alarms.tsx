@@ -13,7 +13,7 @@ import { useSession } from "../../stores/session.ts";
 import styles from "./train.module.css";
 import type { RunAlarms } from "./use-alarms.ts";
 
-/** Of a finished run only the newest: its result and rollouts come first. */
+/** Newest alarms that are shown. A finished run shows one, because its result and rollouts come first. */
 const SHOWN = { live: 3, past: 1 };
 /** Maximum rollout links per alarm. */
 const LINKED = 4;

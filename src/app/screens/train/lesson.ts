@@ -1,4 +1,4 @@
-/** What each phase of a finished step made of one rollout, and its formula with the numbers of that rollout. */
+/** What each phase of a finished step computed for one rollout, and its formula with that rollout's numbers. */
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { rleArea } from "../../../engine/data/mask/rle.ts";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
@@ -29,10 +29,10 @@ export interface LessonInput {
   readonly metric: (name: string) => number | null;
 }
 
-/** Rounding leaves this of sums that are 0. */
+/** Smaller sums are rounding errors of 0. */
 const NOTHING = 1e-12;
 const size = (value: number): string => compact(Math.abs(value) < NOTHING ? 0 : value);
-/** Terms of a sum that are written out. */
+/** Maximum terms of a sum that are written out. */
 const SHOWN = 4;
 
 /** The phases of a step in their order. */
@@ -45,7 +45,7 @@ const area = ({ givenMask, predictedMask }: RolloutRecord, own: "given" | "answe
   if (mask === null) return "no mask";
   return `a mask over ${formatShare(rleArea(mask) / (mask.size[0] * mask.size[1]))} of the picture`;
 };
-/** Characters of a text that are quoted. */
+/** Maximum characters of a quoted text. */
 const QUOTED = 240;
 const quoted = (text: string | null): string =>
   text === null ? NONE : `“${text.trim().slice(0, QUOTED)}${text.trim().length > QUOTED ? "…" : ""}”`;

@@ -16,8 +16,8 @@ const QUIET_MS = 400;
 const LONGEST_MS = 4000;
 
 /**
- * Groups of the run of this page, not faster than they can be looked at.
- * @returns `complete` from the moment when all groups of a step are among them
+ * Groups of the run of this page, updated no faster than a person can view them.
+ * @returns `complete` true as soon as all groups of a step are among them
  */
 export function useLiveGroups(): { readonly groups: readonly GroupRecord[]; readonly complete: boolean } {
   const arrived = useRun((run) => run.groups);

@@ -62,8 +62,8 @@ export function PhaseBar(): ReactNode {
 }
 
 /**
- * Place and width of a phase in the bar. A transform, because places change with every step and nothing else moves; `--need`
- * is the room for the label, which has none beside it where the phase is shorter.
+ * Place and width of a phase in the bar. The place is a transform, because it changes with every step and must not move
+ * anything else. `--need` is the width of the label, which is hidden in a narrower phase.
  */
 function placeOf(shares: readonly PhaseShare[], at: number): CSSProperties {
   const { share, phase } = shares[at] as PhaseShare;

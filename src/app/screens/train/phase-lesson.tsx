@@ -12,7 +12,7 @@ import styles from "./lesson.module.css";
 import { type LessonPart, lessonOf } from "./lesson.ts";
 import { PHASE_NAMES } from "./phases.ts";
 
-/** One rollout of a step through all phases: what each made, and its formula with the rollout's numbers. */
+/** One rollout of a step through all phases: what each computed, and its formula with the rollout's numbers. */
 export function PhaseLesson({ run, step }: { readonly run: ViewedRun; readonly step: number | null }): ReactNode {
   const asked = useRoute((route) => route.rollout);
   const { groups } = useStepGroups(run, step);
@@ -59,7 +59,7 @@ function Parts(props: {
   const next = useRun(({ state, nextPhase }) => (run.live && state === "paused" ? nextPhase : null));
   const { steps } = run.metrics;
   const config = run.manifest?.config;
-  // A store keeps its identity while it grows: the number of steps says that a metric may have arrived.
+  // A store keeps its identity while it grows; the number of steps shows that a metric may have arrived.
   const logged = steps.length;
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   const parts = useMemo(() => {

@@ -57,7 +57,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   const begun = useRun((state) => state.groups.length > 0 || state.step > 0);
   const starting = run.live && !begun;
   const { groups: newest, complete } = useLiveGroups();
-  // Another run has other steps, and another axis other places: each has its own zoom.
+  // Steps differ between runs, and places between axes, so each has its own zoom.
   const sync = `train ${run.runId}${axis === "step" ? "" : ` ${axis}`}`;
   const trainRows = run.manifest?.data.trainRows ?? 0;
   const source = useMemo(() => alongAxis(run.metrics, axis, trainRows), [run.metrics, axis, trainRows]);

@@ -5,7 +5,7 @@ export interface CheckpointEvaluation {
   readonly runId: string;
   readonly title: string;
   readonly step: number;
-  /** Rows done of all, of the start too where it was not evaluated; 0 of 0 before the first. */
+  /** Rows done and in total, including those of the start if it was not evaluated; 0 of 0 before the first. */
   readonly done: number;
   readonly total: number;
   readonly stop: () => void;

@@ -1,11 +1,11 @@
-/** Exports of stored runs: those in progress, and what became of the last one. */
+/** Exports of stored runs: those in progress, and the result of the last one. */
 import { create } from "zustand";
 
 /** A merged checkpoint that is being written. */
 export interface Merging {
   readonly runId: string;
   readonly title: string;
-  /** Tensors written of all; 0 of 0 before the first. */
+  /** Tensors written and in total; 0 of 0 before the first. */
   readonly done: number;
   readonly total: number;
   readonly stop: () => void;

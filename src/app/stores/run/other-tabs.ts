@@ -14,7 +14,7 @@ function ownRuns(): readonly (string | null | undefined)[] {
   return [isActive(state) ? runId : null, checkpointEvaluationStore.getState().now?.runId];
 }
 
-/** Looks for such runs from now on. */
+/** Starts to look for runs in other tabs. */
 export function followOtherTabs(): void {
   let failed = false;
   let before: ReadonlySet<string> = new Set();

@@ -11,7 +11,7 @@ export function axisText(axis: Axis, x: number): string {
   return x % 1 === 0 ? `${x}` : "";
 }
 
-/** Distances between labels: of time in seconds, minutes and hours; of what is counted in whole numbers. */
+/** Distances between labels: seconds, minutes and hours for time, whole numbers for counts. */
 export function axisIncrements(axis: Axis): number[] {
   const tens = Array.from({ length: 10 }, (_, at) => 10 ** at);
   const whole = tens.flatMap((ten) => [ten, 2 * ten, 5 * ten]);
@@ -46,7 +46,7 @@ export function alongAxis(source: MetricSource, axis: Axis, trainRows: number): 
   };
 }
 
-/** Running sum; a value that is missing adds nothing. */
+/** Running sum; a missing value adds nothing. */
 function sums(values: ArrayLike<number>): Float64Array {
   let sum = 0;
   return Float64Array.from(values, (value) => {
@@ -55,7 +55,7 @@ function sums(values: ArrayLike<number>): Float64Array {
   });
 }
 
-/** Whole samples; a value that is missing is that before. */
+/** Whole samples; a missing value repeats the one before. */
 function scaled(values: ArrayLike<number>, by: number): Float64Array {
   let last = 0;
   return Float64Array.from(values, (value) => {

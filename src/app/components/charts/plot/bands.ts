@@ -6,7 +6,7 @@ export interface Band {
   readonly high: Float64Array<ArrayBuffer>;
 }
 
-/** Values that a smoothing weight averages over, about: 1 / (1 − weight). */
+/** Approximate number of values that a smoothing weight averages: 1 / (1 − weight). */
 export function windowOf(weight: number): number {
   return Math.max(1, Math.round(1 / (1 - Math.min(0.999, weight))));
 }
@@ -59,8 +59,8 @@ export function bandOver(xs: ArrayLike<number>, lines: readonly ArrayLike<number
 const LEAST_VALUES = 8;
 
 /**
- * Limits without outliers, which lie more than three interquartile ranges beyond the quartiles; those of all values where
- * half of them or more are equal. Null without a finite value.
+ * Limits without outliers, which lie more than three interquartile ranges beyond the quartiles; limits of all values if
+ * they are few or the quartiles are equal. Null without a finite value.
  */
 export function innerLimits(values: ArrayLike<number>): readonly [number, number] | null {
   const sorted = Float64Array.from(values).filter(Number.isFinite).sort();

@@ -54,7 +54,10 @@ export function plotSvg(plot: uPlot, spec: ChartSpec, view: ChartView & { readon
   });
 }
 
-/** Round places between two values; of a logarithmic scale the powers of ten, or more where fewer than two fit. @param increments allowed distances; null for any */
+/**
+ * Round tick values between two limits; on a logarithmic scale the powers of ten, or more ticks if fewer than two fit.
+ * @param increments allowed distances; null for any
+ */
 export function ticksOf(
   min: number,
   max: number,

@@ -19,7 +19,7 @@ export function useZoomText(name: string, axis: Axis): string | null {
   return range === null ? null : `${axisText(axis, Math.ceil(range[0]))}–${axisText(axis, Math.floor(range[1]))}`;
 }
 
-/** The range in the address if it is of these charts: other runs have other steps. */
+/** The range in the address if it belongs to these charts: other runs have other steps. */
 export function zoomOf(text: string | null, name: string): Range | null {
   const found = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)@(.*)$/.exec(text ?? "");
   if (found === null || found[3] !== name) return null;

@@ -12,7 +12,7 @@ export const ACTION_MEASURES: readonly {
   {
     value: "logp",
     label: "log-prob",
-    help: "log π under the weights being updated, in nats: a stronger colour is less likely",
+    help: "log π under the weights being updated, in nats: a stronger colour means less likely",
   },
   { value: "ratio", label: "ratio", help: "π / π at sampling time: blue above 1, orange below" },
   { value: "kl", label: "KL", help: "k3 estimate against the reference, in nats" },

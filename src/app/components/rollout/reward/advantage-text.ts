@@ -50,12 +50,13 @@ export function effectText({ loop, advantage, actions, truncated }: RolloutRecor
   if (!text && config.maskPolicy === "imitation") {
     return "Imitation draws the mask towards this one, by its share of the group's reward";
   }
-  if (!text && config.maskPolicy === "pathwise") return "The caption's likelihood trains the mask, not the advantage";
+  if (!text && config.maskPolicy === "pathwise")
+    return "The mask is trained by the caption's likelihood, not the advantage";
   if (advantage === 0) {
     return config.beta > 0 ? "Only the KL penalty acts on this rollout" : "This rollout adds no policy gradient";
   }
   const { topEntropyQuantile: share } = config;
-  const some = share < 1 ? `, of those among the ${percent(share)} most uncertain` : "";
+  const some = share < 1 ? `, only those among the ${percent(share)} most uncertain` : "";
   const things = counted(actions.length, text ? "token" : "action");
   return `${advantage > 0 ? "Raises" : "Lowers"} the probability of its ${things}${some}`;
 }

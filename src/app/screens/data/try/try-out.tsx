@@ -169,7 +169,7 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
               checked={withRegions}
               onChange={(event) => setWithRegions(event.currentTarget.checked)}
             />
-            <span>Marked regions go with it, as region1, region2 and so on</span>
+            <span>Include the marked regions as region1, region2 and so on</span>
           </label>
         </>
       )}

@@ -10,7 +10,9 @@ import { formatCount, NONE } from "../../../styles/format.ts";
 import { percent } from "./suite-result.tsx";
 import styles from "./suites.module.css";
 
-/** Finished evaluations of this browser: their first metric, their reports, and a table of those of the same rows. */
+/**
+ * Finished evaluations of this browser: their first metric, their reports, and a table of evaluations of the same rows.
+ */
 export function EarlierEvaluations(): ReactNode {
   const [list, setList] = useState<readonly FinishedEvaluation[]>([]);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());

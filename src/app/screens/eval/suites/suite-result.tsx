@@ -98,7 +98,7 @@ function Cell(props: { readonly score: SuiteScore | undefined; readonly differen
   );
 }
 
-/** Numbers of one metric; the source of each is its title and stands below. */
+/** Published numbers, one line per source. */
 function Published(props: {
   readonly entries: readonly {
     readonly model: string;

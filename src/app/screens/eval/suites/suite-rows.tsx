@@ -29,7 +29,7 @@ interface Shown {
   readonly rows: readonly { readonly system: System; readonly row: AnsweredItem; readonly score: number | null }[];
 }
 
-/** Every row with its answers, the worst first; with an adapter also by what it changed. */
+/** Every row with its answers, worst first; with an adapter also by the change of the score. */
 export function SuiteRows(): ReactNode {
   const { report, items, answers } = useSuite((state) => state);
   const [order, setOrder] = useState<Order>("worst");

@@ -152,7 +152,7 @@ function Choice(): ReactNode {
             Evaluate
           </Button>
         )}
-        <span className="small muted">Answers are kept: an evaluation that was stopped goes on where it was</span>
+        <span className="small muted">Answers are kept: a stopped evaluation continues where it stopped</span>
       </div>
     </Panel>
   );

@@ -8,7 +8,7 @@ const [WIDTH, HEIGHT] = [400, 160];
 
 interface Layer {
   readonly name: string;
-  /** [x, from, to] a step, in units of rewards. */
+  /** [x, from, to] per step, in units of rewards. */
   readonly band: readonly (readonly [number, number, number])[];
 }
 

@@ -6,7 +6,7 @@ import { navigate } from "../../../stores/route.ts";
 import { compact } from "../../../styles/format.ts";
 import styles from "./across.module.css";
 
-/** Steps with the largest gradients, each with the rollout that pulls most at the weights. */
+/** Steps with the largest gradients, each with the rollout that affects the weights most. */
 export function SpikeList(props: {
   readonly spikes: readonly Spike[];
   readonly groups: readonly GroupRecord[];

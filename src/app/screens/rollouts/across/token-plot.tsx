@@ -3,7 +3,7 @@ import type { TokenPlace } from "../../../../engine/runs/rollouts/group-measures
 import { compact, counted, fixed } from "../../../styles/format.ts";
 import styles from "./across.module.css";
 
-/** Places that are shown; few answers reach the later ones. */
+/** Maximum number of places shown; few answers reach the later ones. */
 const SHOWN = 48;
 
 const LINES = [
@@ -12,7 +12,7 @@ const LINES = [
   { key: "kl", label: "KL, nats", show: compact },
 ] as const;
 
-/** A strip a quantity, a cell a token: where in an answer the policy is unsure, drifts, and is pushed. */
+/** One strip per quantity, one cell per token: |advantage|, entropy and KL by the place in an answer. */
 export function TokenPlot({ places }: { readonly places: readonly TokenPlace[] }): ReactNode {
   const shown = places.slice(0, SHOWN);
   return (

@@ -16,7 +16,7 @@ import { chosenChart, compareCharts, shownMetrics } from "./compare-specs.ts";
 import { type ComparedRow, differenceRows, heldOutRows } from "./difference-rows.ts";
 import { useCompared } from "./use-compared.ts";
 
-/** Default selection if the address names none: the length of the texts of the first loop that samples some. */
+/** Default selection if the address names none: text length in the first loop that samples text. */
 const FIRST_CHOICE = LOOPS.filter(({ samples }) => samples === "text")
   .slice(0, 1)
   .map(({ id }) => `loop${id}/completions/mean_length`);
@@ -26,7 +26,7 @@ export function ComparePanel(props: { readonly runs: readonly RunDigest[]; reado
   const manifests = props.runs.map(({ manifest }) => manifest);
   const key = manifests.map(({ id }) => id).join(",");
   const axis = useRoute((route) => route.x);
-  // Other runs have other steps, and another axis other places: each has its own zoom.
+  // Steps differ between runs, and places between axes, so each has its own zoom.
   const sync = `compare ${key}${axis === "step" ? "" : ` ${axis}`}`;
   const titles = manifests.map(({ title }) => title).join("\n");
   const { source, evaluations, problem } = useCompared(key, manifests.map(({ data }) => data.trainRows).join(), axis);

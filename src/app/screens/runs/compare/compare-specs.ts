@@ -6,7 +6,7 @@ import { joinedName } from "../../../components/charts/joined-source.ts";
 /** Maximum runs per chart: the number of distinguishable colours. */
 export const MOST_RUNS = 6;
 
-/** One pattern a run, so that colour is not the only sign. */
+/** One pattern per run, so that runs differ by more than colour. */
 const DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [8, 3, 2, 3], [14, 4], [5, 2]];
 
 export interface NamedRun {

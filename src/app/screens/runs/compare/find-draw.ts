@@ -1,7 +1,7 @@
 /** The steps at which a run drew a row. */
 import type { GroupRecord } from "../../../../engine/runs/rollouts/records.ts";
 
-/** Where to look, seen from a step. */
+/** Direction of the search from a step. */
 export type Towards = "nearest" | "earlier" | "later";
 
 /** Steps in the order of the search: nearest first, from all or from one side; `around` itself only for the nearest. */

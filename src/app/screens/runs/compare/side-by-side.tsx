@@ -112,7 +112,7 @@ function Side(props: {
   readonly problem: string | null;
   /** Moves to another step; null while there is none. */
   readonly onStep: ((towards: "earlier" | "later") => void) | null;
-  /** What stands in place of a group. */
+  /** Placeholder for a group. */
   readonly children?: ReactNode;
 }): ReactNode {
   const { run, group, problem, onStep } = props;

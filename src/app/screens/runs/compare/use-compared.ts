@@ -34,7 +34,7 @@ export function useCompared(key: string, rows: string, axis: Axis): Compared {
       key.split(",").map((id, at) => ({ id, source: alongAxis(metricStore(id), axis, counts[at] ?? 0) })),
     );
   }, [key, rows, axis]);
-  // A further evaluation is the reason to read again.
+  // Each further evaluation causes a new read.
   const { value } = useAsync(key, readAll, [arrived]);
   return { source, evaluations: value?.evaluations ?? NONE, problem: value?.problem ?? null };
 }

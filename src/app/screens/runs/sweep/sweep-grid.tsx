@@ -12,7 +12,7 @@ const KEYS = (Object.keys(SETTINGS) as SettingKey[])
   .sort((a, b) => a.localeCompare(b));
 const OPTIONS = KEYS.map((key) => ({ value: key, label: key }));
 
-/** Makes a sweep file of the present settings, one or two varied ones, and seeds. */
+/** Makes a sweep file from the current settings, one or two varied settings, and seeds. */
 export function SweepGrid(): ReactNode {
   const [rows, setRows] = useState<readonly { readonly key: SettingKey; readonly values: string }[]>([
     { key: "learningRate", values: "" },

@@ -9,7 +9,7 @@ import styles from "./sweep.module.css";
 
 const TONES = { done: "good", training: "accent", stopped: "warn", failed: "bad" } as const;
 
-/** How far a sweep is: a line a job, with its run. */
+/** Progress of a sweep: one line per job, with its run. */
 export function SweepJobs(props: { readonly sweep: StoredSweep; readonly active: boolean }): ReactNode {
   const { sweep, active } = props;
   const jobs = useSweep((state) => state.jobs);
@@ -49,7 +49,7 @@ export function SweepJobs(props: { readonly sweep: StoredSweep; readonly active:
   );
 }
 
-/** A stored file was read once; one of an older version may have a setting that is gone, which resuming says. */
+/** A file stored by an older version may name a removed setting; resuming reports it. */
 function planOrNull({ file, text }: StoredSweep): SweepPlan | null {
   try {
     return readSweep(text, file, () => undefined);

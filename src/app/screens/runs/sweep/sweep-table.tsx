@@ -35,8 +35,8 @@ export function SweepTable({ results }: { readonly results: SweepResults }): Rea
       <div className={styles.scroll}>
         <table className={styles.table} data-testid="sweep-table">
           <caption className="text-left muted small">
-            Held-out rows, paired with the start. 95 % intervals: over seeds resample seeds and pictures, between runs
-            is a t interval over seeds, by seed resamples pictures
+            Held-out rows, paired with the start. 95 % intervals: “over seeds” resamples seeds and pictures, “between
+            runs” is a t interval over seeds, “by seed” resamples pictures
           </caption>
           <TableHead columns={COLUMNS} />
           <tbody>
@@ -69,10 +69,10 @@ export function SweepTable({ results }: { readonly results: SweepResults }): Rea
         <figure key={variant} className={styles.curves}>
           <img
             src={`data:image/svg+xml,${encodeURIComponent(curves)}`}
-            alt={`Differences of ${variant} to the start over the steps, a line a seed`}
+            alt={`Differences of ${variant} to the start over the steps, one line per seed`}
           />
           <figcaption className="muted small">
-            {variant}: differences to the start over the steps, a line a seed
+            {variant}: differences to the start over the steps, one line per seed
           </figcaption>
         </figure>
       ))}
