@@ -89,7 +89,7 @@ async function shards(): Promise<readonly string[]> {
 }
 
 const rowsAre = (rows: number): Promise<void> =>
-  expect.poll(() => lab.page.getByTestId("data-counts").textContent()).toMatch(new RegExp(`^${rows} rows`));
+  expect.poll(() => lab.page.getByTestId("data-counts").textContent()).toMatch(new RegExp(`^${rows} rows?`));
 
 it.each([
   ["text", "notes.txt", /notes\.txt/],
