@@ -42,7 +42,7 @@ import { openModelFolder } from "../src/engine/loading/open-model.ts";
 import { readStartAdapter } from "../src/engine/model/adapter/start-adapter.ts";
 import { type FollowSettings, followExpressions } from "../src/engine/policy/clip/follow.ts";
 import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
-import { suiteAnswersOf, tryTaskOf } from "../src/engine/session/suite-ask.ts";
+import { ANSWER_TOKENS, suiteAnswersOf, tryTaskOf } from "../src/engine/session/suite-ask.ts";
 import { type TryContext, tryFeatures, tryOut, weightsOf } from "../src/engine/session/try-out.ts";
 import { memoryStore } from "../src/engine/storage/memory-store.ts";
 import { one, type Parsed, parseArguments, runTool, whole } from "./lib/arguments.ts";
@@ -79,7 +79,6 @@ const OPTIONS = {
   ...JUDGE_OPTIONS,
 } as const;
 
-const MAX_TOKENS = 256;
 /** Rows that are left out and named with the reason. */
 const SAID = 20;
 
@@ -104,7 +103,7 @@ function readOptions(parsed: Parsed): Options {
   const mode = oneOf(parsed, "answers", ["free", "forced"]);
   const split = one(parsed, "split") ?? suite.split;
   const part = oneOf(parsed, "part", SUITE_PARTS);
-  const maxNewTokens = whole(parsed, "max-tokens", 1, 4096, MAX_TOKENS);
+  const maxNewTokens = whole(parsed, "max-tokens", 1, 4096, ANSWER_TOKENS);
   return { suite, data, split, part, mode, follow: { ...followOptions(parsed), answers: mode, maxNewTokens }, out };
 }
 
@@ -215,7 +214,7 @@ await runTool(async () => {
     split: split ?? null,
     ...(part === "all" ? {} : { part }),
     answers: mode,
-    ...(options.follow.maxNewTokens === MAX_TOKENS ? {} : { maxTokens: options.follow.maxNewTokens }),
+    ...(options.follow.maxNewTokens === ANSWER_TOKENS ? {} : { maxTokens: options.follow.maxNewTokens }),
     ...(opened.clip === undefined ? {} : { follow: followText(options.follow) }),
     model: { name: checkpoint.name, hash },
     adapter: adapter === undefined ? null : { name: adapter.name, hash: adapter.hash },

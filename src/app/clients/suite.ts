@@ -9,16 +9,13 @@ import { judgeAnswers, judgeName, judgeSettings, liveVerdicts, newFailures } fro
 import { answerKey, answerRows, type SuiteRow, type System } from "../../engine/eval/suites/run-suite.ts";
 import type { Suite, SuiteItem } from "../../engine/eval/suites/suite.ts";
 import type { CaptionPair } from "../../engine/rewards/types.ts";
-import { suiteAnswersOf, tryTaskOf } from "../../engine/session/suite-ask.ts";
+import { ANSWER_TOKENS, suiteAnswersOf, tryTaskOf } from "../../engine/session/suite-ask.ts";
 import type { Judged } from "../../protocol/reward.ts";
 import { addProblem, sessionStore } from "../stores/session.ts";
 import { suiteStore } from "../stores/suite.ts";
 import { tryStore } from "../stores/try-out.ts";
 import { lab } from "./lab.ts";
 import { requireAgreed } from "./run/agreed.ts";
-
-/** Longest free answer or caption in tokens, as in `npm run eval`. */
-const MAX_TOKENS = 256;
 
 let stop = new AbortController();
 
@@ -80,7 +77,7 @@ export async function runSuite(): Promise<void> {
       keep,
       onProgress: (done) => suiteStore.setState({ done }),
       ask: async (system, index, tasks) => {
-        const task = tryTaskOf(tasks, MAX_TOKENS);
+        const task = tryTaskOf(tasks, ANSWER_TOKENS);
         const picture = { kind: "suite", index } as const;
         const { answer } = await lab().trainer.tryOut(picture, task, { from: system }, () => undefined, signal);
         if (sessionStore.getState().model?.hash === model.hash && tryStore.getState().adapter?.hash === adapter?.hash)

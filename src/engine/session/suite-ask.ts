@@ -5,6 +5,9 @@ import { LabError } from "../errors.ts";
 import type { SuiteAnswer, SuiteTask } from "../eval/suites/suite.ts";
 import type { TryAnswer, TryTask } from "./try-out.ts";
 
+/** Maximum tokens of a free answer or caption of an evaluation, unless the user chooses otherwise. */
+export const ANSWER_TOKENS = 256;
+
 /** One question for several tasks of one kind about one picture; free questions are sent one by one. */
 export function tryTaskOf(tasks: readonly SuiteTask[], maxNewTokens: number): TryTask {
   const [first] = tasks;

@@ -80,7 +80,6 @@ export function opfsStore(root: FileSystemDirectoryHandle, storage: StorageEstim
     return handle.getFile();
   };
   const failed = async (thrown: unknown, path: string, bytes: number): Promise<LabError> => {
-    if (thrown instanceof LabError) return thrown;
     if (nameOf(thrown) === "QuotaExceededError") {
       const { usage, quota } = await room(storage);
       return quotaError(path, bytes, Number.isFinite(quota) ? quota - usage : null, thrown);
@@ -311,7 +310,6 @@ async function stable<T>(path: string, read: () => Promise<T>): Promise<T> {
     try {
       return await read();
     } catch (thrown) {
-      if (thrown instanceof LabError) throw thrown;
       const changed = nameOf(thrown) === "NotReadableError" || nameOf(thrown) === "NotFoundError";
       if (changed && attempt < 4) continue;
       throw storageError(`${path} could not be read`, "", path, thrown);
@@ -319,7 +317,9 @@ async function stable<T>(path: string, read: () => Promise<T>): Promise<T> {
   }
 }
 
+/** The sentence for an error of the file system; a LabError stays as it is. */
 function storageError(what: string, kept: string, subject: string, thrown: unknown): LabError {
+  if (thrown instanceof LabError) return thrown;
   const cause = thrown instanceof Error ? thrown.message : String(thrown);
   return new LabError("storage", `${what} (${cause})${kept}`, { subject, cause: thrown });
 }

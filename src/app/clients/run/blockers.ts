@@ -14,7 +14,7 @@ export function loadedBlocker(session: SessionState = sessionStore.getState()): 
   return dryRun === null ? null : "A dry run is in progress; wait for it or cancel it";
 }
 
-/** What keeps a new run from starting with the present settings; null when nothing does. */
+/** What keeps a new run from starting with the current settings; null when nothing does. */
 export function startBlocker(session: SessionState = sessionStore.getState()): string | null {
   const { config, plan, otherTabs } = session;
   if (otherTabs.length > 0) return "A run is training in another tab of this browser";

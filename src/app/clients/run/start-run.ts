@@ -42,7 +42,7 @@ export async function agreedSettings(): Promise<LabConfig> {
   return config;
 }
 
-/** Starts a new run with the present settings. @throws LabError when it cannot */
+/** Starts a new run with the current settings. @throws LabError when it cannot */
 export async function startRun(): Promise<void> {
   const blocker = startBlocker();
   if (blocker !== null) throw new LabError("bad-config", blocker);
@@ -51,7 +51,7 @@ export async function startRun(): Promise<void> {
 }
 
 /**
- * Measures two steps with the present settings; nothing is stored. The result is shown until settings, rows or model change.
+ * Measures two steps with the current settings; nothing is stored. The result is shown until settings, rows or model change.
  * @throws LabError("cancelled") when it was cancelled
  */
 export async function dryRun(): Promise<void> {

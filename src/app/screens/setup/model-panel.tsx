@@ -114,7 +114,7 @@ export function ModelPanel(): ReactNode {
           ]}
         />
       )}
-      {progress === null && model?.note && <p className="muted">{model.note}</p>}
+      {progress === null && model?.note && <p className="mt-2 muted small">{model.note}</p>}
       <p className="mt-2 muted small">
         {gpuError !== null
           ? gpuError.message

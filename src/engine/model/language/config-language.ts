@@ -61,7 +61,11 @@ const DEFAULTS: Readonly<Record<LanguageFamily, Defaults>> = {
   internlm2: { ...LLAMA, vocabSize: 103_168 },
   phi3: {
     ...LLAMA,
-    ...{ vocabSize: 32_064, hiddenSize: 3072, mlpSize: 8192, maxPositions: 4096, trainedPositions: 4096 },
+    vocabSize: 32_064,
+    hiddenSize: 3072,
+    mlpSize: 8192,
+    maxPositions: 4096,
+    trainedPositions: 4096,
     rmsNormEps: 1e-5,
   },
 };

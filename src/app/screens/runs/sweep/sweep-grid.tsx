@@ -36,7 +36,7 @@ export function SweepGrid(): ReactNode {
   };
   return (
     <form className="column-flex gap-2" onSubmit={make} data-testid="sweep-grid">
-      <p className="medium">Grid over the present settings</p>
+      <p className="medium">Grid over the current settings</p>
       {rows.map((row, at) => {
         const change = (values: Partial<typeof row>): void =>
           setRows(rows.map((other) => (other === row ? { ...row, ...values } : other)));

@@ -60,9 +60,9 @@ export function SweepPanel(): ReactNode {
       }
     >
       <p className="muted small">
-        Trains every variant under every seed, one run after the other, from the open model on the open rows. A file has
-        the form of those under experiments/; its model, shards and build entries are for npm run sweep and are not
-        opened here
+        Trains every variant under every seed, one run after the other, from the open model on the open rows. The file
+        has the same form as those in experiments/; its entries model, shards and build are for npm run sweep and are
+        ignored here
       </p>
       <div className={`grid gap-3 ${styles.form}`}>
         <div className="column-flex gap-2">
