@@ -64,7 +64,7 @@ export function RowCard(props: RowProps & { readonly onOpen: () => void }): Reac
       onFocus={() => hoverClip(rowId, frame)}
       onBlur={() => leaveClip(rowId)}
     >
-      <p className={`flex gap-2 between ${styles.truth}`}>
+      <p className="flex gap-2 between">
         <button type="button" className={`text-left pointer anywhere ${styles.openRow}`} onClick={onOpen}>
           {pair.after.caption}
         </button>

@@ -13,12 +13,10 @@ export function BenchDiagnosis({ groups }: { readonly groups: readonly BenchGrou
     <div className={styles.section} data-testid="bench-diagnosis">
       <p role="status">{expectation}</p>
       {known.length > 0 && (
-        <p className={styles.aside}>
-          Correlation with IoU inside groups (95 % interval): {known.map(findingText).join(", ")}.
-        </p>
+        <p>Correlation with IoU inside groups (95 % interval): {known.map(findingText).join(", ")}.</p>
       )}
       {headroom !== null && (
-        <p className={styles.aside}>
+        <p>
           Greedy masks: IoU {fixed(headroom.iou, 2)}, reward {fixed(headroom.greedy, 2)}. True masks: reward{" "}
           {fixed(headroom.truth, 2)}. In {percent(headroom.alike)} of {headroom.groups} groups both masks cover the same
           visual tokens.

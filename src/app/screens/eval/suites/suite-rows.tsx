@@ -79,7 +79,7 @@ function Card({ shown }: { readonly shown: Shown }): ReactNode {
   const { item } = (rows[0] as Shown["rows"][number]).row;
   return (
     <>
-      <p className={`flex gap-2 between ${evalStyles.truth}`}>
+      <p className="flex gap-2 between">
         <span className={styles.asked}>{item.text}</span>
         {rows.length > 1 && <b>{signed(change(shown), 3)}</b>}
       </p>
