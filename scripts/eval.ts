@@ -79,6 +79,17 @@ const OPTIONS = {
   ...JUDGE_OPTIONS,
 } as const;
 
+/** @throws LabError("bad-input") for an option that does nothing for these rows */
+function requireUsed(parsed: Parsed, { name, judged, similarity }: Suite, { clip }: SuiteRows): void {
+  const idle = [
+    ...(clip === undefined ? Object.keys(FOLLOW_OPTIONS) : []),
+    ...(judged ? [] : [...Object.keys(JUDGE_OPTIONS), "replies", "judge-pictures"]),
+    ...(similarity === true ? [] : ["similarity"]),
+  ].find((option) => parsed.has(option));
+  if (idle === undefined) return;
+  throw new LabError("bad-input", `--${idle} has no effect on suite ${name}`, { subject: idle });
+}
+
 /** Rows that are left out and named with the reason. */
 const SAID = 20;
 
@@ -175,6 +186,7 @@ await runTool(async () => {
   const { suite, split, part, mode } = options;
   const say = (text: string): void => void process.stderr.write(`${text}\n`);
   const opened = suitePart(await suite.open(await nodeFolders(options.data), split), part);
+  requireUsed(parsed, suite, opened);
   const items = opened.items.slice(0, whole(parsed, "rows", 1, 1e9, Math.max(1, opened.items.length)));
   if (items.length === 0) {
     const why = opened.leftOut[0] === undefined ? "" : `: ${opened.leftOut[0]}`;

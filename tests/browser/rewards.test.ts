@@ -28,9 +28,9 @@ const text = (id: string): Promise<string | null> => lab.page.getByTestId(id).te
 describe("the composer", () => {
   it("takes the rewards of the notes and shows what they come to", async () => {
     const { page } = lab;
-    await page.getByTestId("reward-preset-003").click();
+    await page.getByTestId("reward-preset-judgeCaptions").click();
     await expect.poll(() => text("reward-formulas")).toMatch(/Loop 1r = IoU \+ METEOR.*no judge.*Loop 2r = METEOR$/);
-    await page.getByTestId("reward-preset-000").click();
+    await page.getByTestId("reward-preset-standard").click();
     await expect.poll(() => text("reward-formulas")).toMatch(/Loop 1r = IoULoop 2r = METEOR/);
     await page.getByTestId("weight-loop1LeakCost").fill("0.5");
     await expect.poll(() => text("reward-formulas")).toMatch(/IoU − 0\.50 · Leak cost/);
@@ -146,7 +146,7 @@ describe("a custom reward", () => {
     await page.getByTestId("stop").click();
     await expect.poll(() => events.some((event) => event.state === "finished")).toBe(true);
     await show(page, { screen: "rewards" });
-    await page.getByTestId("reward-preset-000").click();
+    await page.getByTestId("reward-preset-standard").click();
     expect(foreign).toEqual([]);
   });
 });
@@ -183,13 +183,13 @@ describe("the bench", () => {
     const before = await text("bench-facts");
     await page.getByTestId("weight-loop1Centre").fill("2");
     await expect.poll(() => text("bench-facts")).not.toBe(before);
-    await page.getByTestId("reward-preset-000").click();
+    await page.getByTestId("reward-preset-standard").click();
     await expect.poll(() => text("bench-facts")).toBe(before);
     // Also when it has moved while another screen was shown.
     await show(page, { screen: "setup", loop1Centre: "2" });
     await show(page, { screen: "rewards" });
     await expect.poll(() => text("bench-facts")).not.toBe(before);
-    await page.getByTestId("reward-preset-000").click();
+    await page.getByTestId("reward-preset-standard").click();
     await expect.poll(() => text("bench-facts")).toBe(before);
   });
 
@@ -215,7 +215,7 @@ describe("the bench", () => {
       { row: "b", caption: "a red car", reference: "a red car" },
       { row: "b", caption: "a red car", reference: "a red car" },
     ];
-    await page.getByTestId("reward-preset-002").click();
+    await page.getByTestId("reward-preset-noJudge").click();
     await page.getByTestId("weight-loop1Meteor").fill("1");
     await page.getByTestId("weight-loop1Iou").fill("0");
     const buffer = Buffer.from(lines.map((line) => JSON.stringify(line)).join("\n"));
@@ -229,7 +229,7 @@ describe("the bench", () => {
       .setInputFiles({ name: "no.jsonl", mimeType: "text/plain", buffer: Buffer.from("{") });
     await expect.poll(() => text("bench-problem")).toMatch(/^no\.jsonl, line 1: it is not valid JSON/);
     await expect.poll(() => text("bench-source")).toBe("other.jsonl · 2 groups");
-    await page.getByTestId("reward-preset-000").click();
+    await page.getByTestId("reward-preset-standard").click();
   });
 
   it("takes a mask of another size than the row's into the try-out, where painting begins anew", async () => {

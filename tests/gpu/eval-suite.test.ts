@@ -33,6 +33,17 @@ test.each(["SIGINT", "SIGTERM"] as const)("%s ends it with what to do next, and 
   expect(readFileSync(join(out, "rows.jsonl"), "utf8").trim().split("\n").length).toBeGreaterThan(0);
 });
 
+test.each([
+  ["--decoder", "alone"],
+  ["--judge", "http://127.0.0.1:9/v1"],
+  ["--similarity", "none.json"],
+])("refuses %s, which has no effect on the suite", async (...option) => {
+  const out = join(place, "idle");
+  const words = ["--suite", "masks", "--data", POCKET_SHARDS, "--model", MODEL, "--out", out, ...option];
+  expect(await tool("eval", words)).toMatchObject({ code: 2, err: `${option[0]} has no effect on suite masks\n` });
+  expect(existsSync(out)).toBe(false);
+});
+
 test("scores base and adapter on the same sentences, beside published numbers, and goes on where it stopped", async () => {
   const set = await openRegionSet(await nodeFolder(join(root, "tests/fixtures/photographs")));
   const samples = await Promise.all(set.summaries.map(({ index }) => set.sample(index)));

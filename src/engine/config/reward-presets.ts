@@ -1,5 +1,5 @@
 /**
- * Named reward matrices: those of the design notes, and one for sparse rewards. The loops' descriptions contain their
+ * Named reward matrices: three sparse mixes, and a shaped one. The loops' descriptions contain their
  * weights.
  */
 import type { TermName } from "../rewards/terms/registry.ts";
@@ -19,9 +19,9 @@ export interface RewardPreset {
 const NOTHING = Object.fromEntries(weightKeys().map((key) => [key, 0]));
 
 export const REWARD_PRESETS: readonly RewardPreset[] = [
-  { name: "000", title: "Notes 000" },
-  { name: "002", title: "Notes 002" },
-  { name: "003", title: "Notes 003" },
+  { name: "standard", title: "Standard" },
+  { name: "noJudge", title: "Without a judge" },
+  { name: "judgeCaptions", title: "Judge in loop 1" },
   { name: "shaped", title: "Shaped" },
 ].map(({ name, title }) => {
   const loops = LOOPS.flatMap(({ id, matrices }: LoopAbout<LoopId>) => {

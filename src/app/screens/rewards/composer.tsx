@@ -13,7 +13,7 @@ import { changeConfig, useSession } from "../../stores/session.ts";
 import { fixed } from "../../styles/format.ts";
 import styles from "./composer.module.css";
 
-/** The matrix loop × term, presets of the design notes, and settings of the terms. */
+/** The matrix loop × term, presets, and settings of the terms. */
 export function Composer(): ReactNode {
   const config = useSession((session) => session.config);
   return (

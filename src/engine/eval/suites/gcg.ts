@@ -33,6 +33,7 @@ export const gcg: Suite = {
   rule: "counting of the released GCG script; recall with the text similarity named; empty masks left out",
   split: undefined,
   judged: false,
+  similarity: true,
   published: {
     "": [
       ...publishedScores(PAPER, "AP50", { "Sa2VA-1B": 23.8, "Sa2VA-4B": 28.2, "Sa2VA-8B": 31.0, "Sa2VA-26B": 33.5 }),

@@ -116,6 +116,8 @@ export interface Suite {
   readonly judged: boolean;
   /** Absent where the judge reads captions only. */
   readonly judgeSees?: JudgeSees;
+  /** Whether a metric compares phrases by a similarity from outside. */
+  readonly similarity?: true;
   /** Published scores by split; "" where there are none. */
   readonly published: Readonly<Record<string, readonly PublishedScore[]>>;
   /** @throws LabError("bad-input") when the folder has no such rows, "cancelled" */

@@ -11,9 +11,9 @@ export const CAPTION_MASK = {
   heldOut: "METEOR",
   terms: { meteor: 0.25, judge: 0.75 },
   matrices: {
-    "000": { terms: { meteor: 0.25, judge: 0.75 }, text: "¼ METEOR + ¾ judge" },
-    "002": { terms: { meteor: 1 }, text: "METEOR alone" },
-    "003": { terms: { meteor: 1 }, text: "METEOR" },
+    standard: { terms: { meteor: 0.25, judge: 0.75 }, text: "¼ METEOR + ¾ judge" },
+    noJudge: { terms: { meteor: 1 }, text: "METEOR alone" },
+    judgeCaptions: { terms: { meteor: 1 }, text: "METEOR" },
     shaped: { terms: { meteor: 0.25, judge: 0.75, length: 0.1, repetition: 0.2 } },
   },
   // A low weight and a strong anchor, which also protects the masks from drifting adapters.

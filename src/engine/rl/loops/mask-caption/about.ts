@@ -11,9 +11,9 @@ export const MASK_CAPTION = {
   heldOut: "IoU",
   terms: { iou: 1 },
   matrices: {
-    "000": { terms: { iou: 1 }, text: "IoU" },
-    "002": { terms: { iou: 1 }, text: "IoU" },
-    "003": { terms: { iou: 1, meteor: 0.25, judge: 0.75 }, text: "IoU + ¼ METEOR + ¾ judge" },
+    standard: { terms: { iou: 1 }, text: "IoU" },
+    noJudge: { terms: { iou: 1 }, text: "IoU" },
+    judgeCaptions: { terms: { iou: 1, meteor: 0.25, judge: 0.75 }, text: "IoU + ¼ METEOR + ¾ judge" },
     shaped: {
       terms: { iou: 1, confidence: 0.2, box: 0.1, length: 0.1, repetition: 0.2, leak: 0.2 },
       text: "IoU + 0.2 confidence + 0.1 box, costs for length, repetition and leaks",
