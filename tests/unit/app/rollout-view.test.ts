@@ -258,14 +258,35 @@ describe("stored groups", () => {
     await source.scan(
       "r",
       [1, 2, 3],
+      [],
       (groups) => {
-        seen.push(groups[0]?.step ?? 0);
+        seen.push(groups().at(-1)?.step ?? 0);
         if (seen.length === 2) stop.abort();
       },
       stop.signal,
     );
     expect(seen).toEqual([3, 2]);
     expect(asked).toEqual([3, 2, 1]);
+  });
+
+  it("does not read known steps again, and leaves out dropped ones", async () => {
+    const asked: number[] = [];
+    const source = new GroupSource(async (_, step) => {
+      asked.push(step);
+      return [group([], { step, group: 0 }), group([], { step, group: 1 })];
+    });
+    const known = [4, 3, 2].flatMap((step) => [group([], { step, group: 0 }), group([], { step, group: 1 })]);
+    const told: (readonly [number, readonly (readonly number[])[]])[] = [];
+    await source.scan(
+      "r",
+      [1, 2, 3, 5],
+      known,
+      (groups, { done }) => told.push([done, groups().map(({ step, group: at }) => [step, at])]),
+      new AbortController().signal,
+    );
+    expect(asked).toEqual([5, 1]);
+    expect(told.map(([done]) => done)).toEqual([2, 3, 4]);
+    expect(told.at(-1)?.[1]).toEqual([5, 3, 2, 1].flatMap((step) => [0, 1].map((at) => [step, at])));
   });
 
   it("goes on past steps that cannot be read, and says how many and why", async () => {
@@ -277,8 +298,9 @@ describe("stored groups", () => {
     await source.scan(
       "r",
       [1, 2, 3, 4],
+      [],
       (groups, progress) => {
-        seen.push(...groups.map(({ step }) => step));
+        seen.splice(0, seen.length, ...groups().map(({ step }) => step));
         told.push(progress);
       },
       new AbortController().signal,

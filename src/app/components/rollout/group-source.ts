@@ -40,15 +40,24 @@ export class GroupSource {
   /**
    * Reads the groups of steps, newest first, one step at a time, until aborted. A step that cannot be read is counted and
    * yields none.
+   * @param known groups of some of the steps, newest first, which are not read again
+   * @param found the groups of all steps so far, newest first, after each step
    */
   async scan(
     runId: string,
     steps: readonly number[],
-    found: (groups: readonly GroupRecord[], progress: ScanProgress) => void,
+    known: readonly GroupRecord[],
+    found: (groups: () => readonly GroupRecord[], progress: ScanProgress) => void,
     signal: AbortSignal,
   ): Promise<void> {
-    let progress: ScanProgress = NOTHING_READ;
+    const wanted = new Set(steps);
+    const all = known.filter(({ step }) => wanted.has(step));
+    const done = new Set(all.map(({ step }) => step));
+    const groups = (): GroupRecord[] => [...all].sort((a, b) => b.step - a.step);
+    let progress: ScanProgress = { ...NOTHING_READ, done: done.size };
+    if (done.size > 0) found(groups, progress);
     for (const step of [...steps].sort((a, b) => b - a)) {
+      if (done.has(step)) continue;
       const read = await this.step(runId, step).catch((thrown: unknown) => causeOf(thrown));
       if (signal.aborted) return;
       const failed = typeof read === "string";
@@ -57,7 +66,8 @@ export class GroupSource {
         unread: progress.unread + Number(failed),
         cause: progress.cause ?? (failed ? read : null),
       };
-      found(failed ? [] : read, progress);
+      if (!failed) all.push(...read);
+      found(groups, progress);
     }
   }
 }

@@ -180,17 +180,18 @@ export function useAllGroups(run: ViewedRun | null, wanted: boolean): Scan {
   const storedKey = stored.join(" ");
   // biome-ignore lint/correctness/useExhaustiveDependencies: the list's content decides, not its identity
   useEffect(() => {
-    if (!wanted || runId === null) return;
+    // What was read is kept only while it is wanted: dropped steps may have been trained again in between.
+    if (!wanted || runId === null) return setRead(undefined);
     const stop = new AbortController();
-    const all: GroupRecord[] = [];
+    const known = last?.runId === runId ? last.groups : NO_GROUPS;
     report(
       storedGroups.scan(
         runId,
         stored,
+        known,
         (groups, progress) => {
-          all.push(...groups);
           const due = progress.done % 20 === 0 || progress.done === stored.length;
-          if (due) setRead({ runId, groups: [...all], ...progress });
+          if (due) setRead({ runId, groups: groups(), ...progress });
         },
         stop.signal,
       ),
