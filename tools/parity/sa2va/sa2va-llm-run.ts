@@ -62,7 +62,10 @@ export interface GreedyRun {
   readonly logits: Float32Array;
 }
 
-/** Decodes with the decoder that trains and evaluates; its logits are those of one pass over prompt and answer. */
+/**
+ * Decodes with the decoder that trains and evaluates. Its logits are those of a pass over the prompt and one over each token:
+ * the rotary base of some families grows with the answer.
+ */
 export async function decodeGreedy(
   golden: LanguageGolden,
   item: GoldenCase,
@@ -84,9 +87,14 @@ export async function decodeGreedy(
   const { ids, logps } = made?.completions[0] ?? { ids: [], logps: [] };
   const logits = tf.tidy(() => {
     const x = embedCase(golden, weights, item, [...item.promptIds, ...ids.slice(0, -1)]);
-    const { hidden } = languageForward(weights, language, x, {});
-    const rows = tf.slice(hidden, [0, last, 0], [1, ids.length, language.hiddenSize]);
-    return languageLogits(weights, rows.reshape([-1, language.hiddenSize]));
+    const part = (at: number, length: number): Tensor => tf.slice(x, [0, at, 0], [1, length, language.hiddenSize]);
+    let { hidden, cache } = languageForward(weights, language, part(0, last + 1));
+    const rows = [tf.slice(hidden, [0, last, 0], [1, 1, language.hiddenSize])];
+    for (let at = last + 1; rows.length < ids.length; at++) {
+      ({ hidden, cache } = languageForward(weights, language, part(at, 1), { past: cache }));
+      rows.push(hidden);
+    }
+    return languageLogits(weights, tf.concat(rows, 1).reshape([-1, language.hiddenSize]));
   });
   const all = (await logits.data()) as Float32Array;
   logits.dispose();
