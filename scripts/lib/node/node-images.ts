@@ -14,7 +14,11 @@ import { LabError } from "../../../src/engine/errors.ts";
 export const decodeImage: ImageDecoder = async (image) => {
   try {
     if (image.mime === "image/jpeg") {
-      const decoded = jpeg.decode(image.bytes, { useTArray: true, formatAsRGBA: true, maxMemoryUsageInMB: 768 });
+      const options = { useTArray: true, formatAsRGBA: true, maxMemoryUsageInMB: 768 } as const;
+      const decoded = jpeg.decode(
+        image.bytes,
+        storesRgb(image.bytes) ? { ...options, colorTransform: false } : options,
+      );
       return toRgb(image, decoded, 4);
     }
     if (image.mime === "image/png") {
@@ -31,3 +35,20 @@ export const decodeImage: ImageDecoder = async (image) => {
   }
   throw new LabError("unsupported", `${image.mime} pictures are decoded in the browser only`);
 };
+
+/**
+ * Whether a JPEG stores red, green and blue, as libjpeg decides: its Adobe segment says that nothing is transformed, and
+ * no JFIF segment contradicts it. jpeg-js takes every picture of three components for YCbCr.
+ */
+function storesRgb(bytes: Uint8Array): boolean {
+  const starts = (at: number, text: string): boolean =>
+    [...text].every((one, n) => bytes[at + n] === one.charCodeAt(0));
+  let rgb = false;
+  for (let at = 2; bytes[at] === 0xff && bytes[at + 1] !== 0xda; ) {
+    const body = at + 4;
+    if (bytes[at + 1] === 0xe0 && starts(body, "JFIF\0")) return false;
+    if (bytes[at + 1] === 0xee && starts(body, "Adobe")) rgb = bytes[body + 11] === 0;
+    at += 2 + (((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number));
+  }
+  return rgb;
+}

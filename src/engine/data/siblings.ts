@@ -1,13 +1,15 @@
 /** Pictures stored next to a shard instead of inside it. */
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
+import { LabError, quote } from "../errors.ts";
 
-/** Finds a file that a row names. */
+/** Finds a file that a row names. @throws LabError("bad-input") when several files fit */
 export type FindFile = (path: string) => ByteSource | undefined;
 
 /**
  * Finders for the paths in the rows of each shard: relative to the shard's directory or to one above it, or else by the
  * end of the path if it identifies one file. Paths in rows are often longer than the copied folders, and folders may be
- * renamed. If a path's folder exists but the file or subfolder is missing in it, no other file replaces it.
+ * renamed. If a path's folder exists but the file or subfolder is missing in it, no other file replaces it. ".." leads to
+ * the folder above.
  */
 export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
   let byName: ReadonlyMap<string, readonly string[]> | undefined;
@@ -19,9 +21,9 @@ export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
       if (parts.length === 0) break;
     }
     return (path) => {
-      const parts = partsOf(path);
-      if (parts.length === 0 || parts.includes("..")) return undefined;
-      for (const directory of above) {
+      const { parts, up } = resolved(path);
+      if (parts.length === 0) return undefined;
+      for (const directory of above.slice(up)) {
         const found = folder.get(directory + parts.join("/"));
         if (found !== undefined) return found;
       }
@@ -31,10 +33,16 @@ export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
         const end = `/${parts.slice(-n).join("/")}`.normalize();
         candidates = candidates.filter((known) => `/${known}`.normalize().endsWith(end));
       }
-      const [only] = candidates;
-      if (candidates.length !== 1 || only === undefined) return undefined;
+      const [only, other] = candidates;
+      if (only === undefined) return undefined;
+      if (other !== undefined) {
+        throw new LabError(
+          "bad-input",
+          `the path ${quote(path, 80)} fits ${candidates.length} files, ${only} and ${other} among them; name the folder in the path`,
+        );
+      }
       folders ??= folderEnds(folder);
-      return isMissing(partsOf(plain(path)), only, folders) ? undefined : folder.get(only);
+      return isMissing(partsOf(plain(parts.join("/"))), only, folders) ? undefined : folder.get(only);
     };
   };
 }
@@ -46,6 +54,17 @@ export function inOwnFolder(find: FindFile): FindFile {
     const end = `/${partsOf(plain(path)).slice(-2).join("/")}`;
     return found !== undefined && `/${plain(found.name)}`.endsWith(end) ? found : undefined;
   };
+}
+
+/** Parts of a path without "..", and the number of folders that it leads up at its start. */
+function resolved(path: string): { readonly parts: readonly string[]; readonly up: number } {
+  const parts: string[] = [];
+  let up = 0;
+  for (const part of partsOf(path)) {
+    if (part !== "..") parts.push(part);
+    else if (parts.pop() === undefined) up++;
+  }
+  return { parts, up };
 }
 
 function partsOf(path: string): string[] {

@@ -137,6 +137,23 @@ test("pixels decode to RGB: grey repeated, 16 bits cut, alpha dropped and not bl
   ).rejects.toMatchObject({ code: "bad-input" });
 });
 
+test("a JPEG of red, green and blue keeps its colours", async () => {
+  // 16 x 16 pixels of (255, 0, 0), as Pillow writes with keep_rgb.
+  const red =
+    "/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwAQCwwODAoQDg0OEhEQExgoGhgWFhgxIyUdKDozPTw5Mzg3QEhcTkBEV0U3OFBtUVdfYmdoZz5NcXlw" +
+    "ZHhcZWdj/8AAEQgAEAAQA1IRAEcRAEIRAP/EABUAAQEAAAAAAAAAAAAAAAAAAAAH/8QAFBABAAAAAAAAAAAAAAAAAAAAAP/aAAwDUgBHAEIA" +
+    "AD8AoCfp+AAA/9k=";
+  const bytes = new Uint8Array(Buffer.from(red, "base64"));
+  const { data } = await decodeImage({ bytes, mime: "image/jpeg", width: 16, height: 16, orientation: 1 });
+  expect([...data.subarray(0, 3)]).toEqual([255, 0, 0]);
+});
+
+test("bytes after the end of a PNG do not belong to it", async () => {
+  const bytes = Uint8Array.from([...png(32, 24), ...new Uint8Array(64).fill(0x6a)]);
+  const { data } = await decodeImage({ bytes, mime: "image/png", width: 32, height: 24, orientation: 1 });
+  expect([...data.subarray(0, 6)]).toEqual([0, 0, 0, 1, 0, 0]);
+});
+
 test("the eight EXIF orientations turn a 3 x 2 picture as the standard draws them", () => {
   // Stored rows: 1 2 3 / 4 5 6.
   const decoded = { width: 3, height: 2, data: [1, 2, 3, 4, 5, 6] };

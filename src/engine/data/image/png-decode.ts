@@ -61,7 +61,8 @@ export function decodePng(bytes: Uint8Array, whose: string): DecodedPng {
       for (let from = at + 8; kind === IDAT && from < end; from += PIECE) {
         inflate.push(bytes.subarray(from, Math.min(end, from + PIECE)));
       }
-      at = end + 4;
+      // Bytes after the end do not belong to the picture.
+      at = kind === IEND ? bytes.length : end + 4;
     }
     if (!interlaced && unpacked < expected) throw bad(`holds fewer than its ${size} pixels`);
     if (passes === undefined) return decode(pixels.subarray(0, kept));
