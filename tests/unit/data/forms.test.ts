@@ -144,6 +144,20 @@ test.each([
   expect([set.summaries.map(({ id }) => id), set.skipped.length]).toEqual([["rows.jsonl#1"], 1]);
 });
 
+test.each([
+  ["an object of rows", (rows: object[]) => Object.fromEntries(rows.map((row, at) => [`k${at}`, row]))],
+  ["a list of rows in an object", (rows: object[]) => ({ version: "1", info: { year: 2026 }, data: rows })],
+])("%s is read", async (_, form) => {
+  const mask = Array.from({ length: 24 }, (_, y) => Array.from({ length: 32 }, (_, x) => Number(x > 2 && y > 2)));
+  const rows = ["a box", "a frame"].map((caption) => ({ image: "0.png", mask, caption }));
+  const set = await openRegionSet(memoryFolder({ "rows.json": JSON.stringify(form(rows)), "0.png": png(32, 24) }));
+  expect(set.summaries.map(({ id, caption }) => [id, caption])).toEqual([
+    ["rows.json#0", "a box"],
+    ["rows.json#1", "a frame"],
+  ]);
+  expect(set.skipped).toEqual([]);
+});
+
 test("of several texts of one mask the first that is not blank is used, and the others are named", async () => {
   const row = { image: "0.png", mask: boxMask(24, 32, 4, 3, 10, 8) };
   const rows = [

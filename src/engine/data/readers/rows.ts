@@ -1,4 +1,4 @@
-/** Lists and lines of records whose fields are columns: `{image, mask, caption}` in any form that tables support. */
+/** Lists, lines and objects of records whose fields are columns: `{image, mask, caption}` in any form that tables support. */
 import { isRecord } from "../../bytes/json.ts";
 import type { Records } from "../records/records.ts";
 import type { Column, ColumnType } from "../tables/column-type.ts";
@@ -11,14 +11,19 @@ import type { Reader, Sign } from "./reader.ts";
 export const rows: Reader = {
   label: "rows",
   what: "records of picture, mask and text",
-  recognise: ({ examples }) => {
-    const adapter = chooseAdapter(columnsOf(examples));
+  recognise: (sign) => {
+    const adapter = chooseAdapter(columnsOf(examplesIn(sign)));
     if (typeof adapter === "string") return undefined;
     const { image, mask, text } = adapter;
     return `records with a picture (${image.name}), a mask (${mask.name}) and a text (${text.name})`;
   },
-  open: async ({ records, sign }) => ({ table: rowTable(records, sign.examples) }),
+  open: async ({ records, sign }) => ({ table: rowTable(records, examplesIn(sign)) }),
 };
+
+/** Records at the start of a file; of an object those under its first keys. */
+function examplesIn({ examples, values }: Sign): Sign["examples"] {
+  return [...examples, ...values.flatMap(({ value }) => (isRecord(value) ? [value] : []))];
+}
 
 /** The fields of the first record as text, for files of an unknown kind. */
 export function fieldsText({ first, keys, values }: Sign): string {

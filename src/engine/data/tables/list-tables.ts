@@ -5,11 +5,11 @@ import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { LabError, LONGEST_SENTENCE, shortened, toLabError } from "../../errors.ts";
 import type { MountedFolder } from "../archive/mount.ts";
 import { recogniseRecords } from "../readers/all.ts";
-import { type ReadTable, signOf } from "../readers/reader.ts";
+import { type ReadTable, type Sign, signOf } from "../readers/reader.ts";
 import { reasonSegTable } from "../readers/reason-seg.ts";
 import { fieldsText } from "../readers/rows.ts";
 import { recogniseSamples, type Sample, samplesOf, sampleTable } from "../readers/samples.ts";
-import { openRecords } from "../records/records.ts";
+import { openRecords, type Records, unlessDamaged } from "../records/records.ts";
 import type { SkippedRow } from "../sample.ts";
 import { type DataMapping, mappingOf } from "./mapping.ts";
 import type { Table } from "./table.ts";
@@ -154,11 +154,14 @@ async function openFile(
   { split, signal }: { readonly split?: string | undefined; readonly signal?: AbortSignal | undefined },
 ): Promise<{ readonly ignored: string } | ReadFile> {
   await refusePointer(source);
-  const records = await openRecords(source, signal);
-  if (records === undefined || records.length === 0) return { ignored: "records without content" };
-  const sign = await signOf(records);
-  const found = recogniseRecords(sign);
-  if (found === undefined) return { ignored: `records of an unknown kind; their fields are ${fieldsText(sign)}` };
+  const top = await openRecords(source, signal);
+  if (top === undefined || top.length === 0) return { ignored: "records without content" };
+  const outer = await signOf(top);
+  const whole = recogniseRecords(outer);
+  const inner = whole === undefined ? await listInside(top) : undefined;
+  const { records, sign } = inner ?? { records: top, sign: outer };
+  const found = whole ?? recogniseRecords(sign);
+  if (found === undefined) return { ignored: `records of an unknown kind; their fields are ${fieldsText(outer)}` };
   const { reader, reason } = found;
   if (typeof reader.open === "string") return { ignored: `${reader.what} (${reason}): ${reader.open}` };
   const read = await reader.open({ records, sign, path, folder, split, signal });
@@ -172,6 +175,22 @@ async function openFile(
   };
   return { ...read, table };
 }
+
+/** The only list of objects in an object, such as `{"version": …, "data": [rows]}`; undefined for none and for several. */
+async function listInside(top: Records): Promise<{ readonly records: Records; readonly sign: Sign } | undefined> {
+  if (top.shape !== "object" || top.length > MOST_KEYS) return undefined;
+  const found: { readonly records: Records; readonly sign: Sign }[] = [];
+  for (const place of top.keys.keys()) {
+    const records = await unlessDamaged(() => top.inside(place));
+    if (records?.shape !== "list") continue;
+    const sign = await signOf(records);
+    if (sign.first !== undefined) found.push({ records, sign });
+  }
+  return found.length === 1 ? found[0] : undefined;
+}
+
+/** Maximum keys of an object around a list of rows. */
+const MOST_KEYS = 64;
 
 /** @throws LabError("bad-input") when the file is only a pointer to the real file */
 async function refusePointer(source: ByteSource): Promise<void> {
