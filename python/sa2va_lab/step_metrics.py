@@ -122,12 +122,14 @@ def pair_metrics(masks: list[Mask], captions: list[str | None]) -> Metrics:
 
 def _loss_metrics(record: Recorded, settings: LossSettings) -> Metrics:
     played, effect, seen = record.played, record.effect, record.played.mask > 0.5
-    lengths, count = np.maximum(1, seen.sum(1)), max(1, int(seen.sum()))
+    lengths, count = np.maximum(1, seen.sum(1)), int(seen.sum())
+    if count == 0:
+        return {}
 
     def active(values: Grid) -> float:
         return float(values[seen].sum()) / count
 
-    ratio = effect.ratio[seen] if seen.any() else np.ones(1)
+    ratio = effect.ratio[seen]
     out: Metrics = {"entropy": active(record.readback.entropies), "ratio/mean": float(ratio.mean())}
     out |= {"ratio/min": float(ratio.min()), "ratio/max": float(ratio.max())}
     if played.reference is not None:
@@ -228,10 +230,10 @@ def pass_metrics(loop: int, records: list[Recorded], settings: LossSettings, ali
     passes = []
     for record in records:
         played, own = record.played, _loss_metrics(record, settings)
-        if alike:
-            gaps = np.abs(record.readback.logps - played.sampling)[played.mask > 0.5]
-            own["logp_train_vs_sampling/mean"] = float(gaps.mean()) if len(gaps) else 0.0
-            own["logp_train_vs_sampling/max"] = float(gaps.max(initial=0.0))
+        gaps = np.abs(record.readback.logps - played.sampling)[played.mask > 0.5]
+        if alike and len(gaps):
+            own["logp_train_vs_sampling/mean"] = float(gaps.mean())
+            own["logp_train_vs_sampling/max"] = float(gaps.max())
         passes.append(own | {f"{name}_loss": value for name, value in played.auxiliary.items()})
     return {f"loop{loop}/{name}": value for name, value in (out | _average(passes)).items()}
 

@@ -183,6 +183,21 @@ describe("the reward over the start", () => {
 });
 
 describe("metrics of several groups", () => {
+  it("leave out a group whose completions are all masked", () => {
+    const groups = [new Float32Array(8).fill(1), new Float32Array(8)].map((mask) =>
+      trained(sampled(2, { mask }), -1, -1),
+    );
+    const told = (own: readonly Group[]) => {
+      const readbacks = own.map((group) => readback(group, -0.5));
+      return passMetrics(2, own, readbacks, lossSettings("grpo", { beta: 0.04 }), true);
+    };
+    const whole = told(groups.slice(0, 1));
+    for (const name of ["entropy", "kl", "ratio/mean", "ratio/min", "logp_train_vs_sampling/mean"]) {
+      expect(told(groups)[`loop2/${name}`], name).toBe(whole[`loop2/${name}`]);
+      expect(told(groups.slice(1)), name).not.toHaveProperty([`loop2/${name}`]);
+    }
+  });
+
   it("average ended completions over all of them, however many each group has", () => {
     const texts = (lengths: readonly number[]): Group => {
       const completions = lengths.map((length): Completion => {

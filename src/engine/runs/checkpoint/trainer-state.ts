@@ -64,7 +64,7 @@ export function formatTrainerState(state: CheckpointState): string {
       log_history: (state.history ?? []).map(logRow),
       logging_steps: 1,
       max_steps: state.config.steps,
-      num_input_tokens_seen: finite(last?.num_tokens) ?? 0,
+      num_input_tokens_seen: 0,
       num_train_epochs: 0,
       sa2va_lab: ours,
       save_steps: state.config.saveSteps,

@@ -64,7 +64,6 @@ export const STEP_ROWS: readonly Metric[] = [
   ),
   row("epoch", "Passes over the training rows so far", "rows drawn / training rows", "epochs", "", 3),
   row("step_time", "Wall time of the step", "", "s", "Constant; a slow rise suggests a leak", 2, DOWN),
-  row("num_tokens", "Tokens sampled and scored since the start", "", "tokens", "Rises steadily", 0),
   row(
     "time/<phase>",
     "Wall time of one phase of the step",

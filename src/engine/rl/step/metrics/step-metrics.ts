@@ -137,8 +137,9 @@ function agreement({ mask, samplingLogps }: Group, logps: Float32Array): Record<
   mask.forEach((m, at) => {
     if (m === 1) gaps.push(Math.abs((logps[at] as number) - (samplingLogps[at] as number)));
   });
+  if (gaps.length === 0) return {};
   return {
-    "logp_train_vs_sampling/mean": gaps.length === 0 ? 0 : mean(gaps),
+    "logp_train_vs_sampling/mean": mean(gaps),
     // A group of pixel actions has more values than a call can take as arguments.
     "logp_train_vs_sampling/max": gaps.reduce((most, gap) => Math.max(most, gap), 0),
   };
