@@ -182,6 +182,14 @@ describe("one step with", () => {
     expect((row["grad_norm/mask-decoder"] ?? 0) > 0).toBe(!behind);
   });
 
+  it("the likelihood of captions trains masks in every pass over the rollouts", async () => {
+    // The partner shares its tensors with the start until it first moves.
+    const passes = { iterations: 2, steps: 2, warmupSteps: 0 };
+    const rows = await lab.train({ loops: "2", maskPolicy: "pathwise", maskAnchor: "none", ...passes });
+    expect(rows).toHaveLength(2);
+    for (const row of rows) expect(row["loop2/pathwise_loss"]).toBeGreaterThan(0);
+  });
+
   it("imitation of more masks than a program can bind", async () => {
     const row = await oneStep({ loops: "2", maskPolicy: "imitation", groupSize: 16 });
     expect(row["loop2/imitation_loss"]).toBeGreaterThan(0);

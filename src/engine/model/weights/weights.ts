@@ -55,18 +55,21 @@ export function recomputing(weights: Weights, trainable: ParameterSet): Weights 
 
 /**
  * Looks tensors up in the trainable set, then in the frozen one. Nothing is copied.
+ * @param trainable a function for a set that updates replace during the life of the view
  * @param loraScale alpha / r
  * @param arithmetic of products with packed matrices, where the card supports it
  * @param dropout of the low-rank branches, for a training pass
  */
 export function weightsView(
   frozen: FrozenWeights,
-  trainable: ParameterSet,
+  trainable: ParameterSet | (() => ParameterSet),
   loraScale: number,
   arithmetic: Arithmetic = "f32",
   dropout?: AdapterDropout,
 ): Weights {
-  const findMatrix = (name: string): Matrix | undefined => trainable[name] ?? frozen.get(name);
+  const trained = (name: string): Tensor | undefined =>
+    (typeof trainable === "function" ? trainable() : trainable)[name];
+  const findMatrix = (name: string): Matrix | undefined => trained(name) ?? frozen.get(name);
   const find = (name: string): Tensor | undefined => {
     const found = findMatrix(name);
     if (found instanceof PackedMatrix) throw new LabError("internal", `"${name}" is packed and is not a tensor`);
@@ -84,8 +87,8 @@ export function weightsView(
     get: (name) => present(name, find(name)),
     matrix: (name) => present(name, findMatrix(name)),
     lora(path) {
-      const a = trainable[`${path}.lora_A.weight`];
-      const b = trainable[`${path}.lora_B.weight`];
+      const a = trained(`${path}.lora_A.weight`);
+      const b = trained(`${path}.lora_B.weight`);
       if (a === undefined || b === undefined) return undefined;
       return { a, b, scale: loraScale, ...(dropout === undefined ? {} : { dropout: layerDropout(dropout, path) }) };
     },

@@ -300,7 +300,8 @@ export class Trainer {
       config,
       step,
       policy: runWeights(model, state.params, state.loraScale, config),
-      partner: runWeights(model, state.ema, state.loraScale, config),
+      // Pathwise losses of later passes follow the first update of the average.
+      partner: runWeights(model, () => state.ema, state.loraScale, config),
       start: runWeights(model, state.start, state.loraScale, config),
       captioner,
       features: this.#features,

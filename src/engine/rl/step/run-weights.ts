@@ -11,7 +11,7 @@ import { type AdapterDropout, type ParameterSet, type Weights, weightsView } fro
  */
 export function runWeights(
   model: Sa2vaModel,
-  trainable: ParameterSet,
+  trainable: ParameterSet | (() => ParameterSet),
   loraScale: number,
   config: Pick<LabConfig, "halfProducts" | "loraDropout">,
   key?: AdapterDropout["key"],
