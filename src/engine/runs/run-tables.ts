@@ -55,22 +55,20 @@ function evaluationsCsv(evaluations: readonly StoredEvaluation[]): string {
   return tableCsv(["step", "row_id", "part", ...EVAL_METRICS, ...REWARD_METRICS, ...columns], rows);
 }
 
-/** Rollouts of groups, each with the file name of its group's picture. */
-export function rolloutsCsv(groups: readonly { readonly group: GroupRecord; readonly picture: string }[]): string {
+/**
+ * Rollouts of all stored groups.
+ * @param pictureOf file name of a group's picture; "" for a group that is not drawn
+ */
+export async function rolloutsCsv(run: RunFolder, pictureOf: (group: GroupRecord) => string): Promise<string> {
   const columns = ["step", "loop", "row_id", "rollout", "reward", "advantage", "reference_caption", "caption"];
-  const rows = groups.flatMap(({ group, picture }) =>
-    group.rollouts.map((rollout) => [
-      rollout.step,
-      rollout.loop,
-      rollout.rowId,
-      rollout.index,
-      rollout.reward,
-      rollout.advantage,
-      rollout.referenceCaption,
-      rollout.caption,
-      rollout.captionPrime,
-      picture,
-    ]),
-  );
+  const rows: (string | number | null)[][] = [];
+  for (const step of await run.groupSteps()) {
+    for (const group of await run.readGroups(step)) {
+      const picture = pictureOf(group);
+      for (const { loop, rowId, index, reward, advantage, referenceCaption, caption, captionPrime } of group.rollouts) {
+        rows.push([step, loop, rowId, index, reward, advantage, referenceCaption, caption, captionPrime, picture]);
+      }
+    }
+  }
   return tableCsv([...columns, "caption_prime", "picture"], rows);
 }

@@ -20,6 +20,7 @@ import { group, manifest } from "../runs/sample-run.ts";
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const GOLDEN = join(ROOT, "tests/golden/sa2va-tiny-qwen2");
 const SHARDS = join(ROOT, "tests/fixtures/data/save-to-disk");
+const STEP = [group(3, 1, 0), group(3, 1, 1), group(3, 2, 0)];
 let scratch = "";
 let run = "";
 
@@ -36,7 +37,7 @@ beforeAll(async () => {
     data: { ...data, hash: await rowsHash(list.rows) },
   });
   await folder.appendStep(3, { loss: 0.5, "loop1/reward": 0.25, step_time: 2 });
-  await folder.appendGroups(3, [group(3, 1, 0), group(3, 2, 0)]);
+  await folder.appendGroups(3, STEP);
   const golden = await nodeFolder(GOLDEN);
   const adapter = await readAdapter(golden, (await openCheckpoint(golden)).config.language);
   const params = new Map(adapter.tensors.map(({ name, shape, values }) => [name, { shape, data: values }] as const));
@@ -89,12 +90,18 @@ test("tables and the hand-over to TRL", async () => {
     expect(made.err, format).toMatch(format === "tfevents" ? /rename it/ : /^$/);
   }
   expect(await readFile(join(scratch, "csv/metrics.csv"), "utf8")).toMatch(/^step,loss,loop1\/reward.*\n3,0.5,0.25/);
+  // Every rollout is a line; the picture is that of the first group of each loop.
+  const table = await readFile(join(scratch, "csv/rollouts.csv"), "utf8");
+  expect(table.match(/^3,\d,/gm)).toEqual(STEP.flatMap(({ loop, rollouts }) => rollouts.map(() => `3,${loop},`)));
+  for (const { loop, rollouts } of [STEP[0], STEP[2]] as typeof STEP) {
+    expect(table.split(`,pictures/step-000003-loop${loop}.png\n`)).toHaveLength(rollouts.length + 1);
+  }
   expect(await readdir(join(scratch, "tfevents"))).toEqual(["events.out.tfevents.1772600767.sa2va-lab"]);
   const yaml = await readFile(join(scratch, "trl/trl_grpo.yaml"), "utf8");
   expect(yaml).toContain("\nnum_generations: 4\n");
   expect(yaml).toContain("\nlora_target_modules:\n  - q_proj\n  - down_proj\n");
   const lines = (await readFile(join(scratch, "trl/completions/completions_00003.jsonl"), "utf8")).trim().split("\n");
-  const rollouts = [...group(3, 1, 0).rollouts, ...group(3, 2, 0).rollouts];
+  const rollouts = STEP.flatMap((own) => own.rollouts);
   expect(lines.map((line) => (JSON.parse(line) as { completion: string }).completion)).toEqual(
     rollouts.map((rollout) => rollout.completion),
   );

@@ -28,6 +28,17 @@ describe("settings that no step can be taken with", () => {
     expect(refuse).toThrow(/delta must be above 1, or 0/);
   });
 
+  it("are bounds of the entropy bonus in the wrong order", () => {
+    const bounds = { entropyCoefficientMin: 0.5, entropyCoefficientMax: 0.1 };
+    expect(told(bounds)).toEqual([]);
+    expect(told({ ...bounds, adaptiveEntropy: true })).toEqual([
+      {
+        setting: "entropyCoefficientMin",
+        sentence: expect.stringContaining("a minimum of 0.5 above its maximum of 0.1"),
+      },
+    ]);
+  });
+
   it("are a weight of the custom reward without a function", () => {
     expect(told({ loop1User: 1 })).toEqual([
       { setting: "userReward", sentence: expect.stringMatching(/has a weight but no function/) },

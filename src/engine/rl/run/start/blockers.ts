@@ -45,6 +45,11 @@ export function settingBlockers(model: Shape, config: LabConfig): readonly Block
   }
   const uneven = generationBlocker(config);
   if (uneven !== null) found.push({ setting: "stepsPerGeneration", sentence: uneven });
+  const { adaptiveEntropy, entropyCoefficientMin: least, entropyCoefficientMax: most } = config;
+  if (adaptiveEntropy && least > most) {
+    const sentence = `The entropy bonus has a minimum of ${least} above its maximum of ${most}; lower entropyCoefficientMin`;
+    found.push({ setting: "entropyCoefficientMin", sentence });
+  }
   const maskSide = model.config.sam2.imageSize / 4;
   const usesField = config.maskPolicy === "field" || config.maskPolicy === "imitation";
   if (samples(config, "mask") && usesField && maskSide % config.fieldGrid !== 0) {
