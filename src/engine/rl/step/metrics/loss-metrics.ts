@@ -86,23 +86,24 @@ export function tokenDiagnostics(arrays: LossArrays, settings: LossSettings): To
 
 /**
  * Means over active tokens under TRL's names; `low_min` and `high_max` are over per-row means and absent when no row
- * has one. For row-level ratios, a clip share is a share of all rows, and a fully masked row is not clipped. A batch
- * without an active token has no metrics, so that it does not lower the means over the groups.
+ * has one. For row-level ratios, a clip share is a share of all rows, and a fully masked row is not clipped.
  */
 export function lossMetrics(arrays: LossArrays, settings: LossSettings): Record<string, number> {
   const tokens = tokenDiagnostics(arrays, settings);
   const rows = Array.from({ length: arrays.rows }, (_, n) => activeOf(arrays, n));
   const active = rows.flat();
   const metrics: Record<string, number> = {};
-  if (active.length === 0) return metrics;
   if (arrays.refLogps !== null) {
     metrics.kl = meanAt(tokens.kl, active);
     metrics["kl/clamped"] = meanAt(tokens.klClamped, active);
   }
   if (arrays.entropies !== null) metrics.entropy = meanAt(arrays.entropies, active);
-  metrics["ratio/mean"] = meanAt(tokens.ratio, active);
-  metrics["ratio/min"] = active.reduce((least, i) => Math.min(least, at(tokens.ratio, i)), Infinity);
-  metrics["ratio/max"] = active.reduce((most, i) => Math.max(most, at(tokens.ratio, i)), 0);
+  metrics["ratio/mean"] = active.length === 0 ? 1 : meanAt(tokens.ratio, active);
+  metrics["ratio/min"] = active.reduce(
+    (least, i) => Math.min(least, at(tokens.ratio, i)),
+    active.length === 0 ? 1 : Infinity,
+  );
+  metrics["ratio/max"] = active.reduce((most, i) => Math.max(most, at(tokens.ratio, i)), active.length === 0 ? 1 : 0);
   if (settings.objective === "clip") Object.assign(metrics, clipMetrics(rows, tokens, settings));
   if (settings.objective === "cispo") {
     const capped = tokens.ratio.map((ratio, i) => {

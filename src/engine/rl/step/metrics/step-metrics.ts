@@ -93,7 +93,8 @@ export function passMetrics(
     groups.map((group, i) => {
       const readback = readbacks[i] as LossReadback;
       return {
-        ...lossMetrics(lossArrays(group, readback), settings),
+        // A group that is masked whole must not lower the means over the groups.
+        ...(group.mask.includes(1) ? lossMetrics(lossArrays(group, readback), settings) : {}),
         ...(alike ? agreement(group, readback.logps) : {}),
         ...Object.fromEntries(Object.entries(readback.auxiliary).map(([name, value]) => [`${name}_loss`, value])),
       };
