@@ -19,6 +19,17 @@ beforeAll(async () => {
 });
 afterAll(() => lab.close());
 
+/** Serves the recorded run's metrics with a change that keeps their length, which the page knows. */
+async function withMetrics(context: OpenPage["context"], change: (text: string) => string): Promise<void> {
+  const recorded = join(root, "public/pocket/recorded");
+  const run = readdirSync(recorded).find((name) => name !== "files.json") ?? "";
+  const text = readFileSync(join(recorded, run, "metrics.jsonl"), "utf8");
+  const body = change(text);
+  expect(body).not.toBe(text);
+  expect(body).toHaveLength(text.length);
+  await context.route(/recorded\/.*\/metrics\.jsonl/, (route) => route.fulfill({ body }));
+}
+
 describe("the first screen", () => {
   it("shows both loops of the recorded run on real rows, moving, above one button", async () => {
     const { page } = lab;
@@ -49,11 +60,7 @@ describe("the first screen", () => {
 
   it("draws the reward of the loop that the run trains", async () => {
     const { page, context } = lab;
-    const recorded = join(root, "public/pocket/recorded");
-    const run = readdirSync(recorded).find((name) => name !== "files.json") ?? "";
-    // As long as before: the page knows its size.
-    const body = readFileSync(join(recorded, run, "metrics.jsonl"), "utf8").replaceAll('"loop1/', '"loop9/');
-    await context.route(/recorded\/.*\/metrics\.jsonl/, (route) => route.fulfill({ body }));
+    await withMetrics(context, (text) => text.replaceAll('"loop1/', '"loop9/'));
     await page.reload();
     await page.getByRole("img", { name: /^Reward of loop 2 from 0\.\d\d to/ }).waitFor();
     await context.unrouteAll();
@@ -217,7 +224,9 @@ describe("the charts of a run", () => {
   };
 
   it("go over time, with bands and without outliers, in the order and size that the address says", async () => {
-    const { page } = lab;
+    const { page, context } = lab;
+    await withMetrics(context, (text) => text.replace(/(?<="step":30,.*?"loop1\/reward_over_start":)0/s, "9"));
+    await page.reload();
     await show(page, { screen: "train" });
     await chart().locator(".u-over").waitFor();
     await page.getByTestId("chart-options").click();
@@ -230,6 +239,7 @@ describe("the charts of a run", () => {
       .getByTestId("chart-over-start")
       .getByText(/^\d outside$/)
       .waitFor();
+    await context.unrouteAll();
     await chart()
       .locator(".u-over")
       .hover({ position: { x: 90, y: 40 } });
