@@ -2,7 +2,7 @@
  * Trains the pocket model from nothing on drawn scenes and writes it in the published layout.
  *
  *   npm run build-pocket -- [--steps N] [--seed S] [--out DIR] [--resume] [--pictures N] [--regions K] [--rate R]
- *                           [--grid SIDE] [--world extent] [--backend-module FILE]
+ *                           [--final-pictures N] [--grid SIDE] [--world extent] [--backend-module FILE]
  *   npm run build-pocket -- --world clips --from DIR --out DIR [--clips N] …
  *
  * `--grid` is the number of visual tokens along a side (7). In the world "extent" every other picture has two regions that

@@ -52,7 +52,6 @@ import { FOLLOW_OPTIONS, followOptions, followText, oneOf } from "./lib/follow-o
 import { nodeFolder, nodeFolders } from "./lib/node/node-files.ts";
 import { openNodeDevice } from "./lib/node/node-gpu.ts";
 import { decodeImage } from "./lib/node/node-images.ts";
-import { JUDGE_OPTIONS } from "./lib/node/node-judge.ts";
 import { nodeWordnet, POCKET_MODEL } from "./lib/node/node-rows.ts";
 import { nodeStore } from "./lib/node/node-store.ts";
 import { evalLedger, evaluationsBeside } from "./lib/scores/eval-ledger.ts";
@@ -74,16 +73,18 @@ const OPTIONS = {
   ledger: { takes: "many" },
   out: { takes: 1 },
   json: { takes: 0 },
+  // The suite has the questions, so other options of a judge would do nothing.
+  judge: { takes: 1 },
+  "judge-model": { takes: 1 },
   "judge-pictures": { takes: 0 },
   ...FOLLOW_OPTIONS,
-  ...JUDGE_OPTIONS,
 } as const;
 
 /** @throws LabError("bad-input") for an option that does nothing for these rows */
 function requireUsed(parsed: Parsed, { name, judged, similarity }: Suite, { clip }: SuiteRows): void {
   const idle = [
     ...(clip === undefined ? Object.keys(FOLLOW_OPTIONS) : []),
-    ...(judged ? [] : [...Object.keys(JUDGE_OPTIONS), "replies", "judge-pictures"]),
+    ...(judged ? [] : ["judge", "judge-model", "judge-pictures", "replies"]),
     ...(similarity === true ? [] : ["similarity"]),
   ].find((option) => parsed.has(option));
   if (idle === undefined) return;

@@ -1,5 +1,5 @@
 /**
- * `npm run score -- --pred FILE --ref FILE [--json] [--judge URL [--judge-model NAME] [--judge-questions FILE]
+ * `npm run score -- --pred FILE --ref FILE [--json] [--judge URL [--judge-model NAME] [--judge-kind questions|dlc] [--judge-questions FILE]
  *                    [--judge-cache DIR] [--config FILE]] [--allow-custom-reward]`
  *
  * METEOR of caption files or IoU of mask files, pair by pair and on average, and below it what the rewards of the

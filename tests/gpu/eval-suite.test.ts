@@ -44,6 +44,23 @@ test.each([
   expect(existsSync(out)).toBe(false);
 });
 
+test("refuses questions beside those of the suite", async () => {
+  const words = [
+    "--suite",
+    "dlc",
+    "--data",
+    POCKET_SHARDS,
+    "--out",
+    join(place, "idle"),
+    "--judge-questions",
+    "none.json",
+  ];
+  expect(await tool("eval", words)).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/^Unknown argument "--judge-questions"; /),
+  });
+});
+
 test("scores base and adapter on the same sentences, beside published numbers, and goes on where it stopped", async () => {
   const set = await openRegionSet(await nodeFolder(join(root, "tests/fixtures/photographs")));
   const samples = await Promise.all(set.summaries.map(({ index }) => set.sample(index)));
