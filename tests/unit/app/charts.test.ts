@@ -199,6 +199,7 @@ describe("a chart as SVG", () => {
     expect(places(0.0013, 0.0068)).toEqual([0.002, 0.005]);
     expect(places(0.8, 3)).toEqual([1, 2]);
     expect(places(2.1, 4.9)).toEqual([3, 4]);
+    expect(places(0.95, 1.05)).toEqual([1]);
   });
 
   it("escapes words and names axis, lines and band", () => {

@@ -72,7 +72,7 @@ export function ticksOf(
     const within = (sizes: readonly number[]): readonly number[] =>
       tens.flatMap((ten) => sizes.map((size) => Number(`${size}e${ten}`))).filter((at) => at >= min && at <= max);
     const places = LOG_SIZES.map(within);
-    return (places.find(({ length }) => length > 1) ?? places.flat()).map(told);
+    return (places.find(({ length }) => length > 1) ?? places.at(-1) ?? []).map(told);
   }
   const ten = 10 ** Math.floor(Math.log10((max - min || 1) / MOST_TICKS));
   const sizes = increments ?? [ten, 2 * ten, 5 * ten, 10 * ten];
