@@ -1,5 +1,5 @@
 /** Citations of documents lead to a heading that exists, in code and in documents. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
@@ -60,6 +60,22 @@ describe("links to documents", () => {
             return problem === undefined ? [] : [`${path}: ${problem}`];
           },
         ),
+      );
+    expect(wrong).toEqual([]);
+  });
+
+  it("of tests and sources in decisions, architecture and guides name files that exist", () => {
+    const rooms = readdirSync(join(root, "src/engine"));
+    const wrong = files
+      .filter(({ path }) => /^docs\/(?:decisions|adding|architecture)/.test(path))
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(/`([\w-]+)\/([\w./-]+)`/g)].flatMap(([, first, rest]) => {
+          const inside = rooms.includes(first as string) ? join("src/engine", first as string) : first;
+          // Guides name files that they make; their own test covers those.
+          const checked = inside !== first || (path.startsWith("docs/decisions/") && first === "tests");
+          const problem = checked ? broken(join(inside as string, rest as string), undefined) : undefined;
+          return problem === undefined ? [] : [`${path}: ${problem}`];
+        }),
       );
     expect(wrong).toEqual([]);
   });
