@@ -15,8 +15,8 @@ import { openHolders } from "./merged.ts";
 const PIECE = 2 ** 20;
 /** Number of evenly spread rows of a merged matrix that are recomputed. */
 const ROWS = 64;
-/** Slack: a value is rounded to single precision first, and the sums here have another order. */
-const SLACK = 1 + 2 ** -15;
+/** Slack: a value is rounded to single precision first, which in F16 adds up to 2^-13 of its rounding. */
+const SLACK = 1 + 2 ** -12;
 
 /** Bits of the significand, and the exponent below which numbers are evenly spaced. */
 const FLOATS: Readonly<Partial<Record<Dtype, readonly [bits: number, least: number]>>> = {

@@ -134,6 +134,25 @@ describe("merged checkpoints", () => {
     );
   });
 
+  test.each(["F16", "BF16"] as const)(
+    "may be rounded to single precision before they are rounded to %s",
+    async (dtype) => {
+      // In single precision the sum lies midway between two numbers of the type, and is rounded to the even one.
+      const midway = dtype === "F16" ? 2 ** -11 : 2 ** -8;
+      const layer = { name: "a.weight", shape: [1, 1], data: Float32Array.of(1) };
+      const base = memoryFolder({ "model.safetensors": writeSafetensors([layer]) });
+      const adapter = (name: string, value: number) => [name, { shape: [1, 1], data: Float32Array.of(value) }] as const;
+      const trained: TrainedTensors = {
+        step: 1,
+        side: "policy",
+        lora: { r: 1, alpha: 1, targets: [] },
+        tensors: new Map([adapter("a.lora_A.weight", 1), adapter("a.lora_B.weight", midway + 2 ** -25)]),
+      };
+      const merged = memoryFolder(await collectFiles(mergedFiles(base, trained, { dtype })));
+      await expect(checkTensors(base, trained, merged)).resolves.toBeUndefined();
+    },
+  );
+
   test("name a tensor that is missing, of another shape, or does not fit the type", async () => {
     const layer = (values: readonly number[], shape: readonly number[], name = "a.weight") =>
       memoryFolder({
