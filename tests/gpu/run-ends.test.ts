@@ -2,6 +2,7 @@
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import { readAlarms } from "../../src/engine/runs/alarms.ts";
 import { bestOf } from "../../src/engine/runs/checkpoint/best-checkpoint.ts";
 import { listCheckpoints } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import { readEvaluations } from "../../src/engine/runs/evaluations/evaluations.ts";
@@ -128,6 +129,47 @@ describe("a step for which there is no room", () => {
       expect(evaluations.map(({ report }) => report.step)).toEqual([0, 1, 2]);
     },
   );
+});
+
+describe("a warning and the end of a run for which there is no room", () => {
+  it("wait as a step does, and are stored once there is room", async () => {
+    const features = memoryStore();
+    features.write = async (path) => {
+      throw quotaError(path, 1000, 10);
+    };
+    const own = await openTestLab({ store: memoryStore(), features });
+    const { write, append } = own.store;
+    const waits = new Set(["alarms.jsonl", "run.json"]);
+    const refused = (path: string, content: string): void => {
+      const [file = ""] = [...waits].filter((name) => path.endsWith(name));
+      if (file === "" || content === "" || (file === "run.json" && !content.includes('"state": "finished"'))) return;
+      waits.delete(file);
+      throw quotaError(path, 1000, 10);
+    };
+    Object.assign(own.store, {
+      write: async (path: string, content: string) => {
+        refused(path, content);
+        return write(path, content);
+      },
+      append: async (path: string, content: string) => {
+        refused(path, content);
+        return append(path, content);
+      },
+    });
+    const held: string[] = [];
+    own.watch = (event, session) => {
+      if (event.type === "held") held.push(event.error.message);
+      if (event.type === "state" && event.state === "paused") setTimeout(() => session.trainer?.control.play());
+    };
+    const run = await own.start({ steps: 2, saveSteps: 1 });
+    expect(await run.done).toBe("finished");
+    expect(held).toEqual([expect.stringMatching(/alarms\.jsonl needs/), expect.stringMatching(/run\.json needs/)]);
+    const { id } = run.manifest;
+    expect((await readAlarms(own.store, id))?.map((alarm) => alarm.id)).toContain("features-not-kept");
+    expect((await openRun(own.store, id)).manifest().state).toBe("finished");
+    expect((await own.metrics(id)).map(({ step }) => step)).toEqual([1, 2]);
+    own.session.dispose();
+  });
 });
 
 describe("a stop while a step waits for room", () => {

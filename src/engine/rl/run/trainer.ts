@@ -101,7 +101,7 @@ export class Trainer {
 
   async #storeTold(): Promise<void> {
     const { store, id } = this.#deps.run;
-    for (const alarm of this.#reported.splice(0)) await appendAlarm(store, id, alarm);
+    for (const alarm of this.#reported.splice(0)) await this.#stored(() => appendAlarm(store, id, alarm));
   }
 
   /** Writes a checkpoint: now while the run is paused, else at the end of the current step. */
@@ -135,7 +135,7 @@ export class Trainer {
       }
       if (this.#lastCheckpoint < this.#step) await this.#checkpoint();
       await this.#storeTold();
-      await run.update({ state: "finished" });
+      await this.#stored(() => run.update({ state: "finished" }));
       this.control.setState("finished");
       return "finished";
     } catch (thrown) {
