@@ -64,11 +64,11 @@ export const JUDGE_SETTINGS = inGroup("reward", {
     home: "judge",
   }),
   judgeMaxCalls: int("Request budget", 10_000, [0, 10_000_000, 100], {
-    help: "Maximum requests per run, retries included; 0 sets no limit. A resumed run counts what its steps have spent, but not its evaluations",
+    help: "Maximum requests per run, retries included; 0 sets no limit. A resumed run counts what it spent before",
     home: "judge",
   }),
   judgeMaxCost: float("Cost budget", 0, [0, 1_000_000], {
-    help: "Maximum cost per run, in the currency of the two prices; 0 sets no limit. A resumed run counts what its steps have spent, but not its evaluations",
+    help: "Maximum cost per run, in the currency of the two prices; 0 sets no limit. A resumed run counts what it spent before",
     home: "judge",
   }),
   judgePromptPrice: float("Price per million prompt tokens", 0, [0, 100_000, 0.1], {
