@@ -18,7 +18,7 @@ import {
   stateJson,
   writeRegionShard,
 } from "../src/engine/data/write-shard.ts";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput } from "../src/engine/errors.ts";
 import { describe, drawDiscriminating, drawVague } from "../tools/pocket/world/describe.ts";
 import { type Dice, sceneDice } from "../tools/pocket/world/dice.ts";
 import { type DrawnScene, renderScene } from "../tools/pocket/world/draw.ts";
@@ -160,7 +160,7 @@ await runTool(async () => {
   const frames = folders ? whole(parsed, "frames", 2, 1000, 300) : whole(parsed, "frames", 1, 64, 1);
   const world = one(parsed, "world");
   if (world !== undefined && (world !== "extent" || frames > 1)) {
-    throw new LabError("bad-input", '--world is "extent", and without --frames', { subject: "world" });
+    throw badInput('--world is "extent", and without --frames', "world");
   }
   const kind = world !== undefined ? EXTENT : frames === 1 ? PICTURES : CLIPS;
   const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, kind.seed);

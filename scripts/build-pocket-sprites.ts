@@ -10,7 +10,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { Resvg } from "@resvg/resvg-js";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput } from "../src/engine/errors.ts";
 import { KINDS } from "../tools/pocket/world/kinds.ts";
 import { COLUMNS, SPRITE_SIDE, SPRITES_PATH } from "../tools/pocket/world/sprites.ts";
 import { runTool } from "./lib/arguments.ts";
@@ -28,7 +28,7 @@ await runTool(async () => {
   const scale = SPRITE_SIDE / set.width;
   const drawings = KINDS.map(({ icon }, at) => {
     const body = set.icons[icon]?.body;
-    if (body === undefined) throw new LabError("bad-input", `${path} has no drawing "${icon}"`);
+    if (body === undefined) throw badInput(`${path} has no drawing "${icon}"`);
     const [x, y] = [(at % COLUMNS) * SPRITE_SIDE, Math.floor(at / COLUMNS) * SPRITE_SIDE];
     return `<g transform="translate(${x} ${y}) scale(${scale})">${body}</g>`;
   });

@@ -14,7 +14,7 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput, LabError } from "../src/engine/errors.ts";
 import { tf } from "../src/engine/gpu/tf.ts";
 import { openSa2va } from "../src/engine/model/sa2va.ts";
 import { tensorsOf } from "../src/engine/model/weights/weights.ts";
@@ -81,23 +81,19 @@ await runTool(async () => {
   const world = worldOf(one(parsed, "world") ?? "pictures");
   const from = one(parsed, "from");
   if ((world === "clips") !== (from !== undefined)) {
-    throw new LabError("bad-input", '--world "clips" goes on --from a trained model, and other worlds from nothing', {
-      subject: "from",
-    });
+    throw badInput('--world "clips" goes on --from a trained model, and other worlds from nothing', "from");
   }
   const pictures = whole(parsed, "pictures", 1, 256, world === "clips" ? 2 : 6);
   const clips = whole(parsed, "clips", 1, 256, 6);
   const regions = whole(parsed, "regions", 1, 16, world === "extent" ? 2 : 3);
-  if (world === "extent" && regions !== 2) {
-    throw new LabError("bad-input", 'Pictures of --world "extent" have two regions', { subject: "regions" });
-  }
+  if (world === "extent" && regions !== 2) throw badInput('Pictures of --world "extent" have two regions', "regions");
   const grid = whole(parsed, "grid", 2, 64, GRID);
   const rate = Number(one(parsed, "rate") ?? 2e-3);
   const finalPictures = whole(parsed, "final-pictures", 1, 10_000, 100);
   const out = one(parsed, "out") ?? join(root, "public", "pocket", world === "clips" ? "clip-model" : "model");
   const work = `${out.replace(/\/+$/, "")}.training`;
   for (const folder of [out, work]) mkdirSync(folder, { recursive: true });
-  if (!(rate > 0)) throw new LabError("bad-input", "--rate must be a number above 0", { subject: "rate" });
+  if (!(rate > 0)) throw badInput("--rate must be a number above 0", "rate");
 
   const check = await openBackend(one(parsed, "backend-module"));
   const started = performance.now();
@@ -190,7 +186,7 @@ await runTool(async () => {
 function worldOf(name: string): World {
   const found = WORLDS.find((world) => world === name);
   if (found !== undefined) return found;
-  throw new LabError("bad-input", `--world is "${WORLDS.join('", "')}", not "${name}"`, { subject: "world" });
+  throw badInput(`--world is "${WORLDS.join('", "')}", not "${name}"`, "world");
 }
 
 /** @param progress 0..1 of the run */
@@ -221,7 +217,7 @@ function writeState(work: string, state: SftVectors): void {
 
 function readState(work: string): SftVectors {
   const path = join(work, "state.f32");
-  if (!existsSync(path)) throw new LabError("bad-input", `${path} does not exist; there is nothing to resume`);
+  if (!existsSync(path)) throw badInput(`${path} does not exist; there is nothing to resume`);
   const bytes = readFileSync(path);
   const all = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
   const size = (all.length - 1) / 4;

@@ -7,7 +7,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput } from "../src/engine/errors.ts";
 import { PARTS_OF_SPEECH, type PartOfSpeech } from "../src/engine/rewards/morphy.ts";
 import { parseWordnet, TABLE_HEADER } from "../src/engine/rewards/wordnet.ts";
 import { one, parseArguments, runTool } from "./lib/arguments.ts";
@@ -33,7 +33,7 @@ export async function buildWordnet(from: string, exceptionsFrom = from): Promise
     exceptions.set(part, irregular);
     synsets.set(part, reduced(all).sort(byText));
   }
-  if (version === undefined) throw new LabError("bad-input", `${from}: the database files name no WordNet version`);
+  if (version === undefined) throw badInput(`${from}: the database files name no WordNet version`);
   const lines = [TABLE_HEADER, `wordnet ${version}`];
   for (const [part, sets] of synsets) {
     lines.push(`synsets ${part} ${sets.length}`);
@@ -59,7 +59,7 @@ function parseData(text: string, file: string): Map<number, string[]> {
     const count = Number.parseInt(fields[3] ?? "", 16);
     const names = Array.from({ length: count || 0 }, (_, at) => (fields[4 + 2 * at] ?? "").replace(/\(.*\)$/u, ""));
     if (names.length === 0 || names.some((name) => !/^[!-~]+$/u.test(name))) {
-      throw new LabError("bad-input", `${file} has a line that is not a synset: ${line.slice(0, 40)}`);
+      throw badInput(`${file} has a line that is not a synset: ${line.slice(0, 40)}`);
     }
     synsets.set(Number(fields[0]), [...new Set(names)].sort());
   }
@@ -82,12 +82,12 @@ function checkIndex(text: string, synsets: ReadonlyMap<number, readonly string[]
     const offsets = fields.slice(-Number(fields[2])).map(Number);
     const own = derived.get(form);
     if (own === undefined || own.size !== offsets.length || offsets.some((offset) => !own.has(offset))) {
-      throw new LabError("bad-input", `${file} lists "${form}" with other synsets than the data file has`);
+      throw badInput(`${file} lists "${form}" with other synsets than the data file has`);
     }
     derived.delete(form);
   }
   const [missing] = derived.keys();
-  if (missing !== undefined) throw new LabError("bad-input", `${file} lacks "${missing}" of the data file`);
+  if (missing !== undefined) throw badInput(`${file} lacks "${missing}" of the data file`);
 }
 
 /** Later lines of a form replace earlier ones, as in the reference. */
@@ -126,7 +126,7 @@ async function databaseFile(directory: string, name: string): Promise<string> {
     const bytes = await readFile(path).catch(() => undefined);
     if (bytes !== undefined) return bytes.toString("latin1").replaceAll("\r\n", "\n");
   }
-  throw new LabError("bad-input", `${join(directory, name)} cannot be read; no table was written`);
+  throw badInput(`${join(directory, name)} cannot be read; no table was written`);
 }
 
 async function main(): Promise<number> {
@@ -136,11 +136,11 @@ async function main(): Promise<number> {
     out: { takes: 1 },
   });
   const from = one(options, "from");
-  if (from === undefined) throw new LabError("bad-input", "--from DIR is missing: the WordNet database files");
+  if (from === undefined) throw badInput("--from DIR is missing: the WordNet database files");
   const bytes = await buildWordnet(from, one(options, "exceptions") ?? from);
   const out = one(options, "out") ?? DEFAULT_OUT;
   await writeFile(out, bytes).catch((cause: unknown) => {
-    throw new LabError("bad-input", `${out} cannot be written: ${(cause as Error).message}`, { subject: out, cause });
+    throw badInput(`${out} cannot be written: ${(cause as Error).message}`, out, cause);
   });
   process.stdout.write(`${out}: ${bytes.length} bytes\n`);
   return 0;

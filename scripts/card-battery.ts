@@ -13,8 +13,8 @@ if (words.includes("--run")) await import("../bench/battery/main.ts");
 else {
   await runTool(async () => {
     const directory = one(parseArguments(words, { pack: { takes: 1 } }), "pack");
-    const { LabError } = await import("../src/engine/errors.ts");
-    if (directory === undefined) throw new LabError("bad-input", "Name what to do: --pack DIR or --run");
+    const { badInput } = await import("../src/engine/errors.ts");
+    if (directory === undefined) throw badInput("Name what to do: --pack DIR or --run");
     const { packBattery } = await import("./lib/build/pack-battery.ts");
     process.stdout.write(`${directory}: ${await packBattery(directory)} bytes\n`);
     return 0;

@@ -11,7 +11,7 @@ import { checkRegionSet, type DataCheck } from "../src/engine/data/check.ts";
 import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
 import { rolesText } from "../src/engine/data/set-info.ts";
 import { mappingText } from "../src/engine/data/tables/mapping.ts";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput } from "../src/engine/errors.ts";
 import { one, parseArguments, runTool, WORDS } from "./lib/arguments.ts";
 import { nodeFolders } from "./lib/node/node-files.ts";
 import { decodeImage } from "./lib/node/node-images.ts";
@@ -32,9 +32,7 @@ const OPTIONS = {
 async function main(): Promise<number> {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const directories = parsed.get(WORDS) ?? [];
-  if (directories.length === 0) {
-    throw new LabError("bad-input", "DIR is missing: name a folder with data");
-  }
+  if (directories.length === 0) throw badInput("DIR is missing: name a folder with data");
   const folder = await nodeFolders(directories);
   const start = performance.now();
   const split = one(parsed, "split");

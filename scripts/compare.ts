@@ -10,14 +10,14 @@
  */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput } from "../src/engine/errors.ts";
 import { curveSvg } from "../src/engine/sweep/curve-svg.ts";
 import { one, parseArguments, runTool, WORDS } from "./lib/arguments.ts";
 import { nodeStore } from "./lib/node/node-store.ts";
 import { comparedRun, compareTable, differentRows } from "./lib/scores/compared-run.ts";
 
 function runFolders(path: string): string[] {
-  if (!existsSync(path)) throw new LabError("bad-input", `${path} does not exist`, { subject: path });
+  if (!existsSync(path)) throw badInput(`${path} does not exist`, path);
   if (existsSync(join(path, "run.json"))) return [path];
   const inside = readdirSync(path)
     .map((name) => join(path, name))
@@ -33,11 +33,9 @@ await runTool(async () => {
     at: { takes: 1 },
   });
   const paths = parsed.get(WORDS) ?? [];
-  if (paths.length === 0) throw new LabError("bad-input", "Name at least one run folder", { subject: "RUN" });
+  if (paths.length === 0) throw badInput("Name at least one run folder", "RUN");
   const at = one(parsed, "at") ?? "last";
-  if (at !== "last" && at !== "best") {
-    throw new LabError("bad-input", `--at must be last or best, not "${at}"`, { subject: "at" });
-  }
+  if (at !== "last" && at !== "best") throw badInput(`--at must be last or best, not "${at}"`, "at");
   const rows = [];
   for (const folder of paths.flatMap(runFolders)) {
     const row = await comparedRun(folder, at);

@@ -8,7 +8,7 @@
  */
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput, LabError } from "../src/engine/errors.ts";
 import { type RandomKey, STREAM, uniform } from "../src/engine/gpu/random.ts";
 import { tf } from "../src/engine/gpu/tf.ts";
 import { trainableBlock } from "../src/engine/model/adapter/trainable.ts";
@@ -73,16 +73,14 @@ function stepBatch(model: Sa2vaModel, seed: number, step: number) {
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const out = one(parsed, "out");
-  if (out === undefined) throw new LabError("bad-input", "--out DIR is needed", { subject: "out" });
+  if (out === undefined) throw badInput("--out DIR is needed", "out");
   if (existsSync(join(out, "model.safetensors"))) {
-    throw new LabError("bad-input", `${out} holds a model already; nothing was written`, { subject: "out" });
+    throw badInput(`${out} holds a model already; nothing was written`, "out");
   }
   const target = Number(one(parsed, "target") ?? 0.5);
   const rate = Number(one(parsed, "rate") ?? 5e-4);
-  if (!(target > 0 && target < 1)) {
-    throw new LabError("bad-input", "--target must be an IoU between 0 and 1", { subject: "target" });
-  }
-  if (!(rate > 0)) throw new LabError("bad-input", "--rate must be a number above 0", { subject: "rate" });
+  if (!(target > 0 && target < 1)) throw badInput("--target must be an IoU between 0 and 1", "target");
+  if (!(rate > 0)) throw badInput("--rate must be a number above 0", "rate");
   const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, 29);
   const steps = whole(parsed, "most-steps", 1, 100_000, 400);
   const looked = whole(parsed, "check-pictures", 1, 10_000, 64);
@@ -128,9 +126,7 @@ await runTool(async () => {
     if (trainer.steps % CHECK_EVERY === 0 || trainer.steps === steps) iou = await check();
   }
   if (iou.mean > target) {
-    throw new LabError("bad-input", `IoU is still ${iou.mean.toFixed(3)} after ${steps} steps; nothing was written`, {
-      subject: "most-steps",
-    });
+    throw badInput(`IoU is still ${iou.mean.toFixed(3)} after ${steps} steps; nothing was written`, "most-steps");
   }
   mkdirSync(out, { recursive: true });
   const own = trainer.weights("current");

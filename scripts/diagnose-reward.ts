@@ -8,7 +8,7 @@
  * --keep adds the difficulty of the rows to FILE, for `npm run train -- --difficulty FILE`.
  */
 import { appendFileSync } from "node:fs";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput, LabError } from "../src/engine/errors.ts";
 import { storageChoice } from "../src/engine/loading/storage-settings.ts";
 import { isLoop, LOOP_IDS } from "../src/engine/rl/loops/abouts.ts";
 import type { BenchGroup } from "../src/engine/runs/bench/bench-group.ts";
@@ -41,7 +41,7 @@ await runTool(async () => {
     });
   }
   const loop = whole(parsed, "loop", 1, Math.max(...LOOP_IDS), 2);
-  if (!isLoop(loop)) throw new LabError("bad-input", `--loop is one of ${LOOP_IDS.join(", ")}`, { subject: "loop" });
+  if (!isLoop(loop)) throw badInput(`--loop is one of ${LOOP_IDS.join(", ")}`, "loop");
   const file = one(parsed, "keep");
   if (file !== undefined) requireWritable(file);
   const { rows, list } = await openNodeRows(parsed.get("shards"));

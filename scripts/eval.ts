@@ -21,7 +21,7 @@ import { basename, dirname, resolve } from "node:path";
 import { isRecord, parseJson } from "../src/engine/bytes/json.ts";
 import type { Clip } from "../src/engine/data/clips/clip-set.ts";
 import { rowsHash } from "../src/engine/data/open-rows.ts";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput, LabError } from "../src/engine/errors.ts";
 import { SUITES, suiteOf } from "../src/engine/eval/suites/all.ts";
 import { looksAt } from "../src/engine/eval/suites/finished.ts";
 import { openEvalFolder } from "../src/engine/eval/suites/folder.ts";
@@ -88,7 +88,7 @@ function requireUsed(parsed: Parsed, { name, judged, similarity }: Suite, { clip
     ...(similarity === true ? [] : ["similarity"]),
   ].find((option) => parsed.has(option));
   if (idle === undefined) return;
-  throw new LabError("bad-input", `--${idle} has no effect on suite ${name}`, { subject: idle });
+  throw badInput(`--${idle} has no effect on suite ${name}`, idle);
 }
 
 /** Rows that are left out and named with the reason. */
@@ -107,11 +107,11 @@ interface Options {
 function readOptions(parsed: Parsed): Options {
   const suite = suiteOf(one(parsed, "suite") ?? "");
   const names = SUITES.map((known) => known.name).join(", ");
-  if (suite === undefined) throw new LabError("bad-input", `--suite must be one of ${names}`, { subject: "suite" });
+  if (suite === undefined) throw badInput(`--suite must be one of ${names}`, "suite");
   const data = parsed.get("data");
-  if (data === undefined) throw new LabError("bad-input", "--data DIR is needed", { subject: "data" });
+  if (data === undefined) throw badInput("--data DIR is needed", "data");
   const out = one(parsed, "out");
-  if (out === undefined) throw new LabError("bad-input", "--out DIR is needed", { subject: "out" });
+  if (out === undefined) throw badInput("--out DIR is needed", "out");
   const mode = oneOf(parsed, "answers", ["free", "forced"]);
   const split = one(parsed, "split") ?? suite.split;
   const part = oneOf(parsed, "part", SUITE_PARTS);
@@ -126,13 +126,13 @@ async function suiteTools(file: string | undefined): Promise<SuiteTools> {
   if (file === undefined) return { meteor };
   const value = parseJson(readFileSync(file, "utf8"), file);
   if (!isRecord(value) || typeof value.name !== "string" || !isRecord(value.values)) {
-    throw new LabError("bad-input", `${file} has no name and values`, { subject: file });
+    throw badInput(`${file} has no name and values`, file);
   }
   const { name, values } = value;
   const of = (label: string, phrase: string): number => {
     const found = values[`${label}|${phrase}`];
     if (typeof found === "number") return found;
-    throw new LabError("bad-input", `${file} has no similarity of "${label}|${phrase}"`, { subject: file });
+    throw badInput(`${file} has no similarity of "${label}|${phrase}"`, file);
   };
   return { meteor, similarity: { name, of } };
 }
@@ -143,9 +143,7 @@ function shownTo(
   items: readonly SuiteItem[],
   { picture }: SuiteRows,
 ): (item: SuiteItem) => Promise<readonly string[]> {
-  if (judgeSees === undefined) {
-    throw new LabError("bad-input", `--judge-pictures: no judge of suite ${name} sees pictures`, { subject: name });
-  }
+  if (judgeSees === undefined) throw badInput(`--judge-pictures: no judge of suite ${name} sees pictures`, name);
   return async (item) => {
     const image = await picture(items.indexOf(item));
     return judgePictures(judgeSees, image, await decodeImage(image), item.masks);
@@ -192,7 +190,7 @@ await runTool(async () => {
   if (items.length === 0) {
     const why = opened.leftOut[0] === undefined ? "" : `: ${opened.leftOut[0]}`;
     const where = split === undefined ? "" : ` in split ${split}`;
-    throw new LabError("bad-input", `--data has no row that can be scored${where}${why}`);
+    throw badInput(`--data has no row that can be scored${where}${why}`);
   }
   say(`${items.length} rows, ${opened.leftOut.length} left out`);
   for (const sentence of opened.leftOut.slice(0, SAID)) say(`  ${sentence}`);

@@ -19,7 +19,7 @@ import { parseJsonAs, readJson } from "../src/engine/bytes/json.ts";
 import { subFolder } from "../src/engine/bytes/memory.ts";
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { isStoredRow } from "../src/engine/data/open-rows.ts";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput } from "../src/engine/errors.ts";
 import { adapterFiles } from "../src/engine/export/adapter.ts";
 import { checkMerged } from "../src/engine/export/check-merged.ts";
 import { below, type ExportFiles } from "../src/engine/export/export-file.ts";
@@ -64,9 +64,7 @@ await runTool(async () => {
     json: { takes: 0 },
   });
   const format = FORMATS.find((known) => known === one(parsed, "format"));
-  if (format === undefined) {
-    throw new LabError("bad-input", `--format must be one of ${FORMATS.join(", ")}`, { subject: "format" });
-  }
+  if (format === undefined) throw badInput(`--format must be one of ${FORMATS.join(", ")}`, "format");
   const run = await openRunAt(needed(parsed, "run"));
   const out = await writeOut(
     resolve(needed(parsed, "out")),
@@ -98,9 +96,7 @@ async function write(parsed: Parsed, format: Format, run: RunFolder, out: OutFol
 
 async function scaleOut(parsed: Parsed, run: RunFolder): Promise<ExportFiles> {
   const shards = parsed.get("shards");
-  if (shards === undefined) {
-    throw new LabError("bad-input", "--shards must name the data set that the run drew from", { subject: "shards" });
-  }
+  if (shards === undefined) throw badInput("--shards must name the data set that the run drew from", "shards");
   const { set, list } = await openNodeRows(shards);
   const scale = { set, dataSet: list.dataSet, wordnet: await nodeWordnetFile(), step: stepOf(parsed) };
   return scaleOutFiles(run, { ...scale, fresh: parsed.has("fresh") });
@@ -110,9 +106,7 @@ async function writeMerged(parsed: Parsed, run: RunFolder, trained: TrainedTenso
   const base = await nodeFolder(needed(parsed, "model"));
   const { model, id } = run.manifest();
   if ((await weightsHash(base)) !== model.hash) {
-    throw new LabError("bad-input", `Run "${id}" was trained on ${model.name}; --model names another checkpoint`, {
-      subject: "model",
-    });
+    throw badInput(`Run "${id}" was trained on ${model.name}; --model names another checkpoint`, "model");
   }
   const named = one(parsed, "dtype");
   const dtype = named === undefined ? null : parseFloatDtype(named);
@@ -145,7 +139,7 @@ async function writeMerged(parsed: Parsed, run: RunFolder, trained: TrainedTenso
 
 function needed(parsed: Parsed, name: string): string {
   const value = one(parsed, name);
-  if (value === undefined) throw new LabError("bad-input", `--${name} DIR is needed`, { subject: name });
+  if (value === undefined) throw badInput(`--${name} DIR is needed`, name);
   return value;
 }
 
@@ -153,13 +147,13 @@ function stepOf(parsed: Parsed): number | null {
   const text = one(parsed, "step");
   if (text === undefined) return null;
   if (/^\d+$/.test(text)) return Number(text);
-  throw new LabError("bad-input", `--step must be the number of a checkpoint, not "${text}"`, { subject: "step" });
+  throw badInput(`--step must be the number of a checkpoint, not "${text}"`, "step");
 }
 
 function sideOf(parsed: Parsed): "policy" | "ema" {
   const side = one(parsed, "weights") ?? "policy";
   if (side === "policy" || side === "ema") return side;
-  throw new LabError("bad-input", `--weights must be policy or ema, not "${side}"`, { subject: "weights" });
+  throw badInput(`--weights must be policy or ema, not "${side}"`, "weights");
 }
 
 /** A run folder, or the only run inside the folder that a training left. */
@@ -169,7 +163,7 @@ async function openRunAt(directory: string): Promise<RunFolder> {
   const path = manifests.includes("run.json") ? "run.json" : manifests[0];
   if (path === undefined || (path !== "run.json" && manifests.length > 1)) {
     const why = path === undefined ? "holds no run.json" : `holds ${manifests.length} runs; name one of them`;
-    throw new LabError("bad-input", `${directory} ${why}`, { subject: directory });
+    throw badInput(`${directory} ${why}`, directory);
   }
   const prefix = path.slice(0, -"run.json".length);
   const id = runIdOf(join(directory, path));
@@ -190,14 +184,13 @@ function readText(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (cause) {
-    throw new LabError("bad-input", `${file} cannot be read`, { subject: file, cause });
+    throw badInput(`${file} cannot be read`, file, cause);
   }
 }
 
 async function factsOf(model: ByteFolder): Promise<ModelFacts> {
   const source = model.get("config.json");
-  if (source === undefined)
-    throw new LabError("bad-input", "The folder of --model has no config.json", { subject: "model" });
+  if (source === undefined) throw badInput("The folder of --model has no config.json", "model");
   return modelFacts(parseSa2vaConfig(await readJson(source)));
 }
 

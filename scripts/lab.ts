@@ -18,7 +18,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { unzipSync } from "fflate";
 import type { Page } from "playwright-core";
 import { isUnlinked } from "../src/engine/config/parse.ts";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput, LabError } from "../src/engine/errors.ts";
 import { reachOf } from "../src/engine/rewards/consent.ts";
 import type { TrainerMessage } from "../src/protocol/trainer.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
@@ -78,16 +78,12 @@ interface Task {
 async function taskOf(words: readonly string[]): Promise<Task> {
   const parsed = parseArguments(knownWords(words, OPTIONS), OPTIONS);
   if (!parsed.has("headless")) {
-    throw new LabError("bad-input", "Only --headless is available; npm start opens the lab in a browser", {
-      subject: "headless",
-    });
+    throw badInput("Only --headless is available; npm start opens the lab in a browser", "headless");
   }
   const out = one(parsed, "out");
-  if (out === undefined) throw new LabError("bad-input", "--out DIR is needed", { subject: "out" });
+  if (out === undefined) throw badInput("--out DIR is needed", "out");
   // The run is unpacked there: later steps of an earlier run would stay among its own.
-  if (existsSync(join(out, "run.json"))) {
-    throw new LabError("bad-input", `--out ${out} holds a run already; name another folder`, { subject: "out" });
-  }
+  if (existsSync(join(out, "run.json"))) throw badInput(`--out ${out} holds a run already; name another folder`, "out");
   const shards = (parsed.get("shards") ?? []).map((path) => folder(path, "--shards"));
   const model = one(parsed, "model");
   const say = (sentence: string): void => void process.stderr.write(`${sentence}\n`);
@@ -118,7 +114,7 @@ async function taskOf(words: readonly string[]): Promise<Task> {
 }
 
 function folder(path: string, option: string): string {
-  if (!existsSync(path)) throw new LabError("bad-input", `${option} ${path} does not exist`, { subject: path });
+  if (!existsSync(path)) throw badInput(`${option} ${path} does not exist`, path);
   return resolve(path);
 }
 
@@ -238,7 +234,7 @@ async function loadByAddress(page: Page, address: string, enabled: () => Promise
   const load = page.getByTestId("load-address");
   const known = async (): Promise<boolean> => {
     const problem = await problemOn(page);
-    if (problem !== undefined) throw new LabError("bad-input", problem);
+    if (problem !== undefined) throw badInput(problem);
     return (await load.count()) > 0;
   };
   await until(page, "Asking for the checkpoint's size", known, 120);
@@ -247,7 +243,7 @@ async function loadByAddress(page: Page, address: string, enabled: () => Promise
   await page.waitForTimeout(300);
   await until(page, "Loading the checkpoint", enabled, 1800);
   const problem = await problemOn(page);
-  if (problem !== undefined) throw new LabError("bad-input", problem);
+  if (problem !== undefined) throw badInput(problem);
 }
 
 /** Types the judge's key, if there is one, into the field a person would use. */

@@ -11,7 +11,7 @@
  */
 import { resolve } from "node:path";
 import { type Clip, type ClipExpression, openClips } from "../src/engine/data/clips/clip-set.ts";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput, LabError } from "../src/engine/errors.ts";
 import { meanScore, scoreByType } from "../src/engine/eval/video/masklet-score.ts";
 import type { Sa2vaConfig } from "../src/engine/model/config.ts";
 import { openSa2va } from "../src/engine/model/sa2va.ts";
@@ -44,7 +44,7 @@ const OPTIONS = {
 
 function needed(parsed: Parsed, name: string): string {
   const value = one(parsed, name);
-  if (value === undefined) throw new LabError("bad-input", `--${name} DIR is needed`, { subject: name });
+  if (value === undefined) throw badInput(`--${name} DIR is needed`, name);
   return value;
 }
 
@@ -61,9 +61,7 @@ function expressionsOf(clip: Clip, given: readonly string[] | undefined): readon
   if (given !== undefined) return given.map((text, at) => ({ id: `asked-${at + 1}`, text, truth: undefined }));
   const named = clip.expressions.filter(({ text }) => text !== "");
   if (named.length > 0) return named;
-  throw new LabError("bad-input", `Clip "${clip.id}" has no expressions; name one with --expression`, {
-    subject: "expression",
-  });
+  throw badInput(`Clip "${clip.id}" has no expressions; name one with --expression`, "expression");
 }
 
 /** What a tracked frame costs. @param count of conditioning frames */
@@ -86,8 +84,7 @@ await runTool(async () => {
   for (const sentence of set.leftOut) say(sentence);
   const wanted = parsed.get("clip");
   const absent = wanted?.find((id) => !set.clips.some((clip) => clip.id === id));
-  if (absent !== undefined)
-    throw new LabError("bad-input", `There is no clip "${absent}" in --data`, { subject: "clip" });
+  if (absent !== undefined) throw badInput(`There is no clip "${absent}" in --data`, "clip");
   const clips = set.clips.filter(({ id }) => wanted === undefined || wanted.includes(id));
   const work = clips.flatMap((clip) =>
     expressionsOf(clip, parsed.get("expression")).map((expression) => ({ clip, expression })),

@@ -6,7 +6,7 @@
  */
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { requireConfig } from "../src/engine/config/parse.ts";
-import { LabError, toLabError } from "../src/engine/errors.ts";
+import { badInput, toLabError } from "../src/engine/errors.ts";
 import { WEIGHT_STORAGES, type WeightStorage } from "../src/engine/gpu/packed/storage.ts";
 import type { EngineDevice } from "../src/engine/gpu/runtime/device.ts";
 import { type Backend, startBackend } from "../tools/parity/backend.ts";
@@ -47,17 +47,12 @@ function readOptions(args: readonly string[]): Options {
   const { hub } = requireConfig(named === undefined ? {} : { hub: named }, undefined, "command line");
   const storage = WEIGHT_STORAGES.find((known) => known === wanted);
   if (storage === undefined) {
-    throw new LabError("bad-input", `--storage is "${wanted}", it must be one of ${WEIGHT_STORAGES.join(", ")}`);
+    throw badInput(`--storage is "${wanted}", it must be one of ${WEIGHT_STORAGES.join(", ")}`);
   }
-  if (golden === undefined) throw new LabError("bad-input", "--golden DIR is missing: name a golden folder");
-  if (backend !== "webgpu" && backend !== "cpu") {
-    throw new LabError("bad-input", `--backend is "${backend}", it must be webgpu or cpu`);
-  }
+  if (golden === undefined) throw badInput("--golden DIR is missing: name a golden folder");
+  if (backend !== "webgpu" && backend !== "cpu") throw badInput(`--backend is "${backend}", it must be webgpu or cpu`);
   if (storage !== "f32" && backend === "cpu") {
-    throw new LabError(
-      "bad-input",
-      `--storage ${storage} needs --backend webgpu: packed weights are read by GPU programs`,
-    );
+    throw badInput(`--storage ${storage} needs --backend webgpu: packed weights are read by GPU programs`);
   }
   return { golden, json: parsed.has("json"), backend, storage, checkpoint: one(parsed, "checkpoint"), hub };
 }
@@ -86,9 +81,7 @@ async function overCheckpoint(sets: GoldenSet[], { checkpoint, hub }: Options): 
   if (checkpoint === undefined) return sets;
   const models = sets.filter(({ kind }) => kind.name === "sa2va");
   if (models.length !== 1 || sets.length !== 1) {
-    throw new LabError("bad-input", "--checkpoint takes the place of one model: name one golden model with --golden", {
-      subject: "checkpoint",
-    });
+    throw badInput("--checkpoint takes the place of one model: name one golden model with --golden", "checkpoint");
   }
   const { folder: remote } = await remoteCheckpoint(checkpoint, hub, (text) => console.error(text));
   return models.map((set) => {

@@ -5,7 +5,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput } from "../src/engine/errors.ts";
 import type { Arithmetic } from "../src/engine/gpu/packed/half.ts";
 import { packedBytes, WEIGHT_STORAGES, type WeightStorage } from "../src/engine/gpu/packed/storage.ts";
 import { setAdapterKind } from "../src/engine/gpu/runtime/custom-kernels.ts";
@@ -98,7 +98,7 @@ await runTool(async () => {
   const paths = parsed.get("golden") ?? DEFAULT_SETS.map((path) => join(root, path));
   const found = (await Promise.all(paths.map(findGoldenSets))).flat();
   const sets = found.filter((set) => set.kind.name === "sa2va");
-  if (sets.length === 0) throw new LabError("bad-input", "None of the folders is a whole golden model");
+  if (sets.length === 0) throw badInput("None of the folders is a whole golden model");
   const device = await openNodeDevice();
   const sections: string[] = [];
   const columns: Numbers[] = WEIGHT_STORAGES.map((storage) => ({ title: storage, storage, arithmetic: "f32" }));

@@ -8,7 +8,7 @@
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput } from "../src/engine/errors.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { writeFileList } from "./lib/build/file-list.ts";
 import { root } from "./lib/ensure.mjs";
@@ -27,16 +27,12 @@ await runTool(async () => {
     out: { takes: 1 },
   });
   const run = resolve(one(parsed, "run") ?? "");
-  if (!existsSync(join(run, "run.json"))) {
-    throw new LabError("bad-input", `--run ${run} holds no run.json`, { subject: "run" });
-  }
+  if (!existsSync(join(run, "run.json"))) throw badInput(`--run ${run} holds no run.json`, "run");
   const out = resolve(one(parsed, "out") ?? join(root, "public", "pocket", "recorded"));
   const every = whole(parsed, "every", 1, 1_000_000, 1);
   // The folder is replaced.
   if (`${run}/`.startsWith(`${out}/`) || `${out}/`.startsWith(`${run}/`)) {
-    throw new LabError("bad-input", `--out ${out} and the run lie in each other; nothing was written`, {
-      subject: out,
-    });
+    throw badInput(`--out ${out} and the run lie in each other; nothing was written`, out);
   }
   rmSync(out, { recursive: true, force: true });
   const place = join(out, basename(run));

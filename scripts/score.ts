@@ -5,7 +5,7 @@
  * METEOR of caption files or IoU of mask files, pair by pair and on average, and below it what the rewards of the
  * settings (loop 2 for captions, loop 1 for masks) make of the pair, term by term; the reference is the ground truth. Two empty masks count 0 here. For the forms of files see lib/pair-file.ts.
  */
-import { LabError } from "../src/engine/errors.ts";
+import { badInput, LabError } from "../src/engine/errors.ts";
 import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
 import { regionIou } from "../src/engine/rewards/terms/iou.ts";
 import type { Wordnet } from "../src/engine/rewards/wordnet.ts";
@@ -72,7 +72,7 @@ async function main(): Promise<number> {
 
   function path(option: "pred" | "ref"): string {
     const value = one(options, option);
-    if (value === undefined) throw new LabError("bad-input", `--${option} FILE is missing`);
+    if (value === undefined) throw badInput(`--${option} FILE is missing`);
     return value;
   }
 }
@@ -80,7 +80,7 @@ async function main(): Promise<number> {
 function comparable(predicted: PairFile, reference: PairFile): "captions" | "masks" {
   const describe = ({ name, kind, items }: PairFile): string => `${name} has ${items.length} ${kind}`;
   if (predicted.kind !== reference.kind || predicted.items.length !== reference.items.length) {
-    throw new LabError("bad-input", `${describe(predicted)}, but ${describe(reference)}; nothing was scored`);
+    throw badInput(`${describe(predicted)}, but ${describe(reference)}; nothing was scored`);
   }
   return predicted.kind;
 }

@@ -12,7 +12,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { isStoredRow } from "../src/engine/data/open-rows.ts";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput } from "../src/engine/errors.ts";
 import { readEvaluations } from "../src/engine/runs/evaluations/evaluations.ts";
 import type { SweepPlan } from "../src/engine/sweep/plan.ts";
 import { sweepReport } from "../src/engine/sweep/report.ts";
@@ -93,7 +93,7 @@ async function doneJobs(plan: SweepPlan, out: string): Promise<DoneJob[]> {
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const file = one(parsed, "config");
-  if (file === undefined) throw new LabError("bad-input", "--config FILE is needed", { subject: "config" });
+  if (file === undefined) throw badInput("--config FILE is needed", "config");
   const plan = readSweepFile(file, say);
   // Jobs are processes in the folder of the project.
   const out = resolve(one(parsed, "out") ?? join(root, "out", plan.name));

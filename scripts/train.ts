@@ -28,7 +28,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { SETTING_KEYS } from "../src/engine/config/parse.ts";
 import type { LabConfig } from "../src/engine/config/table.ts";
-import { LabError, quote } from "../src/engine/errors.ts";
+import { badInput, LabError, quote } from "../src/engine/errors.ts";
 import { openAgain } from "../src/engine/gpu/runtime/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import { storageChoice, storageText } from "../src/engine/loading/storage-settings.ts";
@@ -125,9 +125,7 @@ async function taskOf(
   const id = resumedRun(parsed);
   if (id !== undefined) {
     if (!(await store.names("")).includes(id)) {
-      throw new LabError("bad-input", `--out has no run ${quote(id)}; --resume takes the name of a run folder in it`, {
-        subject: "resume",
-      });
+      throw badInput(`--out has no run ${quote(id)}; --resume takes the name of a run folder in it`, "resume");
     }
     const { config: own, title } = (await openRun(store, id)).manifest();
     refuseOtherSettings(parsed, given, own);
@@ -160,9 +158,7 @@ function resumedRun(parsed: Parsed): string | undefined {
 function refuseOtherSettings(parsed: Parsed, given: Partial<LabConfig>, own: LabConfig): void {
   for (const option of ["preset", "adapter", "captioner", "first-evaluation", "difficulty", "tuned"]) {
     if (!parsed.has(option)) continue;
-    throw new LabError("bad-input", `--resume continues with the run's settings; leave --${option} out`, {
-      subject: option,
-    });
+    throw badInput(`--resume continues with the run's settings; leave --${option} out`, option);
   }
   const other = SETTING_KEYS.find(
     (key) => key !== "steps" && key !== "hub" && given[key] !== undefined && given[key] !== own[key],
@@ -181,7 +177,7 @@ async function firstEvaluation(parsed: Parsed): Promise<FirstEvaluation | undefi
   if (named === undefined) return undefined;
   const folder = resolve(named);
   if (!existsSync(join(folder, "run.json"))) {
-    throw new LabError("bad-input", `--first-evaluation: ${named} holds no run.json`, { subject: "first-evaluation" });
+    throw badInput(`--first-evaluation: ${named} holds no run.json`, "first-evaluation");
   }
   return await storedFirstEvaluation(nodeStore(dirname(folder)), basename(folder));
 }
@@ -204,7 +200,7 @@ function kept(path: string) {
 await runTool(async () => {
   const parsed = parseArguments(knownWords(process.argv.slice(2), OPTIONS), OPTIONS);
   const out = one(parsed, "out");
-  if (out === undefined) throw new LabError("bad-input", "--out DIR is needed", { subject: "out" });
+  if (out === undefined) throw badInput("--out DIR is needed", "out");
   const say = (text: string): void => void process.stderr.write(`${text}\n`);
   const store = nodeStore(out);
   const consent = await commandLineConsent(parsed, process.env);

@@ -12,7 +12,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { nodeClock } from "../bench/tool/node-place.ts";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput } from "../src/engine/errors.ts";
 import { formTable, seenShapes, setFormTable } from "../src/engine/gpu/forms/active.ts";
 import { setAdapterKind } from "../src/engine/gpu/runtime/custom-kernels.ts";
 import { peakRates } from "../src/engine/gpu/runtime/peak.ts";
@@ -41,7 +41,7 @@ const OPTIONS = {
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const out = one(parsed, "out");
-  if (out === undefined) throw new LabError("bad-input", "--out FILE is needed", { subject: "out" });
+  if (out === undefined) throw badInput("--out FILE is needed", "out");
   requireWritable(out);
   const say = (text: string): void => void process.stderr.write(`${text}\n`);
   const { config: given } = chosenSettings(parsed, [], say);

@@ -11,7 +11,7 @@ import { rawRow } from "../src/engine/data/raw-row.ts";
 import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
 import type { RegionSummary, RgbImage } from "../src/engine/data/sample.ts";
 import { describeSet } from "../src/engine/data/set-info.ts";
-import { LabError, LONGEST_SENTENCE, shortened, toLabError } from "../src/engine/errors.ts";
+import { badInput, LabError, LONGEST_SENTENCE, shortened, toLabError } from "../src/engine/errors.ts";
 import { suiteOf } from "../src/engine/eval/suites/all.ts";
 import {
   evaluationColumns,
@@ -94,7 +94,7 @@ const openSet: Open = async (folders, mapping, onProgress, onRows, signal) => {
     // Files without training rows may still hold an evaluation suite.
     opened = before.opened;
     const reason = set.skipped[0]?.reason ?? "they contain no rows";
-    throw new LabError("bad-input", shortened(`No usable row in ${names.join(" + ")}: ${reason}`, REASON) + KEPT);
+    throw badInput(shortened(`No usable row in ${names.join(" + ")}: ${reason}`, REASON) + KEPT);
   }
   opened = { set, byId };
   return describeSet(
@@ -116,7 +116,7 @@ const open: Open = async (folders, mapping, onProgress, onRows, signal) => {
 };
 
 function current(): OpenSet {
-  if (opened === null) throw new LabError("bad-input", "No data set is open; open or drop a folder of shards first");
+  if (opened === null) throw badInput("No data set is open; open or drop a folder of shards first");
   return opened;
 }
 
@@ -144,7 +144,7 @@ const idsOfRows = () => current().set.summaries.map(({ id, imageId }) => [id, im
 
 async function suitePixels(index: number) {
   const item = suite?.items[index];
-  if (suite === null || item === undefined) throw new LabError("bad-input", "The evaluation suite is not open");
+  if (suite === null || item === undefined) throw badInput("The evaluation suite is not open");
   const image = await suite.picture(index);
   return { item, image, rgb: await picture({ imageId: item.imageId, image }) };
 }
@@ -197,7 +197,7 @@ const dataCalls: Handlers<DataCalls> = {
   async openSuite(name, split, part, signal) {
     const wanted = suiteOf(name);
     if (wanted === undefined) throw new LabError("internal", `There is no suite ${name}`);
-    if (files === null) throw new LabError("bad-input", "No data set is open; open the files of the suite first");
+    if (files === null) throw badInput("No data set is open; open the files of the suite first");
     suite = suitePart(await wanted.open(files, split ?? undefined, signal), part);
     const { items, leftOut } = suite;
     return { items, leftOut, rowsHash: await rowsHash(items.map(({ id, imageId }) => [id, imageId] as const)) };
@@ -236,9 +236,7 @@ const dataCalls: Handlers<DataCalls> = {
   },
   async rollouts(file, name) {
     if (file.size > MAX_ROLLOUT_BYTES) {
-      throw new LabError("bad-input", `${name} has ${file.size} bytes, more than ${MAX_ROLLOUT_BYTES}`, {
-        subject: name,
-      });
+      throw badInput(`${name} has ${file.size} bytes, more than ${MAX_ROLLOUT_BYTES}`, name);
     }
     return importRollouts(new Uint8Array(await file.arrayBuffer()), name);
   },

@@ -2,7 +2,7 @@
 import { urlSource } from "../src/engine/data/blob-source.ts";
 import { rowsHash } from "../src/engine/data/open-rows.ts";
 import type { RegionSet } from "../src/engine/data/region-set.ts";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput } from "../src/engine/errors.ts";
 import type { RunExport } from "../src/engine/export/export-names.ts";
 import { exportFiles } from "../src/engine/export/formats.ts";
 import { runReport } from "../src/engine/export/report/run-report.ts";
@@ -25,11 +25,7 @@ export async function scaleOutZip(
 ): Promise<{ readonly blob: Blob; readonly fileName: string; readonly note: string | null }> {
   const run = await openRun(store, runId);
   const { data, created } = run.manifest();
-  if (set === null) {
-    throw new LabError("bad-input", `Open ${data.name} first: the export lists the rows that the run used`, {
-      subject: data.name,
-    });
-  }
+  if (set === null) throw badInput(`Open ${data.name} first: the export lists the rows that the run used`, data.name);
   const wordnet = urlSource("wordnet30.txt", wordnetUrl, await sizeOf(wordnetUrl));
   const files = scaleOutFiles(run, { set, dataSet: data.name, wordnet, step: null, fresh: true });
   const parts: Blob[] = [];

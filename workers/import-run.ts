@@ -3,7 +3,7 @@ import { isRecord, parseJson } from "../src/engine/bytes/json.ts";
 import { folderOf } from "../src/engine/bytes/memory.ts";
 import type { ByteSource } from "../src/engine/bytes/source.ts";
 import { mountArchives } from "../src/engine/data/archive/mount.ts";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput } from "../src/engine/errors.ts";
 import { runLibrary } from "../src/engine/runs/library/library.ts";
 import { folderStore } from "../src/engine/storage/folder-store.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
@@ -25,14 +25,12 @@ export async function runIn(ref: FolderRef): Promise<FoundRun | null> {
   const homes = folder.paths.filter((path) => /(^|\/)run\.json$/.test(path)).map((path) => path.slice(0, -8));
   const [home] = homes;
   if (home === undefined) return null;
-  if (homes.length > 1) {
-    throw new LabError("bad-input", `${homes.length} runs were dropped; drop one at a time. Nothing was changed`);
-  }
+  if (homes.length > 1) throw badInput(`${homes.length} runs were dropped; drop one at a time. Nothing was changed`);
   const manifest = folder.get(`${home}run.json`) as ByteSource;
   const text = new TextDecoder().decode(await manifest.read(0, manifest.size));
   const value: unknown = parseJson(text, `${home}run.json`);
   const id = isRecord(value) && typeof value.id === "string" ? value.id : "";
-  if (!/^[\w-]+$/.test(id)) throw new LabError("bad-input", `${home}run.json names no run; nothing was changed`);
+  if (!/^[\w-]+$/.test(id)) throw badInput(`${home}run.json names no run; nothing was changed`);
   const files = new Map<string, ByteSource>();
   for (const path of folder.paths) {
     if (path.startsWith(home)) files.set(`${id}/${path.slice(home.length)}`, folder.get(path) as ByteSource);

@@ -1,7 +1,7 @@
 /** Writes a merged checkpoint into a folder that the user chose, reads it back and checks it before accepting it. */
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { pickedFolder } from "../src/engine/data/blob-source.ts";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput } from "../src/engine/errors.ts";
 import { adapterFiles } from "../src/engine/export/adapter.ts";
 import { checkMerged, type MergeCheck } from "../src/engine/export/check-merged.ts";
 import { below, type ExportFiles } from "../src/engine/export/export-file.ts";
@@ -27,9 +27,7 @@ export async function mergeInto(
   const passing = await passingHash(base);
   const checkBase = async (): Promise<void> => {
     if ((await passing.hash()) === model.hash) return;
-    throw new LabError("bad-input", `Run "${runId}" was trained on ${model.name}; open that model to merge`, {
-      subject: runId,
-    });
+    throw badInput(`Run "${runId}" was trained on ${model.name}; open that model to merge`, runId);
   };
   // The hash of a checkpoint on a server is known once all its bytes have been read.
   if (passing.folder === base) await checkBase();
@@ -37,7 +35,7 @@ export async function mergeInto(
   const folder = `${runId}-merged`;
   const out = await target.getDirectoryHandle(folder, { create: true });
   for await (const name of out.keys()) {
-    throw new LabError("bad-input", `${folder} already contains ${name}; nothing was written`, { subject: folder });
+    throw badInput(`${folder} already contains ${name}; nothing was written`, folder);
   }
   let missingCode: readonly string[] = [];
   try {

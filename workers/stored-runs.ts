@@ -1,5 +1,5 @@
 /** Lists, opens, renames, compares and deletes the runs stored in this browser and those read from elsewhere. */
-import { LabError } from "../src/engine/errors.ts";
+import { badInput } from "../src/engine/errors.ts";
 import { type BoardEntry, BoardReader, boardColumns, leaderboards } from "../src/engine/eval/leaderboard.ts";
 import { ledgerCsv } from "../src/engine/eval/suites/ledger.ts";
 import { remoteAddress } from "../src/engine/loading/remote/address.ts";
@@ -43,9 +43,7 @@ async function holding(runId: string): Promise<RunLibrary> {
 /** A run from elsewhere would hide a stored one of the same id. */
 async function refuseStored(runId: string): Promise<void> {
   if ((await (await openOpfsStore()).size(`${runId}/run.json`)) === null) return;
-  throw new LabError("bad-input", `Run "${runId}" is stored in this browser too; export and delete it here first`, {
-    subject: runId,
-  });
+  throw badInput(`Run "${runId}" is stored in this browser too; export and delete it here first`, runId);
 }
 
 let boards: BoardReader | null = null;

@@ -1,7 +1,7 @@
 /** Runs the trainer on this worker's own GPU device; wires messages to the session and nothing else. */
 
 import type { LabConfig } from "../src/engine/config/table.ts";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput, LabError } from "../src/engine/errors.ts";
 import { seenShapes } from "../src/engine/gpu/forms/active.ts";
 import { type EngineDevice, openAgain, openDevice } from "../src/engine/gpu/runtime/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
@@ -134,9 +134,7 @@ const calls: Handlers<TrainerCalls> = {
   async removeStored(id) {
     const { models } = await started();
     const release = await models.hold(id);
-    if (release === null) {
-      throw new LabError("bad-input", "Another tab is storing this conversion. Stop loading it there first");
-    }
+    if (release === null) throw badInput("Another tab is storing this conversion. Stop loading it there first");
     try {
       await models.remove(id);
     } finally {

@@ -1,7 +1,7 @@
 /** Pictures of questions to the loaded model: a row of the open set, an item of a suite, or the user's picture. */
 import { sha256Hex } from "../src/engine/bytes/hash.ts";
 import type { RgbImage } from "../src/engine/data/sample.ts";
-import { LabError } from "../src/engine/errors.ts";
+import { badInput, LabError } from "../src/engine/errors.ts";
 import type { AskedPicture } from "../src/engine/session/try-out.ts";
 import type { RowCalls } from "../src/protocol/data.ts";
 import { MAX_OWN_SIDE, type TryPicture } from "../src/protocol/trainer.ts";
@@ -20,7 +20,7 @@ export async function tryPicture(picture: TryPicture, { row, suitePicture }: Row
 /** Pixels as the browser shows them: rotated by the EXIF orientation, transparency on white. */
 async function decodeOwn(file: Blob): Promise<RgbImage> {
   const bitmap = await createImageBitmap(file, { colorSpaceConversion: "none" }).catch((cause: unknown) => {
-    throw new LabError("bad-input", "This browser cannot decode the picture; the model was not run", { cause });
+    throw badInput("This browser cannot decode the picture; the model was not run", undefined, cause);
   });
   try {
     const scale = Math.min(1, MAX_OWN_SIDE / Math.max(bitmap.width, bitmap.height));

@@ -1,6 +1,6 @@
 /** The packed battery's command line; `run.sh` of its folder calls it. */
 import { one, parseArguments, runTool, whole } from "../../scripts/lib/arguments.ts";
-import { LabError } from "../../src/engine/errors.ts";
+import { badInput } from "../../src/engine/errors.ts";
 import { runBattery, STAGES, type Stage } from "./battery.ts";
 import { BatteryRecord } from "./record.ts";
 
@@ -18,13 +18,9 @@ export async function batteryTool(words: readonly string[]): Promise<number> {
   });
   const asked = (one(parsed, "stages") ?? STAGES.join(",")).split(",");
   const unknown = asked.find((name) => !(STAGES as readonly string[]).includes(name));
-  if (unknown !== undefined) {
-    throw new LabError("bad-input", `--stages has "${unknown}"; known are ${STAGES.join(", ")}`, { subject: "stages" });
-  }
+  if (unknown !== undefined) throw badInput(`--stages has "${unknown}"; known are ${STAGES.join(", ")}`, "stages");
   const sizes = one(parsed, "sizes") ?? "1B";
-  if (sizes !== "1B" && sizes !== "small") {
-    throw new LabError("bad-input", `--sizes must be 1B or small, not "${sizes}"`, { subject: "sizes" });
-  }
+  if (sizes !== "1B" && sizes !== "small") throw badInput(`--sizes must be 1B or small, not "${sizes}"`, "sizes");
   const end = performance.now() + 1000 * whole(parsed, "seconds", 1, 86_400, SECONDS);
   const record = new BatteryRecord(one(parsed, "out") ?? "card-battery.jsonl");
   const left = (): number => (end - performance.now()) / 1000;

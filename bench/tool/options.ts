@@ -1,7 +1,7 @@
 /** The bench's command line. */
 
 import { one, type Parsed, parseArguments, whole } from "../../scripts/lib/arguments.ts";
-import { LabError } from "../../src/engine/errors.ts";
+import { badInput } from "../../src/engine/errors.ts";
 import { SUITES, type Suite } from "../context.ts";
 import type { Where } from "../row.ts";
 
@@ -53,21 +53,17 @@ export function toolOptions(words: readonly string[]): ToolOptions {
   const where = choice(parsed, "where", ["node", "chromium"] as const, parsed.has("chromium") ? "chromium" : "node");
   const only = one(parsed, "only") ?? "";
   if (parsed.has("chromium") && where === "node") {
-    throw new LabError("bad-input", "--chromium and --where node contradict each other", { subject: "where" });
+    throw badInput("--chromium and --where node contradict each other", "where");
   }
-  if (where === "chromium" && !isDeviceSuite(suite)) {
-    throw new LabError("bad-input", `The suite ${suite} runs under Node only`, { subject: "where" });
-  }
+  if (where === "chromium" && !isDeviceSuite(suite)) throw badInput(`The suite ${suite} runs under Node only`, "where");
   if (parsed.has("write") && (!isDeviceSuite(suite) || only !== "")) {
-    throw new LabError("bad-input", `--write wants a whole suite: ${SUITES.join(", ")}`, { subject: "write" });
+    throw badInput(`--write wants a whole suite: ${SUITES.join(", ")}`, "write");
   }
   if (parsed.has("card") && suite !== "kernels" && suite !== "decode") {
-    throw new LabError("bad-input", "--card is for the suites kernels and decode", { subject: "card" });
+    throw badInput("--card is for the suites kernels and decode", "card");
   }
   if (parsed.has("write") && parsed.has("card")) {
-    throw new LabError("bad-input", "--write is for what an adapter is used with, not for --card", {
-      subject: "write",
-    });
+    throw badInput("--write is for what an adapter is used with, not for --card", "write");
   }
   return {
     suite,
@@ -89,5 +85,5 @@ function choice<T extends string>(parsed: Parsed, name: string, values: readonly
   const text = one(parsed, name) ?? fallback;
   const found = values.find((value) => value === text);
   if (found !== undefined) return found;
-  throw new LabError("bad-input", `--${name} must be one of ${values.join(", ")}, not "${text}"`, { subject: name });
+  throw badInput(`--${name} must be one of ${values.join(", ")}, not "${text}"`, name);
 }

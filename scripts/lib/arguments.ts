@@ -2,7 +2,7 @@
 import { closeSync, existsSync, openSync, readFileSync, rmSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { nearWords } from "../../src/engine/config/near-words.ts";
-import { LabError } from "../../src/engine/errors.ts";
+import { badInput, LabError } from "../../src/engine/errors.ts";
 import { guardTerminal } from "./terminal.ts";
 
 export interface OptionSpec {
@@ -41,11 +41,11 @@ export function parseArguments(args: readonly string[], specs: Readonly<Record<s
         .map((name) => `--${name}`);
       const near = nearWords(word.replace(/=.*/s, ""), known);
       const hint = near.length > 0 ? `did you mean ${near.join(" or ")}?` : `known are ${known.join(", ")}`;
-      throw new LabError("bad-input", `Unknown argument "${word}"; ${hint}`, { subject: word });
+      throw badInput(`Unknown argument "${word}"; ${hint}`, word);
     }
     const { name, value, inlineValue } = token;
     if (spec.takes !== 0 && (value === undefined || value === "" || (inlineValue !== true && value.startsWith("--")))) {
-      throw new LabError("bad-input", `--${name} needs a value`, { subject: name });
+      throw badInput(`--${name} needs a value`, name);
     }
     add(name, ...(value === undefined ? [] : [value]));
     many = spec.takes === "many" && inlineValue !== true ? name : WORDS;
@@ -63,9 +63,7 @@ export function whole(parsed: Parsed, name: string, min: number, max: number, fa
   if (text === undefined) return fallback;
   const value = Number(text);
   if (!Number.isInteger(value) || value < min || value > max) {
-    throw new LabError("bad-input", `--${name} must be a whole number from ${min} to ${max}, not "${text}"`, {
-      subject: name,
-    });
+    throw badInput(`--${name} must be a whole number from ${min} to ${max}, not "${text}"`, name);
   }
   return value;
 }

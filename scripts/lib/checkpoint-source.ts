@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
 import { SETTINGS } from "../../src/engine/config/table.ts";
-import { LabError, plainLine } from "../../src/engine/errors.ts";
+import { badInput, LabError, plainLine } from "../../src/engine/errors.ts";
 import type { OpenModelOptions } from "../../src/engine/loading/open-model.ts";
 import { namesRepository, remoteAddress } from "../../src/engine/loading/remote/address.ts";
 import { openRemote } from "../../src/engine/loading/remote/folder.ts";
@@ -24,9 +24,7 @@ export interface CheckpointSource {
 export function checkpointText(parsed: Parsed): string | undefined {
   const [model, checkpoint] = [one(parsed, "model"), one(parsed, "checkpoint")];
   if (model !== undefined && checkpoint !== undefined) {
-    throw new LabError("bad-input", "--model and --checkpoint name two models; give one of them", {
-      subject: "checkpoint",
-    });
+    throw badInput("--model and --checkpoint name two models; give one of them", "checkpoint");
   }
   return checkpoint;
 }

@@ -6,7 +6,7 @@ import type { Clip, ClipExpression } from "../../src/engine/data/clips/clip-set.
 import { framePicture } from "../../src/engine/data/clips/frame-picture.ts";
 import { decodeRle, parseRle, type Rle } from "../../src/engine/data/mask/rle.ts";
 import type { RgbImage } from "../../src/engine/data/sample.ts";
-import { LabError } from "../../src/engine/errors.ts";
+import { badInput } from "../../src/engine/errors.ts";
 import { checkMaskSizes, maskletScore } from "../../src/engine/eval/video/masklet-score.ts";
 import { openSafetensors } from "../../src/engine/formats/safetensors.ts";
 import { writeSafetensors } from "../../src/engine/formats/safetensors-write.ts";
@@ -63,11 +63,7 @@ export async function runClip(job: ClipJob): Promise<ScoredClip> {
   const done = await stored(store, `${name}/masklets.json`);
   if (isRecord(done) && isRecord(done.result)) {
     if (done.of === of) return done.result as unknown as ScoredClip;
-    throw new LabError(
-      "bad-input",
-      `${folder} holds masklets of another model, expression or settings; name another --out`,
-      { subject: folder },
-    );
+    throw badInput(`${folder} holds masklets of another model, expression or settings; name another --out`, folder);
   }
   const pictures = await clipPictures(clip);
   const size: [number, number] = [pictures.height, pictures.width];
@@ -139,7 +135,7 @@ function keeperIn(store: RunStore, name: string, every: number, job: string): Fo
 
 async function pictureOf(clip: Clip, frame: number): Promise<RgbImage> {
   const source = clip.frames[frame];
-  if (source === undefined) throw new LabError("bad-input", `Clip "${clip.id}" has no frame ${frame}`);
+  if (source === undefined) throw badInput(`Clip "${clip.id}" has no frame ${frame}`);
   return await decodeImage(await framePicture(source));
 }
 

@@ -1,5 +1,5 @@
 /** How an expression is followed through a clip, from the command line. */
-import { LabError } from "../../src/engine/errors.ts";
+import { badInput } from "../../src/engine/errors.ts";
 import type { FollowSettings } from "../../src/engine/policy/clip/follow.ts";
 import { PUBLISHED_FRAMES, parseFrameChoice } from "../../src/engine/policy/clip/frames.ts";
 import { CLIP_DECODERS } from "../../src/engine/policy/clip/masklets.ts";
@@ -13,7 +13,7 @@ export function followOptions(parsed: Parsed): Pick<FollowSettings, "choice" | "
   const text = one(parsed, "choose") ?? (decoder === "consistent" ? "uniform" : "first");
   const choice = parseFrameChoice(text, whole(parsed, "frames", 1, 64, PUBLISHED_FRAMES));
   if (choice !== undefined) return { choice, decoder };
-  throw new LabError("bad-input", `--choose is "${text}", it must be first, uniform or every:K`, { subject: "choose" });
+  throw badInput(`--choose is "${text}", it must be first, uniform or every:K`, "choose");
 }
 
 /** Decoder and frames in words: an evaluation with others is another one. */
@@ -27,5 +27,5 @@ export function oneOf<T extends string>(parsed: Parsed, name: string, values: re
   const text = one(parsed, name) ?? values[0];
   const found = values.find((value) => value === text);
   if (found !== undefined) return found;
-  throw new LabError("bad-input", `--${name} is "${text}", it must be one of ${values.join(", ")}`, { subject: name });
+  throw badInput(`--${name} is "${text}", it must be one of ${values.join(", ")}`, name);
 }

@@ -1,7 +1,7 @@
 /** Output folders that appear only when they are complete. */
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { LabError, thrownText } from "../../src/engine/errors.ts";
+import { badInput, LabError, thrownText } from "../../src/engine/errors.ts";
 import type { ExportFile, ExportFiles } from "../../src/engine/export/export-file.ts";
 import { onStopSignal } from "./stop-signal.ts";
 
@@ -26,9 +26,7 @@ export async function writeOut(target: string, fill: (out: OutFolder) => Promise
     if (thrown.code === "ENOENT") return null;
     throw thrown;
   });
-  if (before !== null && before.length > 0) {
-    throw new LabError("bad-input", `${target} is not empty; nothing was written`, { subject: target });
-  }
+  if (before !== null && before.length > 0) throw badInput(`${target} is not empty; nothing was written`, target);
   const unfinished = `${target}.unfinished~`;
   await rm(unfinished, { recursive: true, force: true });
   await mkdir(unfinished, { recursive: true });

@@ -5,7 +5,7 @@ import { PRESETS, type PresetName, presetConfig } from "../../src/engine/config/
 import { readSettingsFile } from "../../src/engine/config/settings-file.ts";
 import type { LabConfig, SettingKey } from "../../src/engine/config/table.ts";
 import { isTrlName } from "../../src/engine/config/trl.ts";
-import { LabError, quote } from "../../src/engine/errors.ts";
+import { badInput, quote } from "../../src/engine/errors.ts";
 import { type OptionSpec, one, type Parsed } from "./arguments.ts";
 import { judgeFlags } from "./node/node-judge.ts";
 
@@ -90,15 +90,13 @@ function presetOf(parsed: Parsed): PresetName {
   const found = PRESETS.find((known) => known.name === name);
   if (found !== undefined) return found.name;
   const names = PRESETS.map((known) => known.name).join(", ");
-  throw new LabError("bad-input", `--preset must be one of ${names}, not ${quote(name)}`, { subject: "preset" });
+  throw badInput(`--preset must be one of ${names}, not ${quote(name)}`, "preset");
 }
 
 function pairOf(word: string): readonly [string, string] {
   const at = word.indexOf("=");
   if (at > 0) return [word.slice(0, at), word.slice(at + 1)];
-  throw new LabError("bad-input", `--set takes name=value, such as groupSize=8, not ${quote(word)}`, {
-    subject: "set",
-  });
+  throw badInput(`--set takes name=value, such as groupSize=8, not ${quote(word)}`, "set");
 }
 
 /** Names and values of a file of settings, none of them checked. @throws LabError("bad-input") naming the file */
@@ -107,7 +105,7 @@ export function readFileOfSettings(file: string): Readonly<Record<string, unknow
   try {
     text = readFileSync(file, "utf8");
   } catch (cause) {
-    throw new LabError("bad-input", `${file} cannot be read`, { subject: file, cause });
+    throw badInput(`${file} cannot be read`, file, cause);
   }
   return readSettingsFile(text, file);
 }

@@ -30,6 +30,11 @@ export class LabError extends Error {
   }
 }
 
+/** @param subject the file, row or setting that the message is about */
+export function badInput(message: string, subject?: string, cause?: unknown): LabError {
+  return new LabError("bad-input", message, { ...(subject === undefined ? {} : { subject }), cause });
+}
+
 /** Any thrown value as a LabError; foreign errors become `internal` with their own message. */
 export function toLabError(thrown: unknown, code: ErrorCode = "internal"): LabError {
   if (thrown instanceof LabError) return thrown;

@@ -8,7 +8,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { one, parseArguments, runTool, whole } from "../../scripts/lib/arguments.ts";
-import { LabError } from "../../src/engine/errors.ts";
+import { badInput } from "../../src/engine/errors.ts";
 import { type Fault, faultText, fuzz } from "./fuzz.ts";
 import { TARGET_NAMES, type TargetName } from "./targets/all.ts";
 import { watched } from "./watch.ts";
@@ -26,9 +26,7 @@ function targetsOf(name: string): readonly TargetName[] {
   if (name === "all") return TARGET_NAMES;
   const found = TARGET_NAMES.find((own) => own === name);
   if (found !== undefined) return [found];
-  throw new LabError("bad-input", `--target must be all or one of ${TARGET_NAMES.join(", ")}, not "${name}"`, {
-    subject: "target",
-  });
+  throw badInput(`--target must be all or one of ${TARGET_NAMES.join(", ")}, not "${name}"`, "target");
 }
 
 function keep(folder: string, { target, seed, case: number, files }: Fault): void {

@@ -5,7 +5,7 @@
  * last checkpoint with those of a run that nobody disturbed. Exit 0: all runs are the same; 1: some differ; 2: a bad argument.
  */
 import { one, parseArguments, runTool, whole } from "../../scripts/lib/arguments.ts";
-import { LabError } from "../../src/engine/errors.ts";
+import { badInput } from "../../src/engine/errors.ts";
 import { browserPlace } from "./browser-place.ts";
 import { type Killed, killRuns } from "./kills.ts";
 import { nodePlace } from "./node-place.ts";
@@ -16,7 +16,7 @@ await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), SPECS);
   const where = one(parsed, "where") ?? "node";
   if (where !== "node" && where !== "browser") {
-    throw new LabError("bad-input", `--where must be node or browser, not "${where}"`, { subject: "where" });
+    throw badInput(`--where must be node or browser, not "${where}"`, "where");
   }
   const kills = whole(parsed, "kills", 1, 100_000, 5);
   const seed = whole(parsed, "seed", 0, 2 ** 31 - 1, 1);

@@ -9,7 +9,7 @@ import { join, resolve } from "node:path";
 import type { Page } from "playwright-core";
 import { one, parseArguments, runTool } from "../../scripts/lib/arguments.ts";
 import { photographScreens } from "../../scripts/lib/screens.ts";
-import { LabError } from "../../src/engine/errors.ts";
+import { badInput } from "../../src/engine/errors.ts";
 import { violations } from "../support/axe.ts";
 import { CHEAP_RUN, type OpenPage, openPage, show, untilReady } from "../support/page.ts";
 
@@ -169,17 +169,13 @@ const OPTIONS = {
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const out = one(parsed, "out");
-  if (out === undefined) throw new LabError("bad-input", "--out DIR is needed", { subject: "out" });
+  if (out === undefined) throw badInput("--out DIR is needed", "out");
   const wanted = parsed.get("states") ?? Object.keys(STATES);
   const asked = { axe: parsed.has("axe"), screens: parsed.get("screens") };
   let findings = 0;
   for (const name of wanted) {
     const state = STATES[name];
-    if (state === undefined) {
-      throw new LabError("bad-input", `--states: ${name} is none of ${Object.keys(STATES).join(", ")}`, {
-        subject: name,
-      });
-    }
+    if (state === undefined) throw badInput(`--states: ${name} is none of ${Object.keys(STATES).join(", ")}`, name);
     const found = await photograph(name, state, resolve(out), asked);
     findings += found.length;
     process.stdout.write(`${name}: ${found.length} findings\n${found.map((line) => `  ${line}\n`).join("")}`);

@@ -27,7 +27,7 @@ import type { LabConfig } from "../../src/engine/config/table.ts";
 import { encodeRle } from "../../src/engine/data/mask/rle-mask.ts";
 import type { RgbImage } from "../../src/engine/data/sample.ts";
 import { writeRegionShard } from "../../src/engine/data/write-shard.ts";
-import { LabError } from "../../src/engine/errors.ts";
+import { badInput, LabError } from "../../src/engine/errors.ts";
 import { peakBytes } from "../../src/engine/gpu/runtime/counters.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { trimPool } from "../../src/engine/gpu/runtime/pool.ts";
@@ -120,7 +120,7 @@ await runTool(async () => {
     }
     const phase = one(parsed, "phase");
     if (phase !== undefined) {
-      if (phase !== "towers") throw new LabError("bad-input", `--phase knows towers, not "${phase}"`);
+      if (phase !== "towers") throw badInput(`--phase knows towers, not "${phase}"`);
       process.stdout.write(`${JSON.stringify(await runTowers(model, small ? 96 : 448))}\n`);
       return 0;
     }

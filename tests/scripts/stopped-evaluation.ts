@@ -9,7 +9,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { one, parseArguments, runTool, whole } from "../../scripts/lib/arguments.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { LabError } from "../../src/engine/errors.ts";
+import { badInput, LabError } from "../../src/engine/errors.ts";
 import { uniform } from "../../src/engine/gpu/random.ts";
 
 const OPTIONS = {
@@ -49,7 +49,7 @@ await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const need = (name: string): readonly string[] => {
     const values = parsed.get(name);
-    if (values === undefined) throw new LabError("bad-input", `--${name} is needed`, { subject: name });
+    if (values === undefined) throw badInput(`--${name} is needed`, name);
     return values;
   };
   const [out] = need("out") as [string];

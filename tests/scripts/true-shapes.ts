@@ -12,7 +12,7 @@ import { root } from "../../scripts/lib/ensure.mjs";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { openNodeDevice } from "../../scripts/lib/node/node-gpu.ts";
 import { nodeStore } from "../../scripts/lib/node/node-store.ts";
-import { LabError } from "../../src/engine/errors.ts";
+import { badInput } from "../../src/engine/errors.ts";
 import { WEIGHT_STORAGES } from "../../src/engine/gpu/packed/storage.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { ModelCache } from "../../src/engine/loading/model-cache.ts";
@@ -48,7 +48,7 @@ await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const wanted = one(parsed, "storage") ?? "f16";
   const storage = WEIGHT_STORAGES.find((known) => known === wanted && known !== "f32");
-  if (storage === undefined) throw new LabError("bad-input", `--storage must be f16, q8 or q4, not "${wanted}"`);
+  if (storage === undefined) throw badInput(`--storage must be f16, q8 or q4, not "${wanted}"`);
   const small = parsed.has("small");
   const directory = one(parsed, "dir") ?? "out/true-shapes";
   const say = (row: Record<string, unknown>): void => console.log(JSON.stringify(row));

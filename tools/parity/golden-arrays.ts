@@ -1,5 +1,5 @@
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
-import { LabError } from "../../src/engine/errors.ts";
+import { badInput } from "../../src/engine/errors.ts";
 import { openSafetensors } from "../../src/engine/formats/safetensors.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 
@@ -18,7 +18,7 @@ export interface GoldenArrays {
 /** @throws LabError("bad-input") naming the file when it is missing or not readable */
 export async function openArrays(folder: ByteFolder, path: string): Promise<GoldenArrays> {
   const source = folder.get(path);
-  if (source === undefined) throw new LabError("bad-input", `The golden folder has no ${path}`, { subject: path });
+  if (source === undefined) throw badInput(`The golden folder has no ${path}`, path);
   const file = await openSafetensors(source);
   return {
     names: file.names,

@@ -2,7 +2,7 @@
 import { isRecord, readJson } from "../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
 import type { RgbImage } from "../../src/engine/data/sample.ts";
-import { LabError } from "../../src/engine/errors.ts";
+import { badInput } from "../../src/engine/errors.ts";
 import type { Arithmetic } from "../../src/engine/gpu/packed/half.ts";
 import type { Sa2vaConfig } from "../../src/engine/model/config.ts";
 import { openCheckpoint } from "../../src/engine/model/weights/checkpoint.ts";
@@ -67,13 +67,13 @@ export async function openGoldenModel(folder: ByteFolder, numbers: GoldenNumbers
 export async function jsonFile(folder: ByteFolder, path: string): Promise<Json> {
   const source = folder.get(path);
   const json = source === undefined ? undefined : await readJson(source);
-  if (!isRecord(json)) throw new LabError("bad-input", `The golden folder has no usable ${path}`, { subject: path });
+  if (!isRecord(json)) throw badInput(`The golden folder has no usable ${path}`, path);
   return json;
 }
 
 /** Bytes of a whole file of the folder. */
 export async function fileBytes(folder: ByteFolder, path: string): Promise<Uint8Array> {
   const source = folder.get(path);
-  if (source === undefined) throw new LabError("bad-input", `The golden folder has no ${path}`, { subject: path });
+  if (source === undefined) throw badInput(`The golden folder has no ${path}`, path);
   return await source.read(0, source.size);
 }

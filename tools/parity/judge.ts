@@ -1,6 +1,6 @@
 import { isRecord, readJson } from "../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
-import { LabError } from "../../src/engine/errors.ts";
+import { badInput } from "../../src/engine/errors.ts";
 import {
   type JudgeQuestion,
   parseAnswer,
@@ -48,7 +48,7 @@ function checkScore(item: Json, check: CaseCheck): void {
     check.equal("no verdict", "no-verdict", scored.kind);
     return;
   }
-  if (scored.kind === "no-verdict") throw new LabError("bad-input", `no verdict: ${scored.reason}`);
+  if (scored.kind === "no-verdict") throw badInput(`no verdict: ${scored.reason}`);
   check.close("score", item.score, scored.score);
   check.close("positive score", item.score_pos, scored.positive);
   check.close("negative score", item.score_neg, scored.negative);
@@ -59,16 +59,16 @@ function checkScore(item: Json, check: CaseCheck): void {
 function question(value: unknown): JudgeQuestion {
   const type = isRecord(value) ? value.type : undefined;
   if (!isRecord(value) || (type !== "recognition" && type !== "positive" && type !== "negative")) {
-    throw new LabError("bad-input", "a question of the case has none of the types recognition, positive, negative");
+    throw badInput("a question of the case has none of the types recognition, positive, negative");
   }
-  if (!Array.isArray(value.choices)) throw new LabError("bad-input", "a question of the case has no choices");
+  if (!Array.isArray(value.choices)) throw badInput("a question of the case has no choices");
   return { type, question: text(value.question), choices: value.choices.map(choice) };
 }
 
 function choice(value: unknown): ScoredChoice {
   const [name, score]: unknown[] = Array.isArray(value) ? value : [];
   if (typeof score !== "number" && score !== "correct" && score !== "incorrect") {
-    throw new LabError("bad-input", `the choice ${JSON.stringify(value)} has no score`);
+    throw badInput(`the choice ${JSON.stringify(value)} has no score`);
   }
   return [text(name), score];
 }
@@ -93,7 +93,6 @@ async function caseFiles(folder: ByteFolder): Promise<[string, Json[]][]> {
 }
 
 function text(value: unknown): string {
-  if (typeof value !== "string")
-    throw new LabError("bad-input", `${JSON.stringify(value)} is given where a text is expected`);
+  if (typeof value !== "string") throw badInput(`${JSON.stringify(value)} is given where a text is expected`);
   return value;
 }

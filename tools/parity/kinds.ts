@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { isRecord, readJson } from "../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
-import { LabError } from "../../src/engine/errors.ts";
+import { badInput, LabError } from "../../src/engine/errors.ts";
 import type { ScriptDeps } from "./deps.ts";
 import { isEvaluationGolden } from "./evaluation/golden.ts";
 import type { ParityRow } from "./row.ts";
@@ -81,7 +81,7 @@ export async function findGoldenSets(path: string): Promise<GoldenSet[]> {
     if (entry.isDirectory() && !entry.name.startsWith(".")) sets.push(...(await setsOf(join(path, entry.name))));
   }
   if (sets.length > 0) return sets;
-  throw new LabError("bad-input", `${path} holds no golden set of a known form (${Object.keys(KINDS).join(", ")})`);
+  throw badInput(`${path} holds no golden set of a known form (${Object.keys(KINDS).join(", ")})`);
 }
 
 async function setsOf(path: string): Promise<GoldenSet[]> {

@@ -1,6 +1,6 @@
 import { isRecord, readJson } from "../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
-import { LabError } from "../../src/engine/errors.ts";
+import { badInput } from "../../src/engine/errors.ts";
 import { METEOR_DEFAULTS, Meteor } from "../../src/engine/rewards/meteor/meteor.ts";
 import { porterStem } from "../../src/engine/rewards/meteor/porter.ts";
 import { meteorTokens } from "../../src/engine/rewards/meteor/tokens.ts";
@@ -158,7 +158,6 @@ function list(value: unknown): unknown[] {
 }
 
 function text(value: unknown): string {
-  if (typeof value !== "string")
-    throw new LabError("bad-input", `${JSON.stringify(value)} is given where a text is expected`);
+  if (typeof value !== "string") throw badInput(`${JSON.stringify(value)} is given where a text is expected`);
   return value;
 }

@@ -1,5 +1,5 @@
 /** Supervised steps: gradients of micro-batches, clipping, Adam on one vector, schedule, moving average. */
-import { LabError } from "../../src/engine/errors.ts";
+import { badInput, LabError } from "../../src/engine/errors.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { type FrozenWeights, type ParameterSet, weightsView } from "../../src/engine/model/weights/weights.ts";
@@ -70,7 +70,7 @@ export class SftTrainer {
     this.#stored = new Map([...model.frozen, ...model.base]);
     const size = this.#layout.reduce((sum, place) => sum + place.size, 0);
     if (resume !== undefined && [resume.params, resume.ema, resume.m, resume.v].some(({ length }) => length !== size)) {
-      throw new LabError("bad-input", "The checkpoint belongs to a model of another size; nothing was resumed");
+      throw badInput("The checkpoint belongs to a model of another size; nothing was resumed");
     }
     const load = (values: Float32Array): ParameterSet => ({ [PACKED]: tf.tensor1d(values) });
     this.#params = resume === undefined ? { [PACKED]: pack(this.#layout, start) } : load(resume.params);

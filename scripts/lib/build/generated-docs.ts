@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { dispatchPage, type StepFacts } from "../../../bench/tool/dispatch-page.ts";
 import { type TableFacts, tablesPage } from "../../../bench/tool/tables.ts";
 import { settingsPage } from "../../../src/engine/config/settings-doc.ts";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput } from "../../../src/engine/errors.ts";
 import { metricsPage } from "../../../src/engine/runs/metrics/metric-doc.ts";
 import { root } from "../ensure.mjs";
 
@@ -66,7 +66,7 @@ function decisionsIndex(files: readonly (readonly [string, string])[]): string {
     const found = /^# (.+)\n\nRoom: (\w+)\n/.exec(text);
     if (found === null) {
       const path = `docs/decisions/${file}`;
-      throw new LabError("bad-input", `${path} must begin with a title and a line "Room: NAME"`, { subject: path });
+      throw badInput(`${path} must begin with a title and a line "Room: NAME"`, path);
     }
     const [, title, room = ""] = found;
     rooms.set(room, [...(rooms.get(room) ?? []), `- [${title}](${file})`]);

@@ -7,7 +7,7 @@ import { chmod, copyFile, cp, mkdir, readdir, realpath, stat, writeFile } from "
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput, LabError } from "../../../src/engine/errors.ts";
 import { root } from "../ensure.mjs";
 
 /** What the packed folder may take. */
@@ -58,9 +58,7 @@ export async function packBattery(directory: string): Promise<number> {
     throw new LabError("unsupported", "The battery is packed on Linux x64, whose Node and Dawn go into it");
   }
   await mkdir(directory, { recursive: true });
-  if ((await readdir(directory)).length > 0) {
-    throw new LabError("bad-input", `${directory} is not empty; name a new folder`, { subject: directory });
-  }
+  if ((await readdir(directory)).length > 0) throw badInput(`${directory} is not empty; name a new folder`, directory);
   await bundle(directory);
   await zipped(await realpath(process.execPath), join(directory, "bin", "node.gz"));
   await zipped(join(root, DAWN), join(directory, `${DAWN}.gz`));
@@ -111,9 +109,7 @@ async function loaderFile(): Promise<string> {
       if ((thrown as NodeJS.ErrnoException).code !== "ENOENT") throw thrown;
     }
   }
-  throw new LabError("bad-input", `${LOADER} was not found; install the Vulkan loader (libvulkan1)`, {
-    subject: LOADER,
-  });
+  throw badInput(`${LOADER} was not found; install the Vulkan loader (libvulkan1)`, LOADER);
 }
 
 async function folderBytes(directory: string): Promise<number> {

@@ -1,7 +1,7 @@
 /** What a command line agrees to: judges it names or allows, custom rewards it writes or allows, and where the key may go. */
 import { hasWeight } from "../../../src/engine/config/groups/reward-weights.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput, LabError } from "../../../src/engine/errors.ts";
 import { type Consent, openQuestions, originOf, reachOf, sourceLines } from "../../../src/engine/rewards/consent.ts";
 import { rewardHash } from "../../../src/engine/rewards/user/hash.ts";
 import type { Parsed } from "../arguments.ts";
@@ -75,7 +75,5 @@ const SHOWN_LINES = 60;
 function requireOrigin(address: string, where: string): string {
   const origin = originOf(address);
   if (origin !== null) return origin;
-  throw new LabError("bad-input", `${where} takes a judge's address such as https://judge.example, not "${address}"`, {
-    subject: where,
-  });
+  throw badInput(`${where} takes a judge's address such as https://judge.example, not "${address}"`, where);
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { checkRange, folderOf } from "../../../src/engine/bytes/memory.ts";
 import { distinctNames } from "../../../src/engine/bytes/names.ts";
 import type { ByteFolder, ByteSource } from "../../../src/engine/bytes/source.ts";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput } from "../../../src/engine/errors.ts";
 
 /**
  * A file on disk as a source. Every read opens the file, fetches its range and closes it: no handle is left behind.
@@ -12,9 +12,9 @@ import { LabError } from "../../../src/engine/errors.ts";
  */
 export async function nodeSource(path: string, name = path): Promise<ByteSource> {
   const info = await stat(path).catch((cause: unknown) => {
-    throw new LabError("bad-input", `${name} cannot be opened: there is no such file`, { subject: name, cause });
+    throw badInput(`${name} cannot be opened: there is no such file`, name, cause);
   });
-  if (!info.isFile()) throw new LabError("bad-input", `${name} is not a file`, { subject: name });
+  if (!info.isFile()) throw badInput(`${name} is not a file`, name);
   return {
     name,
     size: info.size,
@@ -26,9 +26,7 @@ export async function nodeSource(path: string, name = path): Promise<ByteSource>
         let done = 0;
         while (done < bytes.length) {
           const { bytesRead } = await handle.read(bytes, done, bytes.length - done, start + done);
-          if (bytesRead === 0) {
-            throw new LabError("bad-input", `${name} became shorter while it was read`, { subject: name });
-          }
+          if (bytesRead === 0) throw badInput(`${name} became shorter while it was read`, name);
           done += bytesRead;
         }
       } finally {
@@ -70,7 +68,7 @@ export async function nodeFolder(directory: string): Promise<ByteFolder> {
   };
   const root = await realpath(directory).catch(() => undefined);
   if (root === undefined || !(await stat(root)).isDirectory()) {
-    throw new LabError("bad-input", `${directory} is not a directory`, { subject: directory });
+    throw badInput(`${directory} is not a directory`, directory);
   }
   await visit(root, "");
   for (let link = links.shift(); link !== undefined; link = links.shift()) {

@@ -1,7 +1,7 @@
 /** WebGPU for Node: Dawn from the npm package `webgpu`, on whatever Vulkan driver this machine has. */
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput, LabError } from "../../../src/engine/errors.ts";
 import { type EngineDevice, openDevice } from "../../../src/engine/gpu/runtime/device.ts";
 import { waitPatiently } from "./patient-waits.ts";
 
@@ -48,7 +48,7 @@ export async function openNodeDevice({
   Object.assign(globalThis, { self: globalThis });
   const asked = process.env.LAB_VK;
   if (asked !== undefined && !(asked in DRIVERS)) {
-    throw new LabError("bad-input", `LAB_VK must be ${Object.keys(DRIVERS).join(" or ")}, not "${asked}"`);
+    throw badInput(`LAB_VK must be ${Object.keys(DRIVERS).join(" or ")}, not "${asked}"`);
   }
   let gpu = requestGpu(create, asked as keyof typeof DRIVERS | undefined);
   // A driver that is too old for Dawn offers no adapter.

@@ -4,7 +4,7 @@ import { toRgb } from "../../../src/engine/data/image/orient.ts";
 import { decodePng } from "../../../src/engine/data/image/png-decode.ts";
 import { unpacked } from "../../../src/engine/data/mask/mask-picture.ts";
 import type { ImageDecoder } from "../../../src/engine/data/sample.ts";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput, LabError } from "../../../src/engine/errors.ts";
 
 /**
  * Decodes JPEG and PNG under Node, for tools and tests. PNG equals PIL exactly; a JPEG with halved colour planes differs
@@ -31,7 +31,7 @@ export const decodeImage: ImageDecoder = async (image) => {
   } catch (thrown) {
     if (thrown instanceof LabError) throw thrown;
     const cause = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new LabError("bad-input", `the ${image.mime} picture cannot be decoded: ${cause}`, { cause: thrown });
+    throw badInput(`the ${image.mime} picture cannot be decoded: ${cause}`, undefined, thrown);
   }
   throw new LabError("unsupported", `${image.mime} pictures are decoded in the browser only`);
 };

@@ -1,7 +1,7 @@
 /** A judge for the tools: its options, its key from the environment, its replies beside the runs. */
 import { readFileSync } from "node:fs";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput } from "../../../src/engine/errors.ts";
 import { memoryCache, type ReplyCache } from "../../../src/engine/rewards/judge/cache.ts";
 import { timerClock } from "../../../src/engine/rewards/judge/clock.ts";
 import type { JudgeHost } from "../../../src/engine/rewards/judge/setup.ts";
@@ -63,6 +63,6 @@ function readText(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (cause) {
-    throw new LabError("bad-input", `${file} cannot be read`, { subject: file, cause });
+    throw badInput(`${file} cannot be read`, file, cause);
   }
 }

@@ -6,7 +6,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { parseJsonAs } from "../../../src/engine/bytes/json.ts";
-import { LabError, quote } from "../../../src/engine/errors.ts";
+import { badInput, LabError, quote } from "../../../src/engine/errors.ts";
 
 /** Name of the lock in a run folder; it is no file of the run and is never listed. */
 export const LOCK_FILE = ".lock";
@@ -129,11 +129,7 @@ function held(runId: string, owner: Owner | "unknown", path: string): LabError {
     owner === "unknown"
       ? "another process"
       : `process ${owner.pid} on ${quote(owner.host)}, since ${quote(owner.since)}`;
-  return new LabError(
-    "bad-input",
-    `Run ${quote(runId)} is running in ${who}; stop it first, or remove ${path} if it has ended`,
-    { subject: runId },
-  );
+  return badInput(`Run ${quote(runId)} is running in ${who}; stop it first, or remove ${path} if it has ended`, runId);
 }
 
 function codeOf(thrown: unknown): unknown {

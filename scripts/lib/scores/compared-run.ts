@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { sha256Hex } from "../../../src/engine/bytes/hash.ts";
 import { parseJson } from "../../../src/engine/bytes/json.ts";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput } from "../../../src/engine/errors.ts";
 import { bestOf } from "../../../src/engine/runs/checkpoint/best-checkpoint.ts";
 import { listCheckpoints } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import {
@@ -66,7 +66,7 @@ export async function comparedRun(folder: string, at: "last" | "best"): Promise<
   const [store, id] = [nodeStore(dirname(folder)), basename(folder)];
   const path = join(folder, "run.json");
   const parsed = parseManifest(parseJson(readFileSync(path, "utf8"), path));
-  if ("problem" in parsed) throw new LabError("bad-input", `${path}: ${parsed.problem}`, { subject: path });
+  if ("problem" in parsed) throw badInput(`${path}: ${parsed.problem}`, path);
   const { config } = parsed.manifest;
   const evaluations = await readEvaluations(store, id);
   const chosen = bestOf(evaluations, config.loops, await listCheckpoints(store, id));

@@ -1,6 +1,6 @@
 import { isRecord, parseJson, readText } from "../../../src/engine/bytes/json.ts";
 import { parseRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
-import { LabError, toLabError } from "../../../src/engine/errors.ts";
+import { badInput, LabError, toLabError } from "../../../src/engine/errors.ts";
 import { nodeSource } from "../node/node-files.ts";
 
 /** Captions or masks of a file in their order. */
@@ -19,8 +19,7 @@ const MASK_KEYS = ["mask", "segmentation", "rle"];
  */
 export async function readPairFile(path: string): Promise<PairFile> {
   const text = (await readText(await nodeSource(path))).replace(/^\ufeff/u, "");
-  const fail = (cause: string): LabError =>
-    new LabError("bad-input", `${path}: ${cause}; nothing was scored`, { subject: path });
+  const fail = (cause: string): LabError => badInput(`${path}: ${cause}; nothing was scored`, path);
   const lines = text.split(/\r?\n/u);
   if (lines.at(-1) === "") lines.pop();
   if (lines.length === 0) throw fail("the file is empty");

@@ -1,6 +1,6 @@
 /** Caption pairs with a judge: METEOR, the verdict and the reward of loop 2, pair by pair and on average. */
 import { requireConfig } from "../../../src/engine/config/parse.ts";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput, LabError } from "../../../src/engine/errors.ts";
 import { openJudge } from "../../../src/engine/rewards/judge/setup.ts";
 import type { RewardTerm } from "../../../src/engine/rewards/term.ts";
 import { one, type Parsed } from "../arguments.ts";
@@ -18,7 +18,7 @@ import { composedScores, scoreConfig, termValues } from "./score-terms.ts";
  */
 export async function scoreWithJudge(predicted: PairFile, reference: PairFile, options: Parsed): Promise<number> {
   if (predicted.kind !== "captions" || reference.kind !== "captions") {
-    throw new LabError("bad-input", `--judge scores captions, but ${predicted.name} has masks; nothing was scored`);
+    throw badInput(`--judge scores captions, but ${predicted.name} has masks; nothing was scored`);
   }
   const json = options.has("json");
   const say = (line: string): void => void process.stderr.write(`${line}\n`);

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { isRecord, parseJson } from "../../../src/engine/bytes/json.ts";
 import { requireConfig } from "../../../src/engine/config/parse.ts";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput, LabError } from "../../../src/engine/errors.ts";
 import type { EvalFolder } from "../../../src/engine/eval/suites/folder.ts";
 import {
   judgeAnswers,
@@ -103,13 +103,13 @@ export async function judgeRows(
 /** Replies as lines `{"system", "rowId", "text", "replies": [...]}`: those to another caption are refused. */
 async function storedReplies(file: string): Promise<SuiteJudge> {
   const content = await readFile(file, "utf8").catch((cause: unknown) => {
-    throw new LabError("bad-input", `${file} cannot be read`, { subject: file, cause });
+    throw badInput(`${file} cannot be read`, file, cause);
   });
   const known = new Map<string, { readonly caption: string; readonly replies: readonly string[] }>();
   for (const line of content.split("\n").filter((text) => text.trim() !== "")) {
     const value = parseJson(line, file);
     if (!isRecord(value) || typeof value.rowId !== "string" || !Array.isArray(value.replies)) {
-      throw new LabError("bad-input", `${file} holds a line without rowId and replies`, { subject: file });
+      throw badInput(`${file} holds a line without rowId and replies`, file);
     }
     const caption = typeof value.text === "string" ? value.text : "";
     const system = value.system === "adapter" ? "adapter" : "base";
@@ -122,7 +122,7 @@ async function storedReplies(file: string): Promise<SuiteJudge> {
         const found = known.get(answerKey(row.system, item.id));
         if (found === undefined) return undefined;
         if (found.caption === caption) return repliedVerdict(item, found.replies);
-        throw new LabError("bad-input", `${file} has replies to another caption of row ${item.id}`, { subject: file });
+        throw badInput(`${file} has replies to another caption of row ${item.id}`, file);
       }),
   };
 }

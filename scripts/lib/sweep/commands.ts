@@ -1,6 +1,6 @@
 /** The file of `--commands`: one command line a place that computes jobs of a sweep. */
 import { readFileSync } from "node:fs";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput, type LabError } from "../../../src/engine/errors.ts";
 
 /**
  * Lines that are neither empty nor comments. `{words}` stands for the arguments of `npm run train`, `{folder}` for the
@@ -12,7 +12,7 @@ export function readCommands(file: string): string[] {
   try {
     text = readFileSync(file, "utf8");
   } catch (cause) {
-    throw new LabError("bad-input", `${file} cannot be read; nothing was started`, { subject: file, cause });
+    throw badInput(`${file} cannot be read; nothing was started`, file, cause);
   }
   const lines = text.split("\n").flatMap((line, at) => {
     const trimmed = line.trim();
@@ -27,5 +27,5 @@ export function readCommands(file: string): string[] {
 }
 
 function refused(file: string, why: string): LabError {
-  return new LabError("bad-input", `${file} ${why}; nothing was started`, { subject: file });
+  return badInput(`${file} ${why}; nothing was started`, file);
 }

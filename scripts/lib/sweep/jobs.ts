@@ -4,7 +4,7 @@ import { createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, rmS
 import { join } from "node:path";
 import { configDifference, defaultConfig } from "../../../src/engine/config/parse.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput, LabError } from "../../../src/engine/errors.ts";
 import { listRuns } from "../../../src/engine/runs/run-folder.ts";
 import type { SweepBuild, SweepJob, SweepPlan } from "../../../src/engine/sweep/plan.ts";
 import { type JobState, stateOfRuns } from "../../../src/engine/sweep/run-jobs.ts";
@@ -58,9 +58,7 @@ export async function runBuild(build: SweepBuild, signal: AbortSignal): Promise<
   if (code !== 0) {
     rmSync(unfinished, { recursive: true, force: true });
     if (signal.aborted) throw new LabError("cancelled", INTERRUPTED);
-    throw new LabError("bad-input", `${build.script} ended with code ${code}; nothing was started`, {
-      subject: build.script,
-    });
+    throw badInput(`${build.script} ended with code ${code}; nothing was started`, build.script);
   }
   renameSync(unfinished, build.out);
   return true;

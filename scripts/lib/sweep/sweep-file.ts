@@ -1,7 +1,7 @@
 /** A sweep's file on disk, its folders resolved from the project's root. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput } from "../../../src/engine/errors.ts";
 import { readSweep, type SweepPlan } from "../../../src/engine/sweep/plan.ts";
 import { root } from "../ensure.mjs";
 
@@ -14,7 +14,7 @@ export function readSweepFile(file: string, tell: (sentence: string) => void): S
   try {
     text = readFileSync(file, "utf8");
   } catch (cause) {
-    throw new LabError("bad-input", `${file} cannot be read`, { subject: file, cause });
+    throw badInput(`${file} cannot be read`, file, cause);
   }
   const plan = readSweep(text, file, tell);
   return {

@@ -1,5 +1,5 @@
 /** Opens and closes the adapter that runs and try-outs start from, and the adapter that scores likelihoods. */
-import { LabError } from "../../engine/errors.ts";
+import { badInput } from "../../engine/errors.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import { isActive, runStore } from "../stores/run/run.ts";
 import { changeConfig } from "../stores/session.ts";
@@ -9,7 +9,7 @@ import { refreshPlan } from "./loading.ts";
 
 function requireIdle(): void {
   if (!isActive(runStore.getState().state)) return;
-  throw new LabError("bad-input", "A run is in progress. Stop it before you open an adapter; nothing was changed");
+  throw badInput("A run is in progress. Stop it before you open an adapter; nothing was changed");
 }
 
 /** Reads an adapter folder and sets rank and alpha to its values, because a run needs both to match. */

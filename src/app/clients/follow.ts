@@ -2,7 +2,7 @@
 import { frameMasks, stripOfMasks } from "../../engine/data/clips/export-masklets.ts";
 import { maskIou, type Rle, rleIsEmpty } from "../../engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
-import { LabError } from "../../engine/errors.ts";
+import { badInput } from "../../engine/errors.ts";
 import type { FollowEvent, FollowTask, TryWeights } from "../../protocol/trainer.ts";
 import { type FollowedClip, type FollowedObject, followStore } from "../stores/follow.ts";
 import { sessionStore } from "../stores/session.ts";
@@ -38,7 +38,7 @@ export async function followClip(
   weights: TryWeights,
   onFrame: (frame: number) => void,
 ): Promise<void> {
-  if (total === undefined) throw new LabError("bad-input", "Only clips can be followed; this row is a picture");
+  if (total === undefined) throw badInput("Only clips can be followed; this row is a picture");
   frames = new Map();
   const answers = task.kind === "masks" ? [] : null;
   const begun: FollowedClip = {
@@ -70,7 +70,7 @@ export function stopFollowing(): void {
 async function run(begun: FollowedClip, resume: boolean, onFrame: (frame: number) => void): Promise<void> {
   const { rowId, imageId, task, weights, total } = begun;
   const row = sessionStore.getState().rows.find((candidate) => candidate.id === rowId && candidate.imageId === imageId);
-  if (row === undefined) throw new LabError("bad-input", "The clip is no longer open; its finished frames are kept");
+  if (row === undefined) throw badInput("The clip is no longer open; its finished frames are kept");
   const mine = new AbortController();
   stop = mine;
   const isNewest = (): boolean => stop === mine;

@@ -2,7 +2,7 @@
 
 import type { RegionSummary } from "../../engine/data/sample.ts";
 import type { DataMapping } from "../../engine/data/tables/mapping.ts";
-import { LabError } from "../../engine/errors.ts";
+import { badInput } from "../../engine/errors.ts";
 import { storageChoice } from "../../engine/loading/storage-settings.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import type { LoadProgress, ModelInfo } from "../../protocol/trainer.ts";
@@ -37,10 +37,7 @@ function requireIdle(what: string): void {
   };
   const [user] = Object.entries(users).find(([, busy]) => busy) ?? [];
   if (user === undefined) return;
-  throw new LabError(
-    "bad-input",
-    `The ${user} in progress uses ${what}. Stop it before you open something else; nothing was changed`,
-  );
+  throw badInput(`The ${user} in progress uses ${what}. Stop it before you open something else; nothing was changed`);
 }
 
 let opening = new AbortController();
@@ -185,7 +182,7 @@ async function loadModel(
 export function loadedFolder(): FolderRef {
   const { model, modelFolder } = sessionStore.getState();
   if (model !== null && modelFolder !== null) return modelFolder;
-  throw new LabError("bad-input", "No model folder is open; open the model that the run was trained on first");
+  throw badInput("No model folder is open; open the model that the run was trained on first");
 }
 
 /** Bytes per second since the first report of a load. */

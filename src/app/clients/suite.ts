@@ -3,7 +3,7 @@
  * continued.
  */
 import type { LabConfig } from "../../engine/config/table.ts";
-import { LabError } from "../../engine/errors.ts";
+import { badInput, LabError } from "../../engine/errors.ts";
 import { suiteOf } from "../../engine/eval/suites/all.ts";
 import { judgeAnswers, judgeName, judgeSettings, liveVerdicts, newFailures } from "../../engine/eval/suites/judged.ts";
 import { answerKey, answerRows, type SuiteRow, type System } from "../../engine/eval/suites/run-suite.ts";
@@ -40,12 +40,10 @@ export async function runSuite(): Promise<void> {
     // Another model or adapter may have been opened meanwhile.
     const { model } = sessionStore.getState();
     const { adapter } = tryStore.getState();
-    if (model === null) throw new LabError("bad-input", "No model is loaded; open a model folder first");
+    if (model === null) throw badInput("No model is loaded; open a model folder first");
     const items = most === 0 ? opened.items : opened.items.slice(0, most);
     suiteStore.setState({ items, leftOut: opened.leftOut });
-    if (items.length === 0) {
-      throw new LabError("bad-input", opened.leftOut[0] ?? "The open files have no row that can be scored");
-    }
+    if (items.length === 0) throw badInput(opened.leftOut[0] ?? "The open files have no row that can be scored");
     const {
       id,
       answers: known,
@@ -82,7 +80,7 @@ export async function runSuite(): Promise<void> {
         const { answer } = await lab().trainer.tryOut(picture, task, { from: system }, () => undefined, signal);
         if (sessionStore.getState().model?.hash === model.hash && tryStore.getState().adapter?.hash === adapter?.hash)
           return suiteAnswersOf(answer);
-        throw new LabError("bad-input", "The model or the adapter was changed; start the evaluation again");
+        throw badInput("The model or the adapter was changed; start the evaluation again");
       },
     });
     suiteStore.setState({ phase: "judging" });

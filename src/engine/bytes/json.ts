@@ -1,6 +1,6 @@
 /** Reads foreign JSON: bounded, parsed, validated with a schema; errors are one sentence. */
 import * as z from "zod/mini";
-import { LabError, quote, shortened, thrownText } from "../errors.ts";
+import { badInput, quote, shortened, thrownText } from "../errors.ts";
 import type { ByteSource } from "./source.ts";
 
 // Without this, zod compiles code at run time, which the content security policy reports.
@@ -14,9 +14,7 @@ const MAX_DEPTH = 64;
 /** A source as UTF-8 text. @throws LabError("bad-input") when it is larger than 512 MiB */
 export async function readText(source: ByteSource): Promise<string> {
   if (source.size > MAX_JSON) {
-    throw new LabError("bad-input", `${source.name} has ${source.size} bytes, too many for a text file`, {
-      subject: source.name,
-    });
+    throw badInput(`${source.name} has ${source.size} bytes, too many for a text file`, source.name);
   }
   return new TextDecoder().decode(await source.read(0, source.size));
 }
@@ -34,12 +32,12 @@ export async function readJson(source: ByteSource): Promise<unknown> {
 export function parseJson(text: string, subject: string): unknown {
   const plain = text.startsWith("\uFEFF") ? text.slice(1) : text;
   if (nestedDeeper(plain, MAX_DEPTH)) {
-    throw new LabError("bad-input", `${named(subject)} is nested deeper than ${MAX_DEPTH} levels`, { subject });
+    throw badInput(`${named(subject)} is nested deeper than ${MAX_DEPTH} levels`, subject);
   }
   try {
     return JSON.parse(plain) as unknown;
   } catch (cause) {
-    throw new LabError("bad-input", `${named(subject)} is not valid JSON: ${thrownText(cause)}`, { subject, cause });
+    throw badInput(`${named(subject)} is not valid JSON: ${thrownText(cause)}`, subject, cause);
   }
 }
 
@@ -52,7 +50,7 @@ export function parseJsonAs<T extends z.ZodMiniType>(text: string, schema: T, su
 export function checkShape<T extends z.ZodMiniType>(value: unknown, schema: T, subject: string): z.output<T> {
   const checked = shapeOf(value, schema);
   if ("value" in checked) return checked.value;
-  throw new LabError("bad-input", `${named(subject)}: ${checked.problem}`, { subject });
+  throw badInput(`${named(subject)}: ${checked.problem}`, subject);
 }
 
 /** The validated value, or the problem of its first invalid field. */

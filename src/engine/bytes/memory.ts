@@ -1,12 +1,10 @@
-import { LabError } from "../errors.ts";
+import { badInput, LabError } from "../errors.ts";
 import type { ByteFolder, ByteSource } from "./source.ts";
 
 /** @throws LabError("bad-input") unless 0 <= start <= end <= size, all whole numbers */
 export function checkRange(name: string, size: number, start: number, end: number): void {
   if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start < 0 || end < start || end > size) {
-    throw new LabError("bad-input", `${name} has ${size} bytes; the range ${start} to ${end} is outside it`, {
-      subject: name,
-    });
+    throw badInput(`${name} has ${size} bytes; the range ${start} to ${end} is outside it`, name);
   }
 }
 

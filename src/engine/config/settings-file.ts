@@ -1,7 +1,7 @@
 /** Reads files of settings: JSON, a run's `run.json`, or a trainer's YAML. */
 import { Lexer, parseDocument } from "yaml";
 import { isRecord, parseJson } from "../bytes/json.ts";
-import { LabError, plainLine, quote, thrownText } from "../errors.ts";
+import { badInput, LabError, plainLine, quote, thrownText } from "../errors.ts";
 import { withOlderMeaning } from "./stored-settings.ts";
 
 /** Maximum characters of a file; the longest settings are prompts, prepared questions and a custom reward. */
@@ -33,7 +33,7 @@ export function readRecordFile(text: string, name: string): Readonly<Record<stri
   // YAML may begin like JSON.
   const json = /\.json$/i.test(name) || (!/\.ya?ml$/i.test(name) && /^\uFEFF?\s*[[{"]/.test(text));
   const value = json ? readJson(text, name) : readYaml(text, name);
-  if (value === null) throw new LabError("bad-input", `${name} contains no settings`, { subject: name });
+  if (value === null) throw badInput(`${name} contains no settings`, name);
   if (!isRecord(value)) throw refused(name, "is not an object of settings");
   return value;
 }
@@ -70,5 +70,5 @@ function readYaml(text: string, name: string): unknown {
 }
 
 function refused(name: string, why: string, cause?: unknown): LabError {
-  return new LabError("bad-input", `${name} ${why}; the settings are kept`, { subject: name, cause });
+  return badInput(`${name} ${why}; the settings are kept`, name, cause);
 }

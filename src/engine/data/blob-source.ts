@@ -3,7 +3,7 @@ import { isRecord } from "../bytes/json.ts";
 import { blobSource, checkRange, folderOf, memorySource } from "../bytes/memory.ts";
 import { distinctNames } from "../bytes/names.ts";
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 
 /** Files up to this size are fetched whole at the first read, to avoid a request per small read. */
 const WHOLE = 8 * 2 ** 20;
@@ -37,12 +37,12 @@ export async function fetchedFolder(baseUrl: string, fetcher: typeof fetch = fet
   try {
     list = await response.json();
   } catch (thrown) {
-    throw new LabError("bad-input", `${url} is not valid JSON: ${(thrown as Error).message}`, { subject: url });
+    throw badInput(`${url} is not valid JSON: ${(thrown as Error).message}`, url);
   }
   const sources = new Map<string, ByteSource>();
   for (const entry of Array.isArray(list) ? list : [null]) {
     if (!isRecord(entry) || typeof entry.path !== "string" || typeof entry.size !== "number") {
-      throw new LabError("bad-input", `${url} is not a list of files with path and size`, { subject: url });
+      throw badInput(`${url} is not a list of files with path and size`, url);
     }
     const place = entry.path.split("/").map(encodeURIComponent).join("/");
     sources.set(entry.path, urlSource(entry.path, base + place, entry.size, fetcher));
@@ -110,22 +110,13 @@ async function request(url: string, init: RequestInit, fetcher: typeof fetch): P
   try {
     response = await fetcher(url, init);
   } catch (thrown) {
-    throw new LabError("bad-input", `${url} could not be fetched: ${(thrown as Error).message}`, {
-      subject: url,
-      cause: thrown,
-    });
+    throw badInput(`${url} could not be fetched: ${(thrown as Error).message}`, url, thrown);
   }
-  if (!response.ok) {
-    throw new LabError("bad-input", `${url} could not be fetched: the server answered ${response.status}`, {
-      subject: url,
-    });
-  }
+  if (!response.ok) throw badInput(`${url} could not be fetched: the server answered ${response.status}`, url);
   return response;
 }
 
 function checkSize(name: string, found: number, expected: number): void {
   if (found === expected) return;
-  throw new LabError("bad-input", `${name} has ${found} bytes instead of ${expected}; it was not used`, {
-    subject: name,
-  });
+  throw badInput(`${name} has ${found} bytes instead of ${expected}; it was not used`, name);
 }

@@ -1,4 +1,4 @@
-import { LabError, toLabError } from "../errors.ts";
+import { badInput, LabError, toLabError } from "../errors.ts";
 import { decodeSample } from "./clips/film-strip.ts";
 import { decodeRle, encodeRle, rleArea } from "./mask/rle.ts";
 import type { RegionSet } from "./region-set.ts";
@@ -157,8 +157,7 @@ function checkMasks(set: RegionSet): string {
       (maskShare < HANDFUL.share && Math.round(maskShare * width * height) < HANDFUL.pixels),
   ).length;
   if (2 * tiny > summaries.length) {
-    throw new LabError(
-      "bad-input",
+    throw badInput(
       `${tiny} of ${summaries.length} masks are almost empty (under ${HANDFUL.pixels} pixels or ${100 * NEXT_TO_NOTHING} % of the picture): they are damaged or in an unsupported format`,
     );
   }

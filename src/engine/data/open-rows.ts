@@ -3,7 +3,7 @@
  * and lists of rows are compared by content.
  */
 import { sha256Hex } from "../bytes/hash.ts";
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 import type { RegionSummary } from "./sample.ts";
 
 /** A stored reference to a row. */
@@ -29,15 +29,9 @@ export function findRow<T extends Pick<RegionSummary, "id" | "imageId">>(
   imageId: string | null,
 ): T {
   const row = byId.get(rowId);
-  if (row === undefined) {
-    throw new LabError("bad-input", `Row ${rowId} is not in the open data set`, { subject: rowId });
-  }
+  if (row === undefined) throw badInput(`Row ${rowId} is not in the open data set`, rowId);
   if (isStoredRow(row, { rowId, imageId })) return row;
-  throw new LabError(
-    "bad-input",
-    `Row ${rowId} of the open data set has another picture; open the data set of the run`,
-    { subject: rowId },
-  );
+  throw badInput(`Row ${rowId} of the open data set has another picture; open the data set of the run`, rowId);
 }
 
 /** SHA-256 over ids and pictures of all rows in order, as 64 hexadecimal digits; stored in a run's manifest. */

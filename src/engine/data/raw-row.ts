@@ -1,4 +1,4 @@
-import { LabError } from "../errors.ts";
+import { badInput, LabError } from "../errors.ts";
 import type { RegionSet } from "./region-set.ts";
 import { type Cell, isBinaryCell } from "./tables/table.ts";
 
@@ -8,9 +8,9 @@ import { type Cell, isBinaryCell } from "./tables/table.ts";
  */
 export async function rawRow(set: Pick<RegionSet, "table">, file: string, row: number): Promise<string> {
   const table = set.table(file);
-  if (table === undefined) throw new LabError("bad-input", `${file} is not among the opened files`, { subject: file });
+  if (table === undefined) throw badInput(`${file} is not among the opened files`, file);
   if (!Number.isInteger(row) || row < 0 || row >= table.rows) {
-    throw new LabError("bad-input", `${file} has ${table.rows} rows, there is no row ${row}`, { subject: file });
+    throw badInput(`${file} has ${table.rows} rows, there is no row ${row}`, file);
   }
   const record: Record<string, unknown> = {};
   for (const [at, column] of table.columns.entries()) {

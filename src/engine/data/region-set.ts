@@ -1,6 +1,6 @@
 import { inOrder } from "../bytes/in-order.ts";
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
-import { LabError, LONGEST_SENTENCE, shortened, toLabError } from "../errors.ts";
+import { badInput, LabError, LONGEST_SENTENCE, shortened, toLabError } from "../errors.ts";
 import { mountArchives } from "./archive/mount.ts";
 import { handOut } from "./hand-out.ts";
 import { readImageHeader } from "./image/image-header.ts";
@@ -141,7 +141,7 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
     sample: async (index) => {
       const [summary, place] = [summaries[index], places[index]];
       if (summary === undefined || place === undefined) {
-        throw new LabError("bad-input", `there is no sample ${index}, only ${summaries.length}`);
+        throw badInput(`there is no sample ${index}, only ${summaries.length}`);
       }
       return readSample(summary, place);
     },

@@ -1,5 +1,5 @@
 /** The parts of one row by role; each column is read once. */
-import { dropUnseen, LabError } from "../errors.ts";
+import { badInput, dropUnseen } from "../errors.ts";
 import { captionsOf, type RowCaptions, readTurns } from "./captions.ts";
 import type { Adapter, Role } from "./tables/schema.ts";
 import { isBinaryCell, type Table } from "./tables/table.ts";
@@ -38,11 +38,9 @@ function follow(cell: unknown, path: readonly string[]): unknown {
  */
 export async function rowCaptions(cell: unknown, { text }: Adapter, masks: number): Promise<RowCaptions> {
   const texts = text.each && Array.isArray(cell) ? await textEach(cell as unknown[], masks) : await textOf(cell, masks);
-  if (texts === undefined) throw new LabError("bad-input", "the row has no text");
-  if (texts.fatal !== undefined) throw new LabError("bad-input", texts.fatal);
-  if (texts.captions.every((caption) => caption === undefined)) {
-    throw new LabError("bad-input", "the row has no answer");
-  }
+  if (texts === undefined) throw badInput("the row has no text");
+  if (texts.fatal !== undefined) throw badInput(texts.fatal);
+  if (texts.captions.every((caption) => caption === undefined)) throw badInput("the row has no answer");
   return texts;
 }
 
@@ -57,7 +55,7 @@ async function textEach(items: readonly unknown[], masks: number): Promise<RowCa
 async function textOf(cell: unknown, masks: number): Promise<RowCaptions | undefined> {
   if (cell === null || cell === undefined) return undefined;
   if (isBinaryCell(cell)) {
-    if (cell.length > MAX_TEXT_BYTES) throw new LabError("bad-input", `the text has ${cell.length} bytes`);
+    if (cell.length > MAX_TEXT_BYTES) throw badInput(`the text has ${cell.length} bytes`);
     return textOf(new TextDecoder().decode(await cell.read()), masks);
   }
   const turns = readTurns(cell);
@@ -86,7 +84,7 @@ export function readLabels(cell: unknown): string[] {
   const list: unknown[] = Array.isArray(cell) ? cell : [cell];
   const labels = list.filter((label): label is string => typeof label === "string" && label.trim() !== "");
   if (labels.length > MAX_LABELS || labels.some((label) => label.length > MAX_LABEL)) {
-    throw new LabError("bad-input", `the row has more than ${MAX_LABELS} labels, or one of more characters than that`);
+    throw badInput(`the row has more than ${MAX_LABELS} labels, or one of more characters than that`);
   }
   return labels.map(dropUnseen);
 }

@@ -1,4 +1,4 @@
-import { LabError, quote, toLabError } from "../errors.ts";
+import { badInput, LabError, quote, toLabError } from "../errors.ts";
 import { clipRegion } from "./clips/clip-row.ts";
 import { type PictureProbe, pictureProbes } from "./image/picture.ts";
 import { pathIn } from "./image/picture-bytes.ts";
@@ -86,7 +86,7 @@ export async function adaptRow(
   const maskCell = await step(adapter.mask, async () => {
     const cell = await part(adapter.mask);
     if (itemsOf(cell, adapter.mask, { height: 0, width: 0 }) === undefined) {
-      throw new LabError("bad-input", "the row has no mask (its caption describes the whole picture)");
+      throw badInput("the row has no mask (its caption describes the whole picture)");
     }
     return { cell };
   });
@@ -159,10 +159,10 @@ export async function adaptRow(
       const area = rleArea(found.mask);
       if (area === 0) {
         const [height, width] = found.mask.size;
-        throw new LabError("bad-input", `the mask${which} is empty (0 of ${height * width} pixels)`);
+        throw badInput(`the mask${which} is empty (0 of ${height * width} pixels)`);
       }
       if (regions.some((one) => one.pictureIndex === found.pictureIndex && one.picture.width !== found.picture.width)) {
-        throw new LabError("bad-input", "the masks of the row have different sizes");
+        throw badInput("the masks of the row have different sizes");
       }
       const questions = texts.questions?.[region] ?? [];
       regions.push({ region, caption, ...(questions.length > 0 ? { questions } : {}), category: own, area, ...found });
@@ -183,10 +183,7 @@ function besides(pictures: readonly unknown[], find: FindFile): FindFile {
     taken ??= new Set(pictures.flatMap((cell) => pathIn(cell) ?? []).map((picture) => find(picture)?.name));
     if (!taken.has(found.name)) return found;
     if (!`/${found.name}`.endsWith(`/${path}`)) return undefined;
-    throw new LabError(
-      "bad-input",
-      `the mask ${quote(path, 80)} and the picture are the same file, so one of the two files is missing`,
-    );
+    throw badInput(`the mask ${quote(path, 80)} and the picture are the same file, so one of the two files is missing`);
   };
 }
 
@@ -253,8 +250,8 @@ export async function picturesOf(
  */
 function picturesIn(cell: unknown, role: Role): readonly unknown[] {
   if (!Array.isArray(cell) || (!role.each && isNumbers(cell) && cell.length > 0)) return [cell];
-  if (cell.length === 0) throw new LabError("bad-input", "the row has no picture");
-  if (cell.length > MAX_MASKS) throw new LabError("bad-input", `the row has ${cell.length} pictures, too many`);
+  if (cell.length === 0) throw badInput("the row has no picture");
+  if (cell.length > MAX_MASKS) throw badInput(`the row has ${cell.length} pictures, too many`);
   return cell as unknown[];
 }
 
@@ -289,8 +286,7 @@ function orient(picture: PictureProbe, mask: Rle, which: string): PictureProbe {
   if (width === picture.width && height === picture.height) return { ...picture, orientation: 1 };
   const turned = picture.orientation >= 5;
   if (turned && width === picture.height && height === picture.width) return { ...picture, width, height };
-  throw new LabError(
-    "bad-input",
+  throw badInput(
     `the mask${which} is ${width} x ${height} pixels, the picture ${picture.width} x ${picture.height} (width x height)`,
   );
 }

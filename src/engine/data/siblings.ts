@@ -1,6 +1,6 @@
 /** Pictures stored next to a shard instead of inside it. */
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
-import { LabError, quote } from "../errors.ts";
+import { badInput, quote } from "../errors.ts";
 
 /** Finds a file that a row names. @throws LabError("bad-input") when several files fit */
 export type FindFile = (path: string) => ByteSource | undefined;
@@ -36,8 +36,7 @@ export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
       const [only, other] = candidates;
       if (only === undefined) return undefined;
       if (other !== undefined) {
-        throw new LabError(
-          "bad-input",
+        throw badInput(
           `the path ${quote(path, 80)} fits ${candidates.length} files, ${only} and ${other} among them; name the folder in the path`,
         );
       }

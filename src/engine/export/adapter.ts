@@ -2,7 +2,7 @@
  * A checkpoint as a folder that PEFT loads, with the other trained modules (docs/spec/formats.md#81-peft-adapter,
  * docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
  */
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 import {
   ADAPTER_CONFIG,
   ADAPTER_MODEL,
@@ -25,9 +25,7 @@ export async function* adapterFiles(manifest: RunManifest, trained: TrainedTenso
   const named = [...tensors].map(([name, { shape, data }]) => ({ name, shape, data }));
   const factors = named.filter(({ name }) => isLora(name));
   const modules = named.filter(({ name }) => !isLora(name));
-  if (lora === null || factors.length === 0) {
-    throw new LabError("bad-input", `Run "${manifest.id}" trained no adapter`, { subject: manifest.id });
-  }
+  if (lora === null || factors.length === 0) throw badInput(`Run "${manifest.id}" trained no adapter`, manifest.id);
   const meta = { format: "pt" };
   yield wholeFile(ADAPTER_CONFIG, adapterConfigText(lora, manifest.model.name));
   const renamed = factors.map((tensor) => ({ ...tensor, name: toPeftName(tensor.name) }));

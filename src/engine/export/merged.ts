@@ -5,7 +5,7 @@
  */
 import { checkShape, readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
-import { LabError } from "../errors.ts";
+import { badInput, LabError } from "../errors.ts";
 import { isDtype } from "../formats/dtype.ts";
 import { openSafetensors, type Safetensors } from "../formats/safetensors.ts";
 import { type StreamedTensor, streamSafetensors } from "../formats/safetensors-stream.ts";
@@ -100,9 +100,7 @@ export async function openHolders(base: ByteFolder): Promise<ReadonlyMap<string,
   const holders = new Map<string, Safetensors>();
   for (const path of shards) {
     const source = base.get(path);
-    if (source === undefined) {
-      throw new LabError("bad-input", `The base model's folder has no ${path}`, { subject: path });
-    }
+    if (source === undefined) throw badInput(`The base model's folder has no ${path}`, path);
     const file = await openSafetensors(source);
     for (const name of file.names) holders.set(name, file);
   }
@@ -114,8 +112,7 @@ function checkFits(holders: ReadonlyMap<string, Safetensors>, { tensors }: Train
     const factor = /^(.+)\.lora_([AB])\.weight$/.exec(name);
     const target = factor === null ? name : `${factor[1]}.weight`;
     const file = holders.get(target);
-    const bad = (why: string): LabError =>
-      new LabError("bad-input", `The base model does not fit the run: "${target}" ${why}`, { subject: target });
+    const bad = (why: string): LabError => badInput(`The base model does not fit the run: "${target}" ${why}`, target);
     if (file === undefined) throw bad("is not in it");
     const found = file.info(target).shape;
     const fits =

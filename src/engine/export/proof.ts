@@ -3,7 +3,7 @@
  * settings, seeds and environment, the evaluations, their rows with pictures, and the adapters of policy and partner.
  */
 import type { RegionSample } from "../data/sample.ts";
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 import { readTrained } from "../runs/checkpoint/trained.ts";
 import { readEvaluations } from "../runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../runs/manifest.ts";
@@ -23,25 +23,21 @@ export async function* proofFiles(run: RunFolder, rows: ExportRows | null): Expo
   const manifest = run.manifest();
   const { store, id } = run;
   if (rows === null) {
-    throw new LabError("bad-input", `Open ${manifest.data.name} first: the proof contains its held-out rows`, {
-      subject: manifest.data.name,
-    });
+    throw badInput(`Open ${manifest.data.name} first: the proof contains its held-out rows`, manifest.data.name);
   }
   if (manifest.startAdapter !== undefined) {
-    throw new LabError(
-      "bad-input",
+    throw badInput(
       `Run "${id}" started from the adapter ${manifest.startAdapter.name}; a proof compares with ${manifest.model.name} alone`,
-      { subject: id },
+      id,
     );
   }
   const policy = await readTrained(store, id, null, "policy");
   const evaluations = await readEvaluations(store, id);
   const last = evaluations.at(-1);
   if (evaluations.length < 2 || evaluations[0]?.report.step !== 0 || last?.report.step !== policy.step) {
-    throw new LabError(
-      "bad-input",
+    throw badInput(
       `Run "${id}" needs an evaluation before its first step and one after step ${policy.step}, its last checkpoint`,
-      { subject: id },
+      id,
     );
   }
   for (const name of RECORDS) yield wholeFile(name, await store.readText(`${id}/${name}`));

@@ -7,7 +7,7 @@ import { toStored } from "../data/image/orient.ts";
 import { maskPolygons } from "../data/mask/mask-polygons.ts";
 import { decodeRle } from "../data/mask/rle.ts";
 import type { RegionSample } from "../data/sample.ts";
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
 import type { RunManifest } from "../runs/manifest.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
@@ -33,15 +33,12 @@ export async function* sa2vaFiles(
   const manifest = run.manifest();
   const { template, base } = { ...model, ...manifest.model };
   if (template === undefined) {
-    throw new LabError(
-      "bad-input",
+    throw badInput(
       `Run "${manifest.id}" of an older version does not name its chat template; export it with npm run export and --model DIR`,
-      { subject: manifest.id },
+      manifest.id,
     );
   }
-  if (trained.lora === null) {
-    throw new LabError("bad-input", `Run "${manifest.id}" trained no adapter`, { subject: manifest.id });
-  }
+  if (trained.lora === null) throw badInput(`Run "${manifest.id}" trained no adapter`, manifest.id);
   yield wholeFile("run.json", `${JSON.stringify(manifest, null, 2)}\n`);
   const settings = {
     runId: manifest.id,

@@ -6,7 +6,7 @@ import { sha256Hex } from "../bytes/hash.ts";
 import type { ByteSource } from "../bytes/source.ts";
 import { SETTINGS } from "../config/table.ts";
 import type { RegionSet } from "../data/region-set.ts";
-import { LabError } from "../errors.ts";
+import { badInput, LabError } from "../errors.ts";
 import { STREAM } from "../gpu/random.ts";
 import { DEFAULT_PROMPTS } from "../rewards/judge/questions/prompts.ts";
 import { listCheckpoints } from "../runs/checkpoint/checkpoint-folder.ts";
@@ -71,14 +71,10 @@ export async function* scaleOutFiles(run: RunFolder, scale: ScaleOut): ExportFil
 
 function checkStep(id: string, known: readonly number[], { step, fresh }: ScaleOut): void {
   if (step !== null && !known.includes(step)) {
-    throw new LabError("bad-input", `Run "${id}" has no checkpoint of step ${step}; nothing was written`, {
-      subject: id,
-    });
+    throw badInput(`Run "${id}" has no checkpoint of step ${step}; nothing was written`, id);
   }
   if (known.length === 0 && !fresh) {
-    throw new LabError("bad-input", `Run "${id}" has no checkpoint; add --fresh to start it anew on the cluster`, {
-      subject: id,
-    });
+    throw badInput(`Run "${id}" has no checkpoint; add --fresh to start it anew on the cluster`, id);
   }
 }
 

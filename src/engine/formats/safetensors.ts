@@ -4,7 +4,7 @@
  */
 import { isRecord, parseJson } from "../bytes/json.ts";
 import type { ByteSource } from "../bytes/source.ts";
-import { LabError, quote, shortened, thrownText } from "../errors.ts";
+import { badInput, LabError, quote, shortened, thrownText } from "../errors.ts";
 import { DTYPE_BYTES, type Dtype, isDtype, toFloat32 } from "./dtype.ts";
 
 /** The first four bytes of a zip archive, as a little-endian number. */
@@ -52,9 +52,7 @@ interface Entry extends TensorInfo {
  */
 export async function openSafetensors(source: ByteSource): Promise<Safetensors> {
   const fail = (why: string): never => {
-    throw new LabError("bad-input", `${source.name} is not a usable safetensors file: ${why}`, {
-      subject: source.name,
-    });
+    throw badInput(`${source.name} is not a usable safetensors file: ${why}`, source.name);
   };
   if (source.size < 8) fail(`it has ${source.size} bytes, fewer than the eight of a header length`);
   const prefix = new DataView((await source.read(0, 8)).buffer);
@@ -78,9 +76,7 @@ export async function openSafetensors(source: ByteSource): Promise<Safetensors> 
 
   const entry = (name: string): Entry => {
     const found = entries.get(name);
-    if (found === undefined) {
-      throw new LabError("bad-input", `${source.name} has no tensor ${quote(name)}`, { subject: name });
-    }
+    if (found === undefined) throw badInput(`${source.name} has no tensor ${quote(name)}`, name);
     return found;
   };
   const readRaw = (name: string): Promise<Uint8Array<ArrayBuffer>> => {

@@ -1,6 +1,6 @@
 /** Storage of the weights according to the settings. */
 import type { LabConfig } from "../config/table.ts";
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 import type { WeightStorage } from "../gpu/packed/storage.ts";
 import type { StorageChoice } from "../model/weights/storage-choice.ts";
 
@@ -27,9 +27,8 @@ export function checkStorage(
 ): void {
   const trained = storageChoice(config);
   if (sameStorage(trained, held)) return;
-  throw new LabError(
-    "bad-input",
+  throw badInput(
     `Run "${title}" was trained on weights in ${storageText(trained)}, the model is loaded in ${storageText(held)}; load it again with that storage`,
-    { subject: "weightStorage" },
+    "weightStorage",
   );
 }

@@ -3,7 +3,7 @@
  * training changes. The code is the same for every size, from the pocket model to 4B.
  */
 import type { ByteFolder } from "../bytes/source.ts";
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 import type { Tensor } from "../gpu/tf.ts";
 import { openTokenizer, type Tokenizer, vocabularyFile } from "../text/tokenizer.ts";
 import { isTrainableBase } from "./adapter/trainable.ts";
@@ -75,17 +75,15 @@ export async function modelTokenizer(folder: ByteFolder, config: Sa2vaConfig): P
   const rows = config.language.vocabSize;
   const file = vocabularyFile(folder);
   if (tokenizer.vocabSize > rows) {
-    throw new LabError(
-      "bad-input",
+    throw badInput(
       `${file}: the tokenizer has ids up to ${tokenizer.vocabSize - 1}, the embedding only ${rows} rows; nothing was loaded`,
-      { subject: file },
+      file,
     );
   }
   if (rows - tokenizer.vocabSize > SPARE_ROWS) {
-    throw new LabError(
-      "bad-input",
+    throw badInput(
       `${file}: the tokenizer knows ${tokenizer.vocabSize} ids, the embedding has ${rows} rows: it is not this model's; nothing was loaded`,
-      { subject: file },
+      file,
     );
   }
   return tokenizer;

@@ -1,5 +1,5 @@
 /** Writes visual tokens into the embeddings of prompts (docs/spec/sa2va.md#10-splicing-visual-tokens). */
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 import { placedRows } from "../gpu/kernels/placed-rows.ts";
 import type { Tensor } from "../gpu/tf.ts";
 import type { Span } from "../text/prompt.ts";
@@ -48,11 +48,7 @@ export function splicedOrder(
   const wanted = spans.map(({ start, end }) => end - start);
   const offered = [...frameSpans.map(() => count / frameSpans.length), ...cells.map((run) => run.length)];
   if (String(wanted) !== String(offered)) {
-    throw new LabError(
-      "bad-input",
-      `The prompt has ${wanted.join(" + ")} places for ${offered.join(" + ")} visual tokens`,
-      { subject: "prompt" },
-    );
+    throw badInput(`The prompt has ${wanted.join(" + ")} places for ${offered.join(" + ")} visual tokens`, "prompt");
   }
   const order = Array.from({ length }, (_, at) => text + at);
   const rows = [Array.from({ length: count }, (_, at) => at), ...cells].flat();
@@ -91,10 +87,9 @@ function selectedCells(
 ): number[][] {
   const cells = Array.from(grid.keys()).filter((cell) => grid[cell] !== 0);
   if ((grid.length !== tokensPerTile && grid.length !== count) || cells.length === 0) {
-    throw new LabError(
-      "bad-input",
+    throw badInput(
       `Region ${region + 1} has ${cells.length} of ${grid.length} cells set, a tile has ${tokensPerTile} tokens`,
-      { subject: "region" },
+      "region",
     );
   }
   const runs: number[][] = Array.from({ length: grid.length / tokensPerTile }, () => []);

@@ -2,7 +2,7 @@
  * InternViT and the pixel shuffle that follows it (docs/spec/sa2va.md#8-internvit,
  * docs/spec/sa2va.md#9-pixel-shuffle-and-projector). Frozen everywhere.
  */
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 import { headsOfPart } from "../gpu/heads.ts";
 import { attention } from "../gpu/kernels/attention/attention.ts";
 import { conv2d } from "../gpu/kernels/conv.ts";
@@ -108,7 +108,7 @@ export function pixelShuffle(config: Pick<Sa2vaConfig, "psVersion">, x: Tensor):
   const width = x.shape[x.rank - 1] as number;
   const tokens = x.size / (count * width);
   const side = Math.sqrt(tokens);
-  if (side % 2 !== 0) throw new LabError("bad-input", `${tokens} tokens do not form a square grid of even side`);
+  if (side % 2 !== 0) throw badInput(`${tokens} tokens do not form a square grid of even side`);
   const half = side / 2;
   return tf.tidy(() => {
     const groups = x.reshape([count * half, 2, half, 2 * width]).transpose([0, 2, 1, 3]);

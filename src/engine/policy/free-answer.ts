@@ -2,7 +2,7 @@
  * Answers any question about a picture: the greedy text, and a mask for every [SEG] that the model writes
  * (docs/spec/sa2va.md#7-generation, docs/spec/sa2va.md#12-from-seg-to-the-language-prompt).
  */
-import { LabError } from "../errors.ts";
+import { badInput, LabError } from "../errors.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
@@ -71,10 +71,9 @@ export function questionPrompt(
     ({ ids }) => ids.length,
   );
   if (!cut) return made;
-  throw new LabError(
-    "bad-input",
+  throw badInput(
     `The question leaves no room for an answer in the model's context of ${contextTokens(model)} tokens; nothing was asked`,
-    { subject: "question" },
+    "question",
   );
 }
 

@@ -2,7 +2,7 @@
  * The greedy answer to an embedded prompt, and the mask prompts of its [SEG] tokens
  * (docs/spec/sa2va.md#7-generation, docs/spec/sa2va.md#12-from-seg-to-the-language-prompt).
  */
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 import { STREAM } from "../gpu/random.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { languageForward } from "../model/language/language.ts";
@@ -61,7 +61,7 @@ export async function greedyAnswer(
     signal,
   }).finally(() => tf.dispose([prefix, tails]));
   if (answered === undefined || answered.nonFinite > 0) {
-    throw new LabError("bad-input", "The model's logits are not finite, so it has no answer; look at its weights");
+    throw badInput("The model's logits are not finite, so it has no answer; look at its weights");
   }
   const { ids = [], ended = false } = answered.completions[0] ?? {};
   const places = ids.flatMap((id, at) => (id === model.tokenizer.special.seg && at < ids.length - 1 ? [at] : []));

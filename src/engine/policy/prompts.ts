@@ -2,7 +2,7 @@
 
 import { type FrameView, frameOf, ONE_PICTURE, stacked } from "../data/clips/film-strip.ts";
 import type { TrainingRow } from "../data/training-row.ts";
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 import { regionGrid } from "../model/preprocess/region-grid.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { buildClipPrompt } from "../text/clip-prompt.ts";
@@ -70,9 +70,7 @@ export function captionPrompt(model: Sa2vaModel, tiles: number, cells: RegionCel
   const frames = cells.length / each;
   const counts = Array.from({ length: frames }, (_, frame) => countCells(frameOf(cells, frames, frame)));
   if (frames > 1 && countCells(cells) === 0) {
-    throw new LabError("bad-input", "The region covers no visual token of any frame, so it cannot be described", {
-      subject: "region",
-    });
+    throw badInput("The region covers no visual token of any frame, so it cannot be described", "region");
   }
   const prompt =
     frames > 1

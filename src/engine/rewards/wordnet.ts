@@ -16,7 +16,7 @@
  * one-word lemma, and those whose lemmas are all in another synset, change no answer and are left out.
  */
 import type { ByteSource } from "../bytes/source.ts";
-import { LabError } from "../errors.ts";
+import { badInput, LabError } from "../errors.ts";
 import { baseForms, PARTS_OF_SPEECH, type PartOfSpeech } from "./morphy.ts";
 
 /** First line of a table of this form. */
@@ -130,7 +130,7 @@ function sectionSize(lines: LineReader, kind: string, part: PartOfSpeech): numbe
 }
 
 function damaged(cause: string): LabError {
-  return new LabError("bad-input", `the WordNet table is damaged: ${cause}; METEOR was not loaded`);
+  return badInput(`the WordNet table is damaged: ${cause}; METEOR was not loaded`);
 }
 
 /** Lines of an ASCII text, one at a time; the last line needs its line feed too, so that a cut-off file is detected. */

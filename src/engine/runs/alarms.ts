@@ -1,7 +1,7 @@
 /** `alarms.jsonl` of a run folder: what happened at which step, with which rollouts. One line per alarm, oldest first. */
 import * as z from "zod/mini";
 import { fits, parseJson } from "../bytes/json.ts";
-import { LabError } from "../errors.ts";
+import { badInput, type LabError } from "../errors.ts";
 import type { RunStore } from "../storage/store.ts";
 
 export interface Alarm {
@@ -49,7 +49,7 @@ export async function readAlarms(store: RunStore, runId: string): Promise<readon
 
 function parseLine(line: string, place: string): Alarm {
   const bad = (cause?: unknown): LabError =>
-    new LabError("bad-input", `${place} is not an alarm; the file is kept as it is`, { subject: place, cause });
+    badInput(`${place} is not an alarm; the file is kept as it is`, place, cause);
   let value: unknown;
   try {
     value = parseJson(line, place);

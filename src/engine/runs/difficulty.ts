@@ -1,7 +1,7 @@
 /** The difficulty of rows: rewards of groups that the reward bench sampled (settings curriculum and zeroSpreadRows). */
 import { isRecord, parseJson } from "../bytes/json.ts";
 import type { LabConfig } from "../config/table.ts";
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 import { isLoop } from "../rl/loops/abouts.ts";
 import type { RunStore } from "../storage/store.ts";
 import type { BenchGroup } from "./bench/bench-group.ts";
@@ -49,7 +49,7 @@ export function parseDifficulty(text: string, file: string): RowDifficulty[] {
       const known = typeof rowId === "string" && typeof reward === "number" && typeof zeroSpread === "boolean";
       if (known && typeof loop === "number" && isLoop(loop)) return [{ rowId, loop, reward, zeroSpread }];
     }
-    throw new LabError("bad-input", `${file} has a line that is not the difficulty of a row`, { subject: file });
+    throw badInput(`${file} has a line that is not the difficulty of a row`, file);
   });
 }
 

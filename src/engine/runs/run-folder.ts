@@ -5,7 +5,7 @@
 
 import { inOrder } from "../bytes/in-order.ts";
 import { isRecord, parseJson } from "../bytes/json.ts";
-import { LabError, quote, thrownText } from "../errors.ts";
+import { badInput, LabError, quote, thrownText } from "../errors.ts";
 import { oneAtATime } from "../storage/one-at-a-time.ts";
 import type { RunStore } from "../storage/store.ts";
 import { beginAlarms, readAlarms, truncateAlarms } from "./alarms.ts";
@@ -146,9 +146,7 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
       const row = parseMetricsLine(line, place);
       const step = row.step as number;
       if (step <= before) {
-        throw new LabError("bad-input", `${place} is of step ${step}, after one of step ${before}; the file is kept`, {
-          subject: metricsPath,
-        });
+        throw badInput(`${place} is of step ${step}, after one of step ${before}; the file is kept`, metricsPath);
       }
       before = step;
       return { line, row };
@@ -224,10 +222,7 @@ async function readStored(
 ): Promise<{ readonly manifest: RunManifest; readonly settings: object }> {
   const path = manifestPath(id);
   const bad = (cause: string, thrown?: unknown): LabError =>
-    new LabError("bad-input", `${path} ${cause}; the run's files are kept`, {
-      subject: path,
-      cause: thrown,
-    });
+    badInput(`${path} ${cause}; the run's files are kept`, path, thrown);
   const text = await store.readText(path);
   let value: unknown;
   try {

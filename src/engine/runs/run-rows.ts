@@ -10,7 +10,7 @@ import type { RegionSummary } from "../data/sample.ts";
 import { parseSources, sourceAt } from "../data/sources.ts";
 import { splitByImage } from "../data/splits.ts";
 import { wordCount } from "../data/word-count.ts";
-import { LabError, quote } from "../errors.ts";
+import { badInput, LabError, quote } from "../errors.ts";
 import type { RowDifficulty } from "./difficulty.ts";
 import type { RunManifest } from "./manifest.ts";
 
@@ -78,7 +78,7 @@ export function runRows(list: RowList, config: SplitSettings): RunRows {
       rowFilter === ""
         ? `${dataSet} has no row to train on: ${used.length} usable`
         : `rowFilter ${quote(rowFilter)} leaves no row of ${dataSet} to train on: ${used.length} of ${rows.length} match`;
-    throw new LabError("bad-input", `${message}, ${heldOut.length} held out`, { subject: dataSet });
+    throw badInput(`${message}, ${heldOut.length} held out`, dataSet);
   }
   // A single image cannot be on both sides; it is reported.
   const images = new Set(heldOut.map((index) => imageOf(rows, index)));
@@ -117,7 +117,7 @@ export async function usedHash(
  * @throws LabError("bad-input") when the open rows are not those of the run, or its filter now chooses other rows
  */
 export async function storedRunRows({ id, title, data, config }: RunManifest, list: RowList): Promise<RunRows> {
-  const refuse = (why: string): LabError => new LabError("bad-input", `Run "${title}" ${why}`, { subject: id });
+  const refuse = (why: string): LabError => badInput(`Run "${title}" ${why}`, id);
   if ((await rowsHash(list.rows)) !== data.hash) {
     throw refuse(
       `uses the rows of ${data.name}; ${list.dataSet} has other rows, so the split into training and held-out rows is unknown`,

@@ -1,5 +1,5 @@
 /** The held-out evaluation of a stored run at any of its checkpoints. */
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
 import type { TrainerEvent } from "../rl/run/events.ts";
 import type { LoadedModel, SessionDeps } from "../rl/run/session-types.ts";
@@ -46,11 +46,7 @@ export async function evaluateCheckpoint(
       },
     };
     await withStoredTrainer(deps, loaded, device, work, async (trainer, from) => {
-      if (from !== step) {
-        throw new LabError("bad-input", `The checkpoint of step ${step} of run "${id}" cannot be used`, {
-          subject: id,
-        });
-      }
+      if (from !== step) throw badInput(`The checkpoint of step ${step} of run "${id}" cannot be used`, id);
       for (const at of steps) {
         await trainer.evaluate(at, false);
         before++;

@@ -3,7 +3,7 @@ import type { ByteFolder } from "../bytes/source.ts";
 import { framePixels } from "../data/clips/film-strip.ts";
 import { decodeRle, type Rle, rleIsEmpty } from "../data/mask/rle.ts";
 import type { TrainingRow } from "../data/training-row.ts";
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 import { trimPool } from "../gpu/runtime/pool.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { GivenMask } from "../model/sam2/video/mask-prompt.ts";
@@ -116,17 +116,14 @@ export class ClipFollower {
 /** The frames of a row. @throws LabError("bad-input") for a picture */
 function rowPictures({ summary, rgb }: TrainingRow): ClipPictures {
   const { frames: total } = summary;
-  if (total === undefined) throw new LabError("bad-input", `Row ${summary.id} is a picture; only clips are followed`);
+  if (total === undefined) throw badInput(`Row ${summary.id} is a picture; only clips are followed`);
   const { height, width } = framePixels(rgb, total, 0);
   return { total, height, width, picture: async (frame) => framePixels(rgb, total, frame) };
 }
 
 async function memoryTensors(folder: ByteFolder | undefined): Promise<Map<string, Tensor>> {
   if (folder !== undefined) return loadTensors(await openCheckpoint(folder, true), isVideoOnly);
-  throw new LabError(
-    "bad-input",
-    "The model's folder is not open, so SAM2's memory cannot be read; nothing was followed",
-  );
+  throw badInput("The model's folder is not open, so SAM2's memory cannot be read; nothing was followed");
 }
 
 /** @throws LabError("bad-input") for a frame that the clip does not have, or a mask that is empty or of another size */
@@ -135,17 +132,17 @@ function given(
   { total, height, width }: ClipPictures,
 ): ReadonlyMap<number, readonly GivenMask[]> {
   if (!Number.isInteger(frame) || frame < 0 || frame >= total) {
-    throw new LabError("bad-input", `Frame ${frame} has a mask, but the clip has frames 0 to ${total - 1}`);
+    throw badInput(`Frame ${frame} has a mask, but the clip has frames 0 to ${total - 1}`);
   }
   const own = masks.map((mask) => {
     const [tall, wide] = mask.size;
     if (tall !== height || wide !== width) {
       const is = `is ${wide} x ${tall} pixels, the frame ${width} x ${height}`;
-      throw new LabError("bad-input", `The mask of frame ${frame} ${is}; nothing was followed`);
+      throw badInput(`The mask of frame ${frame} ${is}; nothing was followed`);
     }
-    if (rleIsEmpty(mask)) throw new LabError("bad-input", `The mask of frame ${frame} is empty; nothing was followed`);
+    if (rleIsEmpty(mask)) throw badInput(`The mask of frame ${frame} is empty; nothing was followed`);
     return { data: decodeRle(mask), height, width };
   });
-  if (own.length === 0) throw new LabError("bad-input", `Frame ${frame} has no mask; nothing was followed`);
+  if (own.length === 0) throw badInput(`Frame ${frame} has no mask; nothing was followed`);
   return new Map([[frame, own]]);
 }

@@ -2,7 +2,7 @@
  * Recomputes details of a rollout that the log lacks: the likeliest tokens at every position and the probabilities of
  * its mask. It uses the weights that sampled the rollout, replayed from the checkpoint before its step.
  */
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
 import { tf } from "../gpu/tf.ts";
 import { imageLogits } from "../model/sam2/postprocess.ts";
@@ -48,7 +48,7 @@ export async function lookAtRollout(
   const rollout = groups.flatMap(({ rollouts }) => rollouts).find((one) => one.id === asked.rollout);
   const index = list.rows.findIndex(([row]) => row === rollout?.rowId);
   if (rollout === undefined || index < 0) {
-    throw new LabError("bad-input", `Rollout ${asked.rollout} is not in the log of run "${id}"`, { subject: id });
+    throw badInput(`Rollout ${asked.rollout} is not in the log of run "${id}"`, id);
   }
   const { model } = loaded;
   return repeatUpTo(step - 1, deps, loaded, device, run, asked, async ({ trainer, state, from }) => {

@@ -2,7 +2,7 @@
  * Repeats one logged step of a run, from its seeds and the checkpoint before the step, and compares the result with the
  * log.
  */
-import { LabError } from "../errors.ts";
+import { badInput, LabError } from "../errors.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
 import type { TrainingState } from "../rl/optim/training-state.ts";
 import type { TrainerEvent } from "../rl/run/events.ts";
@@ -57,9 +57,7 @@ export async function replayStep(
   const run = await openRun(source, id);
   const manifest = run.manifest();
   const logged = (await run.readMetrics()).find((row) => row.step === step);
-  if (logged === undefined) {
-    throw new LabError("bad-input", `Run "${manifest.title}" has no metrics of step ${step}`, { subject: id });
-  }
+  if (logged === undefined) throw badInput(`Run "${manifest.title}" has no metrics of step ${step}`, id);
   const { copy, from } = await repeatUpTo(step, deps, loaded, device, run, asked, async (repeated) => repeated);
   const repeated = (await copy.readMetrics()).find((row) => row.step === step);
   if (repeated === undefined) throw new LabError("internal", `Step ${step} was repeated without metrics`);

@@ -1,5 +1,5 @@
 /** Current use of a session's device and model: claimed synchronously, released at the end. */
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 
 const SENTENCES = {
   run: "A run is in progress. Stop it first",
@@ -32,7 +32,7 @@ export class SessionLock {
   /** @param beside a use that is compatible @throws LabError("bad-input") naming the current use */
   requireIdle(beside?: Use): void {
     const other = this.#uses.find((use) => use !== beside);
-    if (other !== undefined) throw new LabError("bad-input", SENTENCES[other]);
+    if (other !== undefined) throw badInput(SENTENCES[other]);
   }
 
   /**

@@ -4,7 +4,7 @@
  */
 import type { ByteFolder } from "../bytes/source.ts";
 import type { LabConfig } from "../config/table.ts";
-import { LabError } from "../errors.ts";
+import { badInput, LabError } from "../errors.ts";
 import { holdShapes } from "../gpu/forms/active.ts";
 import { inTurn } from "../gpu/in-turn.ts";
 import { compileUsualPrograms } from "../gpu/precompile.ts";
@@ -302,7 +302,7 @@ export class Session {
 
   async #besideRun<T>(signal: AbortSignal, work: (context: Outside) => Promise<T>): Promise<T> {
     if (this.#uses.has("run") && this.#trainer?.control.state !== "paused")
-      throw new LabError("bad-input", "A run is in progress. Pause it before you try the model");
+      throw badInput("A run is in progress. Pause it before you try the model");
     const { store } = this.#deps;
     const answering = async (): Promise<T> => {
       const device = this.#device;
@@ -343,6 +343,6 @@ export class Session {
 
   #loaded(): LoadedModel {
     if (this.#model !== undefined) return this.#model;
-    throw new LabError("bad-input", "No model is loaded; open a model folder first");
+    throw badInput("No model is loaded; open a model folder first");
   }
 }

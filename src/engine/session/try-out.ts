@@ -2,7 +2,7 @@
 import type { FrameView } from "../data/clips/film-strip.ts";
 import { decodeRle, encodeRle, type Rle } from "../data/mask/rle.ts";
 import type { RgbImage } from "../data/sample.ts";
-import { LabError } from "../errors.ts";
+import { badInput, LabError } from "../errors.ts";
 import { trimPool } from "../gpu/runtime/pool.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { StartAdapter } from "../model/adapter/start-adapter.ts";
@@ -149,9 +149,7 @@ export async function tryOut(
       if (task.kind === "ask") {
         const regions = task.regions.map((region) => regionCells(model, regionMask(region, rgb), height, width, true));
         const empty = regions.findIndex((cells) => countCells(cells) === 0);
-        if (empty >= 0) {
-          throw new LabError("bad-input", `Region ${empty + 1} covers no visual token; the model was not run`);
-        }
+        if (empty >= 0) throw badInput(`Region ${empty + 1} covers no visual token; the model was not run`);
         const about = { features, regions, height, width };
         const prompt = questionPrompt(model, task.question, about);
         const { maxNewTokens } = task;
@@ -181,7 +179,7 @@ function tryMask({ mask, confidence }: FoundMask, { height, width }: RgbImage): 
 function regionMask(region: Rle, { height, width }: RgbImage): Uint8Array {
   const [rows, columns] = region.size;
   if (rows === height && columns === width) return decodeRle(region);
-  throw new LabError("bad-input", `A region is ${columns} × ${rows}, the picture ${width} × ${height}`);
+  throw badInput(`A region is ${columns} × ${rows}, the picture ${width} × ${height}`);
 }
 
 function stopIf(signal: AbortSignal): void {
@@ -201,7 +199,7 @@ export async function weightsOf(context: Outside, from: TryWeights): Promise<Own
   const { model, adapter, live, store } = context;
   if (from.from === "base") return owned(model, new Map(), 0);
   if (from.from === "adapter") {
-    if (adapter === undefined) throw new LabError("bad-input", "No adapter is open; open one first");
+    if (adapter === undefined) throw badInput("No adapter is open; open one first");
     const tensors = [...adapter.tensors].map(
       ([name, { shape, values }]) => [name, tf.tensor(values, [...shape])] as const,
     );
@@ -215,10 +213,9 @@ export async function weightsOf(context: Outside, from: TryWeights): Promise<Own
   }
   const manifest = (await openRun(store, from.runId)).manifest();
   if (manifest.model.hash !== context.hash) {
-    throw new LabError(
-      "bad-input",
+    throw badInput(
       `Run "${manifest.title}" was trained on ${manifest.model.name}, another model is loaded`,
-      { subject: from.runId },
+      from.runId,
     );
   }
   const { tensors, lora } = await readTrained(store, from.runId, null, from.side);

@@ -1,6 +1,6 @@
 /** Pictures or clips with described regions as the arrays a supervised step reads; host only. */
 import { type FrameView, frameOf } from "../data/clips/film-strip.ts";
-import { LabError } from "../errors.ts";
+import { badInput, LabError } from "../errors.ts";
 import { nearestMask } from "../model/preprocess/region-grid.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { fittedCaption } from "../policy/fit-caption.ts";
@@ -224,7 +224,7 @@ interface RegionRow {
 
 function regionRow(model: Sa2vaModel, tiles: number, region: SftRegion, view: FrameView): RegionRow {
   const cells = regionCells(model, region.mask, region.height, region.width, true, view);
-  if (countCells(cells) === 0) throw new LabError("bad-input", `The region "${region.caption}" covers no pixel`);
+  if (countCells(cells) === 0) throw badInput(`The region "${region.caption}" covers no pixel`);
   const prompt = captionPrompt(model, tiles, cells);
   const fitted = fittedCaption(model, region.caption, prompt.ids.length);
   const answer = fitted.made;
@@ -255,10 +255,7 @@ function labelsOf(row: RegionRow, from: number): number[] {
 function padded(lengths: readonly number[], wanted: number): number {
   const longest = Math.max(...lengths);
   if (wanted !== 0 && longest > wanted) {
-    throw new LabError(
-      "bad-input",
-      `A prompt has ${longest} tokens after the picture, this run has room for ${wanted}`,
-    );
+    throw badInput(`A prompt has ${longest} tokens after the picture, this run has room for ${wanted}`);
   }
   return wanted === 0 ? longest : wanted;
 }

@@ -5,7 +5,7 @@
 
 import { isRecord } from "../bytes/json.ts";
 import { folderOf, memorySource } from "../bytes/memory.ts";
-import { LabError } from "../errors.ts";
+import { badInput, LabError } from "../errors.ts";
 import { folderStore } from "./folder-store.ts";
 import { comparePaths, isBelow, missingFile, namesIn, type RunStore, type StoredFile } from "./store.ts";
 
@@ -143,5 +143,5 @@ function isFile(value: unknown): value is StoredFile {
 }
 
 function refused(baseUrl: string, what: string): LabError {
-  return new LabError("bad-input", `${baseUrl} ${what}; nothing was changed`, { subject: baseUrl });
+  return badInput(`${baseUrl} ${what}; nothing was changed`, baseUrl);
 }

@@ -5,7 +5,7 @@ import { requireParsed } from "../config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../config/presets.ts";
 import { readRecordFile } from "../config/settings-file.ts";
 import type { LabConfig } from "../config/table.ts";
-import { LabError, quote } from "../errors.ts";
+import { badInput, type LabError, quote } from "../errors.ts";
 import { SCORES, type ScoreId } from "../runs/evaluations/evaluation-scores.ts";
 
 /** Scripts of the project that may make the inputs of a sweep. */
@@ -147,5 +147,5 @@ function gridVariants(grid: Readonly<Record<string, readonly (string | number | 
 }
 
 function refused(file: string, why: string): LabError {
-  return new LabError("bad-input", `${file} ${why}; nothing was started`, { subject: file });
+  return badInput(`${file} ${why}; nothing was started`, file);
 }

@@ -1,5 +1,5 @@
 /** Held-out results of a sweep's finished jobs: paired differences from the start, per seed and over seeds. */
-import { LabError } from "../errors.ts";
+import { badInput, LabError } from "../errors.ts";
 import { bootstrapMean } from "../eval/bootstrap.ts";
 import { crossedBootstrap } from "../eval/crossed-bootstrap.ts";
 import { runInterval } from "../eval/run-interval.ts";
@@ -53,9 +53,7 @@ export function doneJob(job: SweepJob, run: string, all: readonly StoredEvaluati
   const after = before.map(({ rowId }) => {
     const row = byId.get(rowId);
     if (row !== undefined) return row;
-    throw new LabError("bad-input", `${job.name}: row ${rowId} is missing in the last evaluation`, {
-      subject: job.name,
-    });
+    throw badInput(`${job.name}: row ${rowId} is missing in the last evaluation`, job.name);
   });
   return { job, run, before, after, evaluations: all.map(({ report }) => report) };
 }
@@ -72,9 +70,7 @@ export function variantResults(jobs: readonly DoneJob[], metrics: readonly Score
     const ids = JSON.stringify(first.before.map(({ rowId }) => rowId));
     const other = own.find(({ before }) => JSON.stringify(before.map(({ rowId }) => rowId)) !== ids);
     if (other !== undefined) {
-      throw new LabError("bad-input", `${first.job.name} and ${other.job.name} are scored on different rows`, {
-        subject: other.job.name,
-      });
+      throw badInput(`${first.job.name} and ${other.job.name} are scored on different rows`, other.job.name);
     }
     const images = first.before.map(({ imageId, rowId }) => imageId ?? rowId);
     const found = metrics.flatMap((metric) => {

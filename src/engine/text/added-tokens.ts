@@ -1,6 +1,6 @@
 /** Added tokens: pieces of text that are split off before the rules of the vocabulary. */
 import { isRecord } from "../bytes/json.ts";
-import { LabError, quote } from "../errors.ts";
+import { badInput, quote } from "../errors.ts";
 
 /** Far above any vocabulary. */
 export const LARGEST_ID = 2 ** 24;
@@ -35,14 +35,13 @@ export function parseAddedTokens(lists: AddedTokenLists): RawAddedToken[] {
   const sources = new Map<string, string>();
   const put = (source: string, content: unknown, id: unknown, settings: Readonly<Record<string, unknown>>): void => {
     if (typeof content !== "string" || typeof id !== "number" || !Number.isInteger(id) || id < 0 || id > LARGEST_ID) {
-      throw new LabError("bad-input", `${source} has an added token without content or id`, { subject: source });
+      throw badInput(`${source} has an added token without content or id`, source);
     }
     const known = tokens.get(content);
     if (known !== undefined && known.id !== id) {
-      throw new LabError(
-        "bad-input",
+      throw badInput(
         `${source} gives the token ${quote(content)} the id ${id}, ${sources.get(content)} gives it ${known.id}`,
-        { subject: content },
+        content,
       );
     }
     if (known !== undefined) return;

@@ -2,7 +2,7 @@
  * Converts `vocab.json` and `merges.txt` of a slow Qwen2 tokenizer to the equivalent tokenizer.json
  * (docs/spec/sa2va.md#61-special-tokens).
  */
-import { LabError, quote } from "../errors.ts";
+import { badInput, quote } from "../errors.ts";
 
 /** How Qwen2 splits a text before byte-pair encoding. */
 const QWEN2_SPLIT =
@@ -16,7 +16,7 @@ const QWEN2_SPLIT =
 export function byteLevelDefinition(vocab: Readonly<Record<string, unknown>>, merges: string): Record<string, unknown> {
   for (const [token, id] of Object.entries(vocab)) {
     if (typeof id !== "number" || !Number.isInteger(id) || id < 0) {
-      throw new LabError("bad-input", `vocab.json gives the token "${token}" no valid id`, { subject: "vocab.json" });
+      throw badInput(`vocab.json gives the token "${token}" no valid id`, "vocab.json");
     }
   }
   const lines = merges.split("\n").map((line) => line.replace(/\r$/, ""));
@@ -53,15 +53,12 @@ export function byteLevelDefinition(vocab: Readonly<Record<string, unknown>>, me
 function pairOf(line: string, at: number, vocab: Readonly<Record<string, unknown>>): [string, string] {
   const [left, right, ...rest] = line.split(" ");
   if (left === undefined || right === undefined || rest.length > 0) {
-    throw new LabError("bad-input", `merges.txt: line ${at + 1} is not a pair of tokens`, { subject: "merges.txt" });
+    throw badInput(`merges.txt: line ${at + 1} is not a pair of tokens`, "merges.txt");
   }
   if (vocab[left + right] === undefined) {
-    throw new LabError(
-      "bad-input",
+    throw badInput(
       `merges.txt: line ${at + 1} makes ${quote(left + right)}, which vocab.json does not have`,
-      {
-        subject: "merges.txt",
-      },
+      "merges.txt",
     );
   }
   return [left, right];

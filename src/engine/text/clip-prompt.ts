@@ -1,5 +1,5 @@
 /** Prompts with several frames of a clip (docs/spec/video.md#10-clips-and-prompts). */
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 import {
   contextRuns,
   filled,
@@ -42,9 +42,7 @@ export function buildClipPrompt(
   const parts = text.split(IMAGE_PLACEHOLDER);
   if (parts.length !== 2 || frames < 1) {
     const found = `${parts.length - 1} "<image>" placeholders and ${frames} frames`;
-    throw new LabError("bad-input", `The prompt has ${found}; it needs one placeholder and at least one frame`, {
-      subject: "prompt",
-    });
+    throw badInput(`The prompt has ${found}; it needs one placeholder and at least one frame`, "prompt");
   }
   const seen = Array.from({ length: frames }, (_, at) => regionTokenCounts[at] ?? 0);
   const render = (context: (count: number) => string) => {
@@ -60,11 +58,7 @@ export function buildClipPrompt(
   const wanted = seen.flatMap((count) => (count === 0 ? [shape.tokensPerTile] : [shape.tokensPerTile, count]));
   const lengths = runs.map(({ start, end }) => end - start);
   if (String(lengths) !== String(wanted)) {
-    throw new LabError(
-      "bad-input",
-      `The prompt has ${lengths.join(" + ")} visual tokens instead of ${wanted.join(" + ")}`,
-      { subject: "prompt" },
-    );
+    throw badInput(`The prompt has ${lengths.join(" + ")} visual tokens instead of ${wanted.join(" + ")}`, "prompt");
   }
   const frameSpans: Span[] = [];
   const regionSpans: Span[] = [];

@@ -1,6 +1,6 @@
 /** Checks the steps of a tokenizer.json before the library runs them. */
 import { isRecord } from "../bytes/json.ts";
-import { LabError } from "../errors.ts";
+import { badInput, type LabError } from "../errors.ts";
 
 /** Maximum steps of a definition, and maximum factor by which all of them together may lengthen a text. */
 const STEPS = 64;
@@ -32,8 +32,7 @@ function hasPattern({ type, pattern }: Step): boolean {
  * @throws LabError when a step lacks the pattern it needs, or the steps are too many or would lengthen a text too much
  */
 export function checkSteps(definition: Step): void {
-  const bad = (cause: string): LabError =>
-    new LabError("bad-input", `tokenizer.json ${cause}, so it is not loaded`, { subject: "tokenizer.json" });
+  const bad = (cause: string): LabError => badInput(`tokenizer.json ${cause}, so it is not loaded`, "tokenizer.json");
   const all = [...steps(definition.normalizer), ...steps(definition.pre_tokenizer)];
   if (all.length > STEPS) throw bad(`has ${all.length} steps`);
   if (all.reduce((product, step) => product * factor(step), 1) > GROWTH) {

@@ -2,7 +2,7 @@
  * Prompts with a picture and marked regions: text, ids and positions of the visual tokens
  * (docs/spec/sa2va.md#6-tokens-and-prompts).
  */
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 import type { TextRange } from "./split-added.ts";
 import { TEMPLATES, type TemplateName } from "./template.ts";
 import type { Tokenizer } from "./tokenizer.ts";
@@ -63,20 +63,10 @@ export function buildPrompt(tokenizer: Tokenizer, shape: PromptShape, request: P
   const regions = request.regionTokenCounts ?? [];
   const parts = request.text.split(IMAGE_PLACEHOLDER);
   if (parts.length !== 2) {
-    throw new LabError(
-      "bad-input",
-      `The prompt has ${parts.length - 1} "<image>" placeholders, it must have exactly one`,
-      {
-        subject: "prompt",
-      },
-    );
+    throw badInput(`The prompt has ${parts.length - 1} "<image>" placeholders, it must have exactly one`, "prompt");
   }
   const empty = regions.findIndex((count) => count < 1);
-  if (empty >= 0) {
-    throw new LabError("bad-input", `Region ${empty + 1} covers no visual token, so it cannot be described`, {
-      subject: "region",
-    });
-  }
+  if (empty >= 0) throw badInput(`Region ${empty + 1} covers no visual token, so it cannot be described`, "region");
   const template = TEMPLATES[shape.template];
   const imageTokens = request.tiles * shape.tokensPerTile;
   const render = (context: (count: number) => string): string =>
@@ -87,10 +77,9 @@ export function buildPrompt(tokenizer: Tokenizer, shape: PromptShape, request: P
   const [imageSpan, ...regionSpans] = contextRuns(ids, tokenizer.special.imageContext);
   const lengths = [imageSpan, ...regionSpans].map((span) => (span === undefined ? 0 : span.end - span.start));
   if (imageSpan === undefined || String(lengths) !== String([imageTokens, ...regions])) {
-    throw new LabError(
-      "bad-input",
+    throw badInput(
       `The prompt has ${lengths.join(" + ")} visual tokens instead of ${[imageTokens, ...regions].join(" + ")}`,
-      { subject: "prompt" },
+      "prompt",
     );
   }
   return { ids, imageSpan, regionSpans, full, text: fill(render((count) => `${count}×`)).text };

@@ -1,5 +1,5 @@
 /** `tokenizer.model`: SentencePiece's ModelProto, read field by field from its protocol buffer encoding. */
-import { LabError } from "../errors.ts";
+import { badInput, LabError } from "../errors.ts";
 
 /** Kinds of pieces, by their number in the file. */
 export const PIECE = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;
@@ -46,7 +46,7 @@ const ALGORITHMS: Readonly<Record<number, SentencePieceModel["algorithm"]>> = { 
  */
 export function parseSentencePiece(data: Uint8Array, name: string): SentencePieceModel {
   const fail = (why: string): never => {
-    throw new LabError("bad-input", `${name} is not a usable SentencePiece model: ${why}`, { subject: name });
+    throw badInput(`${name} is not a usable SentencePiece model: ${why}`, name);
   };
   const pieces: Piece[] = [];
   let trainer = new Map<number, Field>();

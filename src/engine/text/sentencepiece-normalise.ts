@@ -3,7 +3,7 @@
  * replaces blanks. The table is a double-array trie over UTF-8 bytes, followed by its replacements, each ended by a
  * zero byte.
  */
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 import type { SentencePieceModel } from "./sentencepiece-model.ts";
 
 /** Replaces a blank inside pieces. */
@@ -79,9 +79,7 @@ function readRules(charsMap: Uint8Array): Rules {
   const view = new DataView(charsMap.buffer, charsMap.byteOffset, charsMap.length);
   const size = charsMap.length < 4 ? Number.POSITIVE_INFINITY : view.getUint32(0, true);
   if (size % 4 !== 0 || 4 + size > charsMap.length) {
-    throw new LabError("bad-input", "The SentencePiece model's table of replacement rules is cut off", {
-      subject: "precompiled_charsmap",
-    });
+    throw badInput("The SentencePiece model's table of replacement rules is cut off", "precompiled_charsmap");
   }
   const units = Uint32Array.from({ length: size / 4 }, (_, i) => view.getUint32(4 + 4 * i, true));
   const texts = charsMap.subarray(4 + size);

@@ -1,5 +1,5 @@
 /** SentencePiece: text to ids of pieces and back, from a `tokenizer.model`. */
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 import { type Cut, pieceCutter } from "./sentencepiece-cut.ts";
 import { PIECE, parseSentencePiece, type SentencePieceModel } from "./sentencepiece-model.ts";
 import { BLANK_MARK, type Normalise, sentencePieceNormaliser } from "./sentencepiece-normalise.ts";
@@ -23,9 +23,7 @@ export function openSentencePiece(data: Uint8Array, name: string): SentencePiece
   const model = parseSentencePiece(data, name);
   const names = new Map(model.pieces.map(({ text }, id) => [text, id] as const));
   const unknown = model.pieces.findIndex(({ kind }) => kind === PIECE.unknown);
-  if (unknown < 0) {
-    throw new LabError("bad-input", `${name} has no piece for unknown text`, { subject: name });
-  }
+  if (unknown < 0) throw badInput(`${name} has no piece for unknown text`, name);
   const own = model.pieces.filter(({ kind }) => kind === PIECE.userDefined).map(({ text }) => text);
   const plain = { ...model, normaliser: { ...model.normaliser, addDummyPrefix: false } };
   const cut = pieceCutter(model);

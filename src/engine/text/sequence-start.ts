@@ -1,6 +1,6 @@
 /** The token, if any, with which a tokenizer starts every text. Hugging Face specifies it in three places. */
 import { isRecord } from "../bytes/json.ts";
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 import { namedToken } from "./named-tokens.ts";
 
 /** Classes that start texts with the bos token unless their configuration differs. */
@@ -23,12 +23,9 @@ export function sequenceStart(config: Readonly<Record<string, unknown>>, postPro
   if (config.add_bos_token !== true && !byClass) return template === undefined ? "unsaid" : { token: template };
   const bos = namedToken(config, "bos_token") ?? template;
   if (bos !== undefined) return { token: bos };
-  throw new LabError(
-    "bad-input",
+  throw badInput(
     "tokenizer_config.json asks for a bos token in front of texts but names no bos_token",
-    {
-      subject: "tokenizer_config.json",
-    },
+    "tokenizer_config.json",
   );
 }
 

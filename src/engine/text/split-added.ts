@@ -1,5 +1,5 @@
 /** Cuts added tokens out of a text before the vocabulary reads it, like Hugging Face's slow tokenizers. */
-import { LabError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 import type { RawAddedToken } from "./added-tokens.ts";
 
 /** Maximum length of a token that is cut out of texts, in UTF-16 units; published ones have a few dozen. */
@@ -15,9 +15,10 @@ export function addedPattern(added: readonly Pick<RawAddedToken, "content">[]): 
   contents.sort((a, b) => b.length - a.length);
   const longest = contents[0]?.length ?? 0;
   if (longest > LONGEST) {
-    throw new LabError("bad-input", `The tokenizer has an added token of ${longest} characters, more than ${LONGEST}`, {
-      subject: "tokenizer_config.json",
-    });
+    throw badInput(
+      `The tokenizer has an added token of ${longest} characters, more than ${LONGEST}`,
+      "tokenizer_config.json",
+    );
   }
   return new RegExp(`(${contents.map((text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")).join("|")})`, "u");
 }

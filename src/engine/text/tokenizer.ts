@@ -6,7 +6,7 @@ import { Tokenizer as LibraryTokenizer } from "@huggingface/tokenizers";
 import * as z from "zod/mini";
 import { checkShape, isRecord, readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
-import { LabError, quote, thrownText } from "../errors.ts";
+import { badInput, LabError, quote, thrownText } from "../errors.ts";
 import { LARGEST_ID, parseAddedTokens, type RawAddedToken } from "./added-tokens.ts";
 import { byteFallbackDecoder } from "./byte-fallback-decoder.ts";
 import { byteLevelDefinition } from "./byte-level-files.ts";
@@ -78,9 +78,7 @@ export async function openTokenizer(folder: ByteFolder): Promise<Tokenizer> {
     const [, path] = VOCABULARIES;
     const source = folder.get(path);
     if (source === undefined) {
-      throw new LabError("bad-input", `The model folder has no tokenizer: none of ${VOCABULARIES.join(", ")}`, {
-        subject: VOCABULARIES[0],
-      });
+      throw badInput(`The model folder has no tokenizer: none of ${VOCABULARIES.join(", ")}`, VOCABULARIES[0]);
     }
     const added = parseAddedTokens(lists);
     return withSpecials(openPieces(await source.read(0, source.size), path, added, config), config, undefined);
@@ -100,9 +98,7 @@ async function readSlowFiles(folder: ByteFolder): Promise<Record<string, unknown
     folder.get("tokenizer.model") === undefined ? await readRecord(folder, "vocab.json", VOCABULARY) : undefined;
   if (vocab === undefined) return undefined;
   const merges = folder.get("merges.txt");
-  if (merges === undefined) {
-    throw new LabError("bad-input", "The model folder has a vocab.json but no merges.txt", { subject: "merges.txt" });
-  }
+  if (merges === undefined) throw badInput("The model folder has a vocab.json but no merges.txt", "merges.txt");
   return byteLevelDefinition(vocab, new TextDecoder().decode(await merges.read(0, merges.size)));
 }
 
@@ -217,20 +213,12 @@ function withSpecials(
   const id = (token: string): number => {
     const found = core.find(token);
     if (found === undefined) {
-      throw new LabError(
-        "bad-input",
-        `The tokenizer has no token ${quote(token)}, so it is not one of a Sa2VA checkpoint`,
-        {
-          subject: token,
-        },
-      );
+      throw badInput(`The tokenizer has no token ${quote(token)}, so it is not one of a Sa2VA checkpoint`, token);
     }
     return found;
   };
   const eosToken = namedToken(config, "eos_token");
-  if (eosToken === undefined) {
-    throw new LabError("bad-input", "tokenizer_config.json names no eos_token", { subject: "tokenizer_config.json" });
-  }
+  if (eosToken === undefined) throw badInput("tokenizer_config.json names no eos_token", "tokenizer_config.json");
   const eos = id(eosToken);
   const padToken = namedToken(config, "pad_token");
   const bosToken = namedToken(config, "bos_token");

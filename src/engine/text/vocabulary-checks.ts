@@ -1,6 +1,6 @@
 /** Checks the vocabulary of a tokenizer.json before texts are encoded. */
 import { isRecord } from "../bytes/json.ts";
-import { LabError, quote } from "../errors.ts";
+import { badInput, type LabError, quote } from "../errors.ts";
 
 /**
  * @param model `model` of tokenizer.json; a vocabulary that is a list of scored pieces needs no check
@@ -26,5 +26,5 @@ export function checkVocabulary(model: Readonly<Record<string, unknown>>): void 
 }
 
 function damaged(what: string, token: string): LabError {
-  return new LabError("bad-input", `tokenizer.json gives ${what}`, { subject: token });
+  return badInput(`tokenizer.json gives ${what}`, token);
 }

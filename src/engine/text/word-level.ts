@@ -2,7 +2,7 @@
  * Word-level vocabularies of tiny models: texts are split at white space and punctuation, and each piece is looked up.
  */
 import { isRecord } from "../bytes/json.ts";
-import { LabError, quote } from "../errors.ts";
+import { badInput, LabError, quote } from "../errors.ts";
 import type { RawAddedToken } from "./added-tokens.ts";
 import { cleanUp } from "./clean-up.ts";
 import { addedPattern, splitAdded, WORD } from "./split-added.ts";
@@ -31,7 +31,7 @@ export function openWordLevel(
   const ids = new Map<string, number>();
   for (const [token, id] of Object.entries(isRecord(model.vocab) ? model.vocab : {})) {
     if (typeof id !== "number" || !Number.isInteger(id) || id < 0) {
-      throw new LabError("bad-input", `tokenizer.json gives the word ${quote(token)} no valid id`, { subject: token });
+      throw badInput(`tokenizer.json gives the word ${quote(token)} no valid id`, token);
     }
     ids.set(token, id);
   }
@@ -48,9 +48,7 @@ export function openWordLevel(
   const wordId = (word: string): number => {
     const id = words.get(word) ?? unknown;
     if (id === undefined) {
-      throw new LabError("bad-input", `The tokenizer has no token for ${quote(word)} and none for unknown words`, {
-        subject: word,
-      });
+      throw badInput(`The tokenizer has no token for ${quote(word)} and none for unknown words`, word);
     }
     return id;
   };

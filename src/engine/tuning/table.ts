@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { sha256Hex } from "../bytes/hash.ts";
 import { checkShape, parseJson } from "../bytes/json.ts";
-import { LabError, quote } from "../errors.ts";
+import { badInput, LabError, quote } from "../errors.ts";
 import type { FormTable } from "../gpu/forms/active.ts";
 import { familyOf } from "../gpu/forms/buckets.ts";
 import { ATTENTION_FORMS, type AttentionName, PRODUCT_FORMS, type ProductName } from "../gpu/forms/records.ts";
@@ -56,15 +56,10 @@ export function parseTable(json: string, file: string): TuningTable {
   const table = checkShape(parseJson(json, file), TABLE, file);
   for (const { bucket, form, reference } of table.entries) {
     const family = familyOf(bucket);
-    if (family === undefined)
-      throw new LabError("bad-input", `${file}: ${quote(bucket)} is not a bucket`, { subject: file });
+    if (family === undefined) throw badInput(`${file}: ${quote(bucket)} is not a bucket`, file);
     const forms: object = family === "product" ? PRODUCT_FORMS : ATTENTION_FORMS;
     const unknown = [form, reference].find((name) => !Object.hasOwn(forms, name));
-    if (unknown !== undefined) {
-      throw new LabError("bad-input", `${file}: ${quote(unknown)} is not a form of ${quote(bucket)}`, {
-        subject: file,
-      });
-    }
+    if (unknown !== undefined) throw badInput(`${file}: ${quote(unknown)} is not a form of ${quote(bucket)}`, file);
   }
   return table;
 }

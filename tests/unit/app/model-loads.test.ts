@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ModelLoads } from "../../../src/app/clients/model-loads.ts";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput, LabError } from "../../../src/engine/errors.ts";
 
 /** A loader like the worker's: one at a time, ended by its signal, and what is said of it in order. */
 function loader() {
@@ -12,7 +12,7 @@ function loader() {
       if (end !== null) throw new Error(`${name} began beside another`);
       said.push(`${name} begins`);
       try {
-        if (broken) throw new LabError("bad-input", "no model");
+        if (broken) throw badInput("no model");
         await new Promise<void>((finish, fail) => {
           end = { finish };
           signal.addEventListener("abort", () => fail(new LabError("cancelled", "stopped")));

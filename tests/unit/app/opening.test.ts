@@ -7,7 +7,7 @@ import { checkpointEvaluationStore } from "../../../src/app/stores/run/checkpoin
 import { sessionStore } from "../../../src/app/stores/session.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput, LabError } from "../../../src/engine/errors.ts";
 import { type BenchGroup, rolloutOf, UNSCORED } from "../../../src/engine/runs/bench/bench-group.ts";
 import type { RowDifficulty } from "../../../src/engine/runs/difficulty.ts";
 import type { FolderRef } from "../../../src/protocol/common.ts";
@@ -45,7 +45,7 @@ openFakeLab({
         openings.push({
           rows: (...ids) => onRows(ids.map((id, index) => ({ id, index }) as RegionSummary)),
           done: (name) => resolve({ name } as SetInfo),
-          refuse: () => reject(new LabError("bad-input", "No table")),
+          refuse: () => reject(badInput("No table")),
         });
       }),
     keepDifficulty: (rows) => void kept.push(rows),

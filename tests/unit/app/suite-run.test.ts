@@ -1,7 +1,7 @@
 /** An evaluation of the page with workers that are stood in for. */
 import { afterEach, expect, test, vi } from "vitest";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput } from "../../../src/engine/errors.ts";
 import type { EvalFacts } from "../../../src/engine/eval/suites/folder.ts";
 import type { SuiteReport } from "../../../src/engine/eval/suites/report.ts";
 import type { SuiteRow } from "../../../src/engine/eval/suites/run-suite.ts";
@@ -151,7 +151,7 @@ test("answers of a model that was opened later are not kept", async () => {
   const { runSuite, open, rows, hooks } = await page();
   hooks.answering = () => open("second", null);
   await expect(runSuite()).rejects.toEqual(
-    new LabError("bad-input", "The model or the adapter was changed; start the evaluation again"),
+    badInput("The model or the adapter was changed; start the evaluation again"),
   );
   expect(rows).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { sessionStore } from "../../../src/app/stores/session.ts";
 import { draftSweep, sweepStore } from "../../../src/app/stores/sweep.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput } from "../../../src/engine/errors.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 import type { ModelInfo, Started } from "../../../src/protocol/trainer.ts";
 import { openFakeLab } from "./fake-lab.ts";
@@ -66,7 +66,7 @@ describe("a sweep", () => {
   });
 
   it("whose job is refused trains nothing afterwards and says so", async () => {
-    starting = () => Promise.reject(new LabError("bad-input", "A model is loading"));
+    starting = () => Promise.reject(badInput("A model is loading"));
     await expect(startSweep()).rejects.toThrow("A model is loading");
     expect(asked).toEqual(["t run-s1"]);
     expect(jobs()).toEqual(["stopped"]);

@@ -2,15 +2,15 @@
 import { expect, it } from "vitest";
 import { takeFiles } from "../../../src/app/components/upload/take-files.ts";
 import { sessionStore } from "../../../src/app/stores/session.ts";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput } from "../../../src/engine/errors.ts";
 import { openFakeLab } from "./fake-lab.ts";
 
 const files = (...paths: string[]) => paths.map((path) => ({ path, file: new Blob([path]) }));
 
 openFakeLab({
-  data: { open: async () => Promise.reject(new LabError("bad-input", "No table")) },
+  data: { open: async () => Promise.reject(badInput("No table")) },
   trainer: {
-    openModel: async () => Promise.reject(new LabError("bad-input", "No tensor")),
+    openModel: async () => Promise.reject(badInput("No tensor")),
     storedModels: () => [],
   },
 });
@@ -28,9 +28,9 @@ it("a checkpoint and data that both fail are both listed", async () => {
 it("an adapter opens beside the data it was dropped with; of two, neither", async () => {
   const asked: string[] = [];
   openFakeLab({
-    data: { open: async () => Promise.reject(new LabError("bad-input", `Rows of ${asked.push("data")}`)) },
+    data: { open: async () => Promise.reject(badInput(`Rows of ${asked.push("data")}`)) },
     trainer: {
-      openAdapter: async () => Promise.reject(new LabError("bad-input", `Factors ${asked.push("adapter")}`)),
+      openAdapter: async () => Promise.reject(badInput(`Factors ${asked.push("adapter")}`)),
       storedModels: () => [],
     },
   });

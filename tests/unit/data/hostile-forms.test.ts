@@ -12,7 +12,7 @@ import { listTables } from "../../../src/engine/data/tables/list-tables.ts";
 import type { ReadMeter } from "../../../src/engine/data/tables/read-meter.ts";
 import { type Adapter, chooseAdapter } from "../../../src/engine/data/tables/schema.ts";
 import type { Table } from "../../../src/engine/data/tables/table.ts";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput } from "../../../src/engine/errors.ts";
 import { pickle, tar } from "../../support/data-forms.ts";
 import { png } from "./make.ts";
 
@@ -337,7 +337,7 @@ test("polygons cost no more than the pass over their file may", async () => {
   const pass: ReadMeter = {
     take: (cost) => {
       left -= cost;
-      if (left < 0) throw new LabError("bad-input", "the pass has no budget left");
+      if (left < 0) throw badInput("the pass has no budget left");
     },
   };
   const found = [];

@@ -12,7 +12,7 @@ import { rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import type { RegionSample, RegionSummary } from "../../../src/engine/data/sample.ts";
 import { datasetInfoJson, stateJson, writeRegionShard } from "../../../src/engine/data/write-shard.ts";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput } from "../../../src/engine/errors.ts";
 import { expectSameBits } from "../../support/same-bits.ts";
 import { boxMask, counting, jpg, png, row } from "./make.ts";
 
@@ -237,7 +237,7 @@ test("a directory of save_to_disk: listed shards, six picture formats under one 
   expect(checks.at(-1)).toMatchObject({ name: "ready for training", ok: true });
   const broken = await checkRegionSet(
     set,
-    () => Promise.reject(new LabError("bad-input", "cannot be decoded")),
+    () => Promise.reject(badInput("cannot be decoded")),
     () => 0,
   );
   expect(broken.filter((check) => !check.ok).map((check) => check.name)).toEqual([

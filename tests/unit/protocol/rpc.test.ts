@@ -1,6 +1,6 @@
 /** Calls over a real channel, both ways. */
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput, LabError } from "../../../src/engine/errors.ts";
 import { type Calls, connect, type Handlers, Moved } from "../../../src/protocol/rpc.ts";
 
 interface WorkerCalls {
@@ -38,7 +38,7 @@ function pair(page: Handlers<PageCalls> = { ask: async (question) => `${question
   const worker = connect<PageCalls, WorkerCalls>(port2, {
     ...adding,
     fail(how) {
-      if (how === "typed") throw new LabError("bad-input", "Row 3 has no mask", { subject: "row 3" });
+      if (how === "typed") throw badInput("Row 3 has no mask", "row 3");
       throw new TypeError("x is not a function");
     },
     async count(to, onCount) {

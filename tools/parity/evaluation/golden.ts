@@ -2,7 +2,7 @@
 import { isRecord, readJson } from "../../../src/engine/bytes/json.ts";
 import type { ByteFolder, ByteSource } from "../../../src/engine/bytes/source.ts";
 import { parseRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput } from "../../../src/engine/errors.ts";
 
 export type Json = Record<string, unknown>;
 
@@ -61,14 +61,13 @@ export function texts(value: unknown): string[] {
 
 /** @throws LabError("bad-input") when it is no text */
 export function text(value: unknown): string {
-  if (typeof value !== "string") throw new LabError("bad-input", `${JSON.stringify(value)} stands where a text should`);
+  if (typeof value !== "string") throw badInput(`${JSON.stringify(value)} stands where a text should`);
   return value;
 }
 
 /** @throws LabError("bad-input") when it is no number */
 export function number(value: unknown): number {
-  if (typeof value !== "number")
-    throw new LabError("bad-input", `${JSON.stringify(value)} stands where a number should`);
+  if (typeof value !== "number") throw badInput(`${JSON.stringify(value)} stands where a number should`);
   return value;
 }
 

@@ -1,7 +1,7 @@
 /** `cases.json` of a whole-model golden folder, with its fields checked once. */
 import { isRecord, readJson } from "../../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput } from "../../../src/engine/errors.ts";
 
 export interface GoldenCase {
   readonly name: string;
@@ -41,7 +41,7 @@ export interface GoldenCases {
 /** @throws LabError("bad-input") when the file is absent or a field is missing */
 export async function readCases(folder: ByteFolder): Promise<GoldenCases> {
   const source = folder.get("cases.json");
-  if (source === undefined) throw new LabError("bad-input", "The golden folder has no cases.json");
+  if (source === undefined) throw badInput("The golden folder has no cases.json");
   const json = record(await readJson(source), "cases.json");
   const preprocess = record(json.preprocess, "preprocess");
   const regionTokens = list(json.regions ?? []).map((item) =>
@@ -94,12 +94,12 @@ function parseCase(json: Record<string, unknown>, regionTokens: readonly number[
 }
 
 function record(value: unknown, what: string): Record<string, unknown> {
-  if (!isRecord(value)) throw new LabError("bad-input", `cases.json: ${what} is not an object`, { subject: what });
+  if (!isRecord(value)) throw badInput(`cases.json: ${what} is not an object`, what);
   return value;
 }
 
 function list(value: unknown): unknown[] {
-  if (!Array.isArray(value)) throw new LabError("bad-input", "cases.json: a list is missing");
+  if (!Array.isArray(value)) throw badInput("cases.json: a list is missing");
   return value;
 }
 
@@ -108,8 +108,7 @@ function numbers(value: unknown): number[] {
 }
 
 function number(value: unknown, what: string): number {
-  if (typeof value !== "number")
-    throw new LabError("bad-input", `cases.json: ${what} is not a number`, { subject: what });
+  if (typeof value !== "number") throw badInput(`cases.json: ${what} is not a number`, what);
   return value;
 }
 

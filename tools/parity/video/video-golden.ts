@@ -2,7 +2,7 @@
 import { readJson } from "../../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import type { RgbImage } from "../../../src/engine/data/sample.ts";
-import { LabError } from "../../../src/engine/errors.ts";
+import { badInput } from "../../../src/engine/errors.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { resizeBicubic } from "../../../src/engine/model/preprocess/pillow-bicubic.ts";
 import { normalisePixels } from "../../../src/engine/model/preprocess/pixels.ts";
@@ -30,7 +30,7 @@ export interface VideoGolden {
 /** @throws LabError naming the file that is missing or wrong */
 export async function openVideoGolden(folder: ByteFolder): Promise<VideoGolden> {
   const source = folder.get("config.json");
-  if (source === undefined) throw new LabError("bad-input", "The golden folder has no config.json");
+  if (source === undefined) throw badInput("The golden folder has no config.json");
   const config = parseSam2Config(((await readJson(source)) as { sam2_config?: unknown }).sam2_config);
   const json = await jsonFile(folder, "video.json");
   const own = await tensorsIn(folder, "sam2.safetensors");

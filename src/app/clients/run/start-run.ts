@@ -1,6 +1,6 @@
 /** Starting and resuming runs. */
 import type { LabConfig } from "../../../engine/config/table.ts";
-import { LabError, quote } from "../../../engine/errors.ts";
+import { badInput, LabError, quote } from "../../../engine/errors.ts";
 import { needsDifficulty } from "../../../engine/runs/difficulty.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
@@ -164,7 +164,7 @@ export async function lookAtRollout(
  */
 async function begin(ask: () => Promise<Started>): Promise<string> {
   const { state } = runStore.getState();
-  if (isActive(state)) throw new LabError("bad-input", "A run is in progress. Stop it first");
+  if (isActive(state)) throw badInput("A run is in progress. Stop it first");
   runStore.setState({ state: "starting" });
   try {
     const started = await ask();

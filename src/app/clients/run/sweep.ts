@@ -3,7 +3,7 @@
  * later.
  */
 import type { LabConfig } from "../../../engine/config/table.ts";
-import { LabError } from "../../../engine/errors.ts";
+import { badInput, LabError } from "../../../engine/errors.ts";
 import { hold } from "../../../engine/storage/lock.ts";
 import { readSweep, type SweepPlan } from "../../../engine/sweep/plan.ts";
 import { runJobs } from "../../../engine/sweep/run-jobs.ts";
@@ -54,10 +54,10 @@ export async function resumeSweep(): Promise<void> {
   if (sweep === null) return;
   const now = openStart();
   if (now.model !== sweep.model) {
-    throw new LabError("bad-input", `${sweep.file} was started with another model; open that one. Its runs are kept`);
+    throw badInput(`${sweep.file} was started with another model; open that one. Its runs are kept`);
   }
   if (now.rows !== sweep.rows) {
-    throw new LabError("bad-input", `${sweep.file} was started on ${sweep.rows}; open them. Its runs are kept`);
+    throw badInput(`${sweep.file} was started on ${sweep.rows}; open them. Its runs are kept`);
   }
   const plan = planOf(sweep);
   await agree(plan);
@@ -80,11 +80,9 @@ async function agree(plan: SweepPlan): Promise<void> {
 
 /** @param begin called once no other tab can change the stored sweep */
 async function drive(plan: SweepPlan, begin: () => void): Promise<void> {
-  if (isActive(runStore.getState().state)) throw new LabError("bad-input", "A run is in progress. Stop it first");
+  if (isActive(runStore.getState().state)) throw badInput("A run is in progress. Stop it first");
   const release = await hold("sweep", "stored");
-  if (release === null) {
-    throw new LabError("bad-input", "A sweep is in progress in another tab. Stop it there, or wait for its end");
-  }
+  if (release === null) throw badInput("A sweep is in progress in another tab. Stop it there, or wait for its end");
   stop = new AbortController();
   const { signal } = stop;
   sweepStore.setState({ active: true });

@@ -1,4 +1,4 @@
-import { LabError } from "../../../engine/errors.ts";
+import { badInput } from "../../../engine/errors.ts";
 import type { FolderRef, PickedFile } from "../../../protocol/common.ts";
 import { openAdapter, openCaptioner } from "../../clients/adapters.ts";
 import { report } from "../../clients/lab.ts";
@@ -19,7 +19,7 @@ export async function takeFiles(
   files: readonly PickedFile[],
   expected: "model" | "adapter" | "captioner" | "any",
 ): Promise<void> {
-  if (!files.some(isVisible)) throw new LabError("bad-input", "Nothing was opened: the folder holds no files");
+  if (!files.some(isVisible)) throw badInput("Nothing was opened: the folder holds no files");
   const [only] = files;
   if (expected === "any" && files.length === 1 && only !== undefined && /\.ya?ml$/i.test(only.path)) {
     draftSweep(only.path, await only.file.text());
@@ -32,20 +32,14 @@ export async function takeFiles(
   if (expected === "adapter" || expected === "captioner") {
     const adapter = onlyOne(adapters, "adapter");
     if (adapter === undefined) {
-      throw new LabError(
-        "bad-input",
-        "These files are not an adapter: adapter_config.json is missing. Nothing was changed",
-      );
+      throw badInput("These files are not an adapter: adapter_config.json is missing. Nothing was changed");
     }
     return await (expected === "adapter" ? openAdapter(adapter) : openCaptioner(adapter));
   }
   const model = onlyOne(models, "checkpoint");
   if (expected === "model") {
     if (model !== undefined) return report(openModel(model));
-    throw new LabError(
-      "bad-input",
-      "These files are not a checkpoint folder: config.json is missing. The open model is kept",
-    );
+    throw badInput("These files are not a checkpoint folder: config.json is missing. The open model is kept");
   }
   const adapter = onlyOne(adapters, "adapter");
   // An adapter is read into the model it was dropped with.
@@ -62,5 +56,5 @@ function onlyOne(folders: readonly FolderRef[], kind: string): FolderRef | undef
   const [only, second] = folders;
   if (second === undefined) return only;
   const names = folders.map((folder) => (folder.kind === "picked" ? folder.name : "")).join(", ");
-  throw new LabError("bad-input", `Several ${kind} folders were dropped (${names}). Open one at a time`);
+  throw badInput(`Several ${kind} folders were dropped (${names}). Open one at a time`);
 }

@@ -1,6 +1,6 @@
 /** Actions of the export menu of a run. */
 
-import { LabError } from "../../../engine/errors.ts";
+import { badInput } from "../../../engine/errors.ts";
 import { RUN_EXPORTS, type RunExport } from "../../../engine/export/export-names.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { chooseFolder } from "../../clients/choose-folder.ts";
@@ -38,9 +38,7 @@ async function save(runId: string, choice: Exclude<ExportChoice, "merged">): Pro
 }
 
 async function merge({ id: runId, title }: Pick<RunManifest, "id" | "title">): Promise<string> {
-  if (exportStore.getState().merging !== null) {
-    throw new LabError("bad-input", "A checkpoint is being merged; wait for it or stop it");
-  }
+  if (exportStore.getState().merging !== null) throw badInput("A checkpoint is being merged; wait for it or stop it");
   const base = loadedFolder();
   const target = await chooseFolder("readwrite", "use npm run export for a merged checkpoint");
   const stop = new AbortController();

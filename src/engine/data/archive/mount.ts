@@ -1,7 +1,7 @@
 /** Opens the archives of a folder as directories: the content of `a/b.tar` has paths `a/b.tar/…`. */
 import { folderOf } from "../../bytes/memory.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
-import { LabError, LONGEST_SENTENCE, markUnseen, shortened, toLabError } from "../../errors.ts";
+import { badInput, LONGEST_SENTENCE, markUnseen, shortened, toLabError } from "../../errors.ts";
 import type { SkippedRow } from "../sample.ts";
 import { readTar } from "./tar.ts";
 import { readZip } from "./zip.ts";
@@ -63,7 +63,7 @@ async function kindOf(source: ByteSource): Promise<"tar" | "zip" | undefined> {
   // Old tar files have no magic number; their checksum decides when they are read.
   const empty = head.length === 512 && head.every((byte) => byte === 0);
   const ustar = String.fromCharCode(...head.subarray(257, 262)) === "ustar";
-  if (empty && source.size > 0) throw new LabError("bad-input", `${source.name} is an empty tar archive`);
+  if (empty && source.size > 0) throw badInput(`${source.name} is an empty tar archive`);
   return ustar || (head.length === 512 && /^[0-7 \0]{8}$/.test(String.fromCharCode(...head.subarray(148, 156))))
     ? "tar"
     : undefined;

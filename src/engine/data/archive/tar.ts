@@ -3,7 +3,7 @@ import { checkRange } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { storedText } from "../../bytes/text.ts";
 import { windowed } from "../../bytes/windowed.ts";
-import { LabError, quote } from "../../errors.ts";
+import { badInput, LabError, quote } from "../../errors.ts";
 import { type Archive, isHidden, MAX_MEMBERS, type Member, safeName } from "./members.ts";
 
 const BLOCK = 512;
@@ -72,8 +72,7 @@ export function part(whole: ByteSource, name: string, start: number, size: numbe
 
 async function* walk(tar: ByteSource, signal?: AbortSignal): AsyncGenerator<TarEntry> {
   const source = windowed(tar);
-  const bad = (what: string): LabError =>
-    new LabError("bad-input", `${tar.name} is a damaged tar archive: ${what}`, { subject: tar.name });
+  const bad = (what: string): LabError => badInput(`${tar.name} is a damaged tar archive: ${what}`, tar.name);
   let global: Pax = {};
   let own: Pax = {};
   let longName: string | undefined;

@@ -4,7 +4,7 @@ import { crc32 } from "../../bytes/crc.ts";
 import { checkRange, memorySource, viewOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { storedText } from "../../bytes/text.ts";
-import { LabError, thrownText } from "../../errors.ts";
+import { badInput, LabError, thrownText } from "../../errors.ts";
 import { type Archive, isHidden, MAX_MEMBERS, type Member, safeName } from "./members.ts";
 import { part } from "./tar.ts";
 
@@ -29,8 +29,7 @@ const PIECE = 2 ** 16;
  * @throws LabError("bad-input") when there is no directory, or it is truncated or has a wrong position
  */
 export async function readZip(zip: ByteSource): Promise<Archive> {
-  const bad = (what: string): LabError =>
-    new LabError("bad-input", `${zip.name} is a damaged zip archive: ${what}`, { subject: zip.name });
+  const bad = (what: string): LabError => badInput(`${zip.name} is a damaged zip archive: ${what}`, zip.name);
   const { start, size, count } = await directoryOf(zip, bad);
   if (size > MAX_DIRECTORY || count > MAX_MEMBERS) throw bad(`its directory states ${count} members in ${size} bytes`);
   if (start + size > zip.size) throw bad(`its directory is stated at ${start} to ${start + size} of ${zip.size} bytes`);
@@ -151,8 +150,7 @@ function memberSource(
   entry: Entry & { readonly method: number },
   keep: Keep,
 ): ByteSource {
-  const bad = (what: string): LabError =>
-    new LabError("bad-input", `${name} in ${zip.name} cannot be read: ${what}`, { subject: name });
+  const bad = (what: string): LabError => badInput(`${name} in ${zip.name} cannot be read: ${what}`, name);
   const body = async (): Promise<ByteSource> => {
     if (entry.offset + 30 > zip.size) throw bad("its place lies outside the archive");
     const head = viewOf(await zip.read(entry.offset, entry.offset + 30));

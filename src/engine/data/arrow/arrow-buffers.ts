@@ -3,7 +3,7 @@ import { decodeLz4Frame, LZ4_RATIO } from "../../bytes/lz4.ts";
 import { viewOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { decodeZstd, ZSTD_RATIO } from "../../bytes/zstd.ts";
-import { LabError, thrownText } from "../../errors.ts";
+import { badInput, LabError, thrownText } from "../../errors.ts";
 import type { ArrowBody } from "./arrow-frames.ts";
 
 /** Buffers up to this size are fetched whole, larger ones by pages. */
@@ -135,5 +135,5 @@ function unpack(source: ByteSource, bytes: Uint8Array<ArrayBuffer>, codec: "lz4"
 }
 
 function outside(source: ByteSource, what: string): LabError {
-  return new LabError("bad-input", `${source.name}: ${what}; the file is damaged`, { subject: source.name });
+  return badInput(`${source.name}: ${what}; the file is damaged`, source.name);
 }

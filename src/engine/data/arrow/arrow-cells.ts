@@ -1,6 +1,6 @@
 import { viewOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import { type Column, type ColumnType, fixedWidth, typeName } from "../tables/column-type.ts";
 import { numberReader } from "../tables/numbers.ts";
 import { itemCost, type ReadMeter } from "../tables/read-meter.ts";
@@ -225,7 +225,7 @@ function lazy(buffers: BufferReader, buffer: number, from: number, length: numbe
     length,
     read: async (start = 0, end = length) => {
       if (!(start >= 0 && start <= end && end <= length)) {
-        throw new LabError("bad-input", `bytes ${start} to ${end} are outside a value of ${length} bytes`);
+        throw badInput(`bytes ${start} to ${end} are outside a value of ${length} bytes`);
       }
       const bytes = await buffers.read(buffer, from + start, from + end, length > NEIGHBOURS);
       // A copy if the reader returns a view, so that one picture does not keep a whole shard in memory.
@@ -244,5 +244,5 @@ async function offsets(buffers: BufferReader, buffer: number, row: number, wide:
 }
 
 function damaged(source: ByteSource, what: string): LabError {
-  return new LabError("bad-input", `${source.name}: ${what}; the file is damaged`, { subject: source.name });
+  return badInput(`${source.name}: ${what}; the file is damaged`, source.name);
 }

@@ -1,6 +1,6 @@
 import { viewOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import type { Column } from "../tables/column-type.ts";
 import { missingRows } from "./arrow-capacity.ts";
 import { type DictionariesAt, DictionaryHistory } from "./arrow-dictionaries.ts";
@@ -126,5 +126,5 @@ function bigEndian(source: ByteSource): LabError {
 }
 
 function bad(source: ByteSource, what: string): LabError {
-  return new LabError("bad-input", `${source.name} ${what}`, { subject: source.name });
+  return badInput(`${source.name} ${what}`, source.name);
 }

@@ -1,6 +1,6 @@
 import { Lru } from "../../bytes/lru.ts";
 import type { ByteSource } from "../../bytes/source.ts";
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import { valueMeter } from "../tables/read-meter.ts";
 import type { Table } from "../tables/table.ts";
 import { type BatchCells, batchCells } from "./arrow-cells.ts";
@@ -45,7 +45,7 @@ export async function openArrow(source: ByteSource, options: { signal?: AbortSig
       const number = groupOf(index.batches, rows, row);
       const batch = index.batches[number];
       if (batch === undefined) {
-        return Promise.reject(new LabError("bad-input", `${source.name} has no row ${row}, only ${rows} rows`));
+        return Promise.reject(badInput(`${source.name} has no row ${row}, only ${rows} rows`));
       }
       return cells(number).cell(column, row - batch.firstRow, valueMeter(pass));
     },

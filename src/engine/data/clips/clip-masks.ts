@@ -1,6 +1,6 @@
 /** Masks of an expression over all frames of its clip. */
 import type { ByteSource } from "../../bytes/source.ts";
-import { LabError, quote } from "../../errors.ts";
+import { badInput, type LabError, quote } from "../../errors.ts";
 import { encodeRle, mergeRles, parseRle, type Rle } from "../mask/rle.ts";
 import type { Records } from "../records/records.ts";
 import type { FrameDirectory } from "./frame-folders.ts";
@@ -27,10 +27,9 @@ export function dictionaryTruth(
       const value = place < 0 ? undefined : await masks.item(place);
       if (!Array.isArray(value)) throw missing(masks.name, id, subject);
       if (value.length !== frames.length) {
-        throw new LabError(
-          "bad-input",
+        throw badInput(
           `${masks.name}: annotation ${quote(id)} of ${subject} has ${value.length} masks for ${frames.length} frames`,
-          { subject: masks.name },
+          masks.name,
         );
       }
       lists.push((value as unknown[]).map((item) => (item === null ? null : parseRle(item))));
@@ -59,9 +58,7 @@ export function paletteTruth(
     for (const name of names) {
       const file = palettes.get(name);
       if (file === undefined) {
-        throw new LabError("bad-input", `${palettes.path} has no mask for frame ${quote(name)} of ${subject}`, {
-          subject: palettes.path,
-        });
+        throw badInput(`${palettes.path} has no mask for frame ${quote(name)} of ${subject}`, palettes.path);
       }
       const { indices, height, width } = paletteIndices(await file.read(0, file.size), file.name);
       found.push(
@@ -82,5 +79,5 @@ export function emptyMask([height, width]: readonly [number, number]): Rle {
 }
 
 function missing(file: string, id: string, subject: string): LabError {
-  return new LabError("bad-input", `${file} has no annotation ${quote(id)}, which ${subject} names`, { subject: file });
+  return badInput(`${file} has no annotation ${quote(id)}, which ${subject} names`, file);
 }

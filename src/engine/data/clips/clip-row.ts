@@ -1,6 +1,6 @@
 /** A row with a list of frames and a list of masks, one masklet with one caption. */
 import { toHex } from "../../bytes/hash.ts";
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import type { PictureProbe } from "../image/picture.ts";
 import { type MaskContext, readMask } from "../mask/mask-read.ts";
 import { decodeRle, encodeRle, type Rle, rleArea } from "../mask/rle.ts";
@@ -28,7 +28,7 @@ export async function clipRegion(
 ): Promise<ClipRegion> {
   checkMaskCount(probes.length, items.length);
   const frames = probes.map((probe, frame) => {
-    if (probe instanceof LabError) throw new LabError("bad-input", `frame ${frame}: ${probe.message}`);
+    if (probe instanceof LabError) throw badInput(`frame ${frame}: ${probe.message}`);
     return probe;
   });
   checkFrames(frames);
@@ -44,20 +44,20 @@ export async function clipRegion(
     const [tall, wide] = mask.size;
     if (tall !== height || wide !== width) {
       const is = `${wide} x ${tall} pixels, the frame ${width} x ${height}`;
-      throw new LabError("bad-input", `the mask of frame ${frame} is ${is} (width x height)`);
+      throw badInput(`the mask of frame ${frame} is ${is} (width x height)`);
     }
     parts.push(decodeRle(mask));
   }
   const mask = encodeRle(stacked(parts), height * frames.length, width);
   const area = rleArea(mask);
-  if (area === 0) throw new LabError("bad-input", `the masklet is empty on all ${frames.length} frames`);
+  if (area === 0) throw badInput(`the masklet is empty on all ${frames.length} frames`);
   const picture = { ...first, orientation: 1, height: height * frames.length, imageId: await idOf(frames) };
   return { mask, area, picture, frames: frames.length };
 }
 
 /** @throws LabError("bad-input") for different numbers of masks and frames */
 export function checkMaskCount(frames: number, masks: number): void {
-  if (masks !== frames) throw new LabError("bad-input", `the clip has ${frames} frames and ${masks} masks`);
+  if (masks !== frames) throw badInput(`the clip has ${frames} frames and ${masks} masks`);
 }
 
 /** One id for a list of pictures, as long as a picture's id. */

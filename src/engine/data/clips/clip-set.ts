@@ -4,7 +4,7 @@
  */
 import { isRecord } from "../../bytes/json.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
-import { LabError, quote } from "../../errors.ts";
+import { badInput, LabError, quote } from "../../errors.ts";
 import type { Rle } from "../mask/rle.ts";
 import { openRecords, type Records } from "../records/records.ts";
 import { byName } from "../shards.ts";
@@ -53,13 +53,13 @@ export async function openClips(folder: ByteFolder, split?: string): Promise<Cli
   const named = split === undefined ? metas : metas.filter((path) => splitOf(path) === split);
   if (metas.length > 0 && named.length !== 1) {
     const all = metas.map((path) => splitOf(path) ?? path).join(", ");
-    throw new LabError("bad-input", `The folder has expressions of ${all}; name one split`, { subject: "split" });
+    throw badInput(`The folder has expressions of ${all}; name one split`, "split");
   }
   const [meta] = named;
   const set = meta === undefined ? await plainFolders(folder) : await clipsOfFile(folder, meta);
   if (set.clips.length > 0) return set;
   const why = set.leftOut[0] === undefined ? "no folder of numbered pictures" : set.leftOut[0];
-  throw new LabError("bad-input", `The folder has no clip that can be used: ${why}`);
+  throw badInput(`The folder has no clip that can be used: ${why}`);
 }
 
 /** "meta_expressions/valid/meta_expressions.json", "valid_u/meta_expressions.json", "meta_expressions_valid_.json". */
@@ -74,7 +74,7 @@ export async function clipsOfFile(folder: ByteFolder, meta: string): Promise<Cli
   const records = await openRecords(folder.get(meta) as ByteSource);
   const place = records?.keys.indexOf("videos") ?? -1;
   const videos = place < 0 ? undefined : await records?.inside(place);
-  if (videos?.shape !== "object") throw new LabError("bad-input", `${meta} has no object "videos"`, { subject: meta });
+  if (videos?.shape !== "object") throw badInput(`${meta} has no object "videos"`, meta);
   const directories = frameDirectories(folder);
   const split = splitOf(meta);
   const masks = await maskDictionary(folder, meta);
@@ -112,7 +112,7 @@ interface Around {
 }
 
 function clipOf(id: string, value: unknown, around: Around): Clip {
-  const bad = (what: string): LabError => new LabError("bad-input", `Clip ${quote(id)} ${what}; it was left out`);
+  const bad = (what: string): LabError => badInput(`Clip ${quote(id)} ${what}; it was left out`);
   if (!isRecord(value) || !Array.isArray(value.frames) || !isRecord(value.expressions)) {
     throw bad("has no frames or no expressions");
   }
@@ -155,10 +155,7 @@ function truthOf(
   const list = (value: unknown): string[] => {
     const all: unknown[] = value === undefined || value === null ? [] : Array.isArray(value) ? value : [value];
     if (all.every(isName)) return all.map(String);
-    throw new LabError(
-      "bad-input",
-      `The ${subject} names objects that are neither text nor numbers; its clip was left out`,
-    );
+    throw badInput(`The ${subject} names objects that are neither text nor numbers; its clip was left out`);
   };
   if (masks !== undefined && entry.anno_id !== undefined) {
     return dictionaryTruth(masks, list(entry.anno_id), frames, subject);
@@ -174,9 +171,7 @@ async function plainFolders(folder: ByteFolder): Promise<ClipSet> {
   for (const [path, directory] of directories) {
     if (directory.kind === "annotations") continue;
     const names = directory.names.slice(0, MAX_FRAMES + 1);
-    if (names.length > MAX_FRAMES) {
-      throw new LabError("bad-input", `${path} has more than ${MAX_FRAMES} frames; nothing was read`);
-    }
+    if (names.length > MAX_FRAMES) throw badInput(`${path} has more than ${MAX_FRAMES} frames; nothing was read`);
     const id = path.split("/").at(-1) || "clip";
     const palettes = directoryFor(directories, id, undefined, "annotations");
     const objects = palettes === undefined ? [] : await palettes.objects();

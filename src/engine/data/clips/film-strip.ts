@@ -2,7 +2,7 @@
  * A clip as one picture: its frames below each other, and its masklet as one mask of that size. Rows are contiguous, so
  * a frame is a slice, and code that compares or stores masks needs no separate form for clips.
  */
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import { MAX_MASK_PIXELS } from "../mask/rle-runs.ts";
 import type { EncodedImage, ImageDecoder, RegionSample, RgbImage } from "../sample.ts";
 
@@ -73,19 +73,17 @@ export async function decodeSample(
 /** @throws LabError("bad-input") when there are no frames, more pixels than `MAX_STRIP`, or frames of two sizes */
 export function checkFrames(frames: readonly Pick<EncodedImage, "width" | "height">[]): void {
   const [first] = frames;
-  if (first === undefined) throw new LabError("bad-input", "the clip has no frames");
+  if (first === undefined) throw badInput("the clip has no frames");
   const { width, height } = first;
   const other = frames.findIndex((frame) => frame.width !== width || frame.height !== height);
   if (other >= 0) {
     const found = frames[other] as typeof first;
-    throw new LabError(
-      "bad-input",
+    throw badInput(
       `frame ${other} is ${found.width} x ${found.height} pixels, the clip began with ${width} x ${height}`,
     );
   }
   if (frames.length * width * height > MAX_STRIP) {
-    throw new LabError(
-      "bad-input",
+    throw badInput(
       `the clip has ${frames.length} frames of ${width} x ${height}, more than ${MAX_STRIP} pixels; store every k-th frame`,
     );
   }

@@ -1,5 +1,5 @@
 import type { ByteSource } from "../../bytes/source.ts";
-import { LabError, toLabError } from "../../errors.ts";
+import { badInput, type LabError, toLabError } from "../../errors.ts";
 import { isCutOff, readImageHeader } from "../image/image-header.ts";
 import type { EncodedImage } from "../sample.ts";
 
@@ -10,8 +10,7 @@ import type { EncodedImage } from "../sample.ts";
 export async function clipSize(frames: readonly ByteSource[]): Promise<readonly [height: number, width: number]> {
   let first: readonly [height: number, width: number] | undefined;
   for (const source of frames) {
-    const bad = (what: string): LabError =>
-      new LabError("bad-input", `${source.name}: ${what}`, { subject: source.name });
+    const bad = (what: string): LabError => badInput(`${source.name}: ${what}`, source.name);
     const { width, height } = await readImageHeader({
       length: source.size,
       read: (start, end) => source.read(start, end),
@@ -23,7 +22,7 @@ export async function clipSize(frames: readonly ByteSource[]): Promise<readonly 
       throw bad(`the frame is ${width} x ${height}, the clip began with ${first[1]} x ${first[0]}`);
     }
   }
-  if (first === undefined) throw new LabError("bad-input", "The clip has no frames");
+  if (first === undefined) throw badInput("The clip has no frames");
   return first;
 }
 
@@ -33,10 +32,10 @@ export async function framePicture(source: ByteSource): Promise<EncodedImage> {
     const bytes = await source.read(0, source.size);
     const read = async (start: number, end: number): Promise<Uint8Array> => bytes.subarray(start, end);
     const { mime, width, height } = await readImageHeader({ length: bytes.length, read });
-    if (isCutOff(mime, bytes.subarray(-4096))) throw new LabError("bad-input", `the ${mime} picture is cut off`);
+    if (isCutOff(mime, bytes.subarray(-4096))) throw badInput(`the ${mime} picture is cut off`);
     return { bytes, mime, width, height, orientation: 1 };
   } catch (thrown) {
     const { message } = toLabError(thrown);
-    throw new LabError("bad-input", `${source.name}: ${message}`, { subject: source.name, cause: thrown });
+    throw badInput(`${source.name}: ${message}`, source.name, thrown);
   }
 }

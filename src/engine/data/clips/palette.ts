@@ -1,5 +1,5 @@
 /** Reads a palette PNG as object numbers; a browser's decoder would give colours instead. */
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import { decodePng } from "../image/png-decode.ts";
 import { unpacked } from "../mask/mask-picture.ts";
 
@@ -14,13 +14,7 @@ export interface PaletteMask {
 export function paletteIndices(bytes: Uint8Array, name: string): PaletteMask {
   const png = decodePng(bytes, `mask's (${name})`);
   if (png.palette === undefined && (png.channels !== 1 || png.depth > 8)) {
-    throw new LabError(
-      "bad-input",
-      `${name} contains colours instead of object numbers; a PNG with a palette is needed`,
-      {
-        subject: name,
-      },
-    );
+    throw badInput(`${name} contains colours instead of object numbers; a PNG with a palette is needed`, name);
   }
   return { height: png.height, width: png.width, indices: Uint8Array.from(unpacked(png)) };
 }

@@ -1,5 +1,5 @@
 /** Decoding with the browser's codecs, in a worker. */
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import type { EncodedImage, ImageDecoder, RgbImage } from "../sample.ts";
 import { hideOrientation } from "./hide-orientation.ts";
 import { toRgb } from "./orient.ts";
@@ -45,7 +45,7 @@ async function decode(image: EncodedImage): Promise<ImageBitmap> {
     return await createImageBitmap(blob, { colorSpaceConversion: "none", premultiplyAlpha: "none" });
   } catch (thrown) {
     const cause = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new LabError("bad-input", `the ${image.mime} picture cannot be decoded: ${cause}`, { cause: thrown });
+    throw badInput(`the ${image.mime} picture cannot be decoded: ${cause}`, undefined, thrown);
   }
 }
 

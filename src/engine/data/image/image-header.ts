@@ -1,5 +1,5 @@
 import { viewOf } from "../../bytes/memory.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import { MAX_MASK_PIXELS } from "../mask/rle-runs.ts";
 import type { EncodedImage } from "../sample.ts";
 import { readTiffTags } from "./image-exif.ts";
@@ -32,10 +32,10 @@ export async function readImageHeader(picture: PictureBytes): Promise<ImageHeade
   const header = await parse(picture, head);
   const { width, height, mime } = header;
   if (!(width >= 1 && height >= 1 && width <= 65535 && height <= 65535)) {
-    throw bad(`the ${mime} header declares an impossible size of ${width} x ${height}`);
+    throw badInput(`the ${mime} header declares an impossible size of ${width} x ${height}`);
   }
   if (width * height > MAX_MASK_PIXELS) {
-    throw bad(
+    throw badInput(
       `the picture has ${width} x ${height} = ${width * height} pixels, more than the ${MAX_MASK_PIXELS} allowed`,
     );
   }
@@ -52,11 +52,11 @@ async function parse(picture: PictureBytes, head: Uint8Array): Promise<ImageHead
     height,
     orientation,
   });
-  if (head.length === 0) throw bad("the picture has 0 bytes");
+  if (head.length === 0) throw badInput("the picture has 0 bytes");
   if (starts("\u00ff\u00d8\u00ff")) return jpeg(picture);
   if (isPngHead(head) && head.length >= 33) {
     const problem = pngProblem(head);
-    if (problem !== undefined) throw bad(`the PNG header ${problem}`);
+    if (problem !== undefined) throw badInput(`the PNG header ${problem}`);
     return plain("image/png", view.getUint32(16), view.getUint32(20), await chunkOrientation(picture, "eXIf"));
   }
   if (starts("RIFF") && starts("WEBP", 8) && head.length >= 30) {
@@ -69,16 +69,16 @@ async function parse(picture: PictureBytes, head: Uint8Array): Promise<ImageHead
     const old = view.getUint32(14, true) === 12;
     const bits = view.getUint16(old ? 24 : 28, true);
     if (!BMP_HEADERS.includes(view.getUint32(14, true)) || ![1, 4, 8, 16, 24, 32].includes(bits)) {
-      throw bad("the BMP header is damaged");
+      throw badInput("the BMP header is damaged");
     }
     // The height of a bitmap is negative if its rows run from top to bottom.
     return old
       ? plain("image/bmp", view.getUint16(18, true), view.getUint16(20, true))
       : plain("image/bmp", view.getInt32(18, true), Math.abs(view.getInt32(22, true)));
   }
-  if (starts("II*\u0000") || starts("MM\u0000*")) throw bad("the picture is a TIFF, which browsers do not decode");
+  if (starts("II*\u0000") || starts("MM\u0000*")) throw badInput("the picture is a TIFF, which browsers do not decode");
   const bytes = [...head.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
-  throw bad(`the picture is not a JPEG, PNG, WebP, BMP or GIF; it begins with the bytes ${bytes}`);
+  throw badInput(`the picture is not a JPEG, PNG, WebP, BMP or GIF; it begins with the bytes ${bytes}`);
 }
 
 /** Header lengths of BMP versions, from OS/2 to version 5. */
@@ -88,7 +88,7 @@ const BMP_HEADERS = [12, 40, 52, 56, 108, 124];
 function webp(head: Uint8Array, view: DataView): [number, number] {
   const kind = String.fromCharCode(...head.subarray(12, 16));
   const damaged = kind === "VP8 " ? !(head[23] === 0x9d && head[24] === 1 && head[25] === 0x2a) : head[20] !== 0x2f;
-  if (damaged && kind !== "VP8X") throw bad("the WebP header is damaged");
+  if (damaged && kind !== "VP8X") throw badInput("the WebP header is damaged");
   if (kind === "VP8 ") return [view.getUint16(26, true) & 0x3fff, view.getUint16(28, true) & 0x3fff];
   if (kind === "VP8L") {
     const bits = view.getUint32(21, true);
@@ -100,7 +100,7 @@ function webp(head: Uint8Array, view: DataView): [number, number] {
       number,
     ];
   }
-  throw bad(`the WebP picture has an unknown chunk ${JSON.stringify(kind)}`);
+  throw badInput(`the WebP picture has an unknown chunk ${JSON.stringify(kind)}`);
 }
 
 /** Maximum chunks read before the EXIF chunk, and maximum bytes of it. */
@@ -140,7 +140,7 @@ async function jpeg(picture: PictureBytes): Promise<ImageHeader> {
   let windowStart = 0;
   const at = async (start: number, length: number): Promise<Uint8Array> => {
     if (start + length > picture.length)
-      throw bad(`the JPEG is cut off after ${picture.length} bytes, inside its header`);
+      throw badInput(`the JPEG is cut off after ${picture.length} bytes, inside its header`);
     if (start < windowStart || start + length > windowStart + window.length) {
       windowStart = start;
       window = await picture.read(start, Math.min(picture.length, start + Math.max(length, WINDOW)));
@@ -149,7 +149,7 @@ async function jpeg(picture: PictureBytes): Promise<ImageHeader> {
   };
   for (let segment = 0; segment < MAX_SEGMENTS; segment++) {
     const [mark, code] = (await at(position, 2)) as Uint8Array & [number, number];
-    if (mark !== 0xff) throw bad(`the JPEG header is damaged at byte ${position}`);
+    if (mark !== 0xff) throw badInput(`the JPEG header is damaged at byte ${position}`);
     // Fill bytes and markers without a length.
     if (code === 0xff) {
       position += 1;
@@ -162,13 +162,14 @@ async function jpeg(picture: PictureBytes): Promise<ImageHeader> {
     if (code === 0xd9 || code === 0xda) break;
     const lengthBytes = await at(position + 2, 2);
     const length = (lengthBytes[0] as number) * 256 + (lengthBytes[1] as number);
-    if (length < 2) throw bad(`the JPEG header is damaged at byte ${position}`);
+    if (length < 2) throw badInput(`the JPEG header is damaged at byte ${position}`);
     const isFrame = code >= 0xc0 && code <= 0xcf && code !== 0xc4 && code !== 0xc8 && code !== 0xcc;
     if (isFrame) {
       const frame = await at(position + 4, 6);
       const [bits, h1, h0, w1, w0, parts] = frame as Uint8Array & [number, number, number, number, number, number];
-      if (![1, 3, 4].includes(parts) || length !== 8 + 3 * parts) throw bad("the frame header of the JPEG is damaged");
-      if (bits !== 8 || code > 0xc2) throw bad("browsers do not decode this kind of JPEG");
+      if (![1, 3, 4].includes(parts) || length !== 8 + 3 * parts)
+        throw badInput("the frame header of the JPEG is damaged");
+      if (bits !== 8 || code > 0xc2) throw badInput("browsers do not decode this kind of JPEG");
       return { mime: "image/jpeg", width: w1 * 256 + w0, height: h1 * 256 + h0, orientation };
     }
     if (code === 0xe1 && length >= 16) {
@@ -179,7 +180,7 @@ async function jpeg(picture: PictureBytes): Promise<ImageHeader> {
     }
     position += 2 + length;
   }
-  throw bad("the JPEG has no frame header");
+  throw badInput("the JPEG has no frame header");
 }
 
 /**
@@ -193,8 +194,4 @@ export function isCutOff(mime: ImageHeader["mime"], tail: Uint8Array): boolean {
     if (end.every((byte, i) => tail[at + i] === byte)) return false;
   }
   return true;
-}
-
-function bad(message: string): LabError {
-  return new LabError("bad-input", message);
 }

@@ -1,4 +1,4 @@
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import type { EncodedImage, RgbImage } from "../sample.ts";
 
 /**
@@ -18,8 +18,7 @@ export function toRgb(
   const turned = orientation >= 5;
   const [storedWidth, storedHeight] = turned ? [height, width] : [width, height];
   if (decoded.width !== storedWidth || decoded.height !== storedHeight) {
-    throw new LabError(
-      "bad-input",
+    throw badInput(
       `the picture decodes to ${decoded.width} x ${decoded.height} pixels, its header says ${storedWidth} x ${storedHeight}`,
     );
   }

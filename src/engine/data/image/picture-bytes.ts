@@ -1,5 +1,5 @@
 /** Encoded pictures in every supported form of a cell. */
-import { LabError, quote } from "../../errors.ts";
+import { badInput, quote } from "../../errors.ts";
 import type { FindFile } from "../siblings.ts";
 import { isBinaryCell } from "../tables/table.ts";
 import type { PictureBytes } from "./image-header.ts";
@@ -10,7 +10,7 @@ import type { PictureBytes } from "./image-header.ts";
  * @throws LabError("bad-input") if the cell contains none of these
  */
 export function pictureBytes(cell: unknown, find: FindFile, what = "picture"): PictureBytes {
-  if (cell === null || cell === undefined) throw bad(`the ${what} is null`);
+  if (cell === null || cell === undefined) throw badInput(`the ${what} is null`);
   if (isBinaryCell(cell)) return cell;
   if (Array.isArray(cell)) return fromNumbers(cell as unknown[], what);
   if (typeof cell === "string") return fromText(cell, find, what);
@@ -19,7 +19,7 @@ export function pictureBytes(cell: unknown, find: FindFile, what = "picture"): P
     if (bytes !== null && bytes !== undefined) return pictureBytes(bytes, find, what);
     if (typeof path === "string" && path !== "") return fromText(path, find, what);
   }
-  throw bad(`the ${what} has neither bytes nor a path`);
+  throw badInput(`the ${what} has neither bytes nor a path`);
 }
 
 /** Whether a text is an encoded picture and not a path: base64 with the first bytes of a known format. */
@@ -42,7 +42,7 @@ function fromText(text: string, find: FindFile, what: string): PictureBytes {
   if (isBase64Picture(text)) return fromBase64(text.replace(/^data:[^,]{0,100}?base64,/, ""), what);
   const file = find(text);
   if (file !== undefined) return { length: file.size, read: (start, end) => file.read(start, end) };
-  throw bad(`the ${what} is not in the shard, only its path ${quote(text, 80)}, and that file does not exist`);
+  throw badInput(`the ${what} is not in the shard, only its path ${quote(text, 80)}, and that file does not exist`);
 }
 
 function fromBase64(text: string, what: string): PictureBytes {
@@ -50,7 +50,7 @@ function fromBase64(text: string, what: string): PictureBytes {
   try {
     binary = atob(text);
   } catch (cause) {
-    throw new LabError("bad-input", `the ${what}'s base64 text is damaged`, { cause });
+    throw badInput(`the ${what}'s base64 text is damaged`, undefined, cause);
   }
   return inMemory(Uint8Array.from(binary, (char) => char.charCodeAt(0)));
 }
@@ -60,7 +60,7 @@ function fromNumbers(values: readonly unknown[], what: string): PictureBytes {
   for (const [at, value] of values.entries()) {
     const number = typeof value === "bigint" ? Number(value) : value;
     if (typeof number !== "number" || !Number.isInteger(number) || number < -128 || number > 255) {
-      throw bad(`the ${what} is a list whose item ${at} is ${quote(value)}, not a byte`);
+      throw badInput(`the ${what} is a list whose item ${at} is ${quote(value)}, not a byte`);
     }
     bytes[at] = number;
   }
@@ -69,8 +69,4 @@ function fromNumbers(values: readonly unknown[], what: string): PictureBytes {
 
 function inMemory(bytes: Uint8Array): PictureBytes {
   return { length: bytes.length, read: async (start, end) => bytes.slice(start, end) };
-}
-
-function bad(message: string): LabError {
-  return new LabError("bad-input", message);
 }

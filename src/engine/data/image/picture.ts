@@ -1,6 +1,6 @@
 import { toHex } from "../../bytes/hash.ts";
 import { Lru, remember } from "../../bytes/lru.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import type { FindFile } from "../siblings.ts";
 import { type ImageHeader, isCutOff, type PictureBytes, readImageHeader } from "./image-header.ts";
 import { pictureBytes } from "./picture-bytes.ts";
@@ -33,13 +33,10 @@ export async function probePicture(picture: PictureBytes): Promise<PictureProbe>
   const tail = parts.at(-1) as Uint8Array;
   // Phones append a video to a motion photo.
   if (isCutOff(header.mime, tail.subarray(-SAMPLE)) && isCutOff(header.mime, await fromFrame(picture, header))) {
-    throw new LabError(
-      "bad-input",
-      `the ${header.mime} picture has no end marker; it is cut off after ${length} bytes`,
-    );
+    throw badInput(`the ${header.mime} picture has no end marker; it is cut off after ${length} bytes`);
   }
   if (Math.min(header.width, header.height) < MIN_SIDE) {
-    throw new LabError("bad-input", `the picture is only ${header.width} x ${header.height} pixels, under ${MIN_SIDE}`);
+    throw badInput(`the picture is only ${header.width} x ${header.height} pixels, under ${MIN_SIDE}`);
   }
   return { ...header, imageId: await nameOf(length, parts) };
 }

@@ -2,7 +2,7 @@
 import { type DecodedPng, decode } from "fast-png";
 import { Unzlib, zlibSync } from "fflate";
 import { viewOf } from "../../bytes/memory.ts";
-import { LabError, thrownText } from "../../errors.ts";
+import { badInput, LabError, thrownText } from "../../errors.ts";
 import { MAX_MASK_PIXELS } from "../mask/rle-runs.ts";
 import { isPngHead, pngBytes, pngProblem } from "./png-header.ts";
 import { joinPasses } from "./png-passes.ts";
@@ -25,8 +25,7 @@ export function isPng(bytes: Uint8Array): boolean {
  * @throws LabError("bad-input") when it is damaged, too large, or inconsistent with its header
  */
 export function decodePng(bytes: Uint8Array, whose: string): DecodedPng {
-  const bad = (what: string, cause?: unknown): LabError =>
-    new LabError("bad-input", `the ${whose} PNG ${what}`, { cause });
+  const bad = (what: string, cause?: unknown): LabError => badInput(`the ${whose} PNG ${what}`, undefined, cause);
   if (!isPng(bytes)) throw bad("is truncated or not a PNG");
   const problem = pngProblem(bytes);
   if (problem !== undefined) throw bad(`header ${problem}`);

@@ -1,5 +1,5 @@
 /** J, F and J&F of the DAVIS evaluation, for one frame and for one masklet (docs/spec/video.md#11-scores). */
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 
 /** A mask of one frame, 0 or 1 row-major. */
 export interface FrameMask {
@@ -142,8 +142,7 @@ function envelope(heights: Float64Array, into: Float64Array): void {
 function checkSizes(truth: FrameMask, found: FrameMask): void {
   const wrong = [truth, found].find(({ data, height, width }) => data.length !== height * width);
   if (wrong === undefined && truth.height === found.height && truth.width === found.width) return;
-  throw new LabError(
-    "bad-input",
+  throw badInput(
     `Masks of ${truth.height} x ${truth.width} and ${found.height} x ${found.width} pixels cannot be compared`,
   );
 }

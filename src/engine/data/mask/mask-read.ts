@@ -1,6 +1,6 @@
 /** Reads one mask in any supported form as run lengths. */
 import { parseJson } from "../../bytes/json.ts";
-import { LabError, quote } from "../../errors.ts";
+import { badInput, quote } from "../../errors.ts";
 import { isBase64Picture, pictureBytes } from "../image/picture-bytes.ts";
 import type { FindFile } from "../siblings.ts";
 import type { ReadMeter } from "../tables/read-meter.ts";
@@ -28,7 +28,7 @@ export interface MaskContext extends PictureSize {
  */
 export async function readMask(item: unknown, context: MaskContext): Promise<Rle> {
   const { height, width, find } = context;
-  if (item === null || item === undefined) throw bad("the mask is null");
+  if (item === null || item === undefined) throw badInput("the mask is null");
   if (isBinaryCell(item)) return readBytes(await item.read(), context);
   if (typeof item === "string") {
     if (isBase64Picture(item)) return readMaskPicture(await whole(item, find));
@@ -38,7 +38,7 @@ export async function readMask(item: unknown, context: MaskContext): Promise<Rle
     return readMaskPicture(await whole(item, find));
   }
   if (Array.isArray(item)) return readList(item as unknown[], context);
-  if (typeof item !== "object") throw bad(`the mask is ${quote(item)}`);
+  if (typeof item !== "object") throw badInput(`the mask is ${quote(item)}`);
   const { counts, size, bytes, path, shapes, ignored, polygons } = item as Readonly<Record<string, unknown>>;
   if (counts !== undefined) {
     const plain = isBinaryCell(counts) ? await counts.read() : counts;
@@ -49,7 +49,7 @@ export async function readMask(item: unknown, context: MaskContext): Promise<Rle
     return readList(polygons, { ...context, stated: [Number(size[0]), Number(size[1])] });
   }
   if (shapes !== undefined) return paintedRle(shapes, ignored === true ? "ignore" : "target", context);
-  throw bad("the mask is a struct with neither counts nor bytes");
+  throw badInput("the mask is a struct with neither counts nor bytes");
 }
 
 async function whole(cell: unknown, find: FindFile): Promise<Uint8Array> {
@@ -74,19 +74,19 @@ function isEncoded(values: ArrayLike<unknown>): boolean {
 function readBytes(bytes: Uint8Array, { height, width }: MaskContext): Promise<Rle> | Rle {
   if (isEncoded(bytes)) return readMaskPicture(bytes);
   if (bytes.length === height * width) return bitmapRle({ height, width, values: bytes });
-  throw bad(
+  throw badInput(
     `the mask is ${bytes.length} bytes, neither an encoded picture nor a byte for each of ${width} x ${height} pixels`,
   );
 }
 
 function readList(list: readonly unknown[], context: MaskContext): Promise<Rle> | Rle {
   const { height, width } = context;
-  if (list.length === 0) throw bad("the mask is an empty list");
+  if (list.length === 0) throw badInput("the mask is an empty list");
   if (isNumbers(list)) {
     if (list.length === height * width) return bitmapRle({ height, width, values: list });
     if (isEncoded(list)) return whole(list, context.find).then(readMaskPicture);
     if (list.length >= 6 && list.length % 2 === 0) return drawn([list], context);
-    throw bad(`the mask is a list of ${list.length} numbers, not one for each of ${width} x ${height} pixels`);
+    throw badInput(`the mask is a list of ${list.length} numbers, not one for each of ${width} x ${height} pixels`);
   }
   // A leading channel, as in masks of N x 1 x height x width.
   const [plane] = list;
@@ -109,7 +109,7 @@ function drawn(parts: readonly unknown[], { height, width, meter, stated }: Mask
   );
   const numbers = flat.map((part) => {
     if (!Array.isArray(part) || !part.every((value) => isNumber(value) && value !== null)) {
-      throw bad("the mask is neither run lengths, a bitmap, polygons nor a picture");
+      throw badInput("the mask is neither run lengths, a bitmap, polygons nor a picture");
     }
     return part.map(Number);
   });
@@ -127,8 +127,4 @@ function drawn(parts: readonly unknown[], { height, width, meter, stated }: Mask
 
 function isPoint(value: unknown): boolean {
   return isNumbers(value) && value.length === 2;
-}
-
-function bad(message: string): LabError {
-  return new LabError("bad-input", message);
 }

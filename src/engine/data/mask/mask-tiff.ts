@@ -1,6 +1,6 @@
 /** Masks as TIFF, the format in which Pillow and `datasets` store palettes, 32-bit integers and floats. */
 import { viewOf } from "../../bytes/memory.ts";
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import type { Bitmap } from "./mask-bitmap.ts";
 import { checkMaskSize } from "./rle.ts";
 
@@ -22,7 +22,7 @@ export function readTiffMask(bytes: Uint8Array): Bitmap {
   try {
     return read(bytes);
   } catch (thrown) {
-    if (thrown instanceof RangeError) throw new LabError("bad-input", "the mask's TIFF is damaged", { cause: thrown });
+    if (thrown instanceof RangeError) throw badInput("the mask's TIFF is damaged", undefined, thrown);
     throw thrown;
   }
 }

@@ -3,7 +3,7 @@
  * in OpenCV's fillPoly; COCO's polygon rules give other pixels (docs/spec/evaluation.md#17-reasonseg-lisa-reasonseg).
  */
 import { isRecord } from "../../bytes/json.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import type { ReadMeter } from "../tables/read-meter.ts";
 import { encodeRle, type Rle } from "./rle.ts";
 import { checkMaskSize } from "./rle-runs.ts";
@@ -28,9 +28,9 @@ export function paintedRle(
   { height, width, meter }: { readonly height: number; readonly width: number; readonly meter?: ReadMeter | undefined },
 ): Rle {
   checkMaskSize(height, width);
-  if (!Array.isArray(shapes)) throw new LabError("bad-input", "the shapes of the mask are not a list");
+  if (!Array.isArray(shapes)) throw badInput("the shapes of the mask are not a list");
   if (shapes.length * height * width > MAX_WORK) {
-    throw new LabError("bad-input", `the mask has ${shapes.length} shapes, too many for ${width} x ${height} pixels`);
+    throw badInput(`the mask has ${shapes.length} shapes, too many for ${width} x ${height} pixels`);
   }
   meter?.take(2 * shapes.length * height * width);
   const found = (shapes as unknown[]).flatMap((shape) => {
@@ -52,13 +52,13 @@ export function paintedRle(
 /** The corners of a shape, cut to whole numbers. */
 function pointsOf(shape: unknown): Point[] {
   const points: unknown[] = isRecord(shape) && Array.isArray(shape.points) ? (shape.points as unknown[]) : [];
-  if (points.length === 0) throw new LabError("bad-input", "a shape of the mask has no points");
+  if (points.length === 0) throw badInput("a shape of the mask has no points");
   return points.map((point) => {
     const [x, y]: unknown[] = Array.isArray(point) ? (point as unknown[]) : [];
     if (typeof x === "number" && typeof y === "number" && Math.max(Math.abs(x), Math.abs(y)) < MAX_COORDINATE) {
       return [Math.trunc(x), Math.trunc(y)];
     }
-    throw new LabError("bad-input", `a shape of the mask has the impossible point ${JSON.stringify(point)}`);
+    throw badInput(`a shape of the mask has the impossible point ${JSON.stringify(point)}`);
   });
 }
 
@@ -114,8 +114,7 @@ function rowCrossings(edges: readonly Edge[], height: number, width: number): Ma
   let left = 2 ** 16 + 2 * height * width + 4 * edges.length;
   for (const { top, bottom, x, step } of edges) {
     for (let y = Math.max(0, top); y < Math.min(bottom, height); y++) {
-      if (left-- === 0)
-        throw new LabError("bad-input", "the outline of a shape crosses the rows of the picture too often");
+      if (left-- === 0) throw badInput("the outline of a shape crosses the rows of the picture too often");
       const known = rows.get(y);
       if (known === undefined) rows.set(y, [x + (y - top) * step]);
       else known.push(x + (y - top) * step);

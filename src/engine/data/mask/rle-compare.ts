@@ -1,4 +1,4 @@
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import { canonicalRuns, type Rle, rleFromRuns, rleRuns } from "./rle-runs.ts";
 
 /** Pixel counts of a pair of masks. `iou` is 0 if the union is empty, so that empty predictions get no reward. */
@@ -19,9 +19,7 @@ export function maskIou(a: ArrayLike<number>, b: ArrayLike<number>): MaskIou;
 export function maskIou(a: Rle | ArrayLike<number>, b: Rle | ArrayLike<number>): MaskIou {
   if ("counts" in a && "counts" in b) return score(overlap(a, b));
   if ("counts" in a || "counts" in b) throw new LabError("internal", "maskIou compares two masks of the same form");
-  if (a.length !== b.length) {
-    throw new LabError("bad-input", `masks of ${a.length} and ${b.length} pixels cannot be compared`);
-  }
+  if (a.length !== b.length) throw badInput(`masks of ${a.length} and ${b.length} pixels cannot be compared`);
   let [both, either] = [0, 0];
   for (let at = 0; at < a.length; at++) {
     if (a[at] !== 0) {
@@ -56,7 +54,7 @@ export function maskIouCrowd(prediction: Rle, crowd: Rle): number {
  */
 export function mergeRles(masks: readonly Rle[], how: "union" | "intersection"): Rle {
   const [first, ...others] = masks;
-  if (first === undefined) throw new LabError("bad-input", "there is no mask to merge");
+  if (first === undefined) throw badInput("there is no mask to merge");
   let runs = canonicalRuns(rleRuns(first));
   for (const other of others) {
     sameSize(first, other);
@@ -89,10 +87,7 @@ function overlap(a: Rle, b: Rle): { both: number; either: number; areaA: number 
 
 function sameSize(a: Rle, b: Rle): void {
   if (a.size[0] !== b.size[0] || a.size[1] !== b.size[1]) {
-    throw new LabError(
-      "bad-input",
-      `masks of size [${a.size.join(", ")}] and [${b.size.join(", ")}] cannot be compared`,
-    );
+    throw badInput(`masks of size [${a.size.join(", ")}] and [${b.size.join(", ")}] cannot be compared`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import { checkMaskSize, eachRun, type Rle, rleFromRuns, rleRuns } from "./rle-runs.ts";
 
 /**
@@ -38,7 +38,7 @@ export function decodeRle(rle: Rle): Uint8Array<ArrayBuffer> {
 export function encodeRle(mask: ArrayLike<number>, height: number, width: number): Rle {
   checkMaskSize(height, width);
   if (mask.length !== height * width) {
-    throw new LabError("bad-input", `mask has ${mask.length} pixels, not ${height} x ${width} = ${height * width}`);
+    throw badInput(`mask has ${mask.length} pixels, not ${height} x ${width} = ${height * width}`);
   }
   const runs: number[] = [];
   let colour = 0;

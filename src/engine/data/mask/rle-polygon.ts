@@ -1,4 +1,4 @@
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import type { ReadMeter } from "../tables/read-meter.ts";
 import { mergeRles } from "./rle-compare.ts";
 import { checkMaskSize, type Rle, rleFromRuns } from "./rle-runs.ts";
@@ -39,15 +39,13 @@ export function rleFromPolygons(
   meter?: ReadMeter,
 ): Rle {
   checkMaskSize(height, width);
-  if (polygons.length === 0) throw new LabError("bad-input", "the mask has no polygon");
+  if (polygons.length === 0) throw badInput("the mask has no polygon");
   const points = polygons.reduce((sum, polygon) => sum + polygon.length / 2, 0);
   const most = Math.min(MAX_CROSSINGS, FREE_CROSSINGS + 2 * height * width + 4 * points);
   const budget = { left: most, most, meter };
   const areas = polygons.filter((polygon) => polygon.length >= 6);
   const wrong = polygons.find((polygon) => polygon.length % 2 !== 0 || areas.length === 0);
-  if (wrong !== undefined) {
-    throw new LabError("bad-input", `a polygon has ${wrong.length} coordinates, not an even number from 6 on`);
-  }
+  if (wrong !== undefined) throw badInput(`a polygon has ${wrong.length} coordinates, not an even number from 6 on`);
   return united(areas.map((polygon) => rasterise(polygon, height, width, budget)));
 }
 
@@ -94,7 +92,7 @@ function rasterise(polygon: readonly number[], height: number, width: number, bu
     budget.left -= added;
     if (budget.left < 0) {
       const limit = `more than the ${budget.most} that ${width} x ${height} pixels and its points allow`;
-      throw new LabError("bad-input", `the outline of the mask crosses columns too often, ${limit}`);
+      throw badInput(`the outline of the mask crosses columns too often, ${limit}`);
     }
     budget.meter?.take(CROSSING_BYTES * added);
   }
@@ -122,7 +120,7 @@ function rasterise(polygon: readonly number[], height: number, width: number, bu
 function gridPoint(coordinate: number): number {
   const scaled = Math.trunc(SCALE * coordinate + 0.5);
   if (Math.abs(scaled) < MAX_GRID) return scaled;
-  throw new LabError("bad-input", `a polygon has the impossible coordinate ${coordinate}`);
+  throw badInput(`a polygon has the impossible coordinate ${coordinate}`);
 }
 
 /**

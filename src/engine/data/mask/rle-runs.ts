@@ -1,4 +1,4 @@
-import { LabError } from "../../errors.ts";
+import { badInput, type LabError } from "../../errors.ts";
 
 /**
  * COCO compressed run-length mask; `size` is [height, width], runs are column-major
@@ -29,11 +29,10 @@ const LAST_CHARACTER = 111;
  */
 export function checkMaskSize(height: number, width: number): void {
   if (!Number.isInteger(height) || !Number.isInteger(width) || height < 1 || width < 1) {
-    throw new LabError("bad-input", `mask size [${height}, ${width}] is not a pair of whole numbers from 1 on`);
+    throw badInput(`mask size [${height}, ${width}] is not a pair of whole numbers from 1 on`);
   }
   if (height * width > MAX_MASK_PIXELS) {
-    throw new LabError(
-      "bad-input",
+    throw badInput(
       `mask size [${height}, ${width}] has ${height * width} pixels, more than the ${MAX_MASK_PIXELS} allowed`,
     );
   }
@@ -57,7 +56,7 @@ export function eachRun(rle: Rle, use: (run: number, index: number) => void): vo
   checkMaskSize(height, width);
   const pixels = height * width;
   const { counts } = rle;
-  if (counts.length > MAX_TEXT) throw new LabError("bad-input", `mask text has ${counts.length} characters`);
+  if (counts.length > MAX_TEXT) throw badInput(`mask text has ${counts.length} characters`);
   // The two previous runs: from the fourth on, a run is stored as its difference from the previous run of its colour.
   let [before, last, index] = [0, 0, 0];
   let total = 0;
@@ -67,15 +66,13 @@ export function eachRun(rle: Rle, use: (run: number, index: number) => void): vo
     let value = 0;
     let group: number;
     do {
-      if (at >= counts.length) {
-        throw new LabError("bad-input", `mask text ends inside a number (after ${counts.length} characters)`);
-      }
+      if (at >= counts.length) throw badInput(`mask text ends inside a number (after ${counts.length} characters)`);
       if (at - start === MAX_GROUPS) {
-        throw new LabError("bad-input", `mask text has a number of more than ${MAX_GROUPS} characters at ${start}`);
+        throw badInput(`mask text has a number of more than ${MAX_GROUPS} characters at ${start}`);
       }
       const code = counts.charCodeAt(at);
       if (code < FIRST_CHARACTER || code > LAST_CHARACTER) {
-        throw new LabError("bad-input", `mask text has the character ${JSON.stringify(counts[at])} at ${at}`);
+        throw badInput(`mask text has the character ${JSON.stringify(counts[at])} at ${at}`);
       }
       group = code - FIRST_CHARACTER;
       value |= (group & 31) << (5 * (at - start));
@@ -84,7 +81,7 @@ export function eachRun(rle: Rle, use: (run: number, index: number) => void): vo
     // Bit 4 of the last group is the sign of the whole number.
     if ((group & 16) !== 0) value |= -1 << (5 * (at - start));
     const run = index > 2 ? value + before : value;
-    if (run < 0) throw new LabError("bad-input", `mask run ${index} is negative (${run})`);
+    if (run < 0) throw badInput(`mask run ${index} is negative (${run})`);
     total += run;
     if (total > pixels) throw sumError(`more than ${pixels}`, height, width);
     use(run, index++);
@@ -107,9 +104,7 @@ export function rleFromRuns(runs: readonly number[], height: number, width: numb
   let total = 0;
   for (let index = 0; index < runs.length; index++) {
     const run = runs[index] as number;
-    if (!Number.isInteger(run) || run < 0) {
-      throw new LabError("bad-input", `mask run ${index} is ${run}, not a whole number from 0 on`);
-    }
+    if (!Number.isInteger(run) || run < 0) throw badInput(`mask run ${index} is ${run}, not a whole number from 0 on`);
     total += run;
     if (total > pixels) throw sumError(`more than ${pixels}`, height, width);
     // From the fourth run on, the difference to the previous run of the same colour is written.
@@ -149,12 +144,11 @@ export function canonicalRuns(runs: readonly number[]): number[] {
  * @throws LabError("bad-input") with one sentence when it is none of these or does not decode
  */
 export function parseRle(value: unknown): Rle {
-  if (typeof value !== "object" || value === null)
-    throw new LabError("bad-input", "the mask is not a counts/size pair");
+  if (typeof value !== "object" || value === null) throw badInput("the mask is not a counts/size pair");
   const { counts, size } = value as { counts?: unknown; size?: unknown };
   const sides = numberList(size);
   if (sides === undefined || sides.length !== 2) {
-    throw new LabError("bad-input", "mask size is not a list of two numbers [height, width]");
+    throw badInput("mask size is not a list of two numbers [height, width]");
   }
   const [height, width] = sides as [number, number];
   if (typeof counts === "string" || counts instanceof Uint8Array) {
@@ -164,12 +158,12 @@ export function parseRle(value: unknown): Rle {
     return rle;
   }
   const runs = numberList(counts);
-  if (runs === undefined) throw new LabError("bad-input", "mask counts are neither text, bytes nor a list of numbers");
+  if (runs === undefined) throw badInput("mask counts are neither text, bytes nor a list of numbers");
   return rleFromRuns(runs, height, width);
 }
 
 function sumError(sum: string, height: number, width: number): LabError {
-  return new LabError("bad-input", `mask runs add up to ${sum}, not ${height} x ${width} = ${height * width}`);
+  return badInput(`mask runs add up to ${sum}, not ${height} x ${width} = ${height * width}`);
 }
 
 /** Numbers of an array or typed array of numbers or big integers; undefined for anything else. */

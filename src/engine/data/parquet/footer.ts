@@ -1,7 +1,7 @@
 import { type ColumnMetaData, type FileMetaData, parquetMetadata } from "hyparquet";
 import { viewOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
-import { LabError, thrownText } from "../../errors.ts";
+import { badInput, LabError, thrownText } from "../../errors.ts";
 import { type ParquetSchema, readNodes } from "./nodes.ts";
 import { checkStruct } from "./thrift.ts";
 
@@ -84,5 +84,5 @@ function interpret(found: FileMetaData, source: ByteSource): Footer {
 }
 
 function bad(source: ByteSource, what: string): LabError {
-  return new LabError("bad-input", `${source.name} ${what}`, { subject: source.name });
+  return badInput(`${source.name} ${what}`, source.name);
 }

@@ -2,7 +2,7 @@
 import type { PageHeader } from "hyparquet";
 import { viewOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import type { BinaryCell } from "../tables/table.ts";
 import type { Chunk } from "./footer.ts";
 import { bitsFor, readHybrid } from "./levels.ts";
@@ -57,7 +57,7 @@ export async function largeValues(
       length,
       read: async (first = 0, last = length) => {
         if (!(first >= 0 && first <= last && last <= length)) {
-          throw new LabError("bad-input", `bytes ${first} to ${last} lie outside a value of ${length} bytes`);
+          throw badInput(`bytes ${first} to ${last} lie outside a value of ${length} bytes`);
         }
         return source.read(from + first, from + last);
       },

@@ -3,7 +3,7 @@ import type { PageHeader } from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
 import { viewOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
-import { LabError, thrownText } from "../../errors.ts";
+import { badInput, LabError, thrownText } from "../../errors.ts";
 import { unpackPage } from "./codecs.ts";
 import type { Chunk } from "./footer.ts";
 import { largeValues } from "./large-page.ts";
@@ -122,10 +122,7 @@ export function pageReader(source: ByteSource, chunk: Chunk, leaf: Leaf): PageRe
         if (thrown.code !== "unsupported") throw thrown;
         throw new LabError("unsupported", `${where}: ${thrown.message}`, { subject: source.name, cause: thrown });
       }
-      throw new LabError("bad-input", `${where} has a damaged page (${thrownText(thrown)})`, {
-        subject: source.name,
-        cause: thrown,
-      });
+      throw badInput(`${where} has a damaged page (${thrownText(thrown)})`, source.name, thrown);
     }
   };
   return { at: (start) => named(at(start)), read: (page) => named(read(page)) };

@@ -1,6 +1,6 @@
 import { Lru } from "../../bytes/lru.ts";
 import type { ByteSource } from "../../bytes/source.ts";
-import { LabError, thrownText } from "../../errors.ts";
+import { badInput, LabError, thrownText } from "../../errors.ts";
 import { groupOf } from "../arrow/arrow-table.ts";
 import { valueMeter } from "../tables/read-meter.ts";
 import type { Table } from "../tables/table.ts";
@@ -48,7 +48,7 @@ export async function openParquet(source: ByteSource): Promise<Table> {
       const number = groupOf(groups, rows, row);
       const group = groups[number];
       if (node === undefined) throw new LabError("internal", `${source.name} has no column ${column}`);
-      if (group === undefined) throw new LabError("bad-input", `${source.name} has no row ${row}, only ${rows} rows`);
+      if (group === undefined) throw badInput(`${source.name} has no row ${row}, only ${rows} rows`);
       const entries: Entries[] = [];
       try {
         for (let leaf = node.from; leaf < node.to; leaf++) {
@@ -57,10 +57,10 @@ export async function openParquet(source: ByteSource): Promise<Table> {
         return assemble(node, entries, valueMeter(pass));
       } catch (thrown) {
         if (thrown instanceof LabError) throw thrown;
-        throw new LabError(
-          "bad-input",
+        throw badInput(
           `${source.name}: column ${columns[column]?.name} cannot be read (${thrownText(thrown)}); the file is damaged`,
-          { subject: source.name, cause: thrown },
+          source.name,
+          thrown,
         );
       }
     },

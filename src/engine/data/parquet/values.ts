@@ -2,7 +2,7 @@
 import type { Encoding, PageHeader } from "hyparquet";
 import { deltaBinaryUnpack } from "hyparquet/src/delta.js";
 import { viewOf } from "../../bytes/memory.ts";
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import { fixedWidth } from "../tables/column-type.ts";
 import { numberReader } from "../tables/numbers.ts";
 import type { ReadMeter } from "../tables/read-meter.ts";
@@ -210,7 +210,7 @@ function binaryOf(bytes: Uint8Array): BinaryCell {
     length: bytes.length,
     read: async (start = 0, end = bytes.length) => {
       if (!(start >= 0 && start <= end && end <= bytes.length)) {
-        throw new LabError("bad-input", `bytes ${start} to ${end} lie outside a value of ${bytes.length} bytes`);
+        throw badInput(`bytes ${start} to ${end} lie outside a value of ${bytes.length} bytes`);
       }
       // A copy, so that one picture does not keep a whole page in memory.
       return new Uint8Array(bytes.subarray(start, end));

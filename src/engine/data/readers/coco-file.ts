@@ -1,6 +1,6 @@
 /** A COCO file (images, annotations, categories) indexed by its ids; annotations stay in the file. */
 import { isRecord } from "../../bytes/json.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import type { Records } from "../records/records.ts";
 
 /** A picture of a COCO file. */
@@ -31,9 +31,7 @@ export async function openCoco(records: Records): Promise<CocoFile> {
     ["images", "annotations", "categories"].map((key) => listOf(records, key)),
   );
   if (images === undefined || annotations === undefined) {
-    throw new LabError("bad-input", `${records.name} has no lists of images and annotations`, {
-      subject: records.name,
-    });
+    throw badInput(`${records.name} has no lists of images and annotations`, records.name);
   }
   const names = new Map<string, string>();
   if (categories !== undefined) {
@@ -72,9 +70,7 @@ export async function openCoco(records: Records): Promise<CocoFile> {
     annotation: async (place) => {
       const item = await annotations.item(place);
       if (isRecord(item)) return item;
-      throw new LabError("bad-input", `annotation ${place} of ${records.name} is not an object`, {
-        subject: records.name,
-      });
+      throw badInput(`annotation ${place} of ${records.name} is not an object`, records.name);
     },
   };
 }

@@ -1,5 +1,5 @@
 /** COCO instances, and region captions in COCO form (MDETR), with a caption on the annotation or on the picture. */
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import { openCoco } from "./coco-file.ts";
 import { maskType, pictureTable, type Region } from "./picture-table.ts";
 import { firstOf, has, type ReadContext, type Reader, type ReadTable, type Sign } from "./reader.ts";
@@ -41,7 +41,7 @@ async function openRegions({ records, sign }: ReadContext): Promise<ReadTable> {
   });
   const read = async (index: number): Promise<{ image: string; regions: Region[] }> => {
     const row = rows[index];
-    if (row === undefined) throw new LabError("bad-input", `${records.name} has no picture ${index}`);
+    if (row === undefined) throw badInput(`${records.name} has no picture ${index}`);
     const regions: Region[] = [];
     for (const place of row.places) {
       const annotation = await coco.annotation(place);

@@ -4,7 +4,7 @@
  * (docs/spec/evaluation.md#31-files).
  */
 import { isRecord } from "../../bytes/json.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import { openCoco } from "./coco-file.ts";
 import { maskType, type PictureRow, pictureTable, type Region, RUNS } from "./picture-table.ts";
 import { firstOf, has, type Reader } from "./reader.ts";
@@ -63,8 +63,7 @@ export const flickr: Reader = {
     const images = [...coco.images];
     const read = async (row: number): Promise<PictureRow> => {
       const [id, image] = images[row] ?? [];
-      if (id === undefined || image === undefined)
-        throw new LabError("bad-input", `${records.name} has no picture ${row}`);
+      if (id === undefined || image === undefined) throw badInput(`${records.name} has no picture ${row}`);
       const regions: Region[] = [];
       for (const place of coco.byImage.get(id) ?? []) {
         const { tokens_positive: spans, sam_mask } = await coco.annotation(place);

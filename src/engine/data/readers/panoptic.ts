@@ -1,6 +1,6 @@
 /** COCO panoptic segmentation: pictures whose colours are the ids of segments, and JSON that names their categories. */
 import { isRecord } from "../../bytes/json.ts";
-import { LabError, quote } from "../../errors.ts";
+import { badInput, quote } from "../../errors.ts";
 import { decodePng } from "../image/png-decode.ts";
 import { labelRles } from "../mask/label-map.ts";
 import { labelsOf } from "../mask/mask-picture.ts";
@@ -30,15 +30,14 @@ async function openPanoptic({ records, folder, path }: ReadContext): Promise<Rea
   const find = siblingsOf(folder)(path);
   const read = async (index: number): Promise<PictureRow> => {
     const row = rows[index];
-    if (row === undefined) throw new LabError("bad-input", `${records.name} has no picture ${index}`);
+    if (row === undefined) throw badInput(`${records.name} has no picture ${index}`);
     const { file_name, segments_info } = await coco.annotation(row.place);
     const named = typeof file_name === "string" ? file_name : "";
     const source = find(named);
-    if (source === undefined) throw new LabError("bad-input", `the segments ${quote(named, 80)} do not exist`);
+    if (source === undefined) throw badInput(`the segments ${quote(named, 80)} do not exist`);
     const png = decodePng(await source.read(0, source.size), "segments'");
     const masks = labelRles(labelsOf(png), png.height, png.width, MOST_SEGMENTS);
-    if (masks === undefined)
-      throw new LabError("bad-input", `${quote(named, 80)} has more than ${MOST_SEGMENTS} colours`);
+    if (masks === undefined) throw badInput(`${quote(named, 80)} has more than ${MOST_SEGMENTS} colours`);
     const segments: unknown[] = Array.isArray(segments_info) ? (segments_info as unknown[]) : [];
     const regions = segments.filter(isRecord).map((segment): Region => {
       const category = coco.categories.get(idText(segment.category_id));

@@ -5,7 +5,7 @@
 import { isRecord, parseJson } from "../../bytes/json.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { storedText } from "../../bytes/text.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import type { Table } from "../tables/table.ts";
 import { POLYGONS, pictureTable } from "./picture-table.ts";
 import { examplesOf } from "./reader.ts";
@@ -53,7 +53,7 @@ export async function reasonSegTable(folder: ByteFolder, samples: readonly Sampl
   return pictureTable(all.length, POLYGONS, undefined, async (index) => {
     const sample = all[index] as ReasonSample;
     const row = await readReasonRow(sample.json);
-    if (row === undefined) throw new LabError("bad-input", `${sample.json.name} has no shapes and is_sentence`);
+    if (row === undefined) throw badInput(`${sample.json.name} has no shapes and is_sentence`);
     const { texts, shapes } = row;
     return { image: sample.picture, regions: texts.map((caption) => ({ mask: { shapes }, caption, category: [] })) };
   });

@@ -4,7 +4,7 @@
  */
 import { isRecord } from "../../bytes/json.ts";
 import type { ByteFolder } from "../../bytes/source.ts";
-import { LabError, quote } from "../../errors.ts";
+import { badInput, quote } from "../../errors.ts";
 import { openRecords, type Records } from "../records/records.ts";
 import { siblingsOf } from "../siblings.ts";
 import { valueMeter } from "../tables/read-meter.ts";
@@ -46,7 +46,7 @@ async function openRefSav({ records, path, folder }: ReadContext): Promise<Table
     const item = await records.item(video);
     const { video_path, anno_path } = isRecord(item) ? item : {};
     if (typeof video_path === "string" && typeof anno_path === "string") return { video_path, anno_path };
-    throw new LabError("bad-input", `${quote(records.keys[video])} has no video_path or no anno_path`);
+    throw badInput(`${quote(records.keys[video])} has no video_path or no anno_path`);
   });
   const masklets = remembered(KEPT, async (video) => await maskletOf(folder, path, (await paths(video)).anno_path));
   const masksOf = async ({ video, object }: ObjectOf): Promise<Cell> => {
@@ -76,10 +76,10 @@ async function openRefSav({ records, path, folder }: ReadContext): Promise<Table
 /** The frames of an SA-V annotation, each a list with one mask per object. @throws LabError naming the file */
 async function maskletOf(folder: ByteFolder, path: string, named: string): Promise<Records> {
   const file = siblingsOf(folder)(path)(named);
-  if (file === undefined) throw new LabError("bad-input", `the annotation ${quote(named, 80)} does not exist`);
+  if (file === undefined) throw badInput(`the annotation ${quote(named, 80)} does not exist`);
   const records = await openRecords(file);
   const place = records?.shape === "object" ? records.keys.indexOf("masklet") : -1;
   const frames = place < 0 ? undefined : await records?.inside(place);
   if (frames?.shape === "list") return frames;
-  throw new LabError("bad-input", `${file.name} has no list "masklet"`, { subject: file.name });
+  throw badInput(`${file.name} has no list "masklet"`, file.name);
 }

@@ -5,7 +5,7 @@
  */
 import { isRecord } from "../../bytes/json.ts";
 import type { ByteFolder } from "../../bytes/source.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import { openRecords, unlessDamaged } from "../records/records.ts";
 import { cocoInstances } from "./coco.ts";
 import { type CocoFile, type CocoImage, idText, openCoco } from "./coco-file.ts";
@@ -60,7 +60,7 @@ async function openRefs(context: ReadContext): Promise<ReadTable> {
   const example = first === undefined ? undefined : (await coco.annotation(first)).segmentation;
   const read = async (index: number): Promise<PictureRow> => {
     const row = rows[index];
-    if (row === undefined) throw new LabError("bad-input", `${path} has no picture ${index}`);
+    if (row === undefined) throw badInput(`${path} has no picture ${index}`);
     return readRow(coco, row);
   };
   const table = pictureTable(rows.length, maskType(example), problem, read);
@@ -92,7 +92,7 @@ export async function readRefs({ records, path, folder, split, signal }: ReadCon
   const found = await instancesOf(folder, path, all, signal);
   if (found === undefined) {
     const message = `${path} has ${all.length} refs, but their masks are not here: add instances.json`;
-    throw new LabError("bad-input", message, { subject: path });
+    throw badInput(message, path);
   }
   const names = [...new Set(all.map((ref) => ref.split))];
   const wanted = split ?? (names.includes("train") ? "train" : names[0]) ?? "";
@@ -143,8 +143,7 @@ function byPicture(chosen: readonly Ref[]): Ref[][] {
 async function readRow(coco: CocoFile, row: readonly Ref[]): Promise<PictureRow> {
   const imageId = row[0]?.imageId ?? "";
   const image = coco.images.get(imageId);
-  if (image === undefined)
-    throw new LabError("bad-input", `the refs name picture ${imageId}, which the instances lack`);
+  if (image === undefined) throw badInput(`the refs name picture ${imageId}, which the instances lack`);
   const regions: Region[] = [];
   for (const ref of row) {
     const { mask, category } = await maskOfRef(coco, image, ref);

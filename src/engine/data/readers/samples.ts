@@ -5,7 +5,7 @@
  */
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { storedText } from "../../bytes/text.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import { readPickle } from "../records/pickle.ts";
 import { parsePython } from "../records/records.ts";
 import type { Column } from "../tables/column-type.ts";
@@ -75,7 +75,7 @@ export async function sampleTable(folder: ByteFolder, all: readonly Sample[]): P
     cell: async (at, row, pass) => {
       const sample = samples[row];
       const file = files[at];
-      if (sample === undefined) throw new LabError("bad-input", `there is no sample ${row}, only ${samples.length}`);
+      if (sample === undefined) throw badInput(`there is no sample ${row}, only ${samples.length}`);
       if (file !== undefined) return fileCell(folder, sample, file);
       const record = await json(row);
       const name = own[at - files.length]?.name ?? "";
@@ -144,7 +144,7 @@ async function textOf(source: ByteSource): Promise<string> {
  */
 export async function whole(source: ByteSource): Promise<Uint8Array> {
   if (source.size > MAX_TEXT) {
-    throw new LabError("bad-input", `${source.name} has ${source.size} bytes, too many for the text of one sample`);
+    throw badInput(`${source.name} has ${source.size} bytes, too many for the text of one sample`);
   }
   return source.read(0, source.size);
 }

@@ -1,6 +1,6 @@
 /** Finds the values of a JSON text without parsing it: files of gigabytes are indexed in windows. */
 import type { ByteSource } from "../../bytes/source.ts";
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 
 /** Bytes read at a time. */
 const WINDOW = 2 ** 22;
@@ -176,7 +176,7 @@ class Spans {
   }
 
   bad(what: string, at: number): LabError {
-    return new LabError("bad-input", `${this.name} is not valid JSON: ${what} at byte ${at}`, { subject: this.name });
+    return badInput(`${this.name} is not valid JSON: ${what} at byte ${at}`, this.name);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Reads the bytes of a pickle from start to end: numbers, texts and lengths in the forms of the opcodes. */
 import { viewOf } from "../../bytes/memory.ts";
-import { LabError } from "../../errors.ts";
+import { badInput, type LabError } from "../../errors.ts";
 import { pythonString } from "./python-text.ts";
 
 /** Maximum digits or bytes of a whole number. */
@@ -117,7 +117,7 @@ export class PickleCursor {
   }
 
   bad(what: string): LabError {
-    return new LabError("bad-input", `${this.name} cannot be read as a pickle: ${what}`, { subject: this.name });
+    return badInput(`${this.name} cannot be read as a pickle: ${what}`, this.name);
   }
 }
 

@@ -3,7 +3,7 @@ import { parseJson } from "../../bytes/json.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { isUtf16, storedText, utf8Text } from "../../bytes/text.ts";
 import { windowed } from "../../bytes/windowed.ts";
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import { type JsonSpans, OPEN_LIST, OPEN_OBJECT, scanJson } from "./json-scan.ts";
 import { type PickleValue, readPickle } from "./pickle.ts";
 
@@ -36,12 +36,10 @@ export interface Records {
  */
 export async function openRecords(source: ByteSource, signal?: AbortSignal): Promise<Records | undefined> {
   const head = await source.read(0, Math.min(8, source.size));
-  if (isUtf16(head)) {
-    throw new LabError("bad-input", `${source.name} is text in UTF-16; save it in UTF-8`, { subject: source.name });
-  }
+  if (isUtf16(head)) throw badInput(`${source.name} is text in UTF-16; save it in UTF-8`, source.name);
   if (isPickle(head) || /\.(p|pkl|pickle)$/i.test(source.name)) {
     if (source.size > MAX_PICKLE) {
-      throw new LabError("bad-input", `${source.name} is a pickle of ${source.size} bytes, more than ${MAX_PICKLE}`);
+      throw badInput(`${source.name} is a pickle of ${source.size} bytes, more than ${MAX_PICKLE}`);
     }
     return ofValue(source.name, readPickle(await source.read(0, source.size), source.name));
   }
@@ -175,7 +173,7 @@ async function* eachOfList(
     if (text === undefined) yield* eachItem(item, from, to);
     else {
       const items = parsePython(`[${text}]`, `${file.name} at item ${from}`) as unknown[];
-      if (items.length !== to - from) throw new LabError("bad-input", `${file.name} is not valid JSON at item ${from}`);
+      if (items.length !== to - from) throw badInput(`${file.name} is not valid JSON at item ${from}`);
       for (const [index, one] of items.entries()) yield [from + index, one];
     }
     from = to;
@@ -187,9 +185,7 @@ async function* eachItem(item: Records["item"], from: number, to: number): Async
 }
 
 function tooLong(name: string, index: number, bytes: number): LabError {
-  return new LabError("bad-input", `item ${index} of ${name} has ${bytes} bytes, more than ${MAX_ITEM}`, {
-    subject: name,
-  });
+  return badInput(`item ${index} of ${name} has ${bytes} bytes, more than ${MAX_ITEM}`, name);
 }
 
 /** Records of a value in memory. */
@@ -216,5 +212,5 @@ function ofValue(name: string, value: PickleValue): Records | undefined {
 }
 
 function noItem(name: string, index: number, length: number): LabError {
-  return new LabError("bad-input", `${name} has no item ${index}, only ${length}`, { subject: name });
+  return badInput(`${name} has no item ${index}, only ${length}`, name);
 }

@@ -2,7 +2,7 @@
  * Finds the files of a folder with rows besides Arrow and Parquet: records, and samples in tar shards or directories.
  */
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
-import { LabError, LONGEST_SENTENCE, shortened, toLabError } from "../../errors.ts";
+import { badInput, LONGEST_SENTENCE, shortened, toLabError } from "../../errors.ts";
 import type { MountedFolder } from "../archive/mount.ts";
 import { recogniseRecords } from "../readers/all.ts";
 import { type ReadTable, type Sign, signOf } from "../readers/reader.ts";
@@ -197,7 +197,7 @@ async function refusePointer(source: ByteSource): Promise<void> {
   const head = await source.read(0, Math.min(24, source.size));
   if (!new TextDecoder().decode(head).startsWith("version https://git-lfs")) return;
   const what = "is a Git LFS pointer, not the file itself; fetch the real file with `git lfs pull` and add it again";
-  throw new LabError("bad-input", `${source.name} ${what}`, { subject: source.name });
+  throw badInput(`${source.name} ${what}`, source.name);
 }
 
 interface Group {

@@ -5,7 +5,7 @@
  */
 import { isRecord, readJson } from "../../bytes/json.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
-import { LabError, quote } from "../../errors.ts";
+import { badInput, type LabError, quote } from "../../errors.ts";
 import type { WantedColumns } from "./schema.ts";
 
 /** The user's corrections for a file: its columns, and the split to read. */
@@ -43,7 +43,7 @@ export function everyOf({ every }: FileMapping, known: number): number {
   if (every === undefined) return known;
   const number = Number(every);
   if (Number.isInteger(number) && number >= 1 && number <= MOST_EVERY) return number;
-  throw new LabError("bad-input", `"every" is ${quote(every)}, it must be a whole number from 1 to ${MOST_EVERY}`);
+  throw badInput(`"every" is ${quote(every)}, it must be a whole number from 1 to ${MOST_EVERY}`);
 }
 
 /** The text of a mapping file. */
@@ -65,7 +65,7 @@ export async function readMapping(folder: ByteFolder): Promise<DataMapping> {
 
 async function readMappingFile(path: string, source: ByteSource): Promise<DataMapping> {
   const json = await readJson(source);
-  const bad = (what: string): LabError => new LabError("bad-input", `${path} ${what}`, { subject: path });
+  const bad = (what: string): LabError => badInput(`${path} ${what}`, path);
   if (!isRecord(json) || !isRecord(json.files)) throw bad("has no object of files");
   const directory = path.slice(0, path.lastIndexOf("/") + 1);
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import { type ColumnType, fixedWidth } from "./column-type.ts";
 
 /** Remaining cost of reading, in approximate bytes of the values in memory. */
@@ -45,7 +45,7 @@ function meter(most: number, problem: string, above?: ReadMeter): ReadMeter {
   return {
     take: (cost) => {
       left -= cost;
-      if (left < 0) throw new LabError("bad-input", problem);
+      if (left < 0) throw badInput(problem);
       above?.take(cost);
     },
   };

@@ -3,7 +3,7 @@
  * demuxer is loaded with the first video.
  */
 import type { Input, InputVideoTrack, VideoSample } from "mediabunny";
-import { LabError, plainLine, quote } from "../../errors.ts";
+import { badInput, LabError, plainLine, quote } from "../../errors.ts";
 import { MAX_STRIP } from "../clips/film-strip.ts";
 import type { PictureBytes } from "../image/image-header.ts";
 
@@ -44,19 +44,17 @@ export async function openVideo(bytes: PictureBytes, every: number): Promise<Ope
   const track = await step("is damaged, cut off or of another kind than MP4, MOV and WebM", () =>
     input.getPrimaryVideoTrack(),
   );
-  if (track === null)
-    throw new LabError("bad-input", "the video has no track of pictures, or is cut off before its first frame");
+  if (track === null) throw badInput("the video has no track of pictures, or is cut off before its first frame");
   const coded = await step(
     "is damaged or cut off",
     async () => (await track.computePacketStats(MOST_CODED + 1)).packetCount,
   );
-  if (coded === 0) throw new LabError("bad-input", "the video has no frames that can be read: it is empty or cut off");
+  if (coded === 0) throw badInput("the video has no frames that can be read: it is empty or cut off");
   const { displayWidth: width, displayHeight: height } = track;
   const frames = Math.ceil(coded / every);
   if (coded > MOST_CODED || frames * width * height > MAX_STRIP) {
     const limit = coded > MOST_CODED ? `${MOST_CODED} frames` : `${MAX_STRIP} pixels together`;
-    throw new LabError(
-      "bad-input",
+    throw badInput(
       `the video has ${coded} frames of ${width} x ${height}, of which ${frames} would be read; that is more than ${limit}: read every k-th ("every" in data-mapping.json) or cut the video`,
     );
   }
@@ -88,7 +86,7 @@ function limited(bytes: PictureBytes): (start: number, end: number) => Promise<U
   let window = { from: 0, data: new Uint8Array() };
   let left = READS + READS_A_FRAME * MOST_CODED;
   return async (start, end) => {
-    if (left-- <= 0) throw new LabError("bad-input", "the video is damaged: its parts are not in sequence");
+    if (left-- <= 0) throw badInput("the video is damaged: its parts are not in sequence");
     const { from, data } = window;
     if (start < from || end > from + data.length) {
       const read = await bytes.read(start, Math.min(bytes.length, Math.max(end, start + WINDOW)));
@@ -121,8 +119,7 @@ async function decode(
       try {
         const { displayWidth, displayHeight } = sample;
         if (displayWidth !== width || displayHeight !== height) {
-          throw new LabError(
-            "bad-input",
+          throw badInput(
             `frame ${at} of the video is ${displayWidth} x ${displayHeight} pixels, the others ${width} x ${height}`,
           );
         }
@@ -133,9 +130,7 @@ async function decode(
     }
   });
   await all.finally(() => input.dispose());
-  if (at < coded) {
-    throw new LabError("bad-input", `the video is cut off: ${at} of its ${coded} frames can be decoded`);
-  }
+  if (at < coded) throw badInput(`the video is cut off: ${at} of its ${coded} frames can be decoded`);
 }
 
 /** A frame at its display size, rotated by the track's setting, without alpha. */
@@ -154,6 +149,6 @@ async function step<T>(what: string, body: () => Promise<T>): Promise<T> {
   } catch (thrown) {
     if (thrown instanceof LabError) throw thrown;
     const why = thrown instanceof Error ? plainLine(thrown.message) : "";
-    throw new LabError("bad-input", `the video ${what}${why === "" ? "" : ` (${why})`}`, { cause: thrown });
+    throw badInput(`the video ${what}${why === "" ? "" : ` (${why})`}`, undefined, thrown);
   }
 }

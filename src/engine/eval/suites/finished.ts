@@ -1,6 +1,6 @@
 /** Finished evaluations of a store: what they are of, their reports, and their rows as columns of one table. */
 import { isRecord, parseJson } from "../../bytes/json.ts";
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import type { RunStore } from "../../storage/store.ts";
 import { suiteOf } from "./all.ts";
 import type { EvalFacts } from "./folder.ts";
@@ -52,13 +52,13 @@ export function looksAt(facts: EvalFacts, id: string, others: readonly FinishedE
 export async function evaluationColumns(store: Reader, id: string): Promise<LedgerColumn[]> {
   const text = async (file: string): Promise<string> => {
     if ((await store.size(`${id}/${file}`)) !== null) return store.readText(`${id}/${file}`);
-    throw new LabError("bad-input", `${id} holds no finished evaluation (${file} is missing)`, { subject: id });
+    throw badInput(`${id} holds no finished evaluation (${file} is missing)`, id);
   };
   const [report, items, rows] = [await text("report.json"), await text("items.jsonl"), await text("rows.jsonl")];
   const facts = parseJson(report, id);
   const suite = isRecord(facts) && typeof facts.suite === "string" ? suiteOf(facts.suite) : undefined;
   if (suite === undefined || !isRecord(facts) || !isRecord(facts.systems)) {
-    throw new LabError("bad-input", `${id} holds no report of a known suite`, { subject: id });
+    throw badInput(`${id} holds no report of a known suite`, id);
   }
   const systems = Object.keys(facts.systems);
   const list = lines(items).map((line) => parseJson(line, id) as SuiteItem);

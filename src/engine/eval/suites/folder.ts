@@ -4,7 +4,7 @@
  */
 import { sha256Hex } from "../../bytes/hash.ts";
 import { isRecord, parseJson } from "../../bytes/json.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import type { RunStore } from "../../storage/store.ts";
 import { answerKey, parseSuiteRow, type SuiteRow } from "./run-suite.ts";
 import type { SuiteItem } from "./suite.ts";
@@ -58,9 +58,7 @@ export async function openEvalFolder(store: RunStore, name: string, facts: EvalF
     const other = Object.keys({ ...now, ...before }).find(
       (key) => JSON.stringify(before?.[key]) !== JSON.stringify(now?.[key]),
     );
-    throw new LabError("bad-input", `${name} holds another evaluation (other ${other}); name another folder`, {
-      subject: name,
-    });
+    throw badInput(`${name} holds another evaluation (other ${other}); name another folder`, name);
   }
   const stored = (await readText(rowsFile)) ?? "";
   const whole = stored.slice(0, stored.lastIndexOf("\n") + 1);

@@ -1,7 +1,7 @@
 /** gRefCOCO: sentences for one, several or no objects, counted as ReLA does (docs/spec/evaluation.md#16-grefcoco-rela-evaluator-iougrefjson). */
 import { type Rle, rleArea } from "../../data/mask/rle.ts";
 import { maskOfRef, readRefs } from "../../data/readers/refs.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import { type Clusters, meanOf, ratio } from "../bootstrap.ts";
 import { type Overlap, overlapOf, segmentTask, unitedAnswer } from "./masks.ts";
 import { findFiles, type PictureItem, pictureRows, type SuiteFile } from "./rows.ts";
@@ -27,8 +27,7 @@ export const grefcoco: Suite = {
           for (const ref of refs) {
             if (image === undefined) break;
             const lost = ref.annotations.find((id) => !coco.byId.has(id));
-            if (lost !== undefined)
-              throw new LabError("bad-input", `ref ${ref.id} names mask ${lost}, which the instances lack`);
+            if (lost !== undefined) throw badInput(`ref ${ref.id} names mask ${lost}, which the instances lack`);
             const target = ref.annotations.length === 0 ? null : (await maskOfRef(coco, image, ref)).mask;
             const masks = target === null ? [] : [await mask(target)];
             ref.sentences.forEach((text, at) => void items.push({ id: `ref ${ref.id}/${at}`, text, masks }));

@@ -1,6 +1,6 @@
 /** Evaluations of the same rows in one table: a line a row, a column an evaluation, the rows that differ most first. */
 import { type WrittenColumn, writeParquet } from "../../data/parquet/write.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import { EVAL_METRICS, type EvalMetric, type StoredEvaluation } from "../../runs/evaluations/evaluations.ts";
 import { imageOf } from "../row-image.ts";
 import type { AnsweredItem, Suite } from "./suite.ts";
@@ -62,9 +62,7 @@ export function ledgerRows(columns: readonly LedgerColumn[]): LedgerRow[] {
   for (const { name, cells } of columns) {
     const same = cells.length === first.cells.length && cells.every((cell, at) => sameRow(cell, first.cells[at]));
     if (same) continue;
-    throw new LabError("bad-input", `${name} is of other rows than ${first.name}; a table needs the same rows`, {
-      subject: name,
-    });
+    throw badInput(`${name} is of other rows than ${first.name}; a table needs the same rows`, name);
   }
   const table = first.cells.map(({ id, imageId, text }, at): LedgerRow => {
     const scores = columns.map(({ cells }) => cells[at]?.score ?? null);

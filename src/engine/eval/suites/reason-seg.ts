@@ -4,7 +4,7 @@ import { mountArchives } from "../../data/archive/mount.ts";
 import { rleIsEmpty } from "../../data/mask/rle.ts";
 import { type ReasonRow, readReasonRow, reasonSamples } from "../../data/readers/reason-seg.ts";
 import { samplesOf } from "../../data/readers/samples.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import { maskMetrics, overlapOf, segmentTask, sentenceIou } from "./masks.ts";
 import { type PictureEntry, pictureRows } from "./rows.ts";
 import { publishedScores, type Suite, type SuiteRows } from "./suite.ts";
@@ -47,10 +47,7 @@ async function openReasonSeg(dropped: ByteFolder, split: string | undefined, sig
   });
   const rows = await pictureRows({ folder, path: "" }, entries, signal);
   if (rows.items.length > 0) return { ...rows, leftOut: [...leftOut, ...rows.leftOut] };
-  throw new LabError(
-    "bad-input",
-    "The suite needs pictures with JSON of shapes, is_sentence and text; the data have none",
-  );
+  throw badInput("The suite needs pictures with JSON of shapes, is_sentence and text; the data have none");
 }
 
 async function itemsOf(
@@ -61,7 +58,7 @@ async function itemsOf(
   if (row === undefined) return [];
   const { texts, isSentence, shapes } = row;
   const [text] = texts;
-  if (text === undefined) throw new LabError("bad-input", `${id} has no text`);
+  if (text === undefined) throw badInput(`${id} has no text`);
   const [mask, ignore] = [await read({ shapes }), await read({ shapes, ignored: true })];
   const kind = isSentence ? "sentence" : "name";
   return [{ id, text, kind, masks: [mask], ...(rleIsEmpty(ignore) ? {} : { ignore }) }];

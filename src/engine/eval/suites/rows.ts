@@ -12,7 +12,7 @@ import { openRegionSet, type ShardInfo } from "../../data/region-set.ts";
 import type { EncodedImage } from "../../data/sample.ts";
 import { siblingsOf } from "../../data/siblings.ts";
 import { RECORDS } from "../../data/tables/list-tables.ts";
-import { LabError, toLabError } from "../../errors.ts";
+import { badInput, LabError, toLabError } from "../../errors.ts";
 import type { SuiteItem, SuiteRows } from "./suite.ts";
 
 /**
@@ -57,8 +57,7 @@ function refuseOtherRefs(files: readonly ShardInfo[]): void {
   const full = files.filter(({ rows }) => rows > 0).map(({ name }) => name.slice(0, name.lastIndexOf("/") + 1) || ".");
   const directories = [...new Set(full)];
   if (files.length > 0 && directories.length < 2) return;
-  throw new LabError(
-    "bad-input",
+  throw badInput(
     files.length === 0
       ? "The suite needs a refs file with its instances and pictures; the data have none"
       : `The data have refs files in ${directories.join(", ")}; name the folder of one data set`,
@@ -96,9 +95,7 @@ export async function findFiles(
   }
   const missing = Object.keys(wanted).find((label) => !found.has(label));
   if (missing === undefined) return found;
-  throw new LabError("bad-input", `The suite needs ${wanted[missing]}; the data have no such file`, {
-    subject: missing,
-  });
+  throw badInput(`The suite needs ${wanted[missing]}; the data have no such file`, missing);
 }
 
 /**
@@ -111,7 +108,7 @@ export function onlyFile(found: ReadonlyMap<string, readonly SuiteFile[]>, label
   const [file, other] = (named.length === 0 ? files : named) as [SuiteFile, SuiteFile?];
   if (other === undefined) return file;
   const message = `The data have ${file.path} and ${other.path}; the suite needs one of them: leave out the other`;
-  throw new LabError("bad-input", message, { subject: other.path });
+  throw badInput(message, other.path);
 }
 
 /** A row before its picture is read. */
@@ -172,5 +169,5 @@ async function fitted(value: unknown, size: Parameters<typeof readMask>[1]): Pro
   const mask = await readMask(value, size);
   const [height, width] = mask.size;
   if (height === size.height && width === size.width) return mask;
-  throw new LabError("bad-input", `a mask is ${width} x ${height} pixels, the picture ${size.width} x ${size.height}`);
+  throw badInput(`a mask is ${width} x ${height} pixels, the picture ${size.width} x ${size.height}`);
 }

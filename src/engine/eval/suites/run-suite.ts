@@ -1,7 +1,7 @@
 /** An evaluation from its rows to its report; it can be stopped after any row and goes on from the answers that are kept. */
 import { isRecord } from "../../bytes/json.ts";
 import type { Rle } from "../../data/mask/rle.ts";
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import { bootstrapClusters, clustersBy } from "../bootstrap.ts";
 import type {
   AnsweredItem,
@@ -143,7 +143,7 @@ export function publishedFor(suite: Suite, split: string | undefined): readonly 
 
 /** An answer as a file holds it. @throws LabError("bad-input") when it is none */
 export function parseSuiteRow(value: unknown, from: string): SuiteRow {
-  const bad = (): LabError => new LabError("bad-input", `${from} holds a line that is no answer`, { subject: from });
+  const bad = (): LabError => badInput(`${from} holds a line that is no answer`, from);
   if (!isRecord(value) || typeof value.rowId !== "string") throw bad();
   const { system, rowId, text, masks, judged } = value;
   if (system !== "base" && system !== "adapter") throw bad();

@@ -3,7 +3,7 @@ import type { ByteFolder } from "../../bytes/source.ts";
 import { emptyMask } from "../../data/clips/clip-masks.ts";
 import { type Clip, openClips } from "../../data/clips/clip-set.ts";
 import { clipSize } from "../../data/clips/frame-picture.ts";
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import { type ClusterStatistic, type Clusters, meanOf } from "../bootstrap.ts";
 import { checkMaskSizes, type MaskletScore, maskletScore, roundedScore } from "../video/masklet-score.ts";
 import {
@@ -85,8 +85,8 @@ async function scoredRows(clip: Clip, kinds: readonly string[], leftOut: string[
   let frames: readonly [height: number, width: number] | undefined;
   for (const { id, text, type, truth } of clip.expressions) {
     try {
-      if (truth === undefined) throw new LabError("bad-input", `${clip.id}, ${id}: its masks are not public`);
-      if (text === "") throw new LabError("bad-input", `${clip.id}, ${id}: it has no expression`);
+      if (truth === undefined) throw badInput(`${clip.id}, ${id}: its masks are not public`);
+      if (text === "") throw badInput(`${clip.id}, ${id}: it has no expression`);
       const masks = await truth();
       frames ??= await clipSize(clip.frames);
       checkMaskSizes(`${clip.id}, ${id}`, masks, frames);

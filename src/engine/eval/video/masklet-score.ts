@@ -2,7 +2,7 @@
 
 import { boundaryScore, type FrameMask, regionSimilarity } from "../../data/mask/boundary.ts";
 import { decodeRle, type Rle } from "../../data/mask/rle.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 
 export interface MaskletScore {
   /** Means over frames, 0..1. */
@@ -18,7 +18,7 @@ export interface MaskletScore {
  */
 export function maskletScore(truth: readonly (FrameMask | Rle)[], found: readonly (FrameMask | Rle)[]): MaskletScore {
   if (truth.length === 0 || truth.length !== found.length) {
-    throw new LabError("bad-input", `A masklet of ${found.length} frames cannot be scored against ${truth.length}`);
+    throw badInput(`A masklet of ${found.length} frames cannot be scored against ${truth.length}`);
   }
   // One frame is decoded at a time: a clip may have thousands.
   const frames = truth.map((given, at) => {
@@ -40,7 +40,7 @@ export function checkMaskSizes(place: string, masks: readonly Rle[], frames: Rle
   const other = masks.find(({ size }) => size.join() !== frames.join());
   if (other === undefined) return;
   const [mine, theirs] = [other.size, frames].map(([height, width]) => `${width} x ${height}`);
-  throw new LabError("bad-input", `${place}: a mask is ${mine}, the frames are ${theirs}`);
+  throw badInput(`${place}: a mask is ${mine}, the frames are ${theirs}`);
 }
 
 /** An expression's scores, with its kind where the data set has kinds. */
@@ -57,7 +57,7 @@ export interface SetScore {
 
 /** Mean over expressions: MeViS, Ref-DAVIS17, Ref-YouTube-VOS. @throws LabError("bad-input") for no expression */
 export function meanScore(scores: readonly ScoredExpression[]): SetScore {
-  if (scores.length === 0) throw new LabError("bad-input", "No expression was scored");
+  if (scores.length === 0) throw badInput("No expression was scored");
   const [j, f] = [mean(scores.map((score) => score.j)), mean(scores.map((score) => score.f))];
   return { j, f, jf: (j + f) / 2 };
 }

@@ -2,7 +2,7 @@
  * A frozen matrix in its own GPU buffers, in one of the packed forms; never a tensor
  * (docs/spec/webgpu.md#5-packed-weights).
  */
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import { dropBuffers, makeBuffer } from "../runtime/raw-buffers.ts";
 import type { PackedRows } from "./quantise.ts";
 import { packRows } from "./quantise.ts";
@@ -103,7 +103,7 @@ export function packMatrix(
   for (let first = 0; first < rows; first += step) {
     const count = Math.min(step, rows - first);
     const packed = packRows(storage, values.subarray(first * inSize, (first + count) * inSize), count, inSize);
-    if (packed === undefined) throw new LabError("bad-input", "A matrix to be packed has NaN or infinite elements");
+    if (packed === undefined) throw badInput("A matrix to be packed has NaN or infinite elements");
     blocks.push(uploadBlock(packed, first, count, `packed ${storage}`));
   }
   return new PackedMatrix(shape, storage, blocks);

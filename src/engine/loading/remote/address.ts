@@ -1,5 +1,5 @@
 /** The user's name for a checkpoint on a server: the address of a folder, or a repository of a model hub. */
-import { LabError, plainLine, quote } from "../../errors.ts";
+import { badInput, plainLine, quote } from "../../errors.ts";
 
 export interface RemoteAddress {
   /** Base address of the files, ending with a slash. */
@@ -33,9 +33,7 @@ export function remoteAddress(text: string, hub: string, plainHttp: "local" | "a
   const named = REPOSITORY.exec(typed);
   if (named !== null) {
     if (hub.trim() === "") {
-      throw new LabError("bad-input", `${quote(typed)} is a repository's name; give the address of its hub too`, {
-        subject: typed,
-      });
+      throw badInput(`${quote(typed)} is a repository's name; give the address of its hub too`, typed);
     }
     return repository(checked(hub, plainHttp), named[1] as string, named[2] ?? DEFAULT_REVISION);
   }
@@ -75,9 +73,7 @@ function repository(hub: URL, name: string, revision: string): RemoteAddress {
 
 function checked(text: string, plainHttp: "local" | "any"): URL {
   const refuse = (why: string): never => {
-    throw new LabError("bad-input", `${quote(text.trim())} cannot be opened: ${why}; nothing was fetched`, {
-      subject: text.trim(),
-    });
+    throw badInput(`${quote(text.trim())} cannot be opened: ${why}; nothing was fetched`, text.trim());
   };
   if (!URL.canParse(text.trim())) refuse("it is neither a web address nor a repository's name such as owner/name");
   const url = new URL(text.trim());

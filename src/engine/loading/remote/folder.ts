@@ -2,7 +2,7 @@
 import { sha256Hex } from "../../bytes/hash.ts";
 import { folderOf, memorySource } from "../../bytes/memory.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import { fetchSmall, type RemoteFile, type RemoteListing } from "./listing.ts";
 import { rangeSource } from "./range-source.ts";
 import type { RemoteDeps } from "./request.ts";
@@ -52,7 +52,7 @@ async function identityOf(
 ): Promise<string> {
   if (file.version !== null) return file.version;
   const { size } = file;
-  if (size < 8) throw new LabError("bad-input", `${file.path} has ${size} bytes and is not a weight file`);
+  if (size < 8) throw badInput(`${file.path} has ${size} bytes and is not a weight file`);
   if (!ranges) return sha256Hex(await source.read(0, Math.min(size, PLACES * PLACE_BYTES)));
   const exact = rangeSource({ path: file.path, url, size }, deps, 0);
   const parts: string[] = [String(size)];

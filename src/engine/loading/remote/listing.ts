@@ -1,6 +1,6 @@
 /** Files and sizes of a checkpoint on a server, found before any weight is downloaded. */
 import { checkShape, isRecord, parseJson } from "../../bytes/json.ts";
-import { LabError, quote, toLabError } from "../../errors.ts";
+import { badInput, type LabError, quote, toLabError } from "../../errors.ts";
 import { parseSa2vaConfig, type Sa2vaConfig } from "../../model/config.ts";
 import { isCodeFile, MAX_CODE_BYTES, MAX_CODE_FILES, remoteCode } from "../../model/remote-code.ts";
 import { WEIGHT_INDEX } from "../../model/weights/checkpoint.ts";
@@ -64,11 +64,7 @@ export async function askRemote(address: RemoteAddress, options: RemoteDeps = {}
     const find = async (path: string): Promise<RemoteFile | undefined> =>
       listed === null ? fileFacts(path, baseUrl + path, deps) : listed.find((file) => file.path === path);
     const config = await find("config.json");
-    if (config === undefined) {
-      throw new LabError("bad-input", `${baseUrl} is not a checkpoint folder: config.json is missing`, {
-        subject: baseUrl,
-      });
-    }
+    if (config === undefined) throw badInput(`${baseUrl} is not a checkpoint folder: config.json is missing`, baseUrl);
     const json = await fetchJson("config.json", baseUrl, deps);
     const parsed = parseSa2vaConfig(json);
     const code = listed === null ? await codeFiles(json, baseUrl, find, deps) : listedCode(listed);
@@ -122,7 +118,7 @@ function missingWeights(path: string, indexed: boolean, baseUrl: string): LabErr
   const why = indexed
     ? `${INDEX} lists ${path}, which is not on the server`
     : `there is neither ${SINGLE} nor ${INDEX}; other forms of weights cannot be read`;
-  return new LabError("bad-input", `${baseUrl} is not a usable checkpoint folder: ${why}`, { subject: path });
+  return badInput(`${baseUrl} is not a usable checkpoint folder: ${why}`, path);
 }
 
 /** More than any published checkpoint has; each shard is requested separately. */
@@ -131,22 +127,13 @@ const MOST_SHARDS = 1024;
 function shardNames(json: unknown): string[] {
   const names = [...new Set(Object.values(checkShape(json, WEIGHT_INDEX, INDEX).weight_map))].sort();
   if (names.length > MOST_SHARDS) {
-    throw new LabError(
-      "bad-input",
-      `${INDEX} lists ${names.length} files of weights, at most ${MOST_SHARDS} are read`,
-      {
-        subject: INDEX,
-      },
-    );
+    throw badInput(`${INDEX} lists ${names.length} files of weights, at most ${MOST_SHARDS} are read`, INDEX);
   }
   const odd = names.find((name) => !/^\w[\w.-]*\.safetensors$/.test(name));
   if (odd !== undefined || names.length === 0) {
-    throw new LabError(
-      "bad-input",
+    throw badInput(
       `${INDEX} lists ${odd === undefined ? "no file" : quote(odd)}, which is not a weight file in the folder`,
-      {
-        subject: INDEX,
-      },
+      INDEX,
     );
   }
   return names;
@@ -204,9 +191,7 @@ async function partFacts(path: string, url: string, deps: RemoteDeps): Promise<R
   if (isSize(size) && (status !== 206 || headers.get("content-range") !== null)) return named(size);
   // Servers that compress texts as they send them do not know their length.
   if (!path.endsWith(".safetensors")) return named((await fetchSmall(path, url.slice(0, -path.length), deps)).length);
-  throw new LabError("bad-input", `The server does not say how large ${url} is; no weights were fetched`, {
-    subject: path,
-  });
+  throw badInput(`The server does not say how large ${url} is; no weights were fetched`, path);
 }
 
 /** Entity tags and dates are valid only for their address. */
@@ -240,9 +225,7 @@ export async function fetchSmall(path: string, baseUrl: string, deps: RemoteDeps
 async function fetchJson(path: string, baseUrl: string, deps: RemoteDeps): Promise<unknown> {
   const json = parsedJson(await fetchSmall(path, baseUrl, deps));
   if (json !== undefined) return json;
-  throw new LabError("bad-input", `${baseUrl}${path} is not JSON: the address may lead to a page instead of files`, {
-    subject: path,
-  });
+  throw badInput(`${baseUrl}${path} is not JSON: the address may lead to a page instead of files`, path);
 }
 
 async function wholeBody(
@@ -254,11 +237,7 @@ async function wholeBody(
   let bytes = 0;
   for await (const piece of pieces) {
     bytes += piece.length;
-    if (bytes > most) {
-      throw new LabError("bad-input", `${path} has more than ${most} bytes and was not read`, {
-        subject: path,
-      });
-    }
+    if (bytes > most) throw badInput(`${path} has more than ${most} bytes and was not read`, path);
     found.push(piece);
   }
   return new Uint8Array(await new Blob(found).arrayBuffer());

@@ -3,7 +3,7 @@
  */
 import { checkRange } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import { explained, Passing, type RemoteDeps, refused, repeated, request } from "./request.ts";
 
 /** Bytes requested at once for small consecutive reads, and kept. */
@@ -20,9 +20,7 @@ export interface RemotePlace {
 }
 
 function changedFile(path: string, why: string): LabError {
-  return new LabError("bad-input", `${path} changed on the server while it was read (${why}); open the address again`, {
-    subject: path,
-  });
+  return badInput(`${path} changed on the server while it was read (${why}); open the address again`, path);
 }
 
 /**
@@ -57,9 +55,7 @@ export function rangeSource(place: RemotePlace, deps: RemoteDeps, ahead: number 
     if (status !== 206) throw refused(url, status);
     const said = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers.get("content-range") ?? "");
     if (said !== null && Number(said[1]) !== from) {
-      throw new LabError("bad-input", `${path}: the server sent byte ${said[1]} where ${from} was requested`, {
-        subject: path,
-      });
+      throw badInput(`${path}: the server sent byte ${said[1]} where ${from} was requested`, path);
     }
     if (said !== null && said[2] !== "*" && Number(said[2]) !== size)
       throw changedFile(path, `${said[2]} bytes, not ${size}`);
@@ -76,9 +72,7 @@ export function rangeSource(place: RemotePlace, deps: RemoteDeps, ahead: number 
         check(answer.response, start + done);
         for await (const piece of answer.pieces()) {
           if (done + piece.length > into.length) {
-            throw new LabError("bad-input", `${path}: the server sent more bytes than requested (${range})`, {
-              subject: path,
-            });
+            throw badInput(`${path}: the server sent more bytes than requested (${range})`, path);
           }
           into.set(piece, done);
           done += piece.length;

@@ -1,7 +1,7 @@
 /**
  * One request to a server with a checkpoint: repeated while that may help; if it does not, the error is one sentence.
  */
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 
 export interface RemoteDeps {
   /** `fetch` of the page, the worker or Node. */
@@ -180,7 +180,7 @@ export function refused(url: string, status: number): LabError {
       : status === 404 || status === 410
         ? `it does not exist (${status})`
         : `the server answered ${status}`;
-  return new LabError("bad-input", `${url} could not be fetched: ${why}`, { subject: url });
+  return badInput(`${url} could not be fetched: ${why}`, url);
 }
 
 function stopIf(signal: AbortSignal | undefined): void {

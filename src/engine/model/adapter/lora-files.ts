@@ -2,7 +2,7 @@
 import { isRecord, readJson } from "../../bytes/json.ts";
 import { subFolder } from "../../bytes/memory.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import {
   ADAPTER_CONFIG,
   ADAPTER_MODEL,
@@ -37,13 +37,9 @@ export function adapterFolder(folder: ByteFolder): ByteFolder {
   const found = folder.paths.filter((path) => path === ADAPTER_CONFIG || path.endsWith(`/${ADAPTER_CONFIG}`));
   if (found.includes(ADAPTER_CONFIG)) return folder;
   const [only] = found;
-  if (only === undefined) {
-    throw new LabError("bad-input", `The adapter folder has no ${ADAPTER_CONFIG}`, { subject: ADAPTER_CONFIG });
-  }
+  if (only === undefined) throw badInput(`The adapter folder has no ${ADAPTER_CONFIG}`, ADAPTER_CONFIG);
   if (found.length > 1) {
-    throw new LabError("bad-input", `The folder holds several adapters (${found.join(", ")}); open one of them`, {
-      subject: ADAPTER_CONFIG,
-    });
+    throw badInput(`The folder holds several adapters (${found.join(", ")}); open one of them`, ADAPTER_CONFIG);
   }
   return subFolder(folder, only.slice(0, -ADAPTER_CONFIG.length));
 }
@@ -58,7 +54,7 @@ export async function readAdapter(folder: ByteFolder, config: LanguageConfig): P
   const file = await openSafetensors(fileOf(own, ADAPTER_MODEL));
   const known = new Map(loraShapes(config, settings.rank).map(({ name, shape }) => [name, shape] as const));
   const bad = (name: string, why: string): LabError =>
-    new LabError("bad-input", `${file.source}: tensor "${name}" ${why}; the adapter was not loaded`, { subject: name });
+    badInput(`${file.source}: tensor "${name}" ${why}; the adapter was not loaded`, name);
   const tensors: HostTensor[] = [];
   for (const stored of file.names) {
     const { shape: found } = file.info(stored);
@@ -80,15 +76,13 @@ export async function readAdapter(folder: ByteFolder, config: LanguageConfig): P
       : name.replace(".lora_B.", ".lora_A.");
     if (!names.has(partner)) throw bad(toPeftName(name), "lacks its other factor");
   }
-  if (tensors.length === 0) {
-    throw new LabError("bad-input", `${file.source} has no tensor`, { subject: file.source });
-  }
+  if (tensors.length === 0) throw badInput(`${file.source} has no tensor`, file.source);
   return { ...settings, tensors };
 }
 
 function fileOf(folder: ByteFolder, path: string): ByteSource {
   const source = folder.get(path);
-  if (source === undefined) throw new LabError("bad-input", `The adapter folder has no ${path}`, { subject: path });
+  if (source === undefined) throw badInput(`The adapter folder has no ${path}`, path);
   return source;
 }
 
@@ -107,7 +101,7 @@ function parseSettings(json: unknown): AdapterSettings & { scale: number } {
   }
   const { r: rank, lora_alpha: alpha, lora_dropout: dropout = 0, bias = "none" } = json;
   if (typeof rank !== "number" || !Number.isInteger(rank) || rank < 1 || !isAlpha(alpha)) {
-    throw new LabError("bad-input", `${ADAPTER_CONFIG} has no usable r and lora_alpha`, { subject: "r" });
+    throw badInput(`${ADAPTER_CONFIG} has no usable r and lora_alpha`, "r");
   }
   const kept = !CHANGED_BASE.test(String(json.init_lora_weights));
   const plain = kept && bias === "none" && json.use_dora !== true && json.fan_in_fan_out !== true;

@@ -4,7 +4,7 @@
  */
 import { sha256Hex } from "../../bytes/hash.ts";
 import type { ByteFolder } from "../../bytes/source.ts";
-import { LabError } from "../../errors.ts";
+import { badInput, type LabError } from "../../errors.ts";
 import { ADAPTER_CONFIG, ADAPTER_MODEL, MODULES_FILE } from "../../formats/peft-names.ts";
 import { openSafetensors } from "../../formats/safetensors.ts";
 import type { LanguageConfig } from "../config.ts";
@@ -66,9 +66,7 @@ async function readModules(folder: ByteFolder, base: AdapterTarget["base"]): Pro
     const shape = base.get(name)?.shape;
     const found = file.info(name).shape;
     const bad = (why: string): LabError =>
-      new LabError("bad-input", `${source.name}: tensor "${name}" ${why}; the adapter was not loaded`, {
-        subject: name,
-      });
+      badInput(`${source.name}: tensor "${name}" ${why}; the adapter was not loaded`, name);
     if (shape === undefined) throw bad("is not one that training changes in this model");
     if (String(shape) !== String(found)) throw bad(`is [${found.join(", ")}], the model needs [${shape.join(", ")}]`);
     const values = await file.read(name);

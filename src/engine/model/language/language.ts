@@ -3,7 +3,7 @@
  * cached decoding both use this function (docs/spec/sa2va.md#10-splicing-visual-tokens,
  * docs/spec/sa2va.md#11-language-models).
  */
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import { attendsInBlocks, attention, causalMask } from "../../gpu/kernels/attention/attention.ts";
 import { headScores } from "../../gpu/kernels/attention/head-scores.ts";
 import type { TokenScores } from "../../gpu/kernels/logprob.ts";
@@ -202,9 +202,7 @@ export function headMatrix(w: Weights): Matrix {
     const head = w.findMatrix(name);
     if (head !== undefined) return head;
   }
-  throw new LabError("bad-input", `The checkpoint has no tensor "${HEAD_NAMES.join('" or "')}"`, {
-    subject: HEAD_NAMES[0] as string,
-  });
+  throw badInput(`The checkpoint has no tensor "${HEAD_NAMES.join('" or "')}"`, HEAD_NAMES[0] as string);
 }
 
 /** Logits over the vocabulary: hidden [N, D] → [N, V]. */

@@ -4,7 +4,7 @@
  * other bytes (docs/spec/sa2va.md#51-resize).
  */
 import type { RgbImage } from "../../data/sample.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 
 const FRACTION_BITS = 22;
 const HALF = 1 << (FRACTION_BITS - 1);
@@ -32,10 +32,10 @@ export function resizeBicubic(
   first: "columns" | "rows" = "columns",
 ): RgbImage {
   if (!Number.isInteger(width) || !Number.isInteger(height) || width < 1 || height < 1) {
-    throw new LabError("bad-input", `A picture cannot be resized to ${width} x ${height} pixels`);
+    throw badInput(`A picture cannot be resized to ${width} x ${height} pixels`);
   }
   if (image.data.length !== image.width * image.height * 3 || image.data.length === 0) {
-    throw new LabError("bad-input", `A picture of ${image.width} x ${image.height} has ${image.data.length} RGB bytes`);
+    throw badInput(`A picture of ${image.width} x ${image.height} has ${image.data.length} RGB bytes`);
   }
   let current = image;
   // Rounding to bytes between the passes is part of the filter.

@@ -1,5 +1,5 @@
 /** Region masks on the visual-token grid of one tile (docs/spec/sa2va.md#54-region-masks). */
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 
 export interface RegionGridOptions {
   /**
@@ -42,9 +42,7 @@ export function nearestMask(
   outHeight: number,
   outWidth: number,
 ): Uint8Array {
-  if (mask.length !== height * width) {
-    throw new LabError("bad-input", `A mask of ${height} x ${width} has ${mask.length} pixels`);
-  }
+  if (mask.length !== height * width) throw badInput(`A mask of ${height} x ${width} has ${mask.length} pixels`);
   const rows = nearestSources(height, outHeight);
   const cols = nearestSources(width, outWidth);
   const out = new Uint8Array(outHeight * outWidth);

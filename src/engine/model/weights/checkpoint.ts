@@ -5,7 +5,7 @@
 import * as z from "zod/mini";
 import { checkShape, readJson } from "../../bytes/json.ts";
 import type { ByteFolder } from "../../bytes/source.ts";
-import { LabError, quote } from "../../errors.ts";
+import { badInput, type LabError, quote } from "../../errors.ts";
 import { openSafetensors, type Safetensors } from "../../formats/safetensors.ts";
 import { parseSa2vaConfig, type Sa2vaConfig } from "../config.ts";
 import { isVideoOnly, videoShapes } from "../sam2/video/video-shapes.ts";
@@ -47,9 +47,7 @@ export interface Checkpoint {
  */
 export async function openCheckpoint(folder: ByteFolder, video = false): Promise<Checkpoint> {
   const configSource = folder.get("config.json");
-  if (configSource === undefined) {
-    throw new LabError("bad-input", "The model folder has no config.json", { subject: "config.json" });
-  }
+  if (configSource === undefined) throw badInput("The model folder has no config.json", "config.json");
   const config = parseSa2vaConfig(await readJson(configSource));
   const holders = await openShards(folder);
   const memory = misfit(holders, videoShapes(config.sam2));
@@ -59,9 +57,7 @@ export async function openCheckpoint(folder: ByteFolder, video = false): Promise
   if (wrong !== undefined) throw wrong;
   const holder = (name: string): Safetensors => {
     const found = holders.get(name);
-    if (found === undefined) {
-      throw new LabError("bad-input", `The checkpoint has no tensor "${name}"`, { subject: name });
-    }
+    if (found === undefined) throw badInput(`The checkpoint has no tensor "${name}"`, name);
     return found;
   };
   const tensorNames = [...holders.keys()].filter((name) => video || !isVideoOnly(name));
@@ -88,38 +84,24 @@ async function openShards(folder: ByteFolder): Promise<Map<string, Safetensors>>
     return new Map(file.names.map((name) => [name, file]));
   }
   const index = folder.get(INDEX);
-  if (index === undefined) {
-    throw new LabError("bad-input", `The model folder has neither ${SINGLE} nor ${INDEX}`, { subject: SINGLE });
-  }
+  if (index === undefined) throw badInput(`The model folder has neither ${SINGLE} nor ${INDEX}`, SINGLE);
   const holders = new Map<string, Safetensors>();
   const { weight_map: weightMap } = checkShape(await readJson(index), WEIGHT_INDEX, INDEX);
   for (const path of [...new Set(Object.values(weightMap))].sort()) {
     const shard = folder.get(path);
-    if (shard === undefined) {
-      throw new LabError("bad-input", `${INDEX} lists ${quote(path)}, which is not in the model folder`, {
-        subject: path,
-      });
-    }
+    if (shard === undefined) throw badInput(`${INDEX} lists ${quote(path)}, which is not in the model folder`, path);
     const file = await openSafetensors(shard);
     for (const name of file.names) {
       const other = holders.get(name);
       if (other !== undefined) {
-        throw new LabError("bad-input", `Tensor ${quote(name)} is in both ${other.source} and ${file.source}`, {
-          subject: name,
-        });
+        throw badInput(`Tensor ${quote(name)} is in both ${other.source} and ${file.source}`, name);
       }
       holders.set(name, file);
     }
   }
   for (const [name, path] of Object.entries(weightMap)) {
     if (holders.get(name)?.source !== folder.get(path)?.name) {
-      throw new LabError(
-        "bad-input",
-        `${INDEX} names ${quote(path)} for tensor ${quote(name)}, but the file does not have it`,
-        {
-          subject: name,
-        },
-      );
+      throw badInput(`${INDEX} names ${quote(path)} for tensor ${quote(name)}, but the file does not have it`, name);
     }
   }
   return holders;
@@ -133,14 +115,13 @@ function misfit(holders: ReadonlyMap<string, Safetensors>, shapes: readonly Name
       const what = isVideoOnly(name)
         ? `The checkpoint can only decode frames alone: it lacks SAM2's memory (tensor "${name}")`
         : `The checkpoint has no tensor "${name}", which its config.json calls for`;
-      return new LabError("bad-input", what, { subject: name });
+      return badInput(what, name);
     }
     const { shape } = file.info(name);
     if (shape.length !== wanted.length || wanted.some((side, axis) => side !== shape[axis])) {
-      return new LabError(
-        "bad-input",
+      return badInput(
         `${file.source}: tensor "${name}" is [${shape.join(", ")}], config.json calls for [${wanted.join(", ")}]`,
-        { subject: name },
+        name,
       );
     }
   }

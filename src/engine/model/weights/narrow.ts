@@ -1,5 +1,5 @@
 /** Converts single precision to the shorter element types of a file, rounding to nearest, ties to even. */
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import type { Dtype } from "../../formats/dtype.ts";
 import { toHalf } from "../../gpu/packed/quantise.ts";
 
@@ -22,7 +22,7 @@ export function fromFloat32(values: Float32Array<ArrayBuffer>, dtype: FloatDtype
 export function parseFloatDtype(name: string): FloatDtype {
   const upper = name.toUpperCase();
   if (upper === "F32" || upper === "F16" || upper === "BF16") return upper;
-  throw new LabError("bad-input", `"${name}" is no element type to write; f32, f16 and bf16 are`, { subject: name });
+  throw badInput(`"${name}" is no element type to write; f32, f16 and bf16 are`, name);
 }
 
 function brainWord(bits: number): number {

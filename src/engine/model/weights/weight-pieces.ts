@@ -2,7 +2,7 @@
  * Uploads weights to the GPU piece by piece: a whole small tensor in f32, or a block of rows of a packed matrix. At
  * most one piece is in host memory, whether the pieces come from a checkpoint or a stored conversion.
  */
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import { type PackedBlock, PackedMatrix, uploadBlock } from "../../gpu/packed/matrix.ts";
 import { type PackedRows, packRows } from "../../gpu/packed/quantise.ts";
 import { BLOCK_ELEMENTS, rowsPerBlock, type WeightStorage } from "../../gpu/packed/storage.ts";
@@ -64,9 +64,7 @@ export async function* convertCheckpoint(checkpoint: Checkpoint, options: Conver
         name,
       });
     const notFinite = (): LabError =>
-      new LabError("bad-input", `${file.source}: tensor "${name}" holds NaN or infinite numbers; nothing was loaded`, {
-        subject: name,
-      });
+      badInput(`${file.source}: tensor "${name}" holds NaN or infinite numbers; nothing was loaded`, name);
     // The total is known before the first tensor.
     if (at === 0) report(0);
     const storage = packedForm(name, info.shape, choice, blockElements);
@@ -147,11 +145,7 @@ export async function collectWeights(pieces: AsyncIterable<WeightPiece>): Promis
       }
     }
     const [broken] = open.keys();
-    if (broken !== undefined) {
-      throw new LabError("bad-input", `Only a part of tensor "${broken}" arrived; nothing was loaded`, {
-        subject: broken,
-      });
-    }
+    if (broken !== undefined) throw badInput(`Only a part of tensor "${broken}" arrived; nothing was loaded`, broken);
   } catch (thrown) {
     disposeWeights(weights.values());
     for (const { shape, storage, blocks } of open.values()) {

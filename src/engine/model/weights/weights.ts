@@ -3,7 +3,7 @@
  * from a `Weights` view. Policy, partner (EMA) and reference are the same code with different views, which share the
  * frozen tensors.
  */
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import type { Dropout } from "../../gpu/kernels/dropout.ts";
 import type { LowRank } from "../../gpu/kernels/linear.ts";
 import type { Arithmetic } from "../../gpu/packed/half.ts";
@@ -76,8 +76,7 @@ export function weightsView(
     return found;
   };
   const present = <T>(name: string, found: T | undefined): T => {
-    if (found === undefined)
-      throw new LabError("bad-input", `The checkpoint has no tensor "${name}"`, { subject: name });
+    if (found === undefined) throw badInput(`The checkpoint has no tensor "${name}"`, name);
     return found;
   };
   return {

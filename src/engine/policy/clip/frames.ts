@@ -1,5 +1,5 @@
 /** Which frames of a clip the language model sees (docs/spec/video.md#10-clips-and-prompts). */
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 
 /** `first`: Sa2VA's inference; `uniform`: Sa2VA-i's; `every`: the first ones of every k-th frame. */
 export type FrameChoice =
@@ -15,7 +15,7 @@ export const PUBLISHED_FRAMES = 5;
  * @throws LabError("bad-input") for a clip without frames
  */
 export function chosenFrames(total: number, choice: FrameChoice): number[] {
-  if (total < 1) throw new LabError("bad-input", "The clip has no frames; nothing was tracked");
+  if (total < 1) throw badInput("The clip has no frames; nothing was tracked");
   const { kind, count } = choice;
   const step = kind === "first" ? 1 : kind === "every" ? choice.step : (total - 1) / Math.max(count - 1, 1);
   // As in numpy's linspace: each product is rounded as computed, and the last value is exact.

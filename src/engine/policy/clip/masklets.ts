@@ -1,7 +1,7 @@
 /** From prompts of the mask decoder to masklets at the size of the clip (docs/spec/video.md#9-consistent-decoder). */
 import { encodeRle, type Rle } from "../../data/mask/rle.ts";
 import type { RgbImage } from "../../data/sample.ts";
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import { resizeBicubic } from "../../model/preprocess/pillow-bicubic.ts";
 import { normalisePixels } from "../../model/preprocess/pixels.ts";
@@ -73,8 +73,7 @@ export async function* masklets(
   const maps = async (frame: number): Promise<FrameMaps> => {
     const rgb = await pictures.picture(frame);
     if (rgb.height !== height || rgb.width !== width) {
-      throw new LabError(
-        "bad-input",
+      throw badInput(
         `Frame ${frame} is ${rgb.width} x ${rgb.height}, the clip began with ${width} x ${height}; finished frames are kept`,
       );
     }

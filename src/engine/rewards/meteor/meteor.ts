@@ -1,4 +1,4 @@
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import type { MeteorDetail } from "../term.ts";
 import type { Wordnet } from "../wordnet.ts";
 import { alignTokens, countChunks } from "./align.ts";
@@ -54,9 +54,7 @@ export class Meteor {
       const detail = this.score(reference, hypothesis);
       if (best === undefined || detail.score > best.score) best = detail;
     }
-    if (best === undefined) {
-      throw new LabError("bad-input", "METEOR needs a reference caption, none was given; nothing was scored");
-    }
+    if (best === undefined) throw badInput("METEOR needs a reference caption, none was given; nothing was scored");
     return best;
   }
 

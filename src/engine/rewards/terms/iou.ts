@@ -1,5 +1,5 @@
 import { type MaskIou, maskIou, type Rle } from "../../data/mask/rle.ts";
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import { type IouShape, type Measured, NO_GIVEN, type TermSpec, type TermTools } from "./spec.ts";
 
 /**
@@ -36,10 +36,7 @@ export interface PixelMask {
 export function regionIou(a: PixelMask | Rle, b: PixelMask | Rle, emptyPairValue = EVALUATION_EMPTY_PAIR): MaskIou {
   const [sizeA, sizeB] = [sizeOf(a), sizeOf(b)];
   if (sizeA !== sizeB) {
-    throw new LabError(
-      "bad-input",
-      `a mask of ${sizeA} pixels cannot be compared with one of ${sizeB}; none was scored`,
-    );
+    throw badInput(`a mask of ${sizeA} pixels cannot be compared with one of ${sizeB}; none was scored`);
   }
   const counts = compare(a, b);
   return counts.union === 0 ? { ...counts, iou: emptyPairValue } : counts;

@@ -2,7 +2,7 @@
  * Group-relative advantages in double precision on the CPU. There are only N of them, and in float32 the mean of equal
  * rewards may differ from that reward, so rounding noise would be scaled up to full-size updates.
  */
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 
 /** A missing reward is null, never 0. */
 export type Reward = number | null;
@@ -128,7 +128,5 @@ function sharesOf({ rewards, probabilities }: RewardGroup): readonly number[] {
 function checkFinite({ rewards }: RewardGroup): void {
   const wrong = rewards.findIndex((reward) => reward !== null && !Number.isFinite(reward));
   if (wrong < 0) return;
-  throw new LabError("bad-input", `The reward of row ${wrong} is ${rewards[wrong]}; no advantage was computed.`, {
-    subject: `row ${wrong}`,
-  });
+  throw badInput(`The reward of row ${wrong} is ${rewards[wrong]}; no advantage was computed.`, `row ${wrong}`);
 }

@@ -4,7 +4,7 @@
  * a resumed run continues bit for bit (docs/spec/grpo.md#17-optimiser-schedule-accumulation-clipping,
  * docs/spec/grpo.md#22-facts-about-tfjs-that-touch-this-code).
  */
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import { FlatLayout } from "../../gpu/flat/layout.ts";
 import { type Flats, gather, scatter } from "../../gpu/flat/moves.ts";
 import { adamwPass } from "../../gpu/flat/passes.ts";
@@ -51,7 +51,7 @@ export class AdamState {
   /** Takes ownership of the two sets. */
   constructor(step: number, first: ParameterSet, second: ParameterSet) {
     if (!Number.isInteger(step) || step < 0)
-      throw new LabError("bad-input", `The optimiser state has step ${step}, it must be a whole number from 0.`);
+      throw badInput(`The optimiser state has step ${step}, it must be a whole number from 0.`);
     this.step = step;
     this.layout = FlatLayout.of(first);
     this.#sets = { m: first, v: second };

@@ -1,7 +1,7 @@
 /** The state that a step changes: trainable weights, their moving average, moments and counters; and the update. */
 import { needsReference } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
-import { LabError } from "../../errors.ts";
+import { badInput, LabError } from "../../errors.ts";
 import { FlatLayout } from "../../gpu/flat/layout.ts";
 import { readSet } from "../../gpu/flat/moves.ts";
 import { customKernels } from "../../gpu/runtime/custom-kernels.ts";
@@ -234,13 +234,7 @@ export function restoreState(
     for (const [name, tensor] of Object.entries(start)) {
       const stored = map?.get(name);
       if (stored === undefined || String(stored.shape) !== String(tensor.shape)) {
-        throw new LabError(
-          "bad-input",
-          `The checkpoint's ${what} do not fit this model at "${name}"; nothing was changed`,
-          {
-            subject: name,
-          },
-        );
+        throw badInput(`The checkpoint's ${what} do not fit this model at "${name}"; nothing was changed`, name);
       }
     }
   };

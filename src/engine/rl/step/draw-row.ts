@@ -1,6 +1,6 @@
 /** The row of a prompt: the one that the data order gives, or the next usable one. */
 import type { RowSource, TrainingRow } from "../../data/training-row.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import type { Loop } from "../loops/loop.ts";
 
 /**
@@ -20,5 +20,5 @@ export async function drawRow(
     if (loop.usable(row)) return row;
   }
   const { subject, text } = loop.needs;
-  throw new LabError("bad-input", `None of the ${trainRows.length} training rows ${text}`, { subject });
+  throw badInput(`None of the ${trainRows.length} training rows ${text}`, subject);
 }

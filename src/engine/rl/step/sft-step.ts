@@ -5,7 +5,7 @@
  */
 import type { LabConfig } from "../../config/table.ts";
 import type { TrainingRow } from "../../data/training-row.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import { STREAM, uniform } from "../../gpu/random.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import { recomputing } from "../../model/weights/weights.ts";
@@ -42,9 +42,7 @@ export async function sftStep(input: StepInput): Promise<StepOutcome> {
       await context.phase("sample", null);
       const row = await input.rows(rows[place((step - 1) * count + at, step)] as number);
       if (row.summary.frames !== undefined) {
-        throw new LabError("bad-input", `Row ${row.summary.id} is a clip; supervised training reads pictures`, {
-          subject: row.summary.id,
-        });
+        throw badInput(`Row ${row.summary.id} is a clip; supervised training reads pictures`, row.summary.id);
       }
       await context.phase("features", null);
       const features = await context.features.get(row.summary.imageId, row.rgb, row.view);

@@ -3,7 +3,7 @@
  * pass.
  */
 import type { LabConfig } from "../../config/table.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import { composeGroup } from "../../rewards/composer/compose-group.ts";
 import { rewardPlan } from "../../rewards/composer/plan.ts";
 import type { GroupRecord } from "../../runs/rollouts/records.ts";
@@ -33,7 +33,7 @@ export interface WhatIf {
  * @throws LabError("bad-input") when the record lacks what the settings need, LabError("held") for a missing verdict
  */
 export function whatIf(groups: readonly GroupRecord[], config: LabConfig): WhatIf {
-  if (config.shuffleRewards) throw new LabError("bad-input", "Rewards of this run were shuffled: there is no what-if");
+  if (config.shuffleRewards) throw badInput("Rewards of this run were shuffled: there is no what-if");
   const plan = rewardPlan(config);
   const rewarded = groups.map(({ loop, rollouts }) => ({
     rollouts: composeGroup(
@@ -84,7 +84,7 @@ function arraysOf({ rollouts, loop }: GroupRecord, scores: GroupScores, config: 
   ];
   const referred = rollouts.every(({ actions }) => actions.every(({ refLogp }) => refLogp !== null));
   if (!referred && (config.beta > 0 || config.objective === "notes")) {
-    throw new LabError("bad-input", "This run recorded no log-probabilities of the reference, which the KL term needs");
+    throw badInput("This run recorded no log-probabilities of the reference, which the KL term needs");
   }
   rollouts.forEach(({ actions, truncated }, n) => {
     actions.forEach((action, t) => {

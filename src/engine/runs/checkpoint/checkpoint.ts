@@ -5,7 +5,7 @@
 import * as z from "zod/mini";
 import { piecewiseHash } from "../../bytes/hash.ts";
 import { parseJsonAs } from "../../bytes/json.ts";
-import { LabError, quote } from "../../errors.ts";
+import { badInput, LabError, quote } from "../../errors.ts";
 import {
   ADAPTER_CONFIG,
   ADAPTER_MODEL,
@@ -119,9 +119,7 @@ export async function readCheckpoint(store: RunStore, runId: string, step: numbe
   const path = `${folder}/${STATE_FILE}`;
   const { order, ...rest } = parseTrainerState(await store.readText(path), path);
   if (rest.step !== step) {
-    throw new LabError("bad-input", `${path} is the state of step ${rest.step}, not of ${step}; nothing was changed`, {
-      subject: path,
-    });
+    throw badInput(`${path} is the state of step ${rest.step}, not of ${step}; nothing was changed`, path);
   }
   const params = new Map(await tensors(MODULES_FILE));
   if (await has(ADAPTER_MODEL)) {
@@ -134,9 +132,7 @@ export async function readCheckpoint(store: RunStore, runId: string, step: numbe
   const missing = order.find((name) => !params.has(name));
   if (missing !== undefined || params.size !== order.length) {
     const difference = missing === undefined ? `${params.size} tensors, not ${order.length}` : `no "${missing}"`;
-    throw new LabError("bad-input", `${folder} holds ${difference}, other than its trainer_state.json lists`, {
-      subject: folder,
-    });
+    throw badInput(`${folder} holds ${difference}, other than its trainer_state.json lists`, folder);
   }
   const moments = splitMoments(await tensors(OPTIMIZER_FILE));
   const ema = (await has(EMA_FILE)) ? await tensors(EMA_FILE) : null;
@@ -182,7 +178,7 @@ export async function checkFiles(store: RunStore, runId: string, step: number): 
     });
   }
   const bad = (file: string, why: string): LabError =>
-    new LabError("bad-input", `${file} ${why}; resume from another checkpoint; nothing was changed`, { subject: file });
+    badInput(`${file} ${why}; resume from another checkpoint; nothing was changed`, file);
   const marker = parseJsonAs(await store.readText(path), MARKER_SHAPE, path);
   if (marker.step !== step) throw bad(path, `is of step ${marker.step}`);
   const unlisted = NEEDED.find((name) => marker.files[name] === undefined);
@@ -229,13 +225,7 @@ function checkSame(found: TensorMap, params: TensorMap, file: string): void {
     [...params].find(([name, { shape }]) => String(found.get(name)?.shape) !== String(shape))?.[0] ??
     [...found.keys()].find((name) => !params.has(name));
   if (odd === undefined) return;
-  throw new LabError(
-    "bad-input",
-    `${file} does not fit the trained tensors (${quote(odd)}); resume from another checkpoint`,
-    {
-      subject: file,
-    },
-  );
+  throw badInput(`${file} does not fit the trained tensors (${quote(odd)}); resume from another checkpoint`, file);
 }
 
 /** The tensors in the order of the trainable set, so that sums over them, such as the gradient norm, repeat exactly. */

@@ -1,5 +1,5 @@
 /** The tensors of a checkpoint's file. */
-import { LabError, quote } from "../../errors.ts";
+import { badInput, quote } from "../../errors.ts";
 import { openSafetensors } from "../../formats/safetensors.ts";
 import type { RunStore } from "../../storage/store.ts";
 import type { TensorData } from "./checkpoint-state.ts";
@@ -14,9 +14,7 @@ export async function readTensors(store: RunStore, path: string): Promise<Map<st
   for (const name of file.names) {
     const data = await file.read(name);
     if (!data.every(Number.isFinite)) {
-      throw new LabError("bad-input", `${path} has values of ${quote(name)} that are not finite; nothing was changed`, {
-        subject: path,
-      });
+      throw badInput(`${path} has values of ${quote(name)} that are not finite; nothing was changed`, path);
     }
     map.set(name, { shape: file.info(name).shape, data });
   }

@@ -1,5 +1,5 @@
 /** The trained tensors of a checkpoint without its moments, for exports and try-outs. */
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import { ADAPTER_MODEL, isLora, MODULES_FILE, toPeftName } from "../../formats/peft-names.ts";
 import type { RunStore } from "../../storage/store.ts";
 import { checkFiles } from "./checkpoint.ts";
@@ -34,7 +34,7 @@ export async function readTrained(
   if (chosen === undefined || !known.includes(chosen)) {
     const there = known.length === 0 ? "it has none" : `it has ${known.join(", ")}`;
     const wanted = chosen === undefined ? "checkpoint" : `complete checkpoint of step ${chosen}`;
-    throw new LabError("bad-input", `Run "${runId}" has no ${wanted}; ${there}`, { subject: runId });
+    throw badInput(`Run "${runId}" has no ${wanted}; ${there}`, runId);
   }
   await checkFiles(store, runId, chosen);
   const folder = checkpointPath(runId, chosen);
@@ -48,18 +48,12 @@ export async function readTrained(
     for (const [tensor, data] of await readTensors(store, path)) held.set(tensor, data);
   }
   if (side === "ema" && held.size === 0) {
-    throw new LabError("bad-input", `Checkpoint ${chosen} of run "${runId}" holds no moving average`, {
-      subject: folder,
-    });
+    throw badInput(`Checkpoint ${chosen} of run "${runId}" holds no moving average`, folder);
   }
   const tensors = new Map<string, TensorData>();
   for (const name of order) {
     const tensor = held.get(side === "policy" && isLora(name) ? toPeftName(name) : name);
-    if (tensor === undefined) {
-      throw new LabError("bad-input", `${folder} lacks "${name}", which its trainer_state.json lists`, {
-        subject: folder,
-      });
-    }
+    if (tensor === undefined) throw badInput(`${folder} lacks "${name}", which its trainer_state.json lists`, folder);
     tensors.set(name, tensor);
   }
   return { step: chosen, side, lora, tensors };

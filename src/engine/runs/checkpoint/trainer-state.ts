@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { isRecord, shapeOf } from "../../bytes/json.ts";
 import { requireConfig } from "../../config/parse.ts";
 import { withOlderMeaning } from "../../config/stored-settings.ts";
-import { LabError } from "../../errors.ts";
+import { badInput, type LabError } from "../../errors.ts";
 import { exactJson, type Json, parseExactJson } from "../numbers-json.ts";
 import type { StepMetrics } from "../rollouts/records.ts";
 import { MOST_STEPS, stepName } from "../step-name.ts";
@@ -82,7 +82,7 @@ export function formatTrainerState(state: CheckpointState): string {
 /** @throws LabError("bad-input") naming `path` when this version did not write it */
 export function parseTrainerState(text: string, path: string): Parsed {
   const bad = (why: string, cause?: unknown): LabError =>
-    new LabError("bad-input", `${path} ${why}; the run cannot be resumed from it`, { subject: path, cause });
+    badInput(`${path} ${why}; the run cannot be resumed from it`, path, cause);
   const value = parseExactJson(text, path);
   if (!isRecord(value) || !isRecord(value.sa2va_lab) || value.sa2va_lab.format !== FORMAT) {
     throw bad(`holds no state of the form ${FORMAT}`);

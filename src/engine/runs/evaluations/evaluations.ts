@@ -6,7 +6,7 @@
 import { fits, parseJson } from "../../bytes/json.ts";
 import type { LabConfig } from "../../config/table.ts";
 import type { Rle } from "../../data/mask/rle.ts";
-import { LabError } from "../../errors.ts";
+import { badInput, type LabError } from "../../errors.ts";
 import type { LoopId } from "../../rl/loops/abouts.ts";
 import type { RunStore } from "../../storage/store.ts";
 import type { EvalMetric, RewardMetric, SegmentationMetric, TruthMetric } from "./evaluation-metrics.ts";
@@ -155,7 +155,7 @@ export async function readEvaluations(store: RunStore, runId: string): Promise<r
 
 function parseLine(line: string, place: string): StoredEvaluation {
   const bad = (what: string, cause?: unknown): LabError =>
-    new LabError("bad-input", `${place} is not ${what}; the file is kept as it is`, { subject: place, cause });
+    badInput(`${place} is not ${what}; the file is kept as it is`, place, cause);
   let value: unknown;
   try {
     value = parseJson(line, place);

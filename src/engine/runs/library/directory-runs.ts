@@ -4,7 +4,7 @@
  */
 import { isRecord, parseJson } from "../../bytes/json.ts";
 import { folderOf } from "../../bytes/memory.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import { folderStore } from "../../storage/folder-store.ts";
 import { opfsStore } from "../../storage/opfs-store.ts";
 import { missingFile, type RunStore, type StoredFile } from "../../storage/store.ts";
@@ -28,10 +28,9 @@ export async function directoryRuns(
   const { runs, damaged } = await listRuns(store);
   if (runs.length === 0) {
     const what = damaged.length === 0 ? "holds no run" : `holds no run that can be read (${damaged.join(", ")})`;
-    throw new LabError(
-      "bad-input",
+    throw badInput(
       `The folder ${directory.name} ${what}: choose a folder with a run.json, or the folder of several runs. Nothing was changed`,
-      { subject: directory.name },
+      directory.name,
     );
   }
   return { store, runIds: runs.map(({ id }) => id) };
@@ -41,7 +40,7 @@ async function idOf(files: RunStore, name: string): Promise<string> {
   const manifest = parseJson(await files.readText("run.json"), `${name}/run.json`);
   const id = isRecord(manifest) ? manifest.id : undefined;
   if (typeof id === "string" && /^[\w-]+$/.test(id)) return id;
-  throw new LabError("bad-input", `${name}/run.json names no run; nothing was changed`, { subject: name });
+  throw badInput(`${name}/run.json names no run; nothing was changed`, name);
 }
 
 /** Maps the files of one run to their paths in a store of runs, below the run's id. */

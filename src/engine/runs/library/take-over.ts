@@ -1,6 +1,6 @@
 /** Brings back a stored run that another machine continued. */
 import { isRecord, parseJson } from "../../bytes/json.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import type { RunStore } from "../../storage/store.ts";
 import { checkFiles } from "../checkpoint/checkpoint.ts";
 import { inCopyOrder, listCheckpoints } from "../checkpoint/checkpoint-folder.ts";
@@ -27,10 +27,9 @@ export async function takeOver(store: RunStore, from: RunStore, id: string): Pro
   );
   // Equal metrics without the checkpoints mean that a copy was interrupted.
   if (!begins || (other.length === own.length && newest === offered)) {
-    throw new LabError(
-      "bad-input",
+    throw badInput(
       `Run "${id}" is stored in this browser with ${own.length} steps, which the opened one does not continue; export and delete it here first`,
-      { subject: id },
+      id,
     );
   }
   for (const step of await listCheckpoints(from, id)) await checkFiles(from, id, step);

@@ -4,7 +4,7 @@
  */
 import { isRecord, parseJson } from "../../bytes/json.ts";
 import { parseRle, type Rle } from "../../data/mask/rle.ts";
-import { dropUnseen, LabError, quote, thrownText, toLabError } from "../../errors.ts";
+import { badInput, dropUnseen, type LabError, quote, thrownText, toLabError } from "../../errors.ts";
 import { aboutLoop, isLoop, LOOP_IDS } from "../../rl/loops/abouts.ts";
 import { type BenchGroup, type BenchRollout, rolloutOf, UNSCORED } from "../bench/bench-group.ts";
 import type { GroupRecord } from "./records.ts";
@@ -17,7 +17,7 @@ export async function importRollouts(bytes: Uint8Array, name: string): Promise<r
     ? rolloutLines(new TextDecoder().decode(bytes), name)
     : (await groupsFromArrow(bytes, name)).map(fromRecord);
   if (groups.length > 0) return groups;
-  throw new LabError("bad-input", `${name} contains no rollouts; the open groups are kept`, { subject: name });
+  throw badInput(`${name} contains no rollouts; the open groups are kept`, name);
 }
 
 /** Arrow streams start with a continuation marker, Arrow files with "ARROW1"; text starts with neither. */
@@ -71,7 +71,7 @@ function rolloutLines(text: string, name: string): readonly BenchGroup[] {
     .entries()) {
     if (line.trim() === "") continue;
     const fail = (cause: string): LabError =>
-      new LabError("bad-input", `${name}, line ${at + 1}: ${cause}; nothing was taken from it`, { subject: name });
+      badInput(`${name}, line ${at + 1}: ${cause}; nothing was taken from it`, name);
     const record = parsed(line, fail);
     const loop = record.loop ?? 1;
     if (!isLoop(loop)) throw fail(`loop is ${quote(loop)}, none of ${LOOP_IDS.join(", ")}`);

@@ -7,7 +7,7 @@ import { memorySource } from "../../bytes/memory.ts";
 import { openArrow } from "../../data/arrow/arrow-table.ts";
 import { parseRle } from "../../data/mask/rle.ts";
 import type { Cell, Table as DataTable } from "../../data/tables/table.ts";
-import { LabError } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import { columnData } from "../../formats/arrow-columns.ts";
 import type { RewardTerm } from "../../rewards/term.ts";
 import { parseExactJson } from "../numbers-json.ts";
@@ -59,10 +59,7 @@ export async function groupsFromArrow(bytes: Uint8Array, path: string): Promise<
     }
   } catch (thrown) {
     const cause = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new LabError("bad-input", `${path} holds no rollouts that can be read (${cause}); the file is kept`, {
-      subject: path,
-      cause: thrown,
-    });
+    throw badInput(`${path} holds no rollouts that can be read (${cause}); the file is kept`, path, thrown);
   }
   return groups.map(({ header, rollouts }) => ({ ...header, rollouts }));
 }

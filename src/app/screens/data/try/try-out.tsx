@@ -1,7 +1,7 @@
 import { type ReactNode, useMemo, useRef, useState } from "react";
 import type { Rle } from "../../../../engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../../../engine/data/sample.ts";
-import { LabError } from "../../../../engine/errors.ts";
+import { badInput } from "../../../../engine/errors.ts";
 import { MAX_OWN_SIDE, type TryTask } from "../../../../protocol/trainer.ts";
 import { report } from "../../../clients/lab.ts";
 import { askModel, stopAsking } from "../../../clients/question.ts";
@@ -79,9 +79,7 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
 
   const own = async (file: File): Promise<void> => {
     const size = await createImageBitmap(file).catch((cause: unknown) => {
-      throw new LabError("bad-input", `This browser cannot decode ${file.name}; the current picture is kept`, {
-        cause,
-      });
+      throw badInput(`This browser cannot decode ${file.name}; the current picture is kept`, undefined, cause);
     });
     const id = `own ${file.name} ${file.size} ${file.lastModified}`;
     addOwnPicture(id, file);

@@ -2,7 +2,7 @@
  * Tracks through a whole clip frame by frame: conditioning frames first, then forward to the end, then back to the
  * beginning (docs/spec/video.md#1-path). One frame's features are on the GPU at a time.
  */
-import { LabError } from "../../../errors.ts";
+import { badInput } from "../../../errors.ts";
 import type { Tensor } from "../../../gpu/tf.ts";
 import { tf } from "../../../gpu/tf.ts";
 import type { Weights } from "../../weights/weights.ts";
@@ -116,12 +116,9 @@ export async function* followClip(
 }
 
 function checkFrames(total: number, prompted: readonly number[]): void {
-  if (total < 1) throw new LabError("bad-input", "The clip has no frames; nothing was tracked");
-  if (prompted.length === 0) throw new LabError("bad-input", "No frame of the clip has a prompt; nothing was tracked");
+  if (total < 1) throw badInput("The clip has no frames; nothing was tracked");
+  if (prompted.length === 0) throw badInput("No frame of the clip has a prompt; nothing was tracked");
   const wrong = prompted.find((frame) => !Number.isInteger(frame) || frame < 0 || frame >= total);
   if (wrong === undefined) return;
-  throw new LabError(
-    "bad-input",
-    `Frame ${wrong} has a prompt, but the clip has frames 0 to ${total - 1}; nothing was tracked`,
-  );
+  throw badInput(`Frame ${wrong} has a prompt, but the clip has frames 0 to ${total - 1}; nothing was tracked`);
 }

@@ -1,6 +1,6 @@
 /** Prepared questions from the user's file; docs/adding/reward.md#questions-for-the-judge describes its form. */
 import { isRecord, parseJson } from "../../../bytes/json.ts";
-import { LabError, thrownText } from "../../../errors.ts";
+import { badInput, type LabError, thrownText } from "../../../errors.ts";
 import type { JudgeQuestion, ScoredChoice } from "../../judge-score.ts";
 import { LETTERS } from "./question-set.ts";
 
@@ -20,7 +20,7 @@ export interface WrittenQuestions {
  */
 export function parseQuestionFile(name: string, json: string): WrittenQuestions {
   const bad = (cause: string, thrown?: unknown): LabError =>
-    new LabError("bad-input", `${name}: ${cause}; the previous questions are kept`, { subject: name, cause: thrown });
+    badInput(`${name}: ${cause}; the previous questions are kept`, name, thrown);
   let value: unknown;
   try {
     value = parseJson(json, "its content");

@@ -4,7 +4,7 @@
  */
 import { SETTING_KEYS } from "../../../config/parse.ts";
 import type { LabConfig, SettingKey } from "../../../config/table.ts";
-import { LabError, quote } from "../../../errors.ts";
+import { badInput, LabError, quote } from "../../../errors.ts";
 import { readEvaluations, type StoredEvaluation } from "../../../runs/evaluations/evaluations.ts";
 import type { RunManifest } from "../../../runs/manifest.ts";
 import { openRun } from "../../../runs/run-folder.ts";
@@ -46,7 +46,7 @@ export async function storedFirstEvaluation(store: RunStore, id: string): Promis
   const manifest = (await openRun(store, id)).manifest();
   const [evaluation] = await readEvaluations(store, id);
   if (evaluation !== undefined) return { manifest, evaluation };
-  throw new LabError("bad-input", `Run "${id}" has no evaluation to take over`, { subject: id });
+  throw badInput(`Run "${id}" has no evaluation to take over`, id);
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { folderOf } from "../../../bytes/memory.ts";
 import type { ByteSource } from "../../../bytes/source.ts";
-import { LabError } from "../../../errors.ts";
+import { badInput } from "../../../errors.ts";
 import { readStartAdapter, type StartAdapter } from "../../../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
 import type { RunManifest } from "../../../runs/manifest.ts";
@@ -43,9 +43,8 @@ export async function keptAdapter(
   const target = { language: model.config.language, base: model.base };
   const kept = await readStartAdapter(folderOf(files), target, expected.name);
   if (kept.hash === expected.hash) return kept;
-  throw new LabError(
-    "bad-input",
+  throw badInput(
     `Run "${runId}" uses the adapter "${expected.name}", but the files in its ${place} folder differ`,
-    { subject: `${runId}/${place}` },
+    `${runId}/${place}`,
   );
 }

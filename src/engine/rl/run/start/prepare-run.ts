@@ -2,7 +2,7 @@
 import { activeLoops } from "../../../config/derived.ts";
 import { requireConfig } from "../../../config/parse.ts";
 import type { LabConfig } from "../../../config/table.ts";
-import { LabError } from "../../../errors.ts";
+import { badInput, LabError } from "../../../errors.ts";
 import { checkStorage } from "../../../loading/storage-settings.ts";
 import type { StartAdapter } from "../../../model/adapter/start-adapter.ts";
 import { modelFacts } from "../../../model/base-mllm.ts";
@@ -179,11 +179,7 @@ export async function prepareStored(
   try {
     if (from !== undefined) await checkFiles(store, id, from);
     const found = await usableCheckpoint(store, id, from);
-    if (found === null) {
-      throw new LabError("bad-input", `Run "${manifest.title}" has no complete checkpoint to resume from`, {
-        subject: id,
-      });
-    }
+    if (found === null) throw badInput(`Run "${manifest.title}" has no complete checkpoint to resume from`, id);
     const { step, checkpoint, passedOver } = found;
     const length = lengthOf(manifest, config, step);
     // Includes the steps after the checkpoint, whose requests were sent too.

@@ -2,7 +2,7 @@
 import type { LabConfig } from "../../../config/table.ts";
 import { rowsHash } from "../../../data/open-rows.ts";
 import type { RowSource } from "../../../data/training-row.ts";
-import { LabError } from "../../../errors.ts";
+import { badInput } from "../../../errors.ts";
 import type { GpuReport } from "../../../gpu/runtime/device.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
 import type { RunManifest } from "../../../runs/manifest.ts";
@@ -17,9 +17,7 @@ export function checkedRows(rows: RowSource, list: RowList): RowSource {
     const row = await rows(index);
     const expected = list.rows[index]?.[0];
     if (row.summary.id === expected) return row;
-    throw new LabError("bad-input", `Row ${index} of ${list.dataSet} has changed; open the same shards and resume`, {
-      subject: list.dataSet,
-    });
+    throw badInput(`Row ${index} of ${list.dataSet} has changed; open the same shards and resume`, list.dataSet);
   };
 }
 
@@ -75,9 +73,7 @@ export async function describeData(
 export async function rowsOfSameRun(manifest: RunManifest, hash: string, list: RowList): Promise<RunRows> {
   const { id, title } = manifest;
   if (manifest.model.hash !== hash) {
-    throw new LabError("bad-input", `Run "${title}" was trained on ${manifest.model.name}, another model is loaded`, {
-      subject: id,
-    });
+    throw badInput(`Run "${title}" was trained on ${manifest.model.name}, another model is loaded`, id);
   }
   return storedRunRows(manifest, list);
 }
@@ -91,6 +87,6 @@ function elements(tensors: readonly { readonly shape: readonly number[] }[]): nu
 export async function holdOrRefuse(store: RunStore, id: string): Promise<() => void> {
   if (store.hold !== undefined) return store.hold(id);
   const release = await hold("run", id);
-  if (release === null) throw new LabError("bad-input", `Run "${id}" is running in another tab`, { subject: id });
+  if (release === null) throw badInput(`Run "${id}" is running in another tab`, id);
   return release;
 }

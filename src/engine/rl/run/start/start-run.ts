@@ -1,6 +1,6 @@
 /** Builds a training state from a loaded model and a configuration: adapters, trainable set, restored checkpoints. */
 import type { LabConfig } from "../../../config/table.ts";
-import { LabError } from "../../../errors.ts";
+import { badInput, LabError } from "../../../errors.ts";
 import type { LoraFields } from "../../../formats/peft-names.ts";
 import { STREAM, uniform } from "../../../gpu/random.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
@@ -115,9 +115,7 @@ function parseCounters(
   const whole = (name: string): number => {
     const value = record[name];
     if (typeof value === "number" && Number.isInteger(value) && value >= 0) return value;
-    throw new LabError("bad-input", `trainer_state.json has no usable "${name}"; the run was not resumed`, {
-      subject: name,
-    });
+    throw badInput(`trainer_state.json has no usable "${name}"; the run was not resumed`, name);
   };
   // Checkpoints of older versions hold no entropy bonus, or those of fewer loops.
   const entropy = { ...freshEntropy(config), ...(record.entropy as Partial<TrainingState["entropy"]> | undefined) };
@@ -132,9 +130,7 @@ function entropyState(stored: unknown): EntropyControlState {
   const { coefficient, lastEntropy = null } = (stored ?? {}) as Partial<Record<keyof EntropyControlState, unknown>>;
   const usable = Number.isFinite(coefficient) && (lastEntropy === null || Number.isFinite(lastEntropy));
   if (usable) return { coefficient, lastEntropy } as EntropyControlState;
-  throw new LabError("bad-input", "trainer_state.json has no usable entropy bonus; the run was not resumed", {
-    subject: "entropy",
-  });
+  throw badInput("trainer_state.json has no usable entropy bonus; the run was not resumed", "entropy");
 }
 
 function blocks(model: Sa2vaModel, config: LabConfig): (path: string) => string {

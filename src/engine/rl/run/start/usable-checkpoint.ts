@@ -1,5 +1,5 @@
 /** The newest usable checkpoint; damaged ones are skipped and named. */
-import { LabError, quote, shortened } from "../../../errors.ts";
+import { badInput, LabError, quote, shortened } from "../../../errors.ts";
 import { listCheckpoints, readCheckpoint } from "../../../runs/checkpoint/checkpoint.ts";
 import type { CheckpointState } from "../../../runs/checkpoint/checkpoint-state.ts";
 import type { RunStore } from "../../../storage/store.ts";
@@ -46,8 +46,7 @@ function sentence(damaged: number, { message }: LabError, step: number): string 
  * @throws LabError("bad-input") naming what is missing
  */
 export function requireTrainable({ step, params, ema, moments }: CheckpointState): void {
-  const bad = (why: string): LabError =>
-    new LabError("bad-input", `The checkpoint of step ${step} has ${why}; nothing was changed`);
+  const bad = (why: string): LabError => badInput(`The checkpoint of step ${step} has ${why}; nothing was changed`);
   if (ema === null) throw bad("no averages of its weights");
   if (moments.m.size !== params.size || moments.v.size !== params.size) throw bad("no moments of its weights");
   for (const [name, { data }] of moments.v) {
