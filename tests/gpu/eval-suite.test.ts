@@ -130,7 +130,7 @@ function dlcFiles(): string {
     })),
     categories: [{ id: 1, name: "thing" }],
   });
-  json("class_names.json", Object.fromEntries(ids.map((id) => [id, "thing"])));
+  json("class_names.json", Object.fromEntries(ids.map((id) => [id, `thing ${id}`])));
   const choices = [
     ["Yes", 1],
     ["No", 0],

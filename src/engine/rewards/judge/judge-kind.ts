@@ -38,6 +38,8 @@ export interface AskDeps {
   readonly model: string;
   /** Version of the prompts. */
   readonly version: string;
+  /** Accepted replies of current requests, by cache key: equal requests are sent once. */
+  readonly pending: Map<string, Promise<{ readonly text: string }>>;
 }
 
 /** Record of the requests for one verdict. */
@@ -50,45 +52,63 @@ export interface AskRecord {
 
 /** @param fresh ignores the cache, to measure the consistency of a judge */
 export function askSession(deps: AskDeps, record: AskRecord, signal: AbortSignal, fresh: boolean): AskSession {
+  const ask = async <T>(request: ChatRequest, read: (text: string, cut: boolean) => T): Promise<Accepted<T>> => {
+    let reply = await deps.ask(request, record.spent, signal);
+    record.raw.push(reply.text);
+    try {
+      return { text: reply.text, value: read(reply.text, reply.cut) };
+    } catch (thrown) {
+      if (!(thrown instanceof JudgeFailure)) throw thrown;
+      const complaint = `${thrown.message}. Reply again, in exactly the form that was asked for.`;
+      const messages = [
+        ...request.messages,
+        { role: "assistant", content: reply.text.slice(0, 2000) },
+        { role: "user", content: complaint },
+      ] as const;
+      reply = await deps.ask({ ...request, messages }, record.spent, signal);
+      record.raw.push(reply.text);
+      return { text: reply.text, value: read(reply.text, reply.cut) };
+    }
+  };
   return {
     async reply(request, read) {
       const key = await replyKey(deps.kind, deps.model, deps.version, request);
-      const known = fresh ? undefined : deps.cache.get(key);
-      if (known !== undefined) {
-        const value = accepted(known, read);
-        if (value !== null) {
-          record.hits++;
-          record.raw.push(known);
-          return value.value;
-        }
+      const stored = fresh ? undefined : deps.cache.get(key);
+      const known = stored ?? (await deps.pending.get(key)?.catch(unlessJudged))?.text;
+      const hit = known === undefined ? null : accepted(known, read);
+      if (hit !== null) {
+        record.hits++;
+        record.raw.push(hit.text);
+        return hit.value;
       }
-      let reply = await deps.ask(request, record.spent, signal);
-      record.raw.push(reply.text);
-      let value: ReturnType<typeof read>;
+      const asked = ask(request, read);
+      deps.pending.set(key, asked);
       try {
-        value = read(reply.text, reply.cut);
-      } catch (thrown) {
-        if (!(thrown instanceof JudgeFailure)) throw thrown;
-        const complaint = `${thrown.message}. Reply again, in exactly the form that was asked for.`;
-        const messages = [
-          ...request.messages,
-          { role: "assistant", content: reply.text.slice(0, 2000) },
-          { role: "user", content: complaint },
-        ] as const;
-        reply = await deps.ask({ ...request, messages }, record.spent, signal);
-        record.raw.push(reply.text);
-        value = read(reply.text, reply.cut);
+        const { text, value } = await asked;
+        if (!fresh) await deps.cache.put(key, text);
+        return value;
+      } finally {
+        if (deps.pending.get(key) === asked) deps.pending.delete(key);
       }
-      if (!fresh) await deps.cache.put(key, reply.text);
-      return value;
     },
   };
 }
 
+/** A failure of the judge holds for all that wait; where another caller stopped the request, it is sent again. */
+function unlessJudged(thrown: unknown): undefined {
+  if (thrown instanceof JudgeFailure) throw thrown;
+}
+
+/** A reply that the reader accepts. */
+interface Accepted<T> {
+  readonly text: string;
+  readonly value: T;
+}
+
 /** A cached reply that the current reader rejects is requested again. */
-function accepted<T>(text: string, read: (text: string, cut: boolean) => T): { readonly value: T } | null {
+function accepted<T>(text: string, read: (text: string, cut: boolean) => T): Accepted<T> | null {
   try {
-    return { value: read(text, false) };
+    return { text, value: read(text, false) };
   } catch (thrown) {
     if (thrown instanceof JudgeFailure) return null;
     throw thrown;

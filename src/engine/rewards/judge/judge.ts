@@ -64,6 +64,7 @@ export function captionJudge(settings: JudgeSettings, deps: JudgeDeps): CaptionJ
     kind: kind.name,
     model: provider.model === ANY_MODEL ? `${ANY_MODEL} at ${provider.place}` : provider.model,
     version: settings.version,
+    pending: new Map(),
   };
   const judgeOne = async (pair: CaptionPair, signal: AbortSignal, fresh: boolean): Promise<RewardTerm> => {
     const record: AskRecord = { spent: { calls: 0, latency: 0, cost: 0 }, raw: [], hits: 0 };

@@ -186,6 +186,29 @@ test.each<[string, Behaviour, string, number]>([
   expect(judge.spent.calls).toBe(calls);
 });
 
+test("equal requests in progress are sent once, whatever row they are about", async () => {
+  server.script(() => ({ slow: 20 }));
+  const terms = await testJudge(server.url, { dlc: true }).terms([same, { ...same, reference: "of another row" }]);
+  expect(terms.map(({ value, judge }) => [value, judge?.calls, judge?.cached])).toEqual([
+    [1, 3, false],
+    [1, 0, true],
+  ]);
+  expect(server.calls).toHaveLength(3);
+});
+
+test("a request that another caller stops is sent again", async () => {
+  const judge = testJudge(server.url, { dlc: true });
+  const stop = new AbortController();
+  server.script(() => "hang");
+  const stopped = judge.terms([same], { signal: stop.signal });
+  await vi.waitFor(() => expect(server.calls).toHaveLength(3));
+  const waiting = judge.terms([same]);
+  server.script(() => "good");
+  stop.abort();
+  await expect(stopped).rejects.toMatchObject({ code: "cancelled" });
+  expect((await waiting).map(({ value, judge }) => [value, judge?.calls])).toEqual([[1, 3]]);
+});
+
 test("one caption that cannot be judged does not take the others with it", async () => {
   server.script((_, { text }) => (text.includes("blue boat") ? { status: 500 } : "good"));
   const terms = await testJudge(server.url, { retries: 0 }).terms([same, other, half]);

@@ -26,35 +26,21 @@ export interface QuestionJudgeSettings extends QuestionCounts {
 }
 
 export function questionJudge(settings: QuestionJudgeSettings): JudgeKind {
-  /** Question sets being generated: the rollouts of a group share one reference and must share one set. */
-  const making = new Map<string, Promise<readonly JudgeQuestion[]>>();
-  const questionsFor = async (reference: string, session: AskSession): Promise<readonly JudgeQuestion[]> => {
-    const known = making.get(reference);
-    if (known !== undefined) return known;
-    const made = makeQuestions(reference, settings, session);
-    making.set(reference, made);
-    try {
-      return await made;
-    } finally {
-      // Kept only during generation; afterwards the reply cache has the set, or the failure was temporary.
-      if (making.get(reference) === made) making.delete(reference);
-    }
-  };
   return {
     name: "questions",
     async examine({ reference, hypothesis }, session) {
       const described = plainCaption(reference);
       if (described === "")
         throw new JudgeFailure("no-questions", "The reference caption is empty, so there is nothing to ask");
-      const questions = await questionsFor(described, session);
+      const questions = await makeQuestions(described, settings, session);
       const request = answerRequest(questions, hypothesis, settings);
       return { questions, responses: await session.reply(request, (text) => readLetters(text, questions)) };
     },
   };
 }
 
-/** Generates the questions for a reference. @throws JudgeFailure */
-export async function makeQuestions(
+/** Questions about a reference; one request for all rollouts of a group. @throws JudgeFailure */
+async function makeQuestions(
   reference: string,
   settings: QuestionJudgeSettings,
   session: AskSession,
