@@ -218,7 +218,7 @@ describe("the control of the phase machine", () => {
       work(1, 7);
       await control.enter("generate", 2);
       work(4, 1);
-      const { times: seconds, counts } = control.endStep();
+      const { times: seconds, counts } = control.stepCosts();
       expect(seconds).toEqual({ generate: 6, loss: 1 });
       const generate = 3 * times + 1;
       expect(counts).toEqual({
@@ -252,7 +252,7 @@ describe("the control of the phase machine", () => {
     control.play();
     await entered;
     made += 2;
-    const { times, counts } = control.endStep();
+    const { times, counts } = control.stepCosts();
     expect([times, counts.generate?.dispatches, counts.loss?.dispatches]).toEqual([{ generate: 5, loss: 2 }, 5, 2]);
 
     await control.beforeStep();
@@ -263,6 +263,6 @@ describe("the control of the phase machine", () => {
     await control.beforeStep();
     await control.enter("generate", 1);
     made += 3;
-    expect(control.endStep().counts.generate?.dispatches).toBe(3);
+    expect(control.stepCosts().counts.generate?.dispatches).toBe(3);
   });
 });

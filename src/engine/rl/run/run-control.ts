@@ -140,14 +140,19 @@ export class RunControl {
     this.#leave();
   }
 
-  /** Seconds and GPU calls per phase since the step began; a phase that was entered twice holds both. */
-  endStep(): { readonly times: PhaseTimes; readonly counts: PhaseCounts } {
+  /** Leaves the last phase. Seconds and GPU calls per phase since the step began; a phase entered twice holds both. */
+  stepCosts(): { readonly times: PhaseTimes; readonly counts: PhaseCounts } {
     this.#settle();
+    this.#leave();
+    return { times: this.#times, counts: this.#counts };
+  }
+
+  /** Ends a step whose weights and metrics belong together from now on. */
+  endStep(): void {
     this.#leave();
     this.#inStep = false;
     this.#updating = false;
     if (this.#eta === "step") this.#eta = "hold";
-    return { times: this.#times, counts: this.#counts };
   }
 
   #leave(): void {

@@ -279,10 +279,11 @@ export class Trainer {
     Object.assign(metrics, stepFacts(step, config, kept, this.#deps.trainRows.length));
     await this.#stored(() => run.appendGroups(step, groups));
     const worked = await gpuTimes();
-    const { times, counts } = this.control.endStep();
+    const { times, counts } = this.control.stepCosts();
     const costs = phaseCosts(times, counts, worked);
     const timed = { ...metrics, ...timeMetrics(times), step_time: now() - began };
     await this.#stored(() => run.appendStep(step, timed));
+    this.control.endStep();
     await this.#stored(() => appendPhases(run.store, run.id, { step, phases: costs }));
     emit({ type: "step", step, metrics: timed, phaseTimes: times, costs });
     for (const alarm of this.#alarms.observe(step, timed, outcome.update, groups))
