@@ -176,7 +176,11 @@ describe("the first step", () => {
   });
 
   it("is kept when the run is stopped in the second", async () => {
+    await show(lab.page, { screen: "runs" });
+    const row = lab.page.getByTestId("runs-table").locator("tbody tr");
+    await expect.poll(() => row.locator("[data-label=State]").textContent()).toBe("paused");
     await stop();
+    await expect.poll(() => row.locator("[data-label=State]").textContent()).toBe("stopped");
     await lab.page.locator("[aria-live=polite]", { hasText: ": stopped, step 1 of 2" }).waitFor();
     expect(events.some((event) => event.type === "checkpoint" && event.step === 1)).toBe(true);
     expect(events.some((event) => event.type === "step" && event.step === 2)).toBe(false);

@@ -4,6 +4,7 @@ import { joinSources } from "../../../src/app/components/charts/joined-source.ts
 import { alongAxis, axisText } from "../../../src/app/components/charts/plot/axis.ts";
 import { bandOver, innerLimits, rollingBand, windowOf } from "../../../src/app/components/charts/plot/bands.ts";
 import { chartSvg, type SvgChart } from "../../../src/app/components/charts/plot/chart-svg.ts";
+import { limits } from "../../../src/app/components/charts/plot/plot.ts";
 import { ticksOf } from "../../../src/app/components/charts/plot/plot-svg.ts";
 import { nonFinitePlaces, smooth } from "../../../src/app/components/charts/plot/smoothing.ts";
 import { describeSeries } from "../../../src/app/components/charts/plot/summary.ts";
@@ -38,6 +39,19 @@ describe("smoothing", () => {
 
   it("tells a gap from a value that is no number", () => {
     expect(nonFinitePlaces([1, Number.NaN, Number.NaN, Infinity], (at) => at === 1)).toEqual([2, 3]);
+  });
+});
+
+describe("limits of an axis", () => {
+  const share = { logarithmic: false, levels: [], range: [0, 0.1] } as const;
+
+  it("are the chart's range where values differ by rounding only, and the values' own otherwise", () => {
+    expect(limits(-2.4e-8, 5.9e-8, share)).toEqual([0, 0.1]);
+    expect(limits(0.1, 0.1, share)).toEqual([0, 0.1]);
+    const [low, high] = limits(0, 0.001, share);
+    expect([low, high]).toEqual([0, expect.closeTo(0.00108, 12)]);
+    expect(limits(0.25, 0.25, share)).toEqual([0.225, 0.25]);
+    expect(limits(-2e-8, 2e-8, { ...share, range: undefined })[1]).toBeLessThan(1e-7);
   });
 });
 

@@ -18,7 +18,12 @@ export function RunRewards({ run }: { readonly run: RunDigest }): ReactNode {
   return (
     <ul className={`no-bullets m-0 p-0 grid gap-1 ${styles.curves}`}>
       {loops.map((loop) => (
-        <li key={loop} className="row gap-2" style={loopStyle(loop)} title={`Loop ${loop}`}>
+        <li
+          key={loop}
+          className="row gap-2"
+          style={loopStyle(loop)}
+          title={`Loop ${loop}: mean reward of the last ten steps`}
+        >
           <span className="muted small">{loop}</span>
           <Sparkline
             className={styles.curve ?? ""}

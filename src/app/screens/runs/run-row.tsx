@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import type { RunState } from "../../../engine/rl/run/events.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
@@ -28,8 +29,8 @@ export interface RunRowProps {
   readonly run: RunDigest;
   /** Whether it is the run of this page. */
   readonly live: boolean;
-  /** Whether the trainer is running it. */
-  readonly active: boolean;
+  /** Its state in the trainer; null when it is not training here. */
+  readonly state: RunState | null;
   /** Whether another tab trains it. */
   readonly otherTabs: boolean;
   /** Differences to the previous run; null for the first run. */
@@ -54,10 +55,10 @@ export interface RunRowProps {
 
 /** One stored run and its actions. */
 export function RunRow(props: RunRowProps): ReactNode {
-  const { run, live, active, otherTabs, changes, resumeBlocker, compared } = props;
+  const { run, live, state, otherTabs, changes, resumeBlocker, compared } = props;
   const { manifest } = run;
   const exporting = useExports((state) => state.busy.includes(manifest.id));
-  const interrupted = manifest.state === "running" && !active && !otherTabs;
+  const interrupted = manifest.state === "running" && state === null && !otherTabs;
   return (
     <tr data-live={live}>
       <td data-label="Compare" className={styles.compare}>
@@ -88,14 +89,14 @@ export function RunRow(props: RunRowProps): ReactNode {
         <small title="Time of its steps, without pauses and evaluations">{formatSeconds(run.seconds || null)}</small>
       </td>
       <td data-label="State">
-        <Badge tone={interrupted ? "warn" : TONES[manifest.state]}>
-          {otherTabs ? "in another tab" : interrupted ? "interrupted" : STATE_WORDS[manifest.state]}
+        <Badge tone={interrupted || state === "paused" ? "warn" : TONES[manifest.state]}>
+          {otherTabs ? "in another tab" : interrupted ? "interrupted" : (state ?? STATE_WORDS[manifest.state])}
         </Badge>
       </td>
       <td data-label="Steps" className={styles.number}>
         {run.steps} / {manifest.config.steps}
       </td>
-      <td data-label="Reward">
+      <td data-label="Reward, last 10">
         <RunRewards run={run} />
       </td>
       <td data-label="Held-out gain">
@@ -142,7 +143,7 @@ export function RunRow(props: RunRowProps): ReactNode {
                 label: "Delete…",
                 act: () => props.onAsk("delete"),
                 danger: true,
-                blocker: otherTabs ? OTHER_TAB : active ? "Stop it first" : null,
+                blocker: otherTabs ? OTHER_TAB : state === null ? null : "Stop it first",
               },
             ]}
             trigger={

@@ -28,7 +28,17 @@ import { RunsElsewhere } from "./runs-elsewhere.tsx";
 import { StorageMeter } from "./storage-meter.tsx";
 import { SweepPanel } from "./sweep/sweep-panel.tsx";
 
-const COLUMNS = ["Run", "Started", "State", "Steps", "Reward", "Held-out gain", "Changed", "Size", "Checkpoints"];
+const COLUMNS = [
+  "Run",
+  "Started",
+  "State",
+  "Steps",
+  "Reward, last 10",
+  "Held-out gain",
+  "Changed",
+  "Size",
+  "Checkpoints",
+];
 
 interface Listed {
   readonly stored: StoredRuns;
@@ -156,7 +166,7 @@ export function RunsScreen(): ReactNode {
                     key={manifest.id}
                     run={run}
                     live={manifest.id === liveId}
-                    active={manifest.id === liveId && isActive(state)}
+                    state={manifest.id === liveId && isActive(state) ? state : null}
                     otherTabs={otherTabs.includes(manifest.id)}
                     changes={before === null ? null : runChanges(manifest, before)}
                     resumeBlocker={blockerOf(run, resumeBlocker(run))}

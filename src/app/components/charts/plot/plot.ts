@@ -170,17 +170,24 @@ function labelWidth(labels: readonly string[] | null): number {
   return 14 + 6.2 * Math.max(0, ...(labels ?? []).map((label) => label.length));
 }
 
-function limits(least: number | null, most: number | null, settings: PlotSettings): uPlot.Range.MinMax {
+/** Ends of a vertical axis over values from `least` to `most`; null for no values. */
+export function limits(
+  least: number | null,
+  most: number | null,
+  settings: Pick<PlotSettings, "logarithmic" | "range" | "levels">,
+): [number, number] {
   if (least === null || most === null) return settings.logarithmic ? [0.1, 1] : [0, 1];
   const [low, high] = withLevels(least, most, settings.levels);
   if (settings.logarithmic) {
     const floor = Math.max(low, 1e-9);
     return [floor * 0.8, Math.max(high, floor) * 1.25];
   }
-  if (high === low && settings.range !== undefined && low >= settings.range[0] && high <= settings.range[1]) {
-    return [settings.range[0], settings.range[1]];
+  const [lowest, greatest] = settings.range ?? [-Infinity, Infinity];
+  if (settings.range !== undefined) {
+    // Differences this small are rounding, not a curve.
+    const rounding = 1e-5 * (greatest - lowest);
+    if (high - low <= rounding && low >= lowest - rounding && high <= greatest + rounding) return [lowest, greatest];
   }
   const room = high === low ? Math.max(Math.abs(high) * 0.1, 0.01) : (high - low) * 0.08;
-  const [lowest, greatest] = settings.range ?? [-Infinity, Infinity];
   return [Math.max(low - room, Math.min(lowest, low)), Math.min(high + room, Math.max(greatest, high))];
 }
