@@ -37,9 +37,9 @@ import type { ReportSources } from "../src/engine/sweep/report.ts";
 import type { DataCalls, RowCalls } from "../src/protocol/data.ts";
 import { connect, type Handlers, Moved } from "../src/protocol/rpc.ts";
 import { elsewhereCalls } from "./elsewhere.ts";
-import { exportZip, scaleOutZip } from "./exports.ts";
+import { exportZip, runZip, scaleOutZip } from "./exports.ts";
 import { folderName, openFolders } from "./folders.ts";
-import { runCalls, runs } from "./stored-runs.ts";
+import { runCalls } from "./stored-runs.ts";
 import { sweepDocument } from "./sweeps.ts";
 
 /** Bytes of decoded pixels kept: about 250 pictures of 640 x 480. */
@@ -229,10 +229,11 @@ const dataCalls: Handlers<DataCalls> = {
     return rawRow(current().set, file, row);
   },
   sweepReport: async (sweep) => sweepDocument(await openOpfsStore(), sweep, storedRow),
-  async exportRun(runId, format, wordnetUrl) {
-    if (format === "scale-out") return scaleOutZip(await openOpfsStore(), runId, opened?.set ?? null, wordnetUrl);
-    if (format !== "zip") return exportZip(await openOpfsStore(), runId, format, opened?.set ?? null, pictureOf);
-    return { blob: await (await runs()).zip(runId), fileName: `${runId}.zip`, note: null };
+  async exportRun(runId, format, wordnetUrl, onBytes, signal) {
+    const [store, set, progress] = [await openOpfsStore(), opened?.set ?? null, { onBytes, signal }];
+    if (format === "scale-out") return scaleOutZip(store, runId, set, wordnetUrl, progress);
+    if (format !== "zip") return exportZip(store, runId, format, set, pictureOf, progress);
+    return runZip(store, runId, progress);
   },
   async rollouts(file, name) {
     if (file.size > MAX_ROLLOUT_BYTES) {

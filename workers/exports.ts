@@ -1,8 +1,8 @@
-/** Exports of a stored run as one zip, or one page; browsers keep the pieces of a large Blob on disk. */
+/** Exports of a stored run as one zip, or one page. */
 import { urlSource } from "../src/engine/data/blob-source.ts";
 import { rowsHash } from "../src/engine/data/open-rows.ts";
 import type { RegionSet } from "../src/engine/data/region-set.ts";
-import { badInput } from "../src/engine/errors.ts";
+import { badInput, LabError } from "../src/engine/errors.ts";
 import type { RunExport } from "../src/engine/export/export-names.ts";
 import { exportFiles } from "../src/engine/export/formats.ts";
 import { runReport } from "../src/engine/export/report/run-report.ts";
@@ -10,8 +10,48 @@ import { exportRows } from "../src/engine/export/rows.ts";
 import { scaleOutFiles } from "../src/engine/export/scale-out.ts";
 import type { PictureOf } from "../src/engine/runs/rollouts/rollout-picture.ts";
 import { openRun } from "../src/engine/runs/run-folder.ts";
-import { zipFiles } from "../src/engine/runs/zip.ts";
+import { zipFiles, zipRun } from "../src/engine/runs/zip.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
+
+/** Bytes after which progress is reported again. */
+const REPORTED = 2 ** 20;
+
+export interface ExportedFile {
+  readonly blob: Blob;
+  readonly fileName: string;
+  /** What it lacks; null if nothing. */
+  readonly note: string | null;
+}
+
+interface ZipProgress {
+  /** Bytes of the zip so far. */
+  readonly onBytes: (bytes: number) => void;
+  readonly signal: AbortSignal;
+}
+
+/** One Blob; browsers keep the pieces of a large one on disk. @throws LabError("cancelled") when the signal aborts */
+async function zipped(
+  pieces: AsyncIterable<Uint8Array<ArrayBuffer>>,
+  name: string,
+  { onBytes, signal }: ZipProgress,
+): Promise<Pick<ExportedFile, "blob" | "fileName">> {
+  const parts: Blob[] = [];
+  let [bytes, reported] = [0, 0];
+  for await (const piece of pieces) {
+    if (signal.aborted) throw new LabError("cancelled", "The export was stopped; nothing was saved");
+    parts.push(new Blob([piece]));
+    bytes += piece.length;
+    if (bytes - reported < REPORTED) continue;
+    reported = bytes;
+    onBytes(bytes);
+  }
+  return { blob: new Blob(parts, { type: "application/zip" }), fileName: `${name}.zip` };
+}
+
+/** The run's folder, with tables. */
+export async function runZip(store: RunStore, runId: string, progress: ZipProgress): Promise<ExportedFile> {
+  return { ...(await zipped(zipRun(store, runId), runId, progress)), note: null };
+}
 
 /**
  * The scale-out export of a run.
@@ -22,15 +62,15 @@ export async function scaleOutZip(
   runId: string,
   set: RegionSet | null,
   wordnetUrl: string,
-): Promise<{ readonly blob: Blob; readonly fileName: string; readonly note: string | null }> {
+  progress: ZipProgress,
+): Promise<ExportedFile> {
   const run = await openRun(store, runId);
   const { data, created } = run.manifest();
   if (set === null) throw badInput(`Open ${data.name} first: the export lists the rows that the run used`, data.name);
   const wordnet = urlSource("wordnet30.txt", wordnetUrl, await sizeOf(wordnetUrl));
   const files = scaleOutFiles(run, { set, dataSet: data.name, wordnet, step: null, fresh: true });
-  const parts: Blob[] = [];
-  for await (const piece of zipFiles(files, `${runId}-scale-out`, new Date(created))) parts.push(new Blob([piece]));
-  return { blob: new Blob(parts, { type: "application/zip" }), fileName: `${runId}-scale-out.zip`, note: null };
+  const name = `${runId}-scale-out`;
+  return { ...(await zipped(zipFiles(files, name, new Date(created)), name, progress)), note: null };
 }
 
 async function sizeOf(url: string): Promise<number> {
@@ -47,7 +87,8 @@ export async function exportZip(
   format: RunExport,
   set: RegionSet | null,
   pictureOf: PictureOf,
-): Promise<{ readonly blob: Blob; readonly fileName: string; readonly note: string | null }> {
+  progress: ZipProgress,
+): Promise<ExportedFile> {
   const run = await openRun(store, runId);
   if (format === "report") {
     const blob = new Blob([await runReport(run, pictureOf)], { type: "text/html" });
@@ -59,15 +100,8 @@ export async function exportZip(
   const rows = same ? await exportRows(manifest, set, manifest.data.name) : null;
   // TensorBoard treats a folder whose name contains "tfevents" as an event file.
   const name = `${runId}-${format === "tfevents" ? "tensorboard" : format}`;
-  const parts: Blob[] = [];
-  for await (const piece of zipFiles(
-    await exportFiles(run, format, rows, pictureOf),
-    name,
-    new Date(manifest.created),
-  )) {
-    parts.push(new Blob([piece]));
-  }
+  const files = await exportFiles(run, format, rows, pictureOf);
   const note =
     rows === null && format === "sa2va" ? `without annotations: open ${manifest.data.name} to include them` : null;
-  return { blob: new Blob(parts, { type: "application/zip" }), fileName: `${name}.zip`, note };
+  return { ...(await zipped(zipFiles(files, name, new Date(manifest.created)), name, progress)), note };
 }

@@ -19,7 +19,7 @@ import { jobStateOf, sweepResults } from "./sweeps.ts";
 let library: Promise<RunLibrary> | null = null;
 
 /** The library; if the store could not be opened, the next request tries again. */
-export async function runs(): Promise<RunLibrary> {
+async function runs(): Promise<RunLibrary> {
   library ??= openOpfsStore().then((store) => runLibrary(store));
   try {
     return await library;

@@ -144,7 +144,7 @@ const calls: Handlers<TrainerCalls> = {
   },
   plan,
   system: async () => (await started()).lab.system(),
-  async selfTest(onCheck) {
+  async selfTest(onCheck, signal) {
     const { lab } = await started();
     const total = countChecks();
     await lab.selfTest(async (device) => {
@@ -152,6 +152,7 @@ const calls: Handlers<TrainerCalls> = {
       for await (const check of selfTest(device, seconds)) {
         if (!passed(check)) failed.push(check.name);
         onCheck(check, total);
+        if (signal.aborted) throw new LabError("cancelled", "The self-test was stopped");
       }
       return { checks: total, failed };
     });

@@ -157,11 +157,16 @@ export interface DataCalls {
   thumbs(runId: string): Promise<Thumbs>;
   /** @param thumb null removes it */
   setThumb(runId: string, rollout: string, thumb: Thumb | null): Promise<Thumbs>;
-  /** The whole run folder, or one of its exports, as one zip. */
+  /**
+   * The whole run folder, or one of its exports, as one zip.
+   * @param onBytes called with the bytes so far @throws LabError("cancelled") when the signal aborts
+   */
   exportRun(
     runId: string,
     format: "zip" | RunExport | "scale-out",
     wordnetUrl: string,
+    onBytes: (bytes: number) => void,
+    signal: AbortSignal,
   ): Promise<{ readonly blob: Blob; readonly fileName: string; readonly note: string | null }>;
   /** State of a sweep's job according to its run; "new" for a deleted run. */
   sweepJob(runId: string): Promise<JobState>;

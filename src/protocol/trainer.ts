@@ -59,8 +59,11 @@ export interface TrainerCalls {
   ): Promise<void>;
   /** Imports a tuning table from JSON. @throws LabError naming the file and what is invalid */
   takeTable(json: string, file: string): Promise<void>;
-  /** Self-test: solves small problems with known answers. @throws LabError when the device is in use */
-  selfTest(onCheck: (check: SelfCheck, total: number) => void): Promise<void>;
+  /**
+   * Self-test: solves small problems with known answers.
+   * @throws LabError when the device is in use, LabError("cancelled") when the signal aborts
+   */
+  selfTest(onCheck: (check: SelfCheck, total: number) => void, signal: AbortSignal): Promise<void>;
   /** Measures the adapter. @throws LabError when the device is in use, LabError("cancelled") when the signal aborts */
   measureCard(sizes: CardSizes, onLine: (line: CardLine, total: number) => void, signal: AbortSignal): Promise<void>;
   /**

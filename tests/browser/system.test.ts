@@ -53,6 +53,12 @@ describe("before a run", () => {
   it("tests the adapter on a press, with every check to be seen", async () => {
     const { page } = lab;
     await page.getByTestId("self-test").click();
+    await page.getByTestId("self-test-cancel").click();
+    await page
+      .getByRole("region", { name: "Self-test" })
+      .getByText(/^Stopped after \d+$/)
+      .waitFor();
+    await page.getByTestId("self-test").click();
     await page.getByText("Passed", { exact: true }).waitFor();
     const checks = page.getByTestId("self-checks");
     await expect.poll(() => checks.textContent()).toMatch(/\d+ checks agree with the host within rounding/);

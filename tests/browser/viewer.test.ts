@@ -659,6 +659,28 @@ describe("demo clips", () => {
     expect(Array.from(data, (pixel) => pixel / 255)).toEqual([...decodeRle(objects[0]?.[3] as Rle)]);
   });
 
+  it("leave as no film when it is cancelled", async () => {
+    const { page } = lab;
+    const before = await problems(page);
+    let downloads = 0;
+    page.on("download", () => downloads++);
+    await page.evaluate(() => {
+      const press = (_: unknown, observer: MutationObserver): void => {
+        const buttons = document.querySelectorAll<HTMLElement>("fieldset[aria-label='Export of masklets'] button");
+        const cancel = [...buttons].find(({ textContent }) => textContent === "Cancel");
+        if (cancel === undefined) return;
+        observer.disconnect();
+        cancel.click();
+        document.body.dataset.cancelled = cancel.parentElement?.textContent ?? "";
+      };
+      new MutationObserver(press).observe(document.body, { subtree: true, childList: true });
+    });
+    await page.getByTestId("export-webm").click();
+    await page.locator("body[data-cancelled='0 of 6 framesCancel']").waitFor();
+    await page.getByTestId("export-webm").waitFor();
+    expect([downloads, await problems(page)]).toEqual([0, before]);
+  });
+
   it("leave as a film, which opens as a row beside MP4, WebM and Ref-SAV; a broken video is left out with a sentence", async () => {
     const { page } = lab;
     const film = await saved("webm");

@@ -8,8 +8,8 @@ import type { Merged, ModelInfo } from "../../../src/protocol/trainer.ts";
 import { openFakeLab } from "./fake-lab.ts";
 
 const [OTTER, FOX] = [
-  { id: "otter", title: "brave otter" },
-  { id: "fox", title: "quick fox" },
+  { id: "otter", title: "brave otter", bytes: 5000 },
+  { id: "fox", title: "quick fox", bytes: 10 },
 ];
 
 /** Settles the merge that was asked for. */
@@ -17,7 +17,12 @@ let finish: (merged: Merged) => void;
 
 openFakeLab({
   data: {
-    exportRun: () => Promise.reject(new LabError("storage", "The file is gone")),
+    exportRun: (id, _format, _wordnet, onBytes, signal) =>
+      new Promise((_resolve, reject) => {
+        onBytes(1200);
+        if (id === "fox") reject(new LabError("storage", "The file is gone"));
+        signal.addEventListener("abort", () => reject(new LabError("cancelled", "stopped")));
+      }),
   },
   trainer: {
     merge: (_run, _base, _target, onProgress, signal) =>
@@ -35,30 +40,39 @@ beforeEach(() => {
   vi.stubGlobal("window", { showDirectoryPicker: async () => ({}) });
 });
 
-const merging = () => exportStore.getState().merging;
+const ongoing = () => exportStore.getState().ongoing;
 
 describe("a merged checkpoint", () => {
   it("shows how far it is, is written alone, and can be stopped", async () => {
     const merged = exportRun(OTTER, "merged");
-    await expect.poll(merging).toMatchObject({ title: "brave otter", done: 3, total: 9 });
+    await expect.poll(ongoing).toMatchObject([{ title: "brave otter", merged: true, done: 3, total: 9 }]);
     await expect(exportRun(FOX, "merged")).rejects.toThrow("wait for it or stop it");
-    expect(exportStore.getState()).toMatchObject({ busy: ["otter"], merging: { done: 3 } });
-    merging()?.stop();
+    expect(ongoing()).toMatchObject([{ runId: "otter", done: 3 }]);
+    ongoing()[0]?.stop();
     await expect(merged).rejects.toThrow("stopped");
-    expect(exportStore.getState()).toEqual({ busy: [], merging: null, saved: null });
+    expect(exportStore.getState()).toEqual({ ongoing: [], saved: null });
   });
 
   it("says what was verified", async () => {
     const merged = exportRun(OTTER, "merged");
-    await expect.poll(merging).not.toBeNull();
-    await expect.poll(() => merging()?.done).toBe(3);
+    await expect.poll(() => ongoing()[0]?.done).toBe(3);
     finish({ folder: "otter-merged", tokens: 1e-6, masks: 2e-6, missingCode: [] });
     await merged;
     expect(exportStore.getState().saved).toMatch(/^otter-merged was written and verified/);
   });
 });
 
-it("an export that fails frees its run", async () => {
-  await expect(exportRun(OTTER, "zip")).rejects.toThrow("The file is gone");
-  expect(exportStore.getState()).toEqual({ busy: [], merging: null, saved: null });
+describe("a zip", () => {
+  it("shows how far it is, and can be stopped", async () => {
+    const zipped = exportRun(OTTER, "zip");
+    await expect.poll(ongoing).toMatchObject([{ runId: "otter", merged: false, done: 1200, total: 5000 }]);
+    ongoing()[0]?.stop();
+    await expect(zipped).rejects.toThrow("stopped");
+    expect(exportStore.getState()).toEqual({ ongoing: [], saved: null });
+  });
+
+  it("that fails frees its run", async () => {
+    await expect(exportRun(FOX, "zip")).rejects.toThrow("The file is gone");
+    expect(exportStore.getState()).toEqual({ ongoing: [], saved: null });
+  });
 });

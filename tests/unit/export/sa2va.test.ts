@@ -118,8 +118,10 @@ beforeAll(async () => {
 });
 afterAll(() => rm(scratch, { recursive: true, force: true }));
 
+const PROGRESS = { onBytes: () => undefined, signal: new AbortController().signal };
+
 test("the page's export holds the run's training rows, and names the held-out ones", async () => {
-  const { blob } = await exportZip(run.store, run.id, "sa2va", set, async () => null);
+  const { blob } = await exportZip(run.store, run.id, "sa2va", set, async () => null, PROGRESS);
   const files = unzipSync(new Uint8Array(await blob.arrayBuffer()));
   const read = (name: string): string => new TextDecoder().decode(files[`boxes-sa2va/${name}`]);
   const split = JSON.parse(read("split.json")) as RowSplit;
@@ -144,7 +146,7 @@ test("the page's export holds the run's training rows, and names the held-out on
 
 test("other rows than the run's are left out of the page's export and refused by the tool's", async () => {
   const other = await openRegionSet(memoryFolder({ "boxes.arrow": writeRegionShard([row()]) }));
-  const { blob } = await exportZip(run.store, run.id, "sa2va", other, async () => null);
+  const { blob } = await exportZip(run.store, run.id, "sa2va", other, async () => null, PROGRESS);
   const names = Object.keys(unzipSync(new Uint8Array(await blob.arrayBuffer())));
   expect(names.some((name) => /annotations|images|split/.test(name))).toBe(false);
   await expect(exportRows(run.manifest(), other, "other")).rejects.toThrow(/has other rows/);

@@ -9,8 +9,10 @@ import { metricsCsv } from "../../../src/engine/runs/csv.ts";
 import { groupPicture } from "../../../src/engine/runs/rollouts/rollout-picture.ts";
 import { evaluationValues, metricEvents } from "../../../src/engine/runs/run-events.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
-import { zipFiles, zipRun } from "../../../src/engine/runs/zip.ts";
+import { zipFiles } from "../../../src/engine/runs/zip.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { runZip } from "../../../workers/exports.ts";
+import { zippedRun } from "../../support/zipped-run.ts";
 import { evaluation } from "./sample-evaluations.ts";
 import { group, manifest } from "./sample-run.ts";
 
@@ -115,11 +117,7 @@ test("the zip holds every file of the run, an event file and the table", async (
   await store.write("brave-otter/checkpoints/step-000001/modules.safetensors", large);
   await store.write("brave-otter/empty", "");
   await store.write("other/run.json", "{}");
-  const zipped = async (): Promise<Uint8Array> => {
-    const pieces: Uint8Array<ArrayBuffer>[] = [];
-    for await (const piece of zipRun(store, "brave-otter")) pieces.push(piece);
-    return new Uint8Array(await new Blob(pieces).arrayBuffer());
-  };
+  const zipped = (): Promise<Uint8Array> => zippedRun(store, "brave-otter");
   const bytes = await zipped();
   const files = unzipSync(bytes);
   for (const { path } of await store.list("brave-otter")) {
@@ -130,4 +128,15 @@ test("the zip holds every file of the run, an event file and the table", async (
   expect(csv).toBe("step,loss,loop1/reward,total_loss,loop1/reward_mean\n1,1,0.5,1,0.5\n");
   expect(files["brave-otter/events.out.tfevents.1772600767.sa2va-lab"]?.length).toBeGreaterThan(100);
   expect(Buffer.compare(bytes, await zipped())).toBe(0);
+
+  // The page's file is the same; it is counted, and can be stopped.
+  const counted: number[] = [];
+  const stop = new AbortController();
+  const progress = { onBytes: (count: number): void => void counted.push(count), signal: stop.signal };
+  const { blob, fileName } = await runZip(store, "brave-otter", progress);
+  expect(fileName).toBe("brave-otter.zip");
+  expect(Buffer.compare(bytes, new Uint8Array(await blob.arrayBuffer()))).toBe(0);
+  expect(counted.map((count) => count >> 20)).toEqual([4, 8, 9]);
+  progress.onBytes = () => stop.abort();
+  await expect(runZip(store, "brave-otter", progress)).rejects.toMatchObject({ code: "cancelled" });
 });

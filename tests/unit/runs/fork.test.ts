@@ -7,8 +7,8 @@ import { listCheckpoints } from "../../../src/engine/runs/checkpoint/checkpoint-
 import { readEvaluations, writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { forkRun } from "../../../src/engine/runs/library/fork.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
-import { zipRun } from "../../../src/engine/runs/zip.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { zippedRun } from "../../support/zipped-run.ts";
 import { killAfter } from "./killed-store.ts";
 import { state } from "./sample-checkpoint.ts";
 import { evaluation } from "./sample-evaluations.ts";
@@ -81,9 +81,7 @@ it("leaves behind what the zip of its parent added", async () => {
   expect(copied.filter((path) => added.includes(path))).toEqual([]);
   expect(copied).toContain("start/settings.csv");
   for (const id of [PARENT, "copy"]) {
-    const pieces: Uint8Array<ArrayBuffer>[] = [];
-    for await (const piece of zipRun(store, id)) pieces.push(piece);
-    const files = unzipSync(new Uint8Array(await new Blob(pieces).arrayBuffer()));
+    const files = unzipSync(await zippedRun(store, id));
     const text = (name: string): string => new TextDecoder().decode(files[`${id}/${name}`]);
     expect(text("metrics.csv")).toMatch(/^step,/);
     expect(Object.keys(files).filter((path) => path.includes("tfevents"))).toHaveLength(1);

@@ -12,6 +12,7 @@ import { folderStore } from "../../../src/engine/storage/folder-store.ts";
 import { heldRuns, hold, type RunLocks } from "../../../src/engine/storage/lock.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import type { RunStore } from "../../../src/engine/storage/store.ts";
+import { zippedRun } from "../../support/zipped-run.ts";
 import { state } from "./sample-checkpoint.ts";
 import { evaluation } from "./sample-evaluations.ts";
 import { group, manifest } from "./sample-run.ts";
@@ -79,8 +80,7 @@ test("lists, opens, renames, exports and deletes", async () => {
   await library.rename("brave-otter", "Another");
   await run.update({ state: "paused" });
   expect((await openRun(store, "brave-otter")).manifest()).toMatchObject({ title: "Another", state: "paused" });
-  const zip = await library.zip("brave-otter");
-  expect(Object.keys(unzipSync(new Uint8Array(await zip.arrayBuffer())))).toContain("brave-otter/run.json");
+  expect(Object.keys(unzipSync(await zippedRun(store, "brave-otter")))).toContain("brave-otter/run.json");
 
   const release = await hold("run", "brave-otter", locks);
   await expect(library.remove("brave-otter")).rejects.toThrow(/is being trained and was not deleted/);
@@ -246,7 +246,7 @@ test("notes and tags go with a run through its export, and unknown keys of their
   const html = await runReport(await openRun(store, "brave-otter"), null);
   expect(html).toContain("best so far");
   expect(html).toContain("good, masks");
-  const zip = unzipSync(new Uint8Array(await (await library.zip("brave-otter")).arrayBuffer()));
+  const zip = unzipSync(await zippedRun(store, "brave-otter"));
   const folder = folderOf(new Map(Object.entries(zip).map(([path, file]) => [path, memorySource(path, file)])));
   const imported = runLibrary(folderStore(folder));
   expect((await imported.open("brave-otter")).run.notes.tags).toEqual(["good", "masks"]);

@@ -14,7 +14,7 @@ import { appendAlarm } from "../../../src/engine/runs/alarms.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
-import { zipRun } from "../../../src/engine/runs/zip.ts";
+import { zippedRun } from "../../support/zipped-run.ts";
 import { evaluation } from "./sample-evaluations.ts";
 import { group, manifest } from "./sample-run.ts";
 
@@ -135,9 +135,7 @@ test.skipIf(!hasReaders())("pandas, datasets, TensorBoard and safetensors read a
       config: defaultConfig(),
       trainer: null,
     });
-    const pieces: Uint8Array[] = [];
-    for await (const piece of zipRun(store, run.id)) pieces.push(piece);
-    await writeFile(join(folder, "run.zip"), Buffer.concat(pieces));
+    await writeFile(join(folder, "run.zip"), await zippedRun(store, run.id));
 
     const output = execFileSync(PYTHON, ["-c", SCRIPT, folder], {
       stdio: ["ignore", "pipe", "pipe"],

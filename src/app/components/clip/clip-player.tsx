@@ -7,17 +7,12 @@ import type { MaskLayer, MaskRole } from "../mask/layers.ts";
 import { Button } from "../ui/button.tsx";
 import { Slider } from "../ui/controls.tsx";
 import { IconPause, IconPlay } from "../ui/icons.tsx";
+import { ClipExports } from "./clip-exports.tsx";
 import styles from "./clip-player.module.css";
 import { pauseClip, playClip, showFrame, useClips } from "./clip-store.ts";
 import type { ClipFile, ExportKind } from "./export-clip.ts";
 import { FrameCurve } from "./frame-curve.tsx";
 import { useClipFrame } from "./use-clip.ts";
-
-const EXPORTS = [
-  { kind: "json", label: "JSON", title: "Run-length masks of all masklets" },
-  { kind: "png", label: "PNG", title: "One PNG per frame and masklet, in a zip" },
-  { kind: "webm", label: "WebM", title: "A film of the frames with outlines" },
-] as const satisfies readonly { readonly kind: ExportKind; readonly label: string; readonly title: string }[];
 
 /** An answered masklet beside the given one. */
 export interface Track {
@@ -105,16 +100,7 @@ export function ClipPlayer(props: {
         >
           Onion skin
         </Button>
-        {fileName !== undefined && (
-          <fieldset className="row gap-1 m-0 p-0 borderless" aria-label="Export of masklets">
-            <span className="muted small">Export</span>
-            {EXPORTS.map(({ kind, label, title }) => (
-              <Button key={kind} kind="quiet" title={title} onClick={() => save(kind)} data-testid={`export-${kind}`}>
-                {label}
-              </Button>
-            ))}
-          </fieldset>
-        )}
+        {fileName !== undefined && <ClipExports rowId={rowId} onSave={save} />}
       </div>
       <Slider
         label="Frame"

@@ -13,9 +13,16 @@ interface ClipState {
   readonly playing: { readonly rowId: string; readonly back: number | null } | null;
   /** Whether figures draw the outlines of the frames before and after. */
   readonly onion: boolean;
+  /** The film that is being made, by its frames. */
+  readonly filming: {
+    readonly rowId: string;
+    readonly done: number;
+    readonly total: number;
+    readonly stop: () => void;
+  } | null;
 }
 
-export const useClips = create<ClipState>()(() => ({ shown: {}, playing: null, onion: false }));
+export const useClips = create<ClipState>()(() => ({ shown: {}, playing: null, onion: false, filming: null }));
 
 let timer: ReturnType<typeof setInterval> | undefined;
 

@@ -1,6 +1,7 @@
 /** The files that the player writes; loaded on the first export. */
 import { maskletsJson, maskletsZip, type NamedMasklet } from "../../../engine/data/clips/export-masklets.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
+import { useClips } from "./clip-store.ts";
 import { type FilmedClip, film } from "./film.ts";
 
 export type ExportKind = "json" | "png" | "webm";
@@ -12,10 +13,27 @@ export interface ClipFile extends FilmedClip {
   readonly masklets: readonly NamedMasklet[];
 }
 
-/** Hands the file to the browser's downloads. @throws LabError("unsupported") where the browser encodes no video */
+/**
+ * Hands the file to the browser's downloads. A film can be stopped in the clip store.
+ * @throws LabError("unsupported") where the browser encodes no video, LabError("cancelled") for a stopped film
+ */
 export async function exportClip(kind: ExportKind, clip: ClipFile): Promise<void> {
   const { name, masklets, frames } = clip;
   if (kind === "json") saveBlob(new Blob([maskletsJson(masklets, frames)]), `${name}.json`);
   else if (kind === "png") saveBlob(new Blob([maskletsZip(masklets, frames)]), `${name}.zip`);
-  else saveBlob(await film(clip), `${name}.webm`);
+  else saveBlob(await filmed(clip), `${name}.webm`);
+}
+
+async function filmed(clip: ClipFile): Promise<Blob> {
+  const stop = new AbortController();
+  const onFrames = (done: number): void =>
+    useClips.setState({
+      filming: { rowId: clip.rowId, done, total: clip.frames, stop: () => stop.abort() },
+    });
+  onFrames(0);
+  try {
+    return await film(clip, { onFrames, signal: stop.signal });
+  } finally {
+    useClips.setState({ filming: null });
+  }
 }

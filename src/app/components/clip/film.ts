@@ -24,8 +24,20 @@ const CODECS = ["vp9", "vp8", "av1"] as const;
 /** Films are small, and a run may need the GPU. */
 const HARDWARE = "prefer-software";
 
-/** WebM of the frames with their masks. @throws LabError("unsupported") where the browser encodes no video */
-export async function film({ rowId, imageId, frames, layers }: FilmedClip): Promise<Blob> {
+export interface FilmWork {
+  /** Called with the frames drawn so far. */
+  readonly onFrames: (done: number) => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * WebM of the frames with their masks.
+ * @throws LabError("unsupported") where the browser encodes no video, LabError("cancelled") when the signal aborts
+ */
+export async function film(
+  { rowId, imageId, frames, layers }: FilmedClip,
+  { onFrames, signal }: FilmWork,
+): Promise<Blob> {
   const { BufferTarget, canEncodeVideo, Output, VideoSample, VideoSampleSource, WebMOutputFormat } = await import(
     "mediabunny"
   );
@@ -58,6 +70,11 @@ export async function film({ rowId, imageId, frames, layers }: FilmedClip): Prom
   output.addVideoTrack(source, { frameRate: RATE });
   await output.start();
   for (let at = 0; at < frames; at++) {
+    if (signal.aborted) {
+      await output.cancel();
+      throw new LabError("cancelled", "The film was stopped; nothing was saved");
+    }
+    onFrames(at);
     drawFigure(context, {
       picture: await loadPicture(rowId, imageId, pictureSide(Math.max(width, height / frames)), at),
       oneFrame: true,

@@ -7,7 +7,7 @@ import { chooseFolder } from "../../clients/choose-folder.ts";
 import { builtIn, lab } from "../../clients/lab.ts";
 import { loadedFolder } from "../../clients/loading.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
-import { exportStore } from "../../stores/run/exports.ts";
+import { type Exporting, exportStore } from "../../stores/run/exports.ts";
 
 export type ExportChoice = "zip" | RunExport | "scale-out" | "merged";
 
@@ -18,38 +18,55 @@ export const EXPORT_CHOICES: readonly { readonly value: ExportChoice; readonly l
   { value: "merged", label: "Merged checkpoint…" },
 ];
 
+/** A run with the bytes of its folder. */
+type Exported = Pick<RunManifest, "id" | "title"> & { readonly bytes: number };
+
 /**
  * Creates the export and saves it; a merged checkpoint is written into a folder that the user selects.
- * @throws LabError("cancelled") when no folder was selected, or the merge was stopped
+ * @throws LabError("cancelled") when no folder was selected, or the export was stopped
  */
-export async function exportRun(run: Pick<RunManifest, "id" | "title">, choice: ExportChoice): Promise<void> {
-  exportStore.setState(({ busy }) => ({ busy: [...busy, run.id], saved: null }));
+export async function exportRun({ id: runId, title, bytes }: Exported, choice: ExportChoice): Promise<void> {
+  const merged = choice === "merged";
+  if (merged && exportStore.getState().ongoing.some((one) => one.merged))
+    throw badInput("A checkpoint is being merged; wait for it or stop it");
+  const stop = new AbortController();
+  const others = (): readonly Exporting[] => exportStore.getState().ongoing.filter((one) => one.runId !== runId);
+  const show = (done: number, total: number): void =>
+    exportStore.setState({
+      ongoing: [...others(), { runId, title, merged, done, total, stop: () => stop.abort() }],
+    });
+  exportStore.setState({ saved: null });
+  show(0, 0);
   try {
-    exportStore.setState({ saved: await (choice === "merged" ? merge(run) : save(run.id, choice)) });
+    const saved = merged
+      ? await merge(runId, show, stop.signal)
+      : await save(runId, choice, (done) => show(done, choice === "zip" ? bytes : 0), stop.signal);
+    exportStore.setState({ saved });
   } finally {
-    exportStore.setState(({ busy }) => ({ busy: busy.filter((id) => id !== run.id) }));
+    exportStore.setState({ ongoing: others() });
   }
 }
 
-async function save(runId: string, choice: Exclude<ExportChoice, "merged">): Promise<string> {
-  const { blob, fileName, note } = await lab().data.exportRun(runId, choice, builtIn("wordnet/wordnet30.txt"));
+async function save(
+  runId: string,
+  choice: Exclude<ExportChoice, "merged">,
+  onBytes: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<string> {
+  const wordnet = builtIn("wordnet/wordnet30.txt");
+  const { blob, fileName, note } = await lab().data.exportRun(runId, choice, wordnet, onBytes, signal);
   saveBlob(blob, fileName);
   return note === null ? `${fileName} was saved` : `${fileName} was saved ${note}`;
 }
 
-async function merge({ id: runId, title }: Pick<RunManifest, "id" | "title">): Promise<string> {
-  if (exportStore.getState().merging !== null) throw badInput("A checkpoint is being merged; wait for it or stop it");
+async function merge(
+  runId: string,
+  onTensors: (done: number, total: number) => void,
+  signal: AbortSignal,
+): Promise<string> {
   const base = loadedFolder();
   const target = await chooseFolder("readwrite", "use npm run export for a merged checkpoint");
-  const stop = new AbortController();
-  const show = (done: number, total: number): void =>
-    exportStore.setState({ merging: { runId, title, done, total, stop: () => stop.abort() } });
-  show(0, 0);
-  try {
-    const { folder, tokens, masks, missingCode } = await lab().trainer.merge(runId, base, target, show, stop.signal);
-    const code = missingCode.length === 0 ? "" : `; copy ${missingCode.join(", ")} into it to load it with remote code`;
-    return `${folder} was written and verified: next-token scores differ by ${tokens.toExponential(1)}, mask logits by ${masks.toExponential(1)}${code}`;
-  } finally {
-    exportStore.setState({ merging: null });
-  }
+  const { folder, tokens, masks, missingCode } = await lab().trainer.merge(runId, base, target, onTensors, signal);
+  const code = missingCode.length === 0 ? "" : `; copy ${missingCode.join(", ")} into it to load it with remote code`;
+  return `${folder} was written and verified: next-token scores differ by ${tokens.toExponential(1)}, mask logits by ${masks.toExponential(1)}${code}`;
 }

@@ -2,12 +2,13 @@ import type { ReactNode } from "react";
 import { Button } from "../../components/ui/button.tsx";
 import { useCheckpointEvaluation } from "../../stores/run/checkpoint-evaluation.ts";
 import { useExports } from "../../stores/run/exports.ts";
+import { formatBytes } from "../../styles/format.ts";
 import { evaluationText } from "./run-checkpoints.tsx";
 
-/** The evaluation of a checkpoint and the merge in progress, each with a button that stops it. */
+/** The evaluation of a checkpoint and the exports in progress, each with a button that stops it. */
 export function Ongoing(): ReactNode {
   const evaluation = useCheckpointEvaluation();
-  const merging = useExports((state) => state.merging);
+  const exports = useExports((state) => state.ongoing);
   return (
     <>
       {evaluation !== null && (
@@ -15,11 +16,11 @@ export function Ongoing(): ReactNode {
           Evaluating step {evaluation.step} of {evaluation.title}: {evaluationText(evaluation)}
         </Line>
       )}
-      {merging !== null && (
-        <Line onStop={merging.total > 0 && merging.done === merging.total ? null : merging.stop}>
-          Merging {merging.title}: {mergeText(merging)}
+      {exports.map((one) => (
+        <Line key={one.runId} onStop={one.merged && one.total > 0 && one.done === one.total ? null : one.stop}>
+          {one.merged ? "Merging" : "Exporting"} {one.title}: {one.merged ? mergeText(one) : zipText(one)}
         </Line>
-      )}
+      ))}
     </>
   );
 }
@@ -27,6 +28,11 @@ export function Ongoing(): ReactNode {
 function mergeText({ done, total }: { readonly done: number; readonly total: number }): string {
   if (total === 0) return "reading the base model";
   return done < total ? `${done} of ${total} tensors` : "comparing it with base and adapter";
+}
+
+function zipText({ done, total }: { readonly done: number; readonly total: number }): string {
+  if (done === 0) return "reading the run";
+  return total === 0 ? formatBytes(done) : `${formatBytes(done)} of ${formatBytes(Math.max(done, total))}`;
 }
 
 /** @param props.onStop null while it cannot be stopped */

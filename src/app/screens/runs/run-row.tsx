@@ -57,7 +57,7 @@ export interface RunRowProps {
 export function RunRow(props: RunRowProps): ReactNode {
   const { run, live, state, otherTabs, changes, resumeBlocker, compared } = props;
   const { manifest } = run;
-  const exporting = useExports((state) => state.busy.includes(manifest.id));
+  const exporting = useExports((state) => state.ongoing.some(({ runId }) => runId === manifest.id));
   const interrupted = manifest.state === "running" && state === null && !otherTabs;
   return (
     <tr data-live={live}>

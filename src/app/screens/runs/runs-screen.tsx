@@ -181,7 +181,7 @@ export function RunsScreen(): ReactNode {
                       changeConfig(manifest.config);
                       navigate({ screen: "setup" });
                     }}
-                    onExport={(choice) => report(exportRun(manifest, choice))}
+                    onExport={(choice) => report(exportRun({ ...manifest, bytes: run.bytes }, choice))}
                     evaluateBlocker={blockerOf(run, noHeldOut(run))}
                     onEvaluate={(step) => report(evaluateCheckpoint(manifest, step))}
                   />

@@ -14,6 +14,7 @@ import { useBusy } from "./use-busy.ts";
 export function SelfTestPanel(): ReactNode {
   const { state, checks, total } = useSelfTest((test) => test);
   const busy = useBusy();
+  const running = state === "running";
   const failures = checks.filter((check) => !passed(check));
   return (
     <Panel
@@ -22,13 +23,15 @@ export function SelfTestPanel(): ReactNode {
         <span className="inline-flex gap-2 align-centre">
           {state === "broken" && <Badge tone="warn">{`Stopped after ${checks.length}`}</Badge>}
           {state === "done" && <Verdict failed={failures.length} />}
-          <Button
-            data-testid="self-test"
-            blocker={state === "running" ? "It is running" : busy}
-            onClick={() => report(run())}
-          >
-            {state === "running" ? `${checks.length} of ${total}` : state === "never" ? "Run" : "Run again"}
-          </Button>
+          {running ? (
+            <Button data-testid="self-test-cancel" onClick={() => stop.abort()}>
+              Cancel
+            </Button>
+          ) : (
+            <Button data-testid="self-test" blocker={busy} onClick={() => report(run())}>
+              {state === "never" ? "Run" : "Run again"}
+            </Button>
+          )}
         </span>
       }
     >
@@ -42,7 +45,7 @@ export function SelfTestPanel(): ReactNode {
           <p role="status" className="muted">
             {state === "done" && failures.length === 0
               ? `${checks.length} checks agree with the host within rounding, repeat bit for bit and leak no memory`
-              : checks.at(-1)?.name}
+              : `${checks.length} of ${total === 0 ? "…" : total}`}
           </p>
           <details open={failures.length > 0}>
             <summary>{failures.length > 0 ? "Failed checks first" : "Every check"}</summary>
@@ -90,10 +93,13 @@ function Checks({ checks }: { readonly checks: readonly SelfCheck[] }): ReactNod
   );
 }
 
+let stop = new AbortController();
+
 async function run(): Promise<void> {
+  stop = new AbortController();
   selfTestStore.setState({ state: "running", checks: [], total: 0 });
   try {
-    await lab().trainer.selfTest(addSelfCheck);
+    await lab().trainer.selfTest(addSelfCheck, stop.signal);
     selfTestStore.setState({ state: "done" });
   } catch (thrown) {
     selfTestStore.setState({ state: "broken" });

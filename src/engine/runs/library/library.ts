@@ -9,7 +9,6 @@ import { readPhases, type StepCosts } from "../phase-lines.ts";
 import type { GroupRecord, StepMetrics } from "../rollouts/records.ts";
 import { readThumbs, type Thumb, type Thumbs, writeThumb } from "../rollouts/thumbs.ts";
 import { openRun } from "../run-folder.ts";
-import { zipRun } from "../zip.ts";
 import { digestRun, listDigests, type RunDigest } from "./digest.ts";
 import { takeOver } from "./take-over.ts";
 
@@ -44,8 +43,6 @@ export interface RunLibrary {
   takeOver(id: string, from: RunStore): Promise<void>;
   /** @throws LabError("storage") while the run is training */
   remove(id: string): Promise<void>;
-  /** The run as one zip; browsers keep the pieces of a large Blob on disk. */
-  zip(id: string): Promise<Blob>;
 }
 
 export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary {
@@ -78,10 +75,5 @@ export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary
     setNotes: async (id, changes) => writeNotes(store, (await openRun(store, id)).id, changes),
     takeOver: (id, from) => whileHeld(id, "changed", () => takeOver(store, from, id)),
     remove: (id) => whileHeld(id, "deleted", () => store.remove(id)),
-    zip: async (id) => {
-      const parts: Blob[] = [];
-      for await (const piece of zipRun(store, id)) parts.push(new Blob([piece]));
-      return new Blob(parts, { type: "application/zip" });
-    },
   };
 }
