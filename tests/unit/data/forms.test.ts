@@ -8,6 +8,7 @@ import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { readPickle } from "../../../src/engine/data/records/pickle.ts";
+import { parsePython } from "../../../src/engine/data/records/records.ts";
 import { openRegionSet, type RegionSet } from "../../../src/engine/data/region-set.ts";
 import type { RegionSample } from "../../../src/engine/data/sample.ts";
 import * as forms from "../../support/data-forms.ts";
@@ -325,6 +326,18 @@ test("ids beyond 2^53 that differ in their last digits are different ids, and te
     ],
     [],
   ]);
+});
+
+test("Python's numbers beside a text of millions of escapes are read, and those in texts stay", () => {
+  const escapes = "\\\\n".repeat(6_000_000);
+  const long = "12345678901234567890";
+  const text = `{"a": "${escapes}${long}", "b\\\\": ${long}, "c": [-Infinity, "NaN", -${long}]}`;
+  expect(parsePython(text, "x.json")).toEqual({
+    a: `${"\\n".repeat(6_000_000)}${long}`,
+    "b\\": long,
+    c: [null, "NaN", `-${long}`],
+  });
+  expect(() => parsePython(`["unfinished ${long}`, "x.json")).toThrow(/^x\.json is not valid JSON/);
 });
 
 test("instances without refs take their categories for captions and say so", async () => {

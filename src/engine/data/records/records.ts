@@ -91,8 +91,33 @@ export function isPickle(head: Uint8Array): boolean {
 
 /** A whole number that may be too long to be exact. */
 const LONG = /(?<![\w.+-])-?\d{16,}(?![\w.])/;
-/** Matches texts, which are skipped whole, Python's special numbers, and long whole numbers. */
-const TOKENS = new RegExp(String.raw`"(?=((?:[^"\\]+|\\.)*))\1"|-?(?:NaN|Infinity)|${LONG.source}`, "gs");
+/** Matches the beginning of texts, Python's special numbers, and long whole numbers. */
+const TOKENS = new RegExp(`"|-?(?:NaN|Infinity)|${LONG.source}`, "g");
+
+/** The same text as plain JSON. */
+function plainJson(text: string): string {
+  const tokens = new RegExp(TOKENS);
+  let [out, from] = ["", 0];
+  for (let found = tokens.exec(text); found !== null; found = tokens.exec(text)) {
+    const [part] = found;
+    if (part === '"') tokens.lastIndex = endOfText(text, tokens.lastIndex);
+    else if (!Number.isSafeInteger(Number(part))) {
+      out += text.slice(from, found.index) + (/\d/.test(part) ? `"${part}"` : "null");
+      from = tokens.lastIndex;
+    }
+  }
+  return out + text.slice(from);
+}
+
+/** Place behind the quote that ends a text. @param start place behind the quote that begins it */
+function endOfText(text: string, start: number): number {
+  for (let at = text.indexOf('"', start); at >= 0; at = text.indexOf('"', at + 1)) {
+    let escapes = 0;
+    while (text[at - 1 - escapes] === "\\") escapes++;
+    if (escapes % 2 === 0) return at + 1;
+  }
+  return text.length;
+}
 
 /**
  * Parses a JSON text, including Python's extensions: NaN and infinities become null; whole numbers beyond 2^53, such as
@@ -100,16 +125,11 @@ const TOKENS = new RegExp(String.raw`"(?=((?:[^"\\]+|\\.)*))\1"|-?(?:NaN|Infinit
  * @throws LabError("bad-input")
  */
 export function parsePython(text: string, subject: string): unknown {
-  const plain = (): string =>
-    text.replace(TOKENS, (part) => {
-      if (part[0] === '"' || Number.isSafeInteger(Number(part))) return part;
-      return /\d/.test(part) ? `"${part}"` : "null";
-    });
-  if (LONG.test(text)) return parseJson(plain(), subject);
+  if (LONG.test(text)) return parseJson(plainJson(text), subject);
   try {
     return parseJson(text, subject);
   } catch (thrown) {
-    const other = plain();
+    const other = plainJson(text);
     if (other === text) throw thrown;
     return parseJson(other, subject);
   }
