@@ -63,7 +63,7 @@ export function splitAdded(
     place = end;
     const isText = literal.some((range) => start < range.end && end > range.start);
     const token = at % 2 === 1 && !isText ? known.get(part) : undefined;
-    if (token === undefined || (token.single_word && touchesWord(open, parts[at + 1] ?? "", word))) {
+    if (token === undefined || (token.single_word && touchesWord(text, { start, end }, word))) {
       put(part);
       return;
     }
@@ -77,7 +77,9 @@ export function splitAdded(
   return out;
 }
 
-function touchesWord(before: string, behind: string, word: string): boolean {
+/** Whether a letter of a word, which may be two units long, is next to the range, also one of another added token. */
+function touchesWord(text: string, { start, end }: TextRange, word: string): boolean {
+  const [before, behind] = [text.slice(Math.max(0, start - 2), start), text.slice(end, end + 2)];
   return new RegExp(`[${word}]$`, "u").test(before) || new RegExp(`^[${word}]`, "u").test(behind);
 }
 

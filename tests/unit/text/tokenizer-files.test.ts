@@ -8,7 +8,7 @@ import { parseSa2vaConfig, type Sa2vaConfig } from "../../../src/engine/model/co
 import { modelTokenizer } from "../../../src/engine/model/sa2va.ts";
 import { buildPrompt } from "../../../src/engine/text/prompt.ts";
 import { sequenceStart } from "../../../src/engine/text/sequence-start.ts";
-import { splitAdded } from "../../../src/engine/text/split-added.ts";
+import { splitAdded, WORD } from "../../../src/engine/text/split-added.ts";
 import { openTokenizer } from "../../../src/engine/text/tokenizer.ts";
 
 const QWEN = "tests/golden/sa2va-tiny-qwen2";
@@ -286,5 +286,13 @@ describe("added tokens in a text", () => {
   it("stay in the text where they must be words of their own and are not", () => {
     const added = [token("cat", 1, { single_word: true })];
     expect(splitAdded("concat cat", added)).toEqual(["concat ", 1]);
+    // What Hugging Face's tokenizers 0.23 find; another added token may end or begin a word as well.
+    const beside = [token("foo", 1), token("bar", 2, { single_word: true }), token("<x>", 3)];
+    const found = (text: string) => splitAdded(text, beside, [], WORD);
+    expect(found("foobar")).toEqual([1, "bar"]);
+    expect(found("barfoo")).toEqual(["bar", 1]);
+    expect(found("barbar")).toEqual(["barbar"]);
+    expect(found("<x>bar<x>")).toEqual([3, 2, 3]);
+    expect(found("𝔸bar foo bar")).toEqual(["𝔸bar ", 1, " ", 2]);
   });
 });
