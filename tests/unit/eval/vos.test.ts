@@ -80,6 +80,11 @@ it("takes the mean of both kinds where there are kinds", async () => {
   const right = [mask(1, 1, 0, 0)];
   const found = scores(opened, [right, right, [], []]);
   expect(found).toMatchObject({ "J referring": 1, "J reasoning": 0.5, J: 0.75, "J&F": 0.75 });
+  // J is a third and F is 1: both are rounded, their mean is not.
+  const third = scores(opened, [[mask(1, 0, 0, 1)], right, [], []]);
+  expect(third["J referring"]).toBe(0.3333);
+  expect(third["J&F referring"]).toBeCloseTo(0.66665, 9);
+  expect(third["J&F"]).toBeCloseTo((0.66665 + 0.5) / 2, 9);
 });
 
 it("leaves out what cannot be scored, with a sentence for each", async () => {

@@ -102,20 +102,28 @@ async function scoredRows(clip: Clip, kinds: readonly string[], leftOut: string[
 
 function metrics(rows: readonly AnsweredItem[], clusters: Clusters, kinds: readonly string[]): SuiteMetric[] {
   const scores = rows.map((row) => ({ ...scoreOf(row), kind: row.item.kind }));
-  const names = { J: "j", F: "f", "J&F": "jf" } as const;
-  return Object.entries(names).flatMap(([name, key]): SuiteMetric[] => {
-    if (scores.every(({ kind }) => kind === undefined)) {
-      return [{ name, statistic: meanOf(scores, clusters, (score) => score[key]) }];
-    }
-    const of = (wanted: string): ClusterStatistic =>
-      meanOf(scores, clusters, (score) => (score.kind === wanted ? roundedScore(score[key]) : null));
-    const [one, other] = kinds.map(of) as [ClusterStatistic, ClusterStatistic];
-    return [
-      { name: `${name} ${kinds[0]}`, statistic: one },
-      { name: `${name} ${kinds[1]}`, statistic: other },
-      { name, statistic: (drawn) => (one(drawn) + other(drawn)) / 2 },
+  const named = (value: (score: (typeof scores)[number], key: "j" | "f") => number | null) => {
+    const [j, f] = [
+      meanOf(scores, clusters, (score) => value(score, "j")),
+      meanOf(scores, clusters, (score) => value(score, "f")),
     ];
-  });
+    return { J: j, F: f, "J&F": halfOf(j, f) };
+  };
+  if (scores.every(({ kind }) => kind === undefined)) {
+    return Object.entries(named((score, key) => score[key])).map(([name, statistic]) => ({ name, statistic }));
+  }
+  const [one, other] = kinds.map((kind) =>
+    named((score, key) => (score.kind === kind ? roundedScore(score[key]) : null)),
+  ) as [ReturnType<typeof named>, ReturnType<typeof named>];
+  return (["J", "F", "J&F"] as const).flatMap((name) => [
+    { name: `${name} ${kinds[0]}`, statistic: one[name] },
+    { name: `${name} ${kinds[1]}`, statistic: other[name] },
+    { name, statistic: halfOf(one[name], other[name]) },
+  ]);
+}
+
+function halfOf(one: ClusterStatistic, other: ClusterStatistic): ClusterStatistic {
+  return (drawn) => (one(drawn) + other(drawn)) / 2;
 }
 
 function scoreOf({ item, answer }: AnsweredItem): MaskletScore {

@@ -63,8 +63,8 @@ export function meanScore(scores: readonly ScoredExpression[]): SetScore {
 }
 
 /**
- * ReVOS and Ref-SAV: every score is rounded to a hundredth of a percent, the mean is taken by kind, and the overall number
- * is the plain mean of both kinds. Kinds other than 0 and 1 do not count.
+ * ReVOS and Ref-SAV: every J and F is rounded to a hundredth of a percent, the mean is taken by kind, and the overall number
+ * is the plain mean of both kinds. J&F is the mean of the means of J and F. Kinds other than 0 and 1 do not count.
  * @returns undefined where a kind has no expression
  */
 export function scoreByType(
@@ -73,11 +73,10 @@ export function scoreByType(
   const of = (type: number): SetScore | undefined => {
     const own = scores.filter((score) => score.type === type);
     if (own.length === 0) return undefined;
-    const all = own.map(({ j, f }) => ({ j: roundedScore(j), f: roundedScore(f), jf: roundedScore((j + f) / 2) }));
-    return averaged(all);
+    return meanScore(own.map(({ j, f }) => ({ j: roundedScore(j), f: roundedScore(f) })));
   };
   const [type0, type1] = [of(0), of(1)];
-  const overall = type0 === undefined || type1 === undefined ? undefined : averaged([type0, type1]);
+  const overall = type0 === undefined || type1 === undefined ? undefined : meanScore([type0, type1]);
   return { type0, type1, overall };
 }
 
@@ -86,11 +85,6 @@ export function roundedScore(value: number): number {
   const percent = 100 * value;
   const middle = Number.isInteger(8 * percent) && !Number.isInteger(4 * percent);
   return (middle ? Math.round(50 * percent) / 50 : Number(percent.toFixed(2))) / 100;
-}
-
-function averaged(scores: readonly SetScore[]): SetScore {
-  const over = (key: keyof SetScore): number => mean(scores.map((score) => score[key]));
-  return { j: over("j"), f: over("f"), jf: over("jf") };
 }
 
 function mean(values: readonly number[]): number {
