@@ -1,6 +1,7 @@
 /** Command lines of the tools: `--name value…`, `--flag`; a mistake ends the tool with code 2 and one sentence. */
 import { closeSync, existsSync, openSync, readFileSync, rmSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { decimal } from "../../src/engine/bytes/decimal.ts";
 import { nearWords } from "../../src/engine/config/near-words.ts";
 import { badInput, LabError } from "../../src/engine/errors.ts";
 import { guardTerminal } from "./terminal.ts";
@@ -61,7 +62,7 @@ export function one(parsed: Parsed, name: string): string | undefined {
 export function whole(parsed: Parsed, name: string, min: number, max: number, fallback: number): number {
   const text = one(parsed, name);
   if (text === undefined) return fallback;
-  const value = Number(text);
+  const value = decimal(text);
   if (!Number.isInteger(value) || value < min || value > max) {
     throw badInput(`--${name} must be a whole number from ${min} to ${max}, not "${text}"`, name);
   }

@@ -1,4 +1,5 @@
 /** Parses a partial record (form, URL, JSON file, command line) to a LabConfig and error sentences. */
+import { decimal } from "../bytes/decimal.ts";
 import { LabError, quote } from "../errors.ts";
 import { nearWords } from "./near-words.ts";
 import type { Setting } from "./setting.ts";
@@ -35,8 +36,7 @@ export function parseSetting(
     if (typeof raw === "string" && raw.length <= setting.maxLength) return { value: raw };
     return { problem: `${key} must be a text of at most ${setting.maxLength} characters` };
   }
-  const number =
-    typeof raw === "number" ? raw : typeof raw === "string" && raw.trim() !== "" ? Number(raw) : Number.NaN;
+  const number = typeof raw === "number" ? raw : typeof raw === "string" ? decimal(raw) : Number.NaN;
   const whole = setting.kind === "float" || Number.isInteger(number);
   if (Number.isFinite(number) && whole && number >= setting.min && number <= setting.max) return { value: number };
   const kind = setting.kind === "int" ? "a whole number" : "a number";

@@ -2,6 +2,7 @@
  * Settings under the names of TRL's GRPOConfig and ModelConfig, in both directions. Values with other units or spellings
  * are converted; a setting without a counterpart gets a sentence.
  */
+import { decimal } from "../bytes/decimal.ts";
 import { quote } from "../errors.ts";
 import { ALIASES, type Reading, readAlias } from "./aliases.ts";
 import { updatesPerStep } from "./derived.ts";
@@ -190,8 +191,10 @@ function readRewardWeights(raw: unknown, known: LabConfig): Reading {
     };
   }
   // Avoids -0.
-  const value = (key: SettingKey, weight: unknown): unknown =>
-    typeof numberOf(weight) === "number" ? (isCost(key) ? -(numberOf(weight) as number) : Number(weight)) + 0 : weight;
+  const value = (key: SettingKey, weight: unknown): unknown => {
+    const number = numberOf(weight);
+    return typeof number === "number" ? (isCost(key) ? -number : number) + 0 : weight;
+  };
   return { values: Object.fromEntries(keys.map((key, at) => [key, value(key, list[at])])) };
 }
 
@@ -210,7 +213,7 @@ function isCost(key: SettingKey): boolean {
 
 /** A number from text; any other value unchanged. */
 function numberOf(raw: unknown): unknown {
-  return typeof raw === "string" && raw.trim() !== "" ? Number(raw) : raw;
+  return typeof raw === "string" && raw.trim() !== "" ? decimal(raw) : raw;
 }
 
 function readStrategy(name: string, key: "saveSteps" | "evalSteps", raw: unknown): Reading {

@@ -2,6 +2,7 @@
  * Conditions on rows, for the setting rowFilter and the filter of the Data screen. Both have the same syntax and
  * meaning.
  */
+import { decimal } from "../bytes/decimal.ts";
 import { LabError, quote } from "../errors.ts";
 import type { RegionSummary } from "./sample.ts";
 import { wordCount } from "./word-count.ts";
@@ -94,7 +95,7 @@ export function parseRowFilter(text: string): RowFilter {
 function limitsOf(name: string, range: string | undefined): Limits {
   if (range === undefined) return ANY;
   const [least = "", most = "", ...more] = range.split("..");
-  const limits: Limits = [least === "" ? ANY[0] : Number(least), most === "" ? ANY[1] : Number(most)];
+  const limits: Limits = [least === "" ? ANY[0] : decimal(least), most === "" ? ANY[1] : decimal(most)];
   if (range.includes("..") && more.length === 0 && !isAny(limits) && limits[0] <= limits[1]) return limits;
   const example = name === "area" ? "0.01..0.2" : "2..8";
   throw bad(`has ${quote(`${name}:${range}`)}, which is not a range such as ${name}:${example}`);

@@ -1,4 +1,5 @@
 /** Sources of a mix: assigns rows to sources by their file paths (setting mixSources). */
+import { decimal } from "../bytes/decimal.ts";
 import { LabError, quote } from "../errors.ts";
 
 export interface Source {
@@ -28,7 +29,7 @@ export function parseSources(text: string): readonly Source[] {
 
 function sourceIn(part: string): Source {
   const [, name = "", number = ""] = /^(.*?)\s*=\s*([^=]*)$/.exec(part) ?? [];
-  const amount = number === "" ? Number.NaN : Number(number);
+  const amount = decimal(number);
   if (name === "" || !(amount >= 0 && amount <= MOST)) {
     throw bad(`has ${quote(part)}, which is not a name, = and a number from 0 to ${MOST}`);
   }

@@ -55,6 +55,7 @@ describe("arguments of a tool", () => {
   it("are whole numbers in a range", () => {
     const found = parseArguments(["--seed", "3", "--seed", "4"], SPECS);
     expect([one(found, "seed"), whole(found, "seed", 0, 9, 1), whole(found, "shards", 0, 9, 1)]).toEqual(["4", 4, 1]);
+    expect(() => whole(parseArguments(["--seed", "0x3"], SPECS), "seed", 0, 9, 1)).toThrow(/not "0x3"$/);
     expect(() => whole(found, "seed", 5, 9, 1)).toThrow(/^--seed must be a whole number from 5 to 9/);
   });
 });

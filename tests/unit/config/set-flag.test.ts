@@ -60,6 +60,8 @@ describe("--set", () => {
     ["groupSize", /^--set takes name=value, such as groupSize=8, not "groupSize"$/],
     ["=8", /^--set takes name=value/],
     ["groupSize=1", /^--set: groupSize must be a whole number from 2 to 64, not "1"$/],
+    ["groupSize=0x10", /^--set: groupSize must be a whole number from 2 to 64, not "0x10"$/],
+    ["num_generations=0b100", /^--set: num_generations: groupSize must be a whole number from 2 to 64, not "0b100"$/],
     ["groupsize=8", /^--set: there is no setting "groupsize" \(did you mean groupSize\?\)$/],
     ["use_vllm=true", /^--set: there is no setting "use_vllm"$/],
     ["num_epochs=2", /^--set: The length of a run is a number of steps, not 2 epochs/],

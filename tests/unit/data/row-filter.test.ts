@@ -51,6 +51,7 @@ describe("the text of a row filter", () => {
     ["words:..", /is not a range/],
     ["words:1..2..3", /is not a range/],
     ["area:nan..1", /is not a range/],
+    ["words:0x2..8", /is not a range/],
     ["category:", 'rowFilter has "category:" without a value'],
     ["words:1..2 red words:3..4", "rowFilter names words twice"],
   ])("%s is refused", (text, sentence) => {
