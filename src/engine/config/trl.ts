@@ -154,10 +154,11 @@ export function readTrl(
 
 /**
  * Number of TRL micro-batches per micro-batch of the lab: 1, unless a count exceeds the lab's range, because the lab
- * exports every group as one TRL micro-batch.
+ * exports every group as one TRL micro-batch. A batch that is named in the lab's own units stays as it is.
  */
 function joinedBatches(record: Readonly<Record<string, unknown>>): number {
   const { promptsPerStep, accumulation, stepsPerGeneration } = SETTINGS;
+  if (Object.keys(record).some(fixesBatch)) return 1;
   const total = numberOf(record.gradient_accumulation_steps);
   const generated = numberOf(record.steps_per_generation);
   if (typeof total !== "number" || !Number.isInteger(total)) return 1;
@@ -167,6 +168,12 @@ function joinedBatches(record: Readonly<Record<string, unknown>>): number {
     if (fits(total, n, accumulation.max) && fits(set, n, stepsPerGeneration.max)) return n;
   }
   return 1;
+}
+
+/** Whether the name sets a part of the batch in the lab's units. */
+function fixesBatch(name: string): boolean {
+  const key = ALIASES.get(name)?.keys?.[0] ?? name;
+  return key === "promptsPerStep" || key === "accumulation" || key === "stepsPerGeneration";
 }
 
 /** TRL counts updates, the lab counts sets of rollouts. */

@@ -90,6 +90,21 @@ describe("a run for TRL", () => {
     );
   });
 
+  it.each([{ promptsPerStep: 2 }, { batch_size: 2 }, { promptsPerStep: 2, per_device_train_batch_size: 8 }])(
+    "is refused instead of made smaller where %j beside it fixes the prompts",
+    (batch) => {
+      const { problems } = parseConfig({ gradient_accumulation_steps: 8192, ...batch });
+      expect(problems).toEqual([
+        expect.stringMatching(/accumulation must be a whole number from 1 to 4096, not "8192"/),
+      ]);
+    },
+  );
+
+  it("keeps its prompts where the lab's own accumulation wins", () => {
+    const given = { accumulation: 4, gradient_accumulation_steps: 8192, per_device_train_batch_size: 8 };
+    expect(requireConfig(given)).toMatchObject({ accumulation: 4, promptsPerStep: 2 });
+  });
+
   it("counts and spells as TRL does", async () => {
     const config = {
       ...defaultConfig(),
