@@ -45,7 +45,7 @@ import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
 import { ANSWER_TOKENS, suiteAnswersOf, tryTaskOf } from "../src/engine/session/suite-ask.ts";
 import { type TryContext, tryFeatures, tryOut, weightsOf } from "../src/engine/session/try-out.ts";
 import { memoryStore } from "../src/engine/storage/memory-store.ts";
-import { one, type Parsed, parseArguments, runTool, whole } from "./lib/arguments.ts";
+import { one, type Parsed, parseArguments, refuseIdle, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
 import { clipPictures } from "./lib/clip-run.ts";
 import { FOLLOW_OPTIONS, followOptions, followText, oneOf } from "./lib/follow-options.ts";
@@ -86,9 +86,10 @@ function requireUsed(parsed: Parsed, { name, judged, similarity }: Suite, { clip
     ...(clip === undefined ? Object.keys(FOLLOW_OPTIONS) : []),
     ...(judged ? [] : ["judge", "judge-model", "judge-pictures", "replies"]),
     ...(similarity === true ? [] : ["similarity"]),
-  ].find((option) => parsed.has(option));
-  if (idle === undefined) return;
-  throw badInput(`--${idle} has no effect on suite ${name}`, idle);
+  ];
+  refuseIdle(parsed, idle, `on suite ${name}`);
+  if (parsed.has("replies")) refuseIdle(parsed, ["judge", "judge-model", "judge-pictures"], "beside --replies");
+  if (!parsed.has("judge")) refuseIdle(parsed, ["judge-model", "judge-pictures"], "without --judge");
 }
 
 /** Rows that are left out and named with the reason. */
@@ -178,6 +179,8 @@ await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const finished = parsed.get("ledger");
   if (finished !== undefined) {
+    const others = [...parsed.keys()].filter((name) => name !== "ledger" && name !== "out");
+    refuseIdle(parsed, others, "beside --ledger");
     process.stdout.write(await evalLedger(finished, one(parsed, "out")));
     return 0;
   }

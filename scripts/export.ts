@@ -36,7 +36,7 @@ import { readTrained, type TrainedTensors } from "../src/engine/runs/checkpoint/
 import type { PictureOf } from "../src/engine/runs/rollouts/rollout-picture.ts";
 import { openRun, type RunFolder } from "../src/engine/runs/run-folder.ts";
 import { folderStore } from "../src/engine/storage/folder-store.ts";
-import { one, type Parsed, parseArguments, runTool } from "./lib/arguments.ts";
+import { one, type Parsed, parseArguments, refuseIdle, runTool } from "./lib/arguments.ts";
 import { nodeFolder } from "./lib/node/node-files.ts";
 import { openNodeDevice } from "./lib/node/node-gpu.ts";
 import { nodeWordnetFile, openNodeRows } from "./lib/node/node-rows.ts";
@@ -47,6 +47,16 @@ type Format = (typeof FORMATS)[number];
 /** Formats that the shards add to. */
 const WITH_ROWS: readonly Format[] = ["sa2va", "proof"];
 const WITH_PICTURES: readonly Format[] = ["report", "csv", "tfevents"];
+
+/** Formats that an option acts on. */
+const USED_BY: Readonly<Record<string, readonly Format[]>> = {
+  step: ["peft", "merged", "trl", "sa2va", "scale-out"],
+  weights: ["peft", "merged", "trl", "sa2va"],
+  model: ["merged", "sa2va"],
+  dtype: ["merged"],
+  shards: [...WITH_ROWS, ...WITH_PICTURES, "scale-out"],
+  fresh: ["scale-out"],
+};
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
@@ -65,6 +75,8 @@ await runTool(async () => {
   });
   const format = FORMATS.find((known) => known === one(parsed, "format"));
   if (format === undefined) throw badInput(`--format must be one of ${FORMATS.join(", ")}`, "format");
+  const idle = Object.keys(USED_BY).filter((option) => !USED_BY[option]?.includes(format));
+  refuseIdle(parsed, idle, `on format ${format}`);
   const run = await openRunAt(needed(parsed, "run"));
   const out = await writeOut(
     resolve(needed(parsed, "out")),

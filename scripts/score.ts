@@ -9,13 +9,16 @@ import { badInput, LabError } from "../src/engine/errors.ts";
 import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
 import { regionIou } from "../src/engine/rewards/terms/iou.ts";
 import type { Wordnet } from "../src/engine/rewards/wordnet.ts";
-import { one, parseArguments, runTool } from "./lib/arguments.ts";
+import { one, parseArguments, refuseIdle, runTool } from "./lib/arguments.ts";
 import { commandLineConsent } from "./lib/node/node-consent.ts";
 import { JUDGE_OPTIONS } from "./lib/node/node-judge.ts";
 import { nodeWordnet } from "./lib/node/node-rows.ts";
 import { type PairFile, readPairFile } from "./lib/scores/pair-file.ts";
 import { scoreWithJudge } from "./lib/scores/score-judge.ts";
 import { composedScores, scoreConfig, termValues } from "./lib/scores/score-terms.ts";
+
+/** Options that act on the judge that --judge names. */
+const JUDGE_NEEDED = ["judge-model", "judge-kind", "judge-questions", "judge-cache"];
 
 /** Numbers of one pair; `score` is what the mean is taken of. */
 interface Row {
@@ -33,6 +36,8 @@ async function main(): Promise<number> {
     "judge-cache": { takes: 1 },
     ...JUDGE_OPTIONS,
   });
+  refuseIdle(options, ["allow-judge"], "on scores: --judge names the judge");
+  if (!options.has("judge")) refuseIdle(options, JUDGE_NEEDED, "without --judge");
   const [predictedPath, referencePath] = [path("pred"), path("ref")];
   const predicted = await readPairFile(predictedPath);
   const reference = await readPairFile(referencePath);

@@ -69,6 +69,11 @@ export function whole(parsed: Parsed, name: string, min: number, max: number, fa
   return value;
 }
 
+/** @throws LabError("bad-input") naming the first of these options that is given; @param why the rest of the sentence */
+export function refuseIdle(parsed: Parsed, options: Iterable<string>, why: string): void {
+  for (const name of options) if (parsed.has(name)) throw badInput(`--${name} has no effect ${why}`, name);
+}
+
 /** Checks before long work that its file can be written, and leaves the file as it was. @throws Node's error */
 export function requireWritable(path: string): void {
   const isNew = !existsSync(path);

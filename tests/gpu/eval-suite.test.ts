@@ -44,6 +44,19 @@ test.each([
   expect(existsSync(out)).toBe(false);
 });
 
+test.each([
+  [["--suite", "dlc", "--judge-model", "reader"], "--judge-model has no effect without --judge"],
+  [["--suite", "dlc", "--judge-pictures"], "--judge-pictures has no effect without --judge"],
+  [
+    ["--suite", "dlc", "--judge", "http://127.0.0.1:9/v1", "--replies", "none"],
+    "--judge has no effect beside --replies",
+  ],
+  [["--ledger", place, "--suite", "dlc"], "--suite has no effect beside --ledger"],
+])("refuses an option that another one makes idle: %j", async (words, sentence) => {
+  const data = words.includes("--ledger") ? [] : ["--data", dlcFiles(), "--out", join(place, "idle")];
+  expect(await tool("eval", [...words, ...data])).toMatchObject({ code: 2, out: "", err: `${sentence}\n` });
+});
+
 test("refuses questions beside those of the suite", async () => {
   const words = [
     "--suite",
@@ -114,7 +127,7 @@ test("scores base and adapter on the same sentences, beside published numbers, a
 /** A picture with three regions and a prepared question about each, as DLC-Bench stores them; another picture is lost. */
 function dlcFiles(): string {
   const data = join(place, "dlc");
-  mkdirSync(data);
+  mkdirSync(data, { recursive: true });
   const [width, height] = [30, 20];
   const json = (name: string, value: unknown): void => writeFileSync(join(data, name), JSON.stringify(value));
   writeFileSync(join(data, "x.png"), encode({ width, height, channels: 3, data: new Uint8Array(3 * width * height) }));

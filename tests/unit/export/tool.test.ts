@@ -143,6 +143,9 @@ test("one sentence and code 2 for what is wrong, and nothing left behind", async
     [/--model DIR is needed/, ["--run", run, "--format", "merged", "--out", out]],
     [/names another checkpoint/, ["--run", run, "--format", "merged", "--model", GOLDEN, "--out", out]],
     [/has other rows/, ["--run", run, "--format", "sa2va", "--model", GOLDEN, "--shards", POCKET_SHARDS, "--out", out]],
+    [/^--dtype has no effect on format peft$/m, ["--run", run, "--format", "peft", "--dtype", "f16", "--out", out]],
+    [/^--step has no effect on format csv$/m, ["--run", run, "--format", "csv", "--step", "3", "--out", out]],
+    [/^--shards has no effect on format trl$/m, ["--run", run, "--format", "trl", "--shards", SHARDS, "--out", out]],
     [/--model DIR/, ["--run", run, "--format", "sa2va", "--out", out]],
     [/holds no run.json/, ["--run", GOLDEN, "--format", "csv", "--out", out]],
   ];

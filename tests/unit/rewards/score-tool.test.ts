@@ -152,6 +152,9 @@ test("a bad argument or pair ends with code 2 and one sentence", async () => {
     [["--pred", masks, "--ref", captions], "a.json has 1 masks, but"],
     [["--pred", masks, "--ref", turned], "pair 1: a mask of 3 x 4 pixels cannot be compared"],
     [["--pred", masks, "--ref", masks, "--judge", "http://x"], "--judge scores captions"],
+    [["--pred", captions, "--ref", captions, "--judge-model", "x"], "--judge-model has no effect without --judge"],
+    [["--pred", captions, "--ref", captions, "--judge-cache", folder], "--judge-cache has no effect without --judge"],
+    [["--pred", captions, "--ref", captions, "--allow-judge", "http://x"], "--allow-judge has no effect on scores"],
   ];
   for (const [words, cause] of cases) {
     const { code, out, err } = await score(...words);
