@@ -153,11 +153,18 @@ function runProcess(
       child.once("close", () => file.end());
     }
     const stop = (): void => {
-      if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-      // A shell hears nothing while its own command runs: the signal goes to the whole group.
-      process.kill(process.platform === "win32" ? child.pid : -child.pid, "SIGINT");
+      if (child.pid === undefined) return;
+      try {
+        // A shell hears nothing while its own command runs, and may end before it: the signal goes to the whole group.
+        process.kill(process.platform === "win32" ? child.pid : -child.pid, "SIGINT");
+      } catch (cause) {
+        // All of them have ended.
+        if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause;
+      }
     };
     signal.addEventListener("abort", stop);
+    // An interrupt before the process began.
+    if (signal.aborted) stop();
     child.once("error", failed);
     child.once("close", (code) => {
       signal.removeEventListener("abort", stop);

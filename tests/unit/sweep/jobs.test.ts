@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, expect, it, vi } from "vitest";
 import { nodeStore } from "../../../scripts/lib/node/node-store.ts";
 import { lockRun } from "../../../scripts/lib/node/run-lock.ts";
 import { jobFolder, jobRuns, runJob } from "../../../scripts/lib/sweep/jobs.ts";
@@ -14,19 +14,42 @@ const out = mkdtempSync(join(tmpdir(), "lab-jobs-"));
 afterAll(() => rmSync(out, { recursive: true, force: true }));
 
 const PLAN = readSweep(JSON.stringify({ title: "a", seeds: [1, 2], settings: { evalSteps: 1 } }), "a.json", () => {});
+const WAITING = 'process.on("SIGINT", () => process.exit()); setTimeout(() => {}, 6e5); console.log("begun")';
+const NODE = `"${process.execPath}"`;
 const [JOB, OTHER] = PLAN.jobs as [SweepJob, SweepJob];
 
-it("an interrupt reaches what a command line has started", async () => {
+it.each([
+  ["has started", "echo begun in {folder}; sleep 600; echo ended", false],
+  ["has left in the background", `${NODE} -e '${WAITING}' {folder} &`, true],
+])("an interrupt reaches what a command line %s", async (_what, place, good) => {
   const stop = new AbortController();
-  const place = "echo begun in {folder}; sleep 600; echo ended";
+  rmSync(jobFolder(out, JOB), { recursive: true, force: true });
   const ended = runJob(out, PLAN, JOB, { at: "new" }, { first: undefined, place }, stop.signal);
   const log = join(jobFolder(out, JOB), "train.log");
   while (!existsSync(log) || !readFileSync(log, "utf8").includes("begun")) {
     await new Promise((done) => setTimeout(done, 20));
   }
   stop.abort();
-  expect(await ended).not.toBe(0);
+  expect((await ended) === 0).toBe(good);
   expect(readFileSync(log, "utf8")).not.toContain("ended");
+});
+
+it("an interrupt before a job's process began stops it", async () => {
+  const place = "sleep 600; echo {folder}";
+  expect(await runJob(out, PLAN, JOB, { at: "new" }, { first: undefined, place }, AbortSignal.abort())).not.toBe(0);
+});
+
+it("an interrupt of a job that has just ended is no error", async () => {
+  const stop = new AbortController();
+  const gone = Object.assign(new Error("kill ESRCH"), { code: "ESRCH" });
+  const kill = vi.spyOn(process, "kill").mockImplementation(() => {
+    throw gone;
+  });
+  const ended = runJob(out, PLAN, JOB, { at: "new" }, { first: undefined, place: "echo {folder}" }, stop.signal);
+  stop.abort();
+  expect(await ended).toBe(0);
+  expect(kill).toHaveBeenCalledOnce();
+  kill.mockRestore();
 });
 
 it("a job that another process trains is not begun anew", async () => {
