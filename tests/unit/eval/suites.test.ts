@@ -548,6 +548,11 @@ test("an evaluation goes on in its folder, a cut line is asked again, another on
   await expect(openEvalFolder(store, "out", { ...facts, rowsHash: "3" })).rejects.toThrow(
     "out holds another evaluation (other rowsHash); name another folder",
   );
+  const stored = join(place, "out", "eval.json");
+  const turned = (value: object): object => Object.fromEntries(Object.entries(value).reverse());
+  const { model, ...others } = JSON.parse(await readFile(stored, "utf8"));
+  await writeFile(stored, JSON.stringify(turned({ ...others, model: turned(model) })));
+  expect((await openEvalFolder(store, "out", facts)).answers.size).toBe(2);
   await openEvalFolder(store, "part", { ...facts, part: "report" });
   await expect(openEvalFolder(store, "part", facts)).rejects.toThrow(
     "part holds another evaluation (other part); name another folder",

@@ -50,15 +50,16 @@ export async function openEvalFolder(store: RunStore, name: string, facts: EvalF
   const readText = async (path: string): Promise<string | undefined> =>
     (await store.size(path)) === null ? undefined : store.readText(path);
   const known = await readText(factsFile);
-  const text = `${JSON.stringify(facts, null, 2)}\n`;
-  if (known === undefined) await store.write(factsFile, text);
-  else if (known !== text) {
+  if (known === undefined) await store.write(factsFile, `${JSON.stringify(facts, null, 2)}\n`);
+  else {
     const stored = parseJson(known, factsFile);
     const [before, now]: Record<string, unknown>[] = [isRecord(stored) ? stored : {}, { ...facts }];
     const other = Object.keys({ ...now, ...before }).find(
-      (key) => JSON.stringify(before?.[key]) !== JSON.stringify(now?.[key]),
+      (key) => sortedJson(before?.[key]) !== sortedJson(now?.[key]),
     );
-    throw badInput(`${name} holds another evaluation (other ${other}); name another folder`, name);
+    if (other !== undefined) {
+      throw badInput(`${name} holds another evaluation (other ${other}); name another folder`, name);
+    }
   }
   const stored = (await readText(rowsFile)) ?? "";
   const whole = stored.slice(0, stored.lastIndexOf("\n") + 1);
@@ -78,6 +79,13 @@ export async function openEvalFolder(store: RunStore, name: string, facts: EvalF
     items: (items) => store.write(`${name}/items.jsonl`, lines(items)),
     report: (report) => store.write(`${name}/report.json`, `${JSON.stringify(report, null, 2)}\n`),
   };
+}
+
+/** JSON text that does not depend on the order of keys. */
+function sortedJson(value: unknown): string | undefined {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    isRecord(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
+  );
 }
 
 function lines(values: readonly object[]): string {
