@@ -76,36 +76,39 @@ function printJson(set: RegionSet, checks: readonly DataCheck[], seconds: number
 }
 
 function printText(set: RegionSet, checks: readonly DataCheck[], seconds: number): void {
+  // Names of files and columns may have line ends.
+  const print = (line: string): void => console.log(line.replace(/[\n\r]+/g, " "));
   for (const file of set.files) {
     const split = file.split === undefined ? "" : `, split ${file.split}`;
-    console.log(`${file.name}${split}`);
-    console.log(
+    print(`${file.name}${split}`);
+    print(
       `  ${(file.bytes / 1e6).toFixed(1)} MB, ${file.rows} rows in ${file.batches} ${file.batches === 1 ? "batch" : "batches"}`,
     );
-    if (file.schema !== "") console.log(`  schema   ${file.schema}`);
+    if (file.schema !== "") print(`  schema   ${file.schema}`);
     const what = file.reason ?? file.layout?.what ?? "";
-    if (what !== "") console.log(`  is       ${what}`);
-    console.log(`  adapter  ${file.adapter === "" ? "none" : file.adapter}`);
-    if (file.roles !== undefined) console.log(`  becomes  ${rolesText(file.roles)}`);
+    if (what !== "") print(`  is       ${what}`);
+    print(`  adapter  ${file.adapter === "" ? "none" : file.adapter}`);
+    if (file.roles !== undefined) print(`  becomes  ${rolesText(file.roles)}`);
   }
-  for (const { name, reason } of set.ignored) console.log(`ignored  ${name}: ${reason}`);
+  for (const { name, reason } of set.ignored) print(`ignored  ${name}: ${reason}`);
   const pictures = new Set(set.summaries.map((summary) => summary.imageId)).size;
-  console.log(`\n${set.summaries.length} samples over ${pictures} pictures, indexed in ${seconds.toFixed(2)} s`);
+  print("");
+  print(`${set.summaries.length} samples over ${pictures} pictures, indexed in ${seconds.toFixed(2)} s`);
   const counts = parts(set);
-  if (counts.size > 1)
-    for (const [part, count] of counts) console.log(`  ${part === "" ? "(top)" : part}: ${count} samples`);
-  console.log("");
-  for (const { name, ok, detail } of checks) console.log(`${ok ? "ok    " : "FAILED"}  ${name}: ${detail}`);
-  console.log(`\n${set.skipped.length === 0 ? "nothing was left out" : `left out (${set.skipped.length}):`}`);
+  if (counts.size > 1) for (const [part, count] of counts) print(`  ${part === "" ? "(top)" : part}: ${count} samples`);
+  print("");
+  for (const { name, ok, detail } of checks) print(`${ok ? "ok    " : "FAILED"}  ${name}: ${detail}`);
+  print("");
+  print(`${set.skipped.length === 0 ? "nothing was left out" : `left out (${set.skipped.length}):`}`);
   for (const { file, row, column, reason } of set.skipped.slice(0, SHOWN)) {
     // Sentences about a whole file begin with its name.
     const place =
       reason.startsWith(file) && row < 0
         ? ""
         : [file, row < 0 ? "" : `row ${row}`, column].filter((part) => part !== "").join(", ");
-    console.log(`  ${place === "" ? "" : `${place}: `}${reason}`);
+    print(`  ${place === "" ? "" : `${place}: `}${reason}`);
   }
-  if (set.skipped.length > SHOWN) console.log(`  and ${set.skipped.length - SHOWN} more; --json lists all`);
+  if (set.skipped.length > SHOWN) print(`  and ${set.skipped.length - SHOWN} more; --json lists all`);
 }
 
 await runTool(main);

@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, readFileSync, rmSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { decimal } from "../../src/engine/bytes/decimal.ts";
 import { nearWords } from "../../src/engine/config/near-words.ts";
-import { badInput, LabError } from "../../src/engine/errors.ts";
+import { badInput, LabError, thrownText } from "../../src/engine/errors.ts";
 import { guardTerminal } from "./terminal.ts";
 
 export interface OptionSpec {
@@ -108,7 +108,7 @@ export async function runTool(tool: () => Promise<number>): Promise<void> {
   } catch (thrown) {
     // Files that cannot be read or written: Node names the file and the cause.
     if (thrown instanceof Error && "syscall" in thrown) {
-      process.stderr.write(`${thrown.message}\n`);
+      process.stderr.write(`${thrownText(thrown)}\n`);
       process.exitCode = "path" in thrown ? 2 : 1;
       return;
     }

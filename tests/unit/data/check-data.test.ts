@@ -30,6 +30,18 @@ test("prints schema, adapter, checks and what was left out; 0 with good rows, 1 
   expect(bad.out).toContain('notes.arrow is text, not Arrow; it begins with "only text"');
 });
 
+test("a name with a line end stays on its line", async () => {
+  const place = join(directory, "two\nlines");
+  await mkdir(place);
+  await writeFile(join(place, "a\nFAILED.arrow"), "only text");
+  const { code, out } = await run(place);
+  expect(code).toBe(1);
+  expect(out).toContain("a FAILED.arrow");
+  expect(out).not.toMatch(/^(?:lines|FAILED\.arrow)/m);
+  const absent = await tool("score", ["--pred", join(place, "none\nthere"), "--ref", place]);
+  expect([absent.code, absent.err.trim().split("\n").length]).toEqual([2, 1]);
+});
+
 test("--json gives one object per line", async () => {
   const { code, out } = await run("--json", join(directory, "good"), join(directory, "bad"));
   expect(code).toBe(0);
