@@ -3,7 +3,7 @@
  * and "/" separated; the first part is the id of a run.
  */
 import type { ByteSource } from "../bytes/source.ts";
-import { LabError } from "../errors.ts";
+import { LabError, quote } from "../errors.ts";
 
 export interface StoredFile {
   readonly path: string;
@@ -87,8 +87,14 @@ export function comparePaths(a: StoredFile, b: StoredFile): number {
   return a.path < b.path ? -1 : a.path > b.path ? 1 : 0;
 }
 
+/** The error for a missing file. Without its `run.json` the whole run is missing, so the sentence names the run. */
 export function missingFile(path: string, cause?: unknown): LabError {
-  return new LabError("storage", `${path} is not in the run store`, { subject: path, cause });
+  const run = /^([^/]*)\/run\.json$/.exec(path)?.[1];
+  const message =
+    run === undefined
+      ? `${path} is missing among the stored runs; other files are kept`
+      : `Run ${quote(run)} is not stored here: it was deleted, or it is stored in another browser or folder`;
+  return new LabError("storage", message, { subject: path, cause });
 }
 
 /** The storage is full. A run that gets this error waits until there is room. */
