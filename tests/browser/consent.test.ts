@@ -160,7 +160,11 @@ describe("a stored run", () => {
     await page.getByTestId("consent").waitFor();
     await expect.poll(() => page.getByTestId("consent-origin").textContent()).toBe(origin(trap));
     await picture("consent-run");
+    // Nothing starts before the answer, and the strip says what it waits for.
+    const state = page.getByTestId("run-state");
+    await expect.poll(() => state.textContent()).toBe("waiting for your answer");
     await answer("cancel");
+    await expect.poll(() => state.textContent()).toBe("no run");
     expect(trap.calls).toEqual([]);
     await expect.poll(() => page.getByTestId("strip-start").getAttribute("aria-disabled")).toBeNull();
   });

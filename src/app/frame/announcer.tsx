@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useState } from "react";
+import { consentStore, isAsking } from "../stores/consent.ts";
 import type { RunStoreState } from "../stores/run/run.ts";
 import { runStore } from "../stores/run/run.ts";
 import { fixed } from "../styles/format.ts";
@@ -20,7 +21,7 @@ function sentence(run: RunStoreState, saved: number | null): string {
   if (run.manifest === null) return "";
   const reward = newestReward(run);
   const written = saved === null ? "" : `Checkpoint of step ${saved} written. `;
-  return `${written}${run.manifest.title}: ${stateWord(run)}, step ${run.step} of ${run.manifest.config.steps}${
+  return `${written}${run.manifest.title}: ${stateWord(run, isAsking(consentStore.getState()))}, step ${run.step} of ${run.manifest.config.steps}${
     reward === null ? "" : `, reward ${fixed(reward)}`
   }`;
 }

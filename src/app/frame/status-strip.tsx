@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { Button } from "../components/ui/button.tsx";
 import { IconKeys, IconWarning } from "../components/ui/icons.tsx";
+import { isAsking, useConsent } from "../stores/consent.ts";
 import { linkTo, navigate } from "../stores/route.ts";
 import { roughly, runSeconds } from "../stores/run/eta.ts";
 import { useOtherTabs } from "../stores/run/other-tabs.ts";
@@ -16,7 +17,8 @@ import { ThemeSwitch } from "./theme-switch.tsx";
 /** Status line: state, progress and speed of the run, and its buttons. */
 export function StatusStrip(props: { readonly onWarnings: () => void; readonly onKeys: () => void }): ReactNode {
   const state = useRun((run) => run.state);
-  const word = useRun(stateWord);
+  const asking = useConsent(isAsking);
+  const word = useRun((run) => stateWord(run, asking));
   const title = useRun((run) => run.manifest?.title);
   const warnings = useRun((run) => run.alarms.length);
   const problems = useSession((session) => session.problems.length);
@@ -64,9 +66,14 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
   );
 }
 
-/** A run that ended before its last step was stopped: it can be resumed. */
-export function stateWord({ state, step, manifest }: Pick<RunStoreState, "state" | "step" | "manifest">): string {
+/**
+ * A run that ended before its last step was stopped: it can be resumed.
+ * @param asking whether a question for consent is open, for which a starting run waits
+ */
+export function stateWord(run: Pick<RunStoreState, "state" | "step" | "manifest">, asking: boolean): string {
+  const { state, step, manifest } = run;
   if (state === "idle") return "no run";
+  if (state === "starting" && asking) return "waiting for your answer";
   return state === "finished" && manifest !== null && step < manifest.config.steps ? "stopped" : state;
 }
 

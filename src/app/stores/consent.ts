@@ -46,6 +46,11 @@ export const consentStore = create<ConsentState>()(() => ({
 /** Subscribes to a part of the consents. */
 export const useConsent = consentStore;
 
+/** Whether a question waits for its answer. */
+export function isAsking({ questions }: ConsentState): boolean {
+  return questions.length > 0;
+}
+
 type Kind = "judges" | "rewards" | "hubs";
 
 /** The entry being typed: the next keystroke replaces it. */
