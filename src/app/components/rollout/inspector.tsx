@@ -12,7 +12,7 @@ import { Tabs } from "../ui/tabs.tsx";
 import { ActionStrip } from "./actions/action-strip.tsx";
 import styles from "./details.module.css";
 import { LayerToggles } from "./layer-toggles.tsx";
-import { Caption, CaptionDiff, CopyButton } from "./reward/caption-diff.tsx";
+import { Caption, CaptionDiff, CopyButton, DiffLegend } from "./reward/caption-diff.tsx";
 import { RewardDetails } from "./reward/reward-details.tsx";
 import { RolloutFigure } from "./rollout-figure.tsx";
 import { ANSWER, answerRole, compareMasks, groupTracks, type LayerKey, layerName, textTitle } from "./rollout-view.ts";
@@ -169,9 +169,11 @@ function Captions({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
           {referenceCaption !== caption && <Caption name="Reference" text={referenceCaption} />}
         </>
       )}
-      <p className="muted small">
-        <ins className={styles.added}>added</ins> <del className={`bad-soft bad ${styles.removed}`}>left out</del>
-      </p>
+      {aboutLoop(loop).text === "caption" ? (
+        <DiffLegend text={caption} reference={referenceCaption} />
+      ) : (
+        <DiffLegend text={captionPrime ?? ""} reference={caption} />
+      )}
       <details className={styles.more} open={aboutLoop(loop).promptOfRow === true}>
         <summary className="muted pointer">Prompt and raw completion</summary>
         <Caption name="Prompt" text={prompt} />

@@ -32,6 +32,17 @@ export function CaptionDiff(props: {
   );
 }
 
+/** What the marks of a `CaptionDiff` mean; nothing if it has none. */
+export function DiffLegend({ text, reference }: { readonly text: string; readonly reference: string }): ReactNode {
+  const marked = useMemo(() => diffWords(reference, text).some(({ kind }) => kind !== "same"), [reference, text]);
+  if (!marked || text.trim() === "") return null;
+  return (
+    <p className="muted small">
+      <ins className={styles.added}>added</ins> <del className={`bad-soft bad ${styles.removed}`}>left out</del>
+    </p>
+  );
+}
+
 /** A named text with a button that copies it. */
 export function Caption(props: {
   readonly name: string;
