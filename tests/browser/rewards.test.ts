@@ -224,11 +224,14 @@ describe("the bench", () => {
     // "a red car" has three words in one run: 1 - 0.5 / 27.
     await expect.poll(() => text("bench-facts")).toMatch(/Zero-advantage groups50 %Rewards missing0 of 4/);
     await expect.poll(() => page.getByTestId("bench-terms").locator("tbody tr").first().textContent()).toMatch(/0\.98/);
+    await page.getByTestId("bench-facts").getByRole("button", { name: "50 %" }).click();
+    await expect.poll(() => text("bench-selection")).toMatch(/ 1 of 2 groups/);
     await page
       .getByTestId("bench-file")
       .setInputFiles({ name: "no.jsonl", mimeType: "text/plain", buffer: Buffer.from("{") });
     await expect.poll(() => text("bench-problem")).toMatch(/^no\.jsonl, line 1: it is not valid JSON/);
     await expect.poll(() => text("bench-source")).toBe("other.jsonl · 2 groups");
+    await expect.poll(() => text("bench-selection")).toMatch(/ 1 of 2 groups/);
     await page.getByTestId("reward-preset-standard").click();
   });
 
@@ -243,6 +246,8 @@ describe("the bench", () => {
     );
     await page.getByTestId("bench-file").setInputFiles({ name: "small.jsonl", mimeType: "text/plain", buffer });
     await expect.poll(() => text("bench-source")).toMatch(/^small\.jsonl/);
+    // The selection was one of the file before.
+    expect(await page.getByTestId("bench-selection").count()).toBe(0);
     await page.getByTestId("bench-groups").getByRole("button").first().click();
     await page.getByRole("button", { name: "Try it out" }).click();
     await expect.poll(() => text("try-problem")).toMatch(/cannot be compared/);

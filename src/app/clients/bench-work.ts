@@ -77,11 +77,12 @@ export function benchWork(parts: BenchParts): BenchWork {
     },
     async take(file) {
       const { config } = parts.session();
-      const { state, scored } = benchStore.getState();
+      const { state, scored, opened } = benchStore.getState();
       // An import interrupts a scoring; if the file is then refused, the groups still need their new scores.
       await working({ state: "importing", scored: state === "scoring" ? null : scored }, async (current) => {
         const groups = await scoreAll(parts, await parts.rollouts(file), config, "keep", current);
-        if (groups !== null) benchStore.setState({ groups, source: file.name, scored: config });
+        if (groups === null) return;
+        benchStore.setState({ groups, source: file.name, scored: config, opened: opened + 1 });
       });
     },
     async rescore(config) {

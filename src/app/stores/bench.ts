@@ -11,6 +11,8 @@ export interface BenchState {
   /** Source of the groups: name of the model or file; null without groups. */
   readonly source: string | null;
   readonly groups: readonly BenchGroup[];
+  /** Number of files opened so far: a selection belongs to the groups of one of them. */
+  readonly opened: number;
   /** Settings of the last scoring, or of the last attempt; null if there was none. */
   readonly scored: LabConfig | null;
   /** Groups done and in total. */
@@ -24,6 +26,7 @@ export const benchStore = create<BenchState>()(() => ({
   state: "idle",
   source: null,
   groups: [],
+  opened: 0,
   scored: null,
   done: 0,
   total: 0,

@@ -168,6 +168,7 @@ function Findings(props: {
 }): ReactNode {
   const { groups, onTrial } = props;
   const [asked, setLoop] = useState<LoopId>(1);
+  const opened = useBench((bench) => bench.opened);
   const present = LOOPS.filter(({ id }) => groups.some((group) => group.loop === id));
   const loop = present.some(({ id }) => id === asked) ? asked : (present[0]?.id ?? 1);
   const own = useMemo(() => groups.filter((group) => group.loop === loop), [groups, loop]);
@@ -181,7 +182,7 @@ function Findings(props: {
           onChange={(value) => setLoop(Number(value) as LoopId)}
         />
       )}
-      <BenchFindings key={loop} groups={own} onTrial={onTrial} />
+      <BenchFindings key={`${opened} ${loop}`} groups={own} onTrial={onTrial} />
     </>
   );
 }
