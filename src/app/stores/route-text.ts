@@ -3,6 +3,8 @@
  * writing; unknown keys are ignored, invalid values use the default.
  */
 
+import { quote } from "../../engine/errors.ts";
+
 /** What curves are drawn over. */
 export const AXES = ["step", "time", "samples"] as const;
 export type Axis = (typeof AXES)[number];
@@ -80,7 +82,7 @@ const list = (value: string): readonly string[] => [...new Set(value.split(",").
 
 const flag: Key<boolean> = {
   fallback: false,
-  read: (value) => (value === "1" ? true : undefined),
+  read: (value) => (value === "1" ? true : value === "0" ? false : undefined),
   write: (on) => (on ? "1" : ""),
 };
 
@@ -115,7 +117,11 @@ const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
     read: (value) => (Number(value) >= 0 && Number(value) <= 0.999 ? Number(value) : undefined),
     write: String,
   },
-  zoom: text,
+  zoom: {
+    fallback: null,
+    read: (value) => (/^\d+(\.\d+)?-\d+(\.\d+)?@./.test(value) ? value : undefined),
+    write: String,
+  },
   x: { fallback: "step", read: (value) => AXES.find((axis) => axis === value), write: String },
   band: flag,
   clip: flag,
@@ -140,6 +146,20 @@ export function parseRoute(hash: string): Route {
   };
   return Object.fromEntries(NAMES.map((name) => [name, read(name)])) as unknown as Route;
 }
+
+/**
+ * One sentence per parameter of a hash that has no effect.
+ * @param isOther whether a name is known without being part of a route
+ */
+export function routeProblems(hash: string, isOther: (name: string) => boolean): readonly string[] {
+  return [...new URLSearchParams(hash.replace(/^#/, ""))].flatMap(([name, value]) => {
+    if (!isKey(name)) return isOther(name) ? [] : [`${quote(name)} is neither a view nor a setting and is ignored`];
+    const invalid = value !== "" && KEYS[name].read(value) === undefined;
+    return invalid ? [`${name} cannot be ${quote(value)}; its default is used`] : [];
+  });
+}
+
+const isKey = (name: string): name is keyof Route => Object.hasOwn(KEYS, name);
 
 /** Hash of a route and of the settings that differ from their preset; defaults are left out. */
 export function formatRoute(route: Route, settings: Readonly<Record<string, unknown>>, preset: string): string {

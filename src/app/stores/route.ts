@@ -5,9 +5,10 @@ import { presetConfig } from "../../engine/config/presets.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import { SETTINGS } from "../../engine/config/table.ts";
 import { isTrlName } from "../../engine/config/trl.ts";
+import { quote } from "../../engine/errors.ts";
 import { judgePlace } from "../../engine/rewards/consent.ts";
 import { askLinkedJudge } from "./consent.ts";
-import { FALLBACK, formatRoute, parseRoute, type Route } from "./route-text.ts";
+import { FALLBACK, formatRoute, parseRoute, type Route, routeProblems } from "./route-text.ts";
 import { addProblem, changeConfig, isPreset, sessionStore, textsOf } from "./session.ts";
 
 export { parseRoute, type Route, SCREENS, type Screen } from "./route-text.ts";
@@ -70,8 +71,10 @@ function readSettings(own: boolean): void {
   const params = new URLSearchParams(location.hash.replace(/^#/, ""));
   const named = params.get("preset") ?? "demo";
   const preset = isPreset(named) ? named : "demo";
-  const known = [...params].filter(([name]) => name in SETTINGS || isTrlName(name));
+  const isSetting = (name: string): boolean => Object.hasOwn(SETTINGS, name) || isTrlName(name);
+  const known = [...params].filter(([name]) => isSetting(name));
   const settings = known.filter(([name]) => !isUnlinked(name));
+  const invalid = routeProblems(location.hash, (name) => name === "preset" || isSetting(name));
   const before = sessionStore.getState().config;
   const parsed = parseConfig(Object.fromEntries(settings), { ...presetConfig(preset), ...textsOf(before) });
   const [now, then] = [judgeOf(parsed.config), judgeOf(before)];
@@ -82,19 +85,18 @@ function readSettings(own: boolean): void {
     writeHash(false);
     void askLinkedJudge(parsed.config).then((yes) => yes && changeConfig({ judge: parsed.config.judge }));
   }
-  for (const message of parsed.problems) {
-    addProblem({
-      code: "bad-config",
-      message: `In the address, ${message}; the preset's value is used`,
-      subject: "URL",
-    });
+  const told = [
+    ...invalid,
+    ...(isPreset(named) ? [] : [`${quote(named)} is not a preset; demo is used`]),
+    ...parsed.problems.map((problem) => `${problem}; the preset's value is used`),
+    ...(parsed.translated === null ? [] : [parsed.translated]),
+  ];
+  for (const text of told) {
+    addProblem({ code: "bad-config", message: `In the address, ${text}`, subject: "URL" });
   }
   for (const [name] of known.filter(([key]) => isUnlinked(key))) {
     const message = `${name} was left out: an address cannot set a text; use a settings file`;
     addProblem({ code: "bad-config", message, subject: "URL" });
-  }
-  if (parsed.translated !== null) {
-    addProblem({ code: "bad-config", message: `In the address, ${parsed.translated}`, subject: "URL" });
   }
 }
 

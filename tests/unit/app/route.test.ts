@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { consentStore } from "../../../src/app/stores/consent.ts";
 import { followAddress } from "../../../src/app/stores/route.ts";
-import { FALLBACK, formatRoute, parseRoute, type Route } from "../../../src/app/stores/route-text.ts";
+import { FALLBACK, formatRoute, parseRoute, type Route, routeProblems } from "../../../src/app/stores/route-text.ts";
 import { changeConfig, sessionStore } from "../../../src/app/stores/session.ts";
 import { isUnlinked, parseConfig } from "../../../src/engine/config/parse.ts";
 import { SETTINGS } from "../../../src/engine/config/table.ts";
@@ -51,6 +51,21 @@ describe("route", () => {
     expect(route).toEqual(FALLBACK);
   });
 
+  it("names what an address sets in vain", () => {
+    const isOther = (name: string): boolean => name === "steps";
+    const told = routeProblems("#screen=nowhere&step=-3&zoom=left&explain=0&run=&steps=7&stepz=7&toString=1", isOther);
+    expect(told).toEqual([
+      'screen cannot be "nowhere"; its default is used',
+      'step cannot be "-3"; its default is used',
+      'zoom cannot be "left"; its default is used',
+      '"stepz" is neither a view nor a setting and is ignored',
+      '"toString" is neither a view nor a setting and is ignored',
+    ]);
+    expect(
+      routeProblems(formatRoute({ ...FALLBACK, zoom: "1.00-8.50@train", layers: [] }, {}, "demo"), isOther),
+    ).toEqual([]);
+  });
+
   it("names each run, metric and chart once, as edited addresses may not", () => {
     const route = parseRoute("#compare=b,a,b,&metrics=m,m&order=x,y,x");
     expect([route.compare, route.metrics, route.order]).toEqual([["b", "a"], ["m"], ["x", "y"]]);
@@ -62,10 +77,10 @@ describe("route", () => {
   });
 });
 
-describe("a link that switches a judge on", () => {
+describe("an address", () => {
   fakeAddress("#screen=judge&judge=questions&judgeProvider=webllm");
 
-  it("leaves the address without it until the person agrees, so that a reload does not switch it on", async () => {
+  it("that switches a judge on is left without it until the person agrees, so that a reload does not switch it on", async () => {
     // Other files share the store.
     const following = vi.spyOn(sessionStore, "subscribe").mockReturnValue(() => undefined);
     const before = sessionStore.getState();
@@ -87,6 +102,19 @@ describe("a link that switches a judge on", () => {
     location.hash = "#screen=runs&steps=7";
     window.dispatchEvent(new Event("popstate"));
     expect(sessionStore.getState().config).toMatchObject({ steps: 7, judgeUrl: "http://127.0.0.1:8000/v1" });
+    sessionStore.setState(before, true);
+  });
+
+  it("that sets something in vain is listed as a problem", () => {
+    const before = sessionStore.getState();
+    vi.stubGlobal("history", { state: null, replaceState: () => undefined });
+    location.hash = "#screen=nowhere&preset=fast&steps=0";
+    window.dispatchEvent(new Event("popstate"));
+    expect(sessionStore.getState().problems.map(({ message }) => message)).toEqual([
+      'In the address, screen cannot be "nowhere"; its default is used',
+      'In the address, "fast" is not a preset; demo is used',
+      expect.stringMatching(/^In the address, steps must be/),
+    ]);
     sessionStore.setState(before, true);
   });
 });
