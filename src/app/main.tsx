@@ -20,7 +20,7 @@ if (!refuseFrame(root)) {
   followLog(Date.now);
   startLab();
   followSettings();
-  followOtherTabs();
+  followOtherTabs(() => report(findInterrupted()));
   recallJudgeKey();
   if (root !== null) createRoot(root).render(<App />);
   report(openDemo());

@@ -574,6 +574,12 @@ describe("runs of this browser", () => {
     await page.reload();
     const banner = page.getByTestId("interrupted");
     await expect.poll(() => banner.textContent()).toMatch(/stopped at step 40 of 40, without a checkpoint/);
+    // Another tab that holds the run takes the offer away, until it is closed with the run as it was.
+    const other = await lab.context.newPage();
+    await other.goto(`${lab.url}pocket/shards/files.json`);
+    await other.evaluate(() => void navigator.locks.request("sa2va-lab/run/left", () => new Promise(() => undefined)));
+    await expect.poll(() => banner.count()).toBe(0);
+    await other.close();
     await expect
       .poll(() => banner.getByRole("button", { name: "Resume" }).getAttribute("title"))
       .toBe("It has no checkpoint");

@@ -6,6 +6,7 @@ import { resumeRun } from "../clients/run/start-run.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconClose, IconPlay } from "../components/ui/icons.tsx";
 import { navigate } from "../stores/route.ts";
+import { useOtherTabs } from "../stores/run/other-tabs.ts";
 import { isActive, useRun } from "../stores/run/run.ts";
 import { useSession } from "../stores/session.ts";
 import { formatBytes } from "../styles/format.ts";
@@ -16,8 +17,10 @@ export function InterruptedBanner(): ReactNode {
   const run = useSession((session) => session.interrupted);
   const missing = useSession(loadedBlocker);
   const busy = useRun(({ state }) => isActive(state));
+  const held = useOtherTabs();
   const [sure, setSure] = useState(false);
-  if (run === null || busy) return null;
+  // Another tab has resumed it, or evaluates one of its checkpoints.
+  if (run === null || busy || held.includes(run.manifest.id)) return null;
   const { manifest, steps, checkpoints, bytes } = run;
   const saved = checkpoints.at(-1);
   const train = { screen: "train", step: null, rollout: null } as const;

@@ -1,6 +1,6 @@
 /** What the page still shows of a run that was deleted, or offers of one that went on. */
 import { beforeEach, expect, it } from "vitest";
-import { deleteRun } from "../../../src/app/clients/run/interrupted.ts";
+import { deleteRun, findInterrupted, forgetInterrupted } from "../../../src/app/clients/run/interrupted.ts";
 import { resumeRun } from "../../../src/app/clients/run/start-run.ts";
 import { navigate, routeStore } from "../../../src/app/stores/route.ts";
 import { runStore } from "../../../src/app/stores/run/run.ts";
@@ -12,8 +12,15 @@ import { openFakeLab } from "./fake-lab.ts";
 
 const manifest = { id: "fox", title: "brave fox", config: presetConfig("demo") } as RunManifest;
 
+/** Runs in the store. */
+let stored: readonly RunDigest[] = [];
+
+const digest = (id: string, state: RunManifest["state"], created: string): RunDigest =>
+  ({ manifest: { ...manifest, id, state, created } }) as RunDigest;
+const offered = (): string | undefined => sessionStore.getState().interrupted?.manifest.id;
+
 openFakeLab({
-  data: { deleteRun: () => undefined },
+  data: { deleteRun: () => undefined, runs: () => ({ runs: stored, damaged: [], usage: 0, quota: 1, features: { bytes: 0, rows: 0 } }) },
   trainer: { resumeRun: async () => ({ manifest, resumedAt: 1, trainRows: 1, heldOutRows: 0 }) },
 });
 
@@ -43,4 +50,16 @@ it("another run's deletion changes none of it", async () => {
 it("a run that goes on is not offered again when it ends, wherever it was resumed", async () => {
   await resumeRun(manifest);
   expect(sessionStore.getState().interrupted).toBeNull();
+});
+
+it("the newest run in progress is offered until it has ended elsewhere or the offer is dismissed", async () => {
+  stored = [digest("elk", "running", "2026-01-01"), digest("yak", "running", "2026-01-02")];
+  await findInterrupted();
+  expect(offered()).toBe("yak");
+  stored = [digest("elk", "running", "2026-01-01"), digest("yak", "finished", "2026-01-02")];
+  await findInterrupted();
+  expect(offered()).toBe("elk");
+  forgetInterrupted();
+  await findInterrupted();
+  expect(offered()).toBeUndefined();
 });

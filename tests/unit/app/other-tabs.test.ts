@@ -5,14 +5,16 @@ import { followOtherTabs } from "../../../src/app/stores/run/other-tabs.ts";
 import { sessionStore } from "../../../src/app/stores/session.ts";
 
 let held: readonly string[] = [];
+let released = 0;
 
 beforeEach(() => {
   held = [];
+  released = 0;
   vi.useFakeTimers();
   vi.stubGlobal("navigator", {
     locks: { query: async () => ({ held: held.map((id) => ({ name: `sa2va-lab/run/${id}` })) }) },
   });
-  followOtherTabs();
+  followOtherTabs(() => void released++);
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -30,8 +32,10 @@ async function others(): Promise<readonly string[]> {
 it("a run that another tab holds is listed while it does", async () => {
   held = ["theirs"];
   expect(await others()).toEqual(["theirs"]);
+  expect(released).toBe(0);
   held = [];
   expect(await others()).toEqual([]);
+  expect(released).toBe(1);
 });
 
 it("a run whose checkpoint this page evaluates is not another tab's", async () => {

@@ -6,17 +6,22 @@ import { forgetRun } from "../../stores/run/run.ts";
 import { sessionStore } from "../../stores/session.ts";
 import { lab } from "../lab.ts";
 
-/** Looks once, when the page opens, for the newest run that was in progress and that no tab trains. */
+/** Runs whose offer was taken off the page. */
+const dismissed = new Set<string>();
+
+/** Offers the newest run that is stored as in progress and that no tab trains, unless its offer was dismissed. */
 export async function findInterrupted(): Promise<void> {
   const { runs } = await lab().data.runs();
   const held = await heldRuns();
-  const left = runs.filter(({ manifest }) => manifest.state === "running" && !held.has(manifest.id));
-  const [newest] = left.sort((a, b) => b.manifest.created.localeCompare(a.manifest.created));
-  if (newest !== undefined) sessionStore.setState({ interrupted: newest });
+  const left = runs.filter(({ manifest: { id, state } }) => state === "running" && !held.has(id) && !dismissed.has(id));
+  const [newest = null] = left.sort((a, b) => b.manifest.created.localeCompare(a.manifest.created));
+  sessionStore.setState({ interrupted: newest });
 }
 
 /** Takes the offer off the page; the run stays stored. */
 export function forgetInterrupted(): void {
+  const { interrupted } = sessionStore.getState();
+  if (interrupted !== null) dismissed.add(interrupted.manifest.id);
   sessionStore.setState({ interrupted: null });
 }
 

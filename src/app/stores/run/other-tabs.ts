@@ -14,8 +14,11 @@ function ownRuns(): readonly (string | null | undefined)[] {
   return [isActive(state) ? runId : null, checkpointEvaluationStore.getState().now?.runId];
 }
 
-/** Starts to look for runs in other tabs. */
-export function followOtherTabs(): void {
+/**
+ * Starts to look for runs in other tabs.
+ * @param onReleased called when another tab has let go of a run: it ended, or its tab was closed in the middle
+ */
+export function followOtherTabs(onReleased: () => void): void {
   let failed = false;
   let before: ReadonlySet<string> = new Set();
   const look = async (): Promise<void> => {
@@ -25,12 +28,10 @@ export function followOtherTabs(): void {
       const now = new Set([...held].filter((id) => !own.includes(id)));
       // A run of this page releases its lock shortly after it ends: one observation is not enough.
       const lasting = [...now].filter((id) => before.has(id)).sort();
+      const released = [...before].some((id) => !held.has(id));
       before = now;
-      const { otherTabs, interrupted } = sessionStore.getState();
-      if (String(lasting) !== String(otherTabs)) sessionStore.setState({ otherTabs: lasting });
-      // That tab has resumed it.
-      if (interrupted !== null && lasting.includes(interrupted.manifest.id))
-        sessionStore.setState({ interrupted: null });
+      if (String(lasting) !== String(sessionStore.getState().otherTabs)) sessionStore.setState({ otherTabs: lasting });
+      if (released) onReleased();
     } catch (thrown) {
       // A browser that refuses will always refuse.
       if (!failed) addProblem({ code: "internal", message: `Cannot detect other tabs: ${String(thrown)}` });
