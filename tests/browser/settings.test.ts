@@ -85,7 +85,7 @@ it("a mix shows the rows and shares of its sources; it comes from a file, as add
   await page.goto(`${lab.url}#screen=setup&mixSources=*=2`);
   await expect
     .poll(() => problems(page))
-    .toContain("mixSources was left out: an address cannot set a text; use a settings file");
+    .toContain("mixSources was left out: an address cannot set text settings; use a settings file");
   await expect.poll(() => page.getByTestId("mix").count()).toBe(0);
   await pick("mix.json", JSON.stringify({ mixSources: "data-00000 = 2, nowhere = 3" }));
   const cells = page.getByTestId("mix").locator("tbody tr").locator("th, td");

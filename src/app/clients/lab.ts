@@ -23,7 +23,7 @@ let opened: Lab | null = null;
 
 /** Calls to the workers; the page makes them before it draws anything. */
 export function lab(): Lab {
-  if (opened === null) throw new LabError("internal", "The workers are used before the page has started them");
+  if (opened === null) throw new LabError("internal", "The workers were used before the page started them");
   return opened;
 }
 

@@ -29,7 +29,7 @@ function Question({ question }: { readonly question: ConsentQuestion }): ReactNo
       {hub !== undefined && (
         <div className="mb-3">
           <p>
-            <b>{source}</b> name a model hub. It would learn the name of the repository and your network address:
+            <b>{source}</b> name a model hub. It would receive the repository's name and your network address:
           </p>
           <code className={`block p-2-3 mono anywhere surface-2 round-m ${styles.place}`} data-testid="consent-hub">
             {plainLine(hub)}

@@ -95,7 +95,7 @@ function readSettings(own: boolean): void {
     addProblem({ code: "bad-config", message: `In the address, ${text}`, subject: "URL" });
   }
   for (const [name] of known.filter(([key]) => isUnlinked(key))) {
-    const message = `${name} was left out: an address cannot set a text; use a settings file`;
+    const message = `${name} was left out: an address cannot set text settings; use a settings file`;
     addProblem({ code: "bad-config", message, subject: "URL" });
   }
 }

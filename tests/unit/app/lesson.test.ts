@@ -100,7 +100,9 @@ it("says of a rollout what its advantage does not do", () => {
   expect(effectText(text, { ...config, topEntropyQuantile: 0.2 })).toMatch(
     /tokens?, only those among the 20 % most uncertain$/,
   );
-  expect(effectText(mask, { ...config, loop2Weight: 1, maskPolicy: "imitation" })).toMatch(/^Imitation draws the mask/);
+  expect(effectText(mask, { ...config, loop2Weight: 1, maskPolicy: "imitation" })).toMatch(
+    /^Imitation trains the mask/,
+  );
   expect(effectText(mask, { ...config, loop2Weight: 1, maskPolicy: "pathwise" })).toMatch(/not the advantage$/);
 });
 

@@ -6,10 +6,10 @@ import type { ExportKind } from "./export-clip.ts";
 const EXPORTS = [
   { kind: "json", label: "JSON", title: "Run-length masks of all masklets" },
   { kind: "png", label: "PNG", title: "One PNG per frame and masklet, in a zip" },
-  { kind: "webm", label: "WebM", title: "A film of the frames with outlines" },
+  { kind: "webm", label: "WebM", title: "A video of the frames with outlines" },
 ] as const satisfies readonly { readonly kind: ExportKind; readonly label: string; readonly title: string }[];
 
-/** Files of a row's masklets; a film shows its frames and can be cancelled. */
+/** Files of a row's masklets; a video shows its frames and can be cancelled. */
 export function ClipExports(props: { readonly rowId: string; readonly onSave: (kind: ExportKind) => void }): ReactNode {
   const filming = useClips((state) => state.filming);
   const other = filming !== null && filming.rowId !== props.rowId;
@@ -31,7 +31,7 @@ export function ClipExports(props: { readonly rowId: string; readonly onSave: (k
             key={kind}
             kind="quiet"
             title={title}
-            blocker={kind === "webm" && other ? "Another clip is being filmed" : null}
+            blocker={kind === "webm" && other ? "A video of another clip is being made" : null}
             onClick={() => props.onSave(kind)}
             data-testid={`export-${kind}`}
           >

@@ -57,11 +57,12 @@ export async function film(
     }
   }
   const context = canvas.getContext("2d", { willReadFrequently: true });
-  if (context === null) throw new LabError("internal", "The browser gave no canvas for the film; nothing was saved");
+  if (context === null)
+    throw new LabError("internal", "The browser provided no canvas for the video; nothing was saved");
   if (codec === undefined) {
     throw new LabError(
       "unsupported",
-      "This browser encodes neither VP9, VP8 nor AV1, so no film was made; export JSON or PNG",
+      "This browser cannot encode VP9, VP8 or AV1, so no video was made; export JSON or PNG",
     );
   }
   const { mode, opacity } = useOverlay.getState();
@@ -72,7 +73,7 @@ export async function film(
   for (let at = 0; at < frames; at++) {
     if (signal.aborted) {
       await output.cancel();
-      throw new LabError("cancelled", "The film was stopped; nothing was saved");
+      throw new LabError("cancelled", "The video was stopped; nothing was saved");
     }
     onFrames(at);
     drawFigure(context, {
@@ -98,6 +99,6 @@ export async function film(
   }
   await output.finalize();
   const { buffer } = output.target;
-  if (buffer === null) throw new LabError("internal", "The film has no bytes; nothing was saved");
+  if (buffer === null) throw new LabError("internal", "The video is empty; nothing was saved");
   return new Blob([buffer], { type: "video/webm" });
 }

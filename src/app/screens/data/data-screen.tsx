@@ -86,7 +86,7 @@ export function DataScreen(): ReactNode {
 function WhyNothing(props: { readonly skipped: readonly SkippedRow[] }): ReactNode {
   const { skipped } = props;
   if (skipped.length === 0) {
-    return "The files hold no rows; Arrow and Parquet files as the datasets library saves them can be read";
+    return "The files hold no rows; the lab reads Arrow and Parquet files as the datasets library saves them";
   }
   const rest = skipped.length - 3;
   return (

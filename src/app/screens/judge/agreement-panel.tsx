@@ -47,8 +47,8 @@ function ThumbAgreement(props: {
   if (up === 0 || up === given.length) {
     return (
       <p className={styles.help} data-testid="no-thumbs">
-        Give some rollouts a thumb up and some a thumb down on the Rollouts screen; then this shows which numbers tell
-        the two apart{given.length > 0 && ` (${up} up, ${given.length - up} down so far)`}
+        Give some rollouts a thumb up and some a thumb down on the Rollouts screen; this panel then shows which scores
+        separate them{given.length > 0 && ` (${up} up, ${given.length - up} down so far)`}
       </p>
     );
   }

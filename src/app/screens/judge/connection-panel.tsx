@@ -18,7 +18,7 @@ import styles from "./judge.module.css";
 import { problemOf } from "./problem-of.ts";
 
 const KIND_HELP: Readonly<Record<LabConfig["judge"], string>> = {
-  off: "Runs ask no judge. The tests on this screen use questions generated from the reference",
+  off: "Runs use no judge. The tests on this screen use questions generated from the reference",
   questions:
     "Questions are generated once from the reference and answered from the prediction. The score is the mean of the points per question",
   dlc: "Prepared questions, one request each, scored as in the describe-anything benchmark",

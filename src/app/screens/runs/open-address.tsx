@@ -4,7 +4,7 @@ import { report } from "../../clients/lab.ts";
 import { followRuns } from "../../clients/run/follow-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 
-const FOLDER_INSTEAD = "drop the run's folder, which shows its current state once";
+const FOLDER_INSTEAD = "drop the run's folder to see its current state once";
 
 /**
  * Opens runs where they are computed: behind an address, or in a folder that grows. The token stays in the worker that

@@ -72,7 +72,7 @@ function statusOf({ state, done, total, bucket }: TuningState, missing: number):
   if (state === "running") return total === 0 ? "Starting" : `${done + 1} of ${total}: ${bucket}`;
   if (missing > 0)
     return `${counted(missing, "shape")} without a measurement: the built-in forms for this class of adapter apply`;
-  return "New runs take the fastest form of each shape and keep this table; forms that are equally fast stay";
+  return "New runs use the fastest form of each shape and keep this table; a form changes only if another is faster";
 }
 
 function Entries({

@@ -48,7 +48,7 @@ export function effectText({ loop, advantage, actions, truncated }: RolloutRecor
   const text = aboutLoop(loop).samples === "text";
   if (text && truncated && config.maskTruncated) return "Truncated and masked: it changes nothing";
   if (!text && config.maskPolicy === "imitation") {
-    return "Imitation draws the mask towards this one, by its share of the group's reward";
+    return "Imitation trains the mask towards this one, weighted by its share of the group's reward";
   }
   if (!text && config.maskPolicy === "pathwise")
     return "The mask is trained by the caption's likelihood, not the advantage";

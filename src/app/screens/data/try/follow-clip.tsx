@@ -35,7 +35,7 @@ const DECODERS: Readonly<Record<ClipDecoder, { readonly label: string; readonly 
   },
   alone: {
     label: "Decoder: alone",
-    reason: "Every frame is decoded from the expression, without memory, as in training. Any checkpoint can do it.",
+    reason: "Every frame is decoded from the expression, without memory, as in training. Any checkpoint supports this.",
   },
 };
 
