@@ -18,7 +18,7 @@ export interface Clusters {
   readonly names: readonly string[];
 }
 
-/** A metric of drawn clusters, each as often as it was drawn; NaN where they do not define it. */
+/** A metric of drawn clusters, each counted as often as it was drawn; NaN if they do not define it. */
 export type ClusterStatistic = (clusters: ArrayLike<number>) => number;
 
 /** @param images picture of each row */

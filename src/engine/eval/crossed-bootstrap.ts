@@ -7,7 +7,7 @@ import { uniform } from "../gpu/random.ts";
 import type { Interval } from "../runs/evaluations/evaluations.ts";
 import { centralInterval, clustersBy, RESAMPLES } from "./bootstrap.ts";
 
-/** Stream number of these draws, apart from those of the bootstrap over images alone. */
+/** Stream number of these draws, separate from that of the bootstrap over images alone. */
 const CROSSED_STREAM = 67;
 
 /**

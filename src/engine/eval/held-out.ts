@@ -1,8 +1,8 @@
 /**
- * Held-out evaluation: fixed rows and seeds, so that two points of a run differ only by their weights. The loops as
- * the run samples them (sampling settings, mask policy) and without sampling, scored by IoU and METEOR and by the run's own
- * reward, and the two truths that a private language or a drifting mask decoder would hurt: caption → mask IoU and
- * mask → caption METEOR against the data set.
+ * Held-out evaluation: fixed rows and seeds, so that two points of a run differ only by their weights. Scores the loops
+ * as the run samples them (sampling settings, mask policy) and without sampling, by IoU, METEOR and the run's reward.
+ * Also scores caption → mask IoU and mask → caption METEOR against the data set, which fall if policy and partner
+ * develop a private language or the mask decoder drifts.
  */
 import type { LabConfig } from "../config/table.ts";
 import type { RowSource, TrainingRow } from "../data/training-row.ts";
@@ -26,7 +26,7 @@ export interface EvalDeps {
   readonly partner: Weights;
   /** Weights the run began with, for anchors too. */
   readonly start: Weights;
-  /** Another checkpoint that likelihoods are asked of. */
+  /** Another checkpoint that computes likelihoods. */
   readonly captioner?: Weights | undefined;
   readonly features: FeatureCache;
   readonly scorer: RewardScorer;
@@ -35,7 +35,7 @@ export interface EvalDeps {
   readonly loops: Readonly<Partial<Record<LoopId, EvaluateLoop>>>;
 }
 
-/** A loop's rollouts of a row, with what the evaluation keeps of them. */
+/** A loop's rollouts of a row, with their scores. */
 export interface LoopAnswers extends LoopFacts {
   /** Score `heldOut` of the loop: of the greedy rollout, then of the sampled ones. */
   readonly scores?: readonly number[];
@@ -43,13 +43,13 @@ export interface LoopAnswers extends LoopFacts {
   readonly record?: Partial<RowScores>;
 }
 
-/** Samples rows of the evaluation; of a row that the loop cannot sample nothing. */
+/** Samples rows of the evaluation; the answer is undefined for a row that the loop cannot sample. */
 export type EvaluateLoop = (deps: EvalDeps, rows: readonly EvalRow[]) => Promise<readonly (LoopAnswers | undefined)[]>;
 
-/** Rows that are scored together where the settings set no limit. */
+/** Rows that are scored together if the settings set no limit. */
 const MOST_AT_ONCE = 8;
 
-/** A row with what the policy and the partner work on. */
+/** A row with the inputs of policy and partner. */
 export interface EvalRow {
   readonly index: number;
   readonly part: RowPart;
@@ -107,7 +107,7 @@ async function scoreTogether(deps: EvalDeps, own: RunReward, asked: readonly Eva
     const evaluate = deps.loops[loop];
     if (evaluate !== undefined) answers.push([loop, await evaluate(deps, asked)]);
   }
-  // Together, since a judge takes its time.
+  // Concurrently, because a judge is slow.
   return Promise.all(
     asked.map(async ({ row: { summary }, part }, at) => {
       const answered = answers.flatMap(([loop, all]) => (all[at] === undefined ? [] : [[loop, all[at]] as const]));

@@ -7,7 +7,7 @@ import type { RunStore } from "../storage/store.ts";
 import { bootstrapMean } from "./bootstrap.ts";
 import { type LedgerColumn, runColumn } from "./suites/ledger.ts";
 
-/** As of the reports of evaluations, so that differences to the start equal theirs. */
+/** The seed of evaluation reports, so that differences to the start equal theirs. */
 const SEED = 1;
 
 export interface BoardAsked {
@@ -51,7 +51,9 @@ export interface BoardEntry {
   readonly steps: readonly ScoredStep[];
 }
 
-/** Reads evaluations of runs; those of a run with the same title and size of its file are kept, without texts and masks. */
+/**
+ * Reads evaluations of runs. Caches them, without texts and masks, by the title of the run and the size of its file.
+ */
 export class BoardReader {
   readonly #store: RunStore;
   readonly #known = new Map<

@@ -1,6 +1,6 @@
 /**
- * The t interval over runs (docs/spec/evaluation.md): with few seeds it says what another run would do, where a bootstrap
- * over three numbers cannot.
+ * The t interval over runs (docs/spec/evaluation.md): with few seeds it predicts another run, which a bootstrap over
+ * three numbers cannot.
  */
 import { LabError } from "../errors.ts";
 import type { Interval } from "../runs/evaluations/evaluations.ts";
@@ -13,7 +13,7 @@ const T_975 = [
 
 /**
  * @param values one mean difference a run, at least two
- * @returns their mean with its 95 % interval; beyond 21 runs that of 21, which is slightly too wide
+ * @returns their mean with its 95 % interval; beyond 21 runs it uses the quantile of 21, which is slightly too wide
  */
 export function runInterval(values: readonly number[]): Interval {
   const count = values.length;

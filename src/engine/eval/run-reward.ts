@@ -44,14 +44,15 @@ export interface LoopFacts {
 
 export interface RowRewards {
   readonly rewards: Readonly<Partial<Record<RewardMetric, number | null>>>;
-  /** Absent where no request was sent. */
+  /** Absent if no request was sent. */
   readonly judge?: Spending;
 }
 
 /**
- * Rewards of one row, and what they took of the judge's budget. The sampled rollouts are one group, as in training; the greedy one is a separate group.
+ * Rewards of one row, and what they cost of the judge's budget. The sampled rollouts are one group, as in training; the
+ * greedy one is a separate group.
  * @param facts by loop; a loop that cannot sample the row has none
- * @throws LabError("held") when a reward cannot be given and the run has to wait
+ * @throws LabError("held") when a reward is not available and the run must wait
  */
 export async function rowRewards(
   scorer: RewardScorer,
@@ -78,7 +79,7 @@ export async function rowRewards(
   return judge.calls === 0 ? { rewards } : { rewards, judge };
 }
 
-/** Mean of the values there are, by their weights; null where there is none. @param weights null counts all alike */
+/** Weighted mean of the values that are not null; null if there are none. @param weights null weights all equally */
 export function weightedMean(values: readonly (number | null)[], weights: readonly number[] | null): number | null {
   let [sum, total] = [0, 0];
   for (const [at, value] of values.entries()) {

@@ -23,7 +23,7 @@ const STATISTICS: Readonly<Record<SegmentationMetric, (rows: Rows, clusters: Clu
   giou: (rows, clusters) => meanOf(rows, clusters, (row) => row.grounding_iou),
   ciou: (rows, clusters) => {
     const pixels = ratio(rows, clusters, ({ groundingPixels: [sum, weight] = [0, 0] }) => ({ sum, weight }));
-    // 0 where no row has a pixel in either mask.
+    // 0 if no row has a pixel in either mask.
     return (drawn) => pixels(drawn) || 0;
   },
   precision_50: reaching(SEGMENTATION_BOUNDS.precision_50),
@@ -34,7 +34,7 @@ const STATISTICS: Readonly<Record<SegmentationMetric, (rows: Rows, clusters: Clu
 /**
  * @param scores at least one row
  * @param first scores of the same rows at the start, for paired differences
- * @returns undefined where rows were scored without their pixel counts
+ * @returns undefined if rows were scored without pixel counts
  */
 export function segmentationScores(
   scores: Rows,

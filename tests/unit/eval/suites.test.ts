@@ -123,7 +123,7 @@ test("RefCOCO: rows are those of the refs of one data set", async () => {
   const others = { "images/a.png": png(32, 24, 9), "coco/instances_val.json": coco };
   const { items, leftOut } = await suite("refcoco").open(memoryFolder({ ...refs("refcoco"), ...others }), "val");
   expect(items.map(({ text }) => text)).toEqual(["refcoco dog"]);
-  expect(leftOut).toEqual(["1 rows are of files without referring expressions"]);
+  expect(leftOut).toEqual(["1 rows come from files without referring expressions"]);
   const both = memoryFolder({ ...refs("refcoco"), ...refs("refcoco+"), ...others });
   await expect(suite("refcoco").open(both, "val")).rejects.toThrow(
     "The data have refs files in refcoco+/, refcoco/; name the folder of one data set",
@@ -659,11 +659,11 @@ test("evaluations of the same rows are one table, the rows that differ most firs
   expect([looksAt(facts, "three", goldens), looksAt(facts, "one", goldens)]).toEqual([3, 2]);
   expect(looksAt({ ...facts, rowsHash: "other" }, "three", goldens)).toBe(1);
   expect(looksText({ part: "report", looks: 2 })).toBe(
-    "the report part; evaluation 2 of these rows; each interval stands alone, for all 2 together compare at 97.5 % (Bonferroni)",
+    "the report part; evaluation 2 of these rows; each interval covers one evaluation; compare all 2 at 97.5 % (Bonferroni)",
   );
   await writeFile(join(place, "two", "items.jsonl"), `${JSON.stringify(items[0])}\n`);
   await expect(evalLedger([join(place, "one"), join(place, "two")])).rejects.toThrow(
-    "two base is of other rows than one base",
+    "two base was scored on other rows than one base",
   );
   await expect(evalLedger([place])).rejects.toThrow("holds no finished evaluation (report.json is missing)");
 });

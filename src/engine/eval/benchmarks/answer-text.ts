@@ -6,7 +6,7 @@ export function cleanRegionCaption(text: string): string {
   return untagged(text.replaceAll("<s>", "").replaceAll("\n", ""));
 }
 
-/** Caption and phrases of a grounded answer, `<p> a cat </p> [SEG]`; the phrases are tied to the masks by place only. */
+/** Caption and phrases of a grounded answer, `<p> a cat </p> [SEG]`; phrase i belongs to mask i. */
 export function parseGcgAnswer(text: string): { readonly caption: string; readonly phrases: readonly string[] } {
   const line = text.replaceAll("<s>", "").replaceAll("\n", "").replaceAll("  ", " ");
   const answer = line.split("ASSISTANT: ").at(-1) as string;
@@ -14,7 +14,7 @@ export function parseGcgAnswer(text: string): { readonly caption: string; readon
   return { caption: untagged(answer), phrases };
 }
 
-/** A `<` in the text takes all up to the next `>` with it, as in the originals. */
+/** A `<` in the text removes everything up to the next `>`, as in the originals. */
 function untagged(line: string): string {
   const words = pythonWords(line.replace(/<[^\n]*?>/g, "").replaceAll("[SEG]", ""));
   return pythonStrip(words.join(" ").replace(/^'+|'+$/g, ""));

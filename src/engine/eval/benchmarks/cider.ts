@@ -9,9 +9,9 @@ export interface CiderItem {
 const ORDERS = [1, 2, 3, 4] as const;
 const SIGMA = 6;
 
-/** CIDEr of every item, 0..10 (papers print 100 times the mean). Document frequencies are the set's own. */
+/** CIDEr of every item, 0..10 (papers print 100 times the mean). Document frequencies come from the set itself. */
 export function cider(given: readonly CiderItem[]): number[] {
-  // The original parts tokens at every blank, at the no-break one of "1 1/2" too.
+  // The original splits tokens at every blank, including the no-break space of "1 1/2".
   const words = (tokens: readonly string[]): string[] => tokens.flatMap((token) => token.split("\u00a0"));
   const items = given.map((item) => ({ references: item.references.map(words), hypothesis: words(item.hypothesis) }));
   const frequencies = new Map<string, number>();
@@ -41,7 +41,7 @@ interface Weighted {
   /** Weights of the n-grams of each order. */
   readonly weights: readonly ReadonlyMap<string, number>[];
   readonly norms: readonly number[];
-  /** Number of bigrams: what the original takes for the length. */
+  /** Number of bigrams, which the original uses as the length. */
   readonly length: number;
 }
 

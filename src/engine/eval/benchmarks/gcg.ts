@@ -5,10 +5,10 @@ import type { Rle } from "../../data/mask/rle.ts";
 import { maskIou } from "../../data/mask/rle-compare.ts";
 import type { ClusterStatistic, Clusters } from "../bootstrap.ts";
 
-/** A picture with what is true and what was predicted. */
+/** True and predicted masks and texts of a picture. */
 export interface GcgPicture {
   readonly id: string;
-  /** None is empty, of the predicted ones neither. */
+  /** No mask is empty, true or predicted. */
   readonly masks: readonly Rle[];
   /** The i-th label belongs to the i-th mask. */
   readonly labels: readonly string[];
@@ -19,7 +19,7 @@ export interface GcgPicture {
 /** Similarity of a true label and a predicted phrase, 0..1. */
 export type PhraseSimilarity = (label: string, phrase: string) => number;
 
-/** Intersection over union of the sets of lower-case words, 0..1; 0 where neither text has a word. */
+/** Intersection over union of the sets of lower-case words, 0..1; 0 if neither text has a word. */
 export function wordIou(label: string, phrase: string): number {
   const [one, two] = [label, phrase].map((text) => new Set(pythonWords(text.toLowerCase()))) as [
     Set<string>,
@@ -29,9 +29,9 @@ export function wordIou(label: string, phrase: string): number {
   return both === 0 ? 0 : both / (one.size + two.size - both);
 }
 
-/** IoU and similarity from which a pair counts. */
+/** Minimum IoU and similarity of a pair that counts. */
 const BOUND = 0.5;
-/** Detections of a picture that are looked at. */
+/** Maximum detections per picture. */
 const MOST_DETECTIONS = 100;
 /** Recalls at which precision is read. */
 const RECALLS = 101;
@@ -41,7 +41,7 @@ export function iouMatrix({ masks, predictedMasks }: GcgPicture): number[][] {
   return masks.map((mask) => predictedMasks.map((predicted) => maskIou(mask, predicted).iou));
 }
 
-/** Mean IoU of pairs taken greedily from the largest on; 0 without a pair. What stays without a partner costs nothing. */
+/** Mean IoU of pairs chosen greedily, largest first; 0 without a pair. Unpaired masks do not count. */
 export function pictureMiou(matrix: readonly (readonly number[])[]): number {
   const open = matrix.map((row) => [...row]);
   let [sum, pairs] = [0, 0];
@@ -54,8 +54,8 @@ export function pictureMiou(matrix: readonly (readonly number[])[]): number {
 }
 
 /**
- * Pairs [label, phrase] that count for recall. A winner among the masks beyond the phrases leaves the picture without
- * any: the original stops there with an error it swallows.
+ * Pairs [label, phrase] that count for recall. If a winning mask has no phrase, the picture has no pairs: the original
+ * stops there with an error that it catches.
  */
 export function matchedLabels(
   { labels, predictedPhrases }: Pick<GcgPicture, "labels" | "predictedPhrases">,
@@ -80,7 +80,7 @@ interface Cell {
   readonly value: number;
 }
 
-/** The largest value, the first in row-major order where several are. */
+/** The largest value; the first in row-major order if several are equal. */
 function largest(matrix: readonly (readonly number[])[]): Cell | undefined {
   let best: Cell | undefined;
   for (const [row, values] of matrix.entries()) {
@@ -95,9 +95,9 @@ function strike(matrix: number[][], { row, column }: Cell): void {
 }
 
 /**
- * Average precision of drawn clusters at an IoU bound as COCO computes it, for detections of one score: pictures by id
- * (code points), one that was drawn twice counted twice, detections as they stand, each with the free truth of the
- * largest IoU, the later of equal ones.
+ * Average precision of drawn clusters at an IoU bound, computed as COCO does for detections of equal score. Pictures
+ * are sorted by id (code points); one drawn twice counts twice. Detections keep their order; each takes the unmatched
+ * truth of largest IoU, the last of equal ones.
  */
 export function averagePrecision(
   pictures: readonly GcgPicture[],

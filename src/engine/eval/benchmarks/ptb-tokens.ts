@@ -1,6 +1,6 @@
 /**
  * Caption tokens in the manner of Stanford's PTBTokenizer 3.4.1 as the COCO caption tools run it: lower case,
- * punctuation dropped, brackets kept as words. These rules are the lab's; reports call the tokens "PTB rules, own".
+ * punctuation dropped, brackets kept as words. These rules are the lab's, and reports say so.
  */
 import { ABBREVIATION, NUMBER_ABBREVIATION, SENTENCE_STARTS } from "./ptb-words.ts";
 
@@ -10,8 +10,8 @@ const THING = "(?:[dDoOlL]['’](?=[A-Za-z0-9]))?[\\p{L}\\p{M}\\p{Nd}]+";
 const JOINED = `${THING}(?:[-_‐‑]${THING})*`;
 
 /**
- * Token patterns. The longest match wins, the first of equal ones; what follows a token by necessity counts as part of
- * its match, and the token is then the group.
+ * Token patterns. The longest match wins; of equal ones, the first. Required context after a token counts as part of
+ * its match, and the token is then the capture group.
  */
 const PATTERNS: readonly RegExp[] = [
   // Tags, addresses.
@@ -19,7 +19,7 @@ const PATTERNS: readonly RegExp[] = [
   /<?[A-Za-z0-9][^\s"<>|(){}]*@(?:[^\s"<>|().{}]+\.)*[^\s"<>|().{}[\]]+>?/uy,
   /(?:https?|ftp):\/\/[^\s"<>|]*[^\s"<>|.!?,;:)]/iuy,
   /[@#][A-Za-z_]\w*/uy,
-  // Words that fall apart.
+  // Words that are split.
   /('t)(?:is|was)/iuy,
   /(can)not(?![\p{L}\p{Nd}])|(gon)na(?![\p{L}\p{Nd}])|(wan)na(?![\p{L}\p{Nd}])/iuy,
   /(got)ta(?![\p{L}\p{Nd}])|(lem)me(?![\p{L}\p{Nd}])|(gim)me(?![\p{L}\p{Nd}])/iuy,
@@ -43,7 +43,7 @@ const PATTERNS: readonly RegExp[] = [
   /[-+]?(?:\d*(?:[.,:]\d+)+|\d+)/uy,
   /(?:\d{1,4}[- \u00a0])?\d{1,4}[/⁄]\d{1,4}/uy,
   /(?:\(\d{2,3}\)[ \u00a0]?|(?:\+\+?)?(?:\d{2,4}[- \u00a0])?\d{2,4}[- \u00a0])\d{3,4}[- \u00a0]?\d{3,5}/uy,
-  // Words: full stops may join them, hyphens do, slashes plain ones.
+  // Words: hyphens join them; full stops may, and slashes join plain ones.
   new RegExp(`${WORD}(?:[.!?]${WORD})*`, "uy"),
   new RegExp(JOINED, "uy"),
   /[A-Za-z0-9]+(?:-[A-Za-z]+)*(?:\/[A-Za-z0-9]+(?:-[A-Za-z]+)*)+/uy,
@@ -59,7 +59,7 @@ const PATTERNS: readonly RegExp[] = [
   /[\p{P}\p{S}\p{N}]/uy,
 ];
 
-/** What tokens become; an empty text is dropped, as punctuation is. */
+/** Replacements of tokens; an empty text drops the token, as for punctuation. */
 const BECOMES = new Map([
   ["[", "-lsb-"],
   ["]", "-rsb-"],
@@ -77,13 +77,13 @@ const BECOMES = new Map([
 ]);
 
 const DROPPED = /^(?:[.?!,:;"'`“”‘’‛«»‹›–—‒―‐‑…-]|\.{2,}|-{2,4})$/u;
-/** A token that stands for a clitic, whose apostrophe becomes the plain one. */
+/** A token that is a clitic; its apostrophe becomes the plain one. */
 const WHOLE_CLITIC = new RegExp(`^(?:${CLITIC}|n['’]t)$`, "u");
 const FRACTION = /^[¼-¾⅓-⅞]$/u;
 
 /**
- * Tokens of a caption, those dropped by the caption tools left out. A number that spans blanks ("1 1/2") is one token with
- * no-break spaces.
+ * Tokens of a caption, without those that the caption tools drop. A number that spans blanks ("1 1/2") is one token
+ * with no-break spaces.
  */
 export function ptbTokens(text: string): string[] {
   const plain = text.replace(/\u00ad|[\ufe00-\ufe0f]/g, "").replace(/[\r\n]+/g, " ");
@@ -91,7 +91,7 @@ export function ptbTokens(text: string): string[] {
   let at = 0;
   while (at < plain.length) {
     const found = tokenAt(plain, at);
-    // White space, and what the tokenizer deletes: all beyond the basic plane.
+    // White space, and characters that the tokenizer deletes: all outside the basic plane.
     at += found?.length || ((plain.codePointAt(at) as number) > 0xffff ? 2 : 1);
     const token = found === undefined ? "" : written(found);
     if (token !== "" && !DROPPED.test(token)) tokens.push(token);

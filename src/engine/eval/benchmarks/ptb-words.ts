@@ -1,4 +1,7 @@
-/** Words of `ptb-tokens.ts`: what keeps its full stop, and what begins a sentence after a single letter. */
+/**
+ * Words of `ptb-tokens.ts`: abbreviations that keep their full stop, and words that begin a sentence after a single
+ * letter.
+ */
 
 /** Abbreviations in any case. */
 const ANY = `adj adm adv ala al apr ariz assn assoc atty aug ave bancorp bhd bldg blvd brig bros calif capt cf cie cmdr co col
@@ -10,7 +13,7 @@ thu thurs tue tues univ va vs vt wed wis wm wyo`;
 /** Abbreviations with a capital: states, which are words otherwise. */
 const CAPITAL = "Ark Az Del Ill La Mass Ore Pa Tex Wash Miss";
 
-/** Abbreviations with and without a capital, not in capitals only. */
+/** Abbreviations with or without an initial capital, but not in all capitals. */
 const LOWER_OR_CAPITAL = "asst elec pres treas";
 
 const STARTS = `A About According Additionally After An As At But Earlier He Her Here However If In It Last Many More Mr\\. Ms\\. Now
@@ -31,5 +34,5 @@ export const NUMBER_ABBREVIATION = list("art ca fig figs no nos op pp prop")
   .flatMap((word) => [word, capital(word)])
   .join("|");
 
-/** Words that end the sentence before them, though a single letter with a full stop stands there. */
+/** Words that begin a sentence even after a single letter with a full stop. */
 export const SENTENCE_STARTS = list(STARTS).join("|");

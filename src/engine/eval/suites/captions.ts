@@ -9,7 +9,7 @@ import type { Suite, SuiteMetric, SuiteTools } from "./suite.ts";
 export const captions: Suite = {
   name: "captions",
   what: "captions for the masks of any rows",
-  rule: "GLaMM clean-up; CIDEr-D on own PTB rules; METEOR of NLTK 3.10.4, another scale than METEOR 1.5",
+  rule: "GLaMM clean-up; CIDEr-D with the lab's PTB tokenizer; METEOR of NLTK 3.10.4, whose scale differs from METEOR 1.5",
   split: undefined,
   judged: false,
   published: {},

@@ -17,7 +17,7 @@ const triple = (model: string, source: string, positive: number, negative: numbe
 
 export const dlc: Suite = {
   name: "dlc",
-  what: "DLC-Bench: detailed captions of regions, questioned by a judge",
+  what: "DLC-Bench: detailed captions of regions, scored by a judge's questions",
   rule: "Avg = (Pos + Neg) / 2 of means over objects; the recognition question in own words; captions are greedy",
   split: undefined,
   judged: true,
@@ -75,7 +75,7 @@ function dlcScore({ judged }: AnsweredItem): number | null {
   return judged.negative === null ? judged.positive : (judged.positive + judged.negative) / 2;
 }
 
-/** The question that stands first, by the class of the object. */
+/** The first question, about the class of the object. */
 function recognition(name: string): JudgeQuestion {
   const article = /^[aeiou]/i.test(name) ? "an" : "a";
   return {
@@ -88,7 +88,7 @@ function recognition(name: string): JudgeQuestion {
   };
 }
 
-/** A prepared question; one of another form is left out. */
+/** A prepared question; undefined for one of another form. */
 function questionOf(value: unknown): JudgeQuestion[] {
   const read = readQuestion(value);
   return typeof read === "string" || read.type === "recognition" ? [] : [read];

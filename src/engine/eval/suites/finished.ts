@@ -1,4 +1,4 @@
-/** Finished evaluations of a store: what they are of, their reports, and their rows as columns of one table. */
+/** Finished evaluations of a store: their facts, reports, and rows as columns of one table. */
 import { isRecord, parseJson } from "../../bytes/json.ts";
 import { badInput, LabError } from "../../errors.ts";
 import type { RunStore } from "../../storage/store.ts";
@@ -18,7 +18,7 @@ export interface FinishedEvaluation {
 
 type Reader = Pick<RunStore, "readText" | "size">;
 
-/** The finished ones of these folders, in their order; a folder of anything else is passed over. */
+/** The finished evaluations among these folders, in order; other folders are skipped. */
 export async function finishedEvaluations(store: Reader, names: readonly string[]): Promise<FinishedEvaluation[]> {
   const found: FinishedEvaluation[] = [];
   for (const id of names) {
@@ -36,13 +36,13 @@ async function record(store: Reader, path: string): Promise<Record<string, unkno
     const value = parseJson(await store.readText(path), path);
     return isRecord(value) ? value : undefined;
   } catch (thrown) {
-    // A folder that something else has damaged is not a finished evaluation.
+    // A damaged folder is not a finished evaluation.
     if (thrown instanceof LabError) return undefined;
     throw thrown;
   }
 }
 
-/** How often these rows have been looked at: this evaluation and the finished ones of other models, adapters or answers. */
+/** Number of evaluations of these rows: this one, and the finished ones of other models, adapters or answers. */
 export function looksAt(facts: EvalFacts, id: string, others: readonly FinishedEvaluation[]): number {
   const same = others.filter((one) => one.id !== id && one.facts.rowsHash === facts.rowsHash);
   return 1 + same.filter((one) => one.facts.suite === facts.suite && one.facts.rows === facts.rows).length;

@@ -1,6 +1,6 @@
 /**
- * The folder of an evaluation: what was asked (eval.json), the rows (items.jsonl), every answer (rows.jsonl), the scores
- * (report.json). It is enough to compute the scores again.
+ * The folder of an evaluation: its facts (eval.json), rows (items.jsonl), answers (rows.jsonl) and scores
+ * (report.json). The scores can be recomputed from it.
  */
 import { sha256Hex } from "../../bytes/hash.ts";
 import { isRecord, parseJson } from "../../bytes/json.ts";
@@ -9,7 +9,7 @@ import type { RunStore } from "../../storage/store.ts";
 import { answerKey, parseSuiteRow, type SuiteRow } from "./run-suite.ts";
 import type { SuiteItem } from "./suite.ts";
 
-/** What an evaluation is of; another one is refused in the same folder. */
+/** Facts that identify an evaluation; its folder refuses another one. */
 export interface EvalFacts {
   readonly suite: string;
   readonly split: string | null;
@@ -27,13 +27,15 @@ export interface EvalFacts {
   readonly rowsHash: string;
 }
 
-/** A name for the folder of an evaluation: another one has another name. */
+/** Name for the folder of an evaluation; different evaluations have different names. */
 export async function evalId(facts: EvalFacts): Promise<string> {
   return `${facts.suite}-${(await sha256Hex(new TextEncoder().encode(JSON.stringify(facts)))).slice(0, 16)}`;
 }
 
 export interface EvalFolder {
-  /** Answers by system and row id, those of earlier calls included; a later one of the same row replaces it. */
+  /**
+   * Answers by system and row id, including those of earlier calls; a later answer to a row replaces the earlier one.
+   */
   readonly answers: ReadonlyMap<string, SuiteRow>;
   add(rows: readonly SuiteRow[]): Promise<void>;
   /** Writes the rows. */
@@ -42,7 +44,7 @@ export interface EvalFolder {
 }
 
 /**
- * Opens a folder of a store for an evaluation, new or to be continued. A last line that was cut off is asked again.
+ * Opens a folder of a store for an evaluation, new or to be continued. The row of a truncated last line is asked again.
  * @throws LabError("bad-input") when the folder holds another evaluation
  */
 export async function openEvalFolder(store: RunStore, name: string, facts: EvalFacts): Promise<EvalFolder> {

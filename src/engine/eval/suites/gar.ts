@@ -71,7 +71,7 @@ export const gar: Suite = {
   score: garScore,
 };
 
-/** 1 for a right answer, null for a caption that no judge has read. */
+/** 1 for a right answer, null for a caption without a verdict. */
 function garScore({ item, answer, judged }: AnsweredItem): number | null {
   if (item.kind?.startsWith("vqa") !== true) return judged?.positive ?? null;
   return Number((answer.text ?? "").trim().toLowerCase() === (item.answer ?? "").trim().toLowerCase());

@@ -1,5 +1,5 @@
 /**
- * Grounded conversations: one answer with several [SEG] about the whole picture, its phrases tied to its masks by place
+ * Grounded conversations: one answer with several [SEG] about the whole picture, whose phrase i belongs to mask i
  * (docs/spec/evaluation.md#3-grounded-conversation-generation-glamm-grand-f).
  */
 import { isRecord } from "../../bytes/json.ts";
@@ -72,7 +72,7 @@ export const gcg: Suite = {
   score: (row) => pictureMiou(iouMatrix(gcgPicture(row))),
 };
 
-/** An answer as the counting takes it: empty masks left out, the others with the label or phrase at their place. */
+/** An answer as the metrics read it: without empty masks, the others with the label or phrase of the same index. */
 export function gcgPicture({ item, answer }: AnsweredItem): GcgPicture {
   const { phrases } = parseGcgAnswer(answer.text ?? "");
   const masks = answer.masks ?? [];

@@ -10,7 +10,7 @@ import type { AnsweredItem, Suite, SuiteMetric } from "./suite.ts";
 export const grefcoco: Suite = {
   name: "grefcoco",
   what: "gRefCOCO, masks for sentences with one, several or no target",
-  rule: "all masks of a sentence united; fewer than 50 pixels declare that there is no target",
+  rule: "all masks of a sentence united; fewer than 50 pixels count as no target",
   split: "val",
   judged: false,
   published: {},
@@ -44,19 +44,19 @@ export const grefcoco: Suite = {
   score: (row) => gresIou(gresRow(row)),
 };
 
-/** A sentence with what its truth and its answer say of a target. */
+/** Pixel counts of a sentence, and whether its truth and answer have a target. */
 export interface GresRow extends Overlap {
   /** The sentence refers to nothing in the picture. */
   readonly noTarget: boolean;
-  /** The answer says so. */
+  /** The answer has no target. */
   readonly declared: boolean;
 }
 
-/** Fewest pixels of a mask that stands for a target, since the models do not declare "no target". */
+/** Minimum pixels of a mask that counts as a target, because the models do not declare "no target". */
 const FEWEST_PIXELS = 50;
 const BOUNDS = [0.7, 0.8, 0.9] as const;
 
-/** Pixel counts of a sentence, and what its truth and answer say of a target. */
+/** The counts of an answered sentence. */
 export function gresRow(row: AnsweredItem): GresRow {
   const mask = unitedAnswer(row.answer);
   const pixels = mask === null ? 0 : rleArea(mask);
@@ -65,13 +65,15 @@ export function gresRow(row: AnsweredItem): GresRow {
   return { noTarget: false, declared, ...overlapOf(row) };
 }
 
-/** IoU that a sentence adds to gIoU: 1 and 0 where either side has no target, whatever the mask. */
+/** A sentence's IoU in gIoU. If truth or answer has no target: 1 if both have none, else 0, whatever the masks. */
 export function gresIou({ noTarget, declared, intersection, union }: GresRow): number {
   if (noTarget) return declared ? 1 : 0;
   return declared || union === 0 ? 0 : intersection / union;
 }
 
-/** gIoU, cIoU, the share of sentences without and with a target that are taken as such, and Pr@x of those with one. */
+/**
+ * gIoU, cIoU, the share of sentences without and with a target that are recognised as such, and Pr@x of those with one.
+ */
 export function gresMetrics(rows: readonly GresRow[], clusters: Clusters): SuiteMetric[] {
   const pixels = ({ noTarget, declared, intersection, union }: GresRow) => ({
     sum: noTarget || declared ? 0 : intersection,

@@ -1,14 +1,17 @@
-/** What a judge is shown of a row beside the caption, as the published judges are (docs/spec/evaluation.md#2-region-captioning). */
+/**
+ * Pictures of a row that a judge receives with the caption, as the published judges do
+ * (docs/spec/evaluation.md#2-region-captioning).
+ */
 import { base64 } from "../../bytes/base64.ts";
 import { decodeRle, type Rle, rleBox } from "../../data/mask/rle.ts";
 import type { EncodedImage, RgbImage } from "../../data/sample.ts";
 import { encodePng } from "../../runs/png.ts";
 import type { JudgeSees } from "./suite.ts";
 
-/** Least side of a mask's box before it is enlarged, in pixels. */
+/** Minimum side of a mask's box before it is enlarged, in pixels. */
 const LEAST_SIDE = 56;
 const ENLARGED = 3;
-/** Pictures that judges read as they are; others are sent as PNG. */
+/** Picture formats that judges read; others are converted to PNG. */
 const SENT_AS_IT_IS = /^image\/(jpeg|png|webp)$/;
 
 /**

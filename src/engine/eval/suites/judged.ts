@@ -8,7 +8,7 @@ import type { CaptionPair } from "../../rewards/types.ts";
 import { answerKey, type SuiteRow, type System } from "./run-suite.ts";
 import type { SuiteItem, Verdict } from "./suite.ts";
 
-/** Settings of a judge that answers the questions of these rows; a row's id stands for its reference. */
+/** Settings of a judge that answers the questions of these rows; a row's id replaces its reference. */
 export function judgeSettings(items: readonly SuiteItem[]): Pick<LabConfig, "judge" | "judgeWritten"> {
   const sets = items.flatMap(({ id, questions }) => (questions === undefined ? [] : [{ reference: id, questions }]));
   return { judge: "dlc", judgeWritten: JSON.stringify(sets) };
@@ -16,11 +16,11 @@ export function judgeSettings(items: readonly SuiteItem[]): Pick<LabConfig, "jud
 
 /** A judge of rows. */
 interface LiveJudge {
-  /** Terms of pairs of a row's id and the caption. */
+  /** Terms for pairs of row id and caption. */
   terms(pairs: readonly CaptionPair[]): Promise<readonly RewardTerm[]>;
   /** Pictures of a row as data URLs; absent for a judge that reads captions only. */
   readonly pictures?: ((item: SuiteItem) => Promise<readonly string[]>) | undefined;
-  /** Most rows whose pictures are in memory together. */
+  /** Maximum rows whose pictures are in memory at once. */
   readonly atOnce: number;
 }
 
@@ -65,18 +65,18 @@ interface JudgeWork {
   readonly systems: readonly System[];
   /** Answers by `answerKey`. */
   readonly answers: ReadonlyMap<string, SuiteRow>;
-  /** Name of the judge, by which its verdicts are known again. */
+  /** Name of the judge, which identifies its verdicts. */
   readonly judge: string;
-  /** Called at most once, so that one budget holds for all systems. */
+  /** Called at most once, so that one budget applies to all systems. */
   ask(rows: readonly OpenRow[]): Promise<readonly (Verdict | undefined)[]>;
   keep(rows: readonly SuiteRow[]): Promise<void>;
 }
 
-/** Asks for verdicts that are missing. Those of another judge or about other questions are replaced or taken back. */
+/** Requests missing verdicts. Verdicts of another judge or about other questions are replaced or removed. */
 export async function judgeAnswers({ items, systems, answers, judge, ask, keep }: JudgeWork): Promise<void> {
   const hashes = new Map<string, string>();
   for (const { id, questions } of items) hashes.set(id, await questionsHash(questions));
-  // The systems of a row stand together: a budget that ends early leaves rows that both have.
+  // The systems of a row are judged together, so a budget that ends early leaves rows with verdicts for both.
   const open = items.flatMap((item) =>
     systems.flatMap((system): OpenRow[] => {
       const row = answers.get(answerKey(system, item.id));

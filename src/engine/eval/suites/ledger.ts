@@ -1,4 +1,7 @@
-/** Evaluations of the same rows in one table: a line a row, a column an evaluation, the rows that differ most first. */
+/**
+ * Evaluations of the same rows in one table: one line per row, one column per evaluation, rows with the largest spread
+ * first.
+ */
 import { type WrittenColumn, writeParquet } from "../../data/parquet/write.ts";
 import { badInput } from "../../errors.ts";
 import { EVAL_METRICS, type EvalMetric, type StoredEvaluation } from "../../runs/evaluations/evaluations.ts";
@@ -10,7 +13,7 @@ export interface LedgerCell {
   readonly id: string;
   readonly imageId: string;
   readonly text: string;
-  /** Null where a single row has no score. */
+  /** Null if single rows have no score. */
   readonly score: number | null;
 }
 
@@ -39,7 +42,7 @@ export function suiteColumn(name: string, suite: Suite, rows: readonly AnsweredI
   return { name, cells };
 }
 
-/** Columns of the held-out evaluations of a run: the report rows of every step, a column a score. */
+/** Columns of the held-out evaluations of a run: the report rows of every step, one column per score. */
 export function runColumns(name: string, evaluations: readonly StoredEvaluation[]): LedgerColumn[] {
   return EVAL_METRICS.flatMap((metric) => evaluations.map((evaluation) => runColumn(name, evaluation, metric)));
 }
@@ -62,7 +65,7 @@ export function ledgerRows(columns: readonly LedgerColumn[]): LedgerRow[] {
   for (const { name, cells } of columns) {
     const same = cells.length === first.cells.length && cells.every((cell, at) => sameRow(cell, first.cells[at]));
     if (same) continue;
-    throw badInput(`${name} is of other rows than ${first.name}; a table needs the same rows`, name);
+    throw badInput(`${name} was scored on other rows than ${first.name}; a table needs the same rows`, name);
   }
   const table = first.cells.map(({ id, imageId, text }, at): LedgerRow => {
     const scores = columns.map(({ cells }) => cells[at]?.score ?? null);
@@ -73,7 +76,7 @@ export function ledgerRows(columns: readonly LedgerColumn[]): LedgerRow[] {
   return table.sort((a, b) => b.spread - a.spread);
 }
 
-/** The table as columns: row, picture, text, a score a column, spread. */
+/** The table as columns: row, picture, text, one column per score, spread. */
 function ledgerTable(columns: readonly LedgerColumn[]): WrittenColumn[] {
   const rows = ledgerRows(columns);
   const texts = (name: string, values: readonly string[]): WrittenColumn => ({ name, values, kind: "text" });
@@ -124,7 +127,7 @@ function sameRow(a: LedgerCell, b: LedgerCell | undefined): boolean {
   return a.id === b?.id && a.imageId === b.imageId;
 }
 
-/** Quoted where needed; a text that a spreadsheet would run as a formula is kept text. */
+/** Quoted where needed; text that a spreadsheet would run as a formula stays text. */
 function cell(value: string | number): string {
   if (typeof value === "number") return String(value);
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;

@@ -11,7 +11,7 @@ import type { AnsweredItem, AnswerMode, Suite, SuiteItem, SuiteMetric, SuiteTask
 export const masks: Suite = {
   name: "masks",
   what: "masks for the captions of any rows",
-  rule: "all masks of a caption united, no mask as an empty one",
+  rule: "all masks of a caption united; no mask counts as an empty mask",
   split: undefined,
   judged: false,
   published: {},
@@ -21,7 +21,7 @@ export const masks: Suite = {
   score: (row) => sentenceIou(overlapOf(row)),
 };
 
-/** The published question of a sentence, or its [SEG] itself. */
+/** The published question about a sentence, or the sentence with a forced [SEG]. */
 export function segmentTask({ text }: SuiteItem, mode: AnswerMode): SuiteTask {
   if (mode === "forced") return { kind: "segment", phrase: text };
   return { kind: "ask", question: `Please segment ${text} in this image.`, regions: [] };
@@ -33,7 +33,7 @@ export interface Overlap {
   readonly union: number;
 }
 
-/** Pixels of truth and answer, without those to be ignored. @throws LabError("bad-input") when their sizes differ */
+/** Pixels of truth and answer, without ignored pixels. @throws LabError("bad-input") when their sizes differ */
 export function overlapOf({ item, answer }: AnsweredItem): Overlap {
   const target = item.masks[0] as Rle;
   const found = unitedAnswer(answer);

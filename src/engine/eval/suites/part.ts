@@ -10,7 +10,7 @@ export type SuitePart = (typeof SUITE_PARTS)[number];
 
 /** Share of the pictures that choose. */
 const SELECTION_SHARE = 0.3;
-/** The same pictures for everyone, whatever a run's own split. */
+/** The same pictures for every run, independent of its split. */
 const SALT = 0x5e1ec7;
 
 /** The rows of one part; no picture is in both. */

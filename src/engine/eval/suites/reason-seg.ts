@@ -1,4 +1,4 @@
-/** ReasonSeg: a mask for a sentence that takes some thought (docs/spec/evaluation.md#17-reasonseg-lisa-reasonseg). */
+/** ReasonSeg: a mask for a sentence that needs reasoning (docs/spec/evaluation.md#17-reasonseg-lisa-reasonseg). */
 import type { ByteFolder } from "../../bytes/source.ts";
 import { mountArchives } from "../../data/archive/mount.ts";
 import { rleIsEmpty } from "../../data/mask/rle.ts";
@@ -14,8 +14,8 @@ const SPLITS = ["train", "val", "test"];
 
 export const reasonSeg: Suite = {
   name: "reasonseg",
-  what: "ReasonSeg: masks for sentences that take some thought",
-  rule: "the first text; all masks of an answer united, no mask as an empty one; pixels to be ignored taken out of truth and answer",
+  what: "ReasonSeg: masks for sentences that need reasoning",
+  rule: "the first text; all masks of an answer united; no mask counts as an empty mask; ignored pixels removed from truth and answer",
   split: "val",
   judged: false,
   published: {

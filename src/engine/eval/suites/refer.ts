@@ -11,7 +11,7 @@ function referring(name: string, what: string, published: Readonly<Record<string
   return {
     name,
     what: `${what}, masks for referring expressions`,
-    rule: "all masks of a sentence united, no mask as an empty one; truth as the union of its polygons",
+    rule: "all masks of a sentence united; no mask counts as an empty mask; truth is the union of its polygons",
     split: "val",
     judged: false,
     published,

@@ -9,7 +9,7 @@ export interface SuiteReport extends SuiteScores {
   readonly split: string | null;
   /** Which of the split's pictures: all, or one of the two parts that `part.ts` makes. */
   readonly part: SuitePart;
-  /** How many evaluations of these rows there are with this one, as far as they are stored together. */
+  /** Number of evaluations of these rows in the same store, including this one. */
   readonly looks: number;
   readonly rows: number;
   readonly pictures: number;
@@ -18,7 +18,7 @@ export interface SuiteReport extends SuiteScores {
   readonly answers: AnswerMode;
   /** Name of the judge; null without one. */
   readonly judge: string | null;
-  /** Captions that no judge has read. */
+  /** Captions without a verdict. */
   readonly unjudged: number;
   readonly interval: string;
   readonly published: readonly PublishedScore[];
@@ -64,12 +64,12 @@ export function suiteReport(
   };
 }
 
-/** What a reader must know of the rows before a number: which part, and how often they were looked at. */
+/** What a reader must know about the rows before a number: their part, and how often they were evaluated. */
 export function looksText({ part = "all", looks = 1 }: Partial<Pick<SuiteReport, "part" | "looks">>): string {
   const chosen = { all: "", selection: "the selection part: to choose, not to report; ", report: "the report part; " }[
     part
   ];
   if (looks < 2) return `${chosen}first evaluation of these rows`;
   const level = (100 - 5 / looks).toFixed(1);
-  return `${chosen}evaluation ${looks} of these rows; each interval stands alone, for all ${looks} together compare at ${level} % (Bonferroni)`;
+  return `${chosen}evaluation ${looks} of these rows; each interval covers one evaluation; compare all ${looks} at ${level} % (Bonferroni)`;
 }

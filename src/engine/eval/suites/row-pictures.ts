@@ -1,4 +1,4 @@
-/** What the judge of a suite, given by name, is shown of a row. */
+/** The pictures of a row for the judge of a suite, given by name. */
 import type { EncodedImage, RgbImage } from "../../data/sample.ts";
 import { suiteOf } from "./all.ts";
 import { judgePictures } from "./judge-pictures.ts";
@@ -11,7 +11,7 @@ export interface SeenRow {
   readonly rgb: RgbImage;
 }
 
-/** Data URLs; of suites whose judge reads captions only, the picture with its masks. */
+/** Data URLs; for suites whose judge reads captions only, the picture with its masks. */
 export function rowPictures(suite: string, { item, image, rgb }: SeenRow): readonly string[] {
   return judgePictures(suiteOf(suite)?.judgeSees ?? "masks", image, rgb, item.masks);
 }

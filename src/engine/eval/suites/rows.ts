@@ -17,7 +17,7 @@ import type { SuiteItem, SuiteRows } from "./suite.ts";
 
 /**
  * Every region of a data set, its caption as the text.
- * @param refs whether only rows of referring expressions count; other files then only lend pictures and masks
+ * @param refs whether only rows of referring expressions count; other files then only provide pictures and masks
  * @throws LabError("bad-input") when there are none, or those of several data sets
  */
 export async function regionRows(
@@ -45,14 +45,14 @@ export async function regionRows(
     })),
     leftOut: [
       ...set.skipped.map(({ file, row, reason }) => (row < 0 ? reason : `${file}, row ${row}: ${reason}`)),
-      ...(clips === 0 ? [] : [`${clips} rows are clips, which no suite of pictures scores`]),
-      ...(others === 0 ? [] : [`${others} rows are of files without referring expressions`]),
+      ...(clips === 0 ? [] : [`${clips} rows are clips, which suites of pictures do not score`]),
+      ...(others === 0 ? [] : [`${others} rows come from files without referring expressions`]),
     ],
     picture: async (index) => (await set.sample(pictures[index]?.index ?? -1)).image,
   };
 }
 
-/** Refs of one data set lie in one directory. @throws LabError("bad-input") for none and for several */
+/** Refs of one data set are in one directory. @throws LabError("bad-input") for none and for several */
 function refuseOtherRefs(files: readonly ShardInfo[]): void {
   const full = files.filter(({ rows }) => rows > 0).map(({ name }) => name.slice(0, name.lastIndexOf("/") + 1) || ".");
   const directories = [...new Set(full)];
@@ -64,12 +64,12 @@ function refuseOtherRefs(files: readonly ShardInfo[]): void {
   );
 }
 
-/** A file of records with what it was recognised as. */
+/** A file of records with its recognised kind. */
 export interface SuiteFile {
   readonly path: string;
   readonly records: Records;
   readonly sign: Sign;
-  /** All files, archives among them as directories. */
+  /** All files; archives count as directories. */
   readonly folder: ByteFolder;
 }
 
@@ -114,7 +114,7 @@ export function onlyFile(found: ReadonlyMap<string, readonly SuiteFile[]>, label
 /** A row before its picture is read. */
 export type PictureItem = Omit<SuiteItem, "imageId" | "size">;
 
-/** What is asked of one picture. */
+/** A picture with its rows. */
 export interface PictureEntry {
   /** Path or bytes of the picture, as a cell holds them. */
   readonly picture: unknown;
@@ -122,7 +122,7 @@ export interface PictureEntry {
   rows(masks: (segmentation: unknown) => Promise<Rle>): Promise<readonly PictureItem[]>;
 }
 
-/** Rows of pictures that lie beside a file. Whatever a picture or its rows make a reader throw is left out. */
+/** Rows of pictures next to a file. A picture is left out if reading it or its rows throws anything. */
 export async function pictureRows(
   { folder, path }: Pick<SuiteFile, "folder" | "path">,
   entries: readonly PictureEntry[],

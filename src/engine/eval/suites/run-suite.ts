@@ -1,4 +1,7 @@
-/** An evaluation from its rows to its report; it can be stopped after any row and goes on from the answers that are kept. */
+/**
+ * Runs an evaluation from its rows to its report. It can be stopped after any row and continues from the stored
+ * answers.
+ */
 import { isRecord } from "../../bytes/json.ts";
 import type { Rle } from "../../data/mask/rle.ts";
 import { badInput, LabError } from "../../errors.ts";
@@ -15,10 +18,10 @@ import type {
   Verdict,
 } from "./suite.ts";
 
-/** Which weights answered. */
+/** The weights that answered. */
 export type System = "base" | "adapter";
 
-/** An answer as it is kept. */
+/** An answer as stored. */
 export interface SuiteRow extends SuiteAnswer {
   readonly system: System;
   readonly rowId: string;
@@ -47,7 +50,7 @@ export interface SuiteWork {
   readonly signal: AbortSignal;
 }
 
-/** Asks what is not answered yet, picture by picture. @throws LabError("cancelled"); what was answered is kept */
+/** Asks the unanswered rows, picture by picture. @throws LabError("cancelled"); earlier answers are kept */
 export async function answerRows(work: SuiteWork): Promise<void> {
   const { suite, items, mode, systems, answers, signal } = work;
   for (let from = 0; from < items.length; ) {
@@ -96,7 +99,7 @@ export interface SuiteScores {
   readonly difference: readonly SuiteScore[] | null;
 }
 
-/** Draws do not depend on anything of a run. */
+/** The draws do not depend on the run. */
 const SEED = 20_260_101;
 
 /** Scores of one system or two on the same rows, at least one. */
@@ -119,7 +122,7 @@ export function suiteScores(
     );
   if (adapter === undefined) return { systems: { base: scores(of) }, difference: null };
   const other = metrics(adapter);
-  // Only rows that a judge has read of both systems can be compared.
+  // Only rows with verdicts for both systems can be compared.
   const before = suite.judged ? metrics(judgedIn(base, adapter)) : of;
   const after = suite.judged ? metrics(judgedIn(adapter, base)) : other;
   const pairs = before.flatMap(({ name, statistic }) => {
@@ -131,19 +134,19 @@ export function suiteScores(
   return { systems: { base: scores(of), adapter: scores(other) }, difference: scores(pairs) };
 }
 
-/** Rows without the verdicts that the same rows of another system lack. */
+/** The rows, keeping only the verdicts that the other system has for the same rows too. */
 function judgedIn(rows: readonly AnsweredItem[], others: readonly AnsweredItem[]): AnsweredItem[] {
   return rows.map((row, at) => (others[at]?.judged === undefined ? { ...row, judged: undefined } : row));
 }
 
-/** Published scores of the split beside each metric. */
+/** Published scores of the split. */
 export function publishedFor(suite: Suite, split: string | undefined): readonly PublishedScore[] {
   return suite.published[split ?? ""] ?? [];
 }
 
-/** An answer as a file holds it. @throws LabError("bad-input") when it is none */
+/** An answer as stored in a file. @throws LabError("bad-input") when it is not one */
 export function parseSuiteRow(value: unknown, from: string): SuiteRow {
-  const bad = (): LabError => badInput(`${from} holds a line that is no answer`, from);
+  const bad = (): LabError => badInput(`${from} holds a line that is not an answer`, from);
   if (!isRecord(value) || typeof value.rowId !== "string") throw bad();
   const { system, rowId, text, masks, judged } = value;
   if (system !== "base" && system !== "adapter") throw bad();

@@ -1,4 +1,4 @@
-/** What an evaluation suite is: its rows, what the model is asked of a row, and how the answers are counted. */
+/** Types of an evaluation suite: its rows, the tasks for the model, and the metrics of its answers. */
 import type { ByteFolder } from "../../bytes/source.ts";
 import type { Clip } from "../../data/clips/clip-set.ts";
 import type { Rle } from "../../data/mask/rle.ts";
@@ -6,16 +6,19 @@ import type { EncodedImage } from "../../data/sample.ts";
 import type { JudgeQuestion } from "../../rewards/judge-score.ts";
 import type { ClusterStatistic, Clusters } from "../bootstrap.ts";
 
-/** A row of a suite: what is asked about a picture or a clip, with what is true. */
+/** A row of a suite: a question about a picture or a clip, with the truth. */
 export interface SuiteItem {
   readonly id: string;
-  /** Rows of one picture stand beside one another. */
+  /** Rows of one picture are adjacent. */
   readonly imageId: string;
   /** Height and width of the picture. */
   readonly size: readonly [height: number, width: number];
   /** The sentence, the true caption or the question; the class name for DLC-Bench. */
   readonly text: string;
-  /** Masks of the picture's size: to be found, or asked about. None for a sentence without a target; one a frame of a clip. */
+  /**
+   * Masks of the picture's size: targets, or regions that are asked about. None for a sentence without a target; one
+   * per frame of a clip.
+   */
   readonly masks: readonly Rle[];
   /** Pixels that count neither as found nor as missed; none of them are in the masks. */
   readonly ignore?: Rle;
@@ -23,32 +26,34 @@ export interface SuiteItem {
   readonly labels?: readonly string[];
   /** Kind of question within the suite. */
   readonly kind?: string;
-  /** The true answer, where the text is the question. */
+  /** The true answer, if the text is a question. */
   readonly answer?: string;
   /** Questions that a judge answers about the caption, recognition first. */
   readonly questions?: readonly JudgeQuestion[];
 }
 
-/** What a model answered. */
+/** A model's answer. */
 export interface SuiteAnswer {
   /** Caption or free answer, special tokens kept. */
   readonly text?: string;
-  /** One a [SEG], in order; of a clip one a frame, of the first [SEG]. */
+  /** One per [SEG], in order; for a clip one per frame, from the first [SEG]. */
   readonly masks?: readonly Rle[];
 }
 
-/** A judge's verdict about a caption, −1..1; 0 or 1 where it only agrees or does not. */
+/** A judge's verdict about a caption, −1..1; 0 or 1 if it only agrees or disagrees. */
 export interface Verdict {
   readonly positive: number;
   /** Null without negative questions. */
   readonly negative: number | null;
-  /** Name of the judge; absent in files that do not say it. */
+  /** Name of the judge; absent in files that lack it. */
   readonly judge?: string;
   /** Hash of the questions it answered. */
   readonly questions?: string;
 }
 
-/** Pictures of a row that the published judge sees: all of it with its masks, or with crops around each mask. */
+/**
+ * Pictures of a row that the published judge sees: the whole picture with its masks, or with crops around each mask.
+ */
 export type JudgeSees = "masks" | "crops";
 
 /** A row with its answer. */
@@ -59,7 +64,7 @@ export interface AnsweredItem {
   readonly judged?: Verdict | undefined;
 }
 
-/** What the model is asked. */
+/** A task for the model. */
 export type SuiteTask =
   | { readonly kind: "segment"; readonly phrase: string }
   | { readonly kind: "describe"; readonly region: Rle }
@@ -68,14 +73,14 @@ export type SuiteTask =
   /** A free answer; regions are named region1, region2 and so on in the question. */
   | { readonly kind: "ask"; readonly question: string; readonly regions: readonly Rle[] };
 
-/** Whether masks come from a free answer, or from a [SEG] that is put behind the sentence. */
+/** Whether masks come from a free answer, or from a [SEG] appended to the sentence. */
 export type AnswerMode = "free" | "forced";
 
-/** What counting needs from outside. */
+/** Functions that metrics need. */
 export interface SuiteTools {
   /** METEOR of a reference and a caption, 0..1, equal to NLTK's. */
   readonly meteor: (reference: string, caption: string) => number;
-  /** Similarity 0..1 of a true phrase and a predicted one, with the name of what computed it; absent if there is none. */
+  /** Similarity 0..1 of a true phrase and a predicted one, with the name of its method; absent if there is none. */
   readonly similarity?: { readonly name: string; readonly of: (label: string, phrase: string) => number } | undefined;
 }
 
@@ -87,18 +92,18 @@ export interface SuiteMetric {
 /** Rows of a suite, in order of their pictures. */
 export interface SuiteRows {
   readonly items: readonly SuiteItem[];
-  /** One sentence per thing that cannot be asked. */
+  /** One sentence per row or file that is left out. */
   readonly leftOut: readonly string[];
-  /** The picture of the item at a place. @throws LabError as files do */
+  /** The picture of the item at an index. @throws LabError of its file */
   picture(index: number): Promise<EncodedImage>;
-  /** The clip of the item at a place, in suites of clips, which have no single picture. */
+  /** The clip of the item at an index, in suites of clips, which have no single picture. */
   clip?(index: number): Clip;
 }
 
 /** A published score, 0..100. */
 export interface PublishedScore {
   readonly model: string;
-  /** Metric of this suite that it belongs beside. */
+  /** Metric of this suite that it is compared with. */
   readonly metric: string;
   readonly value: number;
   readonly source: string;
@@ -108,17 +113,17 @@ export interface PublishedScore {
 export interface Suite {
   readonly name: string;
   readonly what: string;
-  /** How rows are counted; stands in every report. */
+  /** How rows are counted; part of every report. */
   readonly rule: string;
-  /** Split that is read when none is named; undefined for data without splits. */
+  /** Default split; undefined for data without splits. */
   readonly split: string | undefined;
   /** Whether a judge reads some of the answers. */
   readonly judged: boolean;
-  /** Absent where the judge reads captions only. */
+  /** Absent if the judge reads captions only. */
   readonly judgeSees?: JudgeSees;
-  /** Whether a metric compares phrases by a similarity from outside. */
+  /** Whether a metric compares phrases by `SuiteTools.similarity`. */
   readonly similarity?: true;
-  /** Published scores by split; "" where there are none. */
+  /** Published scores by split; under "" for data without splits. */
   readonly published: Readonly<Record<string, readonly PublishedScore[]>>;
   /** @throws LabError("bad-input") when the folder has no such rows, "cancelled" */
   open(folder: ByteFolder, split: string | undefined, signal?: AbortSignal): Promise<SuiteRows>;

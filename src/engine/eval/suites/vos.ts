@@ -1,4 +1,4 @@
-/** Masklets for expressions about clips, by the sets of the field (docs/spec/video.md#11-scores). */
+/** Masklets for expressions about clips, for the published data sets (docs/spec/video.md#11-scores). */
 import type { ByteFolder } from "../../bytes/source.ts";
 import { emptyMask } from "../../data/clips/clip-masks.ts";
 import { type Clip, openClips } from "../../data/clips/clip-set.ts";
@@ -21,7 +21,7 @@ const PAPER = "Sa2VA paper (InternVL2 weights)";
 const KINDS = ["referring", "reasoning"];
 const LENGTHS = ["long", "short"];
 
-/** Suites of all sets: one layout, one way of counting; names of the kinds and published scores differ. */
+/** The suites of all sets share layout and counting; names of kinds and published scores differ. */
 function clipSuite(
   name: string,
   set: string,
@@ -31,7 +31,7 @@ function clipSuite(
   return {
     name,
     what: `${set}, masklets for expressions about clips`,
-    rule: "J and F of all frames of the first masklet, no masklet as empty masks, mean over expressions; with kinds the mean of both kinds",
+    rule: "J and F of all frames of the first masklet, mean over expressions; no masklet counts as empty masks; with kinds, the mean of both kinds",
     split: undefined,
     judged: false,
     published: Object.fromEntries(

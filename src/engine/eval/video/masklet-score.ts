@@ -35,7 +35,10 @@ function frameMask(mask: FrameMask | Rle): FrameMask {
   return { data: decodeRle(mask), height, width };
 }
 
-/** @param place names them in the sentence @throws LabError("bad-input") when a true mask has not the size of the frames */
+/**
+ * @param place names them in the sentence @throws LabError("bad-input") when a true mask does not have the size of the
+ * frames
+ */
 export function checkMaskSizes(place: string, masks: readonly Rle[], frames: Rle["size"]): void {
   const other = masks.find(({ size }) => size.join() !== frames.join());
   if (other === undefined) return;
@@ -80,7 +83,7 @@ export function scoreByType(
   return { type0, type1, overall };
 }
 
-/** A score of 0..1 to a hundredth of a percent, as Python rounds: what lies in the middle goes to the even digit. */
+/** A score of 0..1 to a hundredth of a percent, as Python rounds: ties go to the even digit. */
 export function roundedScore(value: number): number {
   const percent = 100 * value;
   const middle = Number.isInteger(8 * percent) && !Number.isInteger(4 * percent);
