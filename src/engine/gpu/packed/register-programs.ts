@@ -153,7 +153,7 @@ export const BACKWARD_UNIFORMS = {
 /**
  * dX (+)= factor · dy[:, first + j] · w[j], summed over the rows j of one block.
  * @param vectors writes four columns at a time: k is a multiple of 4
- * @param whether to add to the result
+ * @param adds whether to add to the result
  */
 export function backwardProgram(storage: WeightStorage, tile: Tile, vectors: boolean, adds: boolean): GpuProgram {
   const { rows } = tile;

@@ -190,8 +190,8 @@ export function tiledForward(
 }
 
 /**
- * dX (+)= factor · dy[:, first + j] · w[j]; grid: [columns of dX / n, rows / m] of the tile. @param whether to add to
- * the result
+ * dX (+)= factor · dy[:, first + j] · w[j]; grid: [columns of dX / n, rows / m] of the tile. @param adds whether to add
+ * to the result
  * @param tile loads dy in vectors if `vectors`; then n, width and first are multiples of 4
  */
 export function tiledBackward(

@@ -13,7 +13,7 @@ const STEP = 2 ** 28;
 /**
  * Bytes that the GPU gives this page: those already allocated, and those given until an allocation was refused. Use it
  * only between runs, because it leaves no memory to others meanwhile.
- * @param most bytes bytes in total at which it stops
+ * @param most bytes in total at which it stops
  * @param step bytes of an allocation
  * @throws LabError("gpu") when the device was lost
  */
