@@ -48,7 +48,7 @@ const CLIPS = {
   seed: 21,
   scenes: 48,
   folder: "clips",
-  what: "moving drawings, a masklet a row and a caption that says where its thing is and goes",
+  what: "moving drawings, one masklet per row and a caption that says where its object is and where it moves",
 };
 
 /**

@@ -81,7 +81,7 @@ await runTool(async () => {
   const world = worldOf(one(parsed, "world") ?? "pictures");
   const from = one(parsed, "from");
   if ((world === "clips") !== (from !== undefined)) {
-    throw badInput('--world "clips" goes on --from a trained model, and other worlds from nothing', "from");
+    throw badInput('--world "clips" needs --from with a trained model; other worlds start without one', "from");
   }
   const pictures = whole(parsed, "pictures", 1, 256, world === "clips" ? 2 : 6);
   const clips = whole(parsed, "clips", 1, 256, 6);

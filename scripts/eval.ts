@@ -144,7 +144,7 @@ function shownTo(
   items: readonly SuiteItem[],
   { picture }: SuiteRows,
 ): (item: SuiteItem) => Promise<readonly string[]> {
-  if (judgeSees === undefined) throw badInput(`--judge-pictures: no judge of suite ${name} sees pictures`, name);
+  if (judgeSees === undefined) throw badInput(`--judge-pictures: the judge of suite ${name} sees no pictures`, name);
   return async (item) => {
     const image = await picture(items.indexOf(item));
     return judgePictures(judgeSees, image, await decodeImage(image), item.masks);
@@ -164,7 +164,7 @@ async function followTasks(
   const answers: SuiteAnswer[] = [];
   try {
     for (const task of tasks) {
-      if (task.kind !== "follow") throw new LabError("internal", "A clip was asked what pictures are asked");
+      if (task.kind !== "follow") throw new LabError("internal", "A question for pictures was asked about a clip");
       const { model, signal } = context;
       const found = await followExpressions({ model, weights, pictures, signal }, [task.phrase], settings);
       answers.push({ text: found.answers[0] as string, masks: found.masklets[0] ?? [] });

@@ -32,7 +32,7 @@ await runTool(async () => {
   const every = whole(parsed, "every", 1, 1_000_000, 1);
   // The folder is replaced.
   if (`${run}/`.startsWith(`${out}/`) || `${out}/`.startsWith(`${run}/`)) {
-    throw badInput(`--out ${out} and the run lie in each other; nothing was written`, out);
+    throw badInput(`--out ${out} and the run overlap; nothing was written`, out);
   }
   rmSync(out, { recursive: true, force: true });
   const place = join(out, basename(run));

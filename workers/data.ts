@@ -49,7 +49,7 @@ const PICTURE_BYTES = 256 * 2 ** 20;
 const MAX_ROLLOUT_BYTES = 256 * 2 ** 20;
 
 /** End of the sentence that says why files were refused. */
-const KEPT = "; the rows that were open stay open";
+const KEPT = "; the open rows are kept";
 const REASON = LONGEST_SENTENCE - KEPT.length;
 
 type Open = Handlers<DataCalls>["open"];

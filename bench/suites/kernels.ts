@@ -72,7 +72,7 @@ export async function* kernelRows(context: BenchContext): AsyncGenerator<BenchRo
     const budget = Math.min(MOST, Math.max(LEAST, (SHARE * left) / (wanted.length - index)));
     const slowest = ((plan.flops ?? 0) / (SLOWEST * rates.f32)) * 1000;
     if (slowest > Math.max(budget, left / 4)) {
-      leftOut(plan.name, `stock ops would need some ${Math.round(slowest / 1000)} s a call on this adapter`);
+      leftOut(plan.name, `stock ops would need about ${Math.round(slowest / 1000)} s a call on this adapter`);
       continue;
     }
     const opened = await plan.open(context);

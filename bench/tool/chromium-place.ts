@@ -78,7 +78,7 @@ async function call<T>({ page, browser, consoleErrors }: WatchedPage, name: stri
   } catch (thrown) {
     const said = thrown instanceof Error ? thrown.message : String(thrown);
     const all = [...consoleErrors, said].map((text) => text.split("\n")[0]).join("; ");
-    throw new LabError("gpu", `The page could not go on: ${all}`, { cause: thrown });
+    throw new LabError("gpu", `The page stopped: ${all}`, { cause: thrown });
   } finally {
     await browser.close();
   }

@@ -57,13 +57,13 @@ export function toolOptions(words: readonly string[]): ToolOptions {
   }
   if (where === "chromium" && !isDeviceSuite(suite)) throw badInput(`The suite ${suite} runs under Node only`, "where");
   if (parsed.has("write") && (!isDeviceSuite(suite) || only !== "")) {
-    throw badInput(`--write wants a whole suite: ${SUITES.join(", ")}`, "write");
+    throw badInput(`--write needs a whole suite: ${SUITES.join(", ")}`, "write");
   }
   if (parsed.has("card") && suite !== "kernels" && suite !== "decode") {
     throw badInput("--card is for the suites kernels and decode", "card");
   }
   if (parsed.has("write") && parsed.has("card")) {
-    throw badInput("--write is for what an adapter is used with, not for --card", "write");
+    throw badInput("--write stores results of the adapter in use, not of --card", "write");
   }
   return {
     suite,

@@ -55,7 +55,7 @@ export async function askCheckpoint(
   const { files, bytes, ranges } = listing;
   say(
     `${listing.baseUrl}: ${files.length} files, ${(bytes / 1e6).toFixed(1)} MB${
-      ranges ? "" : "; the server sends no parts of files, so each is read from beginning to end"
+      ranges ? "" : "; the server does not support range requests, so each file is read from beginning to end"
     }`,
   );
   return listing;
@@ -69,7 +69,7 @@ export async function remoteCheckpoint(
 ): Promise<CheckpointSource> {
   const listing = await askCheckpoint(text, hub, say);
   const { folder, known } = await openRemote(listing, { onRepeat: say });
-  if (!known) say("The server tells no version of these weights, so their conversion is not kept");
+  if (!known) say("The server does not identify the version of these weights, so their conversion is not kept");
   return { folder, name: listing.name, keep: known ? "all" : "none" };
 }
 

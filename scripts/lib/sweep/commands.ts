@@ -20,7 +20,7 @@ export function readCommands(file: string): string[] {
   });
   const lost = lines.find((line) => !line.text.includes("{words}") && !line.text.includes("{folder}"));
   if (lost !== undefined) {
-    throw refused(file, `line ${lost.at} has neither {words} nor {folder}, so it would not know its job`);
+    throw refused(file, `line ${lost.at} has neither {words} nor {folder}, so its job is unknown`);
   }
   if (lines.length === 0) throw refused(file, "has no command line");
   return lines.map((line) => line.text);

@@ -24,7 +24,7 @@ const EPOCHS: Alias = {
       : {
           problem: `The length of a run is a number of steps, not ${typeof raw === "object" ? "" : `${shortened(String(raw), 20)} `}epochs; set steps to epochs × training rows / (promptsPerStep × accumulation)`,
         },
-  idle: "the number of steps counts",
+  idle: "steps sets the length",
 };
 
 /** Weights of METEOR and judge with a judge, and without one. */

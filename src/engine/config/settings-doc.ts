@@ -17,7 +17,7 @@ export function settingsPage(): string {
   });
   return `# Settings
 
-Made from \`src/engine/config/table.ts\`; a test compares the two. The form of the Setup screen, the page's address
+Generated from \`src/engine/config/table.ts\`; a test compares the two. The form of the Setup screen, the page's address
 (\`#screen=setup&steps=50\`), configuration files, the tools' \`--config\` and their \`--set name=value\` all use these names. A file
 is JSON, a \`run.json\`, or flat YAML such as an exported \`trl_grpo.yaml\`.
 
@@ -28,7 +28,7 @@ names. Values are converted if TRL defines them differently:
   \`num_iterations\`; save, evaluation and warm-up steps between 0 and 1 are shares of the run.
 - \`save_strategy\` and \`eval_strategy\` are \`steps\` or \`no\`.
 - \`per_device_train_batch_size\` counts rollouts there and is divided by \`num_generations\`.
-- \`epsilon\` without \`epsilon_high\` holds on both sides; \`null\` is off for \`delta\`, \`min_p\`, \`top_k\` and
+- \`epsilon\` without \`epsilon_high\` applies to both sides; \`null\` is off for \`delta\`, \`min_p\`, \`top_k\` and
   \`max_grad_norm\`; \`scale_rewards\` may be true or false.
 - Values without a counterpart are refused with a sentence: \`max_steps\` of −1, \`save_total_limit\` that keeps all, schedules
   other than \`cosine\` and \`constant\`, batches that are not whole groups.

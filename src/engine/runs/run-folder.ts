@@ -146,7 +146,7 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
       const row = parseMetricsLine(line, place);
       const step = row.step as number;
       if (step <= before) {
-        throw badInput(`${place} is of step ${step}, after one of step ${before}; the file is kept`, metricsPath);
+        throw badInput(`${place} has step ${step} after step ${before}; the file is kept`, metricsPath);
       }
       before = step;
       return { line, row };

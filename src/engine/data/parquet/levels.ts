@@ -12,7 +12,7 @@ export function readHybrid(
   width: number,
   count: number,
 ): { readonly numbers: Uint8Array | Uint16Array | Uint32Array; readonly end: number } {
-  if (!(width >= 0 && width <= 32)) throw new RangeError(`numbers of ${width} bits cannot be`);
+  if (!(width >= 0 && width <= 32)) throw new RangeError(`numbers cannot have ${width} bits`);
   const numbers = width <= 8 ? new Uint8Array(count) : width <= 16 ? new Uint16Array(count) : new Uint32Array(count);
   if (width === 0) return { numbers, end: start };
   let [at, filled] = [start, 0];

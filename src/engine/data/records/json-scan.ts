@@ -144,7 +144,7 @@ class Spans {
 
   add(start: number, end: number, kind: number): void {
     if (start < 0) return;
-    if (this.starts.length >= MAX_VALUES) throw this.bad(`more than ${MAX_VALUES} values stand`, start);
+    if (this.starts.length >= MAX_VALUES) throw this.bad(`it has more than ${MAX_VALUES} values`, start);
     this.starts.push(start);
     this.ends.push(end);
     this.kinds.push(kind);

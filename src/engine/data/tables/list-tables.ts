@@ -76,7 +76,7 @@ export async function listTables(
       Number(/\.json$/i.test(a)) - Number(/\.json$/i.test(b)) || Number(isInstances(a)) - Number(isInstances(b)),
   );
   if (files.length > MOST_FILES) {
-    const reason = `there are ${files.length} files of records; the first ${MOST_FILES} are looked at`;
+    const reason = `there are ${files.length} files of records; the first ${MOST_FILES} are examined`;
     problems.push({ file: "", row: -1, column: "", reason });
   }
   for (const path of files.slice(0, MOST_FILES)) {

@@ -84,7 +84,7 @@ function checked(text: string, plainHttp: "local" | "any"): URL {
   }
   if (url.username !== "" || url.password !== "")
     refuse("it contains a name or password, which would be stored with it");
-  if (url.search !== "") refuse("what follows its question mark cannot be sent with every file");
+  if (url.search !== "") refuse("its query, after the question mark, cannot be sent with every file");
   url.hash = "";
   return url;
 }

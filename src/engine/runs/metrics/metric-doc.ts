@@ -16,7 +16,7 @@ export function metricsPage(): string {
   const lines = rows.map((cells) => `| ${cells.join(" | ")} |`);
   return `# Metrics
 
-Made from \`src/engine/runs/metrics/metric-table.ts\`; a test compares the two. \`K\` is the loop, ${LOOP_IDS.join(", ")}; a name in angle
+Generated from \`src/engine/runs/metrics/metric-table.ts\`; a test compares the two. \`K\` is the loop, ${LOOP_IDS.join(", ")}; a name in angle
 brackets stands for a reward term, a phase, a source of the mix or a block of the trainable set. Every step writes one line of
 \`metrics.jsonl\`; a metric that does not apply to a step is absent, never 0. ${LOOPS.map(({ id, arrow }) => `Loop ${id} is ${arrow}`).join("; ")}. "Also" gives the name in the design notes, which exports write in addition to ours.
 

@@ -132,7 +132,7 @@ export const OBJECTIVE_ROWS: readonly Metric[] = [
   ),
   row(
     "loopK/logp_train_vs_sampling/max",
-    "Largest such difference",
+    "Largest difference between training and sampling log-probabilities of the same weights, in the first pass",
     "max |log π_train - log π_sample|",
     "nats",
     "Below 0.05",

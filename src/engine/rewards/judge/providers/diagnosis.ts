@@ -34,12 +34,12 @@ export function diagnose(kind: FailureKind, circumstances: Circumstances): Diagn
       return {
         title: "No answer in time",
         advice:
-          "The server accepted the call but did not answer. Usually the model is still loading or too large. Raise “Longest call” or use a smaller model.",
+          "The server accepted the call but did not answer. Usually the model is still loading or too large. Raise “Request timeout” or use a smaller model.",
       };
     case "rate-limited":
       return {
         title: "Too many calls",
-        advice: "The service asks for fewer calls (429). Lower “Calls at a time”, or wait until its limit resets.",
+        advice: "The service asks for fewer calls (429). Lower “Concurrent requests”, or wait until its limit resets.",
       };
     case "server":
       return {
@@ -55,7 +55,7 @@ export function diagnose(kind: FailureKind, circumstances: Circumstances): Diagn
     case "no-model":
       return {
         title: "No such model",
-        advice: `The server has no model “${model}”, or not this address. Press “List models” and choose one, and check that the address ends in /v1.`,
+        advice: `The server does not have the model “${model}” or the address is wrong. Press “List models” and choose one, and check that the address ends in /v1.`,
         ...(serverName(url) === "Ollama" ? { line: `ollama pull ${model}` } : {}),
       };
     case "bad-request":
@@ -67,11 +67,11 @@ export function diagnose(kind: FailureKind, circumstances: Circumstances): Diagn
       return {
         title: "Not JSON",
         advice:
-          "The server answered, but not with JSON: the address is that of a web page, or the model does not keep to the form. Try a larger model or one that supports structured output.",
+          "The server answered, but not with JSON: the address is that of a web page, or the model does not follow the requested form. Try a larger model or one that supports structured output.",
       };
     case "wrong-form":
       return {
-        title: "Reply in another form",
+        title: "Reply of another form",
         advice:
           "The model answers with JSON of another form; try a larger model or one that supports structured output.",
       };

@@ -58,16 +58,16 @@ export function takenOver({ manifest, evaluation }: FirstEvaluation, own: RunMan
     new LabError("bad-config", `The evaluation of run "${manifest.title}" cannot be taken over: ${what}`, {
       subject: manifest.id,
     });
-  if (manifest.model.hash !== own.model.hash) throw differs("it is of another model");
+  if (manifest.model.hash !== own.model.hash) throw differs("it scored another model");
   const [theirs, mine] = [manifest.data, own.data];
-  if (theirs.hash !== mine.hash || theirs.usedHash !== mine.usedHash) throw differs("it is of other rows");
+  if (theirs.hash !== mine.hash || theirs.usedHash !== mine.usedHash) throw differs("it scored other rows");
   if (manifest.startAdapter?.hash !== own.startAdapter?.hash) throw differs("it started from another adapter");
-  if (manifest.captioner?.hash !== own.captioner?.hash) throw differs("its likelihoods are of another checkpoint");
-  if (manifest.adapter.description !== own.adapter.description) throw differs("it is of another GPU");
+  if (manifest.captioner?.hash !== own.captioner?.hash) throw differs("its likelihoods come from another checkpoint");
+  if (manifest.adapter.description !== own.adapter.description) throw differs("it ran on another GPU");
   const key = differentStart(manifest.config, own.config);
   if (key !== undefined) {
     throw differs(`${key} is ${quote(String(manifest.config[key]))} there and ${quote(String(own.config[key]))} here`);
   }
-  if (evaluation.report.step !== 0) throw differs(`its first evaluation is of step ${evaluation.report.step}`);
+  if (evaluation.report.step !== 0) throw differs(`its first evaluation is at step ${evaluation.report.step}`);
   return { ...evaluation, rows: evaluation.rows.map(({ judge: _, ...row }) => row) };
 }
