@@ -18,7 +18,7 @@ import { useClipFrame } from "./use-clip.ts";
 export interface Track {
   readonly name: string;
   readonly mask: Rle | null;
-  /** Colour of its masks where a picture has several; a film draws all tracks with a colour. */
+  /** Colour of its masks where a picture has several; a video draws all tracks with a colour. */
   readonly colour?: string;
   /** Overlap by frame; computed from the masks if absent. */
   readonly scores?: FrameScores;
@@ -37,7 +37,7 @@ export function ClipPlayer(props: {
   readonly frames?: number | undefined;
   readonly given: Rle;
   readonly tracks: readonly Track[];
-  /** Role of the selected answer's mask in a film. */
+  /** Role of the selected answer's mask in a video. */
   readonly role?: MaskRole;
   /** Beginning of the names of exported files; nothing can be exported without one. */
   readonly fileName?: string;

@@ -1,4 +1,4 @@
-/** A clip with its masklets as a film, drawn as on the page. The muxer is loaded with the first one. */
+/** Exports a clip with its masklets as a video, drawn as on the page. The muxer is loaded with the first video. */
 import { LabError } from "../../../engine/errors.ts";
 import { loadPicture, pictureSide } from "../../stores/picture-cache.ts";
 import { drawFigure } from "../mask/draw.ts";
@@ -13,15 +13,15 @@ export interface FilmedClip {
   readonly layers: readonly MaskLayer[];
 }
 
-/** Frames per second of a film: slow enough to view each frame. */
+/** Frames per second of a video: slow enough to view each frame. */
 const RATE = 5;
-/** Minimum length of a film's shorter side in pixels, so that outlines stay visible. */
+/** Minimum length of a video's shorter side in pixels, so that outlines stay visible. */
 const LEAST_SIDE = 480;
 /** Bits a second. */
 const BITRATE = 2e6;
 /** In the order in which they are tried. */
 const CODECS = ["vp9", "vp8", "av1"] as const;
-/** Films are small, and a run may need the GPU. */
+/** These videos are small, and a run may need the GPU. */
 const HARDWARE = "prefer-software";
 
 export interface FilmWork {

@@ -28,7 +28,7 @@ export interface InspectorProps {
   readonly sync: string;
   /** Run whose folder stores the user's thumbs; null for a read-only run. */
   readonly thumbs?: string | null;
-  /** How the advantage came about, below the reward. */
+  /** The computation of the advantage, below the reward. */
   readonly advantage?: ReactNode;
   /** Additional tabs, such as the history of the row. */
   readonly more?: readonly { readonly id: string; readonly label: string; readonly content: ReactNode }[];

@@ -14,7 +14,7 @@ const KINDS = [
 /** Dialog that continues a run from any of its checkpoints. */
 export function ForkRun(props: {
   readonly run: RunDigest;
-  /** Whether the run lies elsewhere, so that only a copy can continue. */
+  /** Whether the run is stored elsewhere, so that only a copy can continue. */
   readonly readOnly: boolean;
   readonly onCancel: () => void;
   readonly onFork: (step: number, changes: Partial<LabConfig>) => void;

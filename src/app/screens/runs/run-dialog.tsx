@@ -49,7 +49,7 @@ interface Answered {
 export function RunDialog(
   props: Answered & {
     readonly question: RunQuestion | null;
-    /** Whether the run lies elsewhere, so that only a copy can continue. */
+    /** Whether the run is stored elsewhere, so that only a copy can continue. */
     readonly readOnly: boolean;
   },
 ): ReactNode {

@@ -167,7 +167,7 @@ function tokenLoss(action: ActionRecord, advantage: number, config: LabConfig): 
   return lines;
 }
 
-/** Null where the record does not suffice to compute the loss again. */
+/** Null if the record lacks an input of the loss. */
 function lossOf(groups: readonly GroupRecord[], config: LabConfig) {
   try {
     return whatIf(groups, config).loss;

@@ -5,7 +5,10 @@ import { signed } from "../../../styles/format.ts";
 import { advantageText, effectText } from "./advantage-text.ts";
 import styles from "./reward.module.css";
 
-/** How a rollout's advantage came about: 0.870 − 0.398 = +0.472, ÷ 0.502 (batch) = +0.94. @param groups of its loop and step */
+/**
+ * How a rollout's advantage was computed: 0.870 − 0.398 = +0.472, ÷ 0.502 (batch) = +0.94. @param groups of its loop
+ * and step
+ */
 export function AdvantageFormula(props: {
   readonly rollout: RolloutRecord;
   readonly groups: readonly GroupRecord[];

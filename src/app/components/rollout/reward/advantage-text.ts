@@ -16,7 +16,7 @@ export interface AdvantageText {
 }
 
 /**
- * How a rollout's advantage came about; null where the formula does not give the stored value: a run of another version,
+ * How a rollout's advantage was computed; null if the formula does not give the stored value: a run of another version,
  * or one with parts normalised one by one.
  * @param groups of its loop and step
  */
@@ -61,7 +61,7 @@ export function effectText({ loop, advantage, actions, truncated }: RolloutRecor
   return `${advantage > 0 ? "Raises" : "Lowers"} the probability of its ${things}${some}`;
 }
 
-/** Null where the record does not suffice: then there is no formula to show. */
+/** Null if the record lacks an input; then there is no formula to show. */
 function scoresOf(groups: readonly GroupRecord[], config: LabConfig) {
   try {
     return whatIf(groups, config).scores;

@@ -54,7 +54,7 @@ function documentOf(panel: HTMLElement, height: number): string {
   frame.setAttribute("width", "100%");
   frame.setAttribute("height", "100%");
   const root = frame.appendChild(document.createElementNS(XHTML, "html"));
-  // Rules as text lose the page's font, a shorthand with variables.
+  // Rules as text lose the page's font, because it is a shorthand with variables.
   const { fontFamily, fontSize, lineHeight } = getComputedStyle(document.documentElement);
   root.setAttribute("style", `display: block; height: 100%; padding: ${MARGIN}px; overflow: hidden`);
   Object.assign((root as HTMLElement).style, { fontFamily, fontSize, lineHeight, fontVariantNumeric: "tabular-nums" });
