@@ -3,14 +3,15 @@
  * [--no-jax] [--no-ort] [--processor-time] [--card] [--json] [--write]`
  * `npm run bench -- --suite meteor [--rounds N]` · `npm run bench -- --suite memory [--steps N]`
  *
- * How many times faster our kernels are than the stock ops of TensorFlow.js, than jax-js and, in Chromium, than
- * onnxruntime-web, measured in turn in one process or page: medians over the rounds, and of the ratios of neighbouring
- * rounds. `LAB_VK=lavapipe|swiftshader` chooses the driver, in Chromium too. `--budget` ends rounds early and leaves the
- * last cases out, saying which; `--only` measures cases whose name contains TEXT, or one of several parted by "|"; `--processor-time` counts what the
- * process or browser used instead of what passed, which is what a crowded machine with a software adapter can tell;
- * `--card` measures the programs for graphics cards on a software adapter too, where they are slow;
- * `--write` writes docs/performance/*.json and the tables made of them. The suite meteor counts caption pairs a second instead, and
- * memory prints what is held every 25 of N small steps (500).
+ * Measures how many times faster our kernels are than stock TensorFlow.js, jax-js and, in Chromium, onnxruntime-web.
+ * All are timed in turn in one process or page; results are medians over the rounds, and medians of the ratios of
+ * neighbouring rounds. `LAB_VK=lavapipe|swiftshader` chooses the driver, also in Chromium.
+ * --budget ends rounds early and leaves out the last cases, naming them. --only measures cases whose name contains
+ * TEXT, or one of several texts separated by "|". --processor-time measures processor time instead of wall time, for a
+ * software adapter on a busy machine. --card also measures the programs for graphics cards on a software adapter,
+ * where they are slow. --write writes docs/performance/*.json and the tables generated from them.
+ * The suite meteor measures caption pairs per second. The suite memory prints the memory in use every 25 of N small
+ * steps (500).
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,11 +1,13 @@
 /**
- * Writes the demo shards: drawn scenes with masks and captions in the layout `datasets` saves, made from a seed.
+ * Writes the demo shards: drawn scenes with masks and captions in the layout that `datasets` saves, generated from a
+ * seed.
  *
  *   npx tsx scripts/build-pocket-shards.ts [--seed N] [--scenes N] [--frames N [--folders] | --world extent] [--out DIR]
  *
  * In the world "extent" the two regions of a picture overlap: wholes and halves, touching twins, pairs, two of three.
- * With several frames the scenes move, each row is a clip with the masklet of one thing, and captions name its motion.
- * --folders writes clips of up to 1000 frames as `npm run masklets` reads them: pictures, meta_expressions.json, mask_dict.json.
+ * With several frames the scenes move: each row is a clip with the masklet of one object, and captions name its
+ * motion. --folders writes clips of up to 1000 frames as `npm run masklets` reads them: pictures,
+ * meta_expressions.json, mask_dict.json.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,10 +1,10 @@
 /**
- * Renders the drawings that the pocket scenes are composed from into one picture with transparency.
+ * Renders the drawings of the pocket scenes into one picture with transparency.
  *
  *   npx tsx scripts/build-pocket-sprites.ts
  *
- * The drawings are Microsoft's Fluent Emoji Flat (MIT), taken from @iconify-json/fluent-emoji-flat; licence beside the
- * picture. Only somebody who changes the list of kinds needs to run this.
+ * The drawings are Microsoft's Fluent Emoji Flat (MIT), taken from @iconify-json/fluent-emoji-flat; the licence is
+ * beside the picture. Run this only after changing the list of kinds.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";

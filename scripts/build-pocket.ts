@@ -1,15 +1,15 @@
 /**
- * Trains the pocket model from nothing on drawn scenes and writes it in the published layout.
+ * Trains the pocket model from scratch on drawn scenes and writes it in the published layout.
  *
  *   npm run build-pocket -- [--steps N] [--seed S] [--out DIR] [--resume] [--pictures N] [--regions K] [--rate R]
  *                           [--final-pictures N] [--grid SIDE] [--world extent] [--backend-module FILE]
  *   npm run build-pocket -- --world clips --from DIR --out DIR [--clips N] …
  *
- * `--grid` is the number of visual tokens along a side (7). In the world "extent" every other picture has two regions that
- * overlap: wholes and halves, touching twins, pairs, two of three. In the world "clips" a trained model goes on: it gets the
- * words of motion and learns from clips of moving drawings and from pictures, while its towers stay as they are.
- * The model folder is written at every evaluation, so what exists can be used at any time. `--backend-module` names a
- * module that registers and selects another TensorFlow.js backend in place of WebGPU.
+ * --grid is the number of visual tokens per side (7). In the world "extent" every other picture has two overlapping
+ * regions: wholes and halves, touching twins, pairs, two of three. In the world "clips" a trained model continues: it
+ * gets the words of motion and learns from clips of moving drawings and from pictures, while its towers stay
+ * unchanged. The model folder is written at every evaluation, so an unfinished model can be used at any time.
+ * --backend-module names a module that registers and selects another TensorFlow.js backend instead of WebGPU.
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -2,9 +2,10 @@
  * npm run card-battery -- --pack DIR
  * npm run card-battery -- --run [--out FILE] [--seconds N] [--stages NAME,NAME…] [--sizes small]
  *
- * Measures a card in one go: adapter, self-test with the lengths of 1B, roofline, tokens of 1B, the fastest form at its shapes, kernels against stock and jax-js,
- * decoding, a step. Writes JSON lines and goes on where an earlier call ended (exit code 3: there is more). --pack makes a
- * folder that does this on a Linux machine with nothing installed but its driver: `sh DIR/run.sh`.
+ * Measures a graphics card: adapter, self-test at the lengths of a 1B model, roofline, tokens of a 1B model, the
+ * fastest kernel forms at its shapes, kernels against stock and jax-js, decoding, a step. Writes JSON lines and
+ * continues where an earlier call ended (exit code 3: there is more to measure). --pack makes a folder that does this
+ * on a Linux machine with only a Vulkan driver installed: `sh DIR/run.sh`.
  */
 import { one, parseArguments, runTool } from "./lib/arguments.ts";
 

@@ -1,9 +1,10 @@
 /**
  * npm run check-data -- DIR… [--split NAME] [--image COLUMN] [--mask COLUMN] [--text COLUMN] [--keep FILE] [--json]
  *
- * Looks at folders (or single files) of shards as the page does: which files count, their schema and adapter, the
- * checks, and every row that was left out with its reason. With --json one object per line on stdout, distinguished by
- * `kind`. --keep writes the corrections as a mapping file, which is read wherever it lies beside the data. Exit 0: ready for training; 1: not; 2: a bad argument.
+ * Reads folders (or single files) of shards as the page does and prints which files count, their schema and adapter,
+ * the checks, and every skipped row with its reason. With --json it prints one object per line, distinguished by
+ * `kind`. --keep writes the corrections as a mapping file, which is read if it is beside the data. Exit 0: ready for
+ * training; 1: not ready; 2: a bad argument.
  */
 import { writeFile } from "node:fs/promises";
 import { resolve, sep } from "node:path";

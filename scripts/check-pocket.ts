@@ -1,5 +1,6 @@
 /**
- * Measures a pocket model on scenes it has not seen, by the kind of phrase or caption, and on clips of moving scenes.
+ * Measures a pocket model on scenes that it was not trained on, by kind of phrase or caption, and on clips of moving
+ * scenes.
  *
  *   npx tsx scripts/check-pocket.ts [--model DIR] [--seed N] [--scenes N] [--clips N] [--backend-module FILE]
  */

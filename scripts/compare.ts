@@ -1,12 +1,12 @@
 /**
- * What runs did to held-out rows, as one table: each run's start, its paired difference at the end with the 95 %
- * bootstrap interval, which checkpoint is its best and by which score, the share of groups that taught nothing, and the
- * mean gradient norm of each module. Rows that chose the best checkpoint are in no other number.
+ * Compares runs by their held-out rows in one table: each run's start, its paired difference at the end with the 95 %
+ * bootstrap interval, its best checkpoint and the score that chose it, the share of groups without a learning signal,
+ * and the mean gradient norm of each module. Rows that chose the best checkpoint are in no other number.
  *
  *   npm run compare -- RUN… [--at last|best] [--json] [--curve FILE]
  *
- * RUN is a run folder, or a folder of run folders. --at best takes the differences of each run's best checkpoint.
- * --curve writes the evaluations over the steps as an SVG picture.
+ * RUN is a run folder, or a folder of run folders. --at best compares each run's best checkpoint instead of its last
+ * evaluation. --curve writes the evaluations over the steps as an SVG picture.
  */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";

@@ -1,7 +1,7 @@
 /**
- * Writes a pocket model whose grounding is damaged on purpose and whose captions are intact: a start in which loop 2 has
- * something to learn. text_hidden_fcs and the mask decoder are trained with the phrases of each picture shuffled among
- * its regions, everything else is frozen, until the IoU of phrase → mask falls to the target.
+ * Writes a pocket model with deliberately damaged grounding and intact captions, as a start from which loop 2 can
+ * learn. text_hidden_fcs and the mask decoder are trained on phrases shuffled among the regions of each picture, with
+ * everything else frozen, until the IoU of phrase → mask falls to the target.
  *
  *   npx tsx scripts/damage-pocket.ts --out DIR [--model DIR] [--target IOU] [--seed S] [--most-steps N] [--rate R]
  *     [--check-pictures N]

@@ -1,6 +1,6 @@
 /**
- * Says what training on a reward can be expected to do, before anyone trains: samples groups of rollouts from the start,
- * and prints how each term follows IoU inside groups and how much true masks earn over greedy ones.
+ * Estimates before training what a reward can teach: samples groups of rollouts from the starting weights, and prints
+ * the correlation of each term with IoU inside groups and how much more reward true masks get than greedy ones.
  *
  *   npx tsx scripts/diagnose-reward.ts [--model DIR] [--shards DIR…] [--preset NAME] [--config FILE] [--set NAME=VALUE]…
  *                                      [--loop K] [--rows N] [--keep FILE] [--json]

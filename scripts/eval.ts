@@ -4,16 +4,19 @@
  *                 [--max-tokens N] [--judge URL [--judge-model NAME] [--judge-pictures] | --replies FILE] [--similarity FILE] --out DIR [--json]
  * npm run eval -- --ledger DIR… [--out FILE.csv|FILE.parquet]
  *
- * Scores a model, and with --adapter the model with it on the same rows, as the field's evaluation programs count. The suites
- * are those of src/engine/eval/suites; those of clips (vos, refytvos, mevis, revos, refdavis, refsav) take the decoder and the frames
- * of npm run masklets. Answers are greedy: `free` asks the published question and takes the masks of every
- * [SEG] of the answer, `forced` puts the [SEG] itself. A judge reads the captions of dlc and gar: any server of the OpenAI
- * form, or replies stored with the captions they belong to; --judge-pictures sends it the pictures that the published judge
- * sees: the picture with the mask (dlc), or with crops around each mask (gar). --similarity names similarities of phrases for gcg. --out keeps
- * every answer, so that an evaluation that was stopped goes on; report.json has the scores with intervals over pictures and
- * the published numbers with their sources. --part takes the pictures that choose among checkpoints or those that report
- * the chosen one; the report counts the evaluations of the same rows beside --out. --ledger writes finished evaluations of the same rows, and all held-out
- * evaluations of run folders, as one table, CSV or Parquet, the rows that differ most first. Exit 2: a bad argument or input.
+ * Scores a model, and with --adapter also the model with the adapter, on the same rows, with the counting rules of the
+ * published evaluation programs. The suites are those of src/engine/eval/suites; suites of clips (vos, refytvos,
+ * mevis, revos, refdavis, refsav) take the decoder and frames of npm run masklets.
+ * Answers are greedy: `free` asks the published question and takes the mask of every [SEG] in the answer, `forced`
+ * appends [SEG] itself. --out keeps every answer, so an interrupted evaluation continues; report.json has the scores
+ * with intervals over pictures, and published numbers with their sources.
+ * A judge scores the captions of dlc and gar: an OpenAI-compatible server, or replies stored with their captions.
+ * --judge-pictures also sends the pictures that the published judge sees: the picture with the mask (dlc), or crops
+ * around each mask (gar). --similarity names a file with similarities of phrases, for gcg.
+ * --part evaluates only the pictures that choose among checkpoints, or only those that report the chosen one; the
+ * report counts the evaluations of the same rows beside --out. --ledger writes finished evaluations of the same rows,
+ * and all held-out evaluations of run folders, as one CSV or Parquet table, rows with the largest spread first. Exit
+ * 2: a bad argument or input.
  */
 
 import { readFileSync } from "node:fs";

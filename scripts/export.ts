@@ -1,16 +1,15 @@
 /**
- * Takes a stored run to other tools.
+ * Exports a stored run for other tools.
  *
  *   npm run export -- --run DIR --format report|peft|merged|tfevents|csv|trl|sa2va|proof|scale-out --out DIR
  *                     [--step N] [--weights policy|ema] [--model DIR] [--dtype f32|f16|bf16] [--shards DIR…]
  *                     [--fresh] [--json]
  *
- * `merged` needs the base model (--model) and reads the result back before it is handed over; `sa2va` takes the shards the
- * run drew from (--shards) for annotations and pictures of its training rows, and the model of a run of an older version;
- * `proof` needs the shards for the held-out rows, which `python tests/oracle/prove_run.py --proof DIR` answers again;
- * `report`, `csv` and `tfevents` take shards for the pictures under the masks. `scale-out` needs them for the rows' order; `--fresh`
- * exports a run without a checkpoint.
- * Nothing appears under --out before it is complete.
+ * `merged` needs the base model (--model) and verifies the written checkpoint before it is accepted. `sa2va` takes the
+ * run's shards (--shards) for annotations and pictures of its training rows, and --model for a run of an older
+ * version. `proof` needs the shards for the held-out rows; `python tests/oracle/prove_run.py --proof DIR` recomputes
+ * it. `report`, `csv` and `tfevents` take shards for the pictures under the masks. `scale-out` needs the shards for
+ * the order of the rows; --fresh exports a run without a checkpoint. --out appears only once it is complete.
  */
 import { readFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";

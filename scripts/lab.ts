@@ -1,16 +1,16 @@
 /**
- * Drives the real page in headless Chromium: picks shards through the file input, starts a run, prints a line per step,
- * and leaves the exported run folder and pictures of every screen.
+ * Drives the real page in headless Chromium: selects shards through the file input, starts a run, prints a line per
+ * step, and writes the exported run folder and screenshots of every screen.
  *
  *   npm run lab -- --headless --shards DIR… [--model DIR | --checkpoint ADDRESS] [--hub URL] --steps N [--seed S] [--mode rl|sft] [--loops both|1|2|3] [--preset NAME]
  *                  [--config FILE] [--set NAME=VALUE]… --out DIR [--json] [--timeout SECONDS]
  *                  [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc] [--judge-questions FILE]
  *                  [--allow-judge ORIGIN] [--allow-custom-reward]
  *
- * --set gives any setting of docs/settings.md, also under the name of TRL or of the design notes, and wins over flags and
- * file; such a name is an option as well (--kl_coef 0.1). A judge's key is
- * taken from the environment variable JUDGE_API_KEY and typed into the field of the Judge screen, where it is bound to
- * the judge's origin. A judge or custom reward that only a file names needs --allow-judge ORIGIN or --allow-custom-reward.
+ * --set sets any setting of docs/settings.md, also under its name in TRL or the design notes, and overrides flags and
+ * file. Such a name is also an option (--kl_coef 0.1). The judge's key is read from the environment variable
+ * JUDGE_API_KEY and typed into the field of the Judge screen, which binds it to the judge's origin. A judge or custom
+ * reward that only a file names needs --allow-judge ORIGIN or --allow-custom-reward.
  */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -3,11 +3,12 @@
  *                     [--choose first|uniform|every:K] [--frames N] [--decoder published|consistent|alone]
  *                     [--answers free|forced] [--max-tokens N] [--keep N] [--json]
  *
- * Follows what an expression names through the frames of clips: folders of pictures, Ref-YouTube-VOS, MeViS, ReVOS,
- * Ref-DAVIS17. --out receives, for each expression, masklets.json with run-length masks and a folder of PNG (0 and 255), and
- * report.json with J, F and J&F where masks are public. `published` decodes as Sa2VA is released; `consistent` lets SAM2's
- * tracker follow the masks of the chosen frames, as Sa2VA-i does; `alone` decodes every frame without memory, as training does. What was interrupted goes on from the last kept frame
- * (--keep: every so many frames). Exit 2: a bad argument or input.
+ * Follows the objects that an expression names through clips: folders of pictures, Ref-YouTube-VOS, MeViS, ReVOS,
+ * Ref-DAVIS17. --out receives masklets.json with run-length masks and a folder of PNGs (0 and 255) for each
+ * expression, and report.json with J, F and J&F if the masks are public. `published` decodes as the Sa2VA release
+ * does; `consistent` lets SAM2's tracker follow the masks of the chosen frames, as Sa2VA-i does; `alone` decodes every
+ * frame without memory, as training does. An interrupted call continues from the last kept frame (--keep: number of
+ * frames between two kept states). Exit 2: a bad argument or input.
  */
 import { resolve } from "node:path";
 import { type Clip, type ClipExpression, openClips } from "../src/engine/data/clips/clip-set.ts";

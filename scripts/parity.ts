@@ -1,8 +1,9 @@
 /**
  * npm run parity -- --golden DIR [--checkpoint ADDRESS [--hub URL]] [--json] [--backend webgpu|cpu] [--storage f32|f16|q8|q4]
  *
- * Runs golden sets through the engine and prints the largest absolute and relative error of every array or case.
- * DIR is one golden folder or a folder of them; with --checkpoint the model's own files come from there. Exit 0: everything within its tolerance; 1: a miss; 2: a bad argument.
+ * Compares the engine with golden sets and prints the largest absolute and relative error of every array or case. DIR
+ * is one golden folder or a folder of them; with --checkpoint the model's files come from that address. Exit 0:
+ * everything is within its tolerance; 1: a miss; 2: a bad argument.
  */
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { requireConfig } from "../src/engine/config/parse.ts";

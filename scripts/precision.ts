@@ -1,7 +1,7 @@
 /**
  * npm run precision -- [--golden DIR…] [--out FILE]
  *
- * Runs golden models with every weight storage and writes the errors against the recorded f32 numbers, by stage.
+ * Runs golden models in every weight storage and writes the errors against the recorded f32 numbers, by stage.
  */
 import { writeFileSync } from "node:fs";
 import { basename, join } from "node:path";

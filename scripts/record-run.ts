@@ -1,10 +1,10 @@
 /**
- * Makes a run folder the recorded run that the page shows before there is another: everything but its checkpoints.
+ * Copies a run folder, without its checkpoints, as the recorded run that the page shows until there is another run.
  *
  *   npx tsx scripts/record-run.ts --run DIR [--every N] [--out public/pocket/recorded]
  *
- * With --every only the first and each Nth step keep their rollouts, and only the first and last evaluation their sampled
- * answers; curves and scores are whole.
+ * With --every, only the first and every Nth step keep their rollouts, and only the first and last evaluation keep
+ * their sampled answers; curves and scores stay complete.
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";

@@ -2,8 +2,9 @@
  * `npm run score -- --pred FILE --ref FILE [--json] [--judge URL [--judge-model NAME] [--judge-kind questions|dlc] [--judge-questions FILE]
  *                    [--judge-cache DIR] [--config FILE]] [--allow-custom-reward]`
  *
- * METEOR of caption files or IoU of mask files, pair by pair and on average, and below it what the rewards of the
- * settings (loop 2 for captions, loop 1 for masks) make of the pair, term by term; the reference is the ground truth. Two empty masks count 0 here. For the forms of files see lib/pair-file.ts.
+ * Prints METEOR of caption files or IoU of mask files, pair by pair and as a mean, and below it the reward of the
+ * settings (loop 2 for captions, loop 1 for masks) term by term. --ref is the ground truth. Two empty masks score 0
+ * here. The file forms are in scripts/lib/scores/pair-file.ts.
  */
 import { badInput, LabError } from "../src/engine/errors.ts";
 import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";

@@ -1,13 +1,14 @@
 /**
- * Trains a grid or a list of settings over several seeds and says what it did to held-out rows.
+ * Trains a grid or a list of settings over several seeds and reports the effect on held-out rows.
  *
  *   npm run sweep -- --config FILE [--out DIR] [--processes N] [--commands FILE] [--report-only] [--json]
  *
  * FILE is JSON or YAML, see `experiments/`. Jobs are processes of `npm run train` under DIR/jobs, one at a time unless
- * --processes says otherwise; jobs that begin alike share the evaluation of their start. The same command goes on after an interruption: finished jobs are skipped, a job with a
- * checkpoint is resumed. At the end the table is printed and written to DIR/table.md, and DIR/report.html shows table,
- * curves and rollouts. --report-only trains nothing. --commands names a file with one command line a place that computes:
- * each takes one job at a time, instead of processes on this machine (docs/scale-out.md#many-jobs).
+ * --processes is larger; jobs with the same start share its evaluation. Repeat the command after an interruption:
+ * finished jobs are skipped, and a job with a checkpoint is resumed. At the end the table is printed and written to
+ * DIR/table.md; DIR/report.html has the table, curves and rollouts. --report-only trains nothing. --commands names a
+ * file with one command line per worker: each takes one job at a time, instead of processes on this machine
+ * (docs/scale-out.md#many-jobs).
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

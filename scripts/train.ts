@@ -6,23 +6,22 @@
  *                    [--first-evaluation RUN] [--difficulty FILE] [--tuned FILE] [--resume RUN] [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc]
  *                    [--judge-questions FILE] [--allow-judge ORIGIN] [--allow-custom-reward] [--storage KIND] [--tower-storage KIND] [--cache DIR] --out DIR [--json]
  *
- * --resume goes on with the run's own settings: --steps then is its length in all from now on, any other setting that is
- * named must be the run's own. A judge or custom reward that comes from a file or a resumed run is used only when the
- * command line names it or allows it with --allow-judge ORIGIN or --allow-custom-reward.
- * --first-evaluation takes the evaluation of the start over from a run folder that began alike: it differs at most in its
- * seed and in settings of the update. --difficulty takes the difficulty of rows that scripts/diagnose-reward.ts --keep FILE
- * has measured, for the settings curriculum and zeroSpreadRows.
- * --tuned takes the measured forms of kernels from a file of `npm run tune`; --cache finds those stored for this adapter. A run
- * keeps its table and resumes with it.
- * --captioner is an adapter folder or a checkpoint of another run on the same model: with likelihoodJudge adapter, the terms
- * likelihood and contrast are its probabilities.
- * --set gives any setting of docs/settings.md, also under the name of TRL or of the design notes, and wins over flags and
- * file; such a name is an option as well (--kl_coef 0.1). Unless --eval-steps and --eval-rows or their namesakes in
- * --config say otherwise, at least 64 held-out rows are scored at the start, about five times on the way, at steps that
- * have a checkpoint, and at the end; --eval-steps 0 turns that off. A judge's key is taken from the
- * environment variable JUDGE_API_KEY; it goes to the origin in JUDGE_API_KEY_ORIGIN, or else to the judge that --judge
- * or --set judgeUrl names, and nowhere else. --cache keeps converted checkpoints
- * and, as far as the setting featureDisk allows, frozen features in DIR.
+ * --resume continues a run with its own settings: --steps then sets the total length, and any other given setting must
+ * equal the run's. A judge or custom reward from a file or a resumed run is used only if the command line names it or
+ * allows it with --allow-judge ORIGIN or --allow-custom-reward.
+ * --first-evaluation copies the evaluation of the start from a run folder with the same start; the two may differ only
+ * in seed and in settings of the update. --difficulty reads the difficulty of rows measured by
+ * scripts/diagnose-reward.ts --keep FILE, for the settings curriculum and zeroSpreadRows. --tuned reads measured
+ * kernel forms from a file of `npm run tune`; --cache finds those stored for this adapter. A run keeps its table and
+ * resumes with it. --captioner is an adapter folder, or a checkpoint of another run on the same model; with
+ * likelihoodJudge=adapter it computes the terms likelihood and contrast.
+ * --set sets any setting of docs/settings.md, also under its name in TRL or the design notes, and overrides flags and
+ * file. Such a name is also an option (--kl_coef 0.1). Unless --eval-steps, --eval-rows or --config set other values,
+ * at least 64 held-out rows are evaluated at the start, about five times during the run at steps with a checkpoint,
+ * and at the end; --eval-steps 0 turns this off.
+ * The judge's key is read from the environment variable JUDGE_API_KEY. It is sent only to the origin in
+ * JUDGE_API_KEY_ORIGIN, or else to the judge that --judge or --set judgeUrl names. --cache stores converted
+ * checkpoints and, within the setting featureDisk, frozen features in DIR.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";

@@ -4,11 +4,11 @@
  *   npm run tune -- [--shards DIR…] [--model DIR] [--preset NAME] [--config FILE] [--set NAME=VALUE]… [--start FILE]
  *                   [--buckets N] [--compare ROUNDS] [--processor-time] [--card-forms] --out FILE
  *
- * The shapes are those of one step of a run with these settings, which is not stored. --start measures only what that
- * table lacks; --buckets those with the most arithmetic. --compare then runs that many pairs of steps with the table and
- * with the built-in forms in turn, and prints the ratio of their medians. --processor-time counts the time of the
- * processors, for a software adapter on a busy machine. --card-forms starts from the built-in forms of a card, whatever the
- * adapter. `npm run train -- --tuned FILE` and System → Import take the table.
+ * Uses the shapes of one step of a run with these settings; the step is not stored. --start measures only what that
+ * table lacks; --buckets measures only the N buckets with the most arithmetic. --compare then runs that many pairs of
+ * steps, with the table and with the built-in forms in turn, and prints the ratio of their medians. --processor-time
+ * measures processor time, for a software adapter on a busy machine. --card-forms starts from the built-in forms of a
+ * card, whatever the adapter. `npm run train -- --tuned FILE` and System → Import read the table.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { nodeClock } from "../bench/tool/node-place.ts";
