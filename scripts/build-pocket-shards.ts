@@ -32,7 +32,7 @@ import { writeFileList } from "./lib/build/file-list.ts";
 import { root } from "./lib/ensure.mjs";
 
 const REGIONS_PER_SCENE = 2;
-/** What is drawn with one frame and with several. */
+/** The content of scenes with one frame and with several. */
 const PICTURES = {
   side: 256,
   quality: 82,
@@ -54,12 +54,12 @@ const CLIPS = {
 };
 
 /**
- * Share of captions that tell their region apart. The others only name it, as people do; the answer that a policy should
- * learn to give is then also the one that the captions mostly contain.
+ * Share of captions that identify their region. The others only name it, as people do; the answer that a policy should
+ * learn to give is then also the most frequent one in the captions.
  */
 const DISCRIMINATING = 0.85;
 
-/** The rows of a scene: two described things of a picture, or one of a clip. */
+/** The rows of a scene: two described objects of a picture, or one of a clip. */
 function sceneRows(seed: number, index: number, frames: number): ShardRow[] {
   const dice = sceneDice(seed, index);
   const scene = drawScene(dice);

@@ -36,7 +36,7 @@ import { nodeWordnet } from "./lib/node/node-rows.ts";
 const EVALUATE_EVERY = 500;
 const KEEP_EVERY = 100;
 const MAX_NEW_TOKENS = 16;
-/** What a model from nothing needs beyond the published losses; see docs/pocket-model.md. */
+/** Losses that a model trained from scratch needs beyond the published ones; see docs/pocket-model.md. */
 const LOSS = {
   ...SFT_DEFAULTS,
   diceWeight: 1,
@@ -47,14 +47,14 @@ const LOSS = {
   trainEmbedding: true,
 } as const;
 
-/** What keeps its values when a trained model goes on, as in the published recipe. */
+/** Parts that stay unchanged when a trained model continues, as in the published recipe. */
 const TOWERS = /^vision_model\.|^grounding_encoder\.sam2_model\.image_encoder\./;
 
 const VECTORS = ["params", "ema", "m", "v"] as const;
 
 /**
- * Share of the candidates that are not the best, over the run: nearly alike at first, since three free candidates can
- * cover most things of a scene without listening to the phrase, and further apart at the end.
+ * Share of the candidates that are not the best, over the run. At first it is nearly equal for all, because three free
+ * candidates can cover most objects of a scene regardless of the phrase; it falls towards the end.
  */
 const SHARE = { first: 0.3, last: 0.1, from: 0.5 } as const;
 
@@ -195,7 +195,7 @@ function candidateShare(progress: number): number {
   return SHARE.first + (SHARE.last - SHARE.first) * late;
 }
 
-/** @returns what throws when the device reported an error */
+/** @returns a function that throws when the device has reported an error */
 async function openBackend(module: string | undefined): Promise<() => void> {
   if (module !== undefined) {
     await import(pathToFileURL(resolve(module)).href);

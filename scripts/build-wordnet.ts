@@ -49,11 +49,11 @@ export async function buildWordnet(from: string, exceptionsFrom = from): Promise
   return bytes;
 }
 
-/** Names of every synset of a data file: sorted, without repetition, adjective markers cut off. */
+/** Names of every synset of a data file: sorted, without repetition, without adjective markers. */
 function parseData(text: string, file: string): Map<number, string[]> {
   const synsets = new Map<number, string[]>();
   for (const line of text.split("\n")) {
-    // The licence stands in front, in lines that begin with a space.
+    // The licence comes first, in lines that begin with a space.
     if (line === "" || line.startsWith(" ")) continue;
     const fields = line.split(" ");
     const count = Number.parseInt(fields[3] ?? "", 16);
@@ -100,7 +100,7 @@ function parseExceptions(text: string): Map<string, string[]> {
   return forms;
 }
 
-/** Synsets that hold a one-word name and are no part of another one. */
+/** Synsets that hold a one-word name and are not contained in another one. */
 function reduced(synsets: ReadonlyMap<number, string[]>): string[][] {
   const kept: string[][] = [];
   const holders = new Map<string, Set<string>[]>();

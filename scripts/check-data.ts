@@ -17,7 +17,7 @@ import { one, parseArguments, runTool, WORDS } from "./lib/arguments.ts";
 import { nodeFolders } from "./lib/node/node-files.ts";
 import { decodeImage } from "./lib/node/node-images.ts";
 
-/** Left-out rows that are printed one by one for people; --json lists all. */
+/** Maximum skipped rows printed one by one; --json lists all. */
 const SHOWN = 40;
 
 const OPTIONS = {
@@ -50,7 +50,7 @@ async function main(): Promise<number> {
   return checks.every((check) => check.ok || !check.blocks) ? 0 : 1;
 }
 
-/** Samples per top-level folder ("" for files without one) and over all. */
+/** Samples per top-level folder ("" for files without one) and in total. */
 function parts(set: RegionSet): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { file } of set.summaries) {

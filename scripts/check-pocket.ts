@@ -41,12 +41,12 @@ const OPTIONS = {
   "backend-module": { takes: 1 },
 } as const;
 
-/** One number with the scene it was measured on, under the name of what was measured. */
+/** A number with its scene, under the name of the measurement. */
 type Put = (name: string, value: number) => void;
 
 const BARE = { definite: true, family: false, size: false, colour: false, place: false, neighbour: null } as const;
 
-/** Phrases by their kind; only the vague ones may be true of more than one thing. */
+/** Phrases by their kind; only the vague ones may be true of more than one object. */
 function phrasesFor(thing: Thing, scene: Parameters<typeof drawVague>[1], dice: () => number): [string, string][] {
   const forms: [string, Description][] = [
     ["kind", { ...BARE, thing }],
@@ -130,7 +130,7 @@ await runTool(async () => {
         "greedy caption: names the kind",
         Number(KINDS[thing.kind]?.words.some((word) => words.includes(word)) ?? false),
       );
-      // A neighbour's colour stands behind its thing, so the first one named is the thing's own.
+      // A neighbour's colour comes after its object, so the first colour is the object's own.
       const colour = words.find((word) => word in COLOURS);
       if (colour !== undefined)
         put("greedy caption: the right colour, where one is named", Number(colour === thing.colour));

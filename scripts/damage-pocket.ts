@@ -39,12 +39,14 @@ const OPTIONS = {
 
 const SHAPE = { captionTokens: 52, segmentTokens: 24, maskTarget: "area" } as const;
 const [PICTURES, REGIONS, SIDE] = [6, 3, 128];
-/** Seed of the pictures that say when to stop, from which no shard is drawn, and the steps between two looks at them. */
+/**
+ * Seed of the pictures that decide when to stop, which no shard contains, and the number of steps between two checks.
+ */
 const [CHECK_SEED, CHECK_EVERY] = [20_270_101, 10];
-/** The masks alone; the candidates keep their share, so that they stay apart. */
+/** Only the masks; the candidates keep their share, so that they stay different. */
 const LOSS = { ...SFT_DEFAULTS, tokenWeight: 0, diceWeight: 1, candidateShare: 0.1, iouWeight: 0.5 };
 
-/** The regions with their phrases in a drawn order; every order is as likely. */
+/** The regions with their phrases in a random order; every order is equally likely. */
 function shuffled(regions: readonly SftRegion[], key: Omit<RandomKey, "position">): SftRegion[] {
   const phrases = regions.map(({ phrase }) => phrase);
   for (let last = phrases.length - 1; last > 0; last--) {
@@ -54,7 +56,7 @@ function shuffled(regions: readonly SftRegion[], key: Omit<RandomKey, "position"
   return regions.map((region, at) => ({ ...region, phrase: phrases[at] as string }));
 }
 
-/** Pictures of one step with shuffled phrases, as a batch and its features; the features are the caller's. */
+/** Pictures of one step with shuffled phrases, as a batch and its features, which the caller owns. */
 function stepBatch(model: Sa2vaModel, seed: number, step: number) {
   const drawn = Array.from({ length: PICTURES }, (_, at) => pocketPicture(seed, step * PICTURES + at, REGIONS, SIDE));
   const regions = drawn.map((picture, at) =>

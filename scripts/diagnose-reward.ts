@@ -52,7 +52,7 @@ await runTool(async () => {
     const source = await localCheckpoint(one(parsed, "model") ?? POCKET_MODEL);
     await session.openModel(source.folder, source.name, { choice: storageChoice(config), keep: source.keep });
     const groups: BenchGroup[] = [];
-    // Spread over the shards, so that rows of one picture are not all there is.
+    // Spread over the shards, so that the rows come from many pictures.
     const indices = Array.from({ length: count }, (_, at) => Math.floor((at * list.rows.length) / count));
     await session.bench(config, indices, [loop], (group) => groups.push(group), new AbortController().signal);
     if (file !== undefined) appendFileSync(file, difficultyText(measuredRows(groups)));

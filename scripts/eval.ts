@@ -76,14 +76,14 @@ const OPTIONS = {
   ledger: { takes: "many" },
   out: { takes: 1 },
   json: { takes: 0 },
-  // The suite has the questions, so other options of a judge would do nothing.
+  // The suite has its own questions, so other judge options would have no effect.
   judge: { takes: 1 },
   "judge-model": { takes: 1 },
   "judge-pictures": { takes: 0 },
   ...FOLLOW_OPTIONS,
 } as const;
 
-/** @throws LabError("bad-input") for an option that does nothing for these rows */
+/** @throws LabError("bad-input") for an option that has no effect on these rows */
 function requireUsed(parsed: Parsed, { name, judged, similarity }: Suite, { clip }: SuiteRows): void {
   const idle = [
     ...(clip === undefined ? Object.keys(FOLLOW_OPTIONS) : []),
@@ -95,7 +95,7 @@ function requireUsed(parsed: Parsed, { name, judged, similarity }: Suite, { clip
   if (!parsed.has("judge")) refuseIdle(parsed, ["judge-model", "judge-pictures"], "without --judge");
 }
 
-/** Rows that are left out and named with the reason. */
+/** Maximum skipped rows that are printed with their reason. */
 const SAID = 20;
 
 interface Options {
@@ -141,7 +141,10 @@ async function suiteTools(file: string | undefined): Promise<SuiteTools> {
   return { meteor, similarity: { name, of } };
 }
 
-/** What a judge is shown of each row. @throws LabError("bad-input") for a suite whose judge reads captions only */
+/**
+ * The pictures of each row that a judge receives.
+ * @throws LabError("bad-input") for a suite whose judge reads captions only
+ */
 function shownTo(
   { name, judgeSees }: Suite,
   items: readonly SuiteItem[],

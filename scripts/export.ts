@@ -43,7 +43,7 @@ import { type OutFolder, writeOut } from "./lib/out-folder.ts";
 
 const FORMATS = ["report", "peft", "merged", "tfevents", "csv", "trl", "sa2va", "proof", "scale-out"] as const;
 type Format = (typeof FORMATS)[number];
-/** Formats that the shards add to. */
+/** Formats that use the shards. */
 const WITH_ROWS: readonly Format[] = ["sa2va", "proof"];
 const WITH_PICTURES: readonly Format[] = ["report", "csv", "tfevents"];
 
@@ -167,7 +167,7 @@ function sideOf(parsed: Parsed): "policy" | "ema" {
   throw badInput(`--weights must be policy or ema, not "${side}"`, "weights");
 }
 
-/** A run folder, or the only run inside the folder that a training left. */
+/** A run folder, or the only run inside a folder of runs. */
 async function openRunAt(directory: string): Promise<RunFolder> {
   const folder = await nodeFolder(directory);
   const manifests = folder.paths.filter((path) => /^([^/]+\/)?run\.json$/.test(path));
@@ -186,7 +186,7 @@ async function openRunAt(directory: string): Promise<RunFolder> {
   return await openRun(folderStore(named), id);
 }
 
-/** The folder may have been renamed; the manifest knows the run's own name. */
+/** The folder may have been renamed; the manifest has the run's name. */
 function runIdOf(file: string): string {
   return parseJsonAs(readText(file), z.looseObject({ id: z.string().check(z.minLength(1)) }), file).id;
 }
@@ -214,7 +214,7 @@ async function rowsOf(parsed: Parsed, run: RunFolder): Promise<ExportRows | null
   return rows;
 }
 
-/** Pictures of the rows in the named shards; those of other rows, and all without shards, are left out. */
+/** Pictures of the rows in the named shards; undefined for other rows, and for all without shards. */
 async function picturesOf(parsed: Parsed): Promise<PictureOf | null> {
   const shards = parsed.get("shards");
   if (shards === undefined) return null;

@@ -47,10 +47,10 @@ const OPTIONS = {
   ...JUDGE_OPTIONS,
 } as const;
 
-/** Options that are settings by their own names. */
+/** Options that are settings. */
 const FLAGS = (["steps", "seed", "mode", "loops", "hub"] as const).map((name) => [name, name] as const);
 
-/** Of a run that is looked at once. */
+/** Settings of a run that is viewed once. */
 const DEFAULT_STEPS = 3;
 
 interface Task {
@@ -63,11 +63,11 @@ interface Task {
   readonly out: string;
   readonly json: boolean;
   readonly timeout: number;
-  /** The judge's key, "" where it is not for the judge of these settings. */
+  /** The judge's key, "" if it is not for the judge of these settings. */
   readonly key: string;
   /** Whether the settings switch a judge on. */
   readonly asksJudge: boolean;
-  /** What the page need not ask about: the command line has agreed to it. */
+  /** Consents of the command line, which the page need not ask for. */
   readonly allowed: {
     readonly judges: readonly string[];
     readonly rewards: readonly string[];
@@ -82,7 +82,7 @@ async function taskOf(words: readonly string[]): Promise<Task> {
   }
   const out = one(parsed, "out");
   if (out === undefined) throw badInput("--out DIR is needed", "out");
-  // The run is unpacked there: later steps of an earlier run would stay among its own.
+  // The run is unpacked there: later steps of an earlier run would remain.
   if (existsSync(join(out, "run.json"))) throw badInput(`--out ${out} holds a run already; name another folder`, "out");
   const shards = (parsed.get("shards") ?? []).map((path) => folder(path, "--shards"));
   const model = one(parsed, "model");
@@ -118,7 +118,7 @@ function folder(path: string, option: string): string {
   return resolve(path);
 }
 
-/** One folder for the file input; several are gathered below a temporary one, as if it had been dropped. */
+/** One folder for the file input; several are copied below a temporary one, as if that had been dropped. */
 function gathered(paths: readonly string[]): { readonly path: string; readonly remove: () => void } {
   const [only] = paths;
   if (paths.length === 1 && only !== undefined && statSync(only).isDirectory()) return { path: only, remove: () => {} };
@@ -148,14 +148,14 @@ async function followRun(page: Page, task: Task): Promise<{ readonly ended: Prom
   return { ended };
 }
 
-/** The first problem the page lists, if any. */
+/** The first problem that the page lists, if any. */
 async function problemOn(page: Page): Promise<string | undefined> {
   const list = page.getByTestId("problems");
   if ((await list.count()) === 0) return undefined;
   return ((await list.first().textContent()) ?? "").replace(/\s+/g, " ").trim() || undefined;
 }
 
-/** Waits for a condition of the page, or throws with what the page says is wrong. */
+/** Waits for a condition of the page; throws with the page's problem if it does not come true. */
 async function until(page: Page, what: string, ready: () => Promise<boolean>, seconds: number): Promise<void> {
   const deadline = Date.now() + seconds * 1000;
   while (!(await ready())) {
@@ -172,7 +172,7 @@ async function until(page: Page, what: string, ready: () => Promise<boolean>, se
 async function drive(watched: WatchedPage, url: string, task: Task): Promise<void> {
   const { page } = watched;
   const run = await followRun(page, task);
-  // Texts are not in the address: the page finds them where it remembers them from one visit to the next.
+  // The address contains no texts: they are stored where the page keeps them between visits.
   const all = Object.entries(task.settings);
   const texts = Object.fromEntries(all.filter(([key]) => isUnlinked(key)));
   await page.addInitScript(
@@ -184,7 +184,7 @@ async function drive(watched: WatchedPage, url: string, task: Task): Promise<voi
     ...Object.fromEntries(all.filter(([key]) => !isUnlinked(key))),
   });
   await page.goto(`${url}#${settings}`);
-  // The page asks whether the judge that its address switches on may be asked; the command line has said so.
+  // The page asks for consent to the judge that its address switches on; the command line has given it.
   if (task.asksJudge) await page.getByTestId("consent-allow").click();
   const enabled = () =>
     page
@@ -225,7 +225,7 @@ async function drive(watched: WatchedPage, url: string, task: Task): Promise<voi
   await exportRun(page, task.out);
 }
 
-/** Types an address into the Setup screen, reads its size out, and loads it. */
+/** Types an address into the Setup screen, prints the size, and loads the checkpoint. */
 async function loadByAddress(page: Page, address: string, enabled: () => Promise<boolean>): Promise<void> {
   await page.getByTestId("nav-setup").click();
   await page.getByTestId("open-address").click();
@@ -246,7 +246,7 @@ async function loadByAddress(page: Page, address: string, enabled: () => Promise
   if (problem !== undefined) throw badInput(problem);
 }
 
-/** Types the judge's key, if there is one, into the field a person would use. */
+/** Types the judge's key, if there is one, into its field. */
 async function enterKey(page: Page, key: string): Promise<void> {
   if (key === "") return;
   await page.getByTestId("nav-judge").click();
@@ -286,7 +286,7 @@ await runTool(async () => {
     await watched.browser.close();
     await server.close();
   }
-  // A browser writes down every 404, also those of files that a checkpoint need not have.
+  // The browser logs every 404, also of files that a checkpoint need not have.
   const expected = (line: string): boolean => task.checkpoint !== undefined && /status of 404/.test(line);
   const errors = watched.consoleErrors.filter((line) => !expected(line));
   for (const line of errors) process.stderr.write(`console: ${line}\n`);

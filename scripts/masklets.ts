@@ -57,7 +57,7 @@ function settingsOf(parsed: Parsed): FollowSettings {
   };
 }
 
-/** The expressions of a clip, or those of the command line in their place. */
+/** The expressions of a clip, or those of the command line instead. */
 function expressionsOf(clip: Clip, given: readonly string[] | undefined): readonly ClipExpression[] {
   if (given !== undefined) return given.map((text, at) => ({ id: `asked-${at + 1}`, text, truth: undefined }));
   const named = clip.expressions.filter(({ text }) => text !== "");
@@ -65,7 +65,7 @@ function expressionsOf(clip: Clip, given: readonly string[] | undefined): readon
   throw badInput(`Clip "${clip.id}" has no expressions; name one with --expression`, "expression");
 }
 
-/** What a tracked frame costs. @param count of conditioning frames */
+/** The cost of a tracked frame. @param count number of conditioning frames */
 function costText({ sam2, decoderSizes }: Sa2vaConfig, count: number): string {
   const maps = mapsRead(sam2, count);
   const { attention, memoryEncoder } = trackingWork(sam2, maps, pointersRead(count));

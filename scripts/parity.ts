@@ -77,7 +77,7 @@ async function main(): Promise<number> {
   return total.failed === 0 ? 0 : 1;
 }
 
-/** The sets with the files of a checkpoint on a server in their place. */
+/** The sets, with the model's files replaced by those of a checkpoint on a server. */
 async function overCheckpoint(sets: GoldenSet[], { checkpoint, hub }: Options): Promise<GoldenSet[]> {
   if (checkpoint === undefined) return sets;
   const models = sets.filter(({ kind }) => kind.name === "sa2va");
@@ -124,7 +124,7 @@ function report(set: GoldenSet, row: ParityRow, json: boolean, total: Tally): vo
   if (row.pass) total.passed++;
   else total.failed++;
   if (json) {
-    // JSON has no infinity: an error that cannot be measured is null.
+    // JSON has no infinity, so an error that cannot be measured is null.
     console.log(JSON.stringify({ golden: set.path, ...row }));
     return;
   }

@@ -66,17 +66,17 @@ async function rowsOf(set: GoldenSet, { storage, arithmetic }: Numbers): Promise
   return rows;
 }
 
-/** A cell: the largest error where the stage has arrays, and how many choices differ. */
+/** A cell: the largest error if the stage has arrays, and the number of choices that differ. */
 function cell(all: readonly ParityRow[], { storage, arithmetic }: Numbers, stage: Stage): string {
   const rows = all.filter((row) => stageOf(row) === stage);
   const choices = rows.filter((row) => row.tolerance.startsWith("exact"));
-  // Gradients that are zero but for rounding have no relative error; f32's own tolerance covers them.
+  // Gradients that are zero up to rounding have no relative error; f32's tolerance covers them.
   const sized = rows.filter(
     (row) => !row.tolerance.startsWith("exact") && !/^greedy/.test(row.case) && !(row.pass && row.maxRel > 0.1),
   );
   const worst = sized.reduce((most, row) => Math.max(most, row.maxRel), 0);
   const differ = choices.filter((row) => !row.pass).length;
-  // Budgets are those of storage alone.
+  // Budgets hold for storage alone.
   const missed = arithmetic === "f16" ? 0 : rows.filter((row) => !withBudget(row, storage).pass).length;
   const parts = [
     ...(sized.length > 0 && Number.isFinite(worst) ? [worst.toExponential(1)] : []),

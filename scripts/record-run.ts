@@ -13,7 +13,7 @@ import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { writeFileList } from "./lib/build/file-list.ts";
 import { root } from "./lib/ensure.mjs";
 
-/** An evaluation without the answers that were sampled for its rows. */
+/** An evaluation without the sampled answers of its rows. */
 function withoutDraws(line: string): string {
   return JSON.stringify(JSON.parse(line), (key, value: unknown) => (key === "drawn" ? undefined : value));
 }

@@ -11,7 +11,7 @@ if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
   process.exit(2);
 }
 const vite = join(root, "node_modules", "vite", "bin", "vite.js");
-// A built page starts fastest and carries the strict content policy; anything newer than the build is built first.
+// A built page starts fastest and has the strict content policy; if any source is newer, the page is built first.
 if (buildIsStale()) {
   process.stdout.write("Building the lab…\n");
   const status = buildPage();

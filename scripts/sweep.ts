@@ -42,7 +42,7 @@ const OPTIONS = {
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
 /**
- * Trains what is not done.
+ * Trains the unfinished jobs.
  * @param places command lines; null is a process of this machine
  * @returns names of the jobs that failed
  */
@@ -80,7 +80,7 @@ async function train(
   );
 }
 
-/** The jobs that are done, in the plan's order. */
+/** The finished jobs, in the plan's order. */
 async function doneJobs(plan: SweepPlan, out: string): Promise<DoneJob[]> {
   const found: DoneJob[] = [];
   for (const job of plan.jobs) {
@@ -96,7 +96,7 @@ await runTool(async () => {
   const file = one(parsed, "config");
   if (file === undefined) throw badInput("--config FILE is needed", "config");
   const plan = readSweepFile(file, say);
-  // Jobs are processes in the folder of the project.
+  // Jobs are processes in the project's folder.
   const out = resolve(one(parsed, "out") ?? join(root, "out", plan.name));
   const processes = whole(parsed, "processes", 1, 64, 1);
   const commands = one(parsed, "commands");

@@ -1,4 +1,4 @@
-// `npm test`: everything that has to hold, in order of cost, and one closing line `N passed, N failed`.
+// `npm test`: all checks in order of cost, and a last line `N passed, N failed`.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ let passed = 0;
 let failed = 0;
 const bin = (name) => join(root, "node_modules", ".bin", name);
 
-/** A tool whose exit code is its verdict counts as one test. */
+/** A tool whose exit code is its result counts as one test. */
 function check(title, command, args) {
   const started = Date.now();
   const result = spawnSync(command, args, { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
@@ -27,7 +27,7 @@ function check(title, command, args) {
   process.stdout.write(`${ok ? "ok  " : "FAIL"} ${title} (${((Date.now() - started) / 1000).toFixed(1)} s)\n`);
 }
 
-/** All projects in one run, so that the files of one fill the processors that another leaves idle. */
+/** All projects in one run, so that the files of one use processors that another leaves idle. */
 function vitest(projects) {
   const folder = mkdtempSync(join(tmpdir(), "lab-test-"));
   const report = join(folder, "report.json");

@@ -84,7 +84,7 @@ const OPTIONS = {
   ...JUDGE_OPTIONS,
 } as const;
 
-/** Evaluations after the first, and their rows, when nothing is said about them: there is no page that would wait. */
+/** Default number of evaluations after the first, and of their rows. */
 const EVALUATIONS = 5;
 const EVALUATED_ROWS = 64;
 
@@ -101,7 +101,7 @@ const FLAGS = [
   ["hub", "hub"],
 ] as const;
 
-/** Steps between evaluations: at checkpoints where there are any, since only those can be the best. */
+/** Steps between evaluations: at checkpoints where there are any, because only those can be the best. */
 function evaluationBeat({ steps, saveSteps }: LabConfig): number {
   const interval = Math.ceil(steps / EVALUATIONS);
   return saveSteps === 0 ? interval : Math.ceil(interval / saveSteps) * saveSteps;
@@ -109,7 +109,7 @@ function evaluationBeat({ steps, saveSteps }: LabConfig): number {
 
 interface Task {
   readonly config: LabConfig;
-  /** The run that goes on, and its length from now on where that was named; undefined for a new run. */
+  /** The run to continue, and its new length if given; undefined for a new run. */
   readonly resume: { readonly id: string; readonly steps: number | undefined } | undefined;
 }
 
@@ -145,7 +145,7 @@ async function taskOf(
   };
 }
 
-/** Name of the run that goes on; its path below --out stands for it, as a shell completes it. */
+/** Name of the run to continue; its path below --out counts too, because a shell completes it. */
 function resumedRun(parsed: Parsed): string | undefined {
   const named = one(parsed, "resume")?.replace(/\/+$/, "");
   const out = one(parsed, "out");
@@ -153,7 +153,7 @@ function resumedRun(parsed: Parsed): string | undefined {
   return basename(named);
 }
 
-/** A run that goes on keeps its settings; another value on the command line would be passed over. */
+/** A continued run keeps its settings, so another value on the command line is refused instead of ignored. */
 function refuseOtherSettings(parsed: Parsed, given: Partial<LabConfig>, own: LabConfig): void {
   for (const option of ["preset", "adapter", "captioner", "first-evaluation", "difficulty", "tuned"]) {
     if (!parsed.has(option)) continue;
@@ -170,7 +170,7 @@ function refuseOtherSettings(parsed: Parsed, given: Partial<LabConfig>, own: Lab
   );
 }
 
-/** The first evaluation of another run, where one is named. @throws LabError naming what that folder lacks */
+/** The first evaluation of another run, if one is named. @throws LabError naming what that folder lacks */
 async function firstEvaluation(parsed: Parsed): Promise<FirstEvaluation | undefined> {
   const named = one(parsed, "first-evaluation");
   if (named === undefined) return undefined;
@@ -181,13 +181,13 @@ async function firstEvaluation(parsed: Parsed): Promise<FirstEvaluation | undefi
   return await storedFirstEvaluation(nodeStore(dirname(folder)), basename(folder));
 }
 
-/** Measured difficulty of the rows, where a file is named. @throws LabError naming it */
+/** Measured difficulty of the rows, if a file is named. @throws LabError naming it */
 function measured(parsed: Parsed): Pick<RowList, "difficulty"> {
   const file = one(parsed, "difficulty");
   return file === undefined ? {} : { difficulty: parseDifficulty(readFileSync(file, "utf8"), file) };
 }
 
-/** What the page keeps in the browser's storage: converted checkpoints and frozen features. */
+/** The stores that the page has in the browser: converted checkpoints and frozen features. */
 function kept(path: string) {
   return {
     models: new ModelCache(nodeStore(join(path, "models"))),
@@ -229,7 +229,7 @@ await runTool(async () => {
       if (event.type === "eval") process.stdout.write(`${evalLine(event.report, json)}\n`);
       if (event.type === "alarm") say(`step ${event.alarm.step}: ${event.alarm.message}`);
       if (event.type === "held") {
-        // No user can continue it: the run ends as stopped and can be resumed.
+        // No user can continue it here, so the run ends as stopped and can be resumed.
         held = event.error.message;
         say(`step ${event.step}: ${held}`);
         session.trainer?.control.stop();

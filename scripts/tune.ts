@@ -101,7 +101,9 @@ await runTool(async () => {
   return 0;
 });
 
-/** Seconds of steps with the table and with the built-in forms, in turn; the first of each compiles and is not counted. */
+/**
+ * Seconds of steps with the table and with the built-in forms, in turn; the first of each compiles and does not count.
+ */
 async function compare(
   rounds: number,
   run: (steps: number) => Promise<void>,

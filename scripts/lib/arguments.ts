@@ -13,7 +13,7 @@ export interface OptionSpec {
 
 export type Parsed = ReadonlyMap<string, readonly string[]>;
 
-/** Name under which words without an option are found; a tool that takes none leaves it out of its specs. */
+/** Name of the words without an option; absent for tools that take none. */
 export const WORDS = "";
 
 /** @throws LabError("bad-input") for an unknown option, a missing value or a stray word */
@@ -74,21 +74,21 @@ export function refuseIdle(parsed: Parsed, options: Iterable<string>, why: strin
   for (const name of options) if (parsed.has(name)) throw badInput(`--${name} has no effect ${why}`, name);
 }
 
-/** Checks before long work that its file can be written, and leaves the file as it was. @throws Node's error */
+/** Checks before long work that its file can be written, without changing the file. @throws Node's error */
 export function requireWritable(path: string): void {
   const isNew = !existsSync(path);
   closeSync(openSync(path, "a"));
   if (isNew) rmSync(path);
 }
 
-/** The comment at the beginning of a tool's source; undefined for a bundle. */
+/** The comment at the start of a tool's source; undefined for a bundle. */
 function usage(file: string): string | undefined {
   return /^\/\*\*\n?(.*?)\s*\*\//s.exec(readFileSync(file, "utf8"))?.[1]?.replace(/^ \* ?/gm, "");
 }
 
 /**
- * Runs a tool: sentences on stderr, 2 for mistakes of input, 1 for everything else that failed. A reader of its output
- * that leaves ends it quietly, as the signal SIGPIPE does.
+ * Runs a tool: sentences on stderr, exit code 2 for invalid input, 1 for any other failure. If the reader of its output
+ * closes, the tool ends quietly, as with SIGPIPE.
  */
 export async function runTool(tool: () => Promise<number>): Promise<void> {
   guardTerminal();

@@ -4,8 +4,9 @@ import { LabError } from "../../src/engine/errors.ts";
 import { ensureChromium } from "./ensure.mjs";
 
 /**
- * What Playwright disables, as the last list counts, and what a browser without a person has no use for: the pages behind the
- * address bar, one process a window that takes a fifth of the processor time of opening the lab, and a process held in reserve.
+ * Playwright's default list of disabled features, which the last such option replaces, and features that an unattended
+ * browser does not need: pages behind the address bar, a process per window that takes a fifth of the processor time of
+ * opening the lab, and a spare process.
  */
 const DISABLED = [
   "AimEnabled",
@@ -57,9 +58,9 @@ export interface BrowserOptions {
   readonly dark?: boolean;
   /** False leaves WebGPU out, as in a browser that has none. */
   readonly webgpu?: boolean;
-  /** Lets scripts into the page that its security policy forbids, for checkers. */
+  /** Allows scripts that the page's security policy forbids, for checkers. */
   readonly bypassCSP?: boolean;
-  /** Environment of the browser, added to the tool's own. */
+  /** Environment of the browser, in addition to the tool's. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -73,7 +74,7 @@ export async function openBrowser(options: BrowserOptions): Promise<WatchedPage>
     );
   }
   const args = CHROMIUM_ARGS.filter((arg) => options.webgpu !== false || arg !== "--enable-unsafe-webgpu");
-  // Half a second to load, which a wrong argument need not wait for.
+  // Loading takes half a second, which is wasted for a wrong argument.
   const { chromium } = await import("playwright-core");
   const browser = await chromium.launch({
     executablePath,

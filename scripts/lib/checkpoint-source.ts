@@ -16,11 +16,11 @@ export const CHECKPOINT_OPTIONS = { checkpoint: { takes: 1 }, hub: { takes: 1 } 
 export interface CheckpointSource {
   readonly folder: ByteFolder;
   readonly name: string;
-  /** What of a conversion is worth keeping. */
+  /** The part of a conversion to store. */
   readonly keep: NonNullable<OpenModelOptions["keep"]>;
 }
 
-/** The one of --model and --checkpoint that was given. @throws LabError("bad-input") when both were */
+/** The given one of --model and --checkpoint. @throws LabError("bad-input") when both were */
 export function checkpointText(parsed: Parsed): string | undefined {
   const [model, checkpoint] = [one(parsed, "model"), one(parsed, "checkpoint")];
   if (model !== undefined && checkpoint !== undefined) {
@@ -30,7 +30,7 @@ export function checkpointText(parsed: Parsed): string | undefined {
 }
 
 /**
- * Refuses a hub that a file or a stored run names: what is contacted is named on the command line.
+ * Refuses a hub that only a file or a stored run names: the command line must name every contacted server.
  * @param from the file or run the settings came from
  * @throws LabError("bad-config") naming the option that allows it
  */
@@ -45,7 +45,7 @@ export function requireHub(parsed: Parsed, hub: string, from: string): void {
   );
 }
 
-/** What a server has at an address, said in one line. @throws LabError as `askRemote` does */
+/** The files of a server's address, in one line. @throws LabError as `askRemote` does */
 export async function askCheckpoint(
   text: string,
   hub: string,

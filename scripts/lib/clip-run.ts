@@ -1,4 +1,4 @@
-/** One expression of one clip from pictures to files; an interrupted one goes on where its state was kept. */
+/** Follows one expression of one clip, from pictures to files; an interrupted call continues from its stored state. */
 import { join } from "node:path";
 import { encode } from "fast-png";
 import { isRecord, parseJson } from "../../src/engine/bytes/json.ts";
@@ -21,12 +21,12 @@ import { nodeStore } from "./node/node-store.ts";
 
 export interface ClipJob {
   readonly model: Sa2vaModel;
-  /** `weightsHash` of the model: masklets of another one are not taken up. */
+  /** `weightsHash` of the model: masklets of another model are not continued. */
   readonly modelHash: string;
   readonly clip: Clip;
   readonly expression: ClipExpression;
   readonly settings: FollowSettings;
-  /** Frames between two kept states. */
+  /** Frames between two stored states. */
   readonly keepEvery: number;
   readonly out: string;
   readonly signal: AbortSignal;
@@ -50,7 +50,7 @@ const STATE = "tracking.safetensors";
 const PARTIAL = "partial.json";
 
 /**
- * @throws LabError("cancelled") when the signal fires; what was kept stays
+ * @throws LabError("cancelled") when the signal fires; stored frames stay
  * @throws LabError("bad-input") when the folder holds masklets of another model, expression or settings
  */
 export async function runClip(job: ClipJob): Promise<ScoredClip> {
@@ -108,7 +108,7 @@ export async function clipPictures(clip: Clip): Promise<ClipPictures> {
   return { total: clip.frames.length, height, width, picture: (frame) => pictureOf(clip, frame) };
 }
 
-/** Keeps the bank first, then the list that names it: without the list the bank is not used. */
+/** Stores the bank first, then the list that names it: without the list the bank is not used. */
 function keeperIn(store: RunStore, name: string, every: number, job: string): FollowKeeper {
   const [bank, list] = [`${name}/${STATE}`, `${name}/${PARTIAL}`];
   return {
@@ -122,7 +122,7 @@ function keeperIn(store: RunStore, name: string, every: number, job: string): Fo
       if (!isRecord(partial) || partial.job !== job || partial.of !== of || !Array.isArray(partial.masks))
         return undefined;
       const file = await openSafetensors(await store.open(bank));
-      // A newer bank than its list.
+      // The bank is newer than its list.
       if (file.metadata.done !== String(partial.done)) return undefined;
       const tensors = await Promise.all(
         file.names.map(async (name) => ({ name, shape: file.info(name).shape, data: await file.read(name) })),
@@ -144,7 +144,7 @@ function pngOf(mask: Rle): Uint8Array {
   return encode({ width, height, data: decodeRle(mask).map((pixel) => 255 * pixel), channels: 1, depth: 8 });
 }
 
-/** A file that appears whole. */
+/** Writes a file that appears only when it is complete. */
 export async function writeJson(store: RunStore, path: string, value: unknown): Promise<void> {
   await store.write(path, `${JSON.stringify(value)}\n`);
 }
@@ -153,7 +153,7 @@ async function stored(store: RunStore, path: string): Promise<unknown> {
   return (await store.size(path)) === null ? undefined : parseJson(await store.readText(path), path);
 }
 
-/** A file name for a name of the data: no separators, no leading dots; different names stay different. */
+/** A file name for a name in the data: without separators and leading dots; different names stay different. */
 function fileName(name: string): string {
   return encodeURIComponent(name.replace(/\p{Surrogate}/gu, "\uFFFD")).replace(/^\./, "%2E") || "%";
 }

@@ -1,4 +1,4 @@
-// What a fresh clone needs before anything else can run: packages, a Chromium, a Vulkan loader for Dawn.
+// What a fresh clone needs first: packages, a Chromium, a Vulkan loader for Dawn.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -48,10 +48,13 @@ export function ensureChromium() {
   return find();
 }
 
-/** Mesa's major version from which on Dawn takes its software driver; bookworm's 22.3 is refused. */
+/** First major version of Mesa whose software driver Dawn accepts; bookworm's 22.3 is refused. */
 const OLDEST_MESA = 23;
 
-/** Whether apt would install a Mesa that Dawn takes. @param policy what `apt-cache policy mesa-vulkan-drivers` prints */
+/**
+ * Whether apt would install a Mesa that Dawn accepts.
+ * @param policy what `apt-cache policy mesa-vulkan-drivers` prints
+ */
 export function offersMesa(policy) {
   const candidate = /^\s*Candidate:\s*(?:\d+:)?(\d+)\./m.exec(policy)?.[1];
   return candidate !== undefined && Number(candidate) >= OLDEST_MESA;
@@ -90,7 +93,7 @@ function newest(path) {
   return readdirSync(path).reduce((latest, name) => Math.max(latest, newest(join(path, name))), stat.mtimeMs);
 }
 
-/** Whether the built page is missing or older than a file it is made of. */
+/** Whether the built page is missing or older than one of its source files. */
 export function buildIsStale() {
   const built = join(root, "dist", "index.html");
   return !existsSync(built) || SOURCES.some((path) => newest(join(root, path)) > statSync(built).mtimeMs);

@@ -1,4 +1,4 @@
-/** How an expression is followed through a clip, from the command line. */
+/** How expressions are followed through clips, from the command line. */
 import { badInput } from "../../src/engine/errors.ts";
 import type { FollowSettings } from "../../src/engine/policy/clip/follow.ts";
 import { PUBLISHED_FRAMES, parseFrameChoice } from "../../src/engine/policy/clip/frames.ts";
@@ -7,7 +7,7 @@ import { one, type Parsed, whole } from "./arguments.ts";
 
 export const FOLLOW_OPTIONS = { choose: { takes: 1 }, frames: { takes: 1 }, decoder: { takes: 1 } } as const;
 
-/** Decoder and frames; as published where nothing is named. @throws LabError("bad-input") naming the option */
+/** Decoder and frames; the published ones by default. @throws LabError("bad-input") naming the option */
 export function followOptions(parsed: Parsed): Pick<FollowSettings, "choice" | "decoder"> {
   const decoder = oneOf(parsed, "decoder", CLIP_DECODERS);
   const text = one(parsed, "choose") ?? (decoder === "consistent" ? "uniform" : "first");
@@ -16,7 +16,7 @@ export function followOptions(parsed: Parsed): Pick<FollowSettings, "choice" | "
   throw badInput(`--choose is "${text}", it must be first, uniform or every:K`, "choose");
 }
 
-/** Decoder and frames in words: an evaluation with others is another one. */
+/** Decoder and frames in words; they identify an evaluation. */
 export function followText({ choice, decoder }: Pick<FollowSettings, "choice" | "decoder">): string {
   const kind = choice.kind === "every" ? `every ${choice.step}` : choice.kind;
   return `${decoder}, ${kind}, ${choice.count} frames`;

@@ -3,7 +3,7 @@ import type { LoadProgress } from "../../src/engine/model/weights/checkpoint.ts"
 /** Seconds between two lines. */
 const EVERY = 5;
 
-/** Says every few seconds how much of a model has been read, at what rate, and how long the rest will take. */
+/** Prints every few seconds how much of a model has been read, the rate, and the remaining time. */
 export function loadingLine(
   say: (text: string) => void,
   now: () => number = () => performance.now() / 1000,

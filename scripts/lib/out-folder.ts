@@ -6,7 +6,7 @@ import type { ExportFile, ExportFiles } from "../../src/engine/export/export-fil
 import { onStopSignal } from "./stop-signal.ts";
 
 export interface OutFolder {
-  /** Where the files lie until the folder is complete. */
+  /** Folder of the files until the output is complete. */
   readonly path: string;
   add(files: ExportFiles): Promise<void>;
 }
@@ -17,9 +17,9 @@ export interface WrittenFolder {
 }
 
 /**
- * Writes beside the target and puts it in place at the end; after an error or a signal to stop nothing is left.
- * @throws LabError("bad-input") when the target holds something already, LabError("storage") naming a file that could not
- *   be written, LabError("cancelled") after a signal; Node's error when the target is no folder
+ * Writes next to the target and renames it at the end; after an error or a stop nothing remains.
+ * @throws LabError("bad-input") when the target is not empty, LabError("storage") naming a file that could not be
+ * written, LabError("cancelled") after a signal; Node's error when the target is not a folder
  */
 export async function writeOut(target: string, fill: (out: OutFolder) => Promise<void>): Promise<WrittenFolder> {
   const before = await readdir(target).catch((thrown: NodeJS.ErrnoException) => {

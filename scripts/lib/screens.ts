@@ -1,4 +1,4 @@
-/** Pictures of every screen: light and dark, wide, middle and narrow. */
+/** Screenshots of every screen: light and dark, wide, middle and narrow. */
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { SCREENS } from "../../src/app/stores/route-text.ts";
@@ -15,7 +15,7 @@ const TALLEST = 2600;
 export interface Photographs {
   /** All by default. */
   readonly screens?: readonly string[];
-  /** Pictures are as tall as the screen's content, not as the window. */
+  /** Screenshots are as tall as the screen's content, not as the window. */
   readonly whole?: boolean;
   /** Called for every screen, theme and width before the picture is taken. */
   readonly check?: (name: string) => Promise<void>;
@@ -29,7 +29,7 @@ export async function photographScreens(page: Page, folder: string, options: Pho
       for (const screen of options.screens ?? SCREENS) {
         await page.setViewportSize({ width, height });
         await page.evaluate(`location.hash = "#screen=${screen}"`);
-        // Curves and pictures draw a moment later.
+        // Curves and pictures are drawn a moment later.
         await page.waitForTimeout(900);
         const name = `${screen}${dark ? "-dark" : ""}${size}`;
         await options.check?.(name);

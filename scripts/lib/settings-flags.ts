@@ -1,4 +1,4 @@
-/** Settings of a run from a command line: preset, then file, then separate flags, then `--set`, each over the one before. */
+/** Settings of a run from a command line: preset, file, separate flags, `--set`; later ones override earlier ones. */
 import { existsSync, readFileSync } from "node:fs";
 import { requireParsed } from "../../src/engine/config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../../src/engine/config/presets.ts";
@@ -15,7 +15,7 @@ export const SETTINGS_OPTIONS = {
   set: { takes: 1 },
 } as const;
 
-/** Options of other training scripts that are no settings, and ours. */
+/** Options of other training scripts that are not settings, and the lab's options for them. */
 const OPTION_ALIASES: Readonly<Record<string, (value: string) => string>> = {
   model_path: (value) => (existsSync(value) ? "model" : "checkpoint"),
   model_name_or_path: (value) => (existsSync(value) ? "model" : "checkpoint"),
@@ -25,7 +25,7 @@ const OPTION_ALIASES: Readonly<Record<string, (value: string) => string>> = {
 };
 
 /**
- * A command line in which options of other training scripts are ours: `--kl_coef 0.1` becomes `--set kl_coef=0.1`,
+ * Translates options of other training scripts in a command line: `--kl_coef 0.1` becomes `--set kl_coef=0.1`,
  * `--model_path DIR` becomes `--model DIR`.
  * @param specs options of the tool, which stay as they are
  */
@@ -52,13 +52,13 @@ export function knownWords(words: readonly string[], specs: Readonly<Record<stri
 export interface ChosenSettings {
   readonly preset: PresetName;
   readonly config: LabConfig;
-  /** Settings that file or command line name, by the lab's own names. */
+  /** Settings named by file or command line, by the lab's names. */
   readonly given: Partial<LabConfig>;
 }
 
 /**
- * @param flags options that stand for a setting, beside those of the judge
- * @param tell gets the sentences about what was translated from TRL's names
+ * @param flags options that are settings, besides those of the judge
+ * @param tell receives sentences about names translated from TRL
  * @throws LabError("bad-input" | "bad-config") naming file, option or setting
  */
 export function chosenSettings(
@@ -99,7 +99,7 @@ function pairOf(word: string): readonly [string, string] {
   throw badInput(`--set takes name=value, such as groupSize=8, not ${quote(word)}`, "set");
 }
 
-/** Names and values of a file of settings, none of them checked. @throws LabError("bad-input") naming the file */
+/** Names and values of a file of settings, not validated. @throws LabError("bad-input") naming the file */
 export function readFileOfSettings(file: string): Readonly<Record<string, unknown>> {
   let text: string;
   try {

@@ -1,4 +1,4 @@
-/** Signals that ask a tool to stop where it can be gone on with: Ctrl+C, and what batch systems and containers send. */
+/** Signals that ask a tool to stop where it can continue later: Ctrl+C, and those of batch systems and containers. */
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 /**

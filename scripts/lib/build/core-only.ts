@@ -1,4 +1,6 @@
-/** An alias for bundles: of TensorFlow.js they take the core and its gradients alone (src/engine/gpu/tfjs/core.ts says why). */
+/**
+ * An alias for bundles, which take only the core of TensorFlow.js and its gradients (see src/engine/gpu/tfjs/core.ts).
+ */
 import { fileURLToPath } from "node:url";
 
 export const CORE_ONLY = {

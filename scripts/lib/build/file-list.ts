@@ -1,4 +1,4 @@
-/** `files.json`: the contents of a folder that the page serves, since HTTP cannot list one. */
+/** `files.json`: the contents of a folder that the page serves, because HTTP cannot list one. */
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 

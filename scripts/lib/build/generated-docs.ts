@@ -15,7 +15,7 @@ export interface GeneratedDoc {
 }
 
 /**
- * All generated documents as they should be.
+ * The current text of all generated documents.
  * @throws LabError("bad-input") naming a decision without title or room
  */
 export async function generatedDocs(): Promise<readonly GeneratedDoc[]> {
@@ -53,7 +53,7 @@ async function benchResults(): Promise<readonly TableFacts[]> {
   );
 }
 
-/** What `npm run step-1b -- --write` stored; null before. */
+/** Results stored by `npm run step-1b -- --write`; null before. */
 async function stepAt1B(): Promise<StepFacts | null> {
   const [found] = await filesOf("docs/performance", /^1b-step\.json$/);
   return found === undefined ? null : (JSON.parse(found[1]) as StepFacts);

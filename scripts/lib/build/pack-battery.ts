@@ -1,6 +1,6 @@
 /**
- * Packs the card battery: one folder that runs on a Linux machine with a Vulkan driver and nothing else installed. Node
- * and Dawn are compressed with gzip, which every such machine has.
+ * Packs the card battery: one folder that runs on a Linux machine with only a Vulkan driver installed. Node and Dawn
+ * are compressed with gzip, which every such machine has.
  */
 import { createReadStream, createWriteStream } from "node:fs";
 import { chmod, copyFile, cp, mkdir, readdir, realpath, stat, writeFile } from "node:fs/promises";
@@ -10,14 +10,14 @@ import { createGzip } from "node:zlib";
 import { badInput, LabError } from "../../../src/engine/errors.ts";
 import { root } from "../ensure.mjs";
 
-/** What the packed folder may take. */
+/** Maximum bytes of the packed folder. */
 export const MOST_BYTES = 60e6;
 
 const DAWN = "node_modules/webgpu/dist/linux-x64/dawn.node";
 const LOADER = "libvulkan.so.1";
 const LIBRARY_FOLDERS = ["/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
 
-/** Names NVIDIA's driver where containers have its library, but no file that names it. */
+/** Names NVIDIA's driver for containers that have its library but no file that names it. */
 const NVIDIA = { file_format_version: "1.0.0", ICD: { library_path: "libGLX_nvidia.so.0", api_version: "1.3.0" } };
 
 const LAUNCHER = `#!/bin/sh
@@ -77,7 +77,7 @@ export async function packBattery(directory: string): Promise<number> {
   return folderBytes(directory);
 }
 
-/** One module with everything but Dawn's package, at a place from which the files under public/ are found. */
+/** One module with everything except Dawn's package, placed so that the files under public/ are found. */
 async function bundle(directory: string): Promise<void> {
   const { build } = await import("vite");
   await build({

@@ -1,4 +1,4 @@
-/** Licences of the packages that end up in the built page, collected from what the bundler really includes. */
+/** Licences of the packages in the built page, collected from the modules that the bundler includes. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Plugin } from "vite";

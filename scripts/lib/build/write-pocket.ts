@@ -22,7 +22,10 @@ export function writePocket(out: string, tensors: readonly TensorToWrite[], grid
   writeFileList(out);
 }
 
-/** Writes the model with `own` in place of its tensors of the same names; one that knows motion in half precision. */
+/**
+ * Writes the model with the tensors of `own` replacing those of the same names; a model with words of motion is stored
+ * in half precision.
+ */
 export async function writeTrainedPocket(
   out: string,
   model: Sa2vaModel,
@@ -38,7 +41,8 @@ export async function writeTrainedPocket(
 }
 
 /**
- * Writes a pocket model with the words of clips in its vocabulary and all else as it is; one that has them as it is.
+ * Writes a pocket model with the words of clips added to its vocabulary and everything else unchanged; a model that has
+ * them is copied.
  * @param from its folder
  */
 export async function writeGrownPocket(out: string, from: string): Promise<void> {
@@ -68,7 +72,7 @@ function knowsMotion(model: Sa2vaModel): boolean {
   return model.config.language.vocabSize > vocabulary().length + SPECIAL_TOKENS.length;
 }
 
-/** A reader never sees half a file. */
+/** Readers never see a partial file. */
 export function replaceFile(path: string, bytes: Uint8Array): void {
   writeFileSync(`${path}.new`, bytes);
   renameSync(`${path}.new`, path);

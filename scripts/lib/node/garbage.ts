@@ -1,10 +1,10 @@
-/** A full collection, to tell what is held from what has not been swept yet. */
+/** A full garbage collection, to distinguish memory in use from memory not yet collected. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 let collect: (() => void) | undefined;
 
-/** Collects until now, twice: finalisers of the first round free what the second finds. */
+/** Collects twice: finalisers of the first collection free what the second one finds. */
 export function collectGarbage(): void {
   if (collect === undefined) {
     setFlagsFromString("--expose-gc");

@@ -1,4 +1,4 @@
-/** What a command line agrees to: judges it names or allows, custom rewards it writes or allows, and where the key may go. */
+/** Consents of a command line: the judges and custom rewards that it names or allows, and the origin of the key. */
 import { hasWeight } from "../../../src/engine/config/groups/reward-weights.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { badInput, LabError } from "../../../src/engine/errors.ts";
@@ -11,17 +11,22 @@ export const CONSENT_OPTIONS = {
   "allow-custom-reward": { takes: 0 },
 } as const;
 
-/** Environment variable with the judge's key; there is no option for it, since command lines are visible and kept. */
+/**
+ * Environment variable with the judge's key; there is no option for it, because command lines are visible and logged.
+ */
 export const KEY_VARIABLE = "JUDGE_API_KEY";
-/** Environment variable with the one origin the key is for; without it, the judges that the command line itself names. */
+/**
+ * Environment variable with the only origin that the key is for; without it, the key is for the judges that the command
+ * line names.
+ */
 export const KEY_ORIGIN_VARIABLE = "JUDGE_API_KEY_ORIGIN";
 
 export interface NodeConsent extends Consent {
-  /** The key for a judge at an origin, "" where it is for another. */
+  /** The key for a judge at an origin, "" if it is for another one. */
   readonly key: (origin: string) => string;
 }
 
-/** @throws LabError("bad-input") for an address that is none */
+/** @throws LabError("bad-input") for an invalid address */
 export async function commandLineConsent(parsed: Parsed, environment: NodeJS.ProcessEnv): Promise<NodeConsent> {
   const written = (name: string): readonly string[] =>
     (parsed.get("set") ?? []).flatMap((word) => (word.startsWith(`${name}=`) ? [word.slice(name.length + 1)] : []));
@@ -40,8 +45,8 @@ export async function commandLineConsent(parsed: Parsed, environment: NodeJS.Pro
 }
 
 /**
- * Refuses settings that reach for what the command line did not agree to, before anything is sent or run; the source of
- * a custom reward is printed first.
+ * Refuses settings that need consent which the command line does not give, before anything is sent or run; the source
+ * of a custom reward is printed first.
  * @param from the file or run the settings came from
  * @throws LabError("bad-config") naming the option that allows it
  */

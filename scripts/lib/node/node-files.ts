@@ -6,8 +6,8 @@ import type { ByteFolder, ByteSource } from "../../../src/engine/bytes/source.ts
 import { badInput } from "../../../src/engine/errors.ts";
 
 /**
- * A file on disk as a source. Every read opens the file, fetches its range and closes it: no handle is left behind.
- * @param name what messages call the file; the path when left out
+ * A file on disk as a source. Every read opens the file, reads its range and closes it, so no handle stays open.
+ * @param name name in messages; the path by default
  * @throws LabError("bad-input") when there is no such file
  */
 export async function nodeSource(path: string, name = path): Promise<ByteSource> {
@@ -39,7 +39,7 @@ export async function nodeSource(path: string, name = path): Promise<ByteSource>
 
 /**
  * All files below a directory, with "/" separated paths relative to it; names that begin with a dot are left out. Links
- * are followed once all else is known: what they lead to is taken if it was not met before, so that none leads in circles.
+ * are followed last; their targets are added unless they were found before, so that no link leads in circles.
  * @throws LabError("bad-input") when the path is no directory
  */
 export async function nodeFolder(directory: string): Promise<ByteFolder> {
@@ -86,8 +86,8 @@ export async function nodeFolder(directory: string): Promise<ByteFolder> {
 }
 
 /**
- * Several directories or files as one folder: each directory's files under its base name (made unique where two are
- * alike), a file under its own name; a single directory as it is.
+ * Several directories or files as one folder: each directory's files under its base name (made unique if two are
+ * equal), a file under its own name; a single directory unchanged.
  * @throws LabError("bad-input") naming a path that does not exist
  */
 export async function nodeFolders(directories: readonly string[]): Promise<ByteFolder> {

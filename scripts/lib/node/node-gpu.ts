@@ -1,11 +1,11 @@
-/** WebGPU for Node: Dawn from the npm package `webgpu`, on whatever Vulkan driver this machine has. */
+/** WebGPU for Node: Dawn from the npm package `webgpu`, on any Vulkan driver of this machine. */
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { badInput, LabError } from "../../../src/engine/errors.ts";
 import { type EngineDevice, openDevice } from "../../../src/engine/gpu/runtime/device.ts";
 import { waitPatiently } from "./patient-waits.ts";
 
-/** Where distributions and browsers keep the files that name Vulkan drivers; some put the processor into the name. */
+/** Folders of the files that name Vulkan drivers; some file names include the processor. */
 const DRIVERS = {
   lavapipe: { name: /^lvp_icd(?:\.\w+)?\.json$/, folders: ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"] },
   swiftshader: {
@@ -34,8 +34,9 @@ function driverFile(driver: keyof typeof DRIVERS): string | undefined {
 /**
  * Opens a device under Node: the system's own Vulkan driver first (a GPU or a recent lavapipe), else the SwiftShader
  * that comes with Chromium. `LAB_VK=lavapipe|swiftshader` chooses.
- * @param options.least with the limits that every device has and no features, as on a modest card; `LAB_LEAST=1` asks for it
- * @param options.patient whether long waits of this process sleep from now on, see patient-waits.ts
+ * @param options.least with the limits that every device has and no features, as on a modest card; `LAB_LEAST=1` asks
+ * for it
+ * @param options.patient whether long waits of this process sleep, see patient-waits.ts
  * @throws LabError("gpu") when no driver is usable.
  */
 export async function openNodeDevice({
@@ -51,7 +52,7 @@ export async function openNodeDevice({
     throw badInput(`LAB_VK must be ${Object.keys(DRIVERS).join(" or ")}, not "${asked}"`);
   }
   let gpu = requestGpu(create, asked as keyof typeof DRIVERS | undefined);
-  // A driver that is too old for Dawn offers no adapter.
+  // Dawn offers no adapter for a driver that is too old.
   if (asked === undefined && (await gpu.requestAdapter()) === null && driverFile("swiftshader") !== undefined) {
     gpu = requestGpu(create, "swiftshader");
   }
@@ -60,7 +61,7 @@ export async function openNodeDevice({
   return await openDevice(gpu);
 }
 
-/** What every WebGPU device has, https://www.w3.org/TR/webgpu/#limits; adapters offer more. */
+/** Limits of every WebGPU device, https://www.w3.org/TR/webgpu/#limits; adapters offer more. */
 const LEAST: Readonly<Record<string, number>> = {
   maxBufferSize: 2 ** 28,
   maxStorageBufferBindingSize: 2 ** 27,
@@ -91,6 +92,6 @@ function requestGpu(create: (options: string[]) => GPU, driver: keyof typeof DRI
       throw new LabError("gpu", `There is no ${driver} here: its Vulkan driver file was not found`);
     process.env.VK_ICD_FILENAMES = file;
   }
-  // Features that browsers still hide, such as subgroup matrices; a device has those it asks for.
+  // Features that browsers still hide, such as subgroup matrices; a device has them if requested.
   return create(["enable-dawn-features=allow_unsafe_apis"]);
 }

@@ -37,8 +37,8 @@ export const decodeImage: ImageDecoder = async (image) => {
 };
 
 /**
- * Whether a JPEG stores red, green and blue, as libjpeg decides: its Adobe segment says that nothing is transformed, and
- * no JFIF segment contradicts it. jpeg-js takes every picture of three components for YCbCr.
+ * Whether a JPEG stores red, green and blue, as libjpeg decides: its Adobe segment says that no transform was applied,
+ * and no JFIF segment contradicts it. jpeg-js takes every picture of three components for YCbCr.
  */
 function storesRgb(bytes: Uint8Array): boolean {
   const starts = (at: number, text: string): boolean =>

@@ -1,4 +1,4 @@
-/** A judge for the tools: its options, its key from the environment, its replies beside the runs. */
+/** A judge for the tools: its options, its key from the environment, and its replies next to the runs. */
 import { readFileSync } from "node:fs";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { badInput } from "../../../src/engine/errors.ts";
@@ -20,8 +20,8 @@ export const JUDGE_OPTIONS = {
 } as const;
 
 /**
- * Settings that the options stand for: `--judge URL` switches the question judge on, `--judge-questions FILE` the
- * DLC-style one; `--judge-kind questions|dlc` says it outright.
+ * Settings for the judge options: `--judge URL` switches the question judge on, `--judge-questions FILE` the DLC-style
+ * one; `--judge-kind questions|dlc` selects the kind.
  * @throws LabError("bad-input") when the file cannot be read
  */
 export function judgeFlags(parsed: Parsed, before: Pick<LabConfig, "judge">): Record<string, unknown> {
@@ -38,7 +38,7 @@ export function judgeFlags(parsed: Parsed, before: Pick<LabConfig, "judge">): Re
   };
 }
 
-/** @param store where replies are kept; without one they last as long as the tool */
+/** @param store stores replies; without one they last as long as the tool */
 export function nodeJudgeHost(store: RunStore | null, consent: NodeConsent, say: (text: string) => void): JudgeHost {
   let cache: Promise<ReplyCache> | undefined;
   return {

@@ -1,4 +1,4 @@
-/** Shards on disk as the rows a session trains on, and the files under public/ that every tool starts from. */
+/** Shards on disk as the rows of a session, and the files under public/ that every tool uses. */
 import { basename, join } from "node:path";
 import type { ByteSource } from "../../../src/engine/bytes/source.ts";
 import { decodeSample } from "../../../src/engine/data/clips/film-strip.ts";
@@ -45,7 +45,7 @@ export async function openNodeRows(shards: readonly string[] = [POCKET_SHARDS], 
   };
 }
 
-/** The table that METEOR's synonyms come from. */
+/** The WordNet table of METEOR's synonyms. */
 export async function nodeWordnet(): Promise<Wordnet> {
   return await loadWordnet(await nodeWordnetFile());
 }

@@ -1,4 +1,4 @@
-/** User-written rewards under Node: a thread with an interpreter, opened when the first one is called. */
+/** Custom rewards under Node: a thread with an interpreter, opened at the first call. */
 import { Worker } from "node:worker_threads";
 import { type Consent, consentedRewards } from "../../../src/engine/rewards/consent.ts";
 import type { UserRewards } from "../../../src/engine/rewards/user/user-rewards.ts";
@@ -14,7 +14,7 @@ export function nodeUserRewards(consent: Consent): NodeUserRewards {
   let worker: Worker | null = null;
   const open = (): SandboxLink => {
     const own = new Worker(new URL("./sandbox-thread.mjs", import.meta.url), { execArgv: [], env: {} });
-    // A tool that has finished must not wait for an idle sandbox.
+    // A finished tool must not wait for an idle sandbox.
     own.unref();
     worker = own;
     return {

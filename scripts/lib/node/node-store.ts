@@ -16,10 +16,10 @@ import { LOCK_FILE, lockRun } from "./run-lock.ts";
 
 /** Ending of a file that is being written; such files are never listed. */
 const UNFINISHED = ".unfinished~";
-/** Writes of a file at most: where another process renamed the unfinished file of both, this one writes again. */
+/** Maximum attempts to write a file: if another process renamed the unfinished file of both, this one writes again. */
 const TRIES = 50;
 
-/** Runs in a directory, each in a folder of its id. The directory is made when the first file is written. */
+/** Runs in a directory, each in a folder named by its id. The directory is created with the first file. */
 export function nodeStore(directory: string): RunStore {
   const full = (path: string): string => join(directory, ...pathParts(path));
 
@@ -85,7 +85,7 @@ export function nodeStore(directory: string): RunStore {
         before = (await stat(full(path)).catch(unlessGone))?.size ?? 0;
         await appendFile(full(path), bytes, { flush: true });
       } catch (thrown) {
-        // Nothing of it stays, so that it can be written again.
+        // Remove all of it, so that it can be written again.
         if (before !== undefined) await truncate(full(path), before).catch(unlessGone);
         throw await failed(thrown, path, bytes.length);
       }
@@ -123,7 +123,7 @@ export function nodeStore(directory: string): RunStore {
   };
 }
 
-/** All entries below a folder; read again where another process removes a folder meanwhile. */
+/** All entries below a folder; reads again if another process removes a folder meanwhile. */
 async function entriesOf(folder: string): Promise<Dirent[]> {
   for (let tries = 1; ; tries++) {
     const found = await readdir(folder, { withFileTypes: true, recursive: true }).catch((thrown: unknown) => {
@@ -135,7 +135,7 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
   }
 }
 
-/** For a file or folder that is gone; any other failure is thrown again. */
+/** Returns if a file or folder no longer exists; rethrows any other failure. */
 function unlessGone(thrown: unknown): undefined {
   if (codeOf(thrown) !== "ENOENT") throw thrown;
 }

@@ -1,17 +1,17 @@
 /**
- * Dawn's Node binding asks for the end of GPU work again and again, without a pause, so a waiting process takes a whole
- * core, from software adapters one that they compute with: a pocket step took 0.60 instead of 0.65 s on lavapipe and
- * 1.4 instead of 2.2 s on SwiftShader when long waits slept between the questions (two cores, steps of one run in turn).
- * There a demo run of six steps took 34 s with sleeps in proportion to the wait, and 39 s with sleeps of 0.1 ms after 8 ms.
+ * Makes long waits for the GPU sleep. Dawn's Node binding polls for the end of GPU work without a pause, so a waiting
+ * process takes a whole core, which a software adapter needs for computing. With sleeps a pocket step took 0.60 instead
+ * of 0.65 s on lavapipe and 1.4 instead of 2.2 s on SwiftShader (two cores, steps of one run in turn). On SwiftShader,
+ * a demo run of six steps took 34 s with sleeps in proportion to the wait, and 39 s with sleeps of 0.1 ms after 8 ms.
  */
 
-/** Of the binding's classes, the methods whose promises it asks for so. */
+/** Methods, by class of the binding, whose promises it polls for. */
 const WAITS = { GPUBuffer: ["mapAsync"], GPUQueue: ["onSubmittedWorkDone"], GPUDevice: ["createComputePipelineAsync"] };
 
-/** Of the time that a wait has lasted, the share that it sleeps before it asks again: an answer comes so much later at most. */
+/** Sleep before the next poll, as a share of the wait so far; an answer arrives later by at most that much. */
 const SHARE = 1 / 32;
 
-/** Milliseconds that it sleeps at most. */
+/** Maximum milliseconds of a sleep. */
 const LONGEST = 1;
 
 type Wait = (...parameters: unknown[]) => Promise<unknown>;
@@ -26,7 +26,7 @@ export function waitPatiently(globals: object): void {
   let waits = 0;
   let turning = false;
   let since = 0;
-  // The binding's next question is in the same queue of immediates, so every turn sleeps once before it.
+  // The binding's next poll is in the same queue of immediates, so every turn sleeps once before it.
   const turn = () => {
     turning = waits > 0;
     if (!turning) return;

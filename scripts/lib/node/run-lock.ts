@@ -1,6 +1,4 @@
-/**
- * One process writes a run: a lock file in its folder says which. The lock of a process that has ended is taken over.
- */
+/** One process writes a run; a lock file in its folder names it. The lock of a process that has ended is taken over. */
 import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -8,13 +6,13 @@ import * as z from "zod/mini";
 import { parseJsonAs } from "../../../src/engine/bytes/json.ts";
 import { badInput, LabError, quote } from "../../../src/engine/errors.ts";
 
-/** Name of the lock in a run folder; it is no file of the run and is never listed. */
+/** Name of the lock in a run folder; it does not belong to the run and is never listed. */
 export const LOCK_FILE = ".lock";
 
 const OWNER = z.object({
   pid: z.number().check(z.int(), z.gte(1)),
   host: z.string(),
-  /** What tells the process from a later one of the same number, where the system says it. */
+  /** Distinguishes the process from a later one of the same number, if the system reports it. */
   start: z.nullable(z.string()),
   since: z.string(),
 });
@@ -24,8 +22,8 @@ type Owner = z.output<typeof OWNER>;
  * Takes a run for this process.
  * @param directory of the run
  * @param now ISO time
- * @returns the function that gives it back
- * @throws LabError("bad-input") naming the process that has it
+ * @returns the function that releases it
+ * @throws LabError("bad-input") naming the process that holds it
  */
 export function lockRun(directory: string, runId: string, now: string): () => void {
   const path = join(directory, LOCK_FILE);
@@ -33,7 +31,7 @@ export function lockRun(directory: string, runId: string, now: string): () => vo
   mkdirSync(directory, { recursive: true });
   for (let attempt = 0; !placed(path, own); attempt++) {
     const owner = ownerOf(path);
-    // Given back meanwhile: the next attempt takes it.
+    // Released meanwhile: the next attempt takes it.
     if (owner === "none") continue;
     if (owner === "unknown" || isAlive(owner) || attempt > 10) throw held(runId, owner, path);
     takeAway(path, owner);
@@ -43,14 +41,14 @@ export function lockRun(directory: string, runId: string, now: string): () => vo
     const owner = ownerOf(path);
     if (typeof owner !== "object" || !same(owner, own)) return;
     rmSync(path, { force: true });
-    // A run that did not come to be leaves no folder.
+    // A run that was never created leaves no folder.
     if (readdirSync(directory).length === 0) rmdirSync(directory);
   };
   process.on("exit", release);
   return release;
 }
 
-/** Puts a whole lock file in place unless there is one. */
+/** Creates the complete lock file unless it exists. */
 function placed(path: string, own: Owner): boolean {
   const written = `${path}.${own.pid}`;
   writeFileSync(written, `${JSON.stringify(own)}\n`);
@@ -91,25 +89,25 @@ function takeAway(path: string, ended: Owner): void {
     throw thrown;
   }
   const taken = ownerOf(aside);
-  // Another process had taken it over meanwhile: its lock goes back.
+  // Another process took it over meanwhile: put its lock back.
   if (typeof taken === "object" && !same(taken, ended)) linkSync(aside, path);
   rmSync(aside, { force: true });
 }
 
-/** Whether the process may still be running; unknown for another machine. */
+/** Whether the process may still be running; true for another machine, where this is unknown. */
 function isAlive({ pid, host, start }: Owner): boolean {
   if (host !== hostname()) return true;
   try {
     process.kill(pid, 0);
   } catch (thrown) {
-    // Another user's process cannot be signalled, but it is there.
+    // Another user's process cannot be signalled, but it exists.
     if (codeOf(thrown) !== "EPERM") return false;
   }
   const now = startOf(pid);
   return start === null || now === null || start === now;
 }
 
-/** When a process began, in the system's own count; null where the system does not say. */
+/** Start time of a process in the system's units; null if the system does not report it. */
 function startOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

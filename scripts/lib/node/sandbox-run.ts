@@ -1,4 +1,4 @@
-/** The sandbox of user-written rewards as a Node thread; the page's twin is workers/sandbox.ts. */
+/** The sandbox of custom rewards as a Node thread; the page's version is workers/sandbox.ts. */
 import { parentPort } from "node:worker_threads";
 import { loadInterpreter } from "../../../src/engine/rewards/user/interpreter.ts";
 import type { SandboxReply, SandboxRequest } from "../../../src/engine/rewards/user/protocol.ts";

@@ -30,25 +30,25 @@ export interface ComparedRun {
   readonly run: string;
   readonly seed: number;
   readonly splitSeed: number;
-  /** The evaluation that is compared with the start. */
+  /** The evaluation to compare with the start. */
   readonly step: number;
-  /** Report rows, and a hash of their ids: runs of one hash are scored on the same rows. */
+  /** Report rows, and a hash of their ids: runs with the same hash are scored on the same rows. */
   readonly n: number;
   readonly rowsHash: string;
   readonly maskPolicy: string | null;
-  /** Whether the judge's verdicts are in the run reward; null for a run of an older version. */
+  /** Whether the judge's verdicts are part of the run reward; null for a run of an older version. */
   readonly judge: JudgeUse | null;
   readonly start: Readonly<Partial<Record<ScoreId, number>>>;
   readonly difference: Readonly<Partial<Record<ScoreId, NonNullable<Score["difference"]>>>>;
-  /** The best checkpoint and what chose it; its value is of rows that no other number here sees. */
+  /** The best checkpoint and the score that chose it, computed from rows that no other number here uses. */
   readonly best: { readonly step: number; readonly by: string; readonly selection: Selection | null } | null;
-  /** What a run of an older version does not say; null for others. */
+  /** What a run of an older version lacks; null for others. */
   readonly lacks: string | null;
   /** Mean share of zero-spread groups of each loop over the run; absent when the loop did not run. */
   readonly zeroSpread: Readonly<Record<string, number>>;
   /** Mean norm of each module's gradient before clipping. */
   readonly gradNorm: Readonly<Record<string, number>>;
-  /** Median seconds a step. */
+  /** Median seconds of a step. */
   readonly stepTime: number;
   readonly evaluations: readonly EvalReport[];
 }
@@ -59,7 +59,7 @@ const LACKS =
 /**
  * @param folder of the run
  * @param at the evaluation to compare with the start: the newest, or the best checkpoint's
- * @returns why there is nothing to compare, where that is so
+ * @returns a sentence if there is nothing to compare
  * @throws LabError("bad-input") naming a file that is damaged
  */
 export async function comparedRun(folder: string, at: "last" | "best"): Promise<ComparedRun | string> {
@@ -111,7 +111,7 @@ function scores<T>(report: EvalReport, of: (score: Score) => T | null): Partial<
   return Object.fromEntries(found) as Partial<Record<ScoreId, T>>;
 }
 
-/** Whole lines of the file; a line that a crash cut off has no line break. */
+/** Complete lines of the file; a line that a crash truncated has no line break. */
 async function readMetrics(path: string): Promise<StepMetrics[]> {
   const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);
   return lines.map((line, n) => parseMetricsLine(line, `${path} line ${n + 1}`));
@@ -121,7 +121,7 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }
 
-/** A Markdown table and what it does not say by itself. */
+/** A Markdown table, and sentences about it. */
 export function compareTable(rows: readonly ComparedRun[]): string {
   const shown = SCORES.filter((id) => rows.some(({ difference }) => difference[id] !== undefined));
   const head = ["run", "seed", "step", "report rows", "best checkpoint", ...shown, "zero spread 1 / 2", "s a step"];
@@ -163,7 +163,7 @@ function bestText({ best }: ComparedRun): string {
   return `step ${best.step} by ${best.by}${rows}`;
 }
 
-/** A sentence where runs are not scored on the same rows; null where they are. */
+/** A sentence if the runs are not scored on the same rows; else null. */
 export function differentRows(rows: readonly ComparedRun[]): string | null {
   const groups = new Map<string, string[]>();
   for (const { rowsHash, run } of rows) groups.set(rowsHash, [...(groups.get(rowsHash) ?? []), run]);

@@ -1,4 +1,7 @@
-/** `npm run eval -- --ledger DIR…`: finished evaluations of the same rows as one table; finished evaluations beside a folder. */
+/**
+ * `npm run eval -- --ledger DIR…`: finished evaluations of the same rows as one table; also finds the finished
+ * evaluations next to a folder.
+ */
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -13,9 +16,9 @@ import { nodeStore } from "../node/node-store.ts";
 
 /**
  * The table of evaluations of suites, and of all held-out evaluations of run folders.
- * @param file Parquet when it ends so, else CSV; undefined returns CSV
- * @throws LabError("bad-input") for a folder that holds no finished evaluation, or one of other rows; LabError("storage")
- *   when the file cannot be written
+ * @param file Parquet if its name ends so, else CSV; undefined returns CSV
+ * @throws LabError("bad-input") for a folder that holds no finished evaluation, or one of other rows;
+ * LabError("storage") when the file cannot be written
  */
 export async function evalLedger(folders: readonly string[], file?: string): Promise<string> {
   const columns = (await Promise.all(folders.map(columnsOf))).flat();

@@ -3,7 +3,7 @@ import { parseRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
 import { badInput, LabError, toLabError } from "../../../src/engine/errors.ts";
 import { nodeSource } from "../node/node-files.ts";
 
-/** Captions or masks of a file in their order. */
+/** Captions or masks of a file in order. */
 export type PairFile =
   | { readonly name: string; readonly kind: "captions"; readonly items: readonly string[] }
   | { readonly name: string; readonly kind: "masks"; readonly items: readonly Rle[] };
@@ -15,7 +15,7 @@ const MASK_KEYS = ["mask", "segmentation", "rle"];
  * Reads a file of captions (plain text with one on each line; JSON or JSONL of strings or {"caption": …}) or of masks
  * (JSON or JSONL of COCO run-length pairs {"size", "counts"}, alone or under mask, segmentation or rle). JSON is a
  * list or one item. A blank line of plain text is an empty caption.
- * @throws LabError("bad-input") naming the file and what is wrong in it
+ * @throws LabError("bad-input") naming the file and the problem
  */
 export async function readPairFile(path: string): Promise<PairFile> {
   const text = (await readText(await nodeSource(path))).replace(/^\ufeff/u, "");
@@ -54,7 +54,7 @@ function jsonValues(
   fail: (cause: string) => LabError,
 ): unknown[] | null {
   const declared = /\.jsonl?$/iu.test(path);
-  // Plain text may begin with a bracket; only a file that says so by its name must be JSON.
+  // Plain text may begin with a bracket; only a file with a JSON ending must be JSON.
   if (!declared && !/^\s*[[{]/u.test(text)) return null;
   const whole = tryJson(text);
   if (whole !== undefined && !(/\.jsonl$/iu.test(path) && !Array.isArray(whole))) {
@@ -73,7 +73,7 @@ function jsonValues(
   return values;
 }
 
-/** The value of a JSON text; undefined when it is none (JSON itself has no undefined). */
+/** The value of a JSON text; undefined if it is not JSON (JSON itself has no undefined). */
 function tryJson(text: string): unknown {
   try {
     return parseJson(text, "The pair");

@@ -12,8 +12,8 @@ import type { PairFile } from "./pair-file.ts";
 import { composedScores, scoreConfig, termValues } from "./score-terms.ts";
 
 /**
- * Prints one line per pair and a last one with means over the pairs that have a value, the number of missing verdicts and
- * what the judge took. A missing verdict is null, never 0.
+ * Prints one line per pair and a last one with means over the pairs that have a value, the number of missing verdicts
+ * and the judge's cost. A missing verdict is null, never 0.
  * @throws LabError("bad-input" | "bad-config")
  */
 export async function scoreWithJudge(predicted: PairFile, reference: PairFile, options: Parsed): Promise<number> {

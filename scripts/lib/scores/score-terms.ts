@@ -1,4 +1,4 @@
-/** What a configuration's rewards make of pairs: captions as loop 2, masks as loop 1, each pair its own group. */
+/** Rewards of pairs under a configuration: captions as in loop 2, masks as in loop 1, each pair as a separate group. */
 import { requireConfig } from "../../../src/engine/config/parse.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { rewardPlan } from "../../../src/engine/rewards/composer/plan.ts";
@@ -23,11 +23,11 @@ export function scoreConfig(options: Parsed): Pick<ScoredBy, "config" | "from"> 
 
 export interface ScoredBy {
   readonly config: LabConfig;
-  /** What the settings came from. */
+  /** Source of the settings. */
   readonly from: string;
   readonly wordnet: Wordnet;
   readonly consent: Consent;
-  /** Terms of a judge that has read the pairs, in their order; absent without one. */
+  /** Terms of a judge that has scored the pairs, in order; absent without one. */
   readonly verdicts?: readonly RewardTerm[];
 }
 
@@ -41,9 +41,9 @@ export async function composedScores(
   reference: PairFile,
   { config, from, wordnet, consent, verdicts }: ScoredBy,
 ): Promise<readonly ScoredRollout[]> {
-  // No judge is asked here.
+  // No judge is called here.
   await requireConsent({ ...config, judge: "off" }, consent, from, say);
-  // A pair is its own group: no run waits for its verdict, and the others do not lose theirs.
+  // Each pair is a separate group, so a missing verdict affects only its pair, and no run waits for it.
   const missingVerdict = config.missingVerdict === "meteor" ? "meteor" : "drop";
   const plan = { ...rewardPlan(await sealReward(config)), missingVerdict } as const;
   const user = nodeUserRewards(consent);
@@ -87,7 +87,7 @@ function pairFacts(predicted: PairFile, reference: PairFile): readonly RolloutFa
   return [];
 }
 
-/** Values of the terms of a pair that has them, and of those that its reward lacks. */
+/** Values of a pair's terms by name; null for a weighted term without a value. */
 export function termValues({ terms }: ScoredRollout): Readonly<Record<string, number | null>> {
   const known = terms.filter((term) => term.value !== null || term.weight !== 0);
   return Object.fromEntries(known.map((term) => [term.name, term.value]));

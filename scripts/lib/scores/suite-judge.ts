@@ -22,10 +22,10 @@ import { commandLineConsent } from "../node/node-consent.ts";
 import { judgeFlags, nodeJudgeHost } from "../node/node-judge.ts";
 import { nodeStore } from "../node/node-store.ts";
 
-/** Rows whose pictures are in memory together, and whose verdicts are kept together. */
+/** Maximum rows whose pictures are in memory at once; verdicts are stored after as many rows. */
 const AT_ONCE = 8;
 
-/** A caption with the row that it answers. */
+/** A caption and the row it belongs to. */
 interface JudgedRow {
   readonly item: SuiteItem;
   readonly row: Pick<SuiteRow, "system">;
@@ -40,7 +40,7 @@ export interface SuiteJudge {
 
 /**
  * The judge that the options name: `--replies FILE` or `--judge URL`; undefined without either.
- * @param pictures of a row as data URLs, for a judge that may see them
+ * @param pictures of a row as data URLs, for a judge that receives them
  * @throws LabError("bad-input" | "bad-config")
  */
 export async function suiteJudge(
@@ -61,7 +61,7 @@ export async function suiteJudge(
   const host = nodeJudgeHost(nodeStore(out), await commandLineConsent(parsed, process.env), say);
   const opened = await openJudge(config, host);
   if (opened === null) throw new LabError("bad-config", "The configuration turns the judge off");
-  /** Kinds of failure that were said. */
+  /** Kinds of failure already printed. */
   const failures = new Set<string>();
   return {
     name: judgeName(opened.description, pictures !== undefined),
@@ -78,7 +78,7 @@ export async function suiteJudge(
   };
 }
 
-/** Adds the judge's verdicts to the answers that have none of it. @throws LabError("cancelled"); earlier ones are kept */
+/** Adds the judge's verdicts to the answers that lack one. @throws LabError("cancelled"); earlier verdicts are kept */
 export async function judgeRows(
   judge: SuiteJudge,
   { answers, add: keep }: Pick<EvalFolder, "answers" | "add">,

@@ -1,10 +1,10 @@
-/** The file of `--commands`: one command line a place that computes jobs of a sweep. */
+/** The file of `--commands`: one command line per worker that computes jobs of a sweep. */
 import { readFileSync } from "node:fs";
 import { badInput, type LabError } from "../../../src/engine/errors.ts";
 
 /**
  * Lines that are neither empty nor comments. `{words}` stands for the arguments of `npm run train`, `{folder}` for the
- * job's folder, `{runs}` for the folder that its run must lie in afterwards.
+ * job's folder, `{runs}` for the folder that must contain its run afterwards.
  * @throws LabError("bad-input") naming the file and the line
  */
 export function readCommands(file: string): string[] {

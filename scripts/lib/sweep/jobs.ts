@@ -1,4 +1,4 @@
-/** Runs the jobs of a sweep as processes of `npm run train`, and finds out which are done. */
+/** Runs the jobs of a sweep as processes of `npm run train`, and determines which are done. */
 import { spawn } from "node:child_process";
 import { createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { lockRun } from "../node/run-lock.ts";
 
 export const INTERRUPTED = "The sweep was interrupted; run the same command again to continue";
 
-/** Folder of a job: what it is made of, the output of its process, and its run under `runs/`. */
+/** Folder of a job: its settings, the output of its process, and its run under `runs/`. */
 export function jobFolder(out: string, job: Pick<SweepJob, "name">): string {
   return join(out, "jobs", job.name);
 }
@@ -24,15 +24,15 @@ export function jobRuns(out: string, job: Pick<SweepJob, "name">): string {
   return join(jobFolder(out, job), "runs");
 }
 
-/** What a job is made of, as its folder keeps it: the settings that differ from the defaults. */
+/** The settings of a job, as stored in its folder: those that differ from the defaults. */
 function jobText({ preset, model, shards }: SweepPlan, { config }: SweepJob): string {
   const settings = configDifference(config, defaultConfig());
   return `${JSON.stringify({ preset, model, shards, settings }, null, 1)}\n`;
 }
 
 /**
- * Where a job stands, by its folder.
- * @throws LabError("bad-config") where the folder holds a job of other settings
+ * State of a job according to its folder.
+ * @throws LabError("bad-config") when the folder holds a job of other settings
  */
 export async function jobState(out: string, plan: SweepPlan, job: SweepJob): Promise<JobState> {
   const folder = jobFolder(out, job);
@@ -49,7 +49,7 @@ export async function jobState(out: string, plan: SweepPlan, job: SweepJob): Pro
   return stateOfRuns(store, (await listRuns(store)).runs);
 }
 
-/** Makes what a sweep starts from, unless it is there. @throws LabError("bad-input") when a script fails */
+/** Builds the inputs of a sweep, unless they exist. @throws LabError("bad-input") when a script fails */
 export async function runBuild(build: SweepBuild, signal: AbortSignal): Promise<boolean> {
   if (existsSync(build.out)) return false;
   const unfinished = `${build.out}.unfinished~`;
@@ -66,10 +66,10 @@ export async function runBuild(build: SweepBuild, signal: AbortSignal): Promise<
 
 /**
  * Trains a job to its end; its output goes to `train.log` in its folder.
- * @param how `first`: run folder whose evaluation of the start is taken over, undefined computes it; `place`: command
- * line that gets the job, null runs it here
+ * @param how `first`: run folder whose evaluation of the start is copied, undefined computes it; `place`: command line
+ * that receives the job, null runs it here
  * @returns the exit code of the process, null when the signal ended it
- * @throws LabError("bad-input") where another process trains it already
+ * @throws LabError("bad-input") when another process trains it already
  */
 export async function runJob(
   out: string,
@@ -107,7 +107,7 @@ export async function runJob(
   return await runLine(place, { folder, runs: jobRuns(out, job), words }, log, signal);
 }
 
-/** @param log file that the output is added to; the terminal where null */
+/** @param log file to which the output is appended; null for the terminal */
 function runScript(
   name: string,
   words: readonly string[],
@@ -117,14 +117,14 @@ function runScript(
   return runProcess(process.execPath, ["--import", "tsx", join(root, "scripts", `${name}.ts`), ...words], log, signal);
 }
 
-/** Gives a job to a command line. */
+/** Passes a job to a command line. */
 function runLine(
   line: string,
   job: { readonly folder: string; readonly runs: string; readonly words: readonly string[] },
   log: string,
   signal: AbortSignal,
 ): Promise<number | null> {
-  // As arguments of the shell, so that no name in a path or setting is read as a command.
+  // As arguments of the shell, so that no path or setting is parsed as a command.
   const text = line.replaceAll("{words}", '"$@"').replaceAll("{folder}", '"$JOB"').replaceAll("{runs}", '"$RUNS"');
   const env = { JOB: job.folder, RUNS: job.runs };
   return runProcess("/bin/sh", ["-c", text, "sh", ...job.words], log, signal, env);
@@ -155,7 +155,7 @@ function runProcess(
     const stop = (): void => {
       if (child.pid === undefined) return;
       try {
-        // A shell hears nothing while its own command runs, and may end before it: the signal goes to the whole group.
+        // A shell does not react while its own command runs, and may end before it, so the signal goes to the whole group.
         process.kill(process.platform === "win32" ? child.pid : -child.pid, "SIGINT");
       } catch (cause) {
         // All of them have ended.

@@ -1,4 +1,4 @@
-/** A sweep's file on disk, its folders resolved from the project's root. */
+/** A sweep's file on disk; its folders are relative to the project's root. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { badInput } from "../../../src/engine/errors.ts";
@@ -6,7 +6,7 @@ import { readSweep, type SweepPlan } from "../../../src/engine/sweep/plan.ts";
 import { root } from "../ensure.mjs";
 
 /**
- * @param tell gets the sentences about what was translated from TRL's names
+ * @param tell receives sentences about names translated from TRL
  * @throws LabError("bad-input" | "bad-config") naming the file, and the field or setting
  */
 export function readSweepFile(file: string, tell: (sentence: string) => void): SweepPlan {
