@@ -1,4 +1,4 @@
-/** What every suite is given, in Node and in a page alike. */
+/** The input of every suite, in Node and in a page. */
 import type { EngineDevice } from "../src/engine/gpu/runtime/device.ts";
 import type { Rates } from "../src/engine/gpu/runtime/peak.ts";
 import type { JaxLibrary } from "./baselines/jax.ts";
@@ -7,7 +7,7 @@ import type { Pocket } from "./pocket.ts";
 import type { Where } from "./row.ts";
 import type { Clock } from "./turns.ts";
 
-/** The suites that run on a device wherever it is. */
+/** The suites that run on any device. */
 export const SUITES = ["kernels", "decode", "step"] as const;
 export type Suite = (typeof SUITES)[number];
 
@@ -17,28 +17,28 @@ export interface BenchContext {
   readonly adapter: string;
   readonly where: Where;
   readonly clock: Clock;
-  /** Measurements of each baseline at most. */
+  /** Maximum measurements of each baseline. */
   readonly rounds: number;
-  /** When the suite's time is used up, on the clock of `performance.now`, in milliseconds. */
+  /** End of the suite's time on the clock of `performance.now`, in milliseconds. */
   readonly deadline: number;
-  /** Cases are measured whose name contains one of these parts, separated by "|". */
+  /** Only cases whose name contains one of these parts, separated by "|", are measured. */
   readonly only: string;
-  /** Names of cases that are left out, as measured before. */
+  /** Names of cases to leave out because they were measured before. */
   readonly measured?: ReadonlySet<string> | undefined;
-  /** Floating-point operations a second of the adapter, measured. */
+  /** Measured floating-point operations per second of the adapter. */
   readonly rates: Rates;
   readonly jax?: JaxLibrary | undefined;
   readonly ort?: OrtLibrary | undefined;
   /** The pocket model and its rows. */
   readonly openPocket: () => Promise<Pocket>;
-  /** Said of every case or baseline that is not measured: which, and why. */
+  /** Receives every case or baseline that is not measured, with the reason. */
   readonly leftOut: (what: string, why: string) => void;
 }
 
-/** Whether a case is asked for. */
+/** Whether a case is selected. */
 export const isWanted = (name: string, only: string): boolean => only.split("|").some((part) => name.includes(part));
 
-/** What crosses from the tool to the page, as JSON. */
+/** The tool's message to the page, as JSON. */
 export interface BenchOptions {
   readonly suite: Suite;
   readonly rounds: number;
@@ -49,10 +49,10 @@ export interface BenchOptions {
   readonly measured?: readonly string[];
   readonly jax: boolean;
   readonly ort: boolean;
-  /** Measures the programs for graphics cards on a software adapter as well. */
+  /** Also measures the programs for graphics cards on a software adapter. */
   readonly card: boolean;
-  /** The tool counts processor time for the page. */
+  /** The tool measures processor time for the page. */
   readonly processorTime: boolean;
-  /** What the adapter is, where the browser is made to believe that it is SwiftShader; else null. */
+  /** Name of the adapter if the browser believes that it is SwiftShader; else null. */
   readonly disguised: string | null;
 }

@@ -1,4 +1,4 @@
-/** What a training step needs from outside the engine; opened from disk under Node, over HTTP in a page. */
+/** Inputs of a training step from outside the engine: opened from disk under Node, over HTTP in a page. */
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import type { RowSource } from "../src/engine/data/training-row.ts";
 import type { Wordnet } from "../src/engine/rewards/wordnet.ts";

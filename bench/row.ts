@@ -1,15 +1,15 @@
-/** One line of the bench's tables, and how it is made of the times of the rounds. Runs in Node and in a page. */
+/** One row of the bench's tables, computed from the times of the rounds. Runs in Node and in a page. */
 
-/** Who is measured: our kernels, stock TensorFlow.js, jax-js and onnxruntime-web. */
+/** The participants: our kernels, stock TensorFlow.js, jax-js and onnxruntime-web. */
 export type Baseline = "own" | "stock" | "jaxjs" | "ort";
 
 /** Where the engine runs: under Node on Dawn, or in a page in headless Chromium. */
 export type Where = "node" | "chromium";
 
-/** Times in milliseconds a call, one a round, of everyone who took part. */
+/** Times in milliseconds per call, one per round, of every participant. */
 export type Times = Partial<Record<Baseline, readonly number[]>>;
 
-/** A `ratio_x` is how many times faster ours is than x; absent where x has no such function or was left out. */
+/** A `ratio_x` says how many times faster ours is than x; absent if x has no such function or was left out. */
 export interface BenchRow {
   readonly suite: string;
   readonly case: string;
@@ -18,24 +18,24 @@ export interface BenchRow {
   readonly own_ms: number;
   readonly stock_ms?: number;
   readonly ratio_stock?: number;
-  /** Lowest and highest ratio of the rounds. */
+  /** Lowest and highest ratio over the rounds. */
   readonly ratio_range?: readonly [number, number];
   readonly jaxjs_ms?: number;
   readonly ratio_jaxjs?: number;
   readonly ort_ms?: number;
   readonly ratio_ort?: number;
-  /** Where onnxruntime-web's result is not ours: their difference, relative to ours (root mean square). */
+  /** Present if onnxruntime-web's result differs from ours: root mean square of the difference, relative to ours. */
   readonly ort_error?: number;
-  /** Arithmetic of our time as a share of the adapter's measured multiply-add rate. */
+  /** Our arithmetic per second as a share of the adapter's measured multiply-add rate. */
   readonly peak_fraction?: number;
   readonly rounds: number;
-  /** Decoding: speed of sampled over that of greedy tokens. */
+  /** Decoding: speed of sampled tokens relative to greedy tokens. */
   readonly ratio_greedy?: number;
-  /** Decoding: throughput of the group over that of a single row. */
+  /** Decoding: throughput of the group relative to a single row. */
   readonly ratio_group?: number;
 }
 
-/** @returns NaN of nothing */
+/** @returns NaN for an empty list */
 export function median(values: readonly number[]): number {
   if (values.length === 0) return Number.NaN;
   const sorted = [...values].sort((a, b) => a - b);
@@ -44,7 +44,7 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2;
 }
 
-/** Ratios of neighbouring rounds: a load that both met is in neither. */
+/** Ratios within the same round, so that a load on both cancels. */
 function ratios(own: readonly number[], other: readonly number[]): number[] {
   const rounds = Math.min(own.length, other.length);
   return Array.from({ length: rounds }, (_, i) => (other[i] as number) / (own[i] as number));
@@ -54,8 +54,8 @@ export type RowNames = Pick<BenchRow, "suite" | "case" | "adapter" | "where">;
 
 /**
  * Medians of the times, and of the ratios of neighbouring rounds. Baselines without a time are left out of the row.
- * @param flops floating-point operations of a call, where the share of the peak says something
- * @param peak floating-point operations a second of the adapter
+ * @param flops floating-point operations of a call, if the share of the peak is meaningful
+ * @param peak floating-point operations per second of the adapter
  */
 export function benchRow(names: RowNames, times: Times, flops?: number, peak?: number): BenchRow {
   const { own = [], stock = [], jaxjs = [], ort = [] } = times;
@@ -80,12 +80,12 @@ export function benchRow(names: RowNames, times: Times, flops?: number, peak?: n
   };
 }
 
-/** Geometric mean, NaN of nothing. */
+/** Geometric mean; NaN for an empty list. */
 export function geometricMean(values: readonly number[]): number {
   return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
 }
 
-/** Geometric mean of one ratio over the rows that have it, and over how many. */
+/** Geometric mean of one ratio over the rows that have it, and the number of these rows. */
 export function meanRatio(
   rows: readonly BenchRow[],
   ratio: "ratio_stock" | "ratio_jaxjs" | "ratio_ort",
@@ -94,7 +94,7 @@ export function meanRatio(
   return { mean: geometricMean(found), cases: found.length };
 }
 
-/** "against stock 5.10 (40 cases), jax-js 1.32 (20 cases)", of the peers that were there; "" of none. */
+/** "against stock 5.10 (40 cases), jax-js 1.32 (20 cases)", for the participating peers; "" without any. */
 export function summaryOf(rows: readonly BenchRow[]): string {
   const peers = [
     ["stock", "ratio_stock"],

@@ -1,4 +1,4 @@
-/** One suite's rows on an opened device, the same way under Node and in a page. */
+/** The rows of one suite on an opened device, under Node and in a page. */
 import { setAdapterKind } from "../src/engine/gpu/runtime/custom-kernels.ts";
 import { peakRates, type Rates } from "../src/engine/gpu/runtime/peak.ts";
 import type { BenchContext, BenchOptions } from "./context.ts";
@@ -10,11 +10,11 @@ import { stepRows } from "./suites/step.ts";
 export type SuitePlace = Omit<BenchContext, "rounds" | "deadline" | "only" | "measured" | "rates">;
 
 export interface SuiteEnd {
-  /** Multiply-adds count as two; 0 where the suite has no use for them. */
+  /** Multiply-adds count as two; 0 if the suite does not use them. */
   readonly rates: Rates;
 }
 
-/** @throws LabError("gpu") when the device reported an error: no row after it would be true */
+/** @throws LabError("gpu") when the device reported an error, because later rows would be invalid */
 export async function runSuite(
   options: Pick<BenchOptions, "suite" | "rounds" | "budget" | "only" | "measured" | "card">,
   place: SuitePlace,

@@ -1,8 +1,8 @@
-/** Timing of several baselines in turn, so that all meet the same load of a shared machine. */
+/** Times several baselines in turn, so that all run under the same load of a shared machine. */
 import type { Clock } from "../src/engine/gpu/runtime/peak.ts";
 import type { Baseline, Times } from "./row.ts";
 
-/** Records that many calls and resolves when the last one's result is there. */
+/** Records this number of calls and resolves when the last result is available. */
 export type Calls = (calls: number) => Promise<void>;
 
 export type { Clock };
@@ -11,16 +11,16 @@ export const wallClock: Clock = () => performance.now();
 const MEASURE = { leastCalls: 1, mostCalls: 20, milliseconds: 60 };
 
 export interface TurnLimits {
-  /** Rounds at most; the first is always measured. */
+  /** Maximum rounds; the first is always measured. */
   readonly rounds: number;
-  /** Milliseconds on the wall for the case, compiling included; no round begins after them. */
+  /** Maximum wall milliseconds for the case, compiling included; no round begins later. */
   readonly budget: number;
   readonly clock: Clock;
 }
 
 /**
- * Times of every baseline in milliseconds a call, taken in turn. The first call of each is not counted: it compiles.
- * Short calls are repeated within a measurement.
+ * Times of every baseline in milliseconds per call, measured in turn. The first call of each compiles and does not
+ * count. Short calls are repeated within a measurement.
  */
 export async function inTurn(
   baselines: Readonly<Partial<Record<Baseline, Calls>>>,
@@ -32,7 +32,7 @@ export async function inTurn(
   const repeat = new Map<Baseline, number>();
   for (const [name, run] of entries) {
     const first = await wallTime(run);
-    // Even compiled, a call this long is measured alone.
+    // A compiled call that takes this long is measured alone.
     const once = first > 1000 ? Math.min(first, MEASURE.milliseconds) : await wallTime(run);
     const wanted = Math.round(MEASURE.milliseconds / Math.max(once, 1e-3));
     repeat.set(name, Math.min(MEASURE.mostCalls, Math.max(MEASURE.leastCalls, wanted)));

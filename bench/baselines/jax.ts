@@ -8,7 +8,7 @@ export type JaxArray = Jax.Array;
 /** A function of jax-js arrays, which it consumes. */
 export type JaxFunction = (jax: JaxLibrary, ...inputs: JaxArray[]) => JaxArray;
 
-/** The iterator helpers jax-js uses, for Node 20, which lacks them. */
+/** The iterator helpers that jax-js uses and Node 20 lacks. */
 function addIteratorHelpers(): void {
   const prototype = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]())) as object;
   const helpers = {
@@ -55,16 +55,16 @@ export async function toJax(jax: JaxLibrary, tensor: Tensor): Promise<JaxArray> 
 }
 
 /**
- * Forces jax-js to compute. It is lazy: a result that is disposed unread is never computed, so a benchmark that counts
- * calls has to ask for every one of them.
+ * Forces jax-js to compute. It is lazy: a result that is disposed of unread is never computed, so a benchmark must
+ * request every result.
  */
 export async function settle(arrays: readonly JaxArray[]): Promise<void> {
   await Promise.all(arrays.map((array) => array.blockUntilReady()));
 }
 
 /**
- * The function under `jit` as a baseline; the arrays stay the caller's.
- * @param dy a gradient of the result in as many elements: the result and the gradients of all inputs are computed
+ * The function under `jit` as a baseline; the caller still owns the arrays.
+ * @param dy a gradient of the result with as many elements: the result and the gradients of all inputs are computed
  */
 export function jaxPeer(
   jax: JaxLibrary,

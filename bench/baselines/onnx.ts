@@ -59,7 +59,7 @@ function attributes({ ints = {}, floats = {} }: OnnxOperator): number[] {
   return [...whole, ...broken].flatMap((attribute) => message(5, attribute));
 }
 
-/** A graph's input or output; without a shape the runtime works it out. */
+/** A graph's input or output; without a shape the runtime infers it. */
 function valueInfo(name: string, dtype: OnnxInput["dtype"], shape?: readonly number[]): number[] {
   const dims = shape?.flatMap((size) => message(1, number(1, size)));
   const tensor = [...number(1, TYPES[dtype]), ...(dims === undefined ? [] : message(2, dims))];
@@ -71,7 +71,7 @@ export const inputName = (index: number): string => `x${index}`;
 export const OUTPUT = "y";
 
 /**
- * @param inputs in the operator's order; null for an optional one that is not given
+ * @param inputs in the operator's order; null for an optional one that is absent
  */
 export function onnxModel(operator: OnnxOperator, inputs: readonly (OnnxInput | null)[]): Uint8Array<ArrayBuffer> {
   const names = inputs.map((input, i) => (input === null ? "" : inputName(i)));

@@ -7,11 +7,14 @@ import { inputName, type OnnxOperator, OUTPUT, onnxModel } from "./onnx.ts";
 
 export type OrtLibrary = typeof Ort;
 
-/** How a case looks to onnxruntime-web. */
+/** A case in the form for onnxruntime-web. */
 export interface OrtFunction extends OnnxOperator {
-  /** The operator's inputs from the case's; the case's own when absent. Runs in a tidy; null stands for "not given". */
+  /**
+   * Converts the case's inputs to the operator's; unchanged when absent. Runs in a tidy; null stands for an absent
+   * input.
+   */
   readonly inputs?: (...inputs: Tensor[]) => (Tensor | null)[];
-  /** Our result in the operator's layout, where that is another. */
+  /** Our result in the operator's layout, if that differs. */
   readonly result?: (ours: Tensor) => Tensor;
 }
 
@@ -23,9 +26,9 @@ export interface OrtPeer {
 }
 
 /**
- * The library with its WebGPU provider ready. For pages: under Node the provider does not start. Called after every
- * other device of the page was made.
- * @param wasmUrl where its WebAssembly part is served
+ * The library with its WebGPU provider ready. For pages only: under Node the provider does not start. Call it after all
+ * other devices of the page were created.
+ * @param wasmUrl address of its WebAssembly part
  */
 export async function openOrt(wasmUrl: string): Promise<OrtLibrary> {
   const ort = await import("onnxruntime-web/webgpu");
@@ -36,12 +39,12 @@ export async function openOrt(wasmUrl: string): Promise<OrtLibrary> {
   return ort;
 }
 
-/** Lanes that the library's attention counts on; with fewer it skips keys and gives wrong results. */
+/** Lanes that the library's attention requires; with fewer it skips keys and gives wrong results. */
 const LANES = 16;
 
 /**
- * Keeps subgroups from the devices that are made from now on where they are narrow, as on software adapters. The
- * library makes its device itself and takes every feature there is.
+ * Removes subgroups from devices that are created from now on if subgroups are narrow, as on software adapters. The
+ * library creates its device itself and requests every available feature.
  */
 async function withholdNarrowSubgroups(): Promise<void> {
   const adapter = await navigator.gpu.requestAdapter();
@@ -54,7 +57,7 @@ async function withholdNarrowSubgroups(): Promise<void> {
   };
 }
 
-/** A session of the operator on these inputs, copied once; the given tensors stay the caller's. */
+/** A session of the operator on these inputs, copied once; the caller still owns the given tensors. */
 export async function ortPeer(
   ort: OrtLibrary,
   operator: OnnxOperator,
@@ -74,7 +77,7 @@ export async function ortPeer(
     if (x === null) continue;
     const values = await x.data();
     if (x.dtype === "int32") {
-      // Lengths and the like are read by the processor.
+      // Lengths and similar inputs are read by the processor.
       feeds[inputName(i)] = new ort.Tensor("int32", Int32Array.from(values), [...x.shape]);
       continue;
     }

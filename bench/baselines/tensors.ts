@@ -5,7 +5,7 @@ import { switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { Calls } from "../turns.ts";
 
-/** Dispatches after which TensorFlow.js submits by itself. */
+/** Dispatches after which TensorFlow.js submits on its own. */
 const STOCK_DISPATCHES = 15;
 
 /** Our kernels and submits, or the stock ones. */
@@ -14,7 +14,7 @@ export function switchBaseline(own: boolean): void {
   tf.env().set("WEBGPU_DEFERRED_SUBMIT_BATCH_SIZE", own ? SUBMIT_DISPATCHES : STOCK_DISPATCHES);
 }
 
-/** @param call owns nothing it returns; waits by itself only where the work needs a read-back */
+/** @param call does not own its results; waits only if the work needs a read-back */
 export function tensorBaseline(own: boolean, call: () => Tensor[] | Promise<Tensor[]>): Calls {
   return async (calls) => {
     switchBaseline(own);
@@ -24,7 +24,7 @@ export function tensorBaseline(own: boolean, call: () => Tensor[] | Promise<Tens
         tf.dispose(last);
         last = await call();
       }
-      // The queue works in order, so the first result's read-back may come before the last is done.
+      // The queue works in order, so reading back the last result waits for all.
       await last.at(-1)?.data();
     } finally {
       tf.dispose(last);

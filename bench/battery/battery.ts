@@ -1,6 +1,6 @@
 /**
- * Everything that is measured of a card, most wanted first, in calls of limited length: a stage that is complete is not
- * repeated, checks and kernels go on with the next case.
+ * All measurements of a card, the most important first, in calls of limited length: completed stages are not repeated,
+ * and checks and kernels continue with the next case.
  */
 import { openNodeDevice } from "../../scripts/lib/node/node-gpu.ts";
 import { LabError } from "../../src/engine/errors.ts";
@@ -15,16 +15,16 @@ export type Stage = (typeof STAGES)[number];
 
 interface Turn {
   readonly record: BatteryRecord;
-  /** Seconds that are left. */
+  /** Remaining seconds. */
   readonly left: () => number;
-  /** Of the measures of the card; the suites of the bench have their own. */
+  /** Names of the card's measurements; the suites of the bench have their own. */
   readonly sizes: CardSizes;
 }
 
 /**
  * Runs the stages that are not complete yet, until the time is up.
- * @param left seconds that are left
- * @returns whether all asked stages are complete
+ * @param left remaining seconds
+ * @returns whether all requested stages are complete
  */
 export async function runBattery(asked: readonly Stage[], turn: Turn): Promise<boolean> {
   const { record, left } = turn;
@@ -52,7 +52,7 @@ async function measured(stage: CardStage, { record, left, sizes }: Turn): Promis
     const work = { device, sizes, now: () => performance.now(), known };
     for await (const line of cardStage(stage, work)) {
       record.add(stage === "adapter" ? { ...line, node: process.version } : line);
-      // The last check ends the test of memory.
+      // The last check completes the memory test.
       if (left() <= 0 && line.case !== "Memory given back") return false;
     }
     return true;

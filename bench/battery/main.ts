@@ -4,10 +4,10 @@ import { badInput } from "../../src/engine/errors.ts";
 import { runBattery, STAGES, type Stage } from "./battery.ts";
 import { BatteryRecord } from "./record.ts";
 
-/** Below the ten minutes that machines on loan often allow a command. */
+/** Below the ten minutes that rented machines often allow per command. */
 const SECONDS = 540;
 
-/** @returns the exit code: 0 when everything is measured, 3 when another call goes on */
+/** @returns the exit code: 0 when everything is measured, 3 when another call continues */
 export async function batteryTool(words: readonly string[]): Promise<number> {
   const parsed = parseArguments(words, {
     run: { takes: 0 },

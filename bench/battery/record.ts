@@ -1,9 +1,9 @@
-/** What the battery has measured: a file of JSON lines, written as they come, so that a killed process loses one at most. */
+/** Results of the battery: a file of JSON lines, written as they arrive, so that a killed process loses at most one. */
 import { appendFileSync, readFileSync } from "node:fs";
 
 export interface Line {
   readonly stage: string;
-  /** The stage is complete; a later call leaves it out. */
+  /** The stage is complete; a later call skips it. */
   readonly end?: true;
   readonly [field: string]: unknown;
 }
@@ -12,7 +12,7 @@ export class BatteryRecord {
   readonly #path: string;
   readonly #lines: Line[];
 
-  /** Reads the lines of earlier calls; one that was cut off is dropped. */
+  /** Reads the lines of earlier calls; a truncated one is dropped. */
   constructor(path: string) {
     this.#path = path;
     this.#lines = textOf(path)
@@ -22,7 +22,7 @@ export class BatteryRecord {
 
   add(line: Line): void {
     this.#lines.push(line);
-    // First a line end: the last line of a killed process has none.
+    // A line break first, because the last line of a killed process has none.
     appendFileSync(this.#path, `\n${JSON.stringify(line)}`);
     process.stdout.write(`${JSON.stringify(line)}\n`);
   }
@@ -52,7 +52,7 @@ function lineOf(text: string): Line | undefined {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null && "stage" in value ? (value as Line) : undefined;
   } catch (thrown) {
-    // The end of a killed process.
+    // The truncated end of a killed process.
     if (thrown instanceof SyntaxError) return undefined;
     throw thrown;
   }

@@ -1,4 +1,4 @@
-/** The cases of the kernels suite; what they need besides their inputs is made once and left to the end. */
+/** The cases of the kernels suite. Their additional objects are created once and kept until the end. */
 import { attentions } from "./attentions.ts";
 import type { Case } from "./case.ts";
 import { layers } from "./layers.ts";
@@ -7,7 +7,7 @@ import { lowRank, products } from "./products.ts";
 import { reading } from "./reading.ts";
 import { scoring } from "./scores.ts";
 
-/** Where most of a step's time goes. */
+/** The cases that take most of a step's time. */
 export function mainCases(): Case[] {
   return [...products(), reading(), ...attentions(), ...scoring()];
 }

@@ -11,7 +11,7 @@ const byPlace = (x: Tensor): Tensor => x.transpose([0, 2, 1, 3]);
 /** [B, H, T, d] as [B, T, H·d]. */
 const joined = (x: Tensor): Tensor => byPlace(x).reshape([x.shape[0] as number, x.shape[2] as number, -1]);
 
-/** Causal or grouped attention is the runtime's GroupQueryAttention, any other its MultiHeadAttention. */
+/** Causal or grouped attention uses the runtime's GroupQueryAttention, other attention its MultiHeadAttention. */
 function ortAttention(q: Four, kv: Four, causal: boolean): OrtFunction {
   const [batch, heads] = q;
   const [, keyHeads, keyLength] = kv;
@@ -39,7 +39,7 @@ function ortAttention(q: Four, kv: Four, causal: boolean): OrtFunction {
   };
 }
 
-/** Products of scores and of values; with causality about half of them are needed. */
+/** Products for scores and for values; causality halves them. */
 function flopsOf([batch, heads, queries, width]: Four, keys: number, causal: boolean): number {
   return 4 * batch * heads * queries * keys * width * (causal && queries === keys ? (queries + 1) / (2 * queries) : 1);
 }
@@ -49,8 +49,8 @@ const NARROW_HEAD = 16;
 
 function attend(name: string, q: Four, kv: Four, causal: boolean, gradient = false): Case {
   const scale = 1 / Math.sqrt(q[3]);
-  // The runtime takes new keys only with as many queries; its program for wide heads without causality compiles for
-  // minutes on llvmpipe.
+  // The runtime accepts new keys only with equally many queries; its program for wide heads without causality compiles
+  // for minutes on llvmpipe.
   const asked = !gradient && (causal ? q[2] === kv[2] : q[1] === kv[1] && q[3] <= NARROW_HEAD);
   return {
     name: `${name} ${q.join(" x ")}${q[2] === kv[2] ? "" : ` over ${kv[2]}`}${gradient ? ", with gradient" : ""}`,

@@ -1,4 +1,4 @@
-/** A case of the kernels suite: one function of normal inputs, written for everyone who takes part. */
+/** A case of the kernels suite: one function of normal inputs, written for every participant. */
 import type { Tensor } from "../../src/engine/gpu/tf.ts";
 import type { JaxFunction } from "../baselines/jax.ts";
 import type { OrtFunction } from "../baselines/ort.ts";
@@ -8,16 +8,18 @@ export interface Case {
   /** Shapes of normal float32 inputs. */
   readonly inputs: readonly (readonly number[])[];
   readonly run: (...inputs: Tensor[]) => Tensor | Tensor[];
-  /** Also computes the gradients of all inputs for a drawn gradient of the result, as a layer of a training step has to. */
+  /**
+   * Also computes the gradients of all inputs for a random gradient of the result, as a layer of a training step does.
+   */
   readonly gradient?: boolean;
   /** Floating-point operations of a call, without those of the gradient. */
   readonly flops?: number;
-  /** A measure of the adapter, without baselines. */
+  /** A measurement of the adapter, without baselines. */
   readonly alone?: boolean;
   /** The same for jax-js. */
   readonly jax?: JaxFunction;
-  /** The inputs as jax-js lays them out, where that is another way. */
+  /** The inputs in the layout of jax-js, if that differs. */
   readonly jaxLayout?: (input: Tensor) => Tensor;
-  /** The same for onnxruntime-web, which is measured forward only. */
+  /** The same for onnxruntime-web, which is measured only forward. */
   readonly ort?: OrtFunction;
 }

@@ -1,6 +1,6 @@
 /**
- * Forward, backward and AdamW of a small decoder: width 64, 2 layers, 4 heads, SwiGLU 176, vocabulary 512, 8 × 64 tokens
- * (docs/spec/webgpu.md#62-one-training-step), written once with our functions, which stock ops can stand in for, and
+ * Forward, backward and AdamW of a small decoder: width 64, 2 layers, 4 heads, SwiGLU 176, vocabulary 512, 8 × 64
+ * tokens (docs/spec/webgpu.md#62-one-training-step), written once with our functions, which stock ops can replace, and
  * once with jax-js.
  */
 
@@ -118,7 +118,7 @@ async function jaxStep(
     const results: JaxArray[] = [];
     given.slice(4).forEach((weight, i) => {
       const grad = grads[i] as JaxArray;
-      // Moments begin at 0, so the first update's products with them are left out; what is left costs the same.
+      // Moments begin at 0, so the first update's products with them are left out; the rest costs the same.
       const m = grad.ref.mul(1 - ADAM.beta1).add(weight.ref.mul(ADAM.beta1));
       const v = np
         .square(grad)
@@ -132,7 +132,7 @@ async function jaxStep(
   const run = async (calls: number): Promise<void> => {
     for (let i = 0; i < calls; i++) {
       const results = step(...held.map((array) => array.ref)) as JaxArray[];
-      // Our side reads nothing back between calls either: this waits, but for a step that takes far longer.
+      // Our side reads nothing back between calls; this wait costs little, because a step takes far longer.
       await settle(results);
       for (const array of results) array.dispose();
     }
@@ -142,7 +142,7 @@ async function jaxStep(
 
 export const DECODER = "decoder 2 x 64, 8 x 64 tokens: forward, backward, AdamW";
 
-/** The step on fresh weights, for everyone who takes part. */
+/** The step on fresh weights, for every participant. */
 export async function openDecoder(jax: JaxLibrary | undefined): Promise<OpenedCase> {
   const x = tf.randomNormal([BATCH * LENGTH, WIDTH], 0, 1, "float32", 1);
   const ids = tf.tensor1d(
@@ -154,7 +154,7 @@ export async function openDecoder(jax: JaxLibrary | undefined): Promise<OpenedCa
   const named = (list: readonly Tensor[]): Record<string, Tensor> =>
     Object.fromEntries(list.map((tensor, i) => [String(i), tensor]));
   const params = named(weights);
-  // Each baseline keeps the moments as it left them.
+  // Each baseline keeps its moments.
   const states = { own: AdamState.fresh(params), stock: AdamState.fresh(params) };
   const call = (): Tensor[] => {
     const grads = tf.tidy(() => tf.grads((...given: Tensor[]) => loss(x, ids, rope, given))(weights));

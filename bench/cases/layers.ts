@@ -1,4 +1,4 @@
-/** What stands between the products: norms, activations, rotary positions, convolutions. */
+/** Layers between the products: norms, activations, rotary positions, convolutions. */
 import { gelu, swiglu } from "../../src/engine/gpu/kernels/activation.ts";
 import { conv2d } from "../../src/engine/gpu/kernels/conv.ts";
 import { layerNorm, rmsNorm } from "../../src/engine/gpu/kernels/norm.ts";

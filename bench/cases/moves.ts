@@ -1,4 +1,7 @@
-/** What only moves numbers. jax-js has no part in it: it keeps such results as views and moves nothing until they are used. */
+/**
+ * Operations that only move numbers. jax-js is not measured: it keeps such results as views and moves nothing until
+ * they are used.
+ */
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { Case } from "./case.ts";
 

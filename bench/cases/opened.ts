@@ -17,11 +17,11 @@ export interface OpenedCase {
 export interface Peers {
   readonly jax?: JaxLibrary | undefined;
   readonly ort?: OrtLibrary | undefined;
-  /** Told when a peer cannot take part in this case. */
+  /** Reports a peer that cannot run this case. */
   readonly leftOut: (what: string, why: string) => void;
 }
 
-/** Draws the inputs and hands each baseline the same values. */
+/** Draws the inputs and gives each baseline the same values. */
 export async function openCase(one: Case, peers: Peers): Promise<OpenedCase> {
   const inputs = one.inputs.map((shape, i) => tf.randomNormal([...shape], 0, 1, "float32", i + 1));
   const dy = one.gradient === true ? slopesOf(one, inputs) : undefined;
@@ -49,7 +49,7 @@ export async function openCase(one: Case, peers: Peers): Promise<OpenedCase> {
   };
 }
 
-/** A drawn gradient of the case's result. */
+/** A random gradient of the case's result. */
 function slopesOf({ run }: Case, inputs: readonly Tensor[]): Tensor {
   return tf.tidy(() => {
     const { shape } = run(...inputs) as Tensor;
@@ -57,7 +57,7 @@ function slopesOf({ run }: Case, inputs: readonly Tensor[]): Tensor {
   });
 }
 
-/** Everyone computes the result and all gradients, and nothing around them: what a layer of a training step does. */
+/** All compute the result and all gradients, and nothing else, as a layer of a training step does. */
 function callOf({ run }: Case, inputs: readonly Tensor[], dy: Tensor | undefined): () => Tensor[] {
   if (dy === undefined) return () => tf.tidy(() => [run(...inputs)].flat());
   return () =>
@@ -97,7 +97,7 @@ async function openOrtPeer(
   }
 }
 
-/** Runs in a tidy and keeps what comes out, nulls included. */
+/** Runs in a tidy and keeps the results, nulls included. */
 function takeOut(make: () => (Tensor | null)[]): (Tensor | null)[] {
   let results: (Tensor | null)[] = [];
   tf.tidy(() => {

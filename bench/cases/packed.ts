@@ -1,6 +1,6 @@
 /**
- * Products with a packed matrix at a shape of Sa2VA-1B. TensorFlow.js has no packed weights, so the others multiply with
- * the same matrix in f32, which takes them two to seven times the memory.
+ * Products with a packed matrix at a shape of Sa2VA-1B. TensorFlow.js has no packed weights, so the others multiply
+ * with the same matrix in f32, which takes two to seven times the memory.
  */
 
 import { unpacked } from "../../src/engine/gpu/packed/gather.ts";
@@ -68,7 +68,7 @@ export async function openPacked(
   const arrays: JaxArray[] = [];
   if (jax !== undefined) for (const tensor of [x, whole, dy]) arrays.push(await toJax(jax, tensor));
   const [jaxX, jaxWhole, jaxDy] = arrays as [JaxArray, JaxArray, JaxArray];
-  // The matrix is held by the function, so that no gradient is asked of it.
+  // The function holds the matrix, so that it gets no gradient.
   const jaxjs =
     jax === undefined
       ? undefined

@@ -49,7 +49,7 @@ export function products(): Case[] {
   ];
 }
 
-/** The largest ones, measured last and only where the time allows. */
+/** The largest ones, measured last and only if time remains. */
 export function largeProducts(): Case[] {
   return [
     product("A Bt, 1B query of 1024", 1024, 896, 896, false, true),
@@ -57,7 +57,7 @@ export function largeProducts(): Case[] {
   ];
 }
 
-/** x wᵀ + b and a low-rank pair on top, as every adapted layer. */
+/** x wᵀ + b with a low-rank pair, as in every adapted layer. */
 export function lowRank(): Case[] {
   const run = (...[x, w, bias, a, b]: Tensor[]): Tensor =>
     linear(x as Tensor, w as Tensor, bias, { a: a as Tensor, b: b as Tensor, scale: 2 });

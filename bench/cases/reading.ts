@@ -1,4 +1,6 @@
-/** What reading costs by itself: the floor under every product that uses each number once, such as those of one row. */
+/**
+ * The time of reading alone: the lower bound of every product that uses each number once, such as products of one row.
+ */
 import { builtInForms } from "../../src/engine/gpu/forms/active.ts";
 import { toTensor } from "../../src/engine/gpu/runtime/custom-op.ts";
 import type { GpuProgram } from "../../src/engine/gpu/runtime/pipelines.ts";
@@ -8,9 +10,9 @@ import type { Case } from "./case.ts";
 
 const SIDE = 1024;
 const GROUPS = SIDE / 4;
-/** Threads per workgroup and rows of a thread; the fastest of four ways tried on both software adapters. */
+/** Threads per workgroup and rows per thread; the fastest of four variants on both software adapters. */
 const SOFTWARE = { threads: 4, rows: 4 };
-/** Neighbours read neighbours. */
+/** Adjacent threads read adjacent vectors. */
 const CARD_THREADS = 64;
 
 const FEW_THREADS: GpuProgram = {
@@ -46,7 +48,7 @@ function read(x: Tensor): Tensor {
   return toTensor(runProgram(program, [x], [{ shape: [sums] }], [GROUPS], [groups, 1, 1])[0]);
 }
 
-/** Adds up what it reads, into as many sums as it has threads. */
+/** Adds up all numbers, into one sum per thread. */
 export function reading(): Case {
   return {
     name: `reading ${SIDE} x ${SIDE} numbers once, nothing else`,

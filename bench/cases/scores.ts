@@ -1,11 +1,11 @@
-/** Log-probabilities of chosen tokens, over the pocket model's words and over Sa2VA-1B's. */
+/** Log-probabilities of chosen tokens, over the vocabularies of the pocket model and Sa2VA-1B. */
 import { headScores } from "../../src/engine/gpu/kernels/attention/head-scores.ts";
 import { tokenScores } from "../../src/engine/gpu/kernels/logprob.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { JaxFunction } from "../baselines/jax.ts";
 import type { Case } from "./case.ts";
 
-/** Rows of Sa2VA-1B's head, and the same padded to whole blocks as some checkpoints have it. */
+/** Rows of Sa2VA-1B's head, and the same padded to whole blocks as in some checkpoints. */
 const VOCABULARY = 151_679;
 const PADDED = 151_680;
 const CHOSEN = 7;
@@ -17,9 +17,9 @@ const chosen =
     return jax.numpy.takeAlongAxis(jax.nn.logSoftmax(x as NonNullable<typeof x>, -1), at, 1);
   };
 
-/** Ours also gives the entropy, which the others' chosen log-probability leaves out. */
+/** Ours also computes the entropy, the others only the chosen log-probability. */
 function scores(rows: number, width: number, gradient: boolean): Case {
-  // Kept for the life of the process: not counted among the inputs that are drawn anew for every case.
+  // Kept for the life of the process, because it is not among the inputs that are drawn for every case.
   const ids = tf.tensor1d(new Int32Array(rows).fill(CHOSEN), "int32");
   return {
     name: `chosen log-probability, ${rows} x ${width}${gradient ? ", with gradient" : ""}`,

@@ -25,7 +25,7 @@ const several = (count: number, ...shapes: Shape[]): Shape[] => Array.from({ len
 
 export interface UpdateCase {
   readonly name: string;
-  /** Of the trainable tensors. */
+  /** Shapes of the trainable tensors. */
   readonly shapes: (openPocket: () => Promise<Pocket>) => Promise<readonly Shape[]>;
 }
 
@@ -68,11 +68,11 @@ export async function openUpdate(
     Object.fromEntries(shapes.map((shape, i) => [`t${i}`, tf.randomNormal([...shape], 0, 1, "float32", seed + i)]));
   const gradients = drawn(1);
   const config = requireConfig({ maxGradNorm: 1 }, presetConfig("demo"), "bench");
-  // Each baseline keeps weights and moments as it left them.
+  // Each baseline keeps its weights and moments.
   const states = { own: freshState(drawn(1000), () => "all", 1), stock: freshState(drawn(1000), () => "all", 1) };
   const update = (state: TrainingState) => async (): Promise<Tensor[]> => {
     const sum = gradientSum(state);
-    // It consumes them; a clone shares the data.
+    // The call consumes them; a clone shares the data.
     sum.add(Object.fromEntries(Object.entries(gradients).map(([name, gradient]) => [name, gradient.clone()])));
     await updateState(state, { sum, loops: [], dot: 0 }, config, async () => undefined);
     return [];
@@ -127,7 +127,7 @@ async function jaxUpdate(jax: JaxLibrary, tensors: readonly Tensor[]) {
     for (let i = 0; i < calls; i++) {
       const results = step(...held.map((array) => array.ref)) as JaxArray[];
       await settle(results);
-      // As ours: the norm decides whether the step happens, so it is read in every one.
+      // As in ours: the norm decides whether the step happens, so every step reads it.
       await (results.pop() as JaxArray).data();
       await (results.pop() as JaxArray).data();
       for (const array of results) array.dispose();

@@ -21,7 +21,7 @@ import { runSuite, type SuiteEnd } from "../run-suite.ts";
 import { type FirstTask, firstStep } from "../suites/first.ts";
 import { type Clock, wallClock } from "../turns.ts";
 
-/** What the tool puts into the page, and what it finds there. */
+/** Values that the tool sets in the page, and functions that it calls. */
 interface Bridge {
   benchRow(row: BenchRow): Promise<void>;
   benchLeftOut(what: string, why: string): Promise<void>;
@@ -52,7 +52,7 @@ async function openPocket(): Promise<Pocket> {
   };
 }
 
-/** SwiftShader has no half precision; an adapter with it is the driver that replaced SwiftShader. */
+/** SwiftShader has no half precision, so an adapter with half precision is the driver that replaced it. */
 function adapterOf({ description, vendor, architecture, features }: GpuReport, disguised: string | null): string {
   if (disguised === null) return description || `${vendor} ${architecture}`.trim();
   if (features.includes("shader-f16")) return disguised;

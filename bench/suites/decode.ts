@@ -1,8 +1,8 @@
 /**
  * Cached decoding of a small decoder (64 wide, 2 layers, 4 heads, SwiGLU 176, 512 tokens): our programs, which draw on
- * the GPU and read back once per few tokens, against the stock ops. Greedily the stock side never reads back before the
- * end either (arg max on the GPU), which is the best that stock ops can do; to sample it has to read the logits back.
- * Times are milliseconds a token for the whole batch, prompt not included.
+ * the GPU and read back once per few tokens, against the stock ops. Greedy stock decoding reads nothing back before the
+ * end either (arg max on the GPU), the best that stock ops can do; sampling must read the logits back. Times are
+ * milliseconds per token for the whole batch, without the prompt.
  */
 
 import { STREAM } from "../../src/engine/gpu/random.ts";
@@ -50,7 +50,7 @@ interface Batch {
   readonly address: readonly RowAddress[];
 }
 
-/** Random weights: what is decoded does not change how long it takes. */
+/** Random weights: the time does not depend on the decoded tokens. */
 function randomWeights(rank: number): Weights {
   const random = (shape: readonly number[]): Tensor => tf.randomNormal([...shape], 0, 0.1, "float32", 1);
   const frozen = new Map(languageShapes(CONFIG).map(([name, shape]) => [name, random(shape)] as const));
@@ -80,7 +80,7 @@ const options = (greedy: boolean): GenerateOptions => ({
   stop: () => false,
 });
 
-/** Greedy decoding with stock ops that reads nothing back but the ids at the end. */
+/** Greedy decoding with stock ops that reads back only the ids at the end. */
 async function stockGreedy({ weights, prompts }: Batch): Promise<void> {
   const rows = prompts.head.length;
   let cache: KvCache | undefined;
@@ -119,7 +119,7 @@ const own =
 const stockSampled: Decode = ({ weights, prompts, address }) =>
   decodeOnHost(CONFIG, weights, prompts, address, options(false));
 
-/** Rounds end when a rank's share of the time is used up; the first of each is always measured. */
+/** Rounds end when a rank's share of the time is used up; the first round of each is always measured. */
 export async function* decodeRows(context: BenchContext): AsyncGenerator<BenchRow> {
   const ranks = [0, RANK];
   for (const [index, rank] of ranks.entries()) {
@@ -146,7 +146,7 @@ export async function* decodeRows(context: BenchContext): AsyncGenerator<BenchRo
 
 const suffixOf = (rank: number): string => (rank === 0 ? "" : `, adapter of rank ${rank}`);
 
-/** Milliseconds a token, one list for each run. */
+/** Milliseconds per token, one list per run. */
 async function timesOf(
   runs: Readonly<Record<string, readonly [Batch, Decode, boolean]>>,
   { clock, rounds }: BenchContext,
@@ -154,11 +154,11 @@ async function timesOf(
 ): Promise<Map<string, number[]>> {
   const times = new Map<string, number[]>(Object.keys(runs).map((name) => [name, []]));
   try {
-    // The first round compiles and is not counted.
+    // The first round compiles and does not count.
     for (let round = -1; round < rounds && (round < 1 || performance.now() < end); round++) {
       for (const [name, [batch, run, ours]] of Object.entries(runs)) {
         switchBaseline(ours);
-        // Ours are short, and a clock of processor time is coarse.
+        // Our runs are short, and a clock of processor time is coarse.
         const repeats = ours ? REPEATS : 1;
         const start = await clock();
         for (let i = 0; i < repeats; i++) await run(batch);

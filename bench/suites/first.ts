@@ -1,6 +1,6 @@
 /**
- * The first step of a fresh device, compiling included, from opening the device to the step's result. Everyone needs a
- * process (or browser) , because programs compiled for one baseline would be there for the next.
+ * The first step on a fresh device, compiling included, from opening the device to the step's result. Every participant
+ * needs a fresh process (or browser), because programs compiled for one baseline would be available to the next.
  */
 
 import { type EngineDevice, openAgain } from "../../src/engine/gpu/runtime/device.ts";
@@ -15,7 +15,7 @@ import { runSteps } from "./grpo.ts";
 export interface FirstTask {
   readonly what: "decoder" | "grpo";
   readonly who: Exclude<Baseline, "ort">;
-  /** The tool counts processor time for the page. */
+  /** The tool measures processor time for the page. */
   readonly processorTime: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Dual-loop GRPO on the pocket model with the preset of the demo, step by step. */
+/** Dual-loop GRPO on the pocket model with the demo preset, step by step. */
 import { requireConfig } from "../../src/engine/config/parse.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
@@ -13,7 +13,7 @@ export interface StepRun {
   readonly reopen: () => Promise<EngineDevice>;
   readonly pocket: Pocket;
   readonly steps: number;
-  /** In place of the demo's. */
+  /** Replaces the demo's settings. */
   readonly changes?: Partial<LabConfig>;
   /** Called when the model is loaded and the run begins. */
   readonly onStart?: () => void;
@@ -21,7 +21,7 @@ export interface StepRun {
   readonly onStep: (step: number) => boolean;
 }
 
-/** Neither evaluations nor checkpoints: steps alone. */
+/** Neither evaluations nor checkpoints, only steps. */
 export async function runSteps({ device, reopen, pocket, steps, changes, onStart, onStep }: StepRun): Promise<void> {
   const session = new Session({
     device,

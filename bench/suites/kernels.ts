@@ -1,4 +1,7 @@
-/** Each custom kernel against the stock ops it replaces and, where they have one, jax-js' and onnxruntime-web's. */
+/**
+ * Each custom kernel against the stock ops it replaces and, if they have one, the kernels of jax-js and
+ * onnxruntime-web.
+ */
 import type { Arithmetic } from "../../src/engine/gpu/packed/half.ts";
 import { layerCases, mainCases } from "../cases/all.ts";
 import type { Case } from "../cases/case.ts";
@@ -10,25 +13,28 @@ import { type BenchContext, isWanted } from "../context.ts";
 import { type BenchRow, benchRow } from "../row.ts";
 import { inTurn } from "../turns.ts";
 
-/** Of an even share of the time that is left, what a case may take: many need less than theirs. */
+/**
+ * Maximum time of a case as a multiple of an even share of the remaining time, because many cases need less than
+ * theirs.
+ */
 const SHARE = 2;
-/** Milliseconds a case is given at most, and at least. */
+/** Maximum and minimum milliseconds for a case. */
 const MOST = 20_000;
 const LEAST = 1500;
-/** Part of the measured rate that the slowest baseline reaches, for guessing what would take too long. */
+/** Share of the measured rate that the slowest baseline reaches, for estimating which cases take too long. */
 const SLOWEST = 0.02;
-/** Relative difference of two results that are the same but for rounding. */
+/** Relative difference of two results that are equal up to rounding. */
 const SAME = 1e-3;
 
 interface Plan {
   readonly name: string;
   readonly flops?: number | undefined;
-  /** What our program multiplies in; f32 when absent. */
+  /** Precision of our products; f32 when absent. */
   readonly arithmetic?: Arithmetic;
   readonly open: (context: BenchContext) => Promise<OpenedCase>;
 }
 
-/** In the order in which they are measured: when the time is up, the last ones are left out. */
+/** In measuring order: when the time is up, the last ones are left out. */
 function plans(): Plan[] {
   const updates = UPDATES.map((one): Plan => ({ name: one.name, open: (context) => openUpdate(one, context) }));
   const packed = PACKED.map(

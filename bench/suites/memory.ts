@@ -23,7 +23,7 @@ export interface MemoryRow {
   readonly step: number;
   readonly tensors: number;
   readonly gpu_bytes: number;
-  /** Pooled ones included. */
+  /** Includes pooled buffers. */
   readonly gpu_bytes_allocated: number;
   /** Tensors without an owner. */
   readonly nameless: number;
@@ -31,15 +31,15 @@ export interface MemoryRow {
   readonly feature_bytes: number;
   /** JavaScript objects in use, after a collection. */
   readonly heap_bytes: number;
-  /** Memory outside the heap that objects hold on to, typed arrays included. */
+  /** Memory outside the heap that objects keep alive, including typed arrays. */
   readonly external_bytes: number;
-  /** Of those, the contents of typed arrays. */
+  /** The part of it that typed arrays take. */
   readonly array_bytes: number;
-  /** Of the process: all of the above, freed pages not yet handed back, and the driver, which is the GPU here. */
+  /** Memory of the process: all of the above, freed pages not yet returned, and the driver, which is the GPU here. */
   readonly rss_bytes: number;
 }
 
-/** Steps of the cheapest settings that still sample both loops. */
+/** Steps of the cheapest settings that sample both loops. */
 const SETTINGS = {
   groupSize: 2,
   promptsPerStep: 1,
@@ -56,7 +56,7 @@ export async function memoryRows(device: EngineDevice, adapter: string, steps: n
   const { rows: source, list } = await openNodeRows();
   const rows: Promise<MemoryRow>[] = [];
   const every = Math.min(25, Math.max(1, Math.floor(steps / 10)));
-  // On disk: a store in memory would grow with every step that is recorded.
+  // On disk, because a store in memory would grow with every recorded step.
   const folder = await mkdtemp(join(tmpdir(), "memory-"));
   const take = async (step: number): Promise<MemoryRow> => {
     const { memory } = await session.system();

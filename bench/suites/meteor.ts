@@ -6,7 +6,7 @@ import { nodeWordnet } from "../../scripts/lib/node/node-rows.ts";
 import { Meteor } from "../../src/engine/rewards/meteor/meteor.ts";
 import { median } from "../row.ts";
 
-/** Captions shorter than this, in words, are no region captions. */
+/** Captions with fewer words are not region captions. */
 const LEAST_WORDS = 15;
 const PAIRS = 20_000;
 
@@ -15,7 +15,7 @@ export interface MeteorRow {
   readonly case: string;
   readonly pairs: number;
   readonly words_per_caption: number;
-  /** Median over the rounds, in processor time of this process: what else the machine does counts little. */
+  /** Median over the rounds, in processor time of this process, which other load affects little. */
   readonly pairs_per_second: number;
   readonly rounds: number;
 }
@@ -27,7 +27,7 @@ interface Case {
   readonly hypothesisLength: number;
 }
 
-/** Every reference with every hypothesis, so that 20,000 pairs differ; once with words known and once with none. */
+/** Every reference with every hypothesis, so that 20,000 pairs differ; once with all words known and once with none. */
 export async function* meteorRows(rounds: number): AsyncGenerator<MeteorRow> {
   const wordnet = await nodeWordnet();
   const file = readFileSync(join(root, "tests", "golden", "meteor", "pairs.json"), "utf8");
@@ -47,7 +47,7 @@ export async function* meteorRows(rounds: number): AsyncGenerator<MeteorRow> {
     let sum = 0;
     for (const [reference, hypothesis] of pairs) sum += meteor.score(reference, hypothesis).score;
     const { user, system } = process.cpuUsage(before);
-    // The sum is used, so that nothing can be left out.
+    // The sum is used, so that no call can be optimised away.
     return Number.isFinite(sum) ? PAIRS / ((user + system) / 1e6) : Number.NaN;
   };
   for (const [name, make] of [

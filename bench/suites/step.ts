@@ -1,4 +1,4 @@
-/** Whole steps: of a small decoder, which jax-js can do too, and of dual-loop GRPO, every other one with stock ops. */
+/** Whole steps: of a small decoder, which jax-js also runs, and of dual-loop GRPO, alternating with stock ops. */
 
 import { switchBaseline } from "../baselines/tensors.ts";
 import { DECODER, openDecoder } from "../cases/decoder.ts";
@@ -9,7 +9,7 @@ import { inTurn } from "../turns.ts";
 import { runSteps } from "./grpo.ts";
 
 export const GRPO = "GRPO step, both loops, pocket model";
-/** Of the time for whole steps, what the GRPO steps may take; jax-js compiles the decoder for half a minute on llvmpipe. */
+/** Share of the time that GRPO steps may take; jax-js compiles the decoder for half a minute on llvmpipe. */
 const GRPO_SHARE = 0.6;
 
 export async function* stepRows(context: BenchContext): AsyncGenerator<BenchRow> {
@@ -31,12 +31,12 @@ export async function* stepRows(context: BenchContext): AsyncGenerator<BenchRow>
   yield benchRow({ suite: "step", case: DECODER, adapter, where }, times);
 }
 
-/** Ours and stock in turn; the first of each compiles and is not counted. */
+/** Ours and stock in turn; the first step of each compiles and does not count. */
 async function grpoTimes(
   { device, reopen, rounds, clock, deadline }: BenchContext,
   pocket: Pocket,
 ): Promise<{ own: number[]; stock: number[] }> {
-  // A clock may answer later, but it is asked at once: marks[n] is the end of step n.
+  // A clock may answer later, but it is read at once: marks[n] is the end of step n.
   const marks: (number | Promise<number>)[] = [];
   try {
     switchBaseline(true);

@@ -1,11 +1,11 @@
 /**
  * Processor time of a browser with all its processes, from Linux' accounting by thread (run time in nanoseconds). The
- * software adapters compute in the browser's GPU process, so this is the work itself, whatever else the machine does.
+ * software adapters compute in the browser's GPU process, so other load on the machine does not count.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { LabError } from "../../src/engine/errors.ts";
 
-/** Text of a file under /proc; "" when its process is gone. */
+/** Text of a file under /proc; "" if its process has ended. */
 function proc(path: string): string {
   try {
     return readFileSync(`/proc/${path}`, "utf8");
@@ -22,12 +22,12 @@ function list(path: string): string[] {
   }
 }
 
-/** All processes below one, as numbers. */
+/** Numbers of all processes below one. */
 export function descendants(pid: number): number[] {
   const children = new Map<number, number[]>();
   for (const entry of list("/proc")) {
     if (!/^\d+$/.test(entry)) continue;
-    // The name in brackets may hold anything; the parent stands behind it.
+    // The name in brackets may contain anything; the parent comes after it.
     const parent = Number(/^.*\) \S (\d+)/s.exec(proc(`${entry}/stat`))?.[1] ?? -1);
     children.set(parent, [...(children.get(parent) ?? []), Number(entry)]);
   }
@@ -38,7 +38,7 @@ export function descendants(pid: number): number[] {
 /**
  * @param without processes that do not belong to the browser
  * @returns milliseconds so far at every call; threads that ended keep counting
- * @throws LabError("unsupported") where the system keeps no such accounts
+ * @throws LabError("unsupported") when the system has no such accounting
  */
 export function browserClock(without: ReadonlySet<number>): () => number {
   if (proc("self/schedstat") === "") {

@@ -14,10 +14,10 @@ import type { BenchPlace, Listener } from "./place.ts";
 const CACHE = join(root, "node_modules", ".cache", "bench");
 const PAGE = join(root, "bench", "page");
 
-/** What the tool says of the driver that it puts behind the browser's SwiftShader. */
+/** Name of the driver that the tool substitutes for the browser's SwiftShader. */
 export const LAVAPIPE = "llvmpipe (in the place of Chromium's SwiftShader)";
 
-/** Isolated, or clocks tick in tenths of milliseconds. */
+/** Isolated; otherwise clocks tick in tenths of milliseconds. */
 const HEADERS = { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" };
 
 interface Served {
@@ -71,7 +71,7 @@ async function openPage(url: string, env: Readonly<Record<string, string>>): Pro
   return watched;
 }
 
-/** Calls a function of the page; what it throws there is thrown here. */
+/** Calls a function of the page and rethrows its errors here. */
 async function call<T>({ page, browser, consoleErrors }: WatchedPage, name: string, argument: unknown): Promise<T> {
   try {
     return (await page.evaluate(`${name}(${JSON.stringify(argument)})`)) as T;
@@ -88,7 +88,7 @@ export async function chromiumPlace(driver: string | undefined): Promise<BenchPl
   const served = await serveBench();
   const lavapipe = driver === "lavapipe";
   const others = new Set(descendants(process.pid));
-  // A first step must find no programs that Mesa kept on disk.
+  // A first step must find no compiled programs in Mesa's disk cache.
   const open = async (listener: Listener | null, processorTime: boolean): Promise<WatchedPage> => {
     const driverEnv = lavapipe ? { LD_PRELOAD: lavapipeLibrary() } : {};
     const cacheEnv = listener === null ? { MESA_SHADER_CACHE_DISABLE: "true" } : {};

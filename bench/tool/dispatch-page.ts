@@ -1,6 +1,6 @@
 /**
  * Dispatches of a decoded token at the shapes of Sa2VA-1B, counted from the step that would be recorded, without a
- * device; and what `npm run step-1b -- --write` counted in a whole step.
+ * device; and the counts of a whole step by `npm run step-1b -- --write`.
  */
 import { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import { rowsPerBlock, type WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
@@ -27,11 +27,11 @@ export interface TokenCount {
   readonly head: number;
   readonly sampling: number;
   readonly all: number;
-  /** With two dispatches for every low-rank branch beside its matrix, and one that samples. */
+  /** With two more dispatches for every low-rank branch, and one that samples. */
   readonly apart: number;
 }
 
-/** Stands for any buffer: nothing is recorded. */
+/** Represents any buffer: nothing is recorded. */
 const BUFFER = { size: 0 } as GPUBuffer;
 
 function matrix(storage: WeightStorage, rows: number, inSize: number): PackedMatrix {
@@ -84,7 +84,7 @@ function boundModel(storage: WeightStorage, rank: number): BoundModel {
   };
 }
 
-/** Dispatches of a sampled token in the form for GPUs. */
+/** Dispatches of a sampled token in the forms for GPUs. */
 export function tokenDispatches(storage: WeightStorage, rank: number, rows: number): TokenCount {
   const config = TRUE_DECODER;
   const count = (layers: number): { readonly all: number; readonly sampling: number } => {
@@ -123,7 +123,7 @@ export function tokenDispatches(storage: WeightStorage, rank: number, rows: numb
   };
 }
 
-/** What the script counted. */
+/** The script's counts. */
 export interface StepFacts {
   readonly adapter: string;
   readonly costs: Readonly<

@@ -1,4 +1,4 @@
-/** Started by the bench: one first step in this process. Prints its milliseconds. */
+/** Started by the bench: runs one first step in this process and prints its milliseconds. */
 import { openNodeDevice } from "../../scripts/lib/node/node-gpu.ts";
 import { type FirstTask, firstStep } from "../suites/first.ts";
 import { nodeClock, nodePocket } from "./node-place.ts";

@@ -1,4 +1,4 @@
-/** First steps of everyone, each in its own process or browser, one after the other. */
+/** First steps of all participants, each in a separate process or browser, one after the other. */
 import { isWanted } from "../context.ts";
 import { type BenchRow, benchRow, type Times } from "../row.ts";
 import { FIRST_CASES, type FirstTask } from "../suites/first.ts";
@@ -10,14 +10,14 @@ const TAKING_PART: Readonly<Record<FirstTask["what"], readonly Who[]>> = {
   grpo: ["own", "stock"],
 };
 
-/** How many times longer than ours another's first step may be guessed to take. */
+/** Maximum assumed ratio of another participant's first step to ours. */
 const SLOWER = 8;
 
 export interface FirstLimits {
   readonly only: string;
   readonly jax: boolean;
   readonly processorTime: boolean;
-  /** On the clock of `performance.now`, milliseconds: no baseline begins that would end after it. */
+  /** On the clock of `performance.now`, milliseconds: a baseline that would end later does not start. */
   readonly deadline: number;
 }
 

@@ -14,7 +14,7 @@ import type { FirstTask } from "../suites/first.ts";
 import { type Clock, wallClock } from "../turns.ts";
 import type { BenchPlace } from "./place.ts";
 
-/** What this process used of the processors, milliseconds; the software adapters run within it. */
+/** Processor milliseconds of this process; the software adapters run within it. */
 const processorClock: Clock = () => {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
@@ -52,7 +52,7 @@ async function childAnswer(script: string, argument: string): Promise<string> {
 export function nodePlace(): BenchPlace {
   return {
     async run(options, { onRow, onLeftOut }) {
-      // Peers are measured as the binding lets them wait; a run's step as a run takes it.
+      // Peers wait as the binding lets them; a run's step waits as in a run.
       const device = await openNodeDevice({ patient: options.suite === "step" });
       try {
         const { description, vendor } = device.report;

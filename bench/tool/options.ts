@@ -18,7 +18,7 @@ export interface ToolOptions {
   readonly only: string;
   readonly jax: boolean;
   readonly ort: boolean;
-  /** The programs for graphics cards, whatever the adapter. */
+  /** Measures the programs for graphics cards, whatever the adapter. */
   readonly card: boolean;
   readonly processorTime: boolean;
   readonly json: boolean;

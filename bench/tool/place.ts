@@ -11,9 +11,9 @@ export interface Listener {
 }
 
 export interface BenchPlace {
-  /** Measures a suite; rows come as they are measured. */
+  /** Measures a suite; rows arrive as they are measured. */
   run(options: BenchOptions, listener: Listener): Promise<SuiteEnd>;
-  /** A first step in its own process or browser, milliseconds. */
+  /** A first step in a separate process or browser, milliseconds. */
   first(task: FirstTask): Promise<number>;
   close(): Promise<void>;
 }

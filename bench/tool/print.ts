@@ -1,4 +1,4 @@
-/** Rows for people, one line each. */
+/** Rows as text, one line each. */
 import type { BenchRow } from "../row.ts";
 
 export function rowLine(row: BenchRow): string {

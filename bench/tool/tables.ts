@@ -15,7 +15,7 @@ export interface TableFacts {
   readonly suite: Suite;
   /** At least one. */
   readonly rows: readonly BenchRow[];
-  /** Floating-point operations a second; 0 if not measured. */
+  /** Floating-point operations per second; 0 if not measured. */
   readonly rates: Rates;
   readonly leftOut: readonly string[];
   /** Whether times are processor time, not wall time. */
@@ -93,7 +93,7 @@ export function tableOf({ suite, rows, rates, leftOut, processorTime }: TableFac
   ].join("\n");
 }
 
-/** All tables as one page: suites in order, in each the adapters by name. */
+/** All tables as one page: suites in order, and within each the adapters by name. */
 export function tablesPage(all: readonly TableFacts[]): string {
   const parts = (Object.keys(TITLES) as Suite[]).map((suite) => {
     const tables = all.filter((facts) => facts.suite === suite).map(tableOf);
