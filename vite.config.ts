@@ -6,9 +6,10 @@ import { thirdPartyNotices } from "./scripts/lib/build/third-party-notices.ts";
 const notices = thirdPartyNotices();
 
 /**
- * Content security: scripts only from our own origin, and the page connects to nothing else. Judges and hubs are named while
- * it runs, which no policy can follow: the workers, whose policy comes with their own files, connect to origins that the
- * user agreed to (docs/decisions/0026-foreign-settings-ask-before-they-reach-out.md). The development server injects inline modules for hot reload, so it gets a nonce-free relaxation there only.
+ * Content security: scripts only from our own origin, and the page connects to nothing else. Judges and hubs are named
+ * at run time, which a policy cannot anticipate: the workers, whose policy comes with their own files, connect to
+ * origins that the user agreed to (docs/decisions/0026-foreign-settings-ask-before-they-reach-out.md). The development
+ * server injects inline modules for hot reload, so it gets a nonce-free relaxation there only.
  */
 const csp = (dev: boolean, connect: string): string =>
   [
@@ -27,7 +28,7 @@ const csp = (dev: boolean, connect: string): string =>
 const WORKER_PLACES = " https: http://localhost:* http://127.0.0.1:*";
 
 const headers = (dev: boolean) => ({
-  // A meta tag cannot say who may frame the page; src/app/frame/framed.ts stands in for hosts without headers.
+  // A meta tag cannot restrict who frames the page; src/app/frame/framed.ts does so on hosts without headers.
   "Content-Security-Policy": `${csp(dev, `${WORKER_PLACES}${dev ? " ws:" : ""}`)}; frame-ancestors 'none'`,
   "X-Frame-Options": "DENY",
   "Cross-Origin-Opener-Policy": "same-origin",
@@ -42,7 +43,7 @@ export default defineConfig(({ command }) => ({
     react(),
     notices.page,
     {
-      // Hosts that cannot set headers still get the policy.
+      // For hosts that cannot set headers.
       name: "content-policy",
       apply: "build",
       transformIndexHtml: () => [
@@ -55,11 +56,11 @@ export default defineConfig(({ command }) => ({
     },
   ],
   resolve: {
-    // The development server bundles each entry of a package alone, and would load two cores.
+    // Otherwise the development server bundles each entry of a package separately and loads two cores.
     alias: command === "build" ? [CORE_ONLY] : [],
   },
   worker: { format: "es", plugins: () => [notices.worker] },
-  // Loaded on demand; without this the first visit to it in development reloads the page.
+  // Loaded on demand; without this its first use in development reloads the page.
   optimizeDeps: { include: ["recharts"] },
   build: { target: "es2023", chunkSizeWarningLimit: 2500, sourcemap: false },
   server: { headers: headers(true) },

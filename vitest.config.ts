@@ -2,15 +2,19 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { HANG, WAIT } from "./tests/support/hang.ts";
 
-/** A safety net for hangs only: no verdict depends on how fast or how busy the machine is. */
+/** A safety net for hangs only: no test result depends on the machine's speed or load. */
 const limits = { testTimeout: HANG, hookTimeout: HANG, teardownTimeout: HANG, expect: { poll: { timeout: WAIT } } };
 
-/** Files at once. One more than there are processors took a tenth more time on software adapters, which use all of them. */
+/**
+ * Files at once. One more than the number of processors took a tenth more time on software adapters, which use all of
+ * them.
+ */
 const maxWorkers = Math.min(availableParallelism(), 4);
 
 /**
- * Three kinds of test: plain Node, Node with a Vulkan device, and a real browser. Files of the first kind share the modules of
- * their process, which takes a third less time; a device keeps what tests did to it, so files of the others do not.
+ * Three kinds of test: plain Node, Node with a Vulkan device, and a real browser. Files of the first kind share the
+ * modules of their process, which takes a third less time; a device keeps state between tests, so files of the others
+ * do not.
  */
 export default defineConfig({
   test: {
@@ -29,7 +33,8 @@ export default defineConfig({
         test: {
           ...limits,
           name: "gpu",
-          // llvmpipe compiles vectors of four lanes in a third of the time that eight take, and most of these tests is compiling.
+          // llvmpipe compiles vectors of four lanes in a third of the time of eight, and most of the time of these
+          // tests is compiling.
           env: { LP_NATIVE_VECTOR_WIDTH: process.env.LP_NATIVE_VECTOR_WIDTH ?? "128" },
           include: ["tests/gpu/**/*.test.ts", "tests/kill/node.test.ts"],
           globalSetup: "./tests/support/shared-folder.ts",

@@ -75,7 +75,7 @@ async function* compare(path: string, table: ArrowTable, json: Record<string, un
   }
 }
 
-/** A cell in the notation of the expectations, or the sentence why it could not be read. */
+/** A cell in the notation of the expectations, or a sentence if it could not be read. */
 async function cellText(table: ArrowTable, column: number, row: number): Promise<unknown> {
   try {
     return await plain(await table.cell(column, row));
@@ -96,7 +96,7 @@ async function plain(cell: Cell): Promise<unknown> {
   return cell;
 }
 
-/** Deep equality; a number and its text are equal, since 64-bit integers may be given either way. */
+/** Deep equality; a number and its text are equal, because 64-bit integers may have either form. */
 function equal(expected: unknown, got: unknown): boolean {
   if (Array.isArray(expected)) {
     return Array.isArray(got) && got.length === expected.length && expected.every((item, at) => equal(item, got[at]));
@@ -112,7 +112,7 @@ function equal(expected: unknown, got: unknown): boolean {
   );
 }
 
-/** Field with its type in one notation: library words for the same type are aligned, list item names dropped. */
+/** A field and its type in one notation: library words for the same type are unified, names of list items dropped. */
 function plainField(field: unknown): unknown {
   if (!isRecord(field)) return field;
   const type = String(field.type)

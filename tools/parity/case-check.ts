@@ -1,7 +1,7 @@
 import { toLabError } from "../../src/engine/errors.ts";
 import type { ParityRow } from "./row.ts";
 
-/** How many differences the note of a row spells out. */
+/** Maximum differences spelled out in the note of a row. */
 const NOTED = 3;
 
 /** Collects the comparisons of one golden case into one row. Stored values that are absent are not compared. */
@@ -26,7 +26,7 @@ export class CaseCheck {
     } catch (thrown) {
       return this.failed(toLabError(thrown).message);
     }
-    // A case that states nothing to compare would pass for nothing.
+    // A case without any comparison would pass.
     return this.compared.size === 0 ? this.failed("the case states nothing to compare") : this.row();
   }
 
@@ -53,7 +53,7 @@ export class CaseCheck {
     const difference = Math.abs(expected - got);
     this.maxAbs = Math.max(this.maxAbs, difference);
     this.maxRel = Math.max(this.maxRel, expected === 0 ? difference : difference / Math.abs(expected));
-    // Not a number differs from everything.
+    // NaN differs from everything.
     if (!(difference <= this.tolerance)) this.miss(what, expected, got, "");
   }
 

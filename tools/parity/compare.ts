@@ -1,4 +1,4 @@
-/** Comparing arrays for a parity report. */
+/** Compares arrays for a parity report. */
 import type { ParityRow } from "./row.ts";
 
 export interface Tolerance {
@@ -37,7 +37,7 @@ export function compareArrays(
   let worst = -1;
   for (let at = 0; at < expected.length; at++) {
     const error = Math.abs((got[at] as number) - (expected[at] as number));
-    // A NaN must not slip through a comparison that is false.
+    // A NaN must not pass a comparison that is false.
     if (!(error <= maxAbs)) {
       maxAbs = Number.isNaN(error) ? Number.POSITIVE_INFINITY : error;
       worst = at;
@@ -57,7 +57,9 @@ export function missed(name: string, what: string, note: string, tolerance = "ex
   return { case: name, what, maxAbs: worst, maxRel: worst, tolerance, pass: false, note };
 }
 
-/** `compute()` compared; what it throws becomes a missed row, so that one broken array does not hide the others. */
+/**
+ * Compares the result of `compute()`; an error becomes a missed row, so that one broken array does not hide the others.
+ */
 export async function checked(
   name: string,
   what: string,

@@ -5,12 +5,12 @@ import type { RgbImage } from "../../src/engine/data/sample.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import type { StorageChoice } from "../../src/engine/model/weights/storage-choice.ts";
 
-/** What the parity checks get from outside the engine. */
+/** Inputs of the parity checks from outside the engine. */
 export interface ScriptDeps {
   readonly decodeImage: (bytes: Uint8Array) => Promise<RgbImage>;
   /** Forms of frozen matrices; f32 when absent. */
   readonly storage?: StorageChoice | undefined;
-  /** The compiled WordNet table, when the checkout has one. */
+  /** The compiled WordNet table, if the checkout has one. */
   readonly wordnet: Uint8Array | undefined;
 }
 

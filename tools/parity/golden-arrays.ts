@@ -11,7 +11,7 @@ export interface GoldenArrays {
   shape(name: string): readonly number[];
   /** @throws LabError("bad-input") when there is no such array */
   read(name: string): Promise<Float32Array>;
-  /** A tensor the caller owns. */
+  /** A tensor owned by the caller. */
   tensor(name: string): Promise<Tensor>;
 }
 

@@ -1,4 +1,4 @@
-/** Reading golden JSON: nested number lists in which null stands for NaN and "inf" for infinity. */
+/** Reads golden JSON: nested number lists in which null is NaN and "inf" is infinity. */
 import { isRecord, readJson } from "../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
 import { compareArrays, missed, type Tolerance } from "./compare.ts";
@@ -74,8 +74,8 @@ export class CaseReport {
   }
 
   /**
-   * Compares numbers; a NaN or infinity that is expected must come out as the same. What a file does not record
-   * (undefined) is not compared.
+   * Compares numbers; an expected NaN or infinity must be the same. Values that a file does not record (undefined) are
+   * not compared.
    */
   compare(what: string, expected: unknown, got: ArrayLike<number> | number, tolerance: Tolerance): void {
     if (expected === undefined) return;
@@ -97,7 +97,7 @@ export class CaseReport {
   }
 }
 
-/** Runs one case; whatever it throws becomes a missed row beside the comparisons made so far. */
+/** Runs one case; an error becomes a missed row after the comparisons made so far. */
 export async function runCase(
   name: string,
   work: (report: CaseReport) => Promise<void> | void,

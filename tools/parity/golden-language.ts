@@ -6,7 +6,7 @@ import type { GoldenModel } from "./golden-model.ts";
 import { readCases } from "./sa2va/sa2va-cases.ts";
 import type { LanguageGolden } from "./sa2va/sa2va-llm-run.ts";
 
-/** The language side of a golden model, over the weights that are loaded already. */
+/** The language side of a golden model, over weights that are already loaded. */
 export async function openLanguageGolden(model: GoldenModel): Promise<LanguageGolden> {
   const { folder, config, frozen } = model;
   const adapter: Record<string, Tensor> = {};
@@ -38,7 +38,7 @@ export async function openLanguageGolden(model: GoldenModel): Promise<LanguageGo
   };
 }
 
-/** Ends what `openLanguageGolden` made; the model's own weights stay. */
+/** Frees what `openLanguageGolden` created; the model's weights stay. */
 export function disposeLanguageGolden(language: LanguageGolden): void {
   tf.dispose([language.shuffled, ...Object.values(language.adapter)]);
 }

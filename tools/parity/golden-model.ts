@@ -1,4 +1,4 @@
-/** What the model parity checks share: a golden folder's weights, configuration and cases. */
+/** Shared by the model parity checks: a golden folder's weights, configuration and cases. */
 import { isRecord, readJson } from "../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
 import type { RgbImage } from "../../src/engine/data/sample.ts";
@@ -16,17 +16,17 @@ import {
 } from "../../src/engine/model/weights/weights.ts";
 import { type GoldenArrays, openArrays } from "./golden-arrays.ts";
 
-/** What parity needs from its surroundings. */
+/** Inputs of parity from outside the engine. */
 export interface ParityDeps {
   /** PNG bytes to RGB pixels. */
   readonly decodeImage: (bytes: Uint8Array) => Promise<RgbImage>;
   /** Forms of the frozen matrices; f32 when absent. */
   readonly storage?: StorageChoice | undefined;
-  /** What products with packed matrices are computed in, where the card can; f32 when absent. */
+  /** Precision of products with packed matrices, where the card supports it; f32 when absent. */
   readonly arithmetic?: Arithmetic | undefined;
 }
 
-/** How the model under test is held and computed with. */
+/** Storage and precision of the model under test. */
 export type GoldenNumbers = Pick<ParityDeps, "storage" | "arithmetic">;
 
 type Json = Record<string, unknown>;

@@ -18,7 +18,7 @@ const TOLERANCE = 1e-12;
  * Runs every JSON file of a golden judge folder through answer parsing and caption scoring, distinguished by content;
  * one row per case. Where the reference raised an exception or chose an index outside the choices, no verdict is
  * expected.
- * @param _deps accepted for the common form of parity modules, not used
+ * @param _deps unused; part of the common form of parity modules
  */
 export async function* judgeParity(folder: ByteFolder, _deps?: unknown): AsyncGenerator<ParityRow> {
   for (const [path, cases] of await caseFiles(folder)) {

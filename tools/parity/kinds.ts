@@ -1,4 +1,4 @@
-/** Recognising golden folders by their content, and which parity modules check them. */
+/** Recognises golden folders by their content, and assigns their parity modules. */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
@@ -10,7 +10,7 @@ import { isEvaluationGolden } from "./evaluation/golden.ts";
 import type { ParityRow } from "./row.ts";
 
 export interface ParityCheck {
-  /** File name of the module; those of sa2va, grpo, video and evaluation lie in folders of that name. */
+  /** File name of the module; those of sa2va, grpo, video and evaluation are in folders of that name. */
   readonly name: string;
   /** Loads the module and starts it. @throws LabError("unsupported") when the engine has no such module */
   open(folder: ByteFolder, deps: ScriptDeps): Promise<AsyncIterable<ParityRow>>;
@@ -49,7 +49,7 @@ function kind(name: string, gpu: boolean, modules: readonly string[]): GoldenKin
 
 type ParityGenerator = (folder: ByteFolder, deps: ScriptDeps) => AsyncIterable<ParityRow>;
 
-/** A module's one exported function named `…Parity`; modules that are not built yet become an error, not a crash. */
+/** A module's only exported function named `…Parity`; a missing module gives an error, not a crash. */
 function checkOf(name: string): ParityCheck {
   return {
     name,
@@ -70,7 +70,7 @@ function checkOf(name: string): ParityCheck {
 
 /**
  * The golden sets at a path: the folder itself, or else every folder right below it.
- * @throws LabError("bad-input") when the path is no folder or nothing in it is recognised
+ * @throws LabError("bad-input") when the path is not a folder or nothing in it is recognised
  */
 export async function findGoldenSets(path: string): Promise<GoldenSet[]> {
   const own = await setsOf(path);

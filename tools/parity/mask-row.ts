@@ -4,7 +4,7 @@ import type { ParityRow } from "./row.ts";
 /** Masks must agree wherever the golden logit is farther from 0 than this. */
 const MASK_MARGIN = 2e-3;
 
-/** Mask pixels where the golden logit is clear of 0. */
+/** Mask pixels whose golden logit is clearly away from 0. */
 export function maskRow(
   name: string,
   expected: Float32Array,

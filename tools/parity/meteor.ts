@@ -57,7 +57,7 @@ function* checkPairs(path: string, json: Json, wordnet: Wordnet, meteor: Meteor)
       check.equal("hypothesis tokens", item.hypothesisTokens, detail.hypothesis);
       check.equal("reference length", item.referenceLength, detail.reference.length);
       check.equal("hypothesis length", item.hypothesisLength, detail.hypothesis.length);
-      // Newer databases are stated by their score alone.
+      // Newer databases have only a recorded score.
       if (wordnet.version === "3.1" && item.scoreWordNet31 !== undefined) {
         check.close("score with WordNet 3.1", item.scoreWordNet31, detail.score);
         return;

@@ -32,7 +32,7 @@ export async function objectPointer(
   return pointer;
 }
 
-/** Tensors of the checkpoint by name, from whichever of its files holds them; undefined when one is not there. */
+/** Tensors of the checkpoint by name, from whichever of its files holds them; undefined if one is absent. */
 async function storedTensors(
   model: GoldenModel,
   names: readonly string[],

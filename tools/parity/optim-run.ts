@@ -1,4 +1,4 @@
-/** Golden schema `optim-run`: whole updates of both loops, as a step makes them, against torch's own optimiser and schedules. */
+/** Golden schema `optim-run`: whole updates of both loops, as in a step, against torch's optimiser and schedules. */
 import { defaultConfig } from "../../src/engine/config/parse.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import type { ParameterSet } from "../../src/engine/model/weights/weights.ts";
@@ -9,7 +9,7 @@ import type { LoopId } from "../../src/engine/runs/rollouts/records.ts";
 import type { Tolerance } from "./compare.ts";
 import { type CaseReport, flat, type Json, numberOr, record, records, shapeOf, text } from "./golden-json.ts";
 
-/** Of a rate of 0.02 that Adam takes in full: rounding of a gradient near 0 counts in the size of the weights. */
+/** For a rate of 0.02: Adam scales every gradient to full size, so rounding of a gradient near 0 shows in the weights. */
 const TOLERANCE: Tolerance = { absolute: 5e-6, relative: 2e-6 };
 
 export async function checkRunCase(item: Json, report: CaseReport): Promise<void> {

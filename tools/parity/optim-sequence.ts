@@ -84,7 +84,7 @@ export async function checkSequenceCase(item: Json, report: CaseReport): Promise
   disposeRun(run);
 }
 
-/** The rest of the run from the saved arrays must end bit for bit where the uninterrupted one did. */
+/** The rest of the run from the saved arrays must end bit for bit like the uninterrupted run. */
 async function checkResumption(
   item: Json,
   saved: Saved,
@@ -150,7 +150,7 @@ async function trainStep(item: Json, run: Run, index: number): Promise<{ loss: n
   return { loss, norm, lr };
 }
 
-/** mean(0.5·((p - data)·weight)²) summed over the tensors, divided by the micro-batches; takes over `data`. */
+/** mean(0.5·((p - data)·weight)²) summed over the tensors, divided by the micro-batches; owns `data`. */
 async function gradients(
   params: ParameterSet,
   weights: ParameterSet,

@@ -30,7 +30,7 @@ import { checkRunCase } from "./optim-run.ts";
 import { checkSequenceCase } from "./optim-sequence.ts";
 import type { ParityRow } from "./row.ts";
 
-/** The golden README: float32 on parameters of order 1; a share for larger values. */
+/** From the golden README: float32 on parameters of order 1; relative for larger values. */
 export const OPTIM_TOLERANCE: Tolerance = { absolute: 5e-6, relative: 1e-6 };
 const DOUBLE: Tolerance = { absolute: 1e-12, relative: 1e-12 };
 
@@ -82,7 +82,7 @@ function checkSchedule(kind: (typeof SCHEDULES)[number], item: Json, report: Cas
   report.compare("rates", item.lr, rates, { absolute: 1e-15, relative: 1e-12 });
 }
 
-/** Settings of a golden case; its tensors all decay, whatever their rank. */
+/** Settings of a golden case; all its tensors decay, whatever their rank. */
 export function adamSettings(item: Json): AdamSettings {
   const [beta1 = 0.9, beta2 = 0.999] = flat(item.betas);
   return {
@@ -149,7 +149,7 @@ async function checkClipCase(item: Json, report: CaseReport): Promise<void> {
   const norm = await globalNorm(grads, kind);
   const broken = tensors.flat().some((g) => !Number.isFinite(g));
   if (broken) {
-    // On a device the kind of a broken norm is not to be relied on; that it is broken is what the trainer looks at.
+    // On a device the kind of a broken norm is unreliable; the trainer only checks whether it is finite.
     report.compare("norm is not finite", 1, Number(!Number.isFinite(norm)), {});
     const double = tensors.flat().reduce((sum, g) => sum + g * g, 0);
     const factor = clipFactor(Math.sqrt(double), numberOr(item, "max_norm", 1));

@@ -1,7 +1,7 @@
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { Probe } from "../../src/engine/model/probe.ts";
 
-/** Keeps clones of the intermediate tensors a forward pass shows to its probe. */
+/** Keeps clones of the intermediate tensors that a forward pass passes to its probe. */
 export class Captured {
   private readonly tensors = new Map<string, Tensor>();
 
@@ -18,7 +18,7 @@ export class Captured {
     return this.tensors.has(name);
   }
 
-  /** Something computed from a captured tensor; undefined when there is none of that name. */
+  /** A result computed from a captured tensor; undefined if there is none of that name. */
   async with<T>(name: string, use: (tensor: Tensor) => Promise<T>): Promise<T | undefined> {
     const tensor = this.tensors.get(name);
     return tensor === undefined ? undefined : await use(tensor);

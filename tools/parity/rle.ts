@@ -132,7 +132,7 @@ function checkMerge(item: Json, masks: ReadonlyMap<string, Rle>, check: Check): 
   for (const how of ["union", "intersection"] as const) {
     const got = mergeRles(inputs, how);
     const expected = parseRle(item[how]);
-    // The reference can leave runs no encoder writes: then the pixels decide, in canonical form.
+    // The reference can leave runs that no encoder writes; then pixels are compared, in canonical form.
     const canonical = rleFromRuns(canonicalRuns(rleRuns(expected)), expected.size[0], expected.size[1]);
     check(how, item[`${how}Canonical`] === false ? canonical.counts : expected.counts, got.counts);
     check(`${how} area`, item[`${how}Area`], rleArea(got));
@@ -170,7 +170,7 @@ async function run(name: string, body: (check: Check) => void | Promise<void>): 
     return failed(name, checked.join(", ") || "run", thrown instanceof Error ? thrown.message : String(thrown));
   }
   const what = checked.join(", ");
-  // A case without one stored number to compare would pass for nothing.
+  // A case without any stored number would pass.
   if (checked.length === 0) return failed(name, "compare", "the case states nothing to compare");
   const row = { case: name, what, maxAbs, maxRel, tolerance: "exact", pass: wrong.length === 0 };
   return wrong.length === 0 ? row : { ...row, note: wrong.join("; ") };

@@ -1,4 +1,4 @@
-/** One line of a parity report: a case of a golden set against what the engine makes of it. */
+/** One line of a parity report: the comparison of a golden case with the engine's result. */
 export interface ParityRow {
   readonly case: string;
   /** What was compared, in words. */

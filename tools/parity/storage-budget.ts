@@ -1,6 +1,6 @@
 /**
- * What packed weights may cost in accuracy (docs/precision.md). Recorded numbers are those of f32; under another storage
- * a row is judged by the budget of its stage, in units of the largest element of its array.
+ * Allowed loss of accuracy of packed weights (docs/precision.md). Recorded numbers are those of f32; under another
+ * storage a row is judged by the budget of its stage, in units of the largest element of its array.
  */
 import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
 import { EXACT, toleranceText } from "./compare.ts";
@@ -28,14 +28,17 @@ export const STAGES: readonly Stage[] = [
   "gradients",
 ];
 
-/** "exact": as with f32; "reported": never a miss, because greedy choices, pixels at a border and signs of near-ties have no error bound. */
+/**
+ * "exact": as with f32; "reported": never a miss, because greedy choices, pixels at a border and signs of near-ties
+ * have no error bound.
+ */
 type Budget = number | "exact" | "reported";
 
 /**
- * About three times what the recorded models show. They are small and random, which is the worst case for packing: every
- * weight matters, and GRPO's loss is a small difference of log-probabilities. The first stage of SAM2 is four
- * channels wide in three of the sets; in that of Phi-3 a norm over four values that lie close together makes six times
- * as much of the same rounding as in the others, and decides the budgets of the stages behind it.
+ * About three times the errors of the recorded models, which are small and random, the worst case for packing: every
+ * weight matters, and GRPO's loss is a small difference of log-probabilities. The first stage of SAM2 is four channels
+ * wide in three of the sets. In that of Phi-3 a norm over four nearly equal values enlarges the same rounding six times
+ * as much as in the others, and decides the budgets of the later stages.
  */
 export const BUDGETS: Readonly<Record<Exclude<WeightStorage, "f32">, Readonly<Record<Stage, Budget>>>> = {
   f16: {
@@ -86,15 +89,15 @@ export function stageOf(row: ParityRow): Stage {
   return "inputs";
 }
 
-/** The row as it is judged under a storage. What already meets the tolerance of f32 passes in any case. */
+/** The row as judged under a storage. A row within the tolerance of f32 always passes. */
 export function withBudget(row: ParityRow, storage: WeightStorage): ParityRow {
   if (storage === "f32" || row.pass) return row;
   const stage = stageOf(row);
   const budget = BUDGETS[storage][stage];
   if (budget === "exact") return row;
-  // Another greedy answer has other numbers at every later place, and perhaps another length.
+  // Another greedy answer has other numbers at every later position, and perhaps another length.
   const follows = /^greedy/.test(row.case) && storage !== "f16";
-  // A choice among candidates or pixels is either the same or not: only what has a size has a budget.
+  // A choice among candidates or pixels is equal or not; only quantities have a budget.
   const choice = row.tolerance.startsWith(toleranceText(EXACT));
   if (budget === "reported" || follows || (choice && (storage !== "f16" || stage === "masks")))
     return { ...row, tolerance: "reported", pass: true };

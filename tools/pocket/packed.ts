@@ -6,7 +6,7 @@ import { LabError } from "../../src/engine/errors.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { ParameterSet } from "../../src/engine/model/weights/weights.ts";
 
-/** Name under which the optimiser sees the vector. */
+/** Name of the vector for the optimiser. */
 export const PACKED = "all";
 
 export interface PackedPlace {
@@ -17,10 +17,10 @@ export interface PackedPlace {
   readonly size: number;
 }
 
-/** Joined at a time: stock concatenation binds every input at once, and adapters offer few bindings. */
+/** Tensors joined at a time: stock concatenation binds every input at once, and adapters offer few bindings. */
 const FAN_IN = 6;
 
-/** Places of the tensors in the given order. */
+/** Positions of the tensors in the given order. */
 export function packedLayout(set: ParameterSet, names: readonly string[]): readonly PackedPlace[] {
   let offset = 0;
   return names.map((name) => {

@@ -27,7 +27,10 @@ export interface SftTrainerSettings {
   readonly loraScale: number;
 }
 
-/** One micro-batch: its arrays, and its pictures as features or as what makes them under the current weights. */
+/**
+ * One micro-batch: its arrays, and its pictures as features or as a function that computes them under the current
+ * weights.
+ */
 export interface MicroBatch {
   readonly batch: SftBatch;
   readonly features: PictureFeatures | ((weights: ReturnType<typeof weightsView>) => PictureFeatures);
@@ -42,7 +45,7 @@ export interface SftStepReport {
   readonly stepped: boolean;
 }
 
-/** Vectors of a stored run, all as long as the layout. */
+/** Vectors of a stored run, all with the length of the layout. */
 export interface SftVectors {
   readonly step: number;
   readonly params: Float32Array;
@@ -62,7 +65,7 @@ export class SftTrainer {
   #adam: AdamState;
   #steps: number;
 
-  /** @param start trainable tensors by full path; stays the caller's */
+  /** @param start trainable tensors by full path; the caller still owns it */
   constructor(model: Sa2vaModel, start: ParameterSet, settings: SftTrainerSettings, resume?: SftVectors) {
     this.#model = model;
     this.#settings = settings;
@@ -116,7 +119,7 @@ export class SftTrainer {
     return { loss: read[0] as number, parts, gradNorm: report.norm, learningRate: rate, stepped };
   }
 
-  /** Everything that a resumed run needs; reads four vectors back. */
+  /** Everything that a resumed run needs; reads back four vectors. */
   async vectors(): Promise<SftVectors> {
     const read = async (set: ParameterSet): Promise<Float32Array> =>
       Float32Array.from((await (set[PACKED] as Tensor).data()) as Float32Array);
@@ -177,7 +180,7 @@ export class SftTrainer {
   }
 }
 
-/** Adds and consumes both. */
+/** Adds both and consumes them. */
 function sum(before: Tensor | undefined, more: Tensor): Tensor {
   if (before === undefined) return more;
   const total = tf.tidy(() => before.add(more));

@@ -1,4 +1,4 @@
-/** What the pocket model trains on: the pictures and clips of a step, and those that it is measured on. */
+/** Training data of the pocket model: the pictures and clips of a step, and the held-out ones. */
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { type Weights, weightsView } from "../../src/engine/model/weights/weights.ts";
@@ -18,18 +18,18 @@ import {
 export const WORLDS = ["pictures", "extent", "clips"] as const;
 export type World = (typeof WORLDS)[number];
 
-/** Rows are padded to these, so that shapes, pipelines and the buffer pool stay the same from step to step. */
+/** Rows are padded to these lengths, so that shapes, pipelines and the buffer pool stay the same from step to step. */
 const SHAPE = { captionTokens: 52, segmentTokens: 24, maskTarget: "area" } as const;
-/** Two things with their places have longer captions. */
+/** Captions of two objects with their places are longer. */
 const LONG_SHAPE = { ...SHAPE, captionTokens: 96, segmentTokens: 56 } as const;
 const DRAWN_SIDE = 128;
 const HELD_OUT_SEED = 20_260_101;
 const HELD_OUT_SIDE = 256;
-/** Share of held-out captions that tell their region apart, as in the demo shards. */
+/** Share of held-out captions that identify their region, as in the demo shards. */
 const HELD_OUT_CAPTIONS = { discriminating: 0.85 };
-/** Seed of clips beside that of pictures. */
+/** Seed of clips, besides that of pictures. */
 const CLIP_SEED = 1_000_003;
-/** Frames of the clips of a step; steps take turns. Most often as many as a run takes by default. */
+/** Frames of the clips of a step; steps alternate. Most often as many as a run uses by default. */
 const FRAMES = [5, 3, 5, 4] as const;
 const HELD_OUT_FRAMES = 5;
 const CLIP_REGIONS = 2;
@@ -38,7 +38,7 @@ export interface StepWishes {
   readonly seed: number;
   readonly step: number;
   readonly pictures: number;
-  /** Described regions of a picture. */
+  /** Described regions per picture. */
   readonly regions: number;
   /** Clips in the world of clips. */
   readonly clips: number;
@@ -55,7 +55,7 @@ export function stepData(model: Sa2vaModel, world: World, wishes: StepWishes): S
   const drawn = Array.from({ length: pictures }, (_, at) => {
     const index = step * pictures + at;
     const overlapping = world === "extent" && index % 2 === 1;
-    // Kinds of overlap take turns over their pictures.
+    // Kinds of overlap alternate over their pictures.
     if (overlapping) return overlappingPicture(seed, Math.floor(index / 2), DRAWN_SIDE);
     return pocketPicture(seed, index, regions, DRAWN_SIDE);
   });
@@ -89,7 +89,7 @@ function clipBatch(model: Sa2vaModel, { seed, step, clips }: StepWishes) {
   return { batch, features: frozenFeatures(model, clipInputs(model, drawn)) };
 }
 
-/** Of the towers as they are stored. Consumes the pixels. */
+/** Features of the stored towers. Consumes the pixels. */
 function frozenFeatures(model: Sa2vaModel, pixels: ReturnType<typeof towerInputs>) {
   const weights = weightsView(new Map([...model.frozen, ...model.base]), {}, 0);
   const features = tf.tidy(() => {
@@ -100,7 +100,7 @@ function frozenFeatures(model: Sa2vaModel, pixels: ReturnType<typeof towerInputs
   return features;
 }
 
-/** Pictures that no step sees. */
+/** Pictures that no step uses. */
 export function heldOutPictures(world: World, count: number): PocketPicture[] {
   return Array.from({ length: count }, (_, at) =>
     world === "extent" && at % 2 === 1
@@ -109,7 +109,7 @@ export function heldOutPictures(world: World, count: number): PocketPicture[] {
   );
 }
 
-/** Clips that no step sees, each with one masklet as in the demo clips. */
+/** Clips that no step uses, each with one masklet as in the demo clips. */
 export function heldOutClips(count: number, seed = HELD_OUT_SEED + CLIP_SEED): HeldOutPicture[] {
   return Array.from({ length: count }, (_, at) => {
     const clip = pocketClip(seed, at, { regions: 1, frames: HELD_OUT_FRAMES, heldOut: true });

@@ -1,4 +1,4 @@
-/** Scores over pictures with their intervals against exact arithmetic and all draws of few pictures. */
+/** Scores over pictures with their intervals, compared with exact arithmetic and all draws of few pictures. */
 
 import { isRecord } from "../../../src/engine/bytes/json.ts";
 import { bootstrapClusters, type ClusterStatistic, clustersBy, ratio } from "../../../src/engine/eval/bootstrap.ts";
@@ -28,7 +28,7 @@ export function* clusterRows(json: Json): Iterable<ParityRow> {
   }
 }
 
-/** A value of a mean counts once; pixel counts are numerator and denominator. */
+/** A mean uses the value and a count of 1; pixel counts are numerator and denominator. */
 function part(value: unknown): { readonly sum: number; readonly weight: number } {
   if (typeof value === "number") return { sum: value, weight: 1 };
   const { i, u } = object(value);

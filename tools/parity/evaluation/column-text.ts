@@ -25,7 +25,7 @@ function parseType(text: string): ColumnType {
   return bits === undefined ? { kind: "float", bits: 64 } : { kind: "int", bits: Number(bits), signed: true };
 }
 
-/** Parts between the commas that lie in no inner brackets. */
+/** Parts between the commas outside inner brackets. */
 function parts(text: string): string[] {
   const found: string[] = [];
   let [depth, from] = [0, 0];

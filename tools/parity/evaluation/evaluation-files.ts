@@ -1,4 +1,6 @@
-/** Files of the evaluation golden set: pickles, refs as rows, tar shards, and what data sets are distinguished by. */
+/**
+ * Files of the evaluation golden set: pickles, refs as rows, tar shards, and the features that distinguish data sets.
+ */
 import { sha256Hex } from "../../../src/engine/bytes/hash.ts";
 import { isRecord } from "../../../src/engine/bytes/json.ts";
 import { memorySource } from "../../../src/engine/bytes/memory.ts";
@@ -23,7 +25,7 @@ import { goldenFile, goldenJson, type Json, object, objects, text } from "./gold
 
 const TOLERANCE = 1e-9;
 
-/** Reads the files that are there; one row per file, sentence or case. */
+/** Reads the existing files; one row per file, sentence or case. */
 export async function* evaluationFilesParity(folder: ByteFolder): AsyncGenerator<ParityRow> {
   yield* pickleRows(folder);
   yield* refRows(folder);
@@ -79,7 +81,7 @@ async function* refRows(folder: ByteFolder): AsyncGenerator<ParityRow> {
         const place = coco.byId.get(String(item.annId)) ?? -1;
         const { segmentation } = await coco.annotation(place);
         const check = new CaseCheck(`refer/rows.json ${split} ${JSON.stringify(item.sent)}`, TOLERANCE);
-        // The lab leaves out a row without polygons, which has no pixels in the original.
+        // The lab skips a row without polygons, which has no pixels in the original.
         const mask = await readMask(maskOf(segmentation, size), size).catch(() => undefined);
         yield check.run(() => {
           check.equal("area", item.unionArea, mask === undefined ? 0 : rleArea(mask));
@@ -159,7 +161,7 @@ async function* detectRows(folder: ByteFolder): AsyncGenerator<ParityRow> {
   }
 }
 
-/** Two labels of the set that one reader covers here. */
+/** Two labels of the set that one reader of the lab covers. */
 const SAME: Readonly<Record<string, string>> = { "osprey-conversation": "osprey", "osprey-description": "osprey" };
 
 async function labelOf(item: Json): Promise<string> {

@@ -15,7 +15,7 @@ import { gresRows, referringRows } from "./referring.ts";
 const TOLERANCE = 1e-9;
 const CIDER_TOLERANCE = 1e-6;
 
-/** Runs the score files that are there; one row per case or set. */
+/** Runs the existing score files; one row per case or set. */
 export async function* evaluationParity(folder: ByteFolder): AsyncGenerator<ParityRow> {
   const parts: readonly (readonly [path: string, rows: (json: Json) => Iterable<ParityRow>])[] = [
     ["iou/res.json", referringRows],

@@ -24,7 +24,7 @@ const TOLERANCE = 1e-9;
 /** Student's quantiles are tabled to four decimals. */
 const TABLED = 1e-4;
 
-/** Reads the parts that are there; one row per table, annotated item or case. */
+/** Reads the existing parts; one row per table, annotated item or case. */
 export async function* evaluationRowsParity(folder: ByteFolder): AsyncGenerator<ParityRow> {
   yield* parquetRows(folder);
   yield* annotatedRows(folder, "osprey/records.json");
@@ -114,7 +114,7 @@ async function* annotatedRows(folder: ByteFolder, path: string): AsyncGenerator<
   }
 }
 
-/** The regions of one item, as the reader that recognises it gives them. */
+/** The regions of one item, from the reader that recognises it. */
 async function regionsOf(input: Json): Promise<readonly Region[]> {
   const records = await openRecords(
     memorySource("item.json", new TextEncoder().encode(JSON.stringify("images" in input ? input : [input]))),
@@ -131,7 +131,7 @@ async function* lengthRows(folder: ByteFolder): AsyncGenerator<ParityRow> {
   const json = goldenFile(folder, path) === undefined ? undefined : await goldenJson(folder, path);
   for (const [at, item] of objects(json?.cases).entries()) {
     const lengths = item.lengths as number[];
-    // Negative lengths are items without a picture, which no loop has.
+    // Negative lengths are items without a picture, which no loop uses.
     if (lengths.some((length) => length < 0)) continue;
     const check = new CaseCheck(`${path} ${at}`, TOLERANCE);
     yield check.run(() => {

@@ -64,7 +64,7 @@ export async function gcgRows(folder: ByteFolder): Promise<ParityRow[]> {
   return [...rows, all];
 }
 
-/** A picture with the answer that has these phrases. */
+/** A picture with an answer of these phrases. */
 function rowOf(item: Json, truth: Json, captions: Json): AnsweredItem {
   const id = text(item.id);
   const prediction = object(item.prediction);

@@ -1,4 +1,4 @@
-/** Files of the evaluation golden set, wherever in the folder they lie. */
+/** Files of the evaluation golden set, at any depth of the folder. */
 import { isRecord, readJson } from "../../../src/engine/bytes/json.ts";
 import type { ByteFolder, ByteSource } from "../../../src/engine/bytes/source.ts";
 import { parseRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
@@ -6,7 +6,10 @@ import { badInput } from "../../../src/engine/errors.ts";
 
 export type Json = Record<string, unknown>;
 
-/** Parts of the set by the files that mark each, under names that no other set has; the folder of a part alone is a set as well. */
+/**
+ * Parts of the set by the file that marks each, with names that no other set has; the folder of a single part is a set
+ * as well.
+ */
 const MARKS = [
   "caption/cider.json",
   "caption/ptb.json",
@@ -32,12 +35,12 @@ export function isEvaluationGolden(paths: readonly string[]): boolean {
   return MARKS.some((mark) => paths.includes(mark) || paths.includes(mark.slice(mark.indexOf("/") + 1)));
 }
 
-/** A file of the set by its path from the top, also where only its part was given; undefined where it is not there. */
+/** A file of the set by its path from the top, also if only its part was given; undefined if it is absent. */
 export function goldenFile(folder: ByteFolder, path: string): ByteSource | undefined {
   return folder.get(path) ?? folder.get(path.slice(path.indexOf("/") + 1));
 }
 
-/** The JSON object of a file; undefined where the file is not there. */
+/** The JSON object of a file; undefined if the file is absent. */
 export async function goldenJson(folder: ByteFolder, path: string): Promise<Json | undefined> {
   const source = goldenFile(folder, path);
   if (source === undefined) return undefined;
@@ -59,13 +62,13 @@ export function texts(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
 }
 
-/** @throws LabError("bad-input") when it is no text */
+/** @throws LabError("bad-input") unless it is a text */
 export function text(value: unknown): string {
   if (typeof value !== "string") throw badInput(`${JSON.stringify(value)} stands where a text should`);
   return value;
 }
 
-/** @throws LabError("bad-input") when it is no number */
+/** @throws LabError("bad-input") unless it is a number */
 export function number(value: unknown): number {
   if (typeof value !== "number") throw badInput(`${JSON.stringify(value)} stands where a number should`);
   return value;

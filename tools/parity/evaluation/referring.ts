@@ -1,4 +1,4 @@
-/** Counting of referring segmentation against recorded evaluators. */
+/** Counting of referring segmentation, compared with recorded evaluators. */
 import { isRecord } from "../../../src/engine/bytes/json.ts";
 import { clustersBy } from "../../../src/engine/eval/bootstrap.ts";
 import { type GresRow, gresIou, gresMetrics, gresRow } from "../../../src/engine/eval/suites/grefcoco.ts";
@@ -13,7 +13,7 @@ const TOLERANCE = 1e-9;
 /** The originals add 1e-5 to a union; their printed values are float32. */
 const PRINTED = 3e-6;
 
-/** Rows of a picture. @param most masks of an answer that count */
+/** Rows of a picture. @param most maximum masks of an answer that count */
 function rowsOf(image: Json, most?: number): AnsweredItem[] {
   return objects(image.sentences).map(({ target, prediction }) =>
     maskRow(String(image.image), target, Array.isArray(prediction) ? prediction.slice(0, most) : null),
@@ -63,7 +63,7 @@ export function* referringRows(json: Json): Iterable<ParityRow> {
 
 type Scores = Readonly<Record<"intersection" | "union" | "cIoU" | "gIoU", number>>;
 
-/** Pixels of all rows, and what the suite makes of them. */
+/** Pixels of all rows, and the suite's scores of them. */
 function scoresOf(rows: readonly AnsweredItem[]): Scores {
   const { cIoU = Number.NaN, gIoU = Number.NaN } = suiteValues("refcoco", rows);
   const overlaps = rows.map(overlapOf);
@@ -116,7 +116,7 @@ export function* gresRows(json: Json): Iterable<ParityRow> {
       }
     });
   }
-  // Recorded from the original's float32 tensors only.
+  // Recorded only from the original's float32 tensors.
   const check = new CaseCheck("iou/gref.json sa2va-2025-10 as printed", PRINTED);
   yield check.run(() => {
     const rows = items.map(({ target, prediction }, at) => maskRow(String(at), target, [prediction]));

@@ -1,14 +1,14 @@
-/** Intervals from random draws against all draws that there are. */
+/** Intervals from random draws, compared with all possible draws. */
 import { RESAMPLES } from "../../../src/engine/eval/bootstrap.ts";
 import type { Interval } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import type { CaseCheck } from "../case-check.ts";
 
 /** Standard errors by which a resampled bound may miss its probability. */
 const DEVIATIONS = 4;
-/** Values of one draw in another order of adding. */
+/** Values of one draw, added in another order. */
 const SAME = 1e-9;
 
-/** All draws of `count` things with replacement, count^count of them. */
+/** All draws of `count` items with replacement, count^count of them. */
 export function everyDraw(count: number): number[][] {
   return Array.from({ length: count ** count }, (_, code) =>
     Array.from({ length: count }, (_place, at) => Math.floor(code / count ** at) % count),

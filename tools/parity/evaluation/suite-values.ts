@@ -1,4 +1,4 @@
-/** What a suite makes of recorded rows. */
+/** A suite's scores of recorded rows. */
 import { parseRle } from "../../../src/engine/data/mask/rle.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import { suiteOf } from "../../../src/engine/eval/suites/all.ts";
@@ -29,13 +29,13 @@ export function suiteValues(
   return Object.fromEntries((systems.base ?? []).map(({ metric, value }) => [metric, value]));
 }
 
-/** A row of a suite that needs no more than its masks. @param target null for a sentence that refers to nothing */
+/** A row of a suite that needs only masks. @param target null for a sentence that refers to nothing */
 export function maskRow(imageId: string, target: unknown, predicted: unknown): AnsweredItem {
   const mask = target === null ? [] : [parseRle(target)];
   return { item: itemOf(imageId, { masks: mask }), answer: { masks: masks(predicted) ?? [] } };
 }
 
-/** An item of a picture; its id is the picture's where no other is given. */
+/** An item of a picture; by default its id is the picture's. */
 export function itemOf(imageId: string, given: Partial<SuiteItem> = {}): SuiteItem {
   return { id: imageId, imageId, size: [1, 1], text: "", masks: [], ...given };
 }

@@ -46,7 +46,7 @@ export interface ScoredRows {
 }
 
 /**
- * The advantages of training for rewards as a golden file has them.
+ * The advantages of training for the rewards of a golden file.
  * @param rewards [N][F] group-major
  * @param weights [F]
  */
@@ -144,7 +144,7 @@ export function checkMaskingCase(item: Json, report: CaseReport): void {
   const expected = record(item, "expected");
   const ends = new Set(flat(item.eos_token_ids));
   const rows = matrix(item.completion_ids);
-  // As the decoder leaves them: cut after the first end token.
+  // As the decoder returns them: cut after the first end token.
   const completions = rows.map((row) => {
     const end = row.findIndex((id) => ends.has(id));
     const ids = end < 0 ? row : row.slice(0, end + 1);
@@ -169,7 +169,7 @@ export function checkMaskingCase(item: Json, report: CaseReport): void {
   );
   report.compare("without truncated rows", expected.mask_with_truncated_removed, grid(true), {});
   const metrics: Record<string, number> = captionMetrics([], completions);
-  // Where nothing ended TRL says 0, training nothing.
+  // Without any end TRL says 0 and trains nothing.
   for (const [key, value] of Object.entries(record(expected, "metrics")))
     report.compare(key, value, metrics[key] ?? (key.includes("_terminated_") ? 0 : Number.NaN), DOUBLE_TOLERANCE);
 }
@@ -222,7 +222,7 @@ export function checkSamplerCase(item: Json, report: CaseReport): void {
     sampled.map((token) => token.logpBehaviour),
     DOUBLE_TOLERANCE,
   );
-  // A clip makes the largest logits equal, the arg max is taken before it.
+  // A clip makes the largest logits equal; the arg max is taken before it.
   const ranked = "clip" in options ? logits : flat(expected.filtered_logits);
   const greedy = ranked.reduce((best, z, id) => (z > (ranked[best] ?? Number.NEGATIVE_INFINITY) ? id : best), -1);
   report.compare("greedy", greedy, greedyToken(logits, settings, seen).id, {});

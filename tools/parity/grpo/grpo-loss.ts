@@ -26,8 +26,8 @@ import {
 } from "./loss-run.ts";
 
 /**
- * Compares one case of a `grpo-loss` file. Where TRL 1.16 computes otherwise than the version that recorded the case, the
- * engine follows 1.16 and a row says what was left out.
+ * Compares one case of a `grpo-loss` file. If TRL 1.16 differs from the version that recorded the case, the engine
+ * follows 1.16 and a row names what was left out.
  */
 export async function checkLossCase(item: Json, report: CaseReport, file: Json): Promise<void> {
   const before = isBefore116(file);
@@ -52,7 +52,7 @@ function isBefore116(file: Json): boolean {
   return Number(major) < 1 || (Number(major) === 1 && Number(minor) < 16);
 }
 
-/** What TRL 1.16 computes otherwise than 1.10 under these settings; null where the two agree. */
+/** What TRL 1.16 computes differently from 1.10 under these settings; null if the two agree. */
 function changedSince(variant: string, settings: LossSettings, { mask }: LossCase): string | null {
   if (variant.startsWith("luspo/") && settings.beta > 0 && mask.includes(0))
     return "TRL 1.16 no longer averages KL over padding";

@@ -15,7 +15,7 @@ export const METRIC_TOLERANCE: Tolerance = { absolute: 1e-5, relative: 1e-5 };
 /** Numbers computed in double precision throughout. */
 export const DOUBLE_TOLERANCE: Tolerance = { absolute: 1e-12, relative: 1e-12 };
 
-/** Advantages of rewards that differ by 1e-6 lose digits to the rounding of the mean, in any order of summation. */
+/** Advantages of rewards that differ by 1e-6 lose digits when the mean is rounded, whatever the order of summation. */
 export const ADVANTAGE_TOLERANCE: Tolerance = { absolute: 1e-9, relative: 1e-9 };
 
 export interface LossCase {

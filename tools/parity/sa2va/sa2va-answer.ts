@@ -1,5 +1,5 @@
 /**
- * Free answers by the path that ships, from picture and text to ids and masks, beside what the published code gave:
+ * Free answers of the shipped path, from picture and text to ids and masks, compared with those of the published code:
  * `real_<case>.safetensors` holds the masks of every [SEG] of that case, in the order of their names.
  */
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
@@ -19,12 +19,12 @@ import type { ParityRow } from "../row.ts";
 import { type GoldenCases, readCases } from "./sa2va-cases.ts";
 
 const REAL = /^real_(.+)\.safetensors$/;
-/** Share of pixels that may differ: those whose logit lies within rounding of 0. */
+/** Share of pixels that may differ: those whose logit is within rounding of 0. */
 const PIXELS = 1e-3;
-/** New tokens where no recorded answer says how many. */
+/** Maximum new tokens if no recorded answer sets it. */
 const MOST_TOKENS = 128;
 
-/** One row a mask and one for the ids of each recorded case; none without such files. */
+/** One row per mask and one for the ids of each recorded case; none without such files. */
 export async function* sa2vaAnswerParity(folder: ByteFolder, deps: ParityDeps): AsyncGenerator<ParityRow> {
   const recorded = folder.paths.flatMap((path) => REAL.exec(path)?.[1] ?? []);
   if (recorded.length === 0) return;
@@ -93,7 +93,7 @@ export async function openAnswering(folder: ByteFolder, deps: ParityDeps): Promi
   };
 }
 
-/** Arrays of the picture's size, or lists of such, by their names with numbers in their order. */
+/** Arrays of the picture's size, or lists of them, by their names with numbers in order. */
 function maskNames(arrays: GoldenArrays, { height, width }: RgbImage): string[] {
   return arrays.names
     .filter((name) => {

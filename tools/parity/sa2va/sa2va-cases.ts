@@ -1,4 +1,4 @@
-/** `cases.json` of a whole-model golden folder, with its fields checked once. */
+/** `cases.json` of a whole-model golden folder, validated once. */
 import { isRecord, readJson } from "../../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import { badInput } from "../../../src/engine/errors.ts";
@@ -15,7 +15,7 @@ export interface GoldenCase {
   readonly segPositions: readonly number[];
   readonly lossBase: number | undefined;
   readonly lossLora: number | undefined;
-  /** Visual tokens of each region the prompt marks. */
+  /** Visual tokens of each region that the prompt marks. */
   readonly regionTokens: readonly number[];
 }
 
@@ -34,7 +34,7 @@ export interface GoldenCases {
   readonly tokenIds: Readonly<Record<string, number>>;
   readonly cases: readonly GoldenCase[];
   readonly greedy: readonly GoldenGreedy[];
-  /** `train`, as it is. */
+  /** `train`, unchanged. */
   readonly train: Readonly<Record<string, unknown>>;
 }
 
@@ -68,8 +68,8 @@ export async function readCases(folder: ByteFolder): Promise<GoldenCases> {
 }
 
 /**
- * The case whose masks the SAM2 and training arrays belong to: the one named "refseg" where it has a [SEG], or else the
- * first that has one.
+ * The case whose masks the SAM2 and training arrays belong to: the one named "refseg" if it has a [SEG], else the first
+ * that has one.
  */
 export function segmentedCase(cases: readonly GoldenCase[]): GoldenCase | undefined {
   const found = cases.filter((item) => item.segPositions.length > 0);
@@ -77,7 +77,7 @@ export function segmentedCase(cases: readonly GoldenCase[]): GoldenCase | undefi
 }
 
 function parseCase(json: Record<string, unknown>, regionTokens: readonly number[]): GoldenCase {
-  // A case that marks regions says which tile they are taken from; the others have null there.
+  // A case that marks regions names the tile from which they are taken; the others have null there.
   const marked = json.vp_overall_mask !== null && json.vp_overall_mask !== undefined;
   return {
     name: String(json.name),

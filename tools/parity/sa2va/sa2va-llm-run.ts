@@ -1,4 +1,4 @@
-/** Running the language model on golden cases: embeddings, scored answers and greedy decoding. */
+/** Runs the language model on golden cases: embeddings, scored answers and greedy decoding. */
 import { tokenScores } from "../../../src/engine/gpu/kernels/logprob.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import type { Sa2vaConfig } from "../../../src/engine/model/config.ts";
@@ -29,7 +29,7 @@ export interface LanguageGolden {
   readonly tokenizer: Tokenizer;
 }
 
-/** Embeddings [1, T, D] of ids whose visual places are filled by the projector on the golden vision tokens. */
+/** Embeddings [1, T, D] of ids whose visual positions hold the projected golden vision tokens. */
 export function embedCase(
   golden: LanguageGolden,
   weights: Weights,
@@ -47,7 +47,7 @@ export function embedCase(
   });
 }
 
-/** log π of each id under the row of logits in front of it: logits [≥ n, V] → [n]. */
+/** log π of each id under the preceding row of logits: logits [≥ n, V] → [n]. */
 export function answerLogProbs(logits: Tensor, ids: readonly number[]): Tensor {
   return tf.tidy(() => {
     const rows = tf.slice(logits, [0, 0], [ids.length, logits.shape[1] as number]);

@@ -64,7 +64,7 @@ export async function* grpoRows(folder: ByteFolder, golden: LanguageGolden): Asy
     const total = tf.tidy(() => sequenceMean(perToken, group));
     const expected = golden.cases.train.grpo;
     if (isRecord(expected) && typeof expected.loss_sequence_mean === "number") {
-      // The losses of the tokens may cancel, their rounding does not.
+      // The losses of the tokens may cancel, but their rounding does not.
       const largest = (await arrays.read("per_token_loss")).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
       const tolerance = { ...FORWARD, absolute: ROUNDING * largest };
       yield compareArrays(FILE, "loss_sequence_mean", [expected.loss_sequence_mean], await total.data(), tolerance);
@@ -104,7 +104,7 @@ function groupLogProbs(golden: LanguageGolden, weights: Weights, group: Group): 
   const length = group.completions[0]?.length ?? 0;
   const [, ...regions] = contextRuns(group.prompt, golden.tokenizer.special.imageContext);
   const item = { regionTokens: regions.map(({ start, end }) => end - start) };
-  // The pass is one sequence worked off in two parts.
+  // The pass is one sequence processed in two parts.
   const ropeLength = group.prompt.length + length;
   const prompt = languageForward(weights, language, embedCase(golden, weights, item, group.prompt), { ropeLength });
   const last = tf.slice(prompt.hidden, [0, group.prompt.length - 1, 0], [1, 1, width]);

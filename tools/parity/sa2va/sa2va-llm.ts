@@ -43,7 +43,7 @@ export async function* sa2vaLlmParity(folder: ByteFolder, deps: GoldenNumbers = 
   }
 }
 
-/** Rows of one part; what it throws becomes a missed row, so that the other parts are still reported. */
+/** Rows of one part; an error becomes a missed row, so that the other parts are still reported. */
 async function* guarded(name: string, part: () => AsyncGenerator<ParityRow>): AsyncGenerator<ParityRow> {
   try {
     yield* part();
@@ -52,7 +52,7 @@ async function* guarded(name: string, part: () => AsyncGenerator<ParityRow>): As
   }
 }
 
-/** Forward pass over prompt and answer. Without adapter every array is compared, with it the `lora.*` ones. */
+/** Forward pass over prompt and answer. Without the adapter every array is compared; with it, the `lora.*` ones. */
 async function* forwardRows(
   golden: LanguageGolden,
   item: GoldenCase,

@@ -1,4 +1,4 @@
-/** Golden set of single operators and preprocessing: each entry through the function the model uses. */
+/** Golden set of single operators and preprocessing: each entry runs through the model's function. */
 import { isRecord, readJson } from "../../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import { decodeRle, parseRle, rleArea } from "../../../src/engine/data/mask/rle.ts";
@@ -102,7 +102,7 @@ function missing(path: string): never {
 }
 
 type Inputs = (name: string) => Tensor;
-/** Each expected array: how it follows from the inputs, given its shape. */
+/** How each expected array follows from the inputs, given its shape. */
 type Operator = { readonly what: string; readonly run: (input: Inputs, shape: readonly number[]) => Tensor };
 
 async function* operatorRows(arrays: GoldenArrays): AsyncGenerator<ParityRow> {
@@ -151,7 +151,7 @@ function operatorFor(name: string, names: readonly string[], positions: readonly
     bilinear: {
       what: "bilinear",
       run: (input, shape) => {
-        // The square enlargement starts from the input, the others from the square one.
+        // The square enlargement starts from the input, the others from the square.
         const isSquare = (other: string): boolean => /^bilinear\.out_\d+$/.test(other);
         const square = isSquare(name) ? undefined : names.find(isSquare);
         const source = square ?? "bilinear.in";

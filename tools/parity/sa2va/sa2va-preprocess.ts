@@ -49,7 +49,7 @@ async function* regionRows(model: GoldenModel, golden: GoldenArrays): AsyncGener
   );
 }
 
-/** The picture of a golden set, whatever its file is called in the cases. */
+/** The picture of a golden set, whatever its file name in the cases. */
 export async function goldenImage(model: GoldenModel, deps: ParityDeps): Promise<RgbImage> {
   const name = typeof model.cases.image === "string" ? model.cases.image : "image.png";
   return await deps.decodeImage(await fileBytes(model.folder, name));

@@ -25,7 +25,7 @@ const DECODER: Tolerance = { relative: 5e-4 };
 /** Arrays of the file that belong to another check (the language model's greedy steps). */
 const ELSEWHERE = ["generated.step_logits"];
 
-/** One row per array of the file, none without the file; an array that nothing here computes is a miss. */
+/** One row per array of the file, none without the file; an array that is not computed here is a miss. */
 export async function* sa2vaSam2Parity(folder: ByteFolder, deps: ParityDeps): AsyncGenerator<ParityRow> {
   if (folder.get(FILE) === undefined) return;
   const model = await openGoldenModel(folder, deps);
@@ -128,7 +128,9 @@ async function* decoderRows(
   pointer?.dispose();
 }
 
-/** A row per captured array that the golden file holds; beside the trunk's, its four-dimensional arrays are NCHW. */
+/**
+ * A row per captured array that the golden file holds; except for the trunk's, its four-dimensional arrays are NCHW.
+ */
 async function* capturedRows(
   golden: GoldenArrays,
   captured: Captured,
@@ -145,7 +147,7 @@ async function* capturedRows(
   }
 }
 
-/** What all prompts share is stored once here, but may be repeated per prompt in a golden file. */
+/** Values shared by all prompts are stored once here, but may be repeated per prompt in a golden file. */
 function repeated(values: Float32Array, length: number): Float32Array {
   if (values.length === 0 || values.length >= length || length % values.length !== 0) return values;
   return Float32Array.from({ length }, (_, at) => values[at % values.length] as number);

@@ -1,4 +1,4 @@
-/** Golden set of a whole model, the text part: token ids, prompts, labels, decoded answers and where they stop. */
+/** Golden set of a whole model, the text part: token ids, prompts, labels, decoded answers and their ends. */
 import { isRecord, readJson } from "../../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";
@@ -74,7 +74,7 @@ function* greedyRows(
 ): Generator<ParityRow> {
   yield sameText(`greedy ${greedy.name}`, "prediction", greedy.prediction, prediction(tokenizer, greedy.ids));
   const first = greedy.ids.findIndex((_, at) => stop.reached(greedy.ids.slice(0, at + 1)));
-  // A run that used up the length limit may end without a stop.
+  // A run that reached the length limit may end without a stop.
   const length = first < 0 && greedy.ids.length === limit ? greedy.ids.length : first + 1;
   yield compareArrays(`greedy ${greedy.name}`, "ids until the stop rule fires", [greedy.ids.length], [length], EXACT);
 }

@@ -207,8 +207,8 @@ async function* gradientRows(
 }
 
 /**
- * The point-sampled loss. It starts from the golden logits: which points are the least certain is a choice, and rounding
- * would make it differently where two of them are alike.
+ * The point-sampled loss. It starts from the golden logits, because rounding could change which points are the least
+ * certain if two are nearly equal.
  */
 async function* pointRows(inputs: FrozenInputs, settings: Json): AsyncGenerator<ParityRow> {
   const { golden } = inputs;
@@ -242,8 +242,8 @@ async function* pointRows(inputs: FrozenInputs, settings: Json): AsyncGenerator<
 }
 
 /**
- * One clipped AdamW step and the moving average after it. It starts from the golden gradients: the first step of Adam is
- * nearly a sign, so where a gradient is as small as eps the last digit of ours would decide.
+ * One clipped AdamW step and the moving average after it. It starts from the golden gradients: Adam's first step is
+ * nearly a sign, so for a gradient as small as eps our last digit would decide.
  */
 async function* updateRows(
   inputs: FrozenInputs,
@@ -282,7 +282,7 @@ async function* updateRows(
     const what = kind === "after_adamw" ? "parameter after one step" : "moving average after one step";
     if (tensor === undefined) yield missed(name, what, "this tensor is not trainable here");
     else {
-      // A thousandth of a step; the average moves by far less than that, so only rounding is allowed there.
+      // A thousandth of a step. The average moves far less, so only rounding is allowed there.
       const tolerance = kind === "after_adamw" ? { absolute: lr * 1e-3 } : AVERAGE;
       yield compareArrays(name, what, await golden.read(name), await tensor.data(), tolerance);
     }

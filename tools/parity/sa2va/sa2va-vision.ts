@@ -13,7 +13,7 @@ import { PREPROCESS_FILE, preprocessRows } from "./sa2va-preprocess.ts";
 const FILE = "golden_vision.safetensors";
 const TOLERANCE: Tolerance = { relative: 1e-4 };
 
-/** A row per array of the preprocessing and vision files, as far as the folder has them. */
+/** A row per array of the preprocessing and vision files that the folder has. */
 export async function* sa2vaVisionParity(folder: ByteFolder, deps: ParityDeps): AsyncGenerator<ParityRow> {
   const model = await openGoldenModel(folder, deps);
   const captured = new Captured();
@@ -34,14 +34,14 @@ export async function* sa2vaVisionParity(folder: ByteFolder, deps: ParityDeps): 
   }
 }
 
-/** The tower on the golden bytes, so that a difference of the resize does not spread. */
+/** The tower runs on the golden bytes, so that a difference in resizing does not propagate. */
 async function runVision(model: GoldenModel, captured: Captured): Promise<void> {
   const { weights, config } = model;
   const stored = await model.arrays(PREPROCESS_FILE);
   const values = normalisePixels(Uint8Array.from(await stored.read("tiles_u8")));
   tf.tidy(() => {
     const pixels: Tensor = tf.tensor(values, [...stored.shape("tiles_u8")]);
-    // The last block is run too, even when the checkpoint selects an earlier state.
+    // The last block runs too, even if the checkpoint selects an earlier state.
     if (config.vision.selectLayer !== -1)
       visionTower(weights, { ...config.vision, selectLayer: -1 }, pixels, captured.probe);
     const tokens = visionTower(weights, config.vision, pixels, captured.probe);

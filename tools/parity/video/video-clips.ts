@@ -11,7 +11,7 @@ const FEATURES: Tolerance = { relative: 1e-4 };
 const TRACKED: Tolerance = { relative: 1e-3 };
 /** Masks must agree where the logit is beyond this share of the frame's largest. */
 const MASK_SHARE = 2e-3;
-/** Logits of absent objects, which would hide all others in a comparison by the largest. */
+/** Logits of absent objects, which would dominate a comparison relative to the largest. */
 const BLANK = -1000;
 
 export async function* videoClipsParity(folder: ByteFolder): AsyncGenerator<ParityRow> {
@@ -62,7 +62,7 @@ function arrayRow(name: string, array: string, expected: Float32Array, found: Fl
   return compareArrays(name, array, shown(expected), shown(found), TRACKED);
 }
 
-/** Pixels of each frame where its logit is clear of 0. */
+/** Pixels of each frame whose logit is clearly away from 0. */
 function maskRow(name: string, expected: Float32Array, found: Float32Array, { logits }: ClipRun): ParityRow {
   const clear = logits.flatMap((frame) => {
     const largest = frame.reduce((most, value) => Math.max(most, Math.abs(value)), 0);

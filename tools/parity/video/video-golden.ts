@@ -1,4 +1,4 @@
-/** What the checks of a video golden set share: SAM2's weights and the clip's features. */
+/** Shared by the checks of a video golden set: SAM2's weights and the clip's features. */
 import { readJson } from "../../../src/engine/bytes/json.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import type { RgbImage } from "../../../src/engine/data/sample.ts";
@@ -17,7 +17,7 @@ export interface VideoGolden {
   /** video.json. */
   readonly json: Readonly<Record<string, unknown>>;
   readonly weights: Weights;
-  /** The same with what SAM 2.1 adds. */
+  /** The same with the tensors that SAM 2.1 adds. */
   readonly weights21: Weights;
   readonly input: GoldenArrays;
   /** Features of each picture of the clip; owned by the set. */
@@ -77,7 +77,7 @@ async function frames(input: GoldenArrays): Promise<RgbImage[]> {
   }));
 }
 
-/** Recorded with the Pillow that resizes tall pictures by rows first; the first frame shows which one it was. */
+/** Recorded with the Pillow that resizes tall pictures by rows first; the first frame shows which version it was. */
 function samInputs(pictures: readonly RgbImage[], size: number, recorded: Uint8Array): Uint8Array[] {
   const by = (first: "columns" | "rows"): Uint8Array[] =>
     pictures.map((picture) => resizeBicubic(picture, size, size, first).data);

@@ -18,7 +18,7 @@ import { channelsFirst } from "./video-clips.ts";
 import { openVideoGolden, type VideoGolden } from "./video-golden.ts";
 
 const TOLERANCE: Tolerance = { relative: 1e-4 };
-/** Arrays that are given to the pieces. */
+/** Arrays that are inputs of the pieces. */
 const INPUTS = ["memory_encoder.low_res_mask", "rope.self.in", "rope.cross.keys", "antialias.in", "pointer_time.in"];
 
 export async function* videoOpsParity(folder: ByteFolder): AsyncGenerator<ParityRow> {

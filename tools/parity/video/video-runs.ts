@@ -1,4 +1,4 @@
-/** The runs of a video golden set, as Sa2VA, Sa2VA-i and SAM 2.1 go through a clip. */
+/** The runs of a video golden set through a clip: those of Sa2VA, Sa2VA-i and SAM 2.1. */
 import { LabError } from "../../../src/engine/errors.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import type { FrameMaps } from "../../../src/engine/model/sam2/neck.ts";
@@ -73,12 +73,12 @@ export async function runCase(golden: VideoGolden, name: string, shown: readonly
   }
 }
 
-/** Frame of a clip that runs through its pictures forward and backward again. */
+/** Frame of a clip that repeats its pictures forward and backward. */
 function bounced(frame: number, last: number): number {
   return last === 0 ? 0 : Math.abs(((frame + last) % (2 * last)) - last);
 }
 
-/** The first pass of Sa2VA-i: masks at video size from the tuned decoder, each frame alone. */
+/** The first pass of Sa2VA-i: masks at video size from the fine-tuned decoder, each frame alone. */
 async function firstMasks(golden: VideoGolden, lang: Tensor, kept: Recorder): Promise<Map<number, GivenMask>> {
   const [width, height] = golden.json.video_size as [number, number];
   const given = new Map<number, GivenMask>();
@@ -95,7 +95,7 @@ async function firstMasks(golden: VideoGolden, lang: Tensor, kept: Recorder): Pr
   return given;
 }
 
-/** Collects what the frames of a run give, in the order of time. */
+/** Collects the results of a run's frames, in the order of time. */
 class Recorder {
   private readonly parts = new Map<string, Map<number, Float32Array>>();
   private readonly logits = new Map<number, Float32Array[]>();
@@ -111,7 +111,7 @@ class Recorder {
     this.parts.set(name, new Map(values.map((part, at) => [at, part])));
   }
 
-  /** Reads what a frame gave, with its memory, and frees it. */
+  /** Reads the results of a frame, with its memory, and frees them. */
   async take(frame: number, masks: FrameMasks, tracker?: Tracker): Promise<void> {
     if (this.shown.includes(frame)) {
       const { lowRes, score, pointer, iou, index } = masks;
@@ -168,7 +168,10 @@ class Recorder {
     probe.dispose();
   }
 
-  /** The logits of a frame under an option that Sa2VA leaves off: a pixel that another object claims more keeps at most −10. */
+  /**
+   * The logits of a frame under an option that Sa2VA leaves off: a pixel with a higher score for another object keeps
+   * at most −10.
+   */
   apart(frame: number): void {
     const values = this.parts.get("low_res_masks")?.get(frame);
     if (values === undefined) throw new LabError("internal", `Frame ${frame} was not kept`);

@@ -45,7 +45,7 @@ export async function* videoScoresParity(folder: ByteFolder): AsyncGenerator<Par
         check.close("J", (item.j_frames as number[])[masks.frames[at] as number], frame.j);
         check.close("F", (item.f_frames as number[])[masks.frames[at] as number], frame.f);
       });
-      // Of a long clip only some frames are stored.
+      // Only some frames of a long clip are stored.
       if (masks.frames.length < real.length) return;
       check.close("mean J", item.j, score.j);
       check.close("mean F", item.f, score.f);
@@ -61,7 +61,7 @@ function maskOf(value: unknown): FrameMask {
 
 interface StoredMasks {
   readonly frames: readonly number[];
-  /** @param at number of the frame among the stored ones */
+  /** @param at index of the frame among the stored ones */
   mask(at: number, object: number): FrameMask;
 }
 

@@ -1,4 +1,4 @@
-/** Soft backgrounds behind the drawings, each a colour for every place; alike at every size. */
+/** Soft backgrounds behind the drawings, each a function from place to colour; the same at every size. */
 import { type Dice, pick } from "./dice.ts";
 
 /** Colour, 0..255, at a place in shares of the picture's side. */

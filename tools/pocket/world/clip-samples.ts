@@ -1,4 +1,4 @@
-/** Clips of moving drawings to train on and to be measured on, with the frames that a step sees below each other. */
+/** Clips of moving drawings for training and measurement; the frames of a step are below each other. */
 import { stacked } from "../../../src/engine/data/clips/film-strip.ts";
 import type { RgbImage } from "../../../src/engine/data/sample.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
@@ -15,15 +15,15 @@ import { doublesFirst, drawScene, type Scene, type Thing } from "./scene.ts";
 
 /** Pixels of a frame's side, as in the demo clips. */
 const SIDE = 96;
-/** Share of clips that have a frame more than are seen. */
+/** Share of clips with one more frame than a step uses. */
 const LONGER = 0.5;
-/** Share of training captions that only name their thing, so that sampling has something to choose. */
+/** Share of training captions that only name their object, so that sampling has alternatives. */
 const VAGUE = 0.5;
 /** Fewer frames than these are spread evenly, so that their ends show the whole motion. */
 const DRAWN_FROM = 5;
 
 export interface PocketClip {
-  /** Of the frames that are seen. */
+  /** The frames that a step uses, as drawn. */
   readonly frames: readonly (DrawnScene & { readonly scene: Scene })[];
   readonly clip: Clip;
   /** Masks are strips of the frames. */
@@ -31,10 +31,10 @@ export interface PocketClip {
 }
 
 export interface ClipWishes {
-  /** Described things; the first is one that has a double where there is one. */
+  /** Described objects; the first has a double if any has. */
   readonly regions: number;
   readonly frames: number;
-  /** For measuring: evenly spread frames of six, every caption with its motion. */
+  /** For measurement: six evenly spread frames, every caption with its motion. */
   readonly heldOut?: boolean;
 }
 
@@ -93,7 +93,7 @@ export function clipWords({ frames }: PocketClip, grid: number): CellWords {
   return frames.flatMap((frame) => cellWords(frame, grid));
 }
 
-/** Pixels of both towers for all frames of some clips, enlarged as the lab does it; owned by the caller. */
+/** Pixels of both towers for all frames of some clips, enlarged as in the lab; owned by the caller. */
 export function clipInputs(model: Sa2vaModel, clips: readonly PocketClip[]): ReturnType<typeof towerInputs> {
   const frames = clips.flatMap((clip) => clip.frames);
   const stack = (side: number) => {

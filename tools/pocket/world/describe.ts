@@ -1,4 +1,4 @@
-/** What can be said of a thing in a scene, from "an animal" to "the small brown dog left of the red car"; always true. */
+/** Descriptions of objects in a scene, from "an animal" to "the small brown dog left of the red car"; always true. */
 
 import { type Dice, pick } from "./dice.ts";
 import { article, type Kind } from "./kinds.ts";
@@ -7,10 +7,10 @@ import { kindOf, place, type Scene, sizeOf, type Thing } from "./scene.ts";
 export const RELATIONS = ["left of", "right of", "above", "below"] as const;
 type Relation = (typeof RELATIONS)[number];
 
-/** What is said of a thing; absent parts are not said. */
+/** Parts of a description; absent parts are not mentioned. */
 export interface Description {
   readonly thing: Thing;
-  /** "a" for a thing that is merely named. */
+  /** "a" for an object that is only named. */
   readonly definite: boolean;
   /** Named by its family instead of its kind. */
   readonly family: boolean;
@@ -29,7 +29,7 @@ export const BARE = {
   neighbour: null,
 } as const;
 
-/** A share of the range 0..1 for each choice of words, so that usual words stay usual. */
+/** Words for each size; a word that is listed twice is drawn twice as often. */
 const SIZE_WORDS = { small: ["small", "small", "little"], large: ["large", "large", "big"] } as const;
 const USUAL_WORD = 0.8;
 
@@ -58,7 +58,7 @@ export function placePhrase(where: string): string {
   return where === "left" || where === "right" ? `on the ${where}` : `at the ${where}`;
 }
 
-/** Whether everything that is said is true of `other` too. */
+/** Whether the description is also true of `other`. */
 export function alsoFits(what: Description, other: Thing): boolean {
   const { thing, neighbour } = what;
   const [own, its] = [kindOf(thing), kindOf(other)];
@@ -71,7 +71,7 @@ export function alsoFits(what: Description, other: Thing): boolean {
   );
 }
 
-/** True of this thing and of no other one in the scene. */
+/** Whether it is true of this object and of no other in the scene. */
 export function tellsApart(what: Description, scene: Scene): boolean {
   return !scene.things.some((other) => other !== what.thing && alsoFits(what, other));
 }
@@ -89,7 +89,7 @@ function stands(thing: Pick<Thing, "x" | "y">, relation: Relation, other: Thing,
   }
 }
 
-/** A neighbour that two words name for certain, and where the thing stands from it; null when there is none. */
+/** A neighbour that two words identify, and the object's position relative to it; null without one. */
 function drawNeighbour(thing: Thing, scene: Scene, dice: Dice): Description["neighbour"] {
   const known = (other: Thing): boolean => tellsApart({ ...BARE, thing: other, colour: true }, scene);
   const others = scene.things.filter((other) => other !== thing && known(other));
@@ -101,7 +101,7 @@ function drawNeighbour(thing: Thing, scene: Scene, dice: Dice): Description["nei
   return stands(thing, relation, other, 0.2) ? { thing: other, relation } : null;
 }
 
-/** Names the thing and little else: true, and often of others too. */
+/** Names the object and little else: true, and often true of others too. */
 export function drawVague(thing: Thing, scene: Scene, dice: Dice): Description {
   const how = dice();
   const definite = dice() < 0.3;
@@ -117,7 +117,10 @@ export function drawVague(thing: Thing, scene: Scene, dice: Dice): Description {
   };
 }
 
-/** Colour and place, or a neighbour, or size: true of nothing else in the scene unless the scene allows nothing better. */
+/**
+ * Colour and place, or a neighbour, or size: true of nothing else in the scene, unless the scene allows no such
+ * description.
+ */
 export function drawDiscriminating(thing: Thing, scene: Scene, dice: Dice): Description {
   for (let attempt = 0; attempt < 6; attempt++) {
     const drawn = richDescription(dice());
@@ -139,13 +142,13 @@ function richDescription(how: number): Partial<Description> | "neighbour" {
   return { size: true, colour: true };
 }
 
-/** What few words can say, without where the thing is and with it. */
+/** Short descriptions, without and with the object's place. */
 const SHORT: readonly Partial<Description>[] = [{}, { colour: true }, { size: true }, { size: true, colour: true }];
 const PLACED: readonly Partial<Description>[] = [{ place: true }, { colour: true, place: true }];
 
 /**
- * Any unambiguous phrase: what the mask task is asked for. Many are short and leave the place out, for a place alone
- * nearly tells things apart, and a model that can lean on it never learns the kinds.
+ * Any unambiguous phrase, for the mask task. Many are short and omit the place, because a place alone nearly identifies
+ * an object, and a model that can rely on it never learns the kinds.
  */
 export function drawUnambiguous(thing: Thing, scene: Scene, dice: Dice): Description {
   const how = dice();
@@ -156,8 +159,8 @@ export function drawUnambiguous(thing: Thing, scene: Scene, dice: Dice): Descrip
 }
 
 /**
- * Everything that could be said of a thing itself. The [SEG] state is to name all of it, said or not: then it has to find
- * the thing in the picture, and the mask decoder hears where it is even when the phrase does not tell.
+ * All words that describe an object. The [SEG] state must name all of them, mentioned or not, so it must find the
+ * object in the picture, and the mask decoder receives its place even if the phrase lacks it.
  */
 export function allWords(thing: Thing): string[] {
   return [kindOf(thing).words[0] as string, thing.colour, sizeOf(thing), ...place(thing).split(" ")];

@@ -1,18 +1,18 @@
-/** Composes scenes from drawings: the picture, and for every thing the pixels of it that can be seen. */
+/** Composes scenes from drawings: the picture, and the visible pixels of every object. */
 import type { RgbImage } from "../../../src/engine/data/sample.ts";
 import type { Scene, Thing } from "./scene.ts";
 import { SPRITE_SIDE, sprite } from "./sprites.ts";
 
 export interface DrawnScene {
   readonly rgb: RgbImage;
-  /** For every thing 0/1 where it is what one sees; row-major at picture size. */
+  /** For every object, 1 where it is visible, else 0; row-major at picture size. */
   readonly masks: readonly Uint8Array[];
 }
 
-/** Softness of the shadow a thing throws, and how far it falls, in shares of the picture's side. */
+/** Softness and offset of an object's shadow, in shares of the picture's side. */
 const SHADOW = { down: 0.018, side: 0.008, dark: 0.2 } as const;
 
-/** @param side pixels of the square picture; the scene looks alike at every size */
+/** @param side pixels of the square picture; the scene looks the same at every size */
 export function renderScene(scene: Scene, side: number): DrawnScene {
   const data = new Uint8Array(side * side * 3);
   for (let y = 0; y < side; y++) {
@@ -34,7 +34,7 @@ export function renderScene(scene: Scene, side: number): DrawnScene {
   return { rgb: { width: side, height: side, data }, masks };
 }
 
-/** A thing at its size: premultiplied RGBA, 0..1, with its place in the picture. */
+/** An object at its size: premultiplied RGBA, 0..1, with its place in the picture. */
 interface Stamp {
   readonly left: number;
   readonly top: number;

@@ -1,6 +1,7 @@
 /**
- * Scenes in which the extent of a mask matters: two regions of a picture overlap and have different captions. Wholes and
- * their halves, touching twins, pairs of things, and two of three alike. The words are those of the other scenes.
+ * Scenes in which the extent of a mask matters: two regions of a picture overlap and have different captions. Wholes
+ * and their halves, touching twins, pairs of objects, and two of three equal ones. The words are those of the other
+ * scenes.
  */
 import { drawBackground } from "./background.ts";
 import { placePhrase } from "./describe.ts";
@@ -13,10 +14,10 @@ export const EXTENTS = ["half", "twins", "pair", "two of three"] as const;
 export type Extent = (typeof EXTENTS)[number];
 
 export interface ExtentRegion {
-  /** 0/1 where the region is seen, row-major at picture size. */
+  /** 1 where the region is visible, else 0; row-major at picture size. */
   readonly mask: Uint8Array;
   readonly caption: string;
-  /** What the region shows or is a part of. */
+  /** The object that the region shows or is a part of. */
   readonly thing: Thing;
 }
 
@@ -24,13 +25,13 @@ export interface ExtentPicture {
   readonly extent: Extent;
   readonly scene: Scene;
   readonly rgb: DrawnScene["rgb"];
-  /** Of every thing of the scene, as drawn. */
+  /** Of every object of the scene, as drawn. */
   readonly masks: DrawnScene["masks"];
   /** Two regions that overlap. */
   readonly regions: readonly [ExtentRegion, ExtentRegion];
 }
 
-/** @param side pixels of the square picture; extents take turns over the pictures */
+/** @param side pixels of the square picture; the kinds of extent alternate over the pictures */
 export function extentPicture(seed: number, index: number, side: number): ExtentPicture {
   const dice = sceneDice(seed, index);
   const extent = EXTENTS[index % EXTENTS.length] as Extent;
@@ -70,7 +71,7 @@ function drawThings(extent: Extent, dice: Dice): Thing[] {
   }
 }
 
-/** Pixels of the picture that a drawing is measured on. */
+/** Pixels of the picture on which a drawing is measured. */
 const MEASURED = 96;
 
 /** Left and right end of a drawing, in shares of the picture's side. */
@@ -82,7 +83,7 @@ function edges(thing: Thing): readonly [number, number] {
   return [(columns[0] as number) / MEASURED, ((columns.at(-1) as number) + 1) / MEASURED];
 }
 
-/** At least three, all different: every kind has so many. */
+/** At least three, all different; every kind has as many. */
 function shuffledColours({ colours }: Kind, dice: Dice): Colour[] {
   const out = [...colours];
   for (let last = out.length - 1; last > 0; last--) {

@@ -1,6 +1,6 @@
-/** What the drawn scenes show: kinds of things, the drawing each is made from, its colours and its words. */
+/** Content of the drawn scenes: kinds of objects, with the drawing, colours and words of each. */
 
-/** Hue in degrees, saturation and lightness in 0..1 of the flat colour that a name stands for. */
+/** Hue in degrees, saturation and lightness in 0..1 of the flat colour of each name. */
 export const COLOURS = {
   red: [2, 0.82, 0.52],
   orange: [27, 0.95, 0.55],
@@ -19,11 +19,14 @@ export type Colour = keyof typeof COLOURS;
 export interface Kind {
   /** The usual word first. */
   readonly words: readonly string[];
-  /** What one says who does not care which kind it is. */
+  /** Words that do not name the kind, such as "animal". */
   readonly family: string;
   /** Name of the drawing in Fluent Emoji Flat. */
   readonly icon: string;
-  /** Hues, in degrees, of the drawing's parts that take the thing's colour; the first may exceed the second across red. */
+  /**
+   * Hues, in degrees, of the drawing's parts that take the thing's colour; the first exceeds the second if the range
+   * crosses red.
+   */
   readonly hues: readonly [number, number];
   /** The flat colour of those parts as drawn. */
   readonly drawn: readonly [number, number, number];

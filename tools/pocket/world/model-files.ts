@@ -9,9 +9,9 @@ import { MOTION_WORDS, SPECIAL_TOKENS, vocabulary } from "./vocabulary.ts";
 
 const SIZES = { mlp: 64, iouHidden: 32, maskIn: 16 };
 
-/** Visual tokens along a side of the picture, of the published pocket model. */
+/** Visual tokens per side of the picture, of the published pocket model. */
 export const GRID = 7;
-/** Pixels of a visual token along a side: two patches of eight. */
+/** Pixels of a visual token per side: two patches of eight. */
 const TOKEN_PIXELS = 16;
 
 function configJson(grid: number, vocabSize: number, eos: number, pad: number) {
@@ -135,12 +135,15 @@ function initialValues(name: string, shape: readonly number[], tensor: number, s
 function spreadOf(name: string, inputs: number): number {
   if (name.includes("pe_layer")) return 1;
   if (/embed|token|class_/.test(name) && !/patch_embed/.test(name)) return 0.5;
-  // What a block adds starts small, so that the stream carries its input through the untrained towers.
+  // The outputs that a block adds start small, so that the stream carries its input through the untrained towers.
   const residual = /(attn\.proj|fc2|mlp\.layers\.1|o_proj|down_proj)\.weight$/.test(name) ? 0.5 : 1;
   return residual * Math.sqrt(1 / inputs);
 }
 
-/** Height of the place sines: as large as what bright, even backgrounds put on every patch, or places stay unheard. */
+/**
+ * Amplitude of the sines of places: as large as what bright, even backgrounds put on every patch; otherwise places have
+ * no effect.
+ */
 const PLACE_HEIGHT = 1.75;
 
 /** Places of a square grid as sines of both coordinates, the class token's first row zero. */
@@ -164,7 +167,7 @@ function sinePlaces(rows: number, width: number): Float32Array {
 /** Words added after the special tokens. */
 const laterWords = (motion: boolean): string[] => (motion ? Object.keys(MOTION_WORDS) : []);
 
-/** Text files of the model folder by name. @param grid visual tokens along a side @param motion with the words of clips */
+/** Text files of the model folder by name. @param grid visual tokens per side @param motion with the words of clips */
 export function pocketFiles(grid = GRID, motion = false): Record<string, string> {
   const files = {
     "config.json": pocketConfigJson(grid, motion),
@@ -183,7 +186,7 @@ function pocketConfigJson(grid: number, motion = false) {
 }
 
 /**
- * A table of the language model with rows for the words of clips, each the mean of the rows of the words it starts from.
+ * A table of the language model with rows for the words of clips, each the mean of the rows of its source words.
  * @param rows [V, width] row-major
  */
 export function withMotionRows(rows: Float32Array, width: number): Float32Array {
@@ -197,7 +200,7 @@ export function withMotionRows(rows: Float32Array, width: number): Float32Array 
   return Float32Array.from([...rows, ...added]);
 }
 
-/** Every tensor of the model with its initial values. @param grid visual tokens along a side */
+/** Every tensor of the model with its initial values. @param grid visual tokens per side */
 export function pocketTensors(seed: number, grid = GRID): TensorToWrite[] {
   const config = parseSa2vaConfig(pocketConfigJson(grid));
   const shapes = [...expectedShapes(config), ...sam2Shapes(config.sam2, SIZES)];
@@ -205,7 +208,8 @@ export function pocketTensors(seed: number, grid = GRID): TensorToWrite[] {
   return shapes
     .filter(([name]) => !seen.has(name) && seen.add(name))
     .map(([name, shape], index, all) => {
-      // Queries of the decoder's image attention start as its keys: alike then finds alike before anything is learned.
+      // Queries of the decoder's image attention start equal to its keys, so that similar cells attend to each other
+      // before training.
       const twin = name.replace(/((?:cross|final)_attn_\w+)\.q_proj/, "$1.k_proj");
       const from = twin === name ? index : all.findIndex(([other]) => other === twin);
       return { name, shape, data: initialValues(name, shape, from, seed) };

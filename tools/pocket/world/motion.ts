@@ -1,30 +1,32 @@
-/** Scenes that move: how each thing goes in a clip, and captions that say from where to where. */
+/** Scenes that move: the path of each object in a clip, and captions that say from where to where. */
 import { alsoFits, BARE, type Description, describe } from "./describe.ts";
 import { type Dice, pick } from "./dice.ts";
 import { place, type Scene, type Thing } from "./scene.ts";
 
-/** Ways to go, with their direction in shares of the picture's side. */
+/** Paths, with their direction in shares of the picture's side. */
 const WAYS = { left: [-1, 0], right: [1, 0], up: [0, -1], down: [0, 1], still: [0, 0] } as const;
 type Way = keyof typeof WAYS;
 const ALL = Object.keys(WAYS) as Way[];
 
 export interface Clip {
   readonly scene: Scene;
-  /** One for each thing. */
+  /** One per object. */
   readonly ways: readonly Way[];
 }
 
 /**
- * How far a thing goes from the first frame to the last, in shares of the picture's side: from one third of the picture into
- * the opposite one, also where a frame at an end is not seen.
+ * Distance of an object from the first frame to the last, in shares of the picture's side: from one third of the
+ * picture into the opposite one, even if a frame at an end is not used.
  */
 const DISTANCE = 0.62;
-/** Share of clips in which things of one kind have one colour, so that only place, motion and size tell them apart. */
+/**
+ * Share of clips in which objects of one kind have one colour, so that only place, motion and size distinguish them.
+ */
 const ALIKE = 0.6;
-/** Ways are drawn at most so often, until no thing ever covers more than this share of another. */
+/** Maximum draws of the paths, until no object ever covers more than this share of another. */
 const [TRIES, CROWDED] = [12, 0.1];
 
-/** A scene in motion: things of one kind always go different ways, and mostly out of each other's. */
+/** A scene in motion: objects of one kind always take different paths, and mostly avoid each other. */
 export function drawClip(scene: Scene, dice: Dice): Clip {
   const alike = dice() < ALIKE;
   const things = scene.things.map((thing, at): Thing => {
@@ -55,7 +57,7 @@ function drawWays(things: readonly Thing[], dice: Dice): Way[] {
   return ways;
 }
 
-/** The largest share of a thing's square that another one's covers at any time. */
+/** The largest share of an object's square that another one's covers at any time. */
 function crowding(clip: Clip): number {
   let most = 0;
   for (const time of [0, 0.25, 0.5, 0.75, 1]) {
@@ -78,7 +80,7 @@ export function sceneAt({ scene, ways }: Clip, time: number): Scene {
     const along = (centre: number, way: number): number => {
       const [low, high] = [0.01 + thing.size / 2, 0.99 - thing.size / 2];
       const reach = Math.min(DISTANCE, high - low);
-      // The way around its place, moved inside the picture as a whole.
+      // The path around the object's place, moved inside the picture as a whole.
       const start = Math.min(
         Math.max(centre - (way * reach) / 2, way < 0 ? low + reach : low),
         way > 0 ? high - reach : high,
@@ -90,7 +92,7 @@ export function sceneAt({ scene, ways }: Clip, time: number): Scene {
   return { ...scene, things };
 }
 
-/** The thing where it is at first, and where it goes: "the red car at the top left that moves to the bottom left". */
+/** The object with its first place and its destination: "the red car at the top left that moves to the bottom left". */
 export function describeMotion(clip: Clip, at: number, dice: Dice): string {
   const [first, last] = [sceneAt(clip, 0).things, sceneAt(clip, 1).things];
   const thing = first[at] as Thing;
@@ -104,7 +106,7 @@ export function describeMotion(clip: Clip, at: number, dice: Dice): string {
   return `${describe(apart[0] === undefined ? sized : pick(dice, apart), dice)} that ${goes(at)}`;
 }
 
-/** The way that a caption says, by its two places; empty where it says none, "elsewhere" where they are no way. */
+/** The path that a caption describes by its two places; empty if it names none, "elsewhere" if they match no path. */
 export function motionIn(caption: string): Way | "elsewhere" | "" {
   const [from = "", to] = caption.split(" that ");
   if (to === undefined) return "";

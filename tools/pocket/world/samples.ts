@@ -1,4 +1,7 @@
-/** Training pictures of the pocket model, drawn at the sizes the towers read, and its held-out pictures, drawn large. */
+/**
+ * Training pictures of the pocket model, drawn at the sizes that the towers read, and its held-out pictures, drawn
+ * large.
+ */
 import type { RgbImage } from "../../../src/engine/data/sample.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { normalisePixels } from "../../../src/engine/model/preprocess/pixels.ts";
@@ -14,24 +17,24 @@ import { renderScene } from "./draw.ts";
 import { extentPicture } from "./extent.ts";
 import { drawScene, kindOf, place, type Scene, sizeOf, type Thing } from "./scene.ts";
 
-/** Share of captions that tell their region apart; the others only name it, so that sampling has something to choose. */
+/** Share of captions that identify their region; the others only name it, so that sampling has alternatives. */
 const DISCRIMINATING = 0.5;
 
 export interface PocketPicture {
   readonly rgb: RgbImage;
   readonly regions: readonly SftRegion[];
   readonly scene: Scene;
-  /** For every thing of the scene 0/1 where it is seen. */
+  /** For every object of the scene, 1 where it is visible, else 0. */
   readonly masks: readonly Uint8Array[];
 }
 
 export interface PocketWishes {
-  /** Share of captions that tell their region apart, 0..1. */
+  /** Share of captions that identify their region, 0..1. */
   readonly discriminating?: number;
 }
 
 /**
- * @param regions described things; things come again when the scene has fewer
+ * @param regions number of described objects; objects repeat if the scene has fewer
  * @param pixels side of picture and masks
  */
 export function pocketPicture(
@@ -52,7 +55,7 @@ export function pocketPicture(
   return { scene, rgb, masks, regions: own };
 }
 
-/** A picture of overlapping regions to train on: its captions are phrases that are true of one region only. */
+/** A training picture with overlapping regions: its captions are phrases that are true of one region only. */
 export function overlappingPicture(seed: number, index: number, pixels: number): PocketPicture {
   const { scene, rgb, masks, regions } = extentPicture(seed, index, pixels);
   const size = { height: pixels, width: pixels };
@@ -62,7 +65,7 @@ export function overlappingPicture(seed: number, index: number, pixels: number):
   return { scene, rgb, masks, regions: described };
 }
 
-/** Phrases are true of one thing only: for others no mask is the right one. */
+/** Phrases are true of one object only; for others no mask would be right. */
 function region(
   scene: Scene,
   index: number,
@@ -84,10 +87,10 @@ function region(
   };
 }
 
-/** A thing names a token of which it covers at least this share. */
+/** An object labels a token of which it covers at least this share. */
 const COVERS = 0.3;
 
-/** For every token of the picture where it is and, when a thing covers it, which. */
+/** For every token of the picture, its place and, if an object covers it, the object's words. */
 export function cellWords(picture: Pick<PocketPicture, "scene" | "masks" | "rgb">, grid: number): CellWords {
   const { things } = picture.scene;
   const { width } = picture.rgb;
@@ -118,7 +121,7 @@ export function towerInputs(
   return { vision: stack(model.config.tileSize), sam: stack(model.config.sam2.imageSize) };
 }
 
-/** Both towers under `weights`, on whatever tape runs. */
+/** Both towers under `weights`, on the current tape. */
 export function runTowers(
   model: Sa2vaModel,
   weights: Weights,

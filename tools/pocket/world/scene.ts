@@ -1,4 +1,4 @@
-/** Random little scenes: two to four drawings on a background, most of them with doubles of one kind. */
+/** Small random scenes: two to four drawings on a background, most of them with doubles of one kind. */
 import { type Background, drawBackground } from "./background.ts";
 import { type Dice, pick } from "./dice.ts";
 import { type Colour, KINDS, type Kind } from "./kinds.ts";
@@ -17,13 +17,13 @@ export interface Thing {
 
 export interface Scene {
   readonly background: Background;
-  /** Later ones lie over earlier ones. */
+  /** Later ones are drawn over earlier ones. */
   readonly things: readonly Thing[];
 }
 
 export const kindOf = (thing: Pick<Thing, "kind">): Kind => KINDS[thing.kind] as Kind;
 
-/** Where things can stand: centres, and how far one may be moved each way. */
+/** Positions of objects: centres, and the maximum random offset in each direction. */
 interface Layout {
   readonly slots: readonly (readonly [number, number])[];
   readonly jitter: readonly [number, number];
@@ -70,14 +70,14 @@ const LAYOUTS: readonly (readonly [share: number, layout: Layout])[] = [
 ];
 
 const SMALL = 0.235;
-/** Things below this side are called small. */
+/** Objects below this side are called small. */
 export const SMALL_BELOW = 0.29;
 
-/** Share of scenes in which three things are of one kind, and of those with at least two. */
+/** Share of scenes with three objects of one kind, and of those with at least two. */
 const THREE_ALIKE = 0.3;
 const TWO_ALIKE = 0.85;
 
-/** Two to four things in their own places; in most scenes two or three are of one kind, distinguished by something else. */
+/** Two to four objects in separate places; in most scenes two or three are of one kind and differ in something else. */
 export function drawScene(dice: Dice): Scene {
   const background = drawBackground(dice);
   const draw = dice();
@@ -104,7 +104,7 @@ function drawThing(
   layout: Layout,
 ): Thing {
   const double = before.filter((other) => other.kind === kind);
-  // Doubles differ in colour more often than not; else size or place has to tell them apart.
+  // Doubles usually differ in colour; otherwise size or place must distinguish them.
   const used = double.map(({ colour }) => colour);
   const all = (KINDS[kind] as Kind).colours;
   const others = all.filter((colour) => !used.includes(colour));
@@ -136,7 +136,7 @@ function shuffled<T>(dice: Dice, items: readonly T[]): T[] {
   return out;
 }
 
-/** Where a thing is, in one word or two; nearer to the middle than 0.12 of the side counts as middle. */
+/** Place of an object in one or two words; nearer to the middle than 0.12 of the side counts as middle. */
 export function place(thing: Pick<Thing, "x" | "y">): string {
   const across = thing.x < 0.38 ? "left" : thing.x > 0.62 ? "right" : "";
   const down = thing.y < 0.38 ? "top" : thing.y > 0.62 ? "bottom" : "";
@@ -146,7 +146,7 @@ export function place(thing: Pick<Thing, "x" | "y">): string {
 
 export const sizeOf = (thing: Pick<Thing, "size">): "small" | "large" => (thing.size < SMALL_BELOW ? "small" : "large");
 
-/** Numbers of the things, doubles first, since they are what a caption has to tell apart. */
+/** Indices of the objects, doubles first, because captions must distinguish these. */
 export function doublesFirst({ things }: Scene): number[] {
   const doubles = (at: number): number => things.filter((other) => other.kind === things[at]?.kind).length;
   return things.map((_, at) => at).sort((a, b) => doubles(b) - doubles(a));

@@ -5,7 +5,7 @@ import { decode } from "fast-png";
 import { root } from "../../../scripts/lib/ensure.mjs";
 import { COLOURS, type Colour, KINDS, type Kind } from "./kinds.ts";
 
-/** Pixels of one drawing; drawings stand in rows of COLUMNS, in the order of KINDS. */
+/** Pixels of one drawing; drawings are in rows of COLUMNS, in the order of KINDS. */
 export const SPRITE_SIDE = 112;
 export const COLUMNS = 7;
 export const SPRITES_PATH = "tools/pocket/world/sprites.png";
@@ -41,7 +41,7 @@ function cut(index: number): Sprite {
 /** Below this saturation a pixel is outline or highlight and keeps its gray. */
 const GRAY = 0.12;
 
-/** Moves hue, saturation and lightness of the coloured parts so that their flat colour becomes the wanted one. */
+/** Shifts hue, saturation and lightness of the coloured parts so that their flat colour becomes the wanted one. */
 function recolour(pixels: Sprite, kind: Kind, colour: Colour): Sprite {
   const out = pixels.slice();
   const [hue, saturation, lightness] = COLOURS[colour];
@@ -59,7 +59,7 @@ function recolour(pixels: Sprite, kind: Kind, colour: Colour): Sprite {
   return out;
 }
 
-/** @returns degrees, 0..1, 0..1 */
+/** @returns hue in degrees, saturation and lightness in 0..1 */
 function toHsl(red: number, green: number, blue: number): [number, number, number] {
   const [r, g, b] = [red / 255, green / 255, blue / 255];
   const [high, low] = [Math.max(r, g, b), Math.min(r, g, b)];

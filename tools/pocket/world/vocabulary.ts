@@ -1,4 +1,4 @@
-/** Words of the pocket tokenizer: what the prompts, the drawn scenes and captions about them use. */
+/** Words of the pocket tokenizer: those of the prompts, the drawn scenes and their captions. */
 import { COLOURS, KINDS } from "./kinds.ts";
 
 /** In the order of a Qwen-based Sa2VA tokenizer; ids follow the words. */
@@ -28,7 +28,10 @@ There are part regions segment this image Sure it is can you describe detail . ,
 const PLACE = `a an the small little large big at left right top bottom middle of and with on in under over behind beside near between
 above below next to front back center corner side edge background foreground it its that this these his her their`;
 
-/** Words of clips that pictures lack, each with the words its rows start from; their ids follow the special tokens. */
+/**
+ * Words of clips that pictures lack, each with its source words, whose rows it starts from; their ids follow the
+ * special tokens.
+ */
 export const MOTION_WORDS = {
   moves: ["at", "on"],
   up: ["top"],
@@ -37,7 +40,7 @@ export const MOTION_WORDS = {
   still: ["middle"],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
-/** Distinct words, unknown first. */
+/** Distinct words; the unknown word is first. */
 export function vocabulary(): string[] {
   const words = [
     ...PROMPT.split(/\s+/),
