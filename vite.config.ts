@@ -32,7 +32,7 @@ const headers = (dev: boolean) => ({
   "Content-Security-Policy": `${csp(dev, `${WORKER_PLACES}${dev ? " ws:" : ""}`)}; frame-ancestors 'none'`,
   "X-Frame-Options": "DENY",
   "Cross-Origin-Opener-Policy": "same-origin",
-  // Not "require-corp": it would hide whether a judge's server refuses CORS or is not there.
+  // Not "require-corp": it would hide whether a judge's server refuses CORS or does not exist.
   "Cross-Origin-Embedder-Policy": "credentialless",
   "Referrer-Policy": "no-referrer",
 });

@@ -19,7 +19,7 @@ export type Colour = keyof typeof COLOURS;
 export interface Kind {
   /** The usual word first. */
   readonly words: readonly string[];
-  /** Words that do not name the kind, such as "animal". */
+  /** Word for the family of the kind, such as "animal". */
   readonly family: string;
   /** Name of the drawing in Fluent Emoji Flat. */
   readonly icon: string;

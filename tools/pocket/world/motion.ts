@@ -23,7 +23,7 @@ const DISTANCE = 0.62;
  * Share of clips in which objects of one kind have one colour, so that only place, motion and size distinguish them.
  */
 const ALIKE = 0.6;
-/** Maximum draws of the paths, until no object ever covers more than this share of another. */
+/** Maximum draws of the paths, and the largest share of another object that one may cover at any time. */
 const [TRIES, CROWDED] = [12, 0.1];
 
 /** A scene in motion: objects of one kind always take different paths, and mostly avoid each other. */
