@@ -69,6 +69,17 @@ export function subFolder(folder: ByteFolder, prefix: string): ByteFolder {
   };
 }
 
+/** The bytes of all parts, one after another. */
+export function joinBytes(parts: readonly ArrayBufferView[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(parts.reduce((sum, { byteLength }) => sum + byteLength, 0));
+  let at = 0;
+  for (const { buffer, byteOffset, byteLength } of parts) {
+    whole.set(new Uint8Array(buffer, byteOffset, byteLength), at);
+    at += byteLength;
+  }
+  return whole;
+}
+
 /** DataView over bytes, at any offset in their buffer. */
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

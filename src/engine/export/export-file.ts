@@ -1,3 +1,4 @@
+import { joinBytes } from "../bytes/memory.ts";
 /** Files of an export, generated in pieces while they are written, so that no file is held in memory. */
 
 export interface ExportFile {
@@ -32,13 +33,7 @@ export async function collectFiles(files: ExportFiles): Promise<Record<string, U
   for await (const file of files) {
     const parts: Uint8Array<ArrayBuffer>[] = [];
     for await (const piece of file.pieces()) parts.push(piece);
-    const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-    let at = 0;
-    for (const part of parts) {
-      whole.set(part, at);
-      at += part.length;
-    }
-    found[file.path] = whole;
+    found[file.path] = joinBytes(parts);
   }
   return found;
 }

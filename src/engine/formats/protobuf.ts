@@ -1,16 +1,11 @@
 /** Fields of protocol-buffer messages, as bytes (https://protobuf.dev/programming-guides/encoding). */
+import { joinBytes } from "../bytes/memory.ts";
 
 export type Message = Uint8Array<ArrayBuffer>;
 
 /** A message from its fields, in order. */
 export function message(...fields: readonly Message[]): Message {
-  const out = new Uint8Array(fields.reduce((sum, field) => sum + field.length, 0));
-  let at = 0;
-  for (const field of fields) {
-    out.set(field, at);
-    at += field.length;
-  }
-  return out;
+  return joinBytes(fields);
 }
 
 export function double(field: number, value: number): Message {

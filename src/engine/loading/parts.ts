@@ -1,6 +1,8 @@
 /** Converts pieces of weights to the bytes of a stored part, and back. */
+
 import * as z from "zod/mini";
 import { sha256Hex } from "../bytes/hash.ts";
+import { joinBytes } from "../bytes/memory.ts";
 import { LabError } from "../errors.ts";
 import { blockBytes, WEIGHT_STORAGES } from "../gpu/packed/storage.ts";
 import type { WeightPiece } from "../model/weights/weight-pieces.ts";
@@ -38,12 +40,7 @@ export async function encodePart(
   const arrays = pieces.flatMap((piece): (Float32Array | Uint32Array)[] =>
     piece.kind === "tensor" ? [piece.values] : [piece.packed.values, piece.packed.scales],
   );
-  const content = new Uint8Array(arrays.reduce((sum, array) => sum + array.byteLength, 0));
-  let at = 0;
-  for (const array of arrays) {
-    content.set(new Uint8Array(array.buffer, array.byteOffset, array.byteLength), at);
-    at += array.byteLength;
-  }
+  const content = joinBytes(arrays);
   const record: PartRecord = {
     file: `part-${String(index).padStart(5, "0")}.bin`,
     bytes: content.length,

@@ -3,8 +3,10 @@
  * in a folder whose name identifies everything that their bits depend on. A truncated or changed file is never used; it
  * is computed again and replaced.
  */
+
 import { sha256Hex } from "../bytes/hash.ts";
 import { isRecord, parseJson } from "../bytes/json.ts";
+import { joinBytes } from "../bytes/memory.ts";
 import type { RgbImage } from "../data/sample.ts";
 import { FEATURE_NAMES, type HostFeatures, type HostTensor } from "./host-features.ts";
 
@@ -142,10 +144,7 @@ async function encode(features: HostFeatures): Promise<Uint8Array<ArrayBuffer>> 
   const half = features.vision.values instanceof Uint16Array;
   const header = { format: FORMAT, tiles, shapes, half, units, error, sha256: await sha256Hex(body) };
   const line = new TextEncoder().encode(`${JSON.stringify(header)}\n`);
-  const content = new Uint8Array(line.length + body.length);
-  content.set(line);
-  content.set(body, line.length);
-  return content;
+  return joinBytes([line, body]);
 }
 
 /** Undefined for a file that is truncated or changed. */

@@ -1,6 +1,8 @@
 /** Pictures as PNG: 8-bit RGB, every row with filter 0. */
+
 import { zlibSync } from "fflate";
 import { crc32 } from "../bytes/crc.ts";
+import { joinBytes } from "../bytes/memory.ts";
 import type { RgbImage } from "../data/sample.ts";
 
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
@@ -13,19 +15,12 @@ export function encodePng({ width, height, data }: RgbImage): Uint8Array<ArrayBu
     rows.set(data.subarray(y * width * 3, (y + 1) * width * 3), y * (width * 3 + 1) + 1);
   }
   const header = Uint8Array.of(...uint32(width), ...uint32(height), ...FORMAT);
-  const parts = [
+  return joinBytes([
     Uint8Array.from(SIGNATURE),
     chunk("IHDR", header),
     chunk("IDAT", zlibSync(rows)),
     chunk("IEND", new Uint8Array()),
-  ];
-  const file = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    file.set(part, at);
-    at += part.length;
-  }
-  return file;
+  ]);
 }
 
 /** Length, type, data, and the checksum of the last two. */

@@ -1,4 +1,5 @@
 /** Pictures or clips with described regions as the arrays a supervised step reads; host only. */
+import { joinBytes } from "../bytes/memory.ts";
 import { type FrameView, frameOf } from "../data/clips/film-strip.ts";
 import { badInput, LabError } from "../errors.ts";
 import { nearestMask } from "../model/preprocess/region-grid.ts";
@@ -300,13 +301,7 @@ function shares(pixels: number, cells: number): Share[][] {
 
 /** Concatenates parts of any lengths. */
 export function joined(parts: readonly Float32Array[]): Float32Array {
-  const all = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
+  return new Float32Array(joinBytes(parts).buffer);
 }
 
 function normalised(values: Float32Array): Float32Array {

@@ -4,7 +4,7 @@
  */
 
 import { isRecord } from "../bytes/json.ts";
-import { folderOf, memorySource } from "../bytes/memory.ts";
+import { folderOf, joinBytes, memorySource } from "../bytes/memory.ts";
 import { badInput, LabError } from "../errors.ts";
 import { folderStore } from "./folder-store.ts";
 import { comparePaths, isBelow, missingFile, namesIn, type RunStore, type StoredFile } from "./store.ts";
@@ -63,7 +63,7 @@ export async function addressStore(
       const more = await ask(name, { Range: `bytes=${from}-`, "If-None-Match": before.tag });
       if (more.status === 304) return before.bytes;
       const fits = more.status === 206 && startsWith(more.bytes, before.bytes.subarray(from));
-      now = fits ? { ...more, bytes: joined(before.bytes.subarray(0, from), more.bytes) } : await ask(name);
+      now = fits ? { ...more, bytes: joinBytes([before.bytes.subarray(0, from), more.bytes]) } : await ask(name);
     }
     grown.set(name, now);
     return now.bytes;
@@ -129,13 +129,6 @@ export async function addressStore(
 
 function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {
   return bytes.length >= start.length && start.every((byte, at) => byte === bytes[at]);
-}
-
-function joined(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(a.length + b.length);
-  whole.set(a);
-  whole.set(b, a.length);
-  return whole;
 }
 
 function isFile(value: unknown): value is StoredFile {

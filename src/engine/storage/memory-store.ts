@@ -1,4 +1,4 @@
-import { memorySource } from "../bytes/memory.ts";
+import { joinBytes, memorySource } from "../bytes/memory.ts";
 import {
   comparePaths,
   contentBytes,
@@ -38,11 +38,7 @@ export function memoryStore(options: { readonly quota?: number } = {}): RunStore
     write: async (path, content) => put(path, contentBytes(content).slice() as Uint8Array<ArrayBuffer>),
     append: async (path, content) => {
       const before = files.get(path) ?? new Uint8Array();
-      const added = contentBytes(content);
-      const bytes = new Uint8Array(before.length + added.length);
-      bytes.set(before);
-      bytes.set(added, before.length);
-      put(path, bytes);
+      put(path, joinBytes([before, contentBytes(content)]));
     },
     read: async (path) => get(path).slice(),
     readText: async (path) => new TextDecoder().decode(get(path)),

@@ -1,5 +1,6 @@
 import { toHex } from "../../bytes/hash.ts";
 import { Lru, remember } from "../../bytes/lru.ts";
+import { joinBytes, viewOf } from "../../bytes/memory.ts";
 import { badInput } from "../../errors.ts";
 import type { FindFile } from "../siblings.ts";
 import { type ImageHeader, isCutOff, type PictureBytes, readImageHeader } from "./image-header.ts";
@@ -74,13 +75,9 @@ async function samples(picture: PictureBytes, mime: ImageHeader["mime"], head: U
 }
 
 async function nameOf(length: number, parts: readonly Uint8Array[]): Promise<string> {
-  const text = new Uint8Array(8 + parts.reduce((sum, part) => sum + part.length, 0));
-  new DataView(text.buffer).setFloat64(0, length, true);
-  let at = 8;
-  for (const part of parts) {
-    text.set(part, at);
-    at += part.length;
-  }
+  const head = new Uint8Array(8);
+  viewOf(head).setFloat64(0, length, true);
+  const text = joinBytes([head, ...parts]);
   return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", text)).subarray(0, 8));
 }
 

@@ -2,6 +2,7 @@
  * Writes a flat table as Parquet: one row group, one uncompressed page per column, PLAIN values, every column optional.
  * Format: apache/parquet-format, version 1 of data pages; headers in Thrift's compact protocol.
  */
+import { joinBytes } from "../../bytes/memory.ts";
 import { i32, i64, list, struct, text, varint } from "./thrift-write.ts";
 
 /** A column of numbers (DOUBLE) or texts (UTF-8 BYTE_ARRAY), all of one kind; null for a missing value. */
@@ -87,7 +88,7 @@ export function writeParquet(columns: readonly WrittenColumn[], createdBy: strin
   ]).bytes;
   const size = new Uint8Array(4);
   new DataView(size.buffer).setUint32(0, footer.length, true);
-  return joined([...parts, Uint8Array.from(footer), size, Uint8Array.from(MAGIC)]);
+  return joinBytes([...parts, Uint8Array.from(footer), size, Uint8Array.from(MAGIC)]);
 }
 
 function typeOf({ kind }: WrittenColumn): number {
@@ -111,15 +112,5 @@ function pageOf({ values }: WrittenColumn): Uint8Array {
     const bytes = encoder.encode(value);
     return [new Uint8Array(new Uint32Array([bytes.length]).buffer), bytes];
   });
-  return joined([length, Uint8Array.from(head), bits, ...written]);
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
+  return joinBytes([length, Uint8Array.from(head), bits, ...written]);
 }
