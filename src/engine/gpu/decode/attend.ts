@@ -6,6 +6,7 @@
  */
 import { lines } from "../matmul/product-form.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
+import { u32s } from "../runtime/uniforms.ts";
 import { type LaneProgram, POINT, POINT_LANES } from "./lanes.ts";
 import { SLOT_HEADER } from "./state.ts";
 
@@ -60,15 +61,7 @@ export const HEAD_NORM: LaneProgram = {
     tiles: "u32",
     d4: "u32",
     eps: "f32",
-    heads: "u32",
-    keyHeads: "u32",
-    stride4: "u32",
-    queryFirst4: "u32",
-    queryGroup: "u32",
-    queryStride4: "u32",
-    keyFirst4: "u32",
-    keyGroup: "u32",
-    keyStride4: "u32",
+    ...u32s("heads keyHeads stride4 queryFirst4 queryGroup queryStride4 keyFirst4 keyGroup keyStride4"),
   },
   reductions: ["sum"],
   header: headColumn("u.d4"),
@@ -92,23 +85,9 @@ export const ROTATE: GpuProgram = {
   name: "lab-decode-rotate",
   inputs: { projected: "vec4<f32>", angles: "vec4<f32>", state: "u32" },
   outputs: { q: "vec4<f32>", keys: "vec4<f32>", values: "vec4<f32>" },
-  uniforms: {
-    slots: "u32",
-    half4: "u32",
-    heads: "u32",
-    keyHeads: "u32",
-    stride4: "u32",
-    capacity: "u32",
-    queryFirst4: "u32",
-    queryGroup: "u32",
-    queryStride4: "u32",
-    keyFirst4: "u32",
-    keyGroup: "u32",
-    keyStride4: "u32",
-    valueFirst4: "u32",
-    valueGroup: "u32",
-    valueStride4: "u32",
-  },
+  uniforms: u32s(
+    "slots half4 heads keyHeads stride4 capacity queryFirst4 queryGroup queryStride4 keyFirst4 keyGroup keyStride4 valueFirst4 valueGroup valueStride4",
+  ),
   workgroup: [POINT_LANES, 1],
   header: `${SLOT_HEADER}${headColumn("2u * u.half4")}`,
   body: `
@@ -171,14 +150,7 @@ export const PLACE_TAILS: GpuProgram = {
     values[to] = tailValues[source];`,
 };
 
-const CACHE_UNIFORMS = {
-  d4: "u32",
-  heads: "u32",
-  keyHeads: "u32",
-  places: "u32",
-  capacity: "u32",
-  stride: "u32",
-} as const;
+const CACHE_UNIFORMS = u32s("d4 heads keyHeads places capacity stride");
 
 /**
  * For a slot and a key head: of `count` keys, key j is at `pastHead + j` of the prefixes' cache if j < split, else at

@@ -7,6 +7,7 @@ import { lines } from "../matmul/product-form.ts";
 import { hasScales, type WeightStorage } from "../packed/storage.ts";
 import { blockInputs, readUnit, UNIT, UNITS_PER_SCALE, unpackHeader } from "../packed/unpack.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
+import { u32s } from "../runtime/uniforms.ts";
 import {
   JOINED_BIAS,
   JOINED_PACKED_UNIFORMS,
@@ -56,13 +57,7 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, jo
       tiles: "u32",
       tile0: "u32",
       /** Units of an input and of a stored row, which may be padded. */
-      units: "u32",
-      rowUnits: "u32",
-      skip: "u32",
-      first: "u32",
-      n: "u32",
-      resultStride: "u32",
-      resultFirst: "u32",
+      ...u32s("units rowUnits skip first n resultStride resultFirst"),
       factor: "f32",
       /** The caller has divided `upScale` by the factor; for joined layers the program does. */
       ...ADDEND_UNIFORMS,

@@ -8,6 +8,7 @@
  */
 import { lines } from "../matmul/product-form.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
+import { u32s } from "../runtime/uniforms.ts";
 import { JOINED_BIAS, JOINED_UNIFORMS, joinedHeader, joinedInputs, OWN_PART } from "./joined.ts";
 import { type LaneProgram, POINT, POINT_LANES } from "./lanes.ts";
 import { blockInputs, type SlotBlock } from "./slot-block.ts";
@@ -63,12 +64,7 @@ export function linearProgram(block: SlotBlock, joined = false): LaneProgram {
     },
     outputs: { result: "f32" },
     uniforms: {
-      tiles: "u32",
-      tile0: "u32",
-      k4: "u32",
-      n: "u32",
-      resultStride: "u32",
-      resultFirst: "u32",
+      ...u32s("tiles tile0 k4 n resultStride resultFirst"),
       ...ADDEND_UNIFORMS,
       hasBias: "u32",
       accumulate: "u32",

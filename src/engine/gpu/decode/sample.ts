@@ -7,7 +7,7 @@
  * depend on their order, so one thread and many give the same draw. A token can differ from that of the CPU, which uses
  * doubles, only where the draw is within rounding (about 1e-7) of the border between two tokens.
  */
-import type { UniformBlock } from "../runtime/uniforms.ts";
+import { type UniformBlock, u32s } from "../runtime/uniforms.ts";
 import type { LaneProgram } from "./lanes.ts";
 import { SLOT_HEADER } from "./state.ts";
 
@@ -106,10 +106,7 @@ export const SAMPLE_HEADER = `${SLOT_HEADER} const STRANGE = ${STRANGE}u; ${ARIT
 
 /** Uniforms of all programs that sample. */
 export const SAMPLE_UNIFORMS = {
-  tiles: "u32",
-  width: "u32",
-  rows: "u32",
-  greedy: "u32",
+  ...u32s("tiles width rows greedy"),
   temperature: "f32",
   drawTemperature: "f32",
   guard: "f32",

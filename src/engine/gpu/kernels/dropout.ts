@@ -2,11 +2,11 @@
  * Dropout whose draws are a function of an address and the element's index. The same address gives the same mask in the
  * backward pass, in a recomputed block, in every pass of a step and after a resume. One dispatch forward, one backward.
  */
-
 import { philox } from "../random.ts";
 import { pointProgram, runPoints } from "../rows-program.ts";
 import { customKernels } from "../runtime/custom-kernels.ts";
 import { type Attributes, defineOp, suits, toTensor } from "../runtime/custom-op.ts";
+import { u32s } from "../runtime/uniforms.ts";
 import { type Tensor, tf } from "../tf.ts";
 
 export interface Dropout {
@@ -43,16 +43,9 @@ const PROGRAM = pointProgram({
   inputs: { x: "f32" },
   outputs: { y: "f32" },
   uniforms: {
-    size: "u32",
-    count: "u32",
-    least: "u32",
+    ...u32s("size count least"),
     scale: "f32",
-    k0: "u32",
-    k1: "u32",
-    c0: "u32",
-    c1: "u32",
-    c2: "u32",
-    rounds: "u32",
+    ...u32s("k0 k1 c0 c1 c2 rounds"),
   },
   header: `
     fn multiplyHigh(a: u32, b: u32) -> u32 {

@@ -5,10 +5,10 @@
  * second dispatch folds the spans of a row in order. The gradient is computed in pieces of rows. Limits: rows × spans
  * below 2³². Numerics: f32, fixed order, no atomics; ids beyond the vocabulary count as its last.
  */
-
 import { type RowProgram, runRows } from "../rows-program.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { flatGrid, type OutputInto, release, runProgram, unwritten } from "../runtime/program.ts";
+import { u32s } from "../runtime/uniforms.ts";
 import type { tf } from "../tf.ts";
 
 /** Entries of a span. */
@@ -49,13 +49,7 @@ const SPANS: RowProgram = {
   inputs: { logits: "f32", ids: "i32" },
   outputs: { parts: "f32", chosen: "f32" },
   uniforms: {
-    rows: "u32",
-    width: "u32",
-    spans: "u32",
-    base: "u32",
-    vocabulary: "u32",
-    slot: "u32",
-    slots: "u32",
+    ...u32s("rows width spans base vocabulary slot slots"),
     temperature: "f32",
     guard: "f32",
   },
@@ -119,11 +113,7 @@ function slopesProgram(name: string, source: string, inputs: Record<string, "f32
     inputs: { ...inputs, ids: "i32", dlogp: "f32", dentropy: "f32", entropy: "f32", lse: "f32" },
     outputs: { result: "f32" },
     uniforms: {
-      rows: "u32",
-      width: "u32",
-      base: "u32",
-      run: "u32",
-      pieces: "u32",
+      ...u32s("rows width base run pieces"),
       temperature: "f32",
       guard: "f32",
     },

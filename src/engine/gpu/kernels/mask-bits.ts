@@ -8,10 +8,10 @@
  * thread takes 256 pixels of a mask and leaves partial sums, which a second pass adds. Numerics: f32, fixed order,
  * counts exact up to 2²⁴. Equals `maskBitsByOps`.
  */
-
 import { pointProgram, runPoints } from "../rows-program.ts";
 import { customKernels } from "../runtime/custom-kernels.ts";
 import { suits, toTensor } from "../runtime/custom-op.ts";
+import { u32s } from "../runtime/uniforms.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { PLACE, resizeBilinear } from "./resize.ts";
 
@@ -25,14 +25,7 @@ const PROGRAM = pointProgram({
   inputs: { logits: "f32" },
   outputs: { words: "f32", parts: "f32" },
   uniforms: {
-    size: "u32",
-    pixels: "u32",
-    words_each: "u32",
-    runs: "u32",
-    width: "u32",
-    resized: "u32",
-    oldHeight: "u32",
-    oldWidth: "u32",
+    ...u32s("size pixels words_each runs width resized oldHeight oldWidth"),
     down: "f32",
     along: "f32",
   },

@@ -1,7 +1,7 @@
 /** Gathers convolution windows into rows, so that a convolution is one matrix product (im2col). */
-
 import { pointProgram, runPoints } from "../rows-program.ts";
 import { defineOp, toTensor } from "../runtime/custom-op.ts";
+import { u32s } from "../runtime/uniforms.ts";
 import { type Tensor, tf } from "../tf.ts";
 
 export interface Windows {
@@ -30,15 +30,7 @@ export function gatherWindows(x: Tensor, windows: Windows): Tensor {
 }
 
 const FIELDS = {
-  size: "u32",
-  channels: "u32",
-  height: "u32",
-  width: "u32",
-  outHeight: "u32",
-  outWidth: "u32",
-  kernelHeight: "u32",
-  kernelWidth: "u32",
-  stride: "u32",
+  ...u32s("size channels height width outHeight outWidth kernelHeight kernelWidth stride"),
   padding: "i32",
 } as const;
 

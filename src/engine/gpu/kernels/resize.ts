@@ -8,13 +8,13 @@
  * The backend's own forward program gives the same numbers, but its gradient is that of a resize without half-pixel
  * centres. The path through stock operations therefore multiplies by the interpolation matrices.
  */
-
 import { builtInForms } from "../forms/active.ts";
 import { pointProgram, runPoints } from "../rows-program.ts";
 import { customKernels } from "../runtime/custom-kernels.ts";
 import { defineOp, suits, toTensor } from "../runtime/custom-op.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { flatGrid, release, runProgram } from "../runtime/program.ts";
+import { u32s } from "../runtime/uniforms.ts";
 import { type Tensor, tf } from "../tf.ts";
 
 /**
@@ -50,13 +50,7 @@ const FORWARD: GpuProgram = {
   inputs: { x: "f32" },
   outputs: { result: "f32" },
   uniforms: {
-    size: "u32",
-    rows: "u32",
-    channels: "u32",
-    height: "u32",
-    width: "u32",
-    outHeight: "u32",
-    outWidth: "u32",
+    ...u32s("size rows channels height width outHeight outWidth"),
     down: "f32",
     along: "f32",
   },

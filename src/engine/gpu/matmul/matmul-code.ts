@@ -231,7 +231,7 @@ export function productProgram(form: Form): GpuProgram {
     },
     outputs: { result: written, ...beside.outputs },
     uniforms: {
-      ...Object.fromEntries(PRODUCT_UNIFORMS.map((name) => [name, "u32" as const])),
+      ...PRODUCT_UNIFORMS,
       alpha: "f32",
       ...(twice ? { k2: "u32" as const, alpha2: "f32" as const } : {}),
       ...(form.end === "scaled"

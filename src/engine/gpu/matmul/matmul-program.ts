@@ -146,7 +146,7 @@ function recordForm(
   const vectorsOfA = layout === "rows" || layout === "any" ? 1 : 4;
   const vectorsOfB = layout === "any" ? 1 : 4;
   const rowsOfB = byRows(layout);
-  const places: Record<(typeof PRODUCT_UNIFORMS)[number], number> = {
+  const places: Record<keyof typeof PRODUCT_UNIFORMS, number> = {
     m,
     n,
     k: k / vectorsOfA,
@@ -174,7 +174,7 @@ function recordForm(
     reach: bound?.reach ?? 0,
     triangle: bound?.kind === "triangle" ? 1 : 0,
   };
-  const uniforms = PRODUCT_UNIFORMS.map((name) => places[name]);
+  const uniforms = Object.keys(PRODUCT_UNIFORMS).map((name) => places[name as keyof typeof places]);
   uniforms.push(alpha);
   if (product !== undefined) uniforms.push((product.a.shape[1] as number) / vectorsOfA, product.alpha);
   const [x, y] = gridOf(form, m, n);

@@ -1,4 +1,6 @@
 /** Forms of the register-blocked products: layouts, tiles, uniforms, and shared code. */
+import { u32s } from "../runtime/uniforms.ts";
+
 /** Memory layout of the operands, which decides how they are loaded. */
 export type Layout =
   /** Both read along K, four at a time: A [M, K], B [N, K], K a multiple of 4. */
@@ -60,39 +62,10 @@ export interface Form extends Tile {
 }
 
 /** Fields of the uniform block, in order. Strides and K count elements of their buffer: groups of four for vectors. */
-export const PRODUCT_UNIFORMS = [
-  "m",
-  "n",
-  "k",
-  "aRow",
-  "aInner",
-  "aBatch",
-  "aOffset",
-  "aRepeat",
-  "bInner",
-  "bColumn",
-  "bBatch",
-  "bOffset",
-  "bRepeat",
-  /** Batches that share one B. */
-  "bShare",
-  /** Products summed into one result. */
-  "repeats",
-  "outRow",
-  "outBatch",
-  "outOffset",
-  /** Rows and groups of the form as uniforms, so that the compiler does not unroll the loops that write. */
-  "tileRows",
-  "tileGroups",
-  "hasBias",
-  "hasExtra",
-  /** Row r uses K below (r + reach) where `upTo` is 1, and from (r − reach) on where `onwards` is 1. */
-  "upTo",
-  "onwards",
-  "reach",
-  /** If 1, row r of the result is computed only up to column r + reach. */
-  "triangle",
-] as const;
+export const PRODUCT_UNIFORMS = {
+  ...u32s("m n k aRow aInner aBatch aOffset aRepeat bInner bColumn bBatch bOffset bRepeat bShare"),
+  ...u32s("repeats outRow outBatch outOffset tileRows tileGroups hasBias hasExtra upTo onwards reach triangle"),
+};
 
 /** One line of text per index. */
 export function lines(count: number, line: (i: number) => string): string {

@@ -150,7 +150,7 @@ export function tiledProgram(form: TiledForm): GpuProgram {
     },
     outputs: { result: "f32", ...beside.outputs },
     uniforms: {
-      ...Object.fromEntries(PRODUCT_UNIFORMS.map((name) => [name, "u32" as const])),
+      ...PRODUCT_UNIFORMS,
       alpha: "f32",
       ...(twice ? { k2: "u32" as const, alpha2: "f32" as const } : {}),
       ...(end === "scaled"

@@ -1,8 +1,8 @@
 /** Rows of a packed matrix as f32: for the embedding, and as the oracle of all products. */
-
 import { toTensor } from "../runtime/custom-op.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { flatGrid, runProgram, unwritten } from "../runtime/program.ts";
+import { u32s } from "../runtime/uniforms.ts";
 import { type Tensor, tf } from "../tf.ts";
 import type { PackedMatrix } from "./matrix.ts";
 import { buffersOf } from "./product.ts";
@@ -25,10 +25,7 @@ function programOf(storage: WeightStorage): GpuProgram {
       rows: "u32",
       k: "u32",
       total: "i32",
-      first: "u32",
-      n: "u32",
-      skip: "u32",
-      rowUnits: "u32",
+      ...u32s("first n skip rowUnits"),
       factor: "f32",
     },
     workgroup: [LANES, 1],

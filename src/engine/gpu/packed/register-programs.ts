@@ -6,6 +6,7 @@
 import { ACTIVATED, afterBeside, afterCode } from "../matmul/activation-code.ts";
 import { lines, loadsOf, pickRow, rowAddresses, rowOf, type Tile } from "../matmul/product-form.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
+import { u32s } from "../runtime/uniforms.ts";
 import { hasScales, type WeightStorage } from "./storage.ts";
 import { blockInputs, readUnit, UNITS_PER_SCALE, unpackHeader } from "./unpack.ts";
 
@@ -42,14 +43,9 @@ const enabled = ({ broadcast }: Tile): Pick<GpuProgram, "enable"> => (broadcast 
 export const FORWARD_UNIFORMS = {
   m: "u32",
   /** Number of used rows of the block, and of rows before them. */
-  n: "u32",
-  skip: "u32",
-  units: "u32",
-  rowUnits: "u32",
+  ...u32s("n skip units rowUnits"),
   /** Number of columns of the whole result, and of those before this block. */
-  width: "u32",
-  first: "u32",
-  hasBias: "u32",
+  ...u32s("width first hasBias"),
   factor: "f32",
 } as const;
 
@@ -139,14 +135,9 @@ export function forwardProgram(storage: WeightStorage, tile: Tile, vectors: bool
 }
 
 export const BACKWARD_UNIFORMS = {
-  m: "u32",
-  n: "u32",
-  skip: "u32",
+  ...u32s("m n skip"),
   /** Elements per row of dX. */
-  k: "u32",
-  rowUnits: "u32",
-  width: "u32",
-  first: "u32",
+  ...u32s("k rowUnits width first"),
   factor: "f32",
 } as const;
 

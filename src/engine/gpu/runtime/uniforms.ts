@@ -11,6 +11,14 @@ export const UNIFORM_STEP = 256;
 /** Blocks per page: more than the dispatches of a usual submit. */
 export const PAGE_BLOCKS = 128;
 
+/** Words of a text, separated by single spaces. */
+type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text;
+
+/** Uniforms of type u32 by their names, in the order of upload. */
+export function u32s<Names extends string>(names: Names): Readonly<Record<Words<Names>, "u32">> {
+  return Object.fromEntries(names.split(" ").map((name) => [name, "u32"])) as Record<Words<Names>, "u32">;
+}
+
 /** The uniform block that a program declares. */
 export interface UniformBlock {
   /** Name of the program, for errors. */

@@ -3,12 +3,12 @@
  * number of operands. Unused operands are empty; if there are more than a program takes, groups of them are written
  * into the result one after another.
  */
-
 import { builtInForms } from "../forms/active.ts";
 import { pointProgram, runPoints } from "../rows-program.ts";
 import { customKernels } from "../runtime/custom-kernels.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { unwritten } from "../runtime/program.ts";
+import { u32s } from "../runtime/uniforms.ts";
 import { tf } from "../tf.ts";
 import { overrideKernel } from "./override.ts";
 import { stridedCopy } from "./strided-copy.ts";
@@ -36,10 +36,7 @@ function programOf(count: number): GpuProgram {
     inputs: Object.fromEntries(operands.map((n) => [`x${n}`, "f32" as const])),
     outputs: { result: "f32" },
     uniforms: {
-      size: "u32",
-      width: "u32",
-      total: "u32",
-      first: "u32",
+      ...u32s("size width total first"),
       ...Object.fromEntries(operands.map((n) => [`width${n}`, "u32" as const])),
     },
     body: `

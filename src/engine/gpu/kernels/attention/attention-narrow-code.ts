@@ -13,6 +13,7 @@
  */
 import { READ_BEYOND } from "../../matmul/product-form.ts";
 import type { GpuProgram } from "../../runtime/pipelines.ts";
+import { u32s } from "../../runtime/uniforms.ts";
 import { MASK_FIELDS, SCORE } from "./masked-score.ts";
 
 /** Threads per workgroup where there are no subgroups of fixed size. */
@@ -20,15 +21,9 @@ const LANES = 8;
 
 /** Uniforms that define which keys a query sees. */
 export const SEEN = {
-  heads: "u32",
-  group: "u32",
-  queries: "u32",
-  keys: "u32",
-  causal: "u32",
+  ...u32s("heads group queries keys causal"),
   /** Number of keys before that of the first query. */
-  before: "u32",
-  reach: "u32",
-  masked: "u32",
+  ...u32s("before reach masked"),
   ...MASK_FIELDS,
 } as const;
 

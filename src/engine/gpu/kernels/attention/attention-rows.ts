@@ -7,17 +7,12 @@
  */
 import { READ_BEYOND } from "../../matmul/product-form.ts";
 import { pointProgram, type RowProgram } from "../../rows-program.ts";
+import { u32s } from "../../runtime/uniforms.ts";
 import { MASK_FIELDS, SCORES } from "./masked-score.ts";
 
 /** Uniforms that define which scores of a run are visible and where their mask is. */
 const SEEN = {
-  heads: "u32",
-  count: "u32",
-  causal: "u32",
-  last: "u32",
-  reach: "u32",
-  masked: "u32",
-  maskStart: "u32",
+  ...u32s("heads count causal last reach masked maskStart"),
   ...MASK_FIELDS,
 } as const;
 

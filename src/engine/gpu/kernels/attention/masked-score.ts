@@ -1,12 +1,10 @@
 /** How all our attention programs turn a product of query and key into a score: scale and mask. */
+import { u32s } from "../../runtime/uniforms.ts";
 import type { tf } from "../../tf.ts";
 
 /** Uniforms after `masked`: element strides of the mask in [B, heads, Tq, Tk], 0 where it is shared, and the factor. */
 export const MASK_FIELDS = {
-  maskBatch: "u32",
-  maskHead: "u32",
-  maskRow: "u32",
-  maskKey: "u32",
+  ...u32s("maskBatch maskHead maskRow maskKey"),
   scale: "f32",
 } as const;
 

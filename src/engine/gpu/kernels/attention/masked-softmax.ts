@@ -1,7 +1,7 @@
 /** The middle part of attention in one dispatch forward and one backward: scale, mask and softmax of the score rows. */
-
 import { type RowProgram, runRows } from "../../rows-program.ts";
 import { defineOp, toTensor } from "../../runtime/custom-op.ts";
+import { u32s } from "../../runtime/uniforms.ts";
 import type { Tensor, tf } from "../../tf.ts";
 import { rowsOf } from "../norm.ts";
 import { MASK_FIELDS, maskStrides, SCORE } from "./masked-score.ts";
@@ -23,11 +23,7 @@ const SOFTMAX: RowProgram = {
   inputs: { x: "f32", mask: "f32" },
   outputs: { result: "f32" },
   uniforms: {
-    rows: "u32",
-    width: "u32",
-    heads: "u32",
-    length: "u32",
-    masked: "u32",
+    ...u32s("rows width heads length masked"),
     ...MASK_FIELDS,
   },
   header: SCORE,
