@@ -39,7 +39,7 @@ export function EvalScreen(): ReactNode {
   useHoldToHide();
   const part = useRoute((route) => route.part);
   return (
-    <div className={styles.screen} data-testid="screen-eval">
+    <div className="screen" data-testid="screen-eval">
       <div>
         <Segmented label="Evaluation" options={PARTS} value={part} onChange={(value) => navigate({ part: value })} />
       </div>
@@ -65,7 +65,7 @@ function HeldOut(): ReactNode {
   return (
     <>
       {run?.live === true && <EvaluateNow />}
-      {run !== null && problem !== null && <p className={styles.problem}>Cannot read the evaluations: {problem}</p>}
+      {run !== null && problem !== null && <p className="bad">Cannot read the evaluations: {problem}</p>}
       {run === null || last === undefined ? (
         problem === null && <NoEvaluations loading={run === null ? !noRun : loading} hasRun={run !== null} />
       ) : (
@@ -117,7 +117,7 @@ function Evaluated(props: {
   const { step, n } = shown.report;
   return (
     <>
-      <header className={styles.head}>
+      <header className="flex wrap gap-2-3 align-baseline">
         <h1>{run?.title ?? runId}</h1>
         <span className="muted large" data-testid="eval-where">
           {counted(n, shown.report.selection === undefined ? "held-out row" : "report row")}, after{" "}
@@ -194,10 +194,10 @@ function NoEvaluations({ loading, hasRun }: { readonly loading: boolean; readonl
       title={hasRun ? "This run has no evaluations" : "No run yet"}
       actions={
         <>
-          <a className={styles.link} href={linkTo({ screen: "setup" })}>
+          <a className="screen-link" href={linkTo({ screen: "setup" })}>
             Set “Evaluate every”
           </a>
-          <a className={styles.link} href={linkTo({ screen: "runs" })}>
+          <a className="screen-link" href={linkTo({ screen: "runs" })}>
             Open a stored run
           </a>
         </>

@@ -21,7 +21,7 @@ export function HomeScreen(): ReactNode {
   const playback = usePlayback(run);
   const noRun = useNoRun(run);
   return (
-    <div className={styles.screen} data-testid="screen-home">
+    <div className={`screen ${styles.screen}`} data-testid="screen-home">
       <section className={`grid align-centre ${styles.hero}`}>
         <div className={`grid gap-4 ${styles.words}`}>
           <h1>A model learns to name regions and to find them again</h1>
@@ -84,7 +84,7 @@ function Begin(): ReactNode {
           Train it yourself
         </Button>
       )}
-      <a className={styles.link} href={linkTo({ screen: "data" })}>
+      <a className="screen-link" href={linkTo({ screen: "data" })}>
         Use your own data
       </a>
     </div>
@@ -109,7 +109,7 @@ function Playing({ run, playback }: { readonly run: ViewedRun; readonly playback
               {playing ? "Pause" : "Play"}
             </Button>
           )}
-          <a className={styles.link} href={linkTo({ screen: "train", run: run.place })}>
+          <a className="screen-link" href={linkTo({ screen: "train", run: run.place })}>
             All curves and rollouts
           </a>
         </div>

@@ -1,11 +1,10 @@
 import type { ReactNode } from "react";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Empty } from "../../components/ui/panel/panel.tsx";
-import styles from "./rollouts.module.css";
 
 /** Why the run cannot be read; nothing where it can. */
 export function RunProblem({ run: { problem } }: { readonly run: ViewedRun }): ReactNode {
-  return problem !== null && <p className={styles.problem}>Cannot read this run: {problem}</p>;
+  return problem !== null && <p className="bad">Cannot read this run: {problem}</p>;
 }
 
 /** Placeholder for missing rollouts. */

@@ -58,16 +58,16 @@ export function RolloutsScreen(): ReactNode {
   const noRun = useNoRun(run);
   const view = useRoute((route) => route.view);
   return (
-    <div className={styles.screen} data-testid="screen-rollouts">
+    <div className="screen" data-testid="screen-rollouts">
       {noRun && (
         <Empty
           title="No rollouts yet"
           actions={
             <>
-              <a className={styles.link} href={linkTo({ screen: "train" })}>
+              <a className="screen-link" href={linkTo({ screen: "train" })}>
                 Start a run
               </a>
-              <a className={styles.link} href={linkTo({ screen: "runs" })}>
+              <a className="screen-link" href={linkTo({ screen: "runs" })}>
                 Open a stored run
               </a>
             </>
@@ -96,7 +96,7 @@ function WholeRun({ run }: { readonly run: ViewedRun }): ReactNode {
   const asked = useRoute((route) => route.step);
   return (
     <>
-      <header className={styles.head}>
+      <header className="flex wrap gap-2-3 align-baseline">
         <h1 className="grow">{titleOf(run)}</h1>
         <ViewSwitch />
       </header>
@@ -191,7 +191,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
 
   return (
     <>
-      <header className={styles.head}>
+      <header className="flex wrap gap-2-3 align-baseline">
         <h1>{titleOf(run)}</h1>
         {table ? <span className="grow" /> : <StepTitle shown={step} asked={asked} />}
         <ViewSwitch />
@@ -215,7 +215,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
         </p>
       )}
       {(filtered || table) && unread !== null && (
-        <p className={styles.problem} role="alert" data-testid="unread-steps">
+        <p className="bad" role="alert" data-testid="unread-steps">
           {unread}
         </p>
       )}

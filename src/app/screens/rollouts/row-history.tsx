@@ -36,7 +36,7 @@ export function RowHistory(props: { readonly run: ViewedRun; readonly group: Gro
         {scan.total} steps read
         {!complete && !wanted && <Button onClick={() => setWanted(true)}>Read all steps</Button>}
       </p>
-      {unread !== null && <p className={styles.problem}>{unread}</p>}
+      {unread !== null && <p className="bad">{unread}</p>}
       <ol className={`flex gap-3 m-0 scroll-x no-bullets ${styles.film}`}>
         {same.map((drawn) => {
           const best = sortRollouts(drawn.rollouts, "reward")[0];

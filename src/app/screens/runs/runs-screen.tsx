@@ -92,7 +92,7 @@ export function RunsScreen(): ReactNode {
     return lack ?? (isActive(state) ? "Another run is in progress" : missing);
   };
   return (
-    <div className={styles.screen} data-testid="screen-runs">
+    <div className={`screen ${styles.screen}`} data-testid="screen-runs">
       <header className="row wrap gap-3">
         <h1>Runs</h1>
         {stored !== null && (
@@ -108,9 +108,9 @@ export function RunsScreen(): ReactNode {
         <OpenAddress />
       </header>
       <Ongoing />
-      {list.problem !== null && <p className={styles.problem}>Cannot read the stored runs: {list.problem}</p>}
+      {list.problem !== null && <p className="bad">Cannot read the stored runs: {list.problem}</p>}
       {stored !== null && stored.damaged.length > 0 && (
-        <p className={styles.problem}>
+        <p className="bad">
           Stored runs {stored.damaged.map((id) => quote(id)).join(", ")} are damaged and not listed; their files are
           kept
         </p>

@@ -18,7 +18,7 @@ export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }):
   if (error !== null) {
     return (
       <Panel title="Graphics adapter" aside={<Badge tone="bad">None</Badge>}>
-        <p className={styles.problem}>{error.message}</p>
+        <p className="bad">{error.message}</p>
         <ul className={`grid muted ${styles.remedies}`}>
           <li>
             Chrome and Edge support WebGPU on Windows, macOS, Android and ChromeOS; Safari supports it from version 26

@@ -17,8 +17,8 @@ export default function SystemScreen(): ReactNode {
   const report = useSystemReport();
   const page = usePageFacts();
   return (
-    <div className={styles.screen} data-testid="screen-system">
-      <header className={`between ${styles.head}`}>
+    <div className="screen" data-testid="screen-system">
+      <header className="flex wrap gap-2-3 align-baseline between">
         <h1>System</h1>
         <CopyReport report={report} page={page} />
       </header>

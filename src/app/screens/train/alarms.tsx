@@ -22,7 +22,7 @@ const LINKED = 4;
 export function Alarms({ run, alarms }: { readonly run: ViewedRun; readonly alarms: RunAlarms }): ReactNode {
   const { list, unknown, problem } = alarms;
   const [all, setAll] = useState(false);
-  if (problem !== null) return <p className={styles.problem}>Alarms could not be read: {problem}</p>;
+  if (problem !== null) return <p className="bad">Alarms could not be read: {problem}</p>;
   if (unknown && !run.live && run.manifest !== null) {
     return (
       <p className={`muted ${styles.noAlarms}`} data-testid="no-alarms">

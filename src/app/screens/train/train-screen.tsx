@@ -42,7 +42,7 @@ export function TrainScreen(): ReactNode {
   const run = useViewedRun();
   const noRun = useNoRun(run);
   return (
-    <div className={styles.screen} data-testid="screen-train">
+    <div className="screen" data-testid="screen-train">
       {noRun && <NoRun />}
       {run !== null && <RunView key={run.runId} run={run} />}
     </div>
@@ -100,7 +100,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
         <SaveCsv source={run.metrics} name={run.runId} />
         <AllSteps sync={sync} axis={axis} />
       </header>
-      {run.problem !== null && <p className={styles.problem}>Cannot read this run: {run.problem}</p>}
+      {run.problem !== null && <p className="bad">Cannot read this run: {run.problem}</p>}
       {!run.live && !read.current && <p className="muted">Reading the run…</p>}
       {(run.live || read.current) && (
         <>
@@ -122,7 +122,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
             </p>
           )}
           {!supervised && shown.problem !== null && (
-            <p className={styles.problem}>Cannot read these rollouts: {shown.problem}</p>
+            <p className="bad">Cannot read these rollouts: {shown.problem}</p>
           )}
           <StepStrip run={run} groups={run.live && asked === null ? newest : kept.current} />
           {!waiting && <ChartGrid specs={below} {...drawn} />}
@@ -186,10 +186,10 @@ function NoRun(): ReactNode {
           <Button kind="primary" icon={<IconPlay />} blocker={blocker} onClick={() => act("start")}>
             Start
           </Button>
-          <a className={styles.link} href={linkTo({ screen: "setup" })}>
+          <a className="screen-link" href={linkTo({ screen: "setup" })}>
             Change settings
           </a>
-          <a className={styles.link} href={linkTo({ screen: "runs" })}>
+          <a className="screen-link" href={linkTo({ screen: "runs" })}>
             Open a stored run
           </a>
         </>

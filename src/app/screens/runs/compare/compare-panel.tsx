@@ -51,7 +51,7 @@ export function ComparePanel(props: { readonly runs: readonly RunDigest[]; reado
       }
     >
       <div className="column-flex gap-3" data-testid="compare">
-        {problem !== null && <p className={styles.problem}>Cannot read this run: {problem}</p>}
+        {problem !== null && <p className="bad">Cannot read this run: {problem}</p>}
         <Charts runs={runs} source={source} sync={sync} choice={choice} key={key} />
         {differences.length === 0 && <p className="muted">Model, data and settings are identical</p>}
         <ComparedTable titles={runs.map(({ title }) => title)} rows={[...scores, ...differences]} />

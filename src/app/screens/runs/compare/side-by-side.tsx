@@ -129,7 +129,7 @@ function Side(props: {
           </Button>
         </span>
       </header>
-      {problem !== null && <p className={styles.problem}>{problem}</p>}
+      {problem !== null && <p className="bad">{problem}</p>}
       {group === null ? (
         <p className="muted">{props.children ?? "Reading"}</p>
       ) : (
