@@ -33,7 +33,7 @@ export function Dialog(props: {
           }}
         >
           <header className={`row gap-3 between ${styles.header}`}>
-            <RadixDialog.Title className={styles.title}>{props.title}</RadixDialog.Title>
+            <RadixDialog.Title>{props.title}</RadixDialog.Title>
             <RadixDialog.Close className={styles.close} aria-label="Close">
               <IconClose />
             </RadixDialog.Close>

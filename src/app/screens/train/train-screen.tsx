@@ -121,9 +121,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
               The first step is running. Curves and rollouts appear here as they arrive
             </p>
           )}
-          {!supervised && shown.problem !== null && (
-            <p className="bad">Cannot read these rollouts: {shown.problem}</p>
-          )}
+          {!supervised && shown.problem !== null && <p className="bad">Cannot read these rollouts: {shown.problem}</p>}
           <StepStrip run={run} groups={run.live && asked === null ? newest : kept.current} />
           {!waiting && <ChartGrid specs={below} {...drawn} />}
           {run.live && <Alarms run={run} alarms={alarms} />}

@@ -6,12 +6,11 @@ import styles from "./panel.module.css";
 export function Panel(props: {
   readonly title: string;
   readonly aside?: ReactNode;
-  readonly className?: string;
   readonly children: ReactNode;
 }): ReactNode {
   const title = useId();
   return (
-    <section className={[styles.panel, props.className].filter(Boolean).join(" ")} aria-labelledby={title}>
+    <section className="min-0 p-4 surface framed round-l" aria-labelledby={title}>
       <header className="row wrap gap-2-3 between mb-3">
         <span className="row gap-1">
           <h2 id={title}>{props.title}</h2>

@@ -32,7 +32,7 @@ export function SweepTable({ results }: { readonly results: SweepResults }): Rea
   );
   return (
     <section className="column-flex gap-3 mt-4" aria-label="Results of the sweep">
-      <div className={styles.scroll}>
+      <div className="scroll-x">
         <table className={styles.table} data-testid="sweep-table">
           <caption className="text-left muted small">
             Held-out rows, paired with the start. 95 % intervals: “over seeds” resamples seeds and pictures, “between
