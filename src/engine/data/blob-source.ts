@@ -84,8 +84,8 @@ export function urlSource(name: string, url: string, size: number, fetcher: type
 }
 
 /** The bytes at a URL of the page's origin. @throws LabError("bad-input") naming the URL and the cause */
-export async function fetchBytes(url: string, fetcher: typeof fetch = fetch): Promise<Uint8Array<ArrayBuffer>> {
-  const response = await request(url, {}, fetcher);
+export async function fetchBytes(url: string): Promise<Uint8Array<ArrayBuffer>> {
+  const response = await request(url, {}, fetch);
   return new Uint8Array(await response.arrayBuffer());
 }
 

@@ -96,7 +96,7 @@ export function writeRegionShard(rows: readonly ShardRow[], options: ShardOption
 }
 
 /** Text of state.json for shards in order. @param fingerprint 16 hexadecimal digits that name this state of the data */
-export function stateJson(shards: readonly string[], fingerprint: string, split = "train"): string {
+export function stateJson(shards: readonly string[], fingerprint: string): string {
   const state = {
     _data_files: shards.map((filename) => ({ filename })),
     _fingerprint: fingerprint,
@@ -104,7 +104,7 @@ export function stateJson(shards: readonly string[], fingerprint: string, split 
     _format_kwargs: {},
     _format_type: null,
     _output_all_columns: false,
-    _split: split,
+    _split: "train",
   };
   return JSON.stringify(state, null, 2);
 }

@@ -17,11 +17,8 @@ export interface StreamedTensor {
  * The bytes of a file in order, equal to those of `writeSafetensors`.
  * @throws LabError("internal") when a name repeats, or a tensor yields more or fewer bytes than its shape needs
  */
-export async function* streamSafetensors(
-  tensors: readonly StreamedTensor[],
-  metadata: Readonly<Record<string, string>> = { format: "pt" },
-): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const { ordered, head } = layOut(tensors, metadata);
+export async function* streamSafetensors(tensors: readonly StreamedTensor[]): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const { ordered, head } = layOut(tensors, { format: "pt" });
   yield head;
   for (const tensor of ordered) {
     let written = 0;

@@ -28,7 +28,6 @@ interface Answer {
 export async function addressStore(
   baseUrl: string,
   token: string,
-  fetcher: typeof fetch = fetch,
 ): Promise<{ readonly store: RunStore; readonly runIds: readonly string[] }> {
   const headers: Record<string, string> = token === "" ? {} : { Authorization: `Bearer ${token}` };
   const lost = (what: string, cause: unknown): LabError =>
@@ -37,7 +36,7 @@ export async function addressStore(
     let response: Response;
     try {
       const init: RequestInit = { headers: { ...headers, ...more }, cache: "no-store", redirect: "error" };
-      response = await fetcher(baseUrl + name, init);
+      response = await fetch(baseUrl + name, init);
     } catch (cause) {
       throw lost("did not answer: it is not running, or does not allow this page", cause);
     }

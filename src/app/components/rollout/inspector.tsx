@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useMemo } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
-import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
+import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { fixed, percent, signed } from "../../styles/format.ts";
 import { ClipPlayer } from "../clip/clip-player.tsx";
 import { useOverlay } from "../mask/overlay-store.ts";
@@ -8,7 +8,7 @@ import { useViews, WHOLE } from "../mask/view-store.ts";
 import { Button } from "../ui/button.tsx";
 import { Slider } from "../ui/controls.tsx";
 import { CopyPanel } from "../ui/panel/copy-panel.tsx";
-import { Tabs } from "../ui/tabs.tsx";
+import { type Tab, Tabs } from "../ui/tabs.tsx";
 import { ActionStrip } from "./actions/action-strip.tsx";
 import styles from "./details.module.css";
 import { LayerToggles } from "./layer-toggles.tsx";
@@ -18,8 +18,8 @@ import { RolloutFigure } from "./rollout-figure.tsx";
 import { ANSWER, answerRole, compareMasks, groupTracks, type LayerKey, layerName, textTitle } from "./rollout-view.ts";
 import { ThumbButtons } from "./thumbs.tsx";
 
-export interface InspectorProps {
-  readonly group: GroupRecord;
+/** One rollout: masks, texts, reward, actions, record. */
+export function Inspector(props: {
   readonly rollout: RolloutRecord;
   readonly layers: ReadonlySet<LayerKey>;
   readonly onToggle: (layer: LayerKey) => void;
@@ -27,16 +27,13 @@ export interface InspectorProps {
   readonly onBlink: () => void;
   readonly sync: string;
   /** Run whose folder stores the user's thumbs; null for a read-only run. */
-  readonly thumbs?: string | null;
+  readonly thumbs: string | null;
   /** The computation of the advantage, below the reward. */
-  readonly advantage?: ReactNode;
+  readonly advantage: ReactNode;
   /** Additional tabs, such as the history of the row. */
-  readonly more?: readonly { readonly id: string; readonly label: string; readonly content: ReactNode }[];
-}
-
-/** One rollout: masks, texts, reward, actions, record. */
-export function Inspector(props: InspectorProps): ReactNode {
-  const { rollout, layers, onToggle, blinking, onBlink, sync, advantage, more = [] } = props;
+  readonly more: readonly Tab[];
+}): ReactNode {
+  const { rollout, layers, onToggle, blinking, onBlink, sync, advantage, more, thumbs } = props;
   const zoom = useViews((state) => (state.views[sync] ?? WHOLE).zoom);
   const tracks = useMemo(() => groupTracks([rollout], rollout), [rollout]);
   const swiping = useOverlay((state) => state.swipe !== null);
@@ -110,7 +107,7 @@ export function Inspector(props: InspectorProps): ReactNode {
           <span>
             advantage <b>{signed(rollout.advantage, 3)}</b>
           </span>
-          {props.thumbs != null && <ThumbButtons runId={props.thumbs} rollout={rollout} />}
+          {thumbs !== null && <ThumbButtons runId={thumbs} rollout={rollout} />}
           {rollout.truncated && <span className="warn">cut off at the length limit</span>}
         </header>
         <Tabs label="About this rollout" tabs={tabs} />

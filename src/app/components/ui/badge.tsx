@@ -4,12 +4,7 @@ import styles from "./badge.module.css";
 /** A short state label; the colour only repeats the text. */
 export function Badge(props: {
   readonly tone?: "neutral" | "accent" | "good" | "warn" | "bad";
-  readonly title?: string;
   readonly children: ReactNode;
 }): ReactNode {
-  return (
-    <span className={[styles.badge, styles[props.tone ?? "neutral"]].join(" ")} title={props.title}>
-      {props.children}
-    </span>
-  );
+  return <span className={`${styles.badge} ${styles[props.tone ?? "neutral"]}`}>{props.children}</span>;
 }

@@ -68,8 +68,7 @@ export function Slider(props: {
 }
 
 export function Switch(props: {
-  readonly id?: string;
-  readonly label?: string;
+  readonly id: string;
   readonly checked: boolean;
   readonly onChange: (checked: boolean) => void;
   readonly testId?: string;
@@ -81,7 +80,6 @@ export function Switch(props: {
       checked={props.checked}
       onCheckedChange={props.onChange}
       id={props.id}
-      aria-label={props.label}
       aria-describedby={props.describedBy}
       data-testid={props.testId}
     >

@@ -262,7 +262,6 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
                 />
                 <div ref={inspector}>
                   <Inspector
-                    group={group}
                     rollout={selected}
                     layers={layers}
                     onToggle={toggle}

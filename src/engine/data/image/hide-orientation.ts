@@ -31,7 +31,7 @@ function jpegExif(bytes: Uint8Array): Change[] {
       continue;
     }
     if (code === 0xd9 || code === 0xda) break;
-    if (code === 0xe1 && ascii(bytes, at + 4, 4) === "Exif") changes.push({ at: at + 1, value: 0xef });
+    if (code === 0xe1 && ascii(bytes, at + 4) === "Exif") changes.push({ at: at + 1, value: 0xef });
     at += 2 + Math.max(2, (bytes[at + 2] as number) * 256 + (bytes[at + 3] as number));
   }
   return changes;
@@ -44,13 +44,13 @@ function chunkExif(bytes: Uint8Array, png: boolean): Change[] {
   for (let at = png ? 8 : 12; at + (png ? 12 : 8) <= bytes.length; ) {
     const kind = at + (png ? 4 : 0);
     // A lower-case first letter lets PNG decoders skip the chunk, and WebP decoders do not know it.
-    if (ascii(bytes, kind, 4) === (png ? "eXIf" : "EXIF")) changes.push({ at: kind + (png ? 1 : 0), value: 0x78 });
+    if (ascii(bytes, kind) === (png ? "eXIf" : "EXIF")) changes.push({ at: kind + (png ? 1 : 0), value: 0x78 });
     const length = view.getUint32(at + (png ? 0 : 4), !png);
     at += 8 + length + (png ? 4 : length % 2);
   }
   return changes;
 }
 
-function ascii(bytes: Uint8Array, at: number, length: number): string {
-  return String.fromCharCode(...bytes.subarray(at, at + length));
+function ascii(bytes: Uint8Array, at: number): string {
+  return String.fromCharCode(...bytes.subarray(at, at + 4));
 }
