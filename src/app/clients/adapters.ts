@@ -1,14 +1,14 @@
 /** Opens and closes the adapter that runs and try-outs start from, and the adapter that scores likelihoods. */
 import { badInput } from "../../engine/errors.ts";
 import type { FolderRef } from "../../protocol/common.ts";
-import { isActive, runStore } from "../stores/run/run.ts";
+import { isActive, useRun } from "../stores/run/run.ts";
 import { changeConfig } from "../stores/session.ts";
-import { tryStore } from "../stores/try-out.ts";
+import { useTry } from "../stores/try-out.ts";
 import { lab } from "./lab.ts";
 import { refreshPlan } from "./loading.ts";
 
 function requireIdle(): void {
-  if (!isActive(runStore.getState().state)) return;
+  if (!isActive(useRun.getState().state)) return;
   throw badInput("A run is in progress. Stop it before you open an adapter; nothing was changed");
 }
 
@@ -16,14 +16,14 @@ function requireIdle(): void {
 export async function openAdapter(folder: FolderRef): Promise<void> {
   requireIdle();
   const adapter = await lab().trainer.openAdapter(folder, "start");
-  tryStore.setState({ adapter });
+  useTry.setState({ adapter });
   if (adapter !== null) changeConfig({ loraRank: adapter.rank, loraAlpha: adapter.rank * adapter.scale });
   await refreshPlan();
 }
 
 export async function closeAdapter(): Promise<void> {
   await lab().trainer.openAdapter(null, "start");
-  tryStore.setState({ adapter: null });
+  useTry.setState({ adapter: null });
   await refreshPlan();
 }
 
@@ -31,7 +31,7 @@ export async function closeAdapter(): Promise<void> {
 export async function openCaptioner(folder: FolderRef | null): Promise<void> {
   requireIdle();
   const captioner = await lab().trainer.openAdapter(folder, "captioner");
-  tryStore.setState({ captioner });
+  useTry.setState({ captioner });
   if (captioner !== null) changeConfig({ likelihoodJudge: "adapter" });
   await refreshPlan();
 }

@@ -13,7 +13,7 @@ import type { BenchGroup } from "../../engine/runs/bench/bench-group.ts";
 import type { LoopId } from "../../engine/runs/rollouts/records.ts";
 import { factsOf } from "../../engine/runs/rollouts/rollout-facts.ts";
 import { scoredGroup, withAdvantages } from "../../engine/session/bench-scores.ts";
-import { type BenchState, benchStore, isOutdated } from "../stores/bench.ts";
+import { type BenchState, isOutdated, useBench } from "../stores/bench.ts";
 
 /** What the bench needs from the page and its workers. */
 export interface BenchParts {
@@ -55,15 +55,15 @@ export function benchWork(parts: BenchParts): BenchWork {
   async function working(begin: Partial<BenchState>, work: (current: () => boolean) => Promise<void>): Promise<void> {
     const mine = ++newest;
     const current = (): boolean => mine === newest;
-    if (benchStore.getState().state === "sampling") parts.stop();
-    benchStore.setState({ done: 0, total: 0, problem: null, ...begin });
+    if (useBench.getState().state === "sampling") parts.stop();
+    useBench.setState({ done: 0, total: 0, problem: null, ...begin });
     try {
       await work(current);
     } catch (thrown) {
       const { code, message } = toLabError(thrown);
-      if (current()) benchStore.setState({ problem: code === "cancelled" ? null : message });
+      if (current()) useBench.setState({ problem: code === "cancelled" ? null : message });
     } finally {
-      if (current()) benchStore.setState({ state: "idle" });
+      if (current()) useBench.setState({ state: "idle" });
     }
   }
 
@@ -77,35 +77,35 @@ export function benchWork(parts: BenchParts): BenchWork {
     },
     async take(file) {
       const { config } = parts.session();
-      const { state, scored, opened } = benchStore.getState();
+      const { state, scored, opened } = useBench.getState();
       // An import interrupts a scoring; if the file is then refused, the groups still need their new scores.
       await working({ state: "importing", scored: state === "scoring" ? null : scored }, async (current) => {
         const groups = await scoreAll(parts, await parts.rollouts(file), config, "keep", current);
         if (groups === null) return;
-        benchStore.setState({ groups, source: file.name, scored: config, opened: opened + 1 });
+        useBench.setState({ groups, source: file.name, scored: config, opened: opened + 1 });
       });
     },
     async rescore(config) {
-      const bench = benchStore.getState();
+      const bench = useBench.getState();
       if (!isOutdated(bench, config)) return;
       // Set before the work, so that settings that cannot score are not tried over and over.
       await working({ state: "scoring", scored: config, total: bench.groups.length }, async (current) => {
         const groups = await scoreAll(parts, bench.groups, config, "keep", current);
-        if (groups !== null) benchStore.setState({ groups });
+        if (groups !== null) useBench.setState({ groups });
       });
     },
     async judge() {
-      const bench = benchStore.getState();
+      const bench = useBench.getState();
       if (bench.groups.length === 0 || bench.state !== "idle") return;
       const { config } = parts.session();
       await working({ state: "judging", total: bench.groups.length }, async (current) => {
         await parts.begin(config);
         const groups = await scoreAll(parts, bench.groups, config, "ask", current);
-        if (groups !== null) benchStore.setState({ groups, scored: config });
+        if (groups !== null) useBench.setState({ groups, scored: config });
       });
     },
     stop() {
-      const { state } = benchStore.getState();
+      const { state } = useBench.getState();
       if (state === "idle") return;
       if (state === "sampling") {
         // The trainer finishes its current group before it answers; until then it cannot sample again.
@@ -114,7 +114,7 @@ export function benchWork(parts: BenchParts): BenchWork {
       }
       newest++;
       const problem = "Scoring was stopped; groups and rewards were not changed";
-      benchStore.setState({ state: "idle", problem });
+      useBench.setState({ state: "idle", problem });
     },
   };
 }
@@ -141,7 +141,7 @@ async function scoreAll(
     const kept = judge === "ask" ? [] : keptVerdicts(group);
     const terms = fresh.map((score, at) => [...score.terms, ...(kept[at] ?? [])]);
     scored.push(scoredGroup(group, composeGroup(terms, group.loop, plan), config));
-    if (current() && scored.length % 16 === 0) benchStore.setState({ done: scored.length, total: groups.length });
+    if (current() && scored.length % 16 === 0) useBench.setState({ done: scored.length, total: groups.length });
   }
   return current() ? withAdvantages(scored, config) : null;
 }

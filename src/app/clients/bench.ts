@@ -3,7 +3,7 @@
 import type { BenchGroup } from "../../engine/runs/bench/bench-group.ts";
 import { measuredRows } from "../../engine/runs/difficulty.ts";
 import { addBenchGroup } from "../stores/bench.ts";
-import { sessionStore } from "../stores/session.ts";
+import { useSession } from "../stores/session.ts";
 import { withOpenRow } from "./bench-rows.ts";
 import { benchWork } from "./bench-work.ts";
 import { lab } from "./lab.ts";
@@ -13,7 +13,7 @@ import { requireAgreed } from "./run/agreed.ts";
 let sampling = new AbortController();
 
 export const bench = benchWork({
-  session: () => sessionStore.getState(),
+  session: () => useSession.getState(),
   sample: async (config, indices, loops) => {
     sampling = new AbortController();
     const rows = openRowsSignal();
@@ -32,7 +32,7 @@ export const bench = benchWork({
   stop: () => sampling.abort(),
   rollouts: async (file) => {
     const groups = await lab().data.rollouts(file, file.name);
-    const { rows } = sessionStore.getState();
+    const { rows } = useSession.getState();
     return groups.map((group) => withOpenRow(group, rows));
   },
   scoreGroup: (facts, plan) => lab().reward.scoreGroup(facts, plan),

@@ -1,5 +1,5 @@
 import type { CardSizes } from "../../engine/self-test/card/card-line.ts";
-import { addCardLine, cardReportStore } from "../stores/card-report.ts";
+import { addCardLine, useCardReport } from "../stores/card-report.ts";
 import { changeConfig } from "../stores/session.ts";
 import { lab } from "./lab.ts";
 
@@ -8,12 +8,12 @@ let stop = new AbortController();
 /** Measures the graphics card; lines go to the store. @throws LabError("cancelled") after `stopMeasuring` */
 export async function measureCard(sizes: CardSizes): Promise<void> {
   stop = new AbortController();
-  cardReportStore.setState({ state: "running", sizes, lines: [], total: 0 });
+  useCardReport.setState({ state: "running", sizes, lines: [], total: 0 });
   try {
     await lab().trainer.measureCard(sizes, addCardLine, stop.signal);
-    cardReportStore.setState({ state: "done" });
+    useCardReport.setState({ state: "done" });
   } catch (thrown) {
-    cardReportStore.setState({ state: "stopped" });
+    useCardReport.setState({ state: "stopped" });
     throw thrown;
   }
 }

@@ -4,8 +4,8 @@ import { maskIou, type Rle, rleIsEmpty } from "../../engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
 import { badInput } from "../../engine/errors.ts";
 import type { FollowEvent, FollowTask, TryWeights } from "../../protocol/trainer.ts";
-import { type FollowedClip, type FollowedObject, followStore } from "../stores/follow.ts";
-import { sessionStore } from "../stores/session.ts";
+import { type FollowedClip, type FollowedObject, useFollow } from "../stores/follow.ts";
+import { useSession } from "../stores/session.ts";
 import { lab } from "./lab.ts";
 import { loadedFolder } from "./loading.ts";
 
@@ -59,7 +59,7 @@ export async function followClip(
 
 /** Continues after the finished frames. @throws LabError as `followClip` */
 export async function continueFollowing(onFrame: (frame: number) => void): Promise<void> {
-  const { clip } = followStore.getState();
+  const { clip } = useFollow.getState();
   if (clip?.state === "stopped") await run({ ...clip, state: "running" }, true, onFrame);
 }
 
@@ -69,7 +69,7 @@ export function stopFollowing(): void {
 
 async function run(begun: FollowedClip, resume: boolean, onFrame: (frame: number) => void): Promise<void> {
   const { rowId, imageId, task, weights, total } = begun;
-  const row = sessionStore.getState().rows.find((candidate) => candidate.id === rowId && candidate.imageId === imageId);
+  const row = useSession.getState().rows.find((candidate) => candidate.id === rowId && candidate.imageId === imageId);
   if (row === undefined) throw badInput("The clip is no longer open; its finished frames are kept");
   const mine = new AbortController();
   stop = mine;
@@ -82,7 +82,7 @@ async function run(begun: FollowedClip, resume: boolean, onFrame: (frame: number
   const show = (): void => {
     if (!isNewest()) return;
     shownAt = performance.now();
-    followStore.setState({ clip: { ...clip, objects: objectsOf(row, total, labels) } });
+    useFollow.setState({ clip: { ...clip, objects: objectsOf(row, total, labels) } });
     if (newest !== null) onFrame(newest);
   };
   const hear = (event: FollowEvent): void => {

@@ -4,8 +4,8 @@ import { originOf } from "../../engine/rewards/consent.ts";
 import { TEST_PAIRS, TEST_QUESTIONS } from "../../engine/rewards/judge/test-pairs.ts";
 import type { CaptionPair } from "../../engine/rewards/types.ts";
 import { toWire } from "../../protocol/rpc.ts";
-import { type JudgeState, judgeStore } from "../stores/judge.ts";
-import { sessionStore } from "../stores/session.ts";
+import { type JudgeState, useJudge } from "../stores/judge.ts";
+import { useSession } from "../stores/session.ts";
 import { lab, report } from "./lab.ts";
 import { agreedSettings } from "./run/start-run.ts";
 
@@ -18,24 +18,24 @@ const ORIGIN_PLACE = "sa2va-lab/judge-key-origin";
 
 /** Hands a key to the worker that uses it, for the server of the current address only. "" forgets the key. */
 export function setJudgeKey(key: string): void {
-  const origin = originOf(sessionStore.getState().config.judgeUrl);
+  const origin = originOf(useSession.getState().config.judgeUrl);
   if (key === "") {
     giveKey("", null);
     keepKey(false);
   } else if (origin !== null) {
     giveKey(key, origin);
-    if (judgeStore.getState().keepKey) store({ origin, key });
+    if (useJudge.getState().keepKey) store({ origin, key });
   }
 }
 
 function giveKey(key: string, origin: string | null): void {
   report(lab().reward.setKey(key, origin ?? ""));
-  judgeStore.setState({ keyOrigin: origin });
+  useJudge.setState({ keyOrigin: origin });
 }
 
 /** Remembers the next key that is entered on this device, or forgets the remembered one. */
 export function keepKey(keep: boolean): void {
-  judgeStore.setState({ keepKey: keep });
+  useJudge.setState({ keepKey: keep });
   if (!keep) store(null);
 }
 
@@ -46,7 +46,7 @@ export function recallJudgeKey(): void {
     // A key that was stored without its origin must be entered again.
     if (key === null || origin === null) store(null);
     else {
-      judgeStore.setState({ keepKey: true });
+      useJudge.setState({ keepKey: true });
       giveKey(key, origin);
     }
   } catch {
@@ -78,15 +78,15 @@ async function trying(
   stop?.abort();
   const mine = new AbortController();
   stop = mine;
-  judgeStore.setState({ busy: what, last: what, problem: null });
+  useJudge.setState({ busy: what, last: what, problem: null });
   try {
     await agreedSettings();
     await work(mine.signal);
   } catch (thrown) {
     const error = toWire(thrown);
-    if (error.code !== "cancelled") judgeStore.setState({ problem: error });
+    if (error.code !== "cancelled") useJudge.setState({ problem: error });
   } finally {
-    if (stop === mine) judgeStore.setState({ busy: null, progress: null });
+    if (stop === mine) useJudge.setState({ busy: null, progress: null });
   }
 }
 
@@ -98,8 +98,8 @@ const tried = (config: LabConfig): LabConfig => ({
 
 /** Tests the real prompts on three fixed pairs, without the cache. */
 export function testJudge(): Promise<void> {
-  const { config } = sessionStore.getState();
-  judgeStore.setState({ test: null });
+  const { config } = useSession.getState();
+  useJudge.setState({ test: null });
   return trying("test", async (signal) => {
     const judged = await lab().reward.tryJudge(
       { ...tried(config), judgeWritten: TEST_QUESTIONS },
@@ -107,7 +107,7 @@ export function testJudge(): Promise<void> {
       { rounds: 1, fresh: true },
       signal,
     );
-    judgeStore.setState({ test: { ...judged, pairs: TEST_PAIRS, url: config.judgeUrl } });
+    useJudge.setState({ test: { ...judged, pairs: TEST_PAIRS, url: config.judgeUrl } });
   });
 }
 
@@ -117,28 +117,28 @@ let nextVerdict = 1;
 
 /** Scores the pair that the user wrote, without the cache. */
 export function judgePair(): Promise<void> {
-  const { config } = sessionStore.getState();
-  const { draft: pair } = judgeStore.getState();
+  const { config } = useSession.getState();
+  const { draft: pair } = useJudge.getState();
   return trying("pair", async (signal) => {
     const judged = await lab().reward.tryJudge(tried(config), [pair], { rounds: 1, fresh: true }, signal);
     const counts = { positives: config.judgePositives, negatives: config.judgeNegatives };
     const verdict = { ...judged, id: nextVerdict++, pair, url: config.judgeUrl, counts };
-    judgeStore.setState(({ verdicts }) => ({ verdicts: [verdict, ...verdicts].slice(0, KEPT) }));
+    useJudge.setState(({ verdicts }) => ({ verdicts: [verdict, ...verdicts].slice(0, KEPT) }));
   });
 }
 
 /** Scores every pair several times, without the cache. */
 export function calibrateJudge(pairs: readonly CaptionPair[], rounds: number): Promise<void> {
-  const { config } = sessionStore.getState();
-  judgeStore.setState({ calibration: null });
+  const { config } = useSession.getState();
+  useJudge.setState({ calibration: null });
   return trying("calibration", async (signal) => {
     const judged = await lab().reward.tryJudge(tried(config), pairs, { rounds, fresh: true }, signal);
-    judgeStore.setState({ calibration: { ...judged, pairs } });
+    useJudge.setState({ calibration: { ...judged, pairs } });
   });
 }
 
 export function listJudgeModels(): Promise<void> {
   return trying("models", async (signal) => {
-    judgeStore.setState({ models: await lab().reward.judgeModels(sessionStore.getState().config, signal) });
+    useJudge.setState({ models: await lab().reward.judgeModels(useSession.getState().config, signal) });
   });
 }

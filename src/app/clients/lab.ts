@@ -4,12 +4,12 @@ import type { DataCalls } from "../../protocol/data.ts";
 import type { RewardCalls, RewardHost } from "../../protocol/reward.ts";
 import { type Calls, connect, type Handlers, toWire, type WireError } from "../../protocol/rpc.ts";
 import type { TrainerCalls, TrainerHost, TrainerMessage } from "../../protocol/trainer.ts";
-import { consentStore } from "../stores/consent.ts";
+import { useConsent } from "../stores/consent.ts";
 import { showProgress } from "../stores/judge.ts";
 import { providePictures } from "../stores/picture-cache.ts";
-import { applyEvent, runStore } from "../stores/run/run.ts";
-import { addProblem, sessionStore } from "../stores/session.ts";
-import { tryStore } from "../stores/try-out.ts";
+import { applyEvent, useRun } from "../stores/run/run.ts";
+import { addProblem, useSession } from "../stores/session.ts";
+import { useTry } from "../stores/try-out.ts";
 import { askBrowserModel } from "./browser-model.ts";
 import { tellAgreed } from "./run/agreed.ts";
 
@@ -52,7 +52,7 @@ export function startLab(): void {
     "trainer",
     new Worker(new URL("../../../workers/trainer.ts", import.meta.url), { type: "module", name: "trainer" }),
     { event: hearTrainer },
-    () => runStore.setState(({ state }) => ({ state: state === "idle" ? state : "failed" })),
+    () => useRun.setState(({ state }) => ({ state: state === "idle" ? state : "failed" })),
   );
   const reward = connectTo<RewardCalls, RewardHost>(
     "reward",
@@ -66,7 +66,7 @@ export function startLab(): void {
   opened = { data: data.call, trainer: trainer.call, reward: reward.call };
   const { allow } = reward.call;
   report(tellAgreed(allow));
-  consentStore.subscribe((now, before) => {
+  useConsent.subscribe((now, before) => {
     if (now.judges !== before.judges || now.rewards !== before.rewards) report(tellAgreed(allow));
   });
   providePictures(data.call.image);
@@ -107,11 +107,11 @@ function hearTrainer(event: TrainerMessage): void {
   window.dispatchEvent(new CustomEvent("lab:trainer", { detail: event }));
   switch (event.type) {
     case "gpu":
-      sessionStore.setState({ gpu: event.report, gpuError: event.error });
+      useSession.setState({ gpu: event.report, gpuError: event.error });
       break;
     case "model-closed":
-      sessionStore.setState({ model: null, plan: null });
-      tryStore.setState({ adapter: null, captioner: null });
+      useSession.setState({ model: null, plan: null });
+      useTry.setState({ adapter: null, captioner: null });
       break;
     case "failed":
     case "held":

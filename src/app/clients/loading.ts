@@ -9,9 +9,9 @@ import type { LoadProgress, ModelInfo } from "../../protocol/trainer.ts";
 import { forgetPictures } from "../stores/picture-cache.ts";
 import { navigate } from "../stores/route.ts";
 import { checkpointEvaluationStore } from "../stores/run/checkpoint-evaluation.ts";
-import { isActive, runStore } from "../stores/run/run.ts";
-import { addProblem, replacePreset, type SessionState, sessionStore } from "../stores/session.ts";
-import { tryStore } from "../stores/try-out.ts";
+import { isActive, useRun } from "../stores/run/run.ts";
+import { addProblem, replacePreset, type SessionState, useSession } from "../stores/session.ts";
+import { useTry } from "../stores/try-out.ts";
 import { builtIn, lab, report } from "./lab.ts";
 import { ModelLoads } from "./model-loads.ts";
 
@@ -21,7 +21,7 @@ const PLAN_PAUSE_MS = 250;
 /** Computes the plan again whenever the settings change; called once. */
 export function followSettings(): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  sessionStore.subscribe((now, before) => {
+  useSession.subscribe((now, before) => {
     if (now.config === before.config) return;
     clearTimeout(timer);
     timer = setTimeout(() => report(refreshPlan()), PLAN_PAUSE_MS);
@@ -31,8 +31,8 @@ export function followSettings(): void {
 /** Throws while a run, paused or not, a dry run or the evaluation of a checkpoint uses the open rows or model. */
 function requireIdle(what: string): void {
   const users = {
-    run: isActive(runStore.getState().state),
-    "dry run": sessionStore.getState().dryRun !== null,
+    run: isActive(useRun.getState().state),
+    "dry run": useSession.getState().dryRun !== null,
     evaluation: checkpointEvaluationStore.getState().now !== null,
   };
   const [user] = Object.entries(users).find(([, busy]) => busy) ?? [];
@@ -80,7 +80,7 @@ export async function openData(
   const isNewest = (): boolean => mine === opening;
   const corrections = mapping ?? {};
   let read: readonly RegionSummary[] = [];
-  let begun = sessionStore.getState().dataInfo === null;
+  let begun = useSession.getState().dataInfo === null;
   if (begun) onRows();
   const begin = (): void => {
     begun = true;
@@ -89,7 +89,7 @@ export async function openData(
     navigate({ rows: null });
     onRows();
   };
-  sessionStore.setState({
+  useSession.setState({
     mapping: corrections,
     ...(begun && { rows: [] }),
     opening: { files: 0, filesTotal: 0, rows: 0, file: "" },
@@ -98,12 +98,12 @@ export async function openData(
     const dataInfo = await lab().data.open(
       folders,
       mapping,
-      (progress) => isNewest() && sessionStore.setState({ opening: progress }),
+      (progress) => isNewest() && useSession.setState({ opening: progress }),
       (added) => {
         read = [...read, ...added];
         if (!isNewest() || added.length === 0) return;
         if (!begun) begin();
-        sessionStore.setState({ rows: read, dataInfo: null });
+        useSession.setState({ rows: read, dataInfo: null });
       },
       mine.signal,
     );
@@ -111,7 +111,7 @@ export async function openData(
     whole = { folders, session: { rows: read, dataInfo, mapping: corrections } };
     if (!isNewest()) return;
     if (!begun) begin();
-    sessionStore.setState({ rows: read, dataInfo, opening: null });
+    useSession.setState({ rows: read, dataInfo, opening: null });
   } catch (thrown) {
     // A half-read set cannot be trained on: it is left out as a whole.
     if (isNewest()) {
@@ -119,7 +119,7 @@ export async function openData(
       opening = new AbortController();
       forgetPictures();
       openFolders = whole.folders;
-      sessionStore.setState({ ...whole.session, opening: null });
+      useSession.setState({ ...whole.session, opening: null });
     }
     throw thrown;
   } finally {
@@ -130,7 +130,7 @@ export async function openData(
 
 export function cancelOpening(): void {
   // Afterwards the signal belongs to the open rows.
-  if (sessionStore.getState().opening !== null) opening.abort();
+  if (useSession.getState().opening !== null) opening.abort();
 }
 
 const loads = new ModelLoads();
@@ -139,7 +139,7 @@ type OnLoad = (progress: LoadProgress) => void;
 /** Reads a checkpoint folder into the trainer, and replaces a load in progress; after an error the previous model is kept. */
 export async function openModel(folder: FolderRef): Promise<void> {
   await loadModel("Reading the folder", folder, (onProgress, signal) =>
-    lab().trainer.openModel(folder, storageChoice(sessionStore.getState().config), onProgress, signal),
+    lab().trainer.openModel(folder, storageChoice(useSession.getState().config), onProgress, signal),
   );
 }
 
@@ -156,7 +156,7 @@ async function loadModel(
   load: (onProgress: OnLoad, signal: AbortSignal) => Promise<ModelInfo>,
 ): Promise<void> {
   requireIdle("the loaded model");
-  const begin = (): void => sessionStore.setState({ modelProgress: { loadedBytes: 0, totalBytes: 0, what, rate: 0 } });
+  const begin = (): void => useSession.setState({ modelProgress: { loadedBytes: 0, totalBytes: 0, what, rate: 0 } });
   begin();
   try {
     await loads.run(async (signal) => {
@@ -164,13 +164,13 @@ async function loadModel(
       begin();
       const rate = loadRate();
       const onProgress = (progress: LoadProgress): void =>
-        sessionStore.setState({ modelProgress: { ...progress, rate: rate(progress.loadedBytes) } });
+        useSession.setState({ modelProgress: { ...progress, rate: rate(progress.loadedBytes) } });
       const model = await load(onProgress, signal);
-      sessionStore.setState({ model, modelFolder, plan: null });
-      tryStore.setState({ adapter: null, captioner: null });
+      useSession.setState({ model, modelFolder, plan: null });
+      useTry.setState({ adapter: null, captioner: null });
     });
   } finally {
-    if (!loads.pending) sessionStore.setState({ modelProgress: null });
+    if (!loads.pending) useSession.setState({ modelProgress: null });
     // A stopped load leaves a conversion that can be continued.
     report(refreshStored());
     // Settings may have changed meanwhile, even if the model has not.
@@ -180,7 +180,7 @@ async function loadModel(
 
 /** Where the loaded model was read from. @throws LabError when none is loaded, or it came from a kept conversion */
 export function loadedFolder(): FolderRef {
-  const { model, modelFolder } = sessionStore.getState();
+  const { model, modelFolder } = useSession.getState();
   if (model !== null && modelFolder !== null) return modelFolder;
   throw badInput("No model folder is open; open the model that the run was trained on first");
 }
@@ -197,7 +197,7 @@ function loadRate(): (bytes: number) => number {
 }
 
 async function refreshStored(): Promise<void> {
-  sessionStore.setState({ storedModels: await lab().trainer.storedModels() });
+  useSession.setState({ storedModels: await lab().trainer.storedModels() });
 }
 
 /** Stops the current load; the finished part of the conversion is kept and can be continued. */
@@ -207,7 +207,7 @@ export function stopLoading(): void {
 
 /** Deletes a stored conversion; the loaded model stays. */
 export async function removeStoredModel(id: string): Promise<void> {
-  sessionStore.setState({ storedModels: await lab().trainer.removeStored(id) });
+  useSession.setState({ storedModels: await lab().trainer.removeStored(id) });
 }
 
 function isClips(rows: readonly RegionSummary[]): boolean {
@@ -221,11 +221,11 @@ let planAsked = 0;
  * load, which requests the plan at its end.
  */
 export async function refreshPlan(): Promise<void> {
-  const { model, config, rows } = sessionStore.getState();
+  const { model, config, rows } = useSession.getState();
   if (model === null || loads.pending) return;
   const asked = ++planAsked;
   const plan = await lab().trainer.plan(config, isClips(rows));
-  if (asked === planAsked) sessionStore.setState({ plan });
+  if (asked === planAsked) useSession.setState({ plan });
 }
 
 /** Whether a folder is served with the page. A development server answers an absent file with the page itself. */
@@ -260,7 +260,7 @@ export async function openDemoClips(): Promise<void> {
   replacePreset("demo", "clips");
   report(openData([{ kind: "built-in", baseUrl: builtIn("pocket/clips/") }]));
   const baseUrl = builtIn("pocket/clip-model/");
-  const { model, modelFolder } = sessionStore.getState();
+  const { model, modelFolder } = useSession.getState();
   const own = model !== null && modelFolder?.kind !== "built-in";
   const known = modelFolder?.kind === "built-in" && modelFolder.baseUrl === baseUrl;
   if (!own && !known && (await isServed(baseUrl))) await openModel({ kind: "built-in", baseUrl });
@@ -272,6 +272,6 @@ async function openRecorded(baseUrl: string): Promise<void> {
   try {
     if (await isServed(baseUrl)) recordedRun = await lab().data.recorded(baseUrl);
   } finally {
-    sessionStore.setState({ recordedRun });
+    useSession.setState({ recordedRun });
   }
 }

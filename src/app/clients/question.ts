@@ -1,6 +1,6 @@
 /** The single current try-out request. */
 import type { Tried, TryPicture, TryTask, TryWeights } from "../../protocol/trainer.ts";
-import { tryStore } from "../stores/try-out.ts";
+import { useTry } from "../stores/try-out.ts";
 import { lab } from "./lab.ts";
 
 let stop = new AbortController();
@@ -8,11 +8,11 @@ let stop = new AbortController();
 /** Asks the loaded model about a picture; the store follows its phases. @throws LabError("cancelled") after `stopAsking` */
 export async function askModel(picture: TryPicture, task: TryTask, weights: TryWeights): Promise<Tried> {
   stop = new AbortController();
-  tryStore.setState({ phase: "asked" });
+  useTry.setState({ phase: "asked" });
   try {
-    return await lab().trainer.tryOut(picture, task, weights, (phase) => tryStore.setState({ phase }), stop.signal);
+    return await lab().trainer.tryOut(picture, task, weights, (phase) => useTry.setState({ phase }), stop.signal);
   } finally {
-    tryStore.setState({ phase: null });
+    useTry.setState({ phase: null });
   }
 }
 

@@ -4,7 +4,7 @@ import type { Asked, RemoteListing } from "../../engine/loading/remote/listing.t
 import { storageChoice } from "../../engine/loading/storage-settings.ts";
 import type { RemoteCopy } from "../../protocol/data.ts";
 import { requireHub } from "../stores/consent.ts";
-import { sessionStore } from "../stores/session.ts";
+import { useSession } from "../stores/session.ts";
 import { lab } from "./lab.ts";
 import { openModel } from "./loading.ts";
 
@@ -13,7 +13,7 @@ import { openModel } from "./loading.ts";
  * @throws LabError in one sentence; nothing is changed then
  */
 export async function askModel(text: string): Promise<Asked> {
-  const { hub } = sessionStore.getState().config;
+  const { hub } = useSession.getState().config;
   const address = remoteAddress(text, hub);
   if (namesRepository(text)) await requireHub(hub);
   return lab().data.remote(address);
@@ -21,7 +21,7 @@ export async function askModel(text: string): Promise<Asked> {
 
 /** The copy that would be stored for the next visit, in the storage that is set; null if none can be. */
 export function copyOf(asked: Asked): Promise<RemoteCopy | null> {
-  return lab().data.copyOf(asked, storageChoice(sessionStore.getState().config));
+  return lab().data.copyOf(asked, storageChoice(useSession.getState().config));
 }
 
 /** Downloads and loads the listed checkpoint. */

@@ -11,9 +11,9 @@ import type { Suite, SuiteItem } from "../../engine/eval/suites/suite.ts";
 import type { CaptionPair } from "../../engine/rewards/types.ts";
 import { ANSWER_TOKENS, suiteAnswersOf, tryTaskOf } from "../../engine/session/suite-ask.ts";
 import type { Judged } from "../../protocol/reward.ts";
-import { addProblem, sessionStore } from "../stores/session.ts";
-import { suiteStore } from "../stores/suite.ts";
-import { tryStore } from "../stores/try-out.ts";
+import { addProblem, useSession } from "../stores/session.ts";
+import { useSuite } from "../stores/suite.ts";
+import { useTry } from "../stores/try-out.ts";
 import { lab } from "./lab.ts";
 import { requireAgreed } from "./run/agreed.ts";
 
@@ -29,20 +29,20 @@ export function stopSuite(): void {
  * @throws LabError("cancelled") after `stopSuite`, "bad-input" naming what is missing
  */
 export async function runSuite(): Promise<void> {
-  const { suite: name, split, part, mode, rows: most } = suiteStore.getState();
+  const { suite: name, split, part, mode, rows: most } = useSuite.getState();
   const suite = suiteOf(name);
   if (suite === undefined) throw new LabError("internal", `There is no suite ${name}`);
   stop = new AbortController();
   const { signal } = stop;
-  suiteStore.setState({ phase: "opening", report: null, answers: new Map(), done: 0, kept: 0 });
+  useSuite.setState({ phase: "opening", report: null, answers: new Map(), done: 0, kept: 0 });
   try {
     const opened = await lab().data.openSuite(name, split === "" ? null : split, part, signal);
     // Another model or adapter may have been opened meanwhile.
-    const { model } = sessionStore.getState();
-    const { adapter } = tryStore.getState();
+    const { model } = useSession.getState();
+    const { adapter } = useTry.getState();
     if (model === null) throw badInput("No model is loaded; open a model folder first");
     const items = most === 0 ? opened.items : opened.items.slice(0, most);
-    suiteStore.setState({ items, leftOut: opened.leftOut });
+    useSuite.setState({ items, leftOut: opened.leftOut });
     if (items.length === 0) throw badInput(opened.leftOut[0] ?? "The open files have no row that can be scored");
     const {
       id,
@@ -64,7 +64,7 @@ export async function runSuite(): Promise<void> {
       for (const row of added) answers.set(answerKey(row.system, row.rowId), row);
       await lab().data.keepAnswers(id, added);
     };
-    suiteStore.setState({ phase: "answering", kept: known.length });
+    useSuite.setState({ phase: "answering", kept: known.length });
     await answerRows({
       suite,
       items,
@@ -73,19 +73,19 @@ export async function runSuite(): Promise<void> {
       answers,
       signal,
       keep,
-      onProgress: (done) => suiteStore.setState({ done }),
+      onProgress: (done) => useSuite.setState({ done }),
       ask: async (system, index, tasks) => {
         const task = tryTaskOf(tasks, ANSWER_TOKENS);
         const picture = { kind: "suite", index } as const;
         const { answer } = await lab().trainer.tryOut(picture, task, { from: system }, () => undefined, signal);
-        if (sessionStore.getState().model?.hash === model.hash && tryStore.getState().adapter?.hash === adapter?.hash)
+        if (useSession.getState().model?.hash === model.hash && useTry.getState().adapter?.hash === adapter?.hash)
           return suiteAnswersOf(answer);
         throw badInput("The model or the adapter was changed; start the evaluation again");
       },
     });
-    suiteStore.setState({ phase: "judging" });
+    useSuite.setState({ phase: "judging" });
     const judge = await judgeSuite(suite, items, systems, answers, keep, signal);
-    suiteStore.setState({ phase: "scoring" });
+    useSuite.setState({ phase: "scoring" });
     const evaluated = {
       split: split === "" ? undefined : split,
       part,
@@ -98,9 +98,9 @@ export async function runSuite(): Promise<void> {
     };
     const report = await lab().reward.suiteReport({ ...evaluated, suite: name }, [...answers.values()]);
     await lab().data.keepReport(id, report);
-    suiteStore.setState({ report, answers });
+    useSuite.setState({ report, answers });
   } finally {
-    suiteStore.setState({ phase: "idle" });
+    useSuite.setState({ phase: "idle" });
   }
 }
 
@@ -120,8 +120,8 @@ async function judgeSuite(
   keep: (rows: readonly SuiteRow[]) => Promise<void>,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const { config } = sessionStore.getState();
-  const seen = suiteStore.getState().judgePictures && mayShow(suite, config);
+  const { config } = useSession.getState();
+  const seen = useSuite.getState().judgePictures && mayShow(suite, config);
   const asked = items.filter(({ questions }) => questions !== undefined);
   if (!suite.judged || config.judge === "off" || asked.length === 0) return null;
   await requireAgreed(config, "The settings of this page", lab().reward.allow, seen);

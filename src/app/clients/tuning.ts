@@ -1,4 +1,4 @@
-import { tuningStore } from "../stores/tuning.ts";
+import { useTuning } from "../stores/tuning.ts";
 import { lab } from "./lab.ts";
 import { saveBlob } from "./save-blob.ts";
 
@@ -6,7 +6,7 @@ let stop = new AbortController();
 
 /** Reads the table and the number of shapes without a measurement. */
 export async function refreshTuning(): Promise<void> {
-  tuningStore.setState({ report: await lab().trainer.tuning() });
+  useTuning.setState({ report: await lab().trainer.tuning() });
 }
 
 /**
@@ -16,13 +16,13 @@ export async function refreshTuning(): Promise<void> {
  */
 export async function tune(again: boolean): Promise<void> {
   stop = new AbortController();
-  tuningStore.setState({ state: "running", done: 0, total: 0, bucket: "" });
-  const onBucket = (done: number, total: number, bucket: string): void => tuningStore.setState({ done, total, bucket });
+  useTuning.setState({ state: "running", done: 0, total: 0, bucket: "" });
+  const onBucket = (done: number, total: number, bucket: string): void => useTuning.setState({ done, total, bucket });
   try {
     await lab().trainer.tune(again, onBucket, stop.signal);
-    tuningStore.setState({ state: "done" });
+    useTuning.setState({ state: "done" });
   } catch (thrown) {
-    tuningStore.setState({ state: "stopped" });
+    useTuning.setState({ state: "stopped" });
     throw thrown;
   } finally {
     await refreshTuning();
@@ -35,7 +35,7 @@ export function stopTuning(): void {
 }
 
 export function exportTable(): void {
-  const table = tuningStore.getState().report?.table;
+  const table = useTuning.getState().report?.table;
   if (table === undefined) return;
   saveBlob(new Blob([`${JSON.stringify(table, null, 1)}\n`], { type: "application/json" }), "kernel-forms.json");
 }

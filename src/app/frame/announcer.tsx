@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useState } from "react";
-import { consentStore, isAsking } from "../stores/consent.ts";
+import { isAsking, useConsent } from "../stores/consent.ts";
 import type { RunStoreState } from "../stores/run/run.ts";
-import { runStore } from "../stores/run/run.ts";
+import { useRun } from "../stores/run/run.ts";
 import { fixed } from "../styles/format.ts";
 import { stateWord } from "./status-strip.tsx";
 
@@ -21,7 +21,7 @@ function sentence(run: RunStoreState, saved: number | null): string {
   if (run.manifest === null) return "";
   const reward = newestReward(run);
   const written = saved === null ? "" : `Checkpoint of step ${saved} written. `;
-  return `${written}${run.manifest.title}: ${stateWord(run, isAsking(consentStore.getState()))}, step ${run.step} of ${run.manifest.config.steps}${
+  return `${written}${run.manifest.title}: ${stateWord(run, isAsking(useConsent.getState()))}, step ${run.step} of ${run.manifest.config.steps}${
     reward === null ? "" : `, reward ${fixed(reward)}`
   }`;
 }
@@ -33,16 +33,16 @@ export function Announcer(): ReactNode {
     let spokenAt = Number.NEGATIVE_INFINITY;
     let timer: ReturnType<typeof setTimeout> | null = null;
     let announced = "";
-    let saved = runStore.getState().lastCheckpoint;
+    let saved = useRun.getState().lastCheckpoint;
     const speak = (): void => {
       timer = null;
       spokenAt = performance.now();
-      const run = runStore.getState();
+      const run = useRun.getState();
       const fresh = run.lastCheckpoint !== saved && run.lastCheckpoint?.asked === true;
       saved = run.lastCheckpoint;
       setMessage(sentence(run, fresh ? (saved?.step ?? null) : null));
     };
-    const stop = runStore.subscribe((run) => {
+    const stop = useRun.subscribe((run) => {
       const steps = run.manifest?.config.steps ?? 1;
       document.title =
         run.manifest !== null && (run.state === "running" || run.state === "paused")

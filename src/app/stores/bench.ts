@@ -22,7 +22,7 @@ export interface BenchState {
   readonly problem: string | null;
 }
 
-export const benchStore = create<BenchState>()(() => ({
+export const useBench = create<BenchState>()(() => ({
   state: "idle",
   source: null,
   groups: [],
@@ -32,9 +32,6 @@ export const benchStore = create<BenchState>()(() => ({
   total: 0,
   problem: null,
 }));
-
-/** Subscribes to a part of the bench. */
-export const useBench = benchStore;
 
 /**
  * Whether the rewards of the groups are outdated and can be computed now. Newer settings interrupt a scoring; sampling,
@@ -47,7 +44,7 @@ export function isOutdated(bench: BenchState, config: LabConfig): boolean {
 
 /** A group that the trainer has sampled; late groups of a cancelled bench are dropped. */
 export function addBenchGroup(group: BenchGroup): void {
-  benchStore.setState((before) => {
+  useBench.setState((before) => {
     if (before.state !== "sampling") return before;
     const groups = [...before.groups, group];
     const { scored } = before;

@@ -10,11 +10,8 @@ export interface CardReport {
   readonly total: number;
 }
 
-export const cardReportStore = create<CardReport>()(() => ({ state: "never", sizes: "1B", lines: [], total: 0 }));
-
-/** Subscribes to a part of the report. */
-export const useCardReport = cardReportStore;
+export const useCardReport = create<CardReport>()(() => ({ state: "never", sizes: "1B", lines: [], total: 0 }));
 
 export function addCardLine(line: CardLine, total: number): void {
-  cardReportStore.setState(({ lines }) => ({ lines: [...lines, line], total: Math.max(total, lines.length + 1) }));
+  useCardReport.setState(({ lines }) => ({ lines: [...lines, line], total: Math.max(total, lines.length + 1) }));
 }

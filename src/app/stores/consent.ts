@@ -38,13 +38,10 @@ export interface ConsentState {
 /** Maximum remembered entries. */
 const MOST = 100;
 
-export const consentStore = create<ConsentState>()(() => ({
+export const useConsent = create<ConsentState>()(() => ({
   ...remembered("allowed", { judges: [], rewards: [], hubs: [] }, (value) => fits(value, ALLOWED)),
   questions: [],
 }));
-
-/** Subscribes to a part of the consents. */
-export const useConsent = consentStore;
 
 /** Whether a question waits for its answer. */
 export function isAsking({ questions }: ConsentState): boolean {
@@ -57,21 +54,21 @@ type Kind = "judges" | "rewards" | "hubs";
 const typed: Record<Kind, string | null> = { judges: null, rewards: null, hubs: null };
 
 function put(kind: Kind, entries: readonly string[]): void {
-  consentStore.setState({ [kind]: entries.slice(-MOST) });
-  const { judges, rewards, hubs } = consentStore.getState();
+  useConsent.setState({ [kind]: entries.slice(-MOST) });
+  const { judges, rewards, hubs } = useConsent.getState();
   remember("allowed", { judges, rewards, hubs });
 }
 
 /** Allows the value that the user types into a field; the next keystroke may replace it. */
 export function allowWritten(kind: Kind, entry: string | null): void {
-  const others = consentStore.getState()[kind].filter((other) => other !== typed[kind]);
+  const others = useConsent.getState()[kind].filter((other) => other !== typed[kind]);
   const isNew = entry !== null && entry !== "" && !others.includes(entry);
   typed[kind] = isNew ? entry : null;
   put(kind, isNew ? [...others, entry] : others);
 }
 
 function allow({ judge, reward }: Reach): void {
-  const { judges, rewards } = consentStore.getState();
+  const { judges, rewards } = useConsent.getState();
   if (judge !== null) put("judges", [...judges.filter((other) => other !== judge), judge]);
   if (reward !== null) put("rewards", [...rewards.filter((other) => other !== reward.hash), reward.hash]);
 }
@@ -90,7 +87,7 @@ export async function askConsent(
   pictures = false,
 ): Promise<ConsentAnswer> {
   const reach = await reachOf(config);
-  const { judges, rewards } = consentStore.getState();
+  const { judges, rewards } = useConsent.getState();
   const open = openQuestions(reach, {
     judge: (place) => judges.includes(place),
     reward: (hash) => rewards.includes(hash),
@@ -117,7 +114,7 @@ export async function askLinkedJudge(config: LabConfig): Promise<boolean> {
  * @throws LabError("cancelled") when the person does not agree
  */
 export async function requireHub(hub: string): Promise<void> {
-  const { hubs } = consentStore.getState();
+  const { hubs } = useConsent.getState();
   if (hub === SETTINGS.hub.default || hubs.includes(hub)) return;
   const reach = { judge: null, reward: null };
   if ((await question({ reach, source: "The settings", partly: false, hub })) !== "allow") {
@@ -131,10 +128,10 @@ function question(about: Omit<ConsentQuestion, "answer">): Promise<ConsentAnswer
     const asked: ConsentQuestion = {
       ...about,
       answer: (answer) => {
-        consentStore.setState(({ questions }) => ({ questions: questions.filter((other) => other !== asked) }));
+        useConsent.setState(({ questions }) => ({ questions: questions.filter((other) => other !== asked) }));
         resolve(answer);
       },
     };
-    consentStore.setState(({ questions }) => ({ questions: [...questions, asked] }));
+    useConsent.setState(({ questions }) => ({ questions: [...questions, asked] }));
   });
 }

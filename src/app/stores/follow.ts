@@ -36,9 +36,7 @@ interface FollowState {
   readonly clip: FollowedClip | null;
 }
 
-export const followStore = create<FollowState>()(() => ({ clip: null }));
-
-export const useFollow = followStore;
+export const useFollow = create<FollowState>()(() => ({ clip: null }));
 
 /** The followed objects of a row; null for other rows or pictures. */
 export function useFollowed(row: { readonly id: string; readonly imageId: string }): FollowedClip | null {

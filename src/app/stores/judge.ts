@@ -46,7 +46,7 @@ export interface JudgeState {
   readonly last: JudgeState["busy"];
 }
 
-export const judgeStore = create<JudgeState>()(() => ({
+export const useJudge = create<JudgeState>()(() => ({
   keyOrigin: null,
   keepKey: false,
   busy: null,
@@ -62,8 +62,5 @@ export const judgeStore = create<JudgeState>()(() => ({
 
 /** Shows the download progress of a model in the browser. @param share 0..1; at 1 there is nothing to show */
 export function showProgress(text: string, share: number): void {
-  judgeStore.setState({ progress: share < 1 ? { text, share } : null });
+  useJudge.setState({ progress: share < 1 ? { text, share } : null });
 }
-
-/** Subscribes to a part of the judge's state. */
-export const useJudge = judgeStore;

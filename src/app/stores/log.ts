@@ -2,9 +2,9 @@
 import { create } from "zustand";
 import type { RunState } from "../../engine/rl/run/events.ts";
 import { formatBytes } from "../styles/format.ts";
-import { type RunStoreState, runStore } from "./run/run.ts";
+import { type RunStoreState, useRun } from "./run/run.ts";
 import { remember, remembered } from "./saved.ts";
-import { type SessionState, sessionStore } from "./session.ts";
+import { type SessionState, useSession } from "./session.ts";
 
 const LEVELS = ["info", "warning", "error"] as const;
 
@@ -88,8 +88,8 @@ export function followLog(now: () => number): void {
     remember("log", lines);
   };
   add([{ level: "info", text: "The page was opened" }]);
-  runStore.subscribe((after, before) => add(runNews(after, before)));
-  sessionStore.subscribe((after, before) => add(sessionNews(after, before)));
+  useRun.subscribe((after, before) => add(runNews(after, before)));
+  useSession.subscribe((after, before) => add(sessionNews(after, before)));
 }
 
 export function clearLog(): void {

@@ -2,9 +2,9 @@
 import { dryRunSettings } from "../../engine/session/dry-run.ts";
 import type { DryRun } from "../../protocol/trainer.ts";
 import { metricStore } from "./run/metrics.ts";
-import { runStore, useRun } from "./run/run.ts";
-import { sessionStore, useSession } from "./session.ts";
-import { tryStore } from "./try-out.ts";
+import { useRun } from "./run/run.ts";
+import { useSession } from "./session.ts";
+import { useTry } from "./try-out.ts";
 
 export interface Measured {
   readonly by: "dry run" | "last step";
@@ -21,19 +21,19 @@ export interface Measured {
  * result.
  */
 export function dryRunSubject(): readonly unknown[] {
-  const { config, dataInfo, model } = sessionStore.getState();
-  const { adapter, captioner } = tryStore.getState();
-  return [JSON.stringify(dryRunSettings(config)), dataInfo, model, adapter, captioner, runStore.getState().runId];
+  const { config, dataInfo, model } = useSession.getState();
+  const { adapter, captioner } = useTry.getState();
+  return [JSON.stringify(dryRunSettings(config)), dataInfo, model, adapter, captioner, useRun.getState().runId];
 }
 
 function dropOutdated(): void {
-  const { lastDryRun } = sessionStore.getState();
+  const { lastDryRun } = useSession.getState();
   if (lastDryRun === null) return;
   const now = dryRunSubject();
-  if (lastDryRun.of.some((part, at) => part !== now[at])) sessionStore.setState({ lastDryRun: null });
+  if (lastDryRun.of.some((part, at) => part !== now[at])) useSession.setState({ lastDryRun: null });
 }
 
-for (const store of [sessionStore, tryStore, runStore]) store.subscribe(dropOutdated);
+for (const store of [useSession, useTry, useRun]) store.subscribe(dropOutdated);
 
 /** Null if nothing was measured. */
 export function useMeasured(): Measured | null {

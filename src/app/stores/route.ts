@@ -9,20 +9,17 @@ import { quote } from "../../engine/errors.ts";
 import { judgePlace } from "../../engine/rewards/consent.ts";
 import { askLinkedJudge } from "./consent.ts";
 import { FALLBACK, formatRoute, parseRoute, type Route, routeProblems } from "./route-text.ts";
-import { addProblem, changeConfig, isPreset, sessionStore, textsOf } from "./session.ts";
+import { addProblem, changeConfig, isPreset, textsOf, useSession } from "./session.ts";
 
 export { parseRoute, type Route, SCREENS, type Screen } from "./route-text.ts";
 
-export const routeStore = create<Route>()(() => FALLBACK);
-
-/** Subscribes to a part of the route. */
-export const useRoute = routeStore;
+export const useRoute = create<Route>()(() => FALLBACK);
 
 /** Navigates: a new screen, or another view of one, adds a history entry; other changes replace the current one. */
 export function navigate(to: Partial<Route>): void {
-  const before = routeStore.getState();
+  const before = useRoute.getState();
   const after = { ...before, ...to };
-  routeStore.setState(after);
+  useRoute.setState(after);
   writeHash(after.screen !== before.screen || after.view !== before.view);
 }
 
@@ -31,18 +28,18 @@ export function navigate(to: Partial<Route>): void {
  * (`followLink`).
  */
 export function linkTo(to: Partial<Route>): string {
-  return formatRoute({ ...FALLBACK, ...to }, addressSettings(), sessionStore.getState().preset);
+  return formatRoute({ ...FALLBACK, ...to }, addressSettings(), useSession.getState().preset);
 }
 
 /** Settings in the address: those that differ from the preset, without texts, which may be code. */
 function addressSettings(): Readonly<Record<string, unknown>> {
-  const { config, preset } = sessionStore.getState();
+  const { config, preset } = useSession.getState();
   const difference = Object.entries(configDifference(config, presetConfig(preset)));
   return Object.fromEntries(difference.filter(([key]) => !isUnlinked(key)));
 }
 
 function writeHash(entry: boolean): void {
-  const hash = formatRoute(routeStore.getState(), addressSettings(), sessionStore.getState().preset);
+  const hash = formatRoute(useRoute.getState(), addressSettings(), useSession.getState().preset);
   if (hash === location.hash) return;
   if (entry) history.pushState(OWN_ENTRY, "", hash);
   else history.replaceState(OWN_ENTRY, "", hash);
@@ -53,7 +50,7 @@ const OWN_ENTRY = { lab: true };
 
 function readHash(): void {
   const own = (history.state as typeof OWN_ENTRY | null)?.lab === true;
-  routeStore.setState(parseRoute(location.hash));
+  useRoute.setState(parseRoute(location.hash));
   // Going back changes the route, never the settings.
   if (own && started) writeHash(false);
   else readSettings(own);
@@ -75,11 +72,11 @@ function readSettings(own: boolean): void {
   const known = [...params].filter(([name]) => isSetting(name));
   const settings = known.filter(([name]) => !isUnlinked(name));
   const invalid = routeProblems(location.hash, (name) => name === "preset" || isSetting(name));
-  const before = sessionStore.getState().config;
+  const before = useSession.getState().config;
   const parsed = parseConfig(Object.fromEntries(settings), { ...presetConfig(preset), ...textsOf(before) });
   const [now, then] = [judgeOf(parsed.config), judgeOf(before)];
   const asked = !own && now !== null && now !== then;
-  sessionStore.setState({ preset, config: asked ? { ...parsed.config, judge: "off" } : parsed.config });
+  useSession.setState({ preset, config: asked ? { ...parsed.config, judge: "off" } : parsed.config });
   if (asked) {
     // Without the judge: after a reload the address counts as the page's own.
     writeHash(false);
@@ -112,7 +109,7 @@ function followLink(event: MouseEvent): void {
   const link = event.target instanceof Element ? event.target.closest<HTMLAnchorElement>("a[href^='#']") : null;
   if (link === null || event.defaultPrevented || event.metaKey || event.ctrlKey || event.shiftKey) return;
   event.preventDefault();
-  routeStore.setState(parseRoute(link.hash));
+  useRoute.setState(parseRoute(link.hash));
   writeHash(true);
 }
 
@@ -121,7 +118,7 @@ export function followAddress(): void {
   readHash();
   window.addEventListener("popstate", readHash);
   window.addEventListener("click", followLink);
-  sessionStore.subscribe((now, before) => {
+  useSession.subscribe((now, before) => {
     if (now.config !== before.config || now.preset !== before.preset) writeHash(false);
   });
 }

@@ -9,11 +9,8 @@ export interface SelfTestState {
   readonly total: number;
 }
 
-export const selfTestStore = create<SelfTestState>()(() => ({ state: "never", checks: [], total: 0 }));
-
-/** Subscribes to a part of the self-test. */
-export const useSelfTest = selfTestStore;
+export const useSelfTest = create<SelfTestState>()(() => ({ state: "never", checks: [], total: 0 }));
 
 export function addSelfCheck(check: SelfCheck, total: number): void {
-  selfTestStore.setState(({ checks }) => ({ checks: [...checks, check], total }));
+  useSelfTest.setState(({ checks }) => ({ checks: [...checks, check], total }));
 }

@@ -71,7 +71,7 @@ const isTheme = (value: unknown): value is Theme => value === "system" || value 
 /** Text settings of the last visit. */
 const texts = textsOf(parseConfig(remembered("texts", {}, isRecord)).config);
 
-export const sessionStore = create<SessionState>()(() => ({
+export const useSession = create<SessionState>()(() => ({
   gpu: null,
   gpuError: null,
   dataInfo: null,
@@ -97,14 +97,11 @@ export const sessionStore = create<SessionState>()(() => ({
   showAdvanced: rememberedFlag("advanced", false),
 }));
 
-/** Subscribes to a part of the session. */
-export const useSession = sessionStore;
-
 let nextProblem = 1;
 
 /** Adds an error to the list. */
 export function addProblem(error: WireError): void {
-  sessionStore.setState(({ problems }) => {
+  useSession.setState(({ problems }) => {
     const known = problems.find((problem) => problem.message === error.message);
     if (known === undefined) return { problems: [...problems, { ...error, id: nextProblem++, times: 1 }].slice(-50) };
     return {
@@ -114,22 +111,22 @@ export function addProblem(error: WireError): void {
 }
 
 export function dismissProblem(id: number): void {
-  sessionStore.setState(({ problems }) => ({ problems: problems.filter((problem) => problem.id !== id) }));
+  useSession.setState(({ problems }) => ({ problems: problems.filter((problem) => problem.id !== id) }));
 }
 
 export function setTheme(theme: Theme): void {
   remember("theme", theme);
-  sessionStore.setState({ theme });
+  useSession.setState({ theme });
 }
 
 export function setShowAdvanced(showAdvanced: boolean): void {
   remember("advanced", showAdvanced);
-  sessionStore.setState({ showAdvanced });
+  useSession.setState({ showAdvanced });
 }
 
 /** Sets all values of a preset; texts written by the user stay. */
 export function choosePreset(preset: PresetName): void {
-  sessionStore.setState(({ config }) => ({
+  useSession.setState(({ config }) => ({
     preset,
     config: { ...presetConfig(preset), ...textsOf(config, isTextSetting) },
   }));
@@ -137,15 +134,15 @@ export function choosePreset(preset: PresetName): void {
 
 /** Replaces one preset by another, unless one of its values was changed. */
 export function replacePreset(before: PresetName, after: PresetName): void {
-  const { config, preset } = sessionStore.getState();
+  const { config, preset } = useSession.getState();
   const changed = Object.keys(configDifference(config, presetConfig(before))).filter((key) => !isTextSetting(key));
   if (preset === before && changed.length === 0) choosePreset(after);
 }
 
 /** Replaces values of the configuration, which the caller has validated. */
 export function changeConfig(values: Partial<LabConfig>): void {
-  sessionStore.setState(({ config }) => ({ config: { ...config, ...values } }));
-  if (Object.keys(values).some(isUnlinked)) remember("texts", textsOf(sessionStore.getState().config));
+  useSession.setState(({ config }) => ({ config: { ...config, ...values } }));
+  if (Object.keys(values).some(isUnlinked)) remember("texts", textsOf(useSession.getState().config));
 }
 
 /** Text settings that the address does not contain. */

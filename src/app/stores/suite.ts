@@ -27,7 +27,7 @@ export interface SuiteState {
 
 const NOTHING = { items: [], leftOut: [], done: 0, kept: 0, answers: new Map(), report: null } as const;
 
-export const suiteStore = create<SuiteState>()(() => ({
+export const useSuite = create<SuiteState>()(() => ({
   suite: "masks",
   split: "",
   part: "all",
@@ -38,9 +38,6 @@ export const suiteStore = create<SuiteState>()(() => ({
   ...NOTHING,
 }));
 
-/** Subscribes to a part of the evaluation. */
-export const useSuite = suiteStore;
-
 /** Why the choices cannot be changed now, or null. */
 export function suiteBlocker({ phase }: Pick<SuiteState, "phase">): string | null {
   return phase === "idle" ? null : "An evaluation is in progress. Stop it first";
@@ -48,14 +45,14 @@ export function suiteBlocker({ phase }: Pick<SuiteState, "phase">): string | nul
 
 /** Shows the report of an earlier evaluation, unless one is in progress; its rows are shown once it is opened with its data. */
 export function showReport(report: SuiteReport): void {
-  if (suiteBlocker(suiteStore.getState()) === null) suiteStore.setState({ ...NOTHING, report });
+  if (suiteBlocker(useSuite.getState()) === null) useSuite.setState({ ...NOTHING, report });
 }
 
 /** Changes the choices unless an evaluation is in progress; an earlier report is no longer shown. */
 export function chooseSuite(
   values: Partial<Pick<SuiteState, "suite" | "split" | "part" | "mode" | "rows" | "judgePictures">>,
 ): void {
-  const state = suiteStore.getState();
+  const state = useSuite.getState();
   const changed = Object.entries(values).some(([name, value]) => state[name as keyof typeof values] !== value);
-  if (changed && suiteBlocker(state) === null) suiteStore.setState({ ...values, ...NOTHING });
+  if (changed && suiteBlocker(state) === null) useSuite.setState({ ...values, ...NOTHING });
 }

@@ -33,7 +33,7 @@ const storedSweep = () => remembered<StoredSweep | null>("sweep", null, isSweep)
 
 const kept = storedSweep();
 
-export const sweepStore = create<SweepState>()(() => ({
+export const useSweep = create<SweepState>()(() => ({
   draft: { file: kept?.file ?? "sweep.yaml", text: kept?.text ?? "" },
   sweep: kept,
   active: false,
@@ -41,26 +41,23 @@ export const sweepStore = create<SweepState>()(() => ({
   results: null,
 }));
 
-/** Subscribes to a part of the sweep. */
-export const useSweep = sweepStore;
-
 /** Puts a file into the form; nothing is started. */
 export function draftSweep(file: string, text: string): void {
-  sweepStore.setState({ draft: { file, text } });
+  useSweep.setState({ draft: { file, text } });
 }
 
 /** Takes over a sweep that another tab stored meanwhile; without storage the sweep stays as it is. */
 export function reloadSweep(): void {
   const sweep = storedSweep();
-  if (sweep !== null) sweepStore.setState({ sweep });
+  if (sweep !== null) useSweep.setState({ sweep });
 }
 
 /** Stores the sweep, so that it can go on after a reload. */
 export function keepSweep(sweep: StoredSweep): void {
   remember("sweep", sweep);
-  sweepStore.setState({ sweep });
+  useSweep.setState({ sweep });
 }
 
 export function setJob(name: string, progress: JobProgress): void {
-  sweepStore.setState(({ jobs }) => ({ jobs: { ...jobs, [name]: progress } }));
+  useSweep.setState(({ jobs }) => ({ jobs: { ...jobs, [name]: progress } }));
 }

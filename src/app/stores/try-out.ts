@@ -10,6 +10,4 @@ export interface TryState {
   readonly phase: TryPhase | "asked" | null;
 }
 
-export const tryStore = create<TryState>()(() => ({ adapter: null, captioner: null, phase: null }));
-
-export const useTry = tryStore;
+export const useTry = create<TryState>()(() => ({ adapter: null, captioner: null, phase: null }));

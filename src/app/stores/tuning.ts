@@ -13,13 +13,10 @@ export interface TuningState {
   readonly bucket: string;
 }
 
-export const tuningStore = create<TuningState>()(() => ({
+export const useTuning = create<TuningState>()(() => ({
   state: "never",
   report: null,
   done: 0,
   total: 0,
   bucket: "",
 }));
-
-/** Subscribes to a part of the tuning. */
-export const useTuning = tuningStore;

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { benchWork } from "../../../src/app/clients/bench-work.ts";
-import { addBenchGroup, benchStore, isOutdated } from "../../../src/app/stores/bench.ts";
+import { addBenchGroup, isOutdated, useBench } from "../../../src/app/stores/bench.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { LabError } from "../../../src/engine/errors.ts";
@@ -45,14 +45,14 @@ beforeEach(() => {
   held = null;
   asked = 0;
   stops = 0;
-  benchStore.setState(benchStore.getInitialState(), true);
+  useBench.setState(useBench.getInitialState(), true);
 });
 
 const change = (values: Partial<LabConfig>): void => {
   settings = { ...settings, ...values };
 };
 const cancelled = (): void => trainer.reject(new LabError("cancelled", "The bench was stopped"));
-const bench = () => benchStore.getState();
+const bench = () => useBench.getState();
 
 /** A file of `count` groups of two captions: one is its reference, one is not. */
 function file(count: number, name = "other.jsonl"): File {

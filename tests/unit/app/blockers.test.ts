@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { loadedBlocker, startBlocker } from "../../../src/app/clients/run/blockers.ts";
 import { actionBlocker, type RunAction } from "../../../src/app/clients/run/run-actions.ts";
-import { type SessionState, sessionStore } from "../../../src/app/stores/session.ts";
+import { type SessionState, useSession } from "../../../src/app/stores/session.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
 import type { RunState } from "../../../src/engine/rl/run/events.ts";
 import type { ModelInfo, RunPlan } from "../../../src/protocol/trainer.ts";
 
-const before = sessionStore.getState();
+const before = useSession.getState();
 /** Everything that a run draws from is there; what it is does not matter to the blockers. */
 const ready: SessionState = {
   ...before,

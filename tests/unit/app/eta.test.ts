@@ -8,7 +8,7 @@ import {
   roughly,
   runSeconds,
 } from "../../../src/app/stores/run/eta.ts";
-import { applyEvent, beginRun, noteSaveAsked, runStore } from "../../../src/app/stores/run/run.ts";
+import { applyEvent, beginRun, noteSaveAsked, useRun } from "../../../src/app/stores/run/run.ts";
 import type { Phase, RunState, TrainerEvent } from "../../../src/engine/rl/run/events.ts";
 import type { EvalReport } from "../../../src/engine/runs/evaluations/evaluations.ts";
 import type { PhaseCost } from "../../../src/engine/runs/phase-lines.ts";
@@ -126,19 +126,19 @@ describe("a checkpoint that was asked for", () => {
 
   it("is told from one of the beat", () => {
     applyEvent(saved(1), 5);
-    expect(runStore.getState().lastCheckpoint).toMatchObject({ step: 1, asked: false });
+    expect(useRun.getState().lastCheckpoint).toMatchObject({ step: 1, asked: false });
     noteSaveAsked();
-    expect(runStore.getState().saveAsked).toBe(true);
+    expect(useRun.getState().saveAsked).toBe(true);
     applyEvent(saved(2), 6);
-    expect(runStore.getState()).toMatchObject({ saveAsked: false, lastCheckpoint: { step: 2, asked: true } });
+    expect(useRun.getState()).toMatchObject({ saveAsked: false, lastCheckpoint: { step: 2, asked: true } });
   });
 
   it("is not waited for after the run's end", () => {
     noteSaveAsked();
     applyEvent(state("paused"), 1);
-    expect(runStore.getState().saveAsked).toBe(true);
+    expect(useRun.getState().saveAsked).toBe(true);
     applyEvent(state("finished"), 2);
-    expect(runStore.getState().saveAsked).toBe(false);
+    expect(useRun.getState().saveAsked).toBe(false);
   });
 });
 

@@ -1,8 +1,8 @@
 /** Exports of stored runs; the workers are stand-ins. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { exportRun } from "../../../src/app/screens/runs/export-run.ts";
-import { exportStore } from "../../../src/app/stores/run/exports.ts";
-import { sessionStore } from "../../../src/app/stores/session.ts";
+import { useExports } from "../../../src/app/stores/run/exports.ts";
+import { useSession } from "../../../src/app/stores/session.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import type { Merged, ModelInfo } from "../../../src/protocol/trainer.ts";
 import { openFakeLab } from "./fake-lab.ts";
@@ -35,12 +35,12 @@ openFakeLab({
 });
 
 beforeEach(() => {
-  exportStore.setState(exportStore.getInitialState(), true);
-  sessionStore.setState({ model: { name: "base" } as ModelInfo, modelFolder: { kind: "built-in", baseUrl: "base/" } });
+  useExports.setState(useExports.getInitialState(), true);
+  useSession.setState({ model: { name: "base" } as ModelInfo, modelFolder: { kind: "built-in", baseUrl: "base/" } });
   vi.stubGlobal("window", { showDirectoryPicker: async () => ({}) });
 });
 
-const ongoing = () => exportStore.getState().ongoing;
+const ongoing = () => useExports.getState().ongoing;
 
 describe("a merged checkpoint", () => {
   it("shows how far it is, is written alone, and can be stopped", async () => {
@@ -50,7 +50,7 @@ describe("a merged checkpoint", () => {
     expect(ongoing()).toMatchObject([{ runId: "otter", done: 3 }]);
     ongoing()[0]?.stop();
     await expect(merged).rejects.toThrow("stopped");
-    expect(exportStore.getState()).toEqual({ ongoing: [], saved: null });
+    expect(useExports.getState()).toEqual({ ongoing: [], saved: null });
   });
 
   it("says what was verified", async () => {
@@ -58,7 +58,7 @@ describe("a merged checkpoint", () => {
     await expect.poll(() => ongoing()[0]?.done).toBe(3);
     finish({ folder: "otter-merged", tokens: 1e-6, masks: 2e-6, missingCode: [] });
     await merged;
-    expect(exportStore.getState().saved).toMatch(/^otter-merged was written and verified/);
+    expect(useExports.getState().saved).toMatch(/^otter-merged was written and verified/);
   });
 });
 
@@ -68,11 +68,11 @@ describe("a zip", () => {
     await expect.poll(ongoing).toMatchObject([{ runId: "otter", merged: false, done: 1200, total: 5000 }]);
     ongoing()[0]?.stop();
     await expect(zipped).rejects.toThrow("stopped");
-    expect(exportStore.getState()).toEqual({ ongoing: [], saved: null });
+    expect(useExports.getState()).toEqual({ ongoing: [], saved: null });
   });
 
   it("that fails frees its run", async () => {
     await expect(exportRun(FOX, "zip")).rejects.toThrow("The file is gone");
-    expect(exportStore.getState()).toEqual({ ongoing: [], saved: null });
+    expect(useExports.getState()).toEqual({ ongoing: [], saved: null });
   });
 });

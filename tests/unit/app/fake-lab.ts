@@ -2,10 +2,10 @@
 import { afterAll, vi } from "vitest";
 import type { StoreApi } from "zustand/vanilla";
 import { startLab } from "../../../src/app/clients/lab.ts";
-import { benchStore } from "../../../src/app/stores/bench.ts";
-import { runStore } from "../../../src/app/stores/run/run.ts";
-import { sessionStore } from "../../../src/app/stores/session.ts";
-import { sweepStore } from "../../../src/app/stores/sweep.ts";
+import { useBench } from "../../../src/app/stores/bench.ts";
+import { useRun } from "../../../src/app/stores/run/run.ts";
+import { useSession } from "../../../src/app/stores/session.ts";
+import { useSweep } from "../../../src/app/stores/sweep.ts";
 import type { DataCalls } from "../../../src/protocol/data.ts";
 import type { RewardCalls } from "../../../src/protocol/reward.ts";
 import { type Calls, connect, type Handlers, type Tells } from "../../../src/protocol/rpc.ts";
@@ -37,10 +37,10 @@ function reset<T>(store: StoreApi<T>): void {
 
 /** Other files share the stores. */
 function resetStores(): void {
-  reset(benchStore);
-  reset(runStore);
-  reset(sessionStore);
-  reset(sweepStore);
+  reset(useBench);
+  reset(useRun);
+  reset(useSession);
+  reset(useSweep);
 }
 
 /** Starts the clients, until the end of the file. @returns what the trainer tells unasked */

@@ -2,9 +2,9 @@
 import { beforeEach, expect, it } from "vitest";
 import { deleteRun, findInterrupted, forgetInterrupted } from "../../../src/app/clients/run/interrupted.ts";
 import { resumeRun } from "../../../src/app/clients/run/start-run.ts";
-import { navigate, routeStore } from "../../../src/app/stores/route.ts";
-import { runStore } from "../../../src/app/stores/run/run.ts";
-import { sessionStore } from "../../../src/app/stores/session.ts";
+import { navigate, useRoute } from "../../../src/app/stores/route.ts";
+import { useRun } from "../../../src/app/stores/run/run.ts";
+import { useSession } from "../../../src/app/stores/session.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { RunDigest } from "../../../src/engine/runs/library/digest.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
@@ -17,39 +17,42 @@ let stored: readonly RunDigest[] = [];
 
 const digest = (id: string, state: RunManifest["state"], created: string): RunDigest =>
   ({ manifest: { ...manifest, id, state, created } }) as RunDigest;
-const offered = (): string | undefined => sessionStore.getState().interrupted?.manifest.id;
+const offered = (): string | undefined => useSession.getState().interrupted?.manifest.id;
 
 openFakeLab({
-  data: { deleteRun: () => undefined, runs: () => ({ runs: stored, damaged: [], usage: 0, quota: 1, features: { bytes: 0, rows: 0 } }) },
+  data: {
+    deleteRun: () => undefined,
+    runs: () => ({ runs: stored, damaged: [], usage: 0, quota: 1, features: { bytes: 0, pictures: 0 } }),
+  },
   trainer: { resumeRun: async () => ({ manifest, resumedAt: 1, trainRows: 1, heldOutRows: 0 }) },
 });
 
 beforeEach(() => {
-  runStore.setState(runStore.getInitialState(), true);
-  sessionStore.setState({ interrupted: { manifest } as RunDigest });
+  useRun.setState(useRun.getInitialState(), true);
+  useSession.setState({ interrupted: { manifest } as RunDigest });
 });
 
 it("a deleted run is neither offered nor open, in the strip or by the address", async () => {
-  runStore.setState({ runId: "fox", manifest, state: "finished", step: 4 });
+  useRun.setState({ runId: "fox", manifest, state: "finished", step: 4 });
   navigate({ screen: "runs", run: "fox", step: 2 });
   await deleteRun("fox");
-  expect(sessionStore.getState().interrupted).toBeNull();
-  expect(runStore.getState()).toMatchObject({ runId: null, manifest: null, state: "idle", step: 0 });
-  expect(routeStore.getState()).toMatchObject({ screen: "runs", run: null, step: null });
+  expect(useSession.getState().interrupted).toBeNull();
+  expect(useRun.getState()).toMatchObject({ runId: null, manifest: null, state: "idle", step: 0 });
+  expect(useRoute.getState()).toMatchObject({ screen: "runs", run: null, step: null });
 });
 
 it("another run's deletion changes none of it", async () => {
-  runStore.setState({ runId: "fox", manifest, state: "running" });
+  useRun.setState({ runId: "fox", manifest, state: "running" });
   navigate({ screen: "train", run: "owl" });
   await deleteRun("ibex");
-  expect(sessionStore.getState().interrupted).not.toBeNull();
-  expect(runStore.getState().runId).toBe("fox");
-  expect(routeStore.getState().run).toBe("owl");
+  expect(useSession.getState().interrupted).not.toBeNull();
+  expect(useRun.getState().runId).toBe("fox");
+  expect(useRoute.getState().run).toBe("owl");
 });
 
 it("a run that goes on is not offered again when it ends, wherever it was resumed", async () => {
   await resumeRun(manifest);
-  expect(sessionStore.getState().interrupted).toBeNull();
+  expect(useSession.getState().interrupted).toBeNull();
 });
 
 it("the newest run in progress is offered until it has ended elsewhere or the offer is dismissed", async () => {

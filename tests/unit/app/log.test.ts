@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { isLog, runNews, sessionNews } from "../../../src/app/stores/log.ts";
-import { type RunStoreState, runStore } from "../../../src/app/stores/run/run.ts";
-import { sessionStore } from "../../../src/app/stores/session.ts";
+import { type RunStoreState, useRun } from "../../../src/app/stores/run/run.ts";
+import { useSession } from "../../../src/app/stores/session.ts";
 
-const idle = runStore.getInitialState();
+const idle = useRun.getInitialState();
 const run = (change: Partial<RunStoreState>): RunStoreState => ({ ...idle, runId: "a", state: "running", ...change });
 const texts = (now: RunStoreState, before: RunStoreState): readonly string[] =>
   runNews(now, before).map(({ text }) => text);
@@ -40,7 +40,7 @@ it("does not take another run for one that went back", () => {
 });
 
 it("tells a problem again when it comes again", () => {
-  const before = sessionStore.getInitialState();
+  const before = useSession.getInitialState();
   const problem = { id: 1, code: "storage", message: "The disk is full", times: 1 } as const;
   const once = { ...before, problems: [problem] };
   const twice = { ...before, problems: [{ ...problem, times: 2 }] };

@@ -1,9 +1,9 @@
 /** What a dry run measured applies to the settings, rows and model that it was measured with. */
 import { afterAll, beforeEach, expect, it } from "vitest";
 import { dryRunSubject } from "../../../src/app/stores/measured.ts";
-import { runStore } from "../../../src/app/stores/run/run.ts";
-import { changeConfig, sessionStore } from "../../../src/app/stores/session.ts";
-import { tryStore } from "../../../src/app/stores/try-out.ts";
+import { useRun } from "../../../src/app/stores/run/run.ts";
+import { changeConfig, useSession } from "../../../src/app/stores/session.ts";
+import { useTry } from "../../../src/app/stores/try-out.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
 import type { AdapterInfo, ModelInfo } from "../../../src/protocol/trainer.ts";
 
@@ -17,24 +17,24 @@ const result = {
 
 // Other files share the stores.
 afterAll(() => {
-  sessionStore.setState(sessionStore.getInitialState(), true);
-  tryStore.setState(tryStore.getInitialState(), true);
-  runStore.setState(runStore.getInitialState(), true);
+  useSession.setState(useSession.getInitialState(), true);
+  useTry.setState(useTry.getInitialState(), true);
+  useRun.setState(useRun.getInitialState(), true);
 });
-beforeEach(() => sessionStore.setState({ lastDryRun: { result, of: dryRunSubject() } }));
+beforeEach(() => useSession.setState({ lastDryRun: { result, of: dryRunSubject() } }));
 
 it("stays with another length, interval or judge, which it leaves out", () => {
   changeConfig({ steps: 7, saveSteps: 3, evalSteps: 9, judge: "questions", outOfMemory: "smaller" });
-  expect(sessionStore.getState().lastDryRun?.result).toBe(result);
+  expect(useSession.getState().lastDryRun?.result).toBe(result);
 });
 
 it.each<[string, () => void]>([
   ["settings", () => changeConfig({ groupSize: 3 })],
-  ["rows", () => sessionStore.setState({ dataInfo: { name: "others" } as SetInfo })],
-  ["a model", () => sessionStore.setState({ model: { name: "other" } as ModelInfo })],
-  ["an adapter", () => tryStore.setState({ adapter: { name: "other" } as AdapterInfo })],
-  ["a run, which measures anew", () => runStore.setState({ runId: "later" })],
+  ["rows", () => useSession.setState({ dataInfo: { name: "others" } as SetInfo })],
+  ["a model", () => useSession.setState({ model: { name: "other" } as ModelInfo })],
+  ["an adapter", () => useTry.setState({ adapter: { name: "other" } as AdapterInfo })],
+  ["a run, which measures anew", () => useRun.setState({ runId: "later" })],
 ])("goes with other %s", (_, change) => {
   change();
-  expect(sessionStore.getState().lastDryRun).toBeNull();
+  expect(useSession.getState().lastDryRun).toBeNull();
 });

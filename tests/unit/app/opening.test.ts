@@ -2,9 +2,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { bench } from "../../../src/app/clients/bench.ts";
 import { cancelOpening, openData } from "../../../src/app/clients/loading.ts";
-import { benchStore } from "../../../src/app/stores/bench.ts";
+import { useBench } from "../../../src/app/stores/bench.ts";
 import { checkpointEvaluationStore } from "../../../src/app/stores/run/checkpoint-evaluation.ts";
-import { sessionStore } from "../../../src/app/stores/session.ts";
+import { useSession } from "../../../src/app/stores/session.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
 import { badInput, LabError } from "../../../src/engine/errors.ts";
@@ -75,7 +75,7 @@ function group(rowId: string): BenchGroup {
 }
 
 const shown = () => {
-  const { rows, dataInfo, opening } = sessionStore.getState();
+  const { rows, dataInfo, opening } = useSession.getState();
   return [dataInfo?.name ?? null, rows.map(({ id }) => id), opening === null];
 };
 const begun = (count: number): Promise<void> => expect.poll(() => openings).toHaveLength(count);
@@ -95,7 +95,7 @@ beforeEach(async () => {
   openings.length = 0;
   kept = [];
   samplings.length = 0;
-  benchStore.setState(benchStore.getInitialState(), true);
+  useBench.setState(useBench.getInitialState(), true);
   await open("before", "b1", "b2");
 });
 
@@ -140,9 +140,9 @@ describe("an opening in place of one that is not done", () => {
 });
 
 it("clips that give way to pictures while those give way to others: the plan is for pictures", async () => {
-  sessionStore.setState({ model: { name: "model" } as ModelInfo });
-  const { rows } = sessionStore.getState();
-  sessionStore.setState({ rows: rows.map((row) => ({ ...row, frames: 6 })) });
+  useSession.setState({ model: { name: "model" } as ModelInfo });
+  const { rows } = useSession.getState();
+  useSession.setState({ rows: rows.map((row) => ({ ...row, frames: 6 })) });
   const first = openData([folder("first")]).catch(() => undefined);
   await begun(1);
   openings[0]?.rows("f1");
@@ -155,7 +155,7 @@ it("clips that give way to pictures while those give way to others: the plan is 
   openings[1]?.done("second");
   await second;
   await expect.poll(() => planned).toEqual([false]);
-  sessionStore.setState({ model: null });
+  useSession.setState({ model: null });
 });
 
 describe("difficulty that the bench measures", () => {
@@ -165,14 +165,14 @@ describe("difficulty that the bench measures", () => {
     await expect.poll(() => samplings).toHaveLength(1);
     const [sampling] = samplings as [Sampling];
     sampling.group("b1");
-    await expect.poll(() => benchStore.getState().groups).toHaveLength(1);
+    await expect.poll(() => useBench.getState().groups).toHaveLength(1);
     return { over, sampling };
   };
 
   it("is that of the sampled groups, also where those of a file have taken their place", async () => {
     const { over, sampling } = await begin();
     await bench.take(new File([], "rollouts.jsonl"));
-    expect(benchStore.getState().groups.map(({ rowId }) => rowId)).toEqual(["of the file"]);
+    expect(useBench.getState().groups.map(({ rowId }) => rowId)).toEqual(["of the file"]);
     expect(sampling.signal.aborted).toBe(true);
     sampling.end();
     await over;
@@ -190,7 +190,7 @@ describe("difficulty that the bench measures", () => {
     sampling.end();
     await over;
     expect(measured()).toEqual([]);
-    expect(benchStore.getState()).toMatchObject({ state: "idle", problem: null });
+    expect(useBench.getState()).toMatchObject({ state: "idle", problem: null });
   });
 
   it("is stored after an opening that was refused", async () => {
@@ -210,7 +210,7 @@ describe("difficulty that the bench measures", () => {
 describe("rows in use", () => {
   const stop = (): void => undefined;
   it.each<[string, () => void]>([
-    ["dry run", () => sessionStore.setState({ dryRun: { place: null, stop } })],
+    ["dry run", () => useSession.setState({ dryRun: { place: null, stop } })],
     [
       "evaluation",
       () => checkpointEvaluationStore.setState({ now: { runId: "a", title: "A", step: 1, done: 0, total: 0, stop } }),
@@ -220,7 +220,7 @@ describe("rows in use", () => {
     begin();
     await expect(openData([folder("other")])).rejects.toThrow(`The ${name} in progress uses the rows that are open`);
     expect(openings.length).toBe(asked);
-    sessionStore.setState({ dryRun: null });
+    useSession.setState({ dryRun: null });
     checkpointEvaluationStore.setState({ now: null });
   });
 });

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { checkpointEvaluationStore } from "../../../src/app/stores/run/checkpoint-evaluation.ts";
 import { followOtherTabs } from "../../../src/app/stores/run/other-tabs.ts";
-import { sessionStore } from "../../../src/app/stores/session.ts";
+import { useSession } from "../../../src/app/stores/session.ts";
 
 let held: readonly string[] = [];
 let released = 0;
@@ -19,14 +19,14 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers();
   vi.unstubAllGlobals();
-  sessionStore.setState(sessionStore.getInitialState(), true);
+  useSession.setState(useSession.getInitialState(), true);
   checkpointEvaluationStore.setState(checkpointEvaluationStore.getInitialState(), true);
 });
 
 /** What the page takes for runs of other tabs after it looked some times. */
 async function others(): Promise<readonly string[]> {
   await vi.advanceTimersByTimeAsync(10_000);
-  return sessionStore.getState().otherTabs;
+  return useSession.getState().otherTabs;
 }
 
 it("a run that another tab holds is listed while it does", async () => {

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import { retitleRun, runStore } from "../../../src/app/stores/run/run.ts";
+import { retitleRun, useRun } from "../../../src/app/stores/run/run.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 
 it("the run of this page takes its new title, another run's is none of its business", () => {
   const manifest = { id: "brave-otter", title: "Brave otter", state: "paused" } as RunManifest;
-  runStore.setState({ runId: manifest.id, manifest });
+  useRun.setState({ runId: manifest.id, manifest });
   retitleRun("calm-heron", "Another");
-  expect(runStore.getState().manifest).toBe(manifest);
+  expect(useRun.getState().manifest).toBe(manifest);
   retitleRun("brave-otter", "Larger groups");
-  expect(runStore.getState().manifest).toEqual({ ...manifest, title: "Larger groups" });
+  expect(useRun.getState().manifest).toEqual({ ...manifest, title: "Larger groups" });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
-import { consentStore } from "../../../src/app/stores/consent.ts";
+import { useConsent } from "../../../src/app/stores/consent.ts";
 import { followAddress } from "../../../src/app/stores/route.ts";
 import { FALLBACK, formatRoute, parseRoute, type Route, routeProblems } from "../../../src/app/stores/route-text.ts";
-import { changeConfig, sessionStore } from "../../../src/app/stores/session.ts";
+import { changeConfig, useSession } from "../../../src/app/stores/session.ts";
 import { isUnlinked, parseConfig } from "../../../src/engine/config/parse.ts";
 import { SETTINGS } from "../../../src/engine/config/table.ts";
 import { TAB_MODEL } from "../../../src/engine/rewards/consent.ts";
@@ -82,39 +82,39 @@ describe("an address", () => {
 
   it("that switches a judge on is left without it until the person agrees, so that a reload does not switch it on", async () => {
     // Other files share the store.
-    const following = vi.spyOn(sessionStore, "subscribe").mockReturnValue(() => undefined);
-    const before = sessionStore.getState();
+    const following = vi.spyOn(useSession, "subscribe").mockReturnValue(() => undefined);
+    const before = useSession.getState();
     followAddress();
     following.mockRestore();
-    const { questions } = consentStore.getState();
+    const { questions } = useConsent.getState();
     expect(questions.map(({ reach }) => reach.judge)).toEqual([TAB_MODEL]);
-    expect(sessionStore.getState().config.judge).toBe("off");
+    expect(useSession.getState().config.judge).toBe("off");
     expect(location.hash).toBe("#screen=judge&judgeProvider=webllm");
     questions[0]?.answer("cancel");
-    expect(sessionStore.getState().config.judge).toBe("off");
-    sessionStore.setState(before, true);
+    expect(useSession.getState().config.judge).toBe("off");
+    useSession.setState(before, true);
   });
 
   it("keeps the texts of this page, whatever storage remembers: another tab has written there, or it is full", () => {
-    const before = sessionStore.getState();
+    const before = useSession.getState();
     changeConfig({ judgeUrl: "http://127.0.0.1:8000/v1" });
     vi.stubGlobal("localStorage", { getItem: () => '{"texts":{"judgeUrl":"https://judge.example"}}' });
     location.hash = "#screen=runs&steps=7";
     window.dispatchEvent(new Event("popstate"));
-    expect(sessionStore.getState().config).toMatchObject({ steps: 7, judgeUrl: "http://127.0.0.1:8000/v1" });
-    sessionStore.setState(before, true);
+    expect(useSession.getState().config).toMatchObject({ steps: 7, judgeUrl: "http://127.0.0.1:8000/v1" });
+    useSession.setState(before, true);
   });
 
   it("that sets something in vain is listed as a problem", () => {
-    const before = sessionStore.getState();
+    const before = useSession.getState();
     vi.stubGlobal("history", { state: null, replaceState: () => undefined });
     location.hash = "#screen=nowhere&preset=fast&steps=0";
     window.dispatchEvent(new Event("popstate"));
-    expect(sessionStore.getState().problems.map(({ message }) => message)).toEqual([
+    expect(useSession.getState().problems.map(({ message }) => message)).toEqual([
       'In the address, screen cannot be "nowhere"; its default is used',
       'In the address, "fast" is not a preset; demo is used',
       expect.stringMatching(/^In the address, steps must be/),
     ]);
-    sessionStore.setState(before, true);
+    useSession.setState(before, true);
   });
 });

@@ -1,6 +1,6 @@
 /** Groups of the run of this page: what its events leave in memory, and which steps it has. */
 import { beforeEach, describe, expect, it } from "vitest";
-import { applyEvent, runStore } from "../../../src/app/stores/run/run.ts";
+import { applyEvent, useRun } from "../../../src/app/stores/run/run.ts";
 import { groupsAt, liveSteps, MAX_GROUPS, withGroup } from "../../../src/app/stores/run/run-groups.ts";
 import type { RunState } from "../../../src/engine/rl/run/events.ts";
 import type { GroupRecord, LoopId } from "../../../src/engine/runs/rollouts/records.ts";
@@ -13,7 +13,7 @@ function group(step: number, at: number, rowId = "first"): GroupRecord {
   return { step, loop, group: number, rowId, rewardMean: 0, rewardStd: 0, zeroSpread: false, rollouts: [] };
 }
 
-beforeEach(() => runStore.setState(runStore.getInitialState(), true));
+beforeEach(() => useRun.setState(useRun.getInitialState(), true));
 
 const arrive = (added: GroupRecord): void => applyEvent({ type: "group", group: added }, 0);
 const say = (state: RunState, step: number): void => applyEvent({ type: "state", state, step }, 0);
@@ -23,7 +23,7 @@ function play(step: number, count = PER_STEP, rowId = "first"): void {
 }
 /** How many groups of each step are in memory, in their order. */
 function held(): (readonly [number, number])[] {
-  const { groups } = runStore.getState();
+  const { groups } = useRun.getState();
   const steps = [...new Set(groups.map(({ step }) => step))];
   return steps.map((step) => [step, groups.filter((one) => one.step === step).length] as const);
 }
@@ -33,7 +33,7 @@ describe("groups in memory", () => {
     for (let step = 1; step <= 80; step++) play(step);
     play(81, 2);
     const steps = held();
-    expect(runStore.getState().groups.length).toBeLessThanOrEqual(MAX_GROUPS);
+    expect(useRun.getState().groups.length).toBeLessThanOrEqual(MAX_GROUPS);
     expect(steps.at(-1)).toEqual([81, 2]);
     expect(steps[0]?.[0]).toBe(81 - Math.floor((MAX_GROUPS - 2) / PER_STEP));
     expect(steps.slice(0, -1).every(([, count]) => count === PER_STEP)).toBe(true);
@@ -60,7 +60,7 @@ describe("groups in memory", () => {
       [3, PER_STEP],
     ]);
     play(3, PER_STEP, "again");
-    const third = runStore.getState().groups.filter(({ step }) => step === 3);
+    const third = useRun.getState().groups.filter(({ step }) => step === 3);
     expect(third.map(({ loop, group: at }) => `${loop}-${at}`)).toEqual(["1-0", "1-1", "1-2", "2-0", "2-1", "2-2"]);
     expect(third.every(({ rowId }) => rowId === "again")).toBe(true);
   });
@@ -85,7 +85,7 @@ describe("groups in memory", () => {
 
   it("stay the same list where nothing goes, so that nothing is drawn anew", () => {
     play(1);
-    const { groups } = runStore.getState();
+    const { groups } = useRun.getState();
     expect(groupsAt(groups, "running", 1)).toBe(groups);
     expect(groupsAt(groups, "finished", 1)).toBe(groups);
   });

@@ -1,27 +1,27 @@
 /** A preset takes the place of another one only where nothing of that was changed. */
 import { beforeEach, expect, it } from "vitest";
-import { changeConfig, choosePreset, replacePreset, sessionStore } from "../../../src/app/stores/session.ts";
+import { changeConfig, choosePreset, replacePreset, useSession } from "../../../src/app/stores/session.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 
 beforeEach(() => choosePreset("demo"));
 
 it("replaces an unchanged preset with all its values", () => {
   replacePreset("demo", "clips");
-  expect(sessionStore.getState()).toMatchObject({ preset: "clips", config: presetConfig("clips") });
+  expect(useSession.getState()).toMatchObject({ preset: "clips", config: presetConfig("clips") });
 });
 
 it("keeps the row filter, which is about the open rows", () => {
   changeConfig({ rowFilter: "category:cup" });
   choosePreset("loop1");
-  expect(sessionStore.getState().config).toEqual({ ...presetConfig("loop1"), rowFilter: "category:cup" });
+  expect(useSession.getState().config).toEqual({ ...presetConfig("loop1"), rowFilter: "category:cup" });
   changeConfig({ rowFilter: "" });
 });
 
 it("keeps settings of one's own", () => {
   changeConfig({ groupSize: 3 });
   replacePreset("demo", "clips");
-  expect(sessionStore.getState()).toMatchObject({ preset: "demo", config: { groupSize: 3 } });
+  expect(useSession.getState()).toMatchObject({ preset: "demo", config: { groupSize: 3 } });
   choosePreset("loop1");
   replacePreset("demo", "clips");
-  expect(sessionStore.getState().preset).toBe("loop1");
+  expect(useSession.getState().preset).toBe("loop1");
 });

@@ -3,9 +3,9 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { act } from "../../../src/app/clients/run/run-actions.ts";
 import { evaluateCheckpoint, resumeRun } from "../../../src/app/clients/run/start-run.ts";
 import { checkpointEvaluationStore } from "../../../src/app/stores/run/checkpoint-evaluation.ts";
-import { runStore } from "../../../src/app/stores/run/run.ts";
+import { useRun } from "../../../src/app/stores/run/run.ts";
 import { thumbStore } from "../../../src/app/stores/run/thumbs.ts";
-import { sessionStore } from "../../../src/app/stores/session.ts";
+import { useSession } from "../../../src/app/stores/session.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
@@ -45,8 +45,8 @@ openFakeLab({
 
 beforeEach(() => {
   asked = [];
-  runStore.setState(runStore.getInitialState(), true);
-  sessionStore.setState({
+  useRun.setState(useRun.getInitialState(), true);
+  useSession.setState({
     rows: [{ id: "row", imageId: "", index: 0, caption: "a car" } as RegionSummary],
     dataInfo: { name: "rows", checks: [] as SetInfo["checks"] } as SetInfo,
     model: { name: "model", hash: "hash" } as ModelInfo,
@@ -57,16 +57,16 @@ beforeEach(() => {
 describe("a run", () => {
   it("starts once for two presses of Start, and nothing is a problem", async () => {
     act("start");
-    expect(runStore.getState().state).toBe("starting");
+    expect(useRun.getState().state).toBe("starting");
     act("start");
-    await expect.poll(() => runStore.getState().runId).not.toBeNull();
+    await expect.poll(() => useRun.getState().runId).not.toBeNull();
     expect(asked).toEqual(["start"]);
-    expect(sessionStore.getState().problems).toEqual([]);
+    expect(useSession.getState().problems).toEqual([]);
   });
 
   it("that is resumed occupies the page from the press on", async () => {
     const resumed = resumeRun(RUN);
-    expect(runStore.getState().state).toBe("starting");
+    expect(useRun.getState().state).toBe("starting");
     await expect(resumeRun(RUN)).rejects.toThrow("A run is in progress");
     thumbStore.setState({ runId: "run", thumbs: { "9-1-0-0": 1 } });
     await resumed;

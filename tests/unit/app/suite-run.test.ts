@@ -63,13 +63,13 @@ async function page() {
   };
   vi.doMock(LAB, () => ({ lab: () => ({ data, trainer, reward }), report: () => undefined, builtIn: String }));
   const { runSuite } = await import("../../../src/app/clients/suite.ts");
-  const { chooseSuite, showReport, suiteStore } = await import("../../../src/app/stores/suite.ts");
-  const { changeConfig, sessionStore } = await import("../../../src/app/stores/session.ts");
-  const { tryStore } = await import("../../../src/app/stores/try-out.ts");
-  const { consentStore } = await import("../../../src/app/stores/consent.ts");
+  const { chooseSuite, showReport, useSuite } = await import("../../../src/app/stores/suite.ts");
+  const { changeConfig, useSession } = await import("../../../src/app/stores/session.ts");
+  const { useTry } = await import("../../../src/app/stores/try-out.ts");
+  const { useConsent } = await import("../../../src/app/stores/consent.ts");
   const open = (model: string, adapter: string | null): void => {
-    sessionStore.setState({ model: { name: model, hash: model } as never });
-    tryStore.setState({ adapter: adapter === null ? null : ({ name: adapter, hash: adapter } as never) });
+    useSession.setState({ model: { name: model, hash: model } as never });
+    useTry.setState({ adapter: adapter === null ? null : ({ name: adapter, hash: adapter } as never) });
   };
   open("first", "first adapter");
   chooseSuite({ suite: "dlc", split: "" });
@@ -77,10 +77,10 @@ async function page() {
     runSuite,
     chooseSuite,
     showReport,
-    suiteStore,
+    useSuite,
     changeConfig,
-    sessionStore,
-    consentStore,
+    useSession,
+    useConsent,
     open,
     facts,
     judged,
@@ -92,9 +92,9 @@ async function page() {
 const JUDGE = { judge: "dlc", judgeProvider: "server", judgeUrl: "http://localhost:9/v1" } as const;
 
 test("one call asks the judge about both systems, so that its budget is spent once", async () => {
-  const { runSuite, changeConfig, consentStore, judged, rows } = await page();
+  const { runSuite, changeConfig, useConsent, judged, rows } = await page();
   changeConfig(JUDGE);
-  consentStore.setState({ judges: ["http://localhost:9"] });
+  useConsent.setState({ judges: ["http://localhost:9"] });
   await runSuite();
   expect(judged.filter((pairs) => pairs.length > 0)).toEqual([
     ["1", "1", "2", "2"].map((reference, at) => ({ reference, hypothesis: at % 2 === 0 ? "base" : "adapter" })),
@@ -105,17 +105,17 @@ test("one call asks the judge about both systems, so that its budget is spent on
 });
 
 test("a judge that gives no verdict is named with its reason, once", async () => {
-  const { runSuite, changeConfig, consentStore, sessionStore, hooks } = await page();
+  const { runSuite, changeConfig, useConsent, useSession, hooks } = await page();
   changeConfig(JUDGE);
-  consentStore.setState({ judges: ["http://localhost:9"] });
+  useConsent.setState({ judges: ["http://localhost:9"] });
   hooks.refused = true;
   await runSuite();
-  expect(sessionStore.getState().problems).toMatchObject([{ message: "No verdict: bad key", times: 1 }]);
+  expect(useSession.getState().problems).toMatchObject([{ message: "No verdict: bad key", times: 1 }]);
 });
 
 test("another judge reads the kept answers again", async () => {
-  const { runSuite, changeConfig, consentStore, judged } = await page();
-  consentStore.setState({ judges: ["http://localhost:9"] });
+  const { runSuite, changeConfig, useConsent, judged } = await page();
+  useConsent.setState({ judges: ["http://localhost:9"] });
   const asked: number[] = [];
   for (const judgeModel of ["reader-1", "reader-1", "reader-2"]) {
     changeConfig({ ...JUDGE, judgeModel });
@@ -127,12 +127,12 @@ test("another judge reads the kept answers again", async () => {
 
 test("consent to a judge says whether pictures are sent", async () => {
   for (const judgePictures of [false, true]) {
-    const { runSuite, chooseSuite, changeConfig, consentStore, judged } = await page();
+    const { runSuite, chooseSuite, changeConfig, useConsent, judged } = await page();
     changeConfig(JUDGE);
     chooseSuite({ judgePictures });
     const ends = expect(runSuite()).rejects.toMatchObject({ code: "cancelled" });
-    await vi.waitFor(() => expect(consentStore.getState().questions).toHaveLength(1));
-    const [question] = consentStore.getState().questions;
+    await vi.waitFor(() => expect(useConsent.getState().questions).toHaveLength(1));
+    const [question] = useConsent.getState().questions;
     expect(question).toMatchObject({ reach: { judge: "http://localhost:9" }, pictures: judgePictures });
     question?.answer("cancel");
     await ends;
@@ -157,22 +157,22 @@ test("answers of a model that was opened later are not kept", async () => {
 });
 
 test("what is evaluated and shown stays while an evaluation is in progress", async () => {
-  const { runSuite, chooseSuite, showReport, suiteStore, hooks } = await page();
+  const { runSuite, chooseSuite, showReport, useSuite, hooks } = await page();
   hooks.opening = () => showReport(REPORT);
   hooks.answering = () => {
     chooseSuite({ rows: 7 });
-    const { phase, rows, items: asked, report } = suiteStore.getState();
+    const { phase, rows, items: asked, report } = useSuite.getState();
     expect([phase, rows, asked.length, report]).toEqual(["answering", 50, 2, null]);
   };
   await runSuite();
-  expect(suiteStore.getState()).toMatchObject({ phase: "idle", items, report: REPORT });
+  expect(useSuite.getState()).toMatchObject({ phase: "idle", items, report: REPORT });
 });
 
 test("a choice that changes nothing leaves the report", async () => {
-  const { runSuite, chooseSuite, suiteStore } = await page();
+  const { runSuite, chooseSuite, useSuite } = await page();
   await runSuite();
   chooseSuite({ rows: 50 });
-  expect(suiteStore.getState()).toMatchObject({ report: REPORT, items });
+  expect(useSuite.getState()).toMatchObject({ report: REPORT, items });
   chooseSuite({ rows: 7 });
-  expect(suiteStore.getState()).toMatchObject({ report: null, items: [], rows: 7 });
+  expect(useSuite.getState()).toMatchObject({ report: null, items: [], rows: 7 });
 });

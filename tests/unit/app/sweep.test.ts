@@ -1,9 +1,9 @@
 /** The page's sweep, cancelled or refused while a job starts; the trainer is a stand-in. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { cancelSweep, startSweep } from "../../../src/app/clients/run/sweep.ts";
-import { runStore } from "../../../src/app/stores/run/run.ts";
-import { sessionStore } from "../../../src/app/stores/session.ts";
-import { draftSweep, sweepStore } from "../../../src/app/stores/sweep.ts";
+import { useRun } from "../../../src/app/stores/run/run.ts";
+import { useSession } from "../../../src/app/stores/session.ts";
+import { draftSweep, useSweep } from "../../../src/app/stores/sweep.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
 import { badInput } from "../../../src/engine/errors.ts";
@@ -40,8 +40,8 @@ const trainer = openFakeLab({
 
 beforeEach(() => {
   [asked, running] = [[], false];
-  runStore.setState(runStore.getInitialState(), true);
-  sessionStore.setState({
+  useRun.setState(useRun.getInitialState(), true);
+  useSession.setState({
     rows: [{ id: "row", imageId: "", index: 0, caption: "a car" } as RegionSummary],
     dataInfo: { name: "rows", checks: [] as SetInfo["checks"] } as SetInfo,
     model: { name: "model", hash: "hash" } as ModelInfo,
@@ -49,7 +49,7 @@ beforeEach(() => {
   draftSweep("t.yaml", SWEEP);
 });
 
-const jobs = (): readonly string[] => Object.values(sweepStore.getState().jobs);
+const jobs = (): readonly string[] => Object.values(useSweep.getState().jobs);
 
 describe("a sweep", () => {
   it("that is cancelled while a job starts stops the job's run and starts no other", async () => {
@@ -62,7 +62,7 @@ describe("a sweep", () => {
     await expect.poll(() => asked).toEqual(["t run-s1", "stop", "stop"]);
     await sweep;
     expect(jobs()).toEqual(["stopped"]);
-    expect(sweepStore.getState()).toMatchObject({ active: false, sweep: { runs: { "run-s1": "t run-s1" } } });
+    expect(useSweep.getState()).toMatchObject({ active: false, sweep: { runs: { "run-s1": "t run-s1" } } });
   });
 
   it("whose job is refused trains nothing afterwards and says so", async () => {
@@ -70,18 +70,18 @@ describe("a sweep", () => {
     await expect(startSweep()).rejects.toThrow("A model is loading");
     expect(asked).toEqual(["t run-s1"]);
     expect(jobs()).toEqual(["stopped"]);
-    expect(sweepStore.getState().active).toBe(false);
+    expect(useSweep.getState().active).toBe(false);
   });
 
   it("that another tab runs is neither started nor replaced here", async () => {
-    const before = sweepStore.getState().sweep;
+    const before = useSweep.getState().sweep;
     const request = async (_name: string, _options: unknown, held: (lock: null) => undefined) => held(null);
     vi.stubGlobal("navigator", { locks: { request } });
     try {
       draftSweep("other.yaml", SWEEP);
       await expect(startSweep()).rejects.toThrow("A sweep is in progress in another tab");
       expect(asked).toEqual([]);
-      expect(sweepStore.getState()).toMatchObject({ active: false, sweep: before });
+      expect(useSweep.getState()).toMatchObject({ active: false, sweep: before });
     } finally {
       vi.unstubAllGlobals();
     }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { phaseRows } from "../../../src/app/screens/system/medians.ts";
-import { applyEvent, beginRun, runStore } from "../../../src/app/stores/run/run.ts";
+import { applyEvent, beginRun, useRun } from "../../../src/app/stores/run/run.ts";
 import { formatSeconds } from "../../../src/app/styles/format.ts";
 import { median } from "../../../src/app/styles/median.ts";
 import type { PhaseCost } from "../../../src/engine/runs/phase-lines.ts";
@@ -47,11 +47,11 @@ describe("what phases cost", () => {
     for (const step of [1, 2, 3, 2]) {
       applyEvent({ type: "step", step, metrics: {}, phaseTimes: {}, costs: { loss: cost(step) } }, 0);
     }
-    expect(runStore.getState().costs.map(({ step }) => step)).toEqual([1, 2]);
+    expect(useRun.getState().costs.map(({ step }) => step)).toEqual([1, 2]);
     beginRun(manifest(), 1, 1, 0);
-    expect(runStore.getState().costs.map(({ step }) => step)).toEqual([1]);
+    expect(useRun.getState().costs.map(({ step }) => step)).toEqual([1]);
     beginRun({ ...manifest(), id: "other" }, 0, 1, 0);
-    expect(runStore.getState().costs).toEqual([]);
+    expect(useRun.getState().costs).toEqual([]);
   });
 
   it("has the median of even counts in the middle, and durations in their own unit", () => {

@@ -1,7 +1,7 @@
 /** Files that hold nothing, and files that fail beside each other. */
 import { expect, it } from "vitest";
 import { takeFiles } from "../../../src/app/components/upload/take-files.ts";
-import { sessionStore } from "../../../src/app/stores/session.ts";
+import { useSession } from "../../../src/app/stores/session.ts";
 import { badInput } from "../../../src/engine/errors.ts";
 import { openFakeLab } from "./fake-lab.ts";
 
@@ -21,7 +21,7 @@ it("hidden files alone are nothing, as an empty folder is", async () => {
 
 it("a checkpoint and data that both fail are both listed", async () => {
   await takeFiles(files("model/config.json", "data/x.arrow"), "any");
-  const listed = () => sessionStore.getState().problems.map(({ message }) => message);
+  const listed = () => useSession.getState().problems.map(({ message }) => message);
   await expect.poll(listed).toEqual(expect.arrayContaining(["No table", "No tensor"]));
 });
 

@@ -1,7 +1,7 @@
 /** What stands in the way of trying a judge out: a run keeps the model it started with. */
 import { expect, test } from "vitest";
 import { tryBlocker } from "../../../src/app/screens/judge/try-blocker.ts";
-import { judgeStore, showProgress } from "../../../src/app/stores/judge.ts";
+import { showProgress, useJudge } from "../../../src/app/stores/judge.ts";
 import { WEBLLM_DEFAULT } from "../../../src/engine/rewards/judge/providers/webllm-model.ts";
 
 const server = { judge: "questions", judgeProvider: "server", judgeUrl: "http://localhost:1", judgeModel: "" } as const;
@@ -27,7 +27,7 @@ test("another model in the tab waits for the end of a run that is judged by one"
 
 test("the progress of a model in the browser ends with its last byte", () => {
   showProgress("Fetching", 0.5);
-  expect(judgeStore.getState().progress).toEqual({ text: "Fetching", share: 0.5 });
+  expect(useJudge.getState().progress).toEqual({ text: "Fetching", share: 0.5 });
   showProgress("Fetched", 1);
-  expect(judgeStore.getState().progress).toBeNull();
+  expect(useJudge.getState().progress).toBeNull();
 });

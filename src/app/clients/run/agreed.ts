@@ -4,7 +4,7 @@
  */
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { LabError } from "../../../engine/errors.ts";
-import { askConsent, consentStore } from "../../stores/consent.ts";
+import { askConsent, useConsent } from "../../stores/consent.ts";
 
 type Tell = (judges: readonly string[], rewards: readonly string[]) => Promise<void>;
 
@@ -23,6 +23,6 @@ export async function requireAgreed(config: LabConfig, source: string, tell: Tel
 
 /** Passes all consents so far to the worker. */
 export async function tellAgreed(tell: Tell): Promise<void> {
-  const { judges, rewards } = consentStore.getState();
+  const { judges, rewards } = useConsent.getState();
   await tell(judges, rewards);
 }

@@ -1,8 +1,8 @@
 /** Why a run cannot begin now, in one sentence each. */
-import { type SessionState, sessionStore } from "../../stores/session.ts";
+import { type SessionState, useSession } from "../../stores/session.ts";
 
 /** What any run needs and the page lacks, also a resumed run with stored settings; null if nothing is missing. */
-export function loadedBlocker(session: SessionState = sessionStore.getState()): string | null {
+export function loadedBlocker(session: SessionState = useSession.getState()): string | null {
   const { dataInfo, rows, model, modelProgress, opening, gpuError, dryRun } = session;
   if (gpuError !== null) return gpuError.message;
   if (opening !== null) return "Rows are still being read";
@@ -15,7 +15,7 @@ export function loadedBlocker(session: SessionState = sessionStore.getState()): 
 }
 
 /** What keeps a new run from starting with the current settings; null when nothing does. */
-export function startBlocker(session: SessionState = sessionStore.getState()): string | null {
+export function startBlocker(session: SessionState = useSession.getState()): string | null {
   const { config, plan, otherTabs } = session;
   if (otherTabs.length > 0) return "A run is training in another tab of this browser";
   const missing = loadedBlocker(session);

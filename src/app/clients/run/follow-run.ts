@@ -2,8 +2,8 @@
 import type { FolderRef } from "../../../protocol/common.ts";
 import { navigate } from "../../stores/route.ts";
 import { forgetMetrics } from "../../stores/run/metrics.ts";
-import { runStore } from "../../stores/run/run.ts";
-import { sessionStore } from "../../stores/session.ts";
+import { useRun } from "../../stores/run/run.ts";
+import { useSession } from "../../stores/session.ts";
 import { lab } from "../lab.ts";
 
 /**
@@ -13,7 +13,7 @@ import { lab } from "../lab.ts";
  */
 export async function followRuns(place: string | FileSystemDirectoryHandle, token = ""): Promise<void> {
   const runIds = await lab().data.follow(place, token);
-  sessionStore.setState(({ followedRuns }) => ({ followedRuns: [...new Set([...followedRuns, ...runIds])] }));
+  useSession.setState(({ followedRuns }) => ({ followedRuns: [...new Set([...followedRuns, ...runIds])] }));
   navigate({ screen: "train", run: runIds[0] ?? null, step: null, rollout: null });
 }
 
@@ -28,10 +28,10 @@ export async function importRun(folder: FolderRef): Promise<boolean> {
   const { id, stored } = found;
   if (stored) {
     forgetMetrics(id);
-    runStore.setState(({ evaluations }) => ({ evaluations: evaluations + 1 }));
+    useRun.setState(({ evaluations }) => ({ evaluations: evaluations + 1 }));
     navigate({ screen: "runs", run: null, step: null, rollout: null });
   } else {
-    sessionStore.setState(({ importedRuns }) => ({ importedRuns: [...new Set([...importedRuns, id])] }));
+    useSession.setState(({ importedRuns }) => ({ importedRuns: [...new Set([...importedRuns, id])] }));
     navigate({ screen: "train", run: id, step: null, rollout: null });
   }
   return true;

@@ -1,9 +1,9 @@
 /** The run that a closed, reloaded or crashed page left behind. */
 import { heldRuns } from "../../../engine/storage/lock.ts";
-import { navigate, routeStore } from "../../stores/route.ts";
+import { navigate, useRoute } from "../../stores/route.ts";
 import { forgetMetrics } from "../../stores/run/metrics.ts";
 import { forgetRun } from "../../stores/run/run.ts";
-import { sessionStore } from "../../stores/session.ts";
+import { useSession } from "../../stores/session.ts";
 import { lab } from "../lab.ts";
 
 /** Runs whose offer was taken off the page. */
@@ -15,14 +15,14 @@ export async function findInterrupted(): Promise<void> {
   const held = await heldRuns();
   const left = runs.filter(({ manifest: { id, state } }) => state === "running" && !held.has(id) && !dismissed.has(id));
   const [newest = null] = left.sort((a, b) => b.manifest.created.localeCompare(a.manifest.created));
-  sessionStore.setState({ interrupted: newest });
+  useSession.setState({ interrupted: newest });
 }
 
 /** Takes the offer off the page; the run stays stored. */
 export function forgetInterrupted(): void {
-  const { interrupted } = sessionStore.getState();
+  const { interrupted } = useSession.getState();
   if (interrupted !== null) dismissed.add(interrupted.manifest.id);
-  sessionStore.setState({ interrupted: null });
+  useSession.setState({ interrupted: null });
 }
 
 /** Deletes a stored run with its rollouts and checkpoints; nothing of the page shows it any more. */
@@ -30,6 +30,6 @@ export async function deleteRun(id: string): Promise<void> {
   await lab().data.deleteRun(id);
   forgetMetrics(id);
   forgetRun(id);
-  if (sessionStore.getState().interrupted?.manifest.id === id) forgetInterrupted();
-  if (routeStore.getState().run === id) navigate({ run: null, step: null, rollout: null });
+  if (useSession.getState().interrupted?.manifest.id === id) forgetInterrupted();
+  if (useRoute.getState().run === id) navigate({ run: null, step: null, rollout: null });
 }

@@ -3,7 +3,7 @@ import type { LabConfig } from "../../../engine/config/table.ts";
 import { LabError } from "../../../engine/errors.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { navigate } from "../../stores/route.ts";
-import { isActive, runStore } from "../../stores/run/run.ts";
+import { isActive, useRun } from "../../stores/run/run.ts";
 import { changeConfig } from "../../stores/session.ts";
 import { lab } from "../lab.ts";
 import { forkRun } from "./start-run.ts";
@@ -21,7 +21,7 @@ export async function takeRemedy(
   before: number,
   changes: Partial<LabConfig>,
 ): Promise<void> {
-  const { runId, state } = runStore.getState();
+  const { runId, state } = useRun.getState();
   if (stored && runId === manifest.id && isActive(state)) await stopped();
   const steps = stored ? (await lab().data.run(manifest.id)).run.checkpoints : [];
   const from = steps.findLast((step) => step < before);
@@ -39,14 +39,14 @@ async function stopped(): Promise<void> {
   await lab().trainer.control("stop");
   await new Promise<void>((resolve, reject) => {
     const look = (): boolean => {
-      const { state } = runStore.getState();
+      const { state } = useRun.getState();
       if (state === "failed") reject(new LabError("internal", "The run failed before it could be stopped"));
       else if (!isActive(state)) resolve();
       else return false;
       return true;
     };
     if (look()) return;
-    const unsubscribe = runStore.subscribe(() => {
+    const unsubscribe = useRun.subscribe(() => {
       if (look()) unsubscribe();
     });
   });

@@ -1,7 +1,7 @@
 /** What the run's buttons and keys do, and when they can. */
 import type { RunState } from "../../../engine/rl/run/events.ts";
 import { navigate } from "../../stores/route.ts";
-import { isActive, noteEvaluationAsked, noteSaveAsked, runStore } from "../../stores/run/run.ts";
+import { isActive, noteEvaluationAsked, noteSaveAsked, useRun } from "../../stores/run/run.ts";
 import { lab, report } from "../lab.ts";
 import { startRun } from "./start-run.ts";
 
@@ -21,7 +21,7 @@ export function actionBlocker(action: RunAction, state: RunState): string | null
 }
 
 function evaluationBlocker(): string | null {
-  const { heldOutRows, step, evaluationAsked } = runStore.getState();
+  const { heldOutRows, step, evaluationAsked } = useRun.getState();
   if (heldOutRows === 0) return "The run holds out no rows";
   if (step === 0) return "The first step is not finished";
   return evaluationAsked ? "Held-out rows are evaluated after this step" : null;
@@ -29,7 +29,7 @@ function evaluationBlocker(): string | null {
 
 /** Does an action when the state allows it. */
 export function act(action: RunAction): void {
-  if (actionBlocker(action, runStore.getState().state) !== null) return;
+  if (actionBlocker(action, useRun.getState().state) !== null) return;
   if (action === "start") {
     navigate({ screen: "train", run: null, step: null, rollout: null });
     report(startRun());
@@ -42,7 +42,7 @@ export function act(action: RunAction): void {
 
 /** Starts, pauses or continues, whichever the state calls for. */
 export function togglePlay(): void {
-  const { state } = runStore.getState();
+  const { state } = useRun.getState();
   if (state === "running") act("pause");
   else act(isActive(state) ? "play" : "start");
 }

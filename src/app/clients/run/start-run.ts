@@ -9,10 +9,10 @@ import { dryRunSettings } from "../../../engine/session/dry-run.ts";
 import type { DryRunPlace, ReplayReport, RolloutLook, Started } from "../../../protocol/trainer.ts";
 import { dryRunSubject } from "../../stores/measured.ts";
 import { checkpointEvaluationStore } from "../../stores/run/checkpoint-evaluation.ts";
-import { beginRun, isActive, runStore } from "../../stores/run/run.ts";
+import { beginRun, isActive, useRun } from "../../stores/run/run.ts";
 import { runTitle } from "../../stores/run/run-title.ts";
 import { forgetThumbs } from "../../stores/run/thumbs.ts";
-import { sessionStore } from "../../stores/session.ts";
+import { useSession } from "../../stores/session.ts";
 import { lab } from "../lab.ts";
 import { requireAgreed } from "./agreed.ts";
 import { startBlocker } from "./blockers.ts";
@@ -21,7 +21,7 @@ type StoredRun = Pick<RunManifest, "id" | "title" | "config">;
 
 /** Rows of the open data set in the form the trainer draws from. @param config settings of the run */
 function selection({ rowFilter }: Pick<LabConfig, "rowFilter">) {
-  const { dataInfo, rows } = sessionStore.getState();
+  const { dataInfo, rows } = useSession.getState();
   return rowList(dataInfo?.name ?? "", rows, rowFilter !== "");
 }
 
@@ -37,7 +37,7 @@ function agreeToRun({ title, config }: StoredRun): Promise<void> {
 
 /** The current settings, after the user agreed to their judge and custom reward. @throws LabError("cancelled") */
 export async function agreedSettings(): Promise<LabConfig> {
-  const { config } = sessionStore.getState();
+  const { config } = useSession.getState();
   await requireAgreed(config, "The settings of this page", lab().reward.allow);
   return config;
 }
@@ -55,12 +55,12 @@ export async function startRun(): Promise<void> {
  * @throws LabError("cancelled") when it was cancelled
  */
 export async function dryRun(): Promise<void> {
-  const [{ config }, of] = [sessionStore.getState(), dryRunSubject()];
+  const [{ config }, of] = [useSession.getState(), dryRunSubject()];
   const stop = new AbortController();
   let last: DryRunPlace | null = null;
   const show = (place: DryRunPlace | null): void => {
     last = place;
-    sessionStore.setState({ dryRun: { place, stop: stop.signal.aborted ? null : cancel } });
+    useSession.setState({ dryRun: { place, stop: stop.signal.aborted ? null : cancel } });
   };
   const cancel = (): void => {
     stop.abort();
@@ -70,9 +70,9 @@ export async function dryRun(): Promise<void> {
   try {
     await requireAgreed(dryRunSettings(config), "The settings of this page", lab().reward.allow);
     const result = await lab().trainer.dryRun(config, await newRows(config), show, stop.signal);
-    sessionStore.setState({ lastDryRun: { result, of } });
+    useSession.setState({ lastDryRun: { result, of } });
   } finally {
-    sessionStore.setState({ dryRun: null });
+    useSession.setState({ dryRun: null });
   }
 }
 
@@ -129,7 +129,7 @@ export async function evaluateCheckpoint(run: StoredRun, step: number): Promise<
   try {
     await agreeToRun(run);
     await lab().trainer.evaluate(id, selection(run.config), step, show, stop.signal);
-    runStore.setState(({ evaluations }) => ({ evaluations: evaluations + 1 }));
+    useRun.setState(({ evaluations }) => ({ evaluations: evaluations + 1 }));
   } catch (thrown) {
     if (!stop.signal.aborted) throw thrown;
   } finally {
@@ -163,19 +163,19 @@ export async function lookAtRollout(
  * Marks the page as busy as soon as a run is requested, before consent; if no run starts, the earlier state returns.
  */
 async function begin(ask: () => Promise<Started>): Promise<string> {
-  const { state } = runStore.getState();
+  const { state } = useRun.getState();
   if (isActive(state)) throw badInput("A run is in progress. Stop it first");
-  runStore.setState({ state: "starting" });
+  useRun.setState({ state: "starting" });
   try {
     const started = await ask();
     const { id } = started.manifest;
     beginRun(started.manifest, started.resumedAt, started.trainRows, started.heldOutRows);
     // The interrupted run continues, so it is no longer offered.
-    sessionStore.setState(({ interrupted }) => (interrupted?.manifest.id === id ? { interrupted: null } : {}));
+    useSession.setState(({ interrupted }) => (interrupted?.manifest.id === id ? { interrupted: null } : {}));
     return id;
   } catch (thrown) {
     // A worker that crashed meanwhile has set the state already.
-    if (runStore.getState().state === "starting") runStore.setState({ state });
+    if (useRun.getState().state === "starting") useRun.setState({ state });
     throw thrown;
   }
 }

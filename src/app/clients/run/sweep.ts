@@ -8,9 +8,9 @@ import { hold } from "../../../engine/storage/lock.ts";
 import { readSweep, type SweepPlan } from "../../../engine/sweep/plan.ts";
 import { runJobs } from "../../../engine/sweep/run-jobs.ts";
 import type { StoredSweep } from "../../../protocol/data.ts";
-import { isActive, runStore } from "../../stores/run/run.ts";
-import { addProblem, sessionStore } from "../../stores/session.ts";
-import { keepSweep, reloadSweep, setJob, sweepStore } from "../../stores/sweep.ts";
+import { isActive, useRun } from "../../stores/run/run.ts";
+import { addProblem, useSession } from "../../stores/session.ts";
+import { keepSweep, reloadSweep, setJob, useSweep } from "../../stores/sweep.ts";
 import { lab, report } from "../lab.ts";
 import { saveBlob } from "../save-blob.ts";
 import { requireAgreed } from "./agreed.ts";
@@ -30,27 +30,27 @@ function planOf({ file, text }: Pick<StoredSweep, "file" | "text">): SweepPlan {
 /** The open model and rows, as a sweep remembers them. @throws LabError when something is missing */
 function openStart(): Pick<StoredSweep, "model" | "rows"> {
   const missing = loadedBlocker();
-  const { model, dataInfo, rows } = sessionStore.getState();
+  const { model, dataInfo, rows } = useSession.getState();
   if (missing !== null || model === null) throw new LabError("bad-config", missing ?? "No model is loaded");
   return { model: model.hash, rows: `${dataInfo?.name ?? ""} (${rows.length} rows)` };
 }
 
 /** Starts the sweep of the form on the open model and rows. @throws LabError when it cannot begin or go on */
 export async function startSweep(): Promise<void> {
-  const { draft } = sweepStore.getState();
+  const { draft } = useSweep.getState();
   const plan = planOf(draft);
   const begun = { ...draft, ...openStart(), runs: {} };
   await agree(plan);
   await drive(plan, () => {
     keepSweep(begun);
-    sweepStore.setState({ jobs: {}, results: null });
+    useSweep.setState({ jobs: {}, results: null });
   });
 }
 
 /** Goes on with the stored sweep: finished jobs are kept, a job with a checkpoint is resumed. @throws LabError like `startSweep` */
 export async function resumeSweep(): Promise<void> {
   reloadSweep();
-  const { sweep } = sweepStore.getState();
+  const { sweep } = useSweep.getState();
   if (sweep === null) return;
   const now = openStart();
   if (now.model !== sweep.model) {
@@ -80,26 +80,26 @@ async function agree(plan: SweepPlan): Promise<void> {
 
 /** @param begin called once no other tab can change the stored sweep */
 async function drive(plan: SweepPlan, begin: () => void): Promise<void> {
-  if (isActive(runStore.getState().state)) throw badInput("A run is in progress. Stop it first");
+  if (isActive(useRun.getState().state)) throw badInput("A run is in progress. Stop it first");
   const release = await hold("sweep", "stored");
   if (release === null) throw badInput("A sweep is in progress in another tab. Stop it there, or wait for its end");
   stop = new AbortController();
   const { signal } = stop;
-  sweepStore.setState({ active: true });
+  useSweep.setState({ active: true });
   try {
     begin();
     await runJobs(
       plan.jobs,
       {
         state: async (job) => {
-          const run = sweepStore.getState().sweep?.runs[job.name];
+          const run = useSweep.getState().sweep?.runs[job.name];
           return run === undefined ? { at: "new" } : await lab().data.sweepJob(run);
         },
         async run(job, state, first) {
           if (state.at === "resume") await resumeRun({ id: state.run, title: job.name, config: job.config });
           else {
             const id = await startRunWith(job.config, `${plan.name} ${job.name}`, first?.run);
-            const { sweep } = sweepStore.getState();
+            const { sweep } = useSweep.getState();
             if (sweep !== null) keepSweep({ ...sweep, runs: { ...sweep.runs, [job.name]: id } });
           }
           // Stop was pressed before there was a run to stop.
@@ -120,10 +120,10 @@ async function drive(plan: SweepPlan, begin: () => void): Promise<void> {
     );
   } finally {
     // Jobs that were refused or cancelled before their run began.
-    for (const [job, progress] of Object.entries(sweepStore.getState().jobs)) {
+    for (const [job, progress] of Object.entries(useSweep.getState().jobs)) {
       if (progress === "training") setJob(job, "stopped");
     }
-    sweepStore.setState({ active: false });
+    useSweep.setState({ active: false });
     release();
   }
 }
@@ -132,31 +132,31 @@ async function drive(plan: SweepPlan, begin: () => void): Promise<void> {
 async function runEnd(): Promise<"done" | "failed" | "stopped"> {
   return new Promise((done) => {
     const look = (): void => {
-      const { state, step, manifest } = runStore.getState();
+      const { state, step, manifest } = useRun.getState();
       if (isActive(state)) return;
       unsubscribe();
       if (state === "failed") done("failed");
       else done(step < (manifest?.config.steps ?? 0) ? "stopped" : "done");
     };
-    const unsubscribe = runStore.subscribe(look);
+    const unsubscribe = useRun.subscribe(look);
     look();
   });
 }
 
 /** Reads which jobs of the stored sweep are done, and their table. */
 export async function refreshSweep(): Promise<void> {
-  const { sweep } = sweepStore.getState();
+  const { sweep } = useSweep.getState();
   if (sweep === null) return;
   const { states, results } = await lab().data.sweepResults(sweep);
   for (const [job, { at }] of Object.entries(states)) {
     if (at === "done") setJob(job, "done");
-    else if (sweepStore.getState().jobs[job] === undefined) setJob(job, "stopped");
+    else if (useSweep.getState().jobs[job] === undefined) setJob(job, "stopped");
   }
-  sweepStore.setState({ results });
+  useSweep.setState({ results });
 }
 
 /** Saves the sweep's HTML report; pictures are those of the open rows. */
 export async function saveSweepReport(): Promise<void> {
-  const { sweep } = sweepStore.getState();
+  const { sweep } = useSweep.getState();
   if (sweep !== null) saveBlob(await lab().data.sweepReport(sweep), `${planOf(sweep).name}.html`);
 }

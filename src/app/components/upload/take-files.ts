@@ -5,7 +5,7 @@ import { report } from "../../clients/lab.ts";
 import { openData, openModel } from "../../clients/loading.ts";
 import { importRun } from "../../clients/run/follow-run.ts";
 import { navigate } from "../../stores/route.ts";
-import { isActive, runStore } from "../../stores/run/run.ts";
+import { isActive, useRun } from "../../stores/run/run.ts";
 import { draftSweep } from "../../stores/sweep.ts";
 import { classifyPicked, isVisible } from "./classify.ts";
 
@@ -47,7 +47,7 @@ export async function takeFiles(
   report(opened.then(() => (adapter === undefined ? undefined : openAdapter(adapter))));
   if (shards.length > 0) {
     // Refused files change neither the rows nor the screen.
-    const idle = !isActive(runStore.getState().state);
+    const idle = !isActive(useRun.getState().state);
     report(openData(shards, null, () => idle && navigate({ screen: "data", row: null })));
   }
 }

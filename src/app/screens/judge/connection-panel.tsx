@@ -12,7 +12,7 @@ import { Select, Switch, TextInput } from "../../components/ui/controls.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { useAsync } from "../../components/use-async.ts";
 import { allowWritten } from "../../stores/consent.ts";
-import { judgeStore, useJudge } from "../../stores/judge.ts";
+import { useJudge } from "../../stores/judge.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import styles from "./judge.module.css";
 import { problemOf } from "./problem-of.ts";
@@ -82,7 +82,7 @@ function ServerFields(): ReactNode {
           // An address that holds a key is refused, so that the key is never stored.
           if (typed.trim() !== "" && addressProblem(typed) !== null) return;
           allowWritten("judges", originOf(typed));
-          judgeStore.setState({ models: null });
+          useJudge.setState({ models: null });
           changeConfig({ judgeUrl: typed.trim() });
         }}
         onBlur={() => problem === null && setDraft(null)}

@@ -8,7 +8,7 @@ import { JudgeAnswers } from "../../components/rollout/reward/judge-answers.tsx"
 import { Button } from "../../components/ui/button.tsx";
 import { Facts } from "../../components/ui/facts.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
-import { judgeStore, type PairVerdict, useJudge } from "../../stores/judge.ts";
+import { type PairVerdict, useJudge } from "../../stores/judge.ts";
 import { fixed } from "../../styles/format.ts";
 import { DiagnosisBox } from "./diagnosis-box.tsx";
 import judge from "./judge.module.css";
@@ -60,7 +60,7 @@ export function PairPanel(): ReactNode {
           Exchange
         </Button>
         {verdicts.length > 0 && (
-          <Button kind="quiet" onClick={() => judgeStore.setState({ verdicts: [] })}>
+          <Button kind="quiet" onClick={() => useJudge.setState({ verdicts: [] })}>
             Clear
           </Button>
         )}
@@ -87,7 +87,7 @@ function unwritten({ reference, hypothesis }: CaptionPair): string | null {
 }
 
 function setDraft(change: Partial<CaptionPair>): void {
-  judgeStore.setState(({ draft }) => ({ draft: { ...draft, ...change } }));
+  useJudge.setState(({ draft }) => ({ draft: { ...draft, ...change } }));
 }
 
 function Caption(props: {

@@ -7,7 +7,7 @@ import { chooseFolder } from "../../clients/choose-folder.ts";
 import { builtIn, lab } from "../../clients/lab.ts";
 import { loadedFolder } from "../../clients/loading.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
-import { type Exporting, exportStore } from "../../stores/run/exports.ts";
+import { type Exporting, useExports } from "../../stores/run/exports.ts";
 
 export type ExportChoice = "zip" | RunExport | "scale-out" | "merged";
 
@@ -27,23 +27,23 @@ type Exported = Pick<RunManifest, "id" | "title"> & { readonly bytes: number };
  */
 export async function exportRun({ id: runId, title, bytes }: Exported, choice: ExportChoice): Promise<void> {
   const merged = choice === "merged";
-  if (merged && exportStore.getState().ongoing.some((one) => one.merged))
+  if (merged && useExports.getState().ongoing.some((one) => one.merged))
     throw badInput("A checkpoint is being merged; wait for it or stop it");
   const stop = new AbortController();
-  const others = (): readonly Exporting[] => exportStore.getState().ongoing.filter((one) => one.runId !== runId);
+  const others = (): readonly Exporting[] => useExports.getState().ongoing.filter((one) => one.runId !== runId);
   const show = (done: number, total: number): void =>
-    exportStore.setState({
+    useExports.setState({
       ongoing: [...others(), { runId, title, merged, done, total, stop: () => stop.abort() }],
     });
-  exportStore.setState({ saved: null });
+  useExports.setState({ saved: null });
   show(0, 0);
   try {
     const saved = merged
       ? await merge(runId, show, stop.signal)
       : await save(runId, choice, (done) => show(done, choice === "zip" ? bytes : 0), stop.signal);
-    exportStore.setState({ saved });
+    useExports.setState({ saved });
   } finally {
-    exportStore.setState({ ongoing: others() });
+    useExports.setState({ ongoing: others() });
   }
 }
 

@@ -10,12 +10,12 @@ import { saveBlob } from "../../clients/save-blob.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { FileButton } from "../../components/ui/file-button.tsx";
 import { askConsent } from "../../stores/consent.ts";
-import { addProblem, changeConfig, sessionStore } from "../../stores/session.ts";
+import { addProblem, changeConfig, useSession } from "../../stores/session.ts";
 
 /** Imports settings from a JSON or YAML file: all of them or none. */
 async function importConfig(file: File): Promise<void> {
   const record = readSettingsFile(await file.text(), file.name);
-  const base = presetConfig(sessionStore.getState().preset);
+  const base = presetConfig(useSession.getState().preset);
   const tell = (message: string): void => addProblem({ code: "bad-config", message, subject: file.name });
   const config = requireConfig(record, base, file.name, tell);
   const answer = await askConsent(config, file.name, true);
@@ -25,7 +25,7 @@ async function importConfig(file: File): Promise<void> {
 
 /** Judge and custom reward of the current settings, kept if those of the file are rejected. */
 function ownReach(): Partial<LabConfig> {
-  const { config } = sessionStore.getState();
+  const { config } = useSession.getState();
   const { judge, judgeProvider, judgeUrl, userReward, userRewardHash } = config;
   const weights = LOOP_IDS.map((loop) => weightKey(loop, "user")).map((key) => [key, config[key]]);
   return { judge, judgeProvider, judgeUrl, userReward, userRewardHash, ...Object.fromEntries(weights) };
@@ -45,7 +45,7 @@ export function ConfigFile(): ReactNode {
       <Button
         data-testid="export-config"
         onClick={() => {
-          const text = `${JSON.stringify(sessionStore.getState().config, null, 2)}\n`;
+          const text = `${JSON.stringify(useSession.getState().config, null, 2)}\n`;
           saveBlob(new Blob([text], { type: "application/json" }), "settings.json");
         }}
       >

@@ -9,7 +9,7 @@ import { Segmented } from "../../components/ui/controls.tsx";
 import { CopyText } from "../../components/ui/panel/copy-text.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
-import { type CardReport, cardReportStore, useCardReport } from "../../stores/card-report.ts";
+import { type CardReport, useCardReport } from "../../stores/card-report.ts";
 import { compact, formatSeconds } from "../../styles/format.ts";
 import { browserName } from "./page-panel.tsx";
 import styles from "./system.module.css";
@@ -49,8 +49,8 @@ export function CardPanel(): ReactNode {
         <Segmented label="Sizes" options={SIZES} value={sizes} onChange={setSizes} />
         {lines.length > 0 && !running && (
           <>
-            <CopyText kind="quiet" label="Copy text" text={() => textOf(cardReportStore.getState())} />
-            <Button kind="quiet" onClick={() => saveBlob(fileOf(cardReportStore.getState()), "card-report.json")}>
+            <CopyText kind="quiet" label="Copy text" text={() => textOf(useCardReport.getState())} />
+            <Button kind="quiet" onClick={() => saveBlob(fileOf(useCardReport.getState()), "card-report.json")}>
               Save JSON
             </Button>
           </>

@@ -4,9 +4,9 @@ import { saveBlob } from "../../clients/save-blob.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { CopyText } from "../../components/ui/panel/copy-text.tsx";
 import { useLog } from "../../stores/log.ts";
-import { runStore } from "../../stores/run/run.ts";
-import { selfTestStore } from "../../stores/self-test.ts";
-import { sessionStore } from "../../stores/session.ts";
+import { useRun } from "../../stores/run/run.ts";
+import { useSelfTest } from "../../stores/self-test.ts";
+import { useSession } from "../../stores/session.ts";
 import { phaseRows } from "./medians.ts";
 import { browserName } from "./page-panel.tsx";
 import type { PageFacts } from "./use-system.ts";
@@ -35,8 +35,8 @@ export function CopyReport(props: { readonly report: SystemReport | null; readon
 }
 
 function reportOf(report: SystemReport | null, { usage, quota, persisted }: PageFacts): object {
-  const { gpu, gpuError, model } = sessionStore.getState();
-  const rows = phaseRows(runStore.getState().costs);
+  const { gpu, gpuError, model } = useSession.getState();
+  const rows = phaseRows(useRun.getState().costs);
   return {
     browser: browserName(),
     isolated: globalThis.crossOriginIsolated,
@@ -46,9 +46,9 @@ function reportOf(report: SystemReport | null, { usage, quota, persisted }: Page
     gpuError: gpuError?.message ?? null,
     rate: report?.rate ?? null,
     model: model === null ? null : { family: model.family, parameters: model.parameters, storage: model.storage },
-    selfTest: selfTestStore.getState().checks,
+    selfTest: useSelfTest.getState().checks,
     memory: report?.memory ?? null,
-    steps: runStore.getState().costs.length,
+    steps: useRun.getState().costs.length,
     phases: rows === null ? null : { ...Object.fromEntries(rows.phases), "whole step": rows.total },
   };
 }

@@ -5,7 +5,7 @@ import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
-import { addSelfCheck, selfTestStore, useSelfTest } from "../../stores/self-test.ts";
+import { addSelfCheck, useSelfTest } from "../../stores/self-test.ts";
 import { compact, formatSeconds } from "../../styles/format.ts";
 import styles from "./system.module.css";
 import { useBusy } from "./use-busy.ts";
@@ -97,12 +97,12 @@ let stop = new AbortController();
 
 async function run(): Promise<void> {
   stop = new AbortController();
-  selfTestStore.setState({ state: "running", checks: [], total: 0 });
+  useSelfTest.setState({ state: "running", checks: [], total: 0 });
   try {
     await lab().trainer.selfTest(addSelfCheck, stop.signal);
-    selfTestStore.setState({ state: "done" });
+    useSelfTest.setState({ state: "done" });
   } catch (thrown) {
-    selfTestStore.setState({ state: "broken" });
+    useSelfTest.setState({ state: "broken" });
     throw thrown;
   }
 }

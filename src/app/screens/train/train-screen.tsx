@@ -22,7 +22,7 @@ import { Button } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 import { useEvaluations } from "../../components/use-evaluations.ts";
-import { linkTo, navigate, routeStore, useRoute } from "../../stores/route.ts";
+import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { useStepNotes } from "../../stores/run/notes.ts";
 import { useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
@@ -158,7 +158,7 @@ const NO_METRICS: readonly string[] = [];
 
 /** Removes the chart of a selected metric. */
 function drop(metric: string): void {
-  navigate({ metrics: (routeStore.getState().metrics ?? NO_METRICS).filter((name) => name !== metric) });
+  navigate({ metrics: (useRoute.getState().metrics ?? NO_METRICS).filter((name) => name !== metric) });
 }
 
 function kindOf({ live, otherTabs, recorded, followed, imported, metrics }: ViewedRun): string {

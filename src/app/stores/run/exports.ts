@@ -21,7 +21,4 @@ export interface ExportState {
   readonly saved: string | null;
 }
 
-export const exportStore = create<ExportState>()(() => ({ ongoing: [], saved: null }));
-
-/** Subscribes to a part of the exports. */
-export const useExports = exportStore;
+export const useExports = create<ExportState>()(() => ({ ongoing: [], saved: null }));

@@ -1,16 +1,16 @@
 /** Runs that train in another tab of this browser. */
 import { useMemo } from "react";
 import { heldRuns } from "../../../engine/storage/lock.ts";
-import { addProblem, sessionStore, useSession } from "../session.ts";
+import { addProblem, useSession } from "../session.ts";
 import { checkpointEvaluationStore } from "./checkpoint-evaluation.ts";
-import { isActive, runStore, useRun } from "./run.ts";
+import { isActive, useRun } from "./run.ts";
 
 /** Milliseconds between two queries: locks send no change events. */
 const PACE = 1500;
 
 /** The run that this page trains, and the one whose checkpoint it evaluates. */
 function ownRuns(): readonly (string | null | undefined)[] {
-  const { state, runId } = runStore.getState();
+  const { state, runId } = useRun.getState();
   return [isActive(state) ? runId : null, checkpointEvaluationStore.getState().now?.runId];
 }
 
@@ -30,7 +30,7 @@ export function followOtherTabs(onReleased: () => void): void {
       const lasting = [...now].filter((id) => before.has(id)).sort();
       const released = [...before].some((id) => !held.has(id));
       before = now;
-      if (String(lasting) !== String(sessionStore.getState().otherTabs)) sessionStore.setState({ otherTabs: lasting });
+      if (String(lasting) !== String(useSession.getState().otherTabs)) useSession.setState({ otherTabs: lasting });
       if (released) onReleased();
     } catch (thrown) {
       // A browser that refuses will always refuse.

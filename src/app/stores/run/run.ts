@@ -80,10 +80,7 @@ const EMPTY: RunStoreState = {
   heldOutRows: 0,
 };
 
-export const runStore = create<RunStoreState>()(() => EMPTY);
-
-/** Subscribes to a part of the current run. */
-export const useRun = runStore;
+export const useRun = create<RunStoreState>()(() => EMPTY);
 
 /** States in which a run occupies the trainer. */
 export function isActive(state: RunState): boolean {
@@ -92,10 +89,10 @@ export function isActive(state: RunState): boolean {
 
 /** A run started, or resumed at `resumedAt` completed steps. */
 export function beginRun(manifest: RunManifest, resumedAt: number, trainRows: number, heldOutRows: number): void {
-  const before = runStore.getState();
+  const before = useRun.getState();
   const same = before.runId === manifest.id;
   if (!same && resumedAt === 0) metricStore(manifest.id).clear();
-  runStore.setState({
+  useRun.setState({
     ...EMPTY,
     runId: manifest.id,
     manifest,
@@ -118,19 +115,19 @@ export function beginRun(manifest: RunManifest, resumedAt: number, trainRows: nu
 
 /** Sets the title of the run of this page, already stored in its folder; ignores other runs. */
 export function retitleRun(runId: string, title: string): void {
-  runStore.setState(({ manifest }) => (manifest?.id === runId ? { manifest: { ...manifest, title } } : {}));
+  useRun.setState(({ manifest }) => (manifest?.id === runId ? { manifest: { ...manifest, title } } : {}));
 }
 
 /** The run of this page was deleted; ignores other runs. */
 export function forgetRun(runId: string): void {
-  if (runStore.getState().runId === runId) runStore.setState(EMPTY);
+  if (useRun.getState().runId === runId) useRun.setState(EMPTY);
 }
 
 /** Handles one event of the trainer. @param now milliseconds since the epoch */
 export function applyEvent(event: TrainerEvent, now: number): void {
-  const before = runStore.getState();
+  const before = useRun.getState();
   const eta = etaAfter(before.eta, event, now);
-  const set = (change: Partial<RunStoreState>): void => runStore.setState({ ...change, eta });
+  const set = (change: Partial<RunStoreState>): void => useRun.setState({ ...change, eta });
   switch (event.type) {
     case "state":
       set({
@@ -200,12 +197,12 @@ function rolloutRate(groups: readonly GroupRecord[], step: number, times: PhaseT
 
 /** The user requested an evaluation of held-out rows. */
 export function noteEvaluationAsked(): void {
-  runStore.setState({ evaluationAsked: true });
+  useRun.setState({ evaluationAsked: true });
 }
 
 /** The user requested a checkpoint; it is written at once while paused, else at the end of the current step. */
 export function noteSaveAsked(): void {
-  runStore.setState({ saveAsked: true });
+  useRun.setState({ saveAsked: true });
 }
 
 /** Identity of an alarm within a run. */
@@ -216,7 +213,7 @@ export function alarmKey({ step, id }: Alarm): string {
 /** Dismisses an alarm; it stays in the run folder. */
 export function dismissAlarm(alarm: Alarm): void {
   const key = alarmKey(alarm);
-  runStore.setState(({ alarms, dismissed }) => ({
+  useRun.setState(({ alarms, dismissed }) => ({
     alarms: alarms.filter((other) => alarmKey(other) !== key),
     dismissed: new Set([...dismissed, key]),
   }));

@@ -4,7 +4,7 @@ import { presetConfig } from "../../../../engine/config/presets.ts";
 import { SETTINGS, type SettingKey } from "../../../../engine/config/table.ts";
 import { Button } from "../../../components/ui/button.tsx";
 import { Select, TextInput } from "../../../components/ui/controls.tsx";
-import { sessionStore } from "../../../stores/session.ts";
+import { useSession } from "../../../stores/session.ts";
 import { draftSweep } from "../../../stores/sweep.ts";
 
 const KEYS = (Object.keys(SETTINGS) as SettingKey[])
@@ -22,7 +22,7 @@ export function SweepGrid(): ReactNode {
   const [seeds, setSeeds] = useState("1, 2, 3");
   const make = (event: FormEvent): void => {
     event.preventDefault();
-    const { config, preset } = sessionStore.getState();
+    const { config, preset } = useSession.getState();
     const varied = rows.filter(({ values }) => values.trim() !== "");
     const { seed: _, ...settings } = configDifference(config, presetConfig(preset));
     const content = {

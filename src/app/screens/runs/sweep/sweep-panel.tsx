@@ -7,7 +7,7 @@ import { FileButton } from "../../../components/ui/file-button.tsx";
 import { Panel } from "../../../components/ui/panel/panel.tsx";
 import { isActive, useRun } from "../../../stores/run/run.ts";
 import { useSession } from "../../../stores/session.ts";
-import { draftSweep, sweepStore, useSweep } from "../../../stores/sweep.ts";
+import { draftSweep, useSweep } from "../../../stores/sweep.ts";
 import styles from "./sweep.module.css";
 import { SweepGrid } from "./sweep-grid.tsx";
 import { SweepJobs } from "./sweep-jobs.tsx";
@@ -77,7 +77,7 @@ export function SweepPanel(): ReactNode {
             spellCheck={false}
             placeholder="Paste a sweep file, or drop it anywhere"
             value={text}
-            onChange={(event) => draftSweep(sweepStore.getState().draft.file, event.currentTarget.value)}
+            onChange={(event) => draftSweep(useSweep.getState().draft.file, event.currentTarget.value)}
           />
         </div>
         <SweepGrid />
