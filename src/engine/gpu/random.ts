@@ -69,6 +69,27 @@ export function philox(counter: Words, key: readonly [number, number]): Words {
   return [c0, c1, c2, c3];
 }
 
+/** The same in WGSL; the number of rounds is a uniform, so that the loop stays a loop. */
+export const PHILOX = `
+  fn multiplyHigh(a: u32, b: u32) -> u32 {
+    let a0 = a & 0xffffu; let a1 = a >> 16u;
+    let b0 = b & 0xffffu; let b1 = b >> 16u;
+    let cross = a1 * b0 + ((a0 * b0) >> 16u);
+    let middle = a0 * b1 + (cross & 0xffffu);
+    return a1 * b1 + (cross >> 16u) + (middle >> 16u);
+  }
+  fn philox(counter: vec4u, key: vec2u) -> vec4u {
+    var c = counter;
+    var k = key;
+    for (var round = 0u; round < u.rounds; round++) {
+      let high0 = multiplyHigh(0xd2511f53u, c.x);
+      let high1 = multiplyHigh(0xcd9e8d57u, c.z);
+      c = vec4u(high1 ^ c.y ^ k.x, 0xcd9e8d57u * c.z, high0 ^ c.w ^ k.y, 0xd2511f53u * c.x);
+      k += vec2u(0x9e3779b9u, 0xbb67ae85u);
+    }
+    return c;
+  }`;
+
 /** An address in Philox' terms: the counter is `counter` followed by `position`. */
 export function drawAddress(key: RandomKey): {
   readonly counter: readonly [number, number, number];

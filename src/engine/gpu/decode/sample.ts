@@ -7,6 +7,7 @@
  * depend on their order, so one thread and many give the same draw. A token can differ from that of the CPU, which uses
  * doubles, only where the draw is within rounding (about 1e-7) of the border between two tokens.
  */
+import { PHILOX } from "../random.ts";
 import { type UniformBlock, u32s } from "../runtime/uniforms.ts";
 import type { LaneProgram } from "./lanes.ts";
 import { SLOT_HEADER } from "./state.ts";
@@ -16,20 +17,13 @@ import { SLOT_HEADER } from "./state.ts";
  */
 export const STRANGE = 0x8000_0000;
 
-const ARITHMETIC = `
+const ARITHMETIC = `${PHILOX}
   fn add64(a: vec2u, b: vec2u) -> vec2u {
     let low = a.x + b.x;
     return vec2u(low, a.y + b.y + select(0u, 1u, low < a.x));
   }
   fn subtract64(a: vec2u, b: vec2u) -> vec2u { return vec2u(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x)); }
   fn below64(a: vec2u, b: vec2u) -> bool { return a.y < b.y || (a.y == b.y && a.x < b.x); }
-  fn multiplyHigh(a: u32, b: u32) -> u32 {
-    let a0 = a & 0xffffu; let a1 = a >> 16u;
-    let b0 = b & 0xffffu; let b1 = b >> 16u;
-    let cross = a1 * b0 + ((a0 * b0) >> 16u);
-    let middle = a0 * b1 + (cross & 0xffffu);
-    return a1 * b1 + (cross >> 16u) + (middle >> 16u);
-  }
   /** a · b >> shift for a shift of 24 or 32 and a product below 2^96. */
   fn scaled64(a: vec2u, b: u32, shift: u32) -> vec2u {
     let w0 = a.x * b;
@@ -38,17 +32,6 @@ const ARITHMETIC = `
     let w2 = multiplyHigh(a.y, b) + select(0u, 1u, w1 < inner);
     if (shift == 32u) { return vec2u(w1, w2); }
     return vec2u((w0 >> 24u) | (w1 << 8u), (w1 >> 24u) | (w2 << 8u));
-  }
-  fn philox(counter: vec4u, key: vec2u) -> u32 {
-    var c = counter;
-    var k = key;
-    for (var round = 0u; round < u.rounds; round++) {
-      let high0 = multiplyHigh(0xd2511f53u, c.x);
-      let high1 = multiplyHigh(0xcd9e8d57u, c.z);
-      c = vec4u(high1 ^ c.y ^ k.x, 0xcd9e8d57u * c.z, high0 ^ c.w ^ k.y, 0xd2511f53u * c.x);
-      k += vec2u(0x9e3779b9u, 0xbb67ae85u);
-    }
-    return c.x;
   }`;
 
 const SCORING = `
@@ -96,7 +79,7 @@ export const SAMPLE_END = `
   fn drawWord(s: u32) -> u32 {
     return philox(
       vec4u(state[s + DRAW], state[s + DRAW + 1u], state[s + DRAW + 2u], state[s + POSITION] + state[s + COUNT]),
-      vec2u(state[s + KEY], state[s + KEY + 1u]));
+      vec2u(state[s + KEY], state[s + KEY + 1u])).x;
   }
   /** The place of the draw in a distribution with this mass: the first token whose running sum is above it is drawn. */
   fn placeIn(all: vec2u, word: u32) -> vec2u { return scaled64(all, ((word >> 9u) << 1u) | 1u, 24u); }`;

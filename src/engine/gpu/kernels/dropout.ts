@@ -2,7 +2,7 @@
  * Dropout whose draws are a function of an address and the element's index. The same address gives the same mask in the
  * backward pass, in a recomputed block, in every pass of a step and after a resume. One dispatch forward, one backward.
  */
-import { philox } from "../random.ts";
+import { PHILOX, philox } from "../random.ts";
 import { pointProgram, runPoints } from "../rows-program.ts";
 import { customKernels } from "../runtime/custom-kernels.ts";
 import { type Attributes, defineOp, suits, toTensor } from "../runtime/custom-op.ts";
@@ -47,23 +47,9 @@ const PROGRAM = pointProgram({
     scale: "f32",
     ...u32s("k0 k1 c0 c1 c2 rounds"),
   },
-  header: `
-    fn multiplyHigh(a: u32, b: u32) -> u32 {
-      let a0 = a & 0xffffu; let a1 = a >> 16u;
-      let b0 = b & 0xffffu; let b1 = b >> 16u;
-      let cross = a1 * b0 + ((a0 * b0) >> 16u);
-      let middle = a0 * b1 + (cross & 0xffffu);
-      return a1 * b1 + (cross >> 16u) + (middle >> 16u);
-    }`,
+  header: PHILOX,
   body: `
-    var c = vec4u(u.c0, u.c1, u.c2, i);
-    var k = vec2u(u.k0, u.k1);
-    for (var round = 0u; round < u.rounds; round++) {
-      let high0 = multiplyHigh(0xd2511f53u, c.x);
-      let high1 = multiplyHigh(0xcd9e8d57u, c.z);
-      c = vec4u(high1 ^ c.y ^ k.x, 0xcd9e8d57u * c.z, high0 ^ c.w ^ k.y, 0xd2511f53u * c.x);
-      k += vec2u(0x9e3779b9u, 0xbb67ae85u);
-    }
+    let c = philox(vec4u(u.c0, u.c1, u.c2, i), vec2u(u.k0, u.k1));
     for (var lane = 0u; lane < 4u; lane++) {
       let at = 4u * i + lane;
       if (at < u.count) { y[at] = select(0.0, x[at] * u.scale, (c[lane] >> 9u) >= u.least); }
