@@ -3,18 +3,17 @@ import type { LabConfig } from "../engine/config/table.ts";
 import type { GpuReport } from "../engine/gpu/runtime/device.ts";
 import type { CachedModel } from "../engine/loading/model-cache.ts";
 import type { StorageChoice } from "../engine/model/weights/storage-choice.ts";
-import type { ClipDecoder } from "../engine/policy/clip/masklets.ts";
-import type { Alarm, Phase, PhaseTimes, RunState, TrainerEvent } from "../engine/rl/run/events.ts";
+import type { TrainerEvent } from "../engine/rl/run/events.ts";
 import type { BenchGroup } from "../engine/runs/bench/bench-group.ts";
 import type { Fork } from "../engine/runs/library/fork.ts";
 import type { LoopId } from "../engine/runs/rollouts/records.ts";
 import type { CardLine, CardSizes } from "../engine/self-test/card/card-line.ts";
 import type { SelfCheck } from "../engine/self-test/self-check.ts";
-import type { DryRun, DryRunPlace, MeasuredStep } from "../engine/session/dry-run.ts";
-import type { FollowEvent, FollowTask, OnFollow } from "../engine/session/follow-clip.ts";
+import type { DryRun, DryRunPlace } from "../engine/session/dry-run.ts";
+import type { FollowTask, OnFollow } from "../engine/session/follow-clip.ts";
 import type { RolloutLook } from "../engine/session/look.ts";
 import type { SystemReport } from "../engine/session/memory-report.ts";
-import type { PlannedBlock, Plan as RunPlan } from "../engine/session/plan.ts";
+import type { Plan as RunPlan } from "../engine/session/plan.ts";
 import type { ReplayReport } from "../engine/session/replay.ts";
 import type { AdapterRole, RunControl, StartedRun } from "../engine/session/session.ts";
 import type { TryAnswer, TryPhase, TryTask, TryWeights } from "../engine/session/try-out.ts";
@@ -211,20 +210,6 @@ export interface Merged {
   readonly missingCode: readonly string[];
 }
 
-export type {
-  Alarm,
-  ClipDecoder,
-  FollowEvent,
-  FollowTask,
-  Phase,
-  PhaseTimes,
-  RunState,
-  TryAnswer,
-  TryPhase,
-  TryTask,
-  TryWeights,
-};
-
 /**
  * Longest side of the user's pictures: larger ones are scaled down before the model gets them. Regions are in pixels of
  * the scaled picture.
@@ -276,17 +261,3 @@ export interface ModelInfo {
   readonly cached: "read" | "written" | "none";
   readonly note: string | null;
 }
-
-export type {
-  CachedModel,
-  DryRun,
-  DryRunPlace,
-  Fork,
-  MeasuredStep,
-  PlannedBlock as TrainableBlock,
-  ReplayReport,
-  RolloutLook,
-  RunPlan,
-  StorageChoice,
-  SystemReport,
-};

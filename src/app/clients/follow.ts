@@ -3,7 +3,8 @@ import { frameMasks, stripOfMasks } from "../../engine/data/clips/export-masklet
 import { maskIou, type Rle, rleIsEmpty } from "../../engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
 import { badInput } from "../../engine/errors.ts";
-import type { FollowEvent, FollowTask, TryWeights } from "../../protocol/trainer.ts";
+import type { FollowEvent, FollowTask } from "../../engine/session/follow-clip.ts";
+import type { TryWeights } from "../../engine/session/try-out.ts";
 import { type FollowedClip, type FollowedObject, useFollow } from "../stores/follow.ts";
 import { useSession } from "../stores/session.ts";
 import { lab } from "./lab.ts";

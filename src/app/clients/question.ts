@@ -1,5 +1,7 @@
 /** The single current try-out request. */
-import type { Tried, TryPicture, TryTask, TryWeights } from "../../protocol/trainer.ts";
+
+import type { TryTask, TryWeights } from "../../engine/session/try-out.ts";
+import type { Tried, TryPicture } from "../../protocol/trainer.ts";
 import { useTry } from "../stores/try-out.ts";
 import { lab } from "./lab.ts";
 

@@ -2,7 +2,8 @@
 import { create } from "zustand";
 import type { FrameScores } from "../../engine/data/clips/frame-scores.ts";
 import type { Rle } from "../../engine/data/mask/rle.ts";
-import type { FollowTask, TryWeights } from "../../protocol/trainer.ts";
+import type { FollowTask } from "../../engine/session/follow-clip.ts";
+import type { TryWeights } from "../../engine/session/try-out.ts";
 
 export interface FollowedObject {
   /** Its expression or given mask. */

@@ -1,6 +1,5 @@
 /** Cost of a step on this device, measured by the last dry run, else by the run of this page. */
-import { dryRunSettings } from "../../engine/session/dry-run.ts";
-import type { DryRun } from "../../protocol/trainer.ts";
+import { type DryRun, dryRunSettings } from "../../engine/session/dry-run.ts";
 import { metricStore } from "./run/metrics.ts";
 import { useRun } from "./run/run.ts";
 import { useSession } from "./session.ts";

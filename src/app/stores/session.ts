@@ -8,11 +8,14 @@ import type { RegionSummary } from "../../engine/data/sample.ts";
 import type { SetInfo } from "../../engine/data/set-info.ts";
 import type { DataMapping } from "../../engine/data/tables/mapping.ts";
 import type { GpuReport } from "../../engine/gpu/runtime/device.ts";
+import type { CachedModel } from "../../engine/loading/model-cache.ts";
 import type { RunDigest } from "../../engine/runs/library/digest.ts";
+import type { DryRun, DryRunPlace } from "../../engine/session/dry-run.ts";
+import type { Plan as RunPlan } from "../../engine/session/plan.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import type { OpeningProgress } from "../../protocol/data.ts";
 import type { WireError } from "../../protocol/rpc.ts";
-import type { CachedModel, DryRun, DryRunPlace, LoadProgress, ModelInfo, RunPlan } from "../../protocol/trainer.ts";
+import type { LoadProgress, ModelInfo } from "../../protocol/trainer.ts";
 import { remember, remembered, rememberedFlag } from "./saved.ts";
 
 export interface ModelProgress extends LoadProgress {

@@ -1,6 +1,7 @@
 /** Try-outs of the loaded model and its open adapter. */
 import { create } from "zustand";
-import type { AdapterInfo, TryPhase } from "../../protocol/trainer.ts";
+import type { TryPhase } from "../../engine/session/try-out.ts";
+import type { AdapterInfo } from "../../protocol/trainer.ts";
 
 export interface TryState {
   readonly adapter: AdapterInfo | null;

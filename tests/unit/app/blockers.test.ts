@@ -5,7 +5,8 @@ import { type SessionState, useSession } from "../../../src/app/stores/session.t
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
 import type { RunState } from "../../../src/engine/rl/run/events.ts";
-import type { ModelInfo, RunPlan } from "../../../src/protocol/trainer.ts";
+import type { Plan as RunPlan } from "../../../src/engine/session/plan.ts";
+import type { ModelInfo } from "../../../src/protocol/trainer.ts";
 
 const before = useSession.getState();
 /** Everything that a run draws from is there; what it is does not matter to the blockers. */

@@ -10,8 +10,9 @@ import type { SetInfo } from "../../../src/engine/data/set-info.ts";
 import { badInput, LabError } from "../../../src/engine/errors.ts";
 import { type BenchGroup, rolloutOf, UNSCORED } from "../../../src/engine/runs/bench/bench-group.ts";
 import type { RowDifficulty } from "../../../src/engine/runs/difficulty.ts";
+import type { Plan as RunPlan } from "../../../src/engine/session/plan.ts";
 import type { FolderRef } from "../../../src/protocol/common.ts";
-import type { ModelInfo, RunPlan } from "../../../src/protocol/trainer.ts";
+import type { ModelInfo } from "../../../src/protocol/trainer.ts";
 import { openFakeLab } from "./fake-lab.ts";
 
 /** An opening that the data worker works on. */

@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { encodeRle, maskIou, rleArea } from "../../../engine/data/mask/rle.ts";
 import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
-import type { RolloutLook } from "../../../protocol/trainer.ts";
+import type { RolloutLook } from "../../../engine/session/look.ts";
 import { lookAtRollout } from "../../clients/run/start-run.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { answerRole } from "../../components/rollout/rollout-view.ts";

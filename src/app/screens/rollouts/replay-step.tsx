@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { ReplayReport } from "../../../protocol/trainer.ts";
+import type { ReplayReport } from "../../../engine/session/replay.ts";
 import { replayStep } from "../../clients/run/start-run.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { linkTo, useRoute } from "../../stores/route.ts";

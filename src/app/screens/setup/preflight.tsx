@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { passed } from "../../../engine/self-test/self-check.ts";
-import type { RunPlan, TrainableBlock } from "../../../protocol/trainer.ts";
+import type { Plan as RunPlan, PlannedBlock as TrainableBlock } from "../../../engine/session/plan.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { linkTo } from "../../stores/route.ts";

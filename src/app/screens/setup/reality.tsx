@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
-import type { MeasuredStep, RunPlan } from "../../../protocol/trainer.ts";
+import type { MeasuredStep } from "../../../engine/session/dry-run.ts";
+import type { Plan as RunPlan } from "../../../engine/session/plan.ts";
 import { report } from "../../clients/lab.ts";
 import { startBlocker } from "../../clients/run/blockers.ts";
 import { actionBlocker } from "../../clients/run/run-actions.ts";

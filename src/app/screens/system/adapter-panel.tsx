@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { SystemReport } from "../../../protocol/trainer.ts";
+import type { SystemReport } from "../../../engine/session/memory-report.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { useSession } from "../../stores/session.ts";

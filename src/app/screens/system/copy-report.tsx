@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { SystemReport } from "../../../protocol/trainer.ts";
+import type { SystemReport } from "../../../engine/session/memory-report.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { CopyText } from "../../components/ui/panel/copy-text.tsx";

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { SystemReport } from "../../../protocol/trainer.ts";
+import type { SystemReport } from "../../../engine/session/memory-report.ts";
 import { useRun } from "../../stores/run/run.ts";
 import { formatBytes, formatCount, formatSeconds, percent } from "../../styles/format.ts";
 import { phaseRows } from "./medians.ts";

@@ -1,5 +1,5 @@
 import { Fragment, type ReactNode } from "react";
-import type { SystemReport } from "../../../protocol/trainer.ts";
+import type { SystemReport } from "../../../engine/session/memory-report.ts";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { useSession } from "../../stores/session.ts";

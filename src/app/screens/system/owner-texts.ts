@@ -1,4 +1,4 @@
-import type { SystemReport } from "../../../protocol/trainer.ts";
+import type { SystemReport } from "../../../engine/session/memory-report.ts";
 
 type Owner = SystemReport["memory"]["owners"][number]["owner"];
 type Group = "model" | "run" | "kept" | "host" | "work";

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from "react";
-import type { SystemReport } from "../../../protocol/trainer.ts";
+import type { SystemReport } from "../../../engine/session/memory-report.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";

@@ -1,4 +1,4 @@
-import type { TryWeights } from "../../../../protocol/trainer.ts";
+import type { TryWeights } from "../../../../engine/session/try-out.ts";
 import { lab, report } from "../../../clients/lab.ts";
 import { useAsync } from "../../../components/use-async.ts";
 import { isActive, useRun } from "../../../stores/run/run.ts";
