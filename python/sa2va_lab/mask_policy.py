@@ -39,7 +39,7 @@ class Output:
 
     def candidates(self) -> Tensor:
         """Logits of candidates 1 to 3, [3, h, w]."""
-        return self.decoded.masks[0, 1:]
+        return self.decoded.masks[0]
 
     def chosen(self, index: int) -> Tensor:
         """Logits of one candidate, [1, h, w]."""
@@ -47,7 +47,7 @@ class Output:
 
     def best(self) -> int:
         """The candidate with the largest predicted IoU, 0 to 2."""
-        return int(self.decoded.iou[0, 1:].argmax())
+        return int(self.decoded.iou.argmax())
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def act(output: Output, settings: Settings, count: int, address: Address) -> Mas
 
 def _candidates(output: Output, settings: Settings, _count: int, _address: Address) -> MaskActions:
     def scores(other: Output) -> Scores:
-        logs = (other.decoded.iou[0, 1:] / settings.candidateTemperature).log_softmax(-1)
+        logs = (other.decoded.iou[0] / settings.candidateTemperature).log_softmax(-1)
         entropy = -(logs.exp() * logs).sum()
         return logs[:, None], entropy.expand(CANDIDATES, 1)
 
@@ -184,12 +184,10 @@ def _embedding(output: Output, settings: Settings, count: int, address: Address)
     noise, logps = _noise(address, count, width, deviation, language, settings.antitheticNoise)
     action = language + noise
     noisy, index = output.actor.decoded(output.features, action), output.best()
-    chosen = noisy.iou[:, 1:].argmax(1)
-    logits = noisy.masks[torch.arange(count, device=chosen.device), 1 + chosen]
     of_mean = _gaussian(action, deviation)
     labels = [[(c, f"channel {c}") for c in range(width)]] * count
     greedy = output.chosen(index)
-    return MaskActions(logits, greedy, labels, logps, None, lambda other: of_mean(other.language))
+    return MaskActions(noisy.best, greedy, labels, logps, None, lambda other: of_mean(other.language))
 
 
 def _proposals(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
@@ -200,11 +198,11 @@ def _proposals(output: Output, settings: Settings, count: int, address: Address)
     prompts = language + noise
     if settings.proposalPhrases and output.others:
         prompts = torch.cat([output.actor.phrase_prompts(output.features, list(output.others)), prompts])
-    greedy, tried = output.chosen(index), output.actor.decoded(output.features, prompts).masks[:, 1:].flatten(0, 1)
+    greedy, tried = output.chosen(index), output.actor.decoded(output.features, prompts).masks.flatten(0, 1)
     known, clicks = 3 * (len(prompts) - len(noise)), tried[:0]
     if settings.proposalPoints:
         points = cell_centres(settings.proposalPoints)
-        clicks = output.actor.decoded(output.features, points, True).masks[:, 1:].flatten(0, 1)
+        clicks = output.actor.decoded(output.features, points, True).masks.flatten(0, 1)
     pool = torch.cat([greedy, output.candidates(), tried[:known], clicks, tried[known:]])
     logits = pool[_distinct(pool > 0, settings.proposalOverlap, count)]
     bits = (logits > 0).to(logits.dtype).flatten(1)
@@ -212,7 +210,7 @@ def _proposals(output: Output, settings: Settings, count: int, address: Address)
 
     def scores(other: Output) -> Scores:
         inside = other.candidates().flatten(1) @ bits.T / (area * settings.proposalTemperature)
-        chosen = (other.decoded.iou[0, 1:] / settings.candidateTemperature).log_softmax(-1)
+        chosen = (other.decoded.iou[0] / settings.candidateTemperature).log_softmax(-1)
         logs = (inside.log_softmax(-1) + chosen[:, None]).logsumexp(0)
         return logs[:, None], (-(logs.exp() * logs).sum()).expand(len(logs), 1)
 

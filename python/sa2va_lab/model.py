@@ -1,4 +1,4 @@
-"""A Sa2VA checkpoint: own towers and decoder, the language model of transformers, the adapter of PEFT."""
+"""A Sa2VA checkpoint: its parts by transformers and the adapter by PEFT, under the published names."""
 
 import math
 from collections.abc import Iterator
@@ -15,9 +15,11 @@ from transformers import DynamicCache
 
 from .data import Rgb
 from .errors import LabError
-from .language import CACHE, Rotation, Slots, language_model, published, visibility, window_of
+from .language import CACHE, Rotation, Slots, language_model, visibility, window_of
+from .language import published as language_name
 from .pictures import bicubic, normalise, tiles_of
 from .sam2 import Levels, Sam2Model
+from .sam2 import published as sam2_name
 from .settings import read_json
 from .vision import VisionTower, pixel_shuffle
 
@@ -135,7 +137,10 @@ class Sa2va(nn.Module):
 
     def named(self) -> dict[str, nn.Parameter]:
         """Parameters under the names that checkpoints have."""
-        return {published(name, self.config["llm_config"]): own for name, own in self.named_parameters()}
+        return {
+            sam2_name(name) if name.startswith("grounding") else language_name(name, self.config["llm_config"]): own
+            for name, own in self.named_parameters()
+        }
 
     def add_adapter(self, rank: int, alpha: float) -> None:
         """Adapters on every linear layer of the decoder; afterwards `names` and `trained` are known."""
@@ -250,7 +255,8 @@ def load_model(folder: Path, frozen: torch.dtype = torch.float32, trained: torch
             f"{folder / 'config.json'} has no sam2_config; convert the checkpoint with the lab's export merged"
         )
     model = Sa2va(config)
-    wanted: dict[str, Tensor] = {**model.named(), **dict(model.grounding_encoder.named_buffers("grounding_encoder"))}
+    buffers = model.grounding_encoder.named_buffers("grounding_encoder")
+    wanted: dict[str, Tensor] = {**model.named(), **{sam2_name(name): own for name, own in buffers}}
     head = model.language_model.get_output_embeddings()
     tied = next(name for name, parameter in wanted.items() if parameter is head.weight)
     found = set()

@@ -271,9 +271,7 @@ class Actor:
         found: list[Found | None] = [None] * len(phrases)
         if named:
             made = self.decoded(features, self.phrase_prompts(features, [phrases[at] for at in named]))
-            best = made.iou[:, 1:].argmax(1)
-            maps = made.masks[torch.arange(len(named), device=best.device), 1 + best]
-            for at, mask in zip(named, self.sized(maps, height, width), strict=True):
+            for at, mask in zip(named, self.sized(made.best, height, width), strict=True):
                 found[at] = mask
         return found
 
