@@ -58,21 +58,6 @@ class LossSettings:
         objective, aggregation, level = _PRESETS["notes" if self.notes else self.settings.lossType]
         return objective, aggregation, "sequence" if self.settings.importanceLevel == "sequence" else level
 
-    @property
-    def bound(self) -> float:
-        """Largest log-ratio."""
-        return math.inf if self.notes else 20.0
-
-    @property
-    def estimator(self) -> str:
-        """Of the KL to the reference."""
-        return "notes" if self.notes else self.settings.klEstimator
-
-    @property
-    def clamp(self) -> tuple[float, float]:
-        """Bounds of the KL's difference and value."""
-        return (20.0, 10.0) if self.settings.klClamp and not self.notes else (math.inf, math.inf)
-
 
 @dataclass(frozen=True)
 class LossInputs:
@@ -87,13 +72,15 @@ class LossInputs:
     weights: Tensor | None
 
 
-def kl_term(gap: Tensor, settings: LossSettings) -> Tensor:
-    """Estimate of KL from the log-ratio to the reference."""
-    kind, (difference, largest) = settings.estimator, settings.clamp
+def kl_term(gap: Tensor, settings: LossSettings) -> tuple[Tensor, Tensor]:
+    """Estimate of KL from the log-ratio to the reference, and where one of its bounds took effect."""
+    kind = "notes" if settings.notes else settings.settings.klEstimator
     if kind != "k3":
-        return {"k1": gap, "notes": -gap, "k2": gap.square() / 2}[kind]
+        return {"k1": gap, "notes": -gap, "k2": gap.square() / 2}[kind], torch.zeros_like(gap)
+    difference, largest = (20.0, 10.0) if settings.settings.klClamp else (math.inf, math.inf)
     q = (-gap).clamp(-difference, difference)
-    return (torch.expm1(q) - q).clamp(max=largest)
+    free = torch.expm1(q) - q
+    return free.clamp(max=largest), (q != -gap) | (free > largest)
 
 
 @dataclass(frozen=True)
@@ -101,14 +88,14 @@ class Ratios:
     """
     Of counted actions the log-probabilities, [N, T], and their log-ratios to the old ones.
 
-    `ratio` is [N, 1] where the loss has one for a row; `to_reference` and `kl` are None without a reference.
+    `ratio` is [N, 1] where the loss has one for a row; `kl` is None without a reference.
     """
 
     logps: Tensor
     gap: Tensor
     ratio: Tensor
-    to_reference: Tensor | None
     kl: Tensor | None
+    clamped: Tensor
 
 
 def ratios_of(inputs: LossInputs, settings: LossSettings) -> Ratios:
@@ -119,12 +106,11 @@ def ratios_of(inputs: LossInputs, settings: LossSettings) -> Ratios:
     raw = gap
     if settings.preset[2] == "sequence":
         raw = (gap * mask).sum(1, keepdim=True) / mask.sum(1, keepdim=True).clamp_min(1)
-    ratio = raw.clamp(-settings.bound, settings.bound).exp()
+    ratio = (raw if settings.notes else raw.clamp(-20, 20)).exp()
     if inputs.reference is None:
-        return Ratios(logps, gap, ratio, None, None)
-    to_reference = logps - torch.where(seen, inputs.reference, 0.0)
-    kl = kl_term(to_reference, settings)
-    return Ratios(logps, gap, ratio, to_reference, kl * ratio if settings.settings.biasCorrectedKl else kl)
+        return Ratios(logps, gap, ratio, None, torch.zeros_like(gap))
+    kl, clamped = kl_term(logps - torch.where(seen, inputs.reference, 0.0), settings)
+    return Ratios(logps, gap, ratio, kl * ratio if settings.settings.biasCorrectedKl else kl, clamped)
 
 
 @dataclass(frozen=True)
@@ -155,15 +141,9 @@ def effect_of(inputs: LossInputs, settings: LossSettings) -> Effect:
     low = seen & (a < 0) & (ratio < 1 - s.epsilonLow)
     # With a < 0 the minimum takes the clipped ratio, which keeps its gradient up to 1 + ε.
     delta = seen & (capped < ratio) & torch.where(a > 0, ~high, (a < 0) & (ratio > 1 + s.epsilonHigh))
-    kl = clamped = torch.zeros_like(ratio)
-    if found.kl is not None and found.to_reference is not None:
-        kl = torch.where(seen, found.kl, 0.0)
-        if settings.estimator == "k3":
-            difference, largest = settings.clamp
-            q = (-found.to_reference).clamp(-difference, difference)
-            clamped = (q != -found.to_reference) | (torch.expm1(q) - q > largest)
+    kl = torch.zeros_like(ratio) if found.kl is None else torch.where(seen, found.kl, 0.0)
     weight = as_array(vespo_weight(found.gap, a, s)) if settings.preset[0] == "vespo" else None
-    return Effect(*map(as_array, (ratio, kl, low, high, delta, clamped)), *[weight])
+    return Effect(*map(as_array, (ratio, kl, low, high, delta, found.clamped)), *[weight])
 
 
 def _objective(inputs: LossInputs, found: Ratios, settings: LossSettings) -> Tensor:

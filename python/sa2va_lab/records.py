@@ -70,11 +70,11 @@ def _runs(ids: list[int]) -> list[int]:
 
 def rollout_rows(step: int, record: Recorded) -> list[dict[str, Any]]:
     """Rows of one group's rollouts, by column."""
-    played, seen, scores = record.played, record.readback, record.played.scores
+    played, scores = record.played, record.played.scores
     assert scores is not None
-    grids = {"logp": seen.logps, "old_logp": played.sampling, "ref_logp": played.reference,
+    grids = {"logp": record.logps, "old_logp": played.sampling, "ref_logp": played.reference,
              "ratio": record.effect.ratio, "kl": None if played.reference is None else record.effect.kl,
-             "entropy": seen.entropies}  # fmt: skip
+             "entropy": record.entropies}  # fmt: skip
     group = {
         "step": step, "loop": played.loop, "group": played.group, "group_reward_mean": scores.spread.mean,
         "group_reward_std": scores.spread.std, "group_zero_spread": scores.spread.zero,

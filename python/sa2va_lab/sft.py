@@ -11,7 +11,7 @@ from .masks import nearest, region_cells
 from .philox import Address, uniforms
 from .play import Context
 from .state import taken, update
-from .step import Clock, Outcome
+from .step import Outcome, phase
 from .step_metrics import Metrics, mean
 from .team import Team
 
@@ -72,20 +72,20 @@ def row_loss(context: Context, row: Row, at: int) -> tuple[Tensor, Metrics]:
 
 def sft_step(context: Context, team: Team) -> Outcome:
     """Runs one optimiser step and changes weights and state."""
-    s, clock, order = context.settings, Clock(), context.order.of(1)
+    s, seconds, order = context.settings, dict[str, float](), context.order.of(1)
     count = s.accumulation * s.promptsPerStep
     found: list[tuple[str | None, Metrics]] = []
     for at in team.own(count):
         row = context.data.row(order.rows[order.place((context.step - 1) * count + at, context.step)])
-        with clock.phase("loss"):
+        with phase(seconds, "loss"):
             loss, numbers = row_loss(context, row, at)
             torch.autograd.backward(loss / count)
         found.append((context.order.source(row.id), numbers))
     gradients = {0: taken(context.model, 0, s)}
     everyone = team.all_of(found)
-    with clock.phase("update"):
+    with phase(seconds, "update"):
         done = update(context.model, context.state, gradients, s, team)
     means = {name: sum(own[name] for _, own in everyone) / count for name in everyone[0][1]}
     for source in {source for source, _ in everyone if source is not None}:
         means[f"sft/source_loss/{source}"] = mean([own["sft/loss"] for of, own in everyone if of == source])
-    return Outcome(means | done.metrics, [], [done], clock.seconds)
+    return Outcome(means | done.metrics, [], [done], seconds)

@@ -35,7 +35,6 @@ from .state import Gradients, Update, taken, update
 from .step_metrics import (
     Metrics,
     Played,
-    Readback,
     Recorded,
     over_passes,
     pass_metrics,
@@ -55,19 +54,12 @@ class Outcome:
     seconds: dict[str, float]
 
 
-class Clock:
-    """Seconds of the phases of a step."""
-
-    def __init__(self) -> None:
-        """Begins with nothing."""
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        """Adds the time of a block to a phase."""
-        began = time.monotonic()
-        yield
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - began
+@contextmanager
+def phase(seconds: dict[str, float], name: str) -> Iterator[None]:
+    """Adds the time of a block to a phase of the step."""
+    began = time.monotonic()
+    yield
+    seconds[name] = seconds.get(name, 0.0) + time.monotonic() - began
 
 
 def _reward_group(context: Context, played: Played) -> RewardGroup:
@@ -117,8 +109,8 @@ def _inputs(played: Played, logps: Tensor, entropies: Tensor, old: Grid | None) 
     return LossInputs(logps, entropies, *map(grid, grids))
 
 
-def _backward(context: Context, own: Live, settings: LossSettings) -> Readback:
-    """Loss of one group; its gradient is added on the model."""
+def _backward(context: Context, own: Live, settings: LossSettings) -> Recorded:
+    """Loss of one group, whose gradient is added on the model, and what it did to the actions."""
     s, played = context.settings, own.played
     played.old = played.reference if s.objective == "notes" else played.first
     logps, entropies, extra = own.score()
@@ -127,14 +119,13 @@ def _backward(context: Context, own: Live, settings: LossSettings) -> Readback:
         loss = loss + value * (weight / settings.groups)
     torch.autograd.backward(loss * s.loop_weights[played.loop])
     played.auxiliary = {name: float(value.detach()) for name, (_, value) in extra.items()}
-    return Readback(float(loss.detach()), float(policy.detach()), as_array(logps), as_array(entropies))
-
-
-def _record(played: Played, readback: Readback, settings: LossSettings) -> Recorded:
-    """A group after a pass; before a first one there is what sampling computed."""
+    seen = as_array(logps), as_array(entropies)
+    # Before a first pass there is what sampling computed.
     old = played.sampling if played.old is None else played.old
-    logps, entropies = torch.from_numpy(readback.logps), torch.from_numpy(readback.entropies)
-    return Recorded(replace(played), readback, effect_of(_inputs(played, logps, entropies, old), settings))
+    effect = effect_of(_inputs(played, torch.from_numpy(seen[0]), torch.from_numpy(seen[1]), old), settings)
+    found = Recorded(replace(played), effect, float(loss.detach()), float(policy.detach()), *seen)
+    played.first = found.logps if played.first is None else played.first
+    return found
 
 
 def _played(context: Context, team: Team, loop: int) -> tuple[list[Live], list[Live]]:
@@ -173,15 +164,15 @@ def _played(context: Context, team: Team, loop: int) -> tuple[list[Live], list[L
 
 def grpo_step(context: Context, team: Team) -> Outcome:
     """Runs one optimiser step and changes weights and state."""
-    s, clock = context.settings, Clock()
+    s, seconds = context.settings, dict[str, float]()
     live: dict[int, list[Live]] = {}
     terms: list[dict[str, Any]] = []
     for loop in s.active_loops:
-        with clock.phase("generate"):
+        with phase(seconds, "generate"):
             live[loop], dropped = _played(context, team, loop)
         if s.resampleRounds > 0:
             terms += team.all_of([term for own in dropped for one in own.played.terms for term in one])
-    with clock.phase("advantage"):
+    with phase(seconds, "advantage"):
         sizes = _advantages(context, team, live)
         for own in (own for groups in live.values() for own in groups):
             _compare(context, own)
@@ -194,32 +185,33 @@ def grpo_step(context: Context, team: Team) -> Outcome:
         for loop, groups in live.items():
             bonus = context.state.entropy[loop].applied(s)
             settings = LossSettings(s, len(s.window(turn)), sizes[loop][0] / s.windows, sizes[loop][1], bonus)
-            with clock.phase("loss"):
-                found = sorted(team.all_of(_pass(context, groups, settings, turn)), key=lambda own: own.played.place)
+            with phase(seconds, "loss"):
+                mine = [_backward(context, own, settings) for own in groups if own.played.place in s.window(turn)]
+                found = sorted(team.all_of(mine), key=lambda own: own.played.place)
                 gradients[loop] = taken(context.model, loop, s)
             records += found if turn < s.windows else []
             passes[loop].append(pass_metrics(loop, found, settings, turn == 0))
             _follow_entropy(context, loop, found, passes[loop][-1])
-        with clock.phase("update"):
+        with phase(seconds, "update"):
             updates.append(update(context.model, context.state, gradients, s, team))
         if context.between is not None:
             context.between(updates[-1], s.iterations * s.windows - 1 - turn)
     metrics = {name: value for own in passes.values() for name, value in over_passes(own).items()}
     for loop in live:
-        mine = [item.played for item in records if item.played.loop == loop]
-        metrics |= sampled_metrics(loop, mine) | source_metrics(loop, mine, context.order.source)
+        played = [item.played for item in records if item.played.loop == loop]
+        metrics |= sampled_metrics(loop, played) | source_metrics(loop, played, context.order.source)
         if s.resampleRounds > 0:
-            metrics[f"loop{loop}/resampled_groups"] = sum(own.group >= s.groups for own in mine)
+            metrics[f"loop{loop}/resampled_groups"] = sum(own.group >= s.groups for own in played)
     terms += [term for item in records for one in item.played.terms for term in one]
     metrics |= judge_metrics(terms)
-    return Outcome(metrics | updates[-1].metrics, records, updates, clock.seconds)
+    return Outcome(metrics | updates[-1].metrics, records, updates, seconds)
 
 
 def _follow_entropy(context: Context, loop: int, groups: list[Recorded], metrics: Metrics) -> None:
     """Moves an adaptive entropy bonus by the mean entropy of what kept its policy term, and logs the bonus."""
     s, state, counted = context.settings, context.state, []
     for item in groups:
-        entropies, mask = torch.from_numpy(item.readback.entropies), torch.from_numpy(item.played.mask)
+        entropies, mask = torch.from_numpy(item.entropies), torch.from_numpy(item.played.mask)
         counted.append(entropies[top_entropy(entropies, mask, s.topEntropyQuantile) > 0.5])
     state.entropy[loop] = state.entropy[loop].after(float(torch.cat(counted).mean()), s)
     if s.adaptiveEntropy or s.entropyCoefficient != 0:
@@ -243,15 +235,3 @@ def _advantages(context: Context, team: Team, live: dict[int, list[Live]]) -> di
         longest = context.settings.maxNewTokens if loop != 2 else max([1, *(item[4] for item in mine)])
         sizes[loop] = (sum(item[3] for item in mine), longest)
     return sizes
-
-
-def _pass(context: Context, live: list[Live], settings: LossSettings, turn: int) -> list[Recorded]:
-    """Backward passes of this process's groups of one accumulation window."""
-    s, found = context.settings, []
-    for own in live:
-        if own.played.place in s.window(turn):
-            readback = _backward(context, own, settings)
-            found.append(_record(own.played, readback, settings))
-            if own.played.first is None:
-                own.played.first = readback.logps
-    return found

@@ -57,22 +57,15 @@ class Played:
 
 
 @dataclass(frozen=True)
-class Readback:
-    """What a pass saw of a group."""
-
-    loss: float
-    policy: float
-    logps: Grid
-    entropies: Grid
-
-
-@dataclass(frozen=True)
 class Recorded:
     """A group as a pass saw it: what the run folder keeps."""
 
     played: Played
-    readback: Readback
     effect: Effect
+    loss: float
+    policy: float
+    logps: Grid
+    entropies: Grid
 
 
 def mean(values: Sequence[float]) -> float:
@@ -130,7 +123,7 @@ def _loss_metrics(record: Recorded, settings: LossSettings) -> Metrics:
         return float(values[seen].sum()) / count
 
     ratio = effect.ratio[seen]
-    out: Metrics = {"entropy": active(record.readback.entropies), "ratio/mean": float(ratio.mean())}
+    out: Metrics = {"entropy": active(record.entropies), "ratio/mean": float(ratio.mean())}
     out |= {"ratio/min": float(ratio.min()), "ratio/max": float(ratio.max())}
     if played.reference is not None:
         out |= {"kl": active(effect.kl), "kl/clamped": active(effect.clamped)}
@@ -225,12 +218,12 @@ def sampled_metrics(loop: int, groups: list[Played]) -> Metrics:
 
 def pass_metrics(loop: int, records: list[Recorded], settings: LossSettings, alike: bool) -> Metrics:
     """What one pass over a window of a loop shows; `alike` when the pass computes what sampling computed."""
-    out = {"loss": sum(own.readback.loss for own in records)}
-    out["policy_loss"] = sum(own.readback.policy for own in records)
+    out = {"loss": sum(own.loss for own in records)}
+    out["policy_loss"] = sum(own.policy for own in records)
     passes = []
     for record in records:
         played, own = record.played, _loss_metrics(record, settings)
-        gaps = np.abs(record.readback.logps - played.sampling)[played.mask > 0.5]
+        gaps = np.abs(record.logps - played.sampling)[played.mask > 0.5]
         if alike and len(gaps):
             own["logp_train_vs_sampling/mean"] = float(gaps.mean())
             own["logp_train_vs_sampling/max"] = float(gaps.max())

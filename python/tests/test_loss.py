@@ -22,7 +22,7 @@ from sa2va_lab.loss import (
     spread_of,
 )
 from sa2va_lab.settings import COSTS, GAINS, LOOPS, Settings, parse_settings
-from sa2va_lab.step_metrics import Readback, Recorded, _loss_metrics
+from sa2va_lab.step_metrics import Recorded, _loss_metrics
 
 SOURCE = Path(__file__).parents[1] / "sa2va_lab" / "settings.json"
 KNOWN = json.loads(SOURCE.read_text(encoding="utf-8"))
@@ -130,8 +130,8 @@ def test_losses_with_their_own_weight_say_how_they_clip() -> None:
 
     def metrics(**change: object) -> dict[str, float]:
         own = LossSettings(settings(**change), 1, 3, 4)
-        seen = Readback(0, 0, inputs.logps.detach().numpy(), inputs.entropies.numpy())
-        return _loss_metrics(Recorded(played, seen, effect_of(inputs, own)), own)
+        seen = inputs.logps.detach().numpy(), inputs.entropies.numpy()
+        return _loss_metrics(Recorded(played, effect_of(inputs, own), 0, 0, *seen), own)
 
     # Of three tokens one of a good rollout is beyond the largest weight.
     assert metrics(lossType="cispo", epsilonHigh=2)["cispo_clip_ratio"] == pytest.approx(1 / 3)
