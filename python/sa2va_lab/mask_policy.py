@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.distributions import Bernoulli, Normal
 
 from .errors import LabError
 from .loss import as_array
@@ -19,7 +20,6 @@ from .policy import Actor
 from .sam2 import Decoded, cell_centres
 from .settings import Settings
 
-CANDIDATES = 3
 Scores = tuple[Tensor, Tensor]
 """Log-probabilities and entropies, [N, T] each."""
 
@@ -38,8 +38,13 @@ class Output:
         return self.actor.decoded(self.features, self.language)
 
     def candidates(self) -> Tensor:
-        """Logits of candidates 1 to 3, [3, h, w]."""
+        """Logits of the three candidates, [3, h, w]."""
         return self.decoded.masks[0]
+
+    def shares(self, temperature: float) -> Tensor:
+        """Log-probabilities [3] of the candidates by their predicted IoU."""
+        out: Tensor = (self.decoded.iou[0] / temperature).log_softmax(-1)
+        return out
 
     def chosen(self, index: int) -> Tensor:
         """Logits of one candidate, [1, h, w]."""
@@ -105,18 +110,21 @@ def act(output: Output, settings: Settings, count: int, address: Address) -> Mas
     return replace(drawn, imitate=imitate)
 
 
-def _candidates(output: Output, settings: Settings, _count: int, _address: Address) -> MaskActions:
-    def scores(other: Output) -> Scores:
-        logs = (other.decoded.iou[0] / settings.candidateTemperature).log_softmax(-1)
-        entropy = -(logs.exp() * logs).sum()
-        return logs[:, None], entropy.expand(CANDIDATES, 1)
+def _all_of(output: Output, masks: Tensor, name: str, logs_of: Callable[[Output], Tensor]) -> MaskActions:
+    """A whole set of masks, played with the probabilities whose logarithms `logs_of` gives."""
 
-    logs, _ = scores(output)
-    masks = output.candidates()
-    labels = [[(k, f"candidate {k + 1}")] for k in range(CANDIDATES)]
-    index = int(logs[:, 0].argmax())
-    values = as_array(logs)
-    return MaskActions(masks, masks[index : index + 1], labels, values, np.exp(values[:, 0]).tolist(), scores)
+    def scores(other: Output) -> Scores:
+        logs = logs_of(other)
+        return logs[:, None], (-(logs.exp() * logs).sum()).expand(len(logs), 1)
+
+    values, labels = as_array(scores(output)[0]), [[(k, f"{name} {k + 1}")] for k in range(len(masks))]
+    greedy = output.chosen(output.best())
+    return MaskActions(masks, greedy, labels, values, np.exp(values[:, 0]).tolist(), scores)
+
+
+def _candidates(output: Output, settings: Settings, _count: int, _address: Address) -> MaskActions:
+    temperature = settings.candidateTemperature
+    return _all_of(output, output.candidates(), "candidate", lambda other: other.shares(temperature))
 
 
 def _deviation(sigma: float, unit: str, values: Tensor, least: float) -> float:
@@ -127,12 +135,10 @@ def _deviation(sigma: float, unit: str, values: Tensor, least: float) -> float:
 
 def _gaussian(action: Tensor, deviation: float) -> Callable[[Tensor], Scores]:
     """Scores of actions [N, T] under another mean [1, T] or [N, T]."""
-    log_std = math.log(deviation)
-    entropy = log_std + 0.5 * math.log(2 * math.pi * math.e)
 
     def scores(mean: Tensor) -> Scores:
-        standard = (action - mean) * math.exp(-log_std)
-        return -0.5 * standard.square() - log_std - 0.5 * math.log(2 * math.pi), torch.full_like(action, entropy)
+        normal = Normal(mean.expand_as(action), deviation, validate_args=False)
+        return normal.log_prob(action), normal.entropy()
 
     return scores
 
@@ -145,9 +151,8 @@ def _noise(
     for n in range(count):
         mirrored = antithetic and n % 2 == 1
         rows.append(-normals(address.at(n - 1), width) if mirrored else normals(address.at(n), width))
-    drawn = np.stack(rows) * deviation
-    logps = -math.log(deviation) - 0.5 * math.log(2 * math.pi) - 0.5 * (drawn / deviation) ** 2
-    return torch.from_numpy(drawn.astype(np.float32)).to(like), logps
+    drawn = torch.from_numpy(np.stack(rows) * deviation)
+    return drawn.float().to(like), Normal(0.0, deviation, validate_args=False).log_prob(drawn).numpy()
 
 
 def _field(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
@@ -192,31 +197,28 @@ def _embedding(output: Output, settings: Settings, count: int, address: Address)
 
 def _proposals(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
     """Distinct masks of the phrase, noisy [SEG] states and, if set, other phrases, played with their probability."""
-    language, index, tries = output.language, output.best(), 2 * count
+    language, tries = output.language, 2 * count
     deviation = _deviation(settings.embeddingSigma, settings.noiseUnit, language, 1e-4)
     noise, _ = _noise(address, tries, language.shape[1], deviation, language, settings.antitheticNoise)
     prompts = language + noise
     if settings.proposalPhrases and output.others:
         prompts = torch.cat([output.actor.phrase_prompts(output.features, list(output.others)), prompts])
-    greedy, tried = output.chosen(index), output.actor.decoded(output.features, prompts).masks.flatten(0, 1)
+    tried = output.actor.decoded(output.features, prompts).masks.flatten(0, 1)
     known, clicks = 3 * (len(prompts) - len(noise)), tried[:0]
     if settings.proposalPoints:
         points = cell_centres(settings.proposalPoints)
         clicks = output.actor.decoded(output.features, points, True).masks.flatten(0, 1)
-    pool = torch.cat([greedy, output.candidates(), tried[:known], clicks, tried[known:]])
+    pool = torch.cat([output.decoded.best, output.candidates(), tried[:known], clicks, tried[known:]])
     logits = pool[_distinct(pool > 0, settings.proposalOverlap, count)]
     bits = (logits > 0).to(logits.dtype).flatten(1)
     area = (bits.sum() / len(bits)).clamp_min(1)
 
-    def scores(other: Output) -> Scores:
+    def logs_of(other: Output) -> Tensor:
         inside = other.candidates().flatten(1) @ bits.T / (area * settings.proposalTemperature)
-        chosen = (other.decoded.iou[0] / settings.candidateTemperature).log_softmax(-1)
-        logs = (inside.log_softmax(-1) + chosen[:, None]).logsumexp(0)
-        return logs[:, None], (-(logs.exp() * logs).sum()).expand(len(logs), 1)
+        logs: Tensor = (inside.log_softmax(-1) + other.shares(settings.candidateTemperature)[:, None]).logsumexp(0)
+        return logs
 
-    values = as_array(scores(output)[0])
-    labels = [[(k, f"proposal {k + 1}")] for k in range(len(logits))]
-    return MaskActions(logits, greedy, labels, values, np.exp(values[:, 0]).tolist(), scores)
+    return _all_of(output, logits, "proposal", logs_of)
 
 
 def _distinct(masks: Tensor, overlap: float, most: int) -> list[int]:
@@ -235,16 +237,15 @@ def _pixels(output: Output, settings: Settings, count: int, address: Address) ->
     index, temperature = output.best(), settings.pixelTemperature
     greedy = output.chosen(index)
     _, height, width = greedy.shape
-    own = greedy.reshape(-1).double().cpu().numpy() / temperature
+    coins = Bernoulli(logits=greedy.reshape(1, -1).double().cpu() / temperature, validate_args=False)
     drawn = np.stack([uniforms(address.at(n), height * width) for n in range(count)])
-    bits = (drawn < 1 / (1 + np.exp(-own))).astype(np.float32)
-    signs = torch.from_numpy(2 * bits - 1).to(greedy)
+    bits = (torch.from_numpy(drawn) < coins.probs).double()
+    played = bits.to(greedy)
 
     def scores(other: Output) -> Scores:
-        z = other.chosen(index).reshape(1, -1) / temperature
-        entropy = -(z.sigmoid() * F.logsigmoid(z) + (-z).sigmoid() * F.logsigmoid(-z))
-        return F.logsigmoid(signs * z), entropy.expand(count, -1)
+        own = Bernoulli(logits=other.chosen(index).reshape(1, -1) / temperature, validate_args=False)
+        return own.log_prob(played), own.entropy().expand(count, -1)
 
-    logps = np.asarray(-np.logaddexp(0, -own * (2 * bits - 1)))
-    labels = [[(int(bit), f"cell {c // width},{c % width}") for c, bit in enumerate(row)] for row in bits]
-    return MaskActions((signs * 4).reshape(count, height, width), greedy, labels, logps, None, scores)
+    labels = [[(int(bit), f"cell {c // width},{c % width}") for c, bit in enumerate(row)] for row in bits.tolist()]
+    masks = (8 * played - 4).reshape(count, height, width)
+    return MaskActions(masks, greedy, labels, coins.log_prob(bits).numpy(), None, scores)
