@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -195,30 +195,20 @@ class CaptionJudge:
     def _ranged(self, score: float) -> float:
         return {"raw": score, "clamp": max(0.0, score), "rescale": (score + 1) / 2}[self._s.judgeRange]
 
-    def _made(self, asked: _Asked, reference: str) -> list[Question] | JudgeFailure:
-        """What all captions of a reference share."""
+    def _term(self, asked: _Asked, made: "Future[list[Question]] | None", caption: str) -> dict[str, Any]:
         try:
-            return self._questions(asked, reference)
-        except JudgeFailure as failure:
-            return failure
-
-    def _term(self, asked: _Asked, made: list[Question] | JudgeFailure, caption: str) -> dict[str, Any]:
-        note, raw = "", ""
-        if not q.plain_caption(caption):
-            zero = {"score": 0.0, "positive": 0.0, "negative": 0.0, "recognised": False, "failure": None}
-            outcome, note = q.NO_VERDICT | zero, "empty caption"
-        else:
-            try:
-                if isinstance(made, JudgeFailure):
-                    raise made
-                outcome = q.scored(made, self._answers(asked, made, caption))
+            if made is None or not q.plain_caption(caption):
+                zero = {"score": 0.0, "positive": 0.0, "negative": 0.0, "recognised": False, "failure": None}
+                outcome, note = q.NO_VERDICT | zero, "empty caption"
+            else:
+                outcome = q.scored(made.result(), self._answers(asked, made.result(), caption))
                 note = "" if outcome["score"] is not None else "the answers give no verdict"
-            except JudgeFailure as failure:
-                outcome, note, raw = q.NO_VERDICT | {"failure": failure.kind}, str(failure), failure.raw
-        said = asked.raw + ([raw] if raw and raw not in asked.raw else [])
+        except JudgeFailure as failure:
+            outcome, note = q.NO_VERDICT | {"failure": failure.kind}, str(failure)
+            asked.raw += [failure.raw] if failure.raw and failure.raw not in asked.raw else []
         detail = {
             "instrument": self._s.judge, "provider": "server", "model": self._server.model, "version": self._version,
-            **outcome, "raw": [text[:2000] for text in said], "calls": asked.calls,
+            **outcome, "raw": [text[:2000] for text in asked.raw], "calls": asked.calls,
             "cached": asked.calls == 0 and asked.hits > 0, "latencyMs": asked.seconds * 1000, "cost": asked.cost,
         }  # fmt: skip
         value = None if outcome["score"] is None else self._ranged(outcome["score"])
@@ -228,7 +218,7 @@ class CaptionJudge:
         """Terms of the captions of one reference. The first caption with text has the questions made for all."""
         asked = {caption: _Asked() for caption in captions}
         first = next((own for caption, own in asked.items() if q.plain_caption(caption)), None)
-        made = [] if first is None else self._made(first, reference)
+        made = None if first is None else self._pool.submit(self._questions, first, reference)
         terms = self._pool.map(lambda caption: self._term(asked[caption], made, caption), asked)
         return {(reference, caption): term for caption, term in zip(asked, terms, strict=True)}
 
