@@ -1,23 +1,18 @@
 """METEOR as NLTK computes it, over the lab's WordNet table, with the alignment that the lab's screens show."""
 
 from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from nltk.corpus.reader.wordnet import WordNetCorpusReader
 from nltk.stem.porter import PorterStemmer
 from nltk.translate.meteor_score import _count_chunks, _enum_stem_match, _enum_wordnetsyn_match, _match_enums
 
 from .errors import LabError
 
 _PARTS = ("n", "v", "a", "r")
-_RULES: dict[str, tuple[tuple[str, str], ...]] = {
-    "n": (("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"),
-          ("men", "man"), ("ies", "y")),
-    "v": (("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")),
-    "a": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
-    "r": (),
-}  # fmt: skip
 
 
 class Wordnet:
@@ -32,16 +27,12 @@ class Wordnet:
         self._synsets: dict[str, dict[str, list[str]]] = {}
         self._exceptions: dict[str, dict[str, list[str]]] = {}
         for part in _PARTS:
-            count = int(next(lines).split(" ")[2])
-            index: dict[str, list[str]] = {}
-            for _ in range(count):
-                line = next(lines)
+            self._synsets[part] = index = dict[str, list[str]]()
+            for line in islice(lines, int(next(lines).split(" ")[2])):
                 for form in dict.fromkeys(line.lower().split(" ")):
                     index.setdefault(form, []).append(line)
-            self._synsets[part] = index
         for part in _PARTS:
-            count = int(next(lines).split(" ")[2])
-            rows = [next(lines).split(" ") for _ in range(count)]
+            rows = [line.split(" ") for line in islice(lines, int(next(lines).split(" ")[2]))]
             self._exceptions[part] = {row[0]: row[1:] for row in rows}
 
     def lines(self, word: str) -> list[str]:
@@ -49,7 +40,8 @@ class Wordnet:
         found: list[str] = []
         for part in _PARTS:
             listed = self._exceptions[part].get(word)
-            ruled = [word[: len(word) - len(end)] + new for end, new in _RULES[part] if word.endswith(end)]
+            rules = WordNetCorpusReader.MORPHOLOGICAL_SUBSTITUTIONS[part]
+            ruled = [word[: len(word) - len(end)] + new for end, new in rules if word.endswith(end)]
             for form in dict.fromkeys([word, *(ruled if listed is None else listed)]):
                 found += self._synsets[part].get(form, [])
         return found
