@@ -207,10 +207,10 @@ class RunFolder:
                 for stored, (kind, name) in tensors.items()
             }
             save_file(written, unfinished / f"{file}.safetensors", metadata={"format": "pt"})
-        adapter = exact_json(_adapter_config(model.names, self.manifest), 2) + "\n"
-        (unfinished / "adapter_config.json").write_text(adapter, encoding="utf-8")
-        text = exact_json(_trainer_state(step, model, state, self.manifest), 2) + "\n"
-        (unfinished / "trainer_state.json").write_text(text, encoding="utf-8")
+        described = {"adapter_config": _adapter_config(model.names, self.manifest)}
+        described["trainer_state"] = _trainer_state(step, model, state, self.manifest)
+        for name, own in described.items():
+            (unfinished / f"{name}.json").write_text(exact_json(own, 2) + "\n", encoding="utf-8")
         paths = sorted(unfinished.iterdir())
         marker = {
             "format": "sa2va-lab-checkpoint/1",
@@ -224,8 +224,7 @@ class RunFolder:
         if folder.exists():
             self._remove(folder)
         unfinished.replace(folder)
-        (folder / f"{_MARKER}.tmp").write_text(exact_json(marker, 2) + "\n", encoding="utf-8")
-        (folder / f"{_MARKER}.tmp").replace(folder / _MARKER)
+        self._replace(f"checkpoints/{folder.name}/{_MARKER}", exact_json(marker, 2) + "\n")
 
     def prune(self, keep: int, best: int | None) -> None:
         """Keeps the last checkpoints and the best one. Folders that a kill has left half removed go, too."""

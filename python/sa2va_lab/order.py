@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -166,15 +166,9 @@ class RowOrder:
 
     def __init__(self, known: Known, settings: Settings) -> None:
         """Nothing is computed before a loop is asked for."""
-        self._known, self._settings = known, settings
-        self._mix = parse_sources(settings.mixSources)
-        self._loops: dict[int, LoopOrder] = {}
-
-    def of(self, loop: int) -> LoopOrder:
+        self._known, self._mix = known, parse_sources(settings.mixSources)
+        self.of = cache(partial(LoopOrder, known, settings))
         """The order of a loop."""
-        if loop not in self._loops:
-            self._loops[loop] = LoopOrder(self._known, self._settings, loop)
-        return self._loops[loop]
 
     def source(self, row_id: str) -> str | None:
         """Name of the source of a row; None without a mix."""

@@ -1,7 +1,7 @@
 """The report of an evaluation: scores, their 95 % intervals over samples of pictures, and paired differences."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -61,8 +61,10 @@ def bootstrap(images: list[str], parts: Parts, before: Parts | None = None) -> I
     return {"mean": mean, "low": float(low), "high": float(high)}
 
 
-def _mean(values: list[float], images: list[str]) -> Interval:
-    return bootstrap(images, [(value, 1.0) for value in values])
+def _mean(rows: list[Scores], values: Sequence[Reward]) -> Interval:
+    """Mean of what is known of the rows."""
+    known = [(row["imageId"], (value, 1.0)) for row, value in zip(rows, values, strict=True) if value is not None]
+    return bootstrap([image for image, _ in known], [part for _, part in known])
 
 
 def _part(rows: list[Scores], part: str) -> list[Scores]:
@@ -85,10 +87,10 @@ def report_of(step: int, rows: list[Scores], settings: Settings, earlier: list[S
     images = [row["imageId"] for row in scores]
 
     def column(name: str) -> Interval:
-        return _mean([row[name] for row in scores], images)
+        return _mean(scores, [row[name] for row in scores])
 
     def gain(name: str, other: str, before: list[Scores]) -> Interval:
-        return _mean([a[name] - b[other] for a, b in zip(scores, before, strict=True)], images)
+        return _mean(scores, [a[name] - b[other] for a, b in zip(scores, before, strict=True)])
 
     intervals = {metric: column(metric) for metric in METRICS}
     found = {
@@ -145,17 +147,11 @@ def _rewards(rows: list[Scores], judge: str, baseline: Scores | None, first: lis
 
 
 def _reward(metric: str, rows: list[Scores], before: list[Scores]) -> Scores | None:
-    own = [(row["imageId"], row["rewards"][metric]) for row in rows if row["rewards"].get(metric) is not None]
-    if not own:
-        return None
-    gains = []
-    for row, then in zip(rows, before, strict=False):
-        a, b = row["rewards"].get(metric), then.get("rewards", {}).get(metric)
-        if a is not None and b is not None:
-            gains.append((row["imageId"], a - b))
-    interval = _mean([value for _, value in own], [image for image, _ in own])
-    difference = _mean([value for _, value in gains], [image for image, _ in gains]) if gains else None
-    return interval | {"n": len(own), "difference": difference}
+    now, then = ([row.get("rewards", {}).get(metric) for row in some] for some in (rows, before or [{}] * len(rows)))
+    gains = [None if a is None or b is None else a - b for a, b in zip(now, then, strict=True)]
+    count, paired = (len(own) - own.count(None) for own in (now, gains))
+    difference = _mean(rows, gains) if paired else None
+    return _mean(rows, now) | {"n": count, "difference": difference} if count else None
 
 
 def _selection(rows: list[Scores], s: Settings) -> Scores | None:

@@ -33,11 +33,7 @@ _MOST_STEPS = 100_000
 
 def _segment(team: Team, step: int, dtype: str) -> dict[str, object]:
     """Where a stretch of the run was computed; run.json keeps one for each."""
-    versions = {
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
-        "accelerate": accelerate.__version__,
-    }
+    versions = {library.__name__: str(library.__version__) for library in (torch, transformers, accelerate)}
     device = torch.cuda.get_device_name() if team.device.type == "cuda" else team.device.type
     return {
         "fromStep": step, "engine": "sa2va_lab", "world": team.world, "device": device, "dtype": dtype,
