@@ -1,6 +1,5 @@
 """The server behind an OpenAI-compatible address: what it is asked, and what its answers mean."""
 
-import contextlib
 import json
 import math
 import re
@@ -10,7 +9,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from . import questions as q
 from .errors import LabError
@@ -73,27 +72,23 @@ class Server:
     limit: str = "max_tokens"
     steady: bool = True
 
-    @property
-    def _place(self) -> SplitResult:
-        # A bracket that is not closed raises.
-        with contextlib.suppress(ValueError):
+    def __post_init__(self) -> None:
+        """Raises LabError for an address of another form."""
+        wrong = LabError(f"judgeUrl {self.url} is no plain web address such as http://localhost:11434/v1")
+        try:
             parts = urlsplit(self.url.strip())
-            if parts.scheme in ("http", "https") and not parts.username and not parts.password:
-                return parts
-        raise LabError(f"judgeUrl {self.url} is no plain web address such as http://localhost:11434/v1")
-
-    @property
-    def base(self) -> str:
-        """Address of the interface, without its query."""
-        parts = self._place
+        except ValueError as cause:
+            # A bracket that is not closed.
+            raise wrong from cause
+        if parts.scheme not in ("http", "https") or parts.username or parts.password:
+            raise wrong
         path = parts.path.rstrip("/").removesuffix("/chat/completions").rstrip("/") or "/v1"
-        return f"{parts.scheme}://{parts.netloc}{path}"
+        self.base, self.query = f"{parts.scheme}://{parts.netloc}{path}", parts.query and f"?{parts.query}"
 
     def _send(self, end: str, body: dict[str, Any] | None) -> Any:
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
-        query = self._place.query
         data = None if body is None else compact(body).encode()
-        asked = urllib.request.Request(f"{self.base}{end}{'?' + query if query else ''}", data, headers)
+        asked = urllib.request.Request(f"{self.base}{end}{self.query}", data, headers)
         try:
             status, wait, text = self._answer(asked)
         except (OSError, HTTPException, ValueError) as cause:
