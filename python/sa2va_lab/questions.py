@@ -146,10 +146,8 @@ def read_questions(reply: str, positives: int, negatives: int, prompt: str) -> l
     """
     value = _object(reply)
     subject = _text(value.get("subject"), "subject", reply)
-    facts = []
-    for item in _listed(value, "attributes", positives, reply):
-        fact = item if isinstance(item, dict) else {}
-        facts.append(tuple(_text(fact.get(name), name, reply) for name in ("part", "attribute", "value")))
+    listed = [own if isinstance(own, dict) else {} for own in _listed(value, "attributes", positives, reply)]
+    facts = [[_text(own.get(name), name, reply) for name in ("part", "attribute", "value")] for own in listed]
     absent = [_text(item, "absent", reply) for item in _listed(value, "absent", negatives, reply)]
     if not facts:
         raise JudgeFailure("wrong-form", "The model's questions name no attribute", reply)
@@ -202,21 +200,16 @@ def parse_answer(response: str, choices: list[str]) -> int | None:
         return -inside[0][2]
     if not answer:
         raise JudgeFailure("wrong-form", "the answer is empty", response)
-    named = letters.find(answer[0])
-
-    def lettered() -> int:
-        if named < len(choices):
-            return named
+    named, behind = letters.find(answer[0]), answer[1:2]
+    if named < 0 or behind not in ("", "."):
+        around = inside or [(0, len(text), -at) for at, text in enumerate(texts) if answer in text]
+        if around:
+            return -max(around)[2]
+        if named < 0 or behind != "\n":
+            return None
+    if named >= len(choices):
         raise JudgeFailure("wrong-form", f"the answer {answer} names none of the {len(choices)} choices", response)
-
-    if named >= 0 and (len(answer) == 1 or answer[1] == "."):
-        return lettered()
-    if inside:
-        return -max(inside)[2]
-    around = [(len(text), -at) for at, text in enumerate(texts) if answer in text]
-    if around:
-        return -max(around)[1]
-    return lettered() if named >= 0 and answer[1] == "\n" else None
+    return named
 
 
 def scored(questions: list[Question], responses: list[str]) -> dict[str, Any]:
