@@ -1,20 +1,19 @@
 """Held-out rows with fixed draws, scored as the lab scores them (`eval.jsonl`)."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
 
 from .folder import RunFolder
 from .mask_policy import Output, act
-from .masks import encode_rle, iou, overlap, region_cells
+from .masks import encode_rle, iou, overlap
 from .philox import Address
 from .play import Context, text_facts, told_facts
 from .policy import Asked, Completion
 from .records import exact_json
 from .report import REWARDS, Scores, report_of
-from .rewards import Facts, Reward, Term, score_group
+from .rewards import Facts, Reward, Term, mean_of, score_group
 from .settings import Settings
 from .team import Team
 
@@ -24,19 +23,13 @@ def due(settings: Settings, step: int, rows: int) -> bool:
     return settings.evalSteps > 0 and rows > 0 and (step % settings.evalSteps == 0 or step == settings.steps)
 
 
-def _weighted(values: Sequence[Reward], weights: Sequence[float] | None) -> Reward:
-    known = [(v, w) for v, w in zip(values, weights or [1.0] * len(values), strict=True) if v is not None]
-    total = sum(weight for _, weight in known)
-    return sum(value * weight for value, weight in known) / total if total else None
-
-
 @torch.no_grad()
 def score_row(context: Context, index: int) -> Scores | None:
     """One row's scores; None for a row whose mask covers no visual token."""
     s, actor, draws = context.settings, context.actor, context.contract.evaluation["draws"]
     row = context.data.row(index)
-    cells = region_cells(row.mask, context.model.side, s.smallRegions == "force")
-    if not cells.any():
+    cells = actor.seen(row.mask)
+    if cells is None:
         return None
     features, (height, width) = context.look(row), row.mask.shape
 
@@ -71,9 +64,9 @@ def score_row(context: Context, index: int) -> Scores | None:
         "maskGreedy": encode_rle(masks[0].mask),
         "groundingPixels": list(overlap(masks[0].mask, row.mask)),
         "loop1_greedy": ious[0],
-        "loop1_sampled": _weighted(scores[1], None),
+        "loop1_sampled": mean_of(scores[1]),
         "loop2_greedy": meteors[1],
-        "loop2_sampled": _weighted(scores[2], drawn.weights),
+        "loop2_sampled": mean_of(scores[2], drawn.weights),
         "grounding_iou": ious[-1],
         "caption_meteor": meteors[0],
         "partnerMask": partner and encode_rle(partner.mask),
@@ -121,7 +114,7 @@ def _own_rewards(context: Context, facts: dict[int, list[Facts]], weights: list[
         sampled, more = score_group(facts[loop][1:], loop, own, scorer)
         rows += terms + more
         out[f"reward{loop}_greedy"] = greedy[0]
-        out[f"reward{loop}_sampled"] = _weighted(sampled, weights if loop == 2 else None)
+        out[f"reward{loop}_sampled"] = mean_of(sampled, weights if loop == 2 else None)
     verdicts = [term["judge"] for terms in rows for term in terms if "judge" in term]
     spent = {name: sum(verdict[name] for verdict in verdicts) for name in ("calls", "cost")}
     return {"rewards": out} | ({"judge": spent} if spent["calls"] else {})

@@ -171,7 +171,8 @@ class Actor:
         tails = [whole[-1:]] * rollouts
         return self.decode(whole[:-1], tails, s.maxNewTokens, sampler, addresses, asked.prompt.ids, one_length)
 
-    def _seen(self, mask: Mask) -> Mask | None:
+    def seen(self, mask: Mask) -> Mask | None:
+        """Visual tokens that a mask covers; None where it covers none."""
         cells = region_cells(mask, self.model.side, self.settings.smallRegions == "force")
         return cells if cells.any() else None
 
@@ -181,7 +182,7 @@ class Actor:
     ) -> list[str | None]:
         """Captions of masks, drawn at an address of their group, or greedy; None where no visual token is covered."""
         captions: list[str | None] = [None] * len(masks)
-        cells = {at: own for at, mask in enumerate(masks) if (own := self._seen(mask)) is not None}
+        cells = {at: own for at, mask in enumerate(masks) if (own := self.seen(mask)) is not None}
         if not cells:
             return captions
         asked = [self.asked(features, own) for own in cells.values()]
@@ -202,7 +203,7 @@ class Actor:
     ) -> list[Likelihood | None]:
         """Of a caption for each mask, against `others`; None for a mask that the weights cannot see."""
         found: list[Likelihood | None] = [None] * len(masks)
-        seen = [(at, self._seen(mask)) for at, mask in enumerate(masks) if mask is not None]
+        seen = [(at, self.seen(mask)) for at, mask in enumerate(masks) if mask is not None]
         asked = [(at, self.asked(features, cells)) for at, cells in seen if cells is not None]
         longest = max((len(one.prompt.ids) for _, one in asked), default=0)
         texts = list(dict.fromkeys(map(plain_phrase, [caption, *others])))

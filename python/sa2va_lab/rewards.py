@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -224,7 +224,7 @@ def mean_scores(
     rewards, first = draws[0]
     if len(draws) == 1:
         return rewards, first
-    means = [_mean([scored[0][n] for scored in draws]) for n in range(len(rewards))]
+    means = [mean_of([scored[0][n] for scored in draws]) for n in range(len(rewards))]
     terms = []
     for n, row in enumerate(first):
         by_name = [{term["name"]: term["value"] for term in scored[1][n]} for scored in draws]
@@ -234,9 +234,11 @@ def mean_scores(
     return means, terms
 
 
-def _mean(values: list[Reward]) -> Reward:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+def mean_of(values: Sequence[Reward], weights: Sequence[float] | None = None) -> Reward:
+    """Mean of what is known."""
+    known = [(v, w) for v, w in zip(values, weights or [1.0] * len(values), strict=True) if v is not None]
+    total = sum(weight for _, weight in known)
+    return sum(value * weight for value, weight in known) / total if total else None
 
 
 def _mean_term(term: Term, values: list[Reward], texts: list[str | None]) -> Term:
@@ -246,7 +248,7 @@ def _mean_term(term: Term, values: list[Reward], texts: list[str | None]) -> Ter
         f"“{text or ''}” {'missing' if value is None else f'{value:.3f}'}"
         for text, value in zip(texts, values, strict=True)
     )
-    return term | {"value": _mean(values), "note": f"mean over {len(values)} captions′: {said}"}
+    return term | {"value": mean_of(values), "note": f"mean over {len(values)} captions′: {said}"}
 
 
 def wants_likelihood(settings: Settings, loop: int) -> bool:
