@@ -4,9 +4,10 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from .errors import LabError
+from .judge import CaptionJudge
 from .masks import Mask, box_iou, centre_score, overlap
 from .meteor import Meteor, tokens
 from .policy import Likelihood
@@ -32,19 +33,12 @@ class Facts:
     truncated: bool = False
 
 
-class Judge(Protocol):
-    """Verdicts on captions."""
-
-    def terms(self, pairs: list[tuple[str, str]]) -> list[Term]:
-        """One term a pair of reference and caption; its value is None where there is no verdict."""
-
-
 @dataclass(frozen=True)
 class Scorer:
     """What rewards are computed by."""
 
     meteor: Meteor
-    judge: Judge | None = None
+    judge: CaptionJudge | None = None
     custom: Callable[[dict[str, Any]], object] | None = None
     """A function of a rollout, in place of the lab's custom reward."""
 

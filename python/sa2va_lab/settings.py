@@ -76,17 +76,18 @@ def parse_settings(config: dict[str, Any], defaults: dict[str, Any], own_reward:
 
     Raises LabError naming the settings that this package cannot run.
     """
-    given = defaults | config
-    terms = {_term_key(loop, term): (loop, term) for loop in LOOPS for term in (*GAINS, *COSTS)}
-    weights: dict[int, dict[str, float]] = {loop: {} for loop in LOOPS}
-    names = set(_KNOWN["used"])
-    missing = sorted((names | set(terms)) - given.keys())
+    given, names = defaults | config, set(_KNOWN["used"])
+    keys = {loop: {term: _term_key(loop, term) for term in (*GAINS, *COSTS)} for loop in LOOPS}
+    terms = {key for own in keys.values() for key in own.values()}
+    missing = sorted((names | terms) - given.keys())
     if missing:
         raise LabError(f"run.json and scale/contract.json lack {', '.join(missing)}; export the run again")
-    for key, (loop, term) in terms.items():
-        weights[loop][term] = -given[key] if term in COSTS and given[key] != 0 else given[key]
+    weights = {
+        loop: {term: 0 - given[key] if term in COSTS else given[key] for term, key in own.items()}
+        for loop, own in keys.items()
+    }
     settings = Settings({name: given[name] for name in names}, weights)
-    reasons = _refusals(given, defaults, names | set(terms))
+    reasons = _refusals(given, defaults, names | terms)
     if not own_reward and any(weights[loop]["user"] != 0 for loop in settings.active_loops):
         reasons.append("userReward (the lab runs JavaScript; give the same function in Python by --reward)")
     if reasons:

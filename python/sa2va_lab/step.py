@@ -36,7 +36,7 @@ from .step_metrics import (
     Metrics,
     Played,
     Recorded,
-    over_passes,
+    average,
     pass_metrics,
     sampled_metrics,
     source_metrics,
@@ -196,7 +196,7 @@ def grpo_step(context: Context, team: Team) -> Outcome:
             updates.append(update(context.model, context.state, gradients, s, team))
         if context.between is not None:
             context.between(updates[-1], s.iterations * s.windows - 1 - turn)
-    metrics = {name: value for own in passes.values() for name, value in over_passes(own).items()}
+    metrics = {name: value for own in passes.values() for name, value in average(own).items()}
     for loop in live:
         played = [item.played for item in records if item.played.loop == loop]
         metrics |= sampled_metrics(loop, played) | source_metrics(loop, played, context.order.source)

@@ -173,19 +173,17 @@ def _over_start(played: Played) -> Metrics:
     return {"reward_over_start": float(gain), "start_sample_share": float(w.sum() ** 2 / (p.sum() * squares))}
 
 
-def _average(records: Iterable[Metrics]) -> Metrics:
-    """Mean or extreme of each name over the records that have it."""
+def average(records: Iterable[Metrics]) -> Metrics:
+    """Of each name over the records that have it the mean, or the extreme where it is one, as `ratio/min`."""
     values: dict[str, list[float]] = {}
     for record in records:
         for name, value in record.items():
             values.setdefault(name, []).append(value)
-    return {name: _together(name, own) for name, own in values.items()}
-
-
-def _together(name: str, values: list[float]) -> float:
-    """The mean of a metric's values, or their extreme where it is one by its name, as `ratio/min`."""
-    extreme = re.search(r"[/_](min|max)(?:_[a-z_]+)?$", name)
-    return mean(values) if extreme is None else min(values) if extreme[1] == "min" else max(values)
+    out: Metrics = {}
+    for name, own in values.items():
+        extreme = re.search(r"[/_](min|max)(?:_[a-z_]+)?$", name)
+        out[name] = mean(own) if extreme is None else min(own) if extreme[1] == "min" else max(own)
+    return out
 
 
 def sampled_metrics(loop: int, groups: list[Played]) -> Metrics:
@@ -207,7 +205,7 @@ def sampled_metrics(loop: int, groups: list[Played]) -> Metrics:
     for name in dict.fromkeys(term["name"] for term in terms):
         values = [term["value"] for term in terms if term["name"] == name]
         out |= {f"rewards/{name}/mean": mean(values), f"rewards/{name}/std": deviation(values)}
-    out |= _average(group.metrics | _over_start(group) for group in groups)
+    out |= average(group.metrics | _over_start(group) for group in groups)
     # Over all completions with an end token, since groups have different numbers of them.
     name = "completions/mean_terminated_length"
     ended = [(own.metrics[name], sum(not d["truncated"] for d in own.drafts)) for own in groups if name in own.metrics]
@@ -228,7 +226,7 @@ def pass_metrics(loop: int, records: list[Recorded], settings: LossSettings, ali
             own["logp_train_vs_sampling/mean"] = float(gaps.mean())
             own["logp_train_vs_sampling/max"] = float(gaps.max())
         passes.append(own | {f"{name}_loss": value for name, value in played.auxiliary.items()})
-    return {f"loop{loop}/{name}": value for name, value in (out | _average(passes)).items()}
+    return {f"loop{loop}/{name}": value for name, value in (out | average(passes)).items()}
 
 
 def source_metrics(loop: int, groups: list[Played], source: Callable[[str], str | None]) -> Metrics:
@@ -242,17 +240,5 @@ def source_metrics(loop: int, groups: list[Played], source: Callable[[str], str 
             found.setdefault(name, []).append(own | {f"loop{loop}/source_zero_std/{name}": float(spread.zero)})
     out: Metrics = {f"loop{loop}/source_groups/{name}": len(own) for name, own in found.items()}
     for records in found.values():
-        out |= _average(records)
-    return out
-
-
-def over_passes(passes: list[Metrics]) -> Metrics:
-    """One row of several passes: means, and extremes of extremes."""
-    if len(passes) == 1:
-        return passes[0]
-    out: Metrics = {}
-    for name in dict.fromkeys(name for own in passes for name in own):
-        values = [own[name] for own in passes if name in own]
-        alike = len({repr(value) for value in values}) == 1
-        out[name] = values[0] if alike else _together(name, values)
+        out |= average(records)
     return out
