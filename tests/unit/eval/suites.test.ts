@@ -332,6 +332,24 @@ test("GAR-Bench: the whole answer must be the letter; captions count once a judg
   ]);
 });
 
+test("GAR-Bench: answers of models beside the rows are no rows", async () => {
+  const row = {
+    image: "x.png",
+    mask_rles: [rleFromBox([0, 0, 5, 5], 20, 30)],
+    question: "What is <Prompt0>?",
+    answer: "a hat",
+  };
+  const { items } = await suite("gar").open(
+    memoryFolder({
+      "annotations/simple.json": JSON.stringify([row]),
+      "annotations/x.png": DLC["x.png"],
+      "model_outputs/gar_1b_simple.json": JSON.stringify([{ ...row, model_output: "a cap" }]),
+    }),
+    undefined,
+  );
+  expect(items.map(({ id }) => id)).toEqual(["annotations/simple.json#0"]);
+});
+
 test("a live judge reads the captions of both benches, one question a call, and nothing without its address", async () => {
   const server = await judgeServer();
   try {

@@ -50,6 +50,13 @@ export const WITHOUT_ROWS: readonly Reader[] = [
     open: "it is a model's output, not data",
   },
   {
+    label: "gar-prediction",
+    what: "answers of a model to GAR-Bench",
+    recognise: ({ first }) =>
+      has(first, "mask_rles", "model_output") ? "records with mask_rles and model_output" : undefined,
+    open: "it is a model's output, not data",
+  },
+  {
     label: "gar-bench",
     what: "rows of GAR-Bench",
     recognise: ({ first }) =>
