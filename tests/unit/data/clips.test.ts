@@ -87,6 +87,21 @@ describe("a data set of clips", () => {
     await expect(openClips(memoryFolder(files))).rejects.toThrow(/valid_u, train|train, valid_u/);
   });
 
+  it("may be the folder of a split itself, and test is the split of MeViS that names its file otherwise", async () => {
+    const videos = { v: { expressions: { "0": { exp: "the birds" } }, frames: ["0"] } };
+    const own = memoryFolder({ "meta_expressions.json": meta(videos), "JPEGImages/v/0.jpg": JPEG });
+    expect((await openClips(own, "valid_u")).clips.map(({ id }) => id)).toEqual(["v"]);
+    const both = memoryFolder({
+      "test/meta_expressions_release.json": meta(videos),
+      "test/JPEGImages/v/0.jpg": JPEG,
+      "train/meta_expressions.json": meta({}),
+    });
+    expect((await openClips(both, "test")).clips.map(({ id }) => id)).toEqual(["v"]);
+    await expect(openClips(both, "valid_u")).rejects.toThrow(
+      'The folder has expressions of test, train, none of "valid_u"; name one split',
+    );
+  });
+
   it("has kinds in ReVOS, and frames beside JPEGImages", async () => {
     const expressions = {
       "0": { exp: "a dog", anno_id: [1], type_id: 0 },

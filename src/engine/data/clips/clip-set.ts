@@ -50,10 +50,12 @@ export interface ClipSet {
  */
 export async function openClips(folder: ByteFolder, split?: string): Promise<ClipSet> {
   const metas = folder.paths.filter((path) => /(?:^|\/)meta_expressions[^/]*\.json$/.test(path));
-  const named = split === undefined ? metas : metas.filter((path) => splitOf(path) === split);
+  // The folder of a split itself names none.
+  const named = split === undefined ? metas : metas.filter((path) => (splitOf(path) ?? split) === split);
   if (metas.length > 0 && named.length !== 1) {
     const all = metas.map((path) => splitOf(path) ?? path).join(", ");
-    throw badInput(`The folder has expressions of ${all}; name one split`, "split");
+    const none = split === undefined || named.length > 0 ? "" : `, none of ${quote(split)}`;
+    throw badInput(`The folder has expressions of ${all}${none}; name one split`, "split");
   }
   const [meta] = named;
   const set = meta === undefined ? await plainFolders(folder) : await clipsOfFile(folder, meta);
@@ -62,9 +64,12 @@ export async function openClips(folder: ByteFolder, split?: string): Promise<Cli
   throw badInput(`The folder has no clip that can be used: ${why}`);
 }
 
-/** "meta_expressions/valid/meta_expressions.json", "valid_u/meta_expressions.json", "meta_expressions_valid_.json". */
+/**
+ * "meta_expressions/valid/meta_expressions.json", "valid_u/meta_expressions.json", "meta_expressions_valid_.json",
+ * "test/meta_expressions_release.json".
+ */
 function splitOf(path: string): string | undefined {
-  const inName = /meta_expressions_([a-z_]+?)_?\.json$/.exec(path)?.[1];
+  const inName = /meta_expressions_(?!release\.)([a-z_]+?)_?\.json$/.exec(path)?.[1];
   const parent = path.split("/").at(-2);
   return inName ?? (parent === "meta_expressions" ? undefined : parent);
 }
