@@ -85,6 +85,10 @@ describe("a data set of clips", () => {
       [0, 1, 0, 0],
     ]);
     await expect(openClips(memoryFolder(files))).rejects.toThrow(/valid_u, train|train, valid_u/);
+    // Numbers of annotations begin anew in every split, so another one's masks are not these.
+    const { "valid_u/mask_dict.json": own, ...rest } = files;
+    const lost = await openClips(memoryFolder({ ...rest, "train/mask_dict.json": own }), "valid_u");
+    expect(lost.clips[0]?.expressions[0]?.truth).toBeUndefined();
   });
 
   it("may be the folder of a split itself, and test is the split of MeViS that names its file otherwise", async () => {

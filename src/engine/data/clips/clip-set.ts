@@ -49,7 +49,7 @@ export interface ClipSet {
  * @throws LabError("bad-input") without clips, or with several splits to choose from
  */
 export async function openClips(folder: ByteFolder, split?: string): Promise<ClipSet> {
-  const metas = folder.paths.filter((path) => /(?:^|\/)meta_expressions[^/]*\.json$/.test(path));
+  const metas = metasOf(folder);
   // The folder of a split itself names none.
   const named = split === undefined ? metas : metas.filter((path) => (splitOf(path) ?? split) === split);
   if (metas.length > 0 && named.length !== 1) {
@@ -62,6 +62,11 @@ export async function openClips(folder: ByteFolder, split?: string): Promise<Cli
   if (set.clips.length > 0) return set;
   const why = set.leftOut[0] === undefined ? "no folder of numbered pictures" : set.leftOut[0];
   throw badInput(`The folder has no clip that can be used: ${why}`);
+}
+
+/** Paths of the files of expressions. */
+function metasOf(folder: ByteFolder): string[] {
+  return folder.paths.filter((path) => /(?:^|\/)meta_expressions[^/]*\.json$/.test(path));
 }
 
 /**
@@ -101,10 +106,14 @@ export async function clipsOfFile(folder: ByteFolder, meta: string): Promise<Cli
   return { layout: "expressions", clips, leftOut };
 }
 
-/** mask_dict.json next to the expressions, or else the only one in the folder. */
+/** mask_dict.json next to the expressions, or else the only one in the folder that is not of another split. */
 async function maskDictionary(folder: ByteFolder, meta: string): Promise<Records | undefined> {
   const beside = `${meta.slice(0, meta.lastIndexOf("/") + 1)}mask_dict.json`;
-  const all = folder.paths.filter((path) => /(?:^|\/)mask_dict\.json$/.test(path));
+  const others = new Set(metasOf(folder).map(splitOf));
+  others.delete(splitOf(meta));
+  const all = folder.paths.filter(
+    (path) => /(?:^|\/)mask_dict\.json$/.test(path) && !path.split("/").some((part) => others.has(part)),
+  );
   const path = all.includes(beside) ? beside : all.length === 1 ? all[0] : undefined;
   return path === undefined ? undefined : await openRecords(folder.get(path) as ByteSource);
 }
