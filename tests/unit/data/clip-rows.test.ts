@@ -148,7 +148,8 @@ test("a clip set whose frames or objects have no names, or one name twice, is re
   const refused = async (frames: readonly unknown[], obj_id: unknown) => {
     const videos = { a: { frames, expressions: { "0": { exp: "a thing", obj_id } } } };
     const meta = new TextEncoder().encode(JSON.stringify({ videos }));
-    return await openClips(memoryFolder({ "JPEGImages/a/0.png": png(16, 12), "meta_expressions.json": meta })).then(
+    const pictures = { "JPEGImages/a/0.png": png(16, 12), "Annotations/a/0.png": png(16, 12) };
+    return await openClips(memoryFolder({ ...pictures, "meta_expressions.json": meta })).then(
       () => "",
       (thrown: unknown) => (thrown as LabError).message,
     );
@@ -156,4 +157,12 @@ test("a clip set whose frames or objects have no names, or one name twice, is re
   expect(await refused([odd], 1)).toContain('Clip "a" has frames whose names are not text; it was left out');
   expect(await refused(["0", "0"], 1)).toContain('Clip "a" lists frame "0" twice; it was left out');
   expect(await refused(["0"], [odd])).toContain("names objects that are neither text nor numbers");
+  for (const [object, named] of [
+    ["dog", '"dog"'],
+    [0, '"0"'],
+  ] as const) {
+    expect(await refused(["0"], [1, object])).toContain(
+      `clip "a", expression "0" names object ${named}, but objects are numbered from 1; its clip was left out`,
+    );
+  }
 });

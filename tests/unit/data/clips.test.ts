@@ -190,11 +190,21 @@ describe("a data set of clips", () => {
     const expressions = {
       long: { exp: "x", anno_id: 1 },
       absent: { exp: "x", anno_id: 7 },
+      torn: { exp: "x", anno_id: 2 },
+      text: { exp: "x", anno_id: 3 },
+      sizes: { exp: "x", anno_id: [4, 5] },
+    };
+    const masks = {
+      1: [rle(1, 0, 0, 0), null],
+      2: [{ size: [2, 2], counts: "z" }],
+      3: "none",
+      4: [rle(1, 0, 0, 0)],
+      5: [encodeRle([1, 0], 1, 2)],
     };
     const { clips, leftOut } = await openClips(
       memoryFolder({
         "x/meta_expressions.json": meta({ v: { frames: ["0"], expressions }, w: {} }),
-        "x/mask_dict.json": JSON.stringify({ "1": [rle(1, 0, 0, 0), null] }),
+        "x/mask_dict.json": JSON.stringify(masks),
         "x/mask_dict.pkl": "cos\nsystem\n",
         "x/JPEGImages/v/0.jpg": JPEG,
       }),
@@ -203,9 +213,17 @@ describe("a data set of clips", () => {
       expect.stringContaining("mask_dict.pkl was not read"),
       expect.stringContaining('Clip "w"'),
     ]);
-    const [long, absent] = clips[0]?.expressions ?? [];
+    const [long, absent, torn, text, sizes] = clips[0]?.expressions ?? [];
     await expect(long?.truth?.()).rejects.toThrow(/has 2 masks for 1 frames/);
     await expect(absent?.truth?.()).rejects.toThrow(/no annotation "7"/);
+    const of = (name: string): string => `of clip "v", expression "${name}"`;
+    await expect(torn?.truth?.()).rejects.toThrow(
+      `x/mask_dict.json: annotation "2" ${of("torn")} is damaged at frame 0: mask text`,
+    );
+    await expect(text?.truth?.()).rejects.toThrow(`x/mask_dict.json: annotation "3" ${of("text")} is no list of masks`);
+    await expect(sizes?.truth?.()).rejects.toThrow(
+      'x/mask_dict.json: clip "v", expression "sizes" has masks of 2 x 2 and of 2 x 1',
+    );
     const colours = encode({ width: 1, height: 1, data: new Uint8Array(3), channels: 3, depth: 8 });
     const plain = memoryFolder({ "JPEGImages/v/0.jpg": JPEG, "Annotations/v/0.png": colours });
     await expect(openClips(plain)).rejects.toThrow(/contains colours instead of object numbers/);

@@ -1,6 +1,6 @@
 /** Masks of an expression over all frames of its clip. */
 import type { ByteSource } from "../../bytes/source.ts";
-import { badInput, type LabError, quote } from "../../errors.ts";
+import { badInput, type LabError, quote, toLabError } from "../../errors.ts";
 import { encodeRle, mergeRles, parseRle, type Rle } from "../mask/rle.ts";
 import type { Records } from "../records/records.ts";
 import type { FrameDirectory } from "./frame-folders.ts";
@@ -24,17 +24,31 @@ export function dictionaryTruth(
     const lists: (Rle | null)[][] = [];
     for (const id of new Set(ids)) {
       const place = masks.keys.indexOf(id);
-      const value = place < 0 ? undefined : await masks.item(place);
-      if (!Array.isArray(value)) throw missing(masks.name, id, subject);
-      if (value.length !== frames.length) {
-        throw badInput(
-          `${masks.name}: annotation ${quote(id)} of ${subject} has ${value.length} masks for ${frames.length} frames`,
-          masks.name,
-        );
+      const bad = (what: string, cause?: unknown): LabError =>
+        badInput(`${masks.name}: annotation ${quote(id)} of ${subject} ${what}`, masks.name, cause);
+      if (place < 0) {
+        throw badInput(`${masks.name} has no annotation ${quote(id)}, which ${subject} names`, masks.name);
       }
-      lists.push((value as unknown[]).map((item) => (item === null ? null : parseRle(item))));
+      const value = await masks.item(place);
+      if (!Array.isArray(value)) throw bad("is no list of masks");
+      if (value.length !== frames.length) throw bad(`has ${value.length} masks for ${frames.length} frames`);
+      lists.push(
+        (value as unknown[]).map((item, frame) => {
+          try {
+            return item === null ? null : parseRle(item);
+          } catch (thrown) {
+            throw bad(`is damaged at frame ${frame}: ${toLabError(thrown).message}`, thrown);
+          }
+        }),
+      );
     }
-    const size = lists.flat().find((mask) => mask !== null)?.size ?? (await clipSize(frames.slice(0, 1)));
+    const known = lists.flat().filter((mask) => mask !== null);
+    const size = known[0]?.size ?? (await clipSize(frames.slice(0, 1)));
+    const other = known.find((mask) => mask.size.join() !== size.join());
+    if (other !== undefined) {
+      const [one, two] = [size, other.size].map(([height, width]) => `${width} x ${height}`);
+      throw badInput(`${masks.name}: ${subject} has masks of ${one} and of ${two}`, masks.name);
+    }
     return frames.map((_, frame) => {
       const own = lists.flatMap((list) => list[frame] ?? []);
       return own.length === 0 ? emptyMask(size) : mergeRles(own, "union");
@@ -76,8 +90,4 @@ export function paletteTruth(
 /** @param size [height, width] */
 export function emptyMask([height, width]: readonly [number, number]): Rle {
   return encodeRle(new Uint8Array(height * width), height, width);
-}
-
-function missing(file: string, id: string, subject: string): LabError {
-  return badInput(`${file} has no annotation ${quote(id)}, which ${subject} names`, file);
 }

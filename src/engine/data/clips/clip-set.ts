@@ -174,8 +174,14 @@ function truthOf(
   if (masks !== undefined && entry.anno_id !== undefined) {
     return dictionaryTruth(masks, list(entry.anno_id), frames, subject);
   }
+  if (palettes === undefined) return undefined;
   const objects = list(entry.obj_id).map(Number);
-  return palettes === undefined || objects.length === 0 ? undefined : paletteTruth(palettes, names, objects, subject);
+  const wrong = objects.findIndex((object) => !Number.isInteger(object) || object < 1);
+  if (wrong >= 0) {
+    const named = quote(list(entry.obj_id)[wrong]);
+    throw badInput(`The ${subject} names object ${named}, but objects are numbered from 1; its clip was left out`);
+  }
+  return objects.length === 0 ? undefined : paletteTruth(palettes, names, objects, subject);
 }
 
 /** Clips from folders of pictures; objects are the palette entries of the first annotated frame. */
