@@ -172,6 +172,16 @@ describe("a data set of clips", () => {
     const files = Object.fromEntries(numbered.toReversed().map((name) => [`run/${name}.jpg`, JPEG]));
     expect((await openClips(memoryFolder(files))).clips[0]?.names).toEqual(numbered);
     expect(clips[0]?.expressions.map(({ id }) => id)).toEqual(["2"]);
+    const davis = await openClips(
+      memoryFolder({
+        "Annotations_unsupervised/480p/bear/0.png": palettePng(0, 2, 0, 0),
+        "JPEGImages/480p/bear/0.jpg": JPEG,
+        "JPEGImages/Full-Resolution/bear/0.jpg": JPEG,
+        "JPEGImages/480p/dog/0.jpg": JPEG,
+      }),
+    );
+    const names = ["JPEGImages/480p/bear", "JPEGImages/Full-Resolution/bear", "dog"];
+    expect(davis.clips.map(({ id }) => id).sort()).toEqual(names);
     await expect(clips[0]?.expressions[0]?.truth?.()).rejects.toThrow(/no mask for frame "2"/);
   });
 

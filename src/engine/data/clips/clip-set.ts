@@ -184,15 +184,21 @@ function truthOf(
   return objects.length === 0 ? undefined : paletteTruth(palettes, names, objects, subject);
 }
 
-/** Clips from folders of pictures; objects are the palette entries of the first annotated frame. */
+/**
+ * Clips from folders of pictures; objects are the palette entries of the first annotated frame. A clip has the name of
+ * its folder, or the whole path where folders share a name.
+ */
 async function plainFolders(folder: ByteFolder): Promise<ClipSet> {
   const directories = frameDirectories(folder);
   const clips: Clip[] = [];
-  for (const [path, directory] of directories) {
-    if (directory.kind === "annotations") continue;
+  const pictures = [...directories].filter(([, { kind }]) => kind === "pictures");
+  const nameOf = (path: string): string => path.split("/").at(-1) || "clip";
+  const count = new Map<string, number>();
+  for (const [path] of pictures) count.set(nameOf(path), (count.get(nameOf(path)) ?? 0) + 1);
+  for (const [path, directory] of pictures) {
     const names = directory.names.slice(0, MAX_FRAMES + 1);
     if (names.length > MAX_FRAMES) throw badInput(`${path} has more than ${MAX_FRAMES} frames; nothing was read`);
-    const id = path.split("/").at(-1) || "clip";
+    const id = count.get(nameOf(path)) === 1 ? nameOf(path) : path;
     const palettes = directoryFor(directories, id, undefined, "annotations");
     const objects = palettes === undefined ? [] : await palettes.objects();
     const expressions = objects.map((object): ClipExpression => {

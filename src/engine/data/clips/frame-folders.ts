@@ -17,6 +17,8 @@ export interface FrameDirectory {
 }
 
 const FRAME = /\.(?:jpe?g|png|webp)$/i;
+/** DAVIS has "Annotations_unsupervised" too. */
+const ANNOTATIONS = /(?:^|\/)Annotations(?:_\w+)?(?:\/|$)/;
 
 /** Every folder with pictures, by its path. */
 export function frameDirectories(folder: ByteFolder): Map<string, FrameDirectory> {
@@ -34,7 +36,7 @@ export function frameDirectories(folder: ByteFolder): Map<string, FrameDirectory
     const get = (name: string): ByteSource | undefined => folder.get(inside.get(name) ?? "");
     made.set(path, {
       path,
-      kind: /(?:^|\/)Annotations(?:\/|$)/.test(path) ? "annotations" : "pictures",
+      kind: ANNOTATIONS.test(path) ? "annotations" : "pictures",
       names,
       get,
       async objects() {
