@@ -13,7 +13,7 @@
 import { resolve } from "node:path";
 import { type Clip, type ClipExpression, openClips } from "../src/engine/data/clips/clip-set.ts";
 import { badInput, LabError } from "../src/engine/errors.ts";
-import { meanScore, scoreByType } from "../src/engine/eval/video/masklet-score.ts";
+import { meanScore, scoreByType, scoreLine } from "../src/engine/eval/video/masklet-score.ts";
 import type { Sa2vaConfig } from "../src/engine/model/config.ts";
 import { openSa2va } from "../src/engine/model/sa2va.ts";
 import { weightsHash } from "../src/engine/model/weights/weights-hash.ts";
@@ -140,8 +140,7 @@ await runTool(async () => {
   if (parsed.has("json")) process.stdout.write(`${JSON.stringify({ kind: "report", ...report })}\n`);
   else if (report.mean === null) process.stdout.write(`${scored.length} masklets; no public masks to score against\n`);
   else {
-    const [j, f, jf] = [report.mean.j, report.mean.f, report.mean.jf].map((value) => (100 * value).toFixed(2));
-    process.stdout.write(`${known.length} masklets  J ${j}  F ${f}  J&F ${jf}\n`);
+    process.stdout.write(`${scoreLine(known)}\n`);
   }
   return 0;
 });

@@ -2,7 +2,13 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { boundaryScore, regionSimilarity } from "../../../src/engine/data/mask/boundary.ts";
-import { maskletScore, meanScore, roundedScore, scoreByType } from "../../../src/engine/eval/video/masklet-score.ts";
+import {
+  maskletScore,
+  meanScore,
+  roundedScore,
+  scoreByType,
+  scoreLine,
+} from "../../../src/engine/eval/video/masklet-score.ts";
 import { clipOrder } from "../../../src/engine/model/sam2/video/clip.ts";
 import { videoScoresParity } from "../../../tools/parity/video/video-scores.ts";
 
@@ -45,6 +51,9 @@ it("means are taken over frames, expressions and kinds", () => {
   const rounded = [1 / 32, 3 / 32, 0.12345, 2 / 3].map((score) => roundedScore(score).toFixed(9));
   expect(rounded).toEqual(["0.031200000", "0.093800000", "0.123500000", "0.666700000"]);
   expect(scoreByType([{ j: 1, f: 1, type: 0 }]).overall).toBeUndefined();
+  const types = [0, 0, 1, 2].map((type) => ({ j: Number(type > 0), f: Number(type > 0), type }));
+  expect(scoreLine(types)).toBe("4 masklets  J 50.00  F 50.00  J&F 50.00  (mean of both kinds)");
+  expect(scoreLine(types.map(({ j, f }) => ({ j, f: f / 2 })))).toBe("4 masklets  J 50.00  F 25.00  J&F 37.50");
   expect(() => meanScore([])).toThrow(/No expression/);
   expect(() => maskletScore([mask(1, 1, 1, 1)], [])).toThrow(/0 frames/);
   const tall = { data: [1, 0], height: 2, width: 1 };

@@ -83,6 +83,15 @@ export function scoreByType(
   return { type0, type1, overall };
 }
 
+/** The score of a set in percent, as its program reports it: the mean of both kinds where it has them. */
+export function scoreLine(scores: readonly ScoredExpression[]): string {
+  const kinds = scoreByType(scores).overall;
+  const { j, f, jf } = kinds ?? meanScore(scores);
+  const percent = (value: number): string => (100 * value).toFixed(2);
+  const of = kinds === undefined ? "" : "  (mean of both kinds)";
+  return `${scores.length} masklets  J ${percent(j)}  F ${percent(f)}  J&F ${percent(jf)}${of}`;
+}
+
 /** A score of 0..1 to a hundredth of a percent, as Python rounds: ties go to the even digit. */
 export function roundedScore(value: number): number {
   const percent = 100 * value;
