@@ -679,6 +679,11 @@ test("evaluations of the same rows are one table, the rows that differ most firs
   expect(looksText({ part: "report", looks: 2 })).toBe(
     "the report part; evaluation 2 of these rows; each interval covers one evaluation; compare all 2 at 97.5 % (Bonferroni)",
   );
+  const few = [9, 10].map((pictures) => looksText({ pictures }));
+  expect(few).toEqual([
+    "first evaluation of these rows; below 10 pictures no interval can be trusted",
+    "first evaluation of these rows",
+  ]);
   await writeFile(join(place, "two", "items.jsonl"), `${JSON.stringify(items[0])}\n`);
   await expect(evalLedger([join(place, "one"), join(place, "two")])).rejects.toThrow(
     "two base was scored on other rows than one base",

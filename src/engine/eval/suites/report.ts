@@ -64,12 +64,20 @@ export function suiteReport(
   };
 }
 
-/** What a reader must know about the rows before a number: their part, and how often they were evaluated. */
-export function looksText({ part = "all", looks = 1 }: Partial<Pick<SuiteReport, "part" | "looks">>): string {
+/** Fewer pictures than this say too little about others (docs/spec/evaluation.md#61-the-unit-is-the-picture). */
+const LEAST_PICTURES = 10;
+
+/** What a reader must know about the rows before a number: their part, how often they were evaluated, and whether they are few. */
+export function looksText({
+  part = "all",
+  looks = 1,
+  pictures = LEAST_PICTURES,
+}: Partial<Pick<SuiteReport, "part" | "looks" | "pictures">>): string {
   const chosen = { all: "", selection: "the selection part: to choose, not to report; ", report: "the report part; " }[
     part
   ];
-  if (looks < 2) return `${chosen}first evaluation of these rows`;
+  const few = pictures < LEAST_PICTURES ? `; below ${LEAST_PICTURES} pictures no interval can be trusted` : "";
+  if (looks < 2) return `${chosen}first evaluation of these rows${few}`;
   const level = (100 - 5 / looks).toFixed(1);
-  return `${chosen}evaluation ${looks} of these rows; each interval covers one evaluation; compare all ${looks} at ${level} % (Bonferroni)`;
+  return `${chosen}evaluation ${looks} of these rows; each interval covers one evaluation; compare all ${looks} at ${level} % (Bonferroni)${few}`;
 }
