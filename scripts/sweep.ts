@@ -133,6 +133,7 @@ await runTool(async () => {
     } else process.stdout.write(`${table}\n`);
     say(`The report is ${join(out, "report.html")}`);
   }
+  if (results.length === 0) say(`${out} has no finished job, so no table was written`);
   if (stop.signal.aborted) say(INTERRUPTED);
   return failed.length === 0 && !stop.signal.aborted && results.length > 0 ? 0 : 1;
 });

@@ -23,7 +23,7 @@ const FILE = z.object({
   /** Made before the first job, except where the folder exists already. */
   build: z.optional(
     z.array(
-      z.object({
+      z.strictObject({
         script: z.enum(BUILDERS),
         out: z.string(),
         words: z.optional(z.array(z.union([z.string(), z.number()]))),
@@ -35,7 +35,7 @@ const FILE = z.object({
   /** Named changes of the settings; or `grid`, every combination of the listed values. */
   variants: z.optional(
     z
-      .array(z.object({ name: z.string().check(z.regex(/^[a-z0-9][a-z0-9.-]*$/)), settings: VALUES }))
+      .array(z.strictObject({ name: z.string().check(z.regex(/^[a-z0-9][a-z0-9.-]*$/)), settings: VALUES }))
       .check(z.minLength(1)),
   ),
   grid: z.optional(z.record(z.string(), z.array(z.union([z.string(), z.number(), z.boolean()])).check(z.minLength(1)))),
@@ -98,11 +98,11 @@ export function sweepPlan(
   if (names.size < variants.length) throw refused(file, "has two variants with the same name");
   if (new Set(read.seeds).size < read.seeds.length) throw refused(file, "names a seed twice");
   const preset = read.preset ?? "demo";
-  const base = requireParsed(read.settings ?? {}, presetConfig(preset), file, tell).config;
+  const { config: base, given } = requireParsed(read.settings ?? {}, presetConfig(preset), file, tell);
+  if (given.seed !== undefined) throw refused(file, "sets seed, which the list of seeds replaces");
   const jobs = variants.flatMap(({ name, settings }) => {
-    const { config } = requireParsed(settings, base, `${file}, variant ${name}`, tell);
-    if (Object.hasOwn(settings, "seed"))
-      throw refused(file, `variant ${name} sets seed, which the list of seeds replaces`);
+    const { config, given } = requireParsed(settings, base, `${file}, variant ${name}`, tell);
+    if (given.seed !== undefined) throw refused(file, `variant ${name} sets seed, which the list of seeds replaces`);
     if (config.evalSteps === 0) throw refused(file, `variant ${name} evaluates nothing: evalSteps is 0`);
     return read.seeds.map(
       (seed): SweepJob => ({

@@ -1,5 +1,5 @@
 /** Jobs of a sweep as processes. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it, vi } from "vitest";
@@ -8,6 +8,7 @@ import { lockRun } from "../../../scripts/lib/node/run-lock.ts";
 import { jobFolder, jobRuns, runJob } from "../../../scripts/lib/sweep/jobs.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { readSweep, type SweepJob } from "../../../src/engine/sweep/plan.ts";
+import { tool } from "../../support/tools.ts";
 import { manifest } from "../runs/sample-run.ts";
 
 const out = mkdtempSync(join(tmpdir(), "lab-jobs-"));
@@ -50,6 +51,15 @@ it("an interrupt of a job that has just ended is no error", async () => {
   expect(await ended).toBe(0);
   expect(kill).toHaveBeenCalledOnce();
   kill.mockRestore();
+});
+
+it("a report without a finished job says so", async () => {
+  const file = join(out, "none.json");
+  writeFileSync(file, JSON.stringify({ title: "a", seeds: [1], settings: { evalSteps: 1 } }));
+  const place = join(out, "none");
+  const sentence = `${place} has no finished job, so no table was written\n`;
+  const done = await tool("sweep", ["--config", file, "--out", place, "--report-only"]);
+  expect(done).toEqual({ code: 1, out: "", err: sentence });
 });
 
 it("a job that another process trains is not begun anew", async () => {

@@ -89,6 +89,12 @@ describe("a sweep's file", () => {
       /two variants with the same name/,
     ],
     ["a seed as a setting of a variant", { settings, grid: { seed: [1, 2] } }, /variant seed-1 sets seed, .* seeds/],
+    ["a seed as a setting of all", { settings: { ...settings, seed: 2 } }, /^s\.yaml sets seed, .* seeds/],
+    [
+      "an unknown field of a build",
+      { settings, build: [{ script: "damage-pocket", out: "x", word: [] }] },
+      /build\.0.* without "word"/,
+    ],
     ["a seed twice", { settings, seeds: [3, 3] }, /seed twice/],
     ["a name that is no folder", { settings, variants: [{ name: "../a", settings: {} }] }, /variants\.0\.name/],
     ["a script that is none of the builders", { settings, build: [{ script: "train", out: "x" }] }, /build\.0\.script/],
