@@ -19,7 +19,6 @@
  * 2: a bad argument or input.
  */
 
-import { readFileSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { isRecord, parseJson } from "../src/engine/bytes/json.ts";
 import type { Clip } from "../src/engine/data/clips/clip-set.ts";
@@ -52,7 +51,7 @@ import { one, type Parsed, parseArguments, refuseIdle, runTool, whole } from "./
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
 import { clipPictures } from "./lib/clip-run.ts";
 import { FOLLOW_OPTIONS, followOptions, followText, oneOf } from "./lib/follow-options.ts";
-import { nodeFolder, nodeFolders } from "./lib/node/node-files.ts";
+import { nodeFolder, nodeFolders, readTextFile } from "./lib/node/node-files.ts";
 import { openNodeDevice } from "./lib/node/node-gpu.ts";
 import { decodeImage } from "./lib/node/node-images.ts";
 import { nodeWordnet, POCKET_MODEL } from "./lib/node/node-rows.ts";
@@ -128,7 +127,7 @@ async function suiteTools(file: string | undefined): Promise<SuiteTools> {
   const scorer = new Meteor(await nodeWordnet());
   const meteor = (reference: string, caption: string): number => scorer.score(reference, caption).score;
   if (file === undefined) return { meteor };
-  const value = parseJson(readFileSync(file, "utf8"), file);
+  const value = parseJson(readTextFile(file), file);
   if (!isRecord(value) || typeof value.name !== "string" || !isRecord(value.values)) {
     throw badInput(`${file} has no name and values`, file);
   }

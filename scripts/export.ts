@@ -11,7 +11,6 @@
  * it. `report`, `csv` and `tfevents` take shards for the pictures under the masks. `scale-out` needs the shards for
  * the order of the rows; --fresh exports a run without a checkpoint. --out appears only once it is complete.
  */
-import { readFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import * as z from "zod/mini";
 import { parseJsonAs, readJson } from "../src/engine/bytes/json.ts";
@@ -36,7 +35,7 @@ import type { PictureOf } from "../src/engine/runs/rollouts/rollout-picture.ts";
 import { openRun, type RunFolder } from "../src/engine/runs/run-folder.ts";
 import { folderStore } from "../src/engine/storage/folder-store.ts";
 import { one, type Parsed, parseArguments, refuseIdle, runTool } from "./lib/arguments.ts";
-import { nodeFolder } from "./lib/node/node-files.ts";
+import { nodeFolder, readTextFile } from "./lib/node/node-files.ts";
 import { openNodeDevice } from "./lib/node/node-gpu.ts";
 import { nodeWordnetFile, openNodeRows } from "./lib/node/node-rows.ts";
 import { type OutFolder, writeOut } from "./lib/out-folder.ts";
@@ -188,15 +187,7 @@ async function openRunAt(directory: string): Promise<RunFolder> {
 
 /** The folder may have been renamed; the manifest has the run's name. */
 function runIdOf(file: string): string {
-  return parseJsonAs(readText(file), z.looseObject({ id: z.string().check(z.minLength(1)) }), file).id;
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (cause) {
-    throw badInput(`${file} cannot be read`, file, cause);
-  }
+  return parseJsonAs(readTextFile(file), z.looseObject({ id: z.string().check(z.minLength(1)) }), file).id;
 }
 
 async function factsOf(model: ByteFolder): Promise<ModelFacts> {

@@ -23,7 +23,7 @@
  * JUDGE_API_KEY_ORIGIN, or else to the judge that --judge or --set judgeUrl names. --cache stores converted
  * checkpoints and, within the setting featureDisk, frozen features in DIR.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { SETTING_KEYS } from "../src/engine/config/parse.ts";
 import type { LabConfig } from "../src/engine/config/table.ts";
@@ -48,7 +48,7 @@ import {
 } from "./lib/checkpoint-source.ts";
 import { loadingLine } from "./lib/loading-line.ts";
 import { commandLineConsent, type NodeConsent, requireConsent } from "./lib/node/node-consent.ts";
-import { nodeFolder } from "./lib/node/node-files.ts";
+import { nodeFolder, readTextFile } from "./lib/node/node-files.ts";
 import { openNodeDevice } from "./lib/node/node-gpu.ts";
 import { JUDGE_OPTIONS, nodeJudgeHost } from "./lib/node/node-judge.ts";
 import { nodeWordnet, openNodeRows, POCKET_MODEL } from "./lib/node/node-rows.ts";
@@ -184,7 +184,7 @@ async function firstEvaluation(parsed: Parsed): Promise<FirstEvaluation | undefi
 /** Measured difficulty of the rows, if a file is named. @throws LabError naming it */
 function measured(parsed: Parsed): Pick<RowList, "difficulty"> {
   const file = one(parsed, "difficulty");
-  return file === undefined ? {} : { difficulty: parseDifficulty(readFileSync(file, "utf8"), file) };
+  return file === undefined ? {} : { difficulty: parseDifficulty(readTextFile(file), file) };
 }
 
 /** The stores that the page has in the browser: converted checkpoints and frozen features. */
@@ -251,7 +251,7 @@ await runTool(async () => {
     if (note !== undefined) say(note);
     const tuned = one(parsed, "tuned");
     if (tuned !== undefined) {
-      const { entries } = await session.forms.take(readFileSync(tuned, "utf8"), tuned);
+      const { entries } = await session.forms.take(readTextFile(tuned), tuned);
       say(`${entries.length} measured forms from ${tuned}`);
     }
     const adapterPath = one(parsed, "adapter");

@@ -10,7 +10,7 @@
  * measures processor time, for a software adapter on a busy machine. --card-forms starts from the built-in forms of a
  * card, whatever the adapter. `npm run train -- --tuned FILE` and System → Import read the table.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { nodeClock } from "../bench/tool/node-place.ts";
 import { badInput } from "../src/engine/errors.ts";
 import { formTable, seenShapes, setFormTable } from "../src/engine/gpu/forms/active.ts";
@@ -21,6 +21,7 @@ import { median, ratioOf } from "../src/engine/tuning/choose.ts";
 import { tableText } from "../src/engine/tuning/table.ts";
 import { one, parseArguments, requireWritable, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
+import { readTextFile } from "./lib/node/node-files.ts";
 import { openNodeDevice } from "./lib/node/node-gpu.ts";
 import { openNodeRows, POCKET_MODEL } from "./lib/node/node-rows.ts";
 import { nodeSession } from "./lib/node/node-session.ts";
@@ -68,7 +69,7 @@ await runTool(async () => {
     const source = await localCheckpoint(one(parsed, "model") ?? POCKET_MODEL);
     await session.openModel(source.folder, source.name, { choice: storageChoice(given) });
     const start = one(parsed, "start");
-    if (start !== undefined) await session.forms.take(readFileSync(start, "utf8"), start);
+    if (start !== undefined) await session.forms.take(readTextFile(start), start);
     await run(1);
     say(`${seenShapes().length} buckets`);
     const peak = async (): Promise<number> => (await peakRates(clock)).f32;

@@ -1,5 +1,5 @@
 /** Settings of a run from a command line: preset, file, separate flags, `--set`; later ones override earlier ones. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { requireParsed } from "../../src/engine/config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../../src/engine/config/presets.ts";
 import { readSettingsFile } from "../../src/engine/config/settings-file.ts";
@@ -7,6 +7,7 @@ import type { LabConfig, SettingKey } from "../../src/engine/config/table.ts";
 import { isTrlName } from "../../src/engine/config/trl.ts";
 import { badInput, quote } from "../../src/engine/errors.ts";
 import { type OptionSpec, one, type Parsed } from "./arguments.ts";
+import { readTextFile } from "./node/node-files.ts";
 import { judgeFlags } from "./node/node-judge.ts";
 
 export const SETTINGS_OPTIONS = {
@@ -101,11 +102,5 @@ function pairOf(word: string): readonly [string, string] {
 
 /** Names and values of a file of settings, not validated. @throws LabError("bad-input") naming the file */
 export function readFileOfSettings(file: string): Readonly<Record<string, unknown>> {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (cause) {
-    throw badInput(`${file} cannot be read`, file, cause);
-  }
-  return readSettingsFile(text, file);
+  return readSettingsFile(readTextFile(file), file);
 }

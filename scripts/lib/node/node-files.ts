@@ -1,9 +1,19 @@
+import { readFileSync } from "node:fs";
 import { open, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { checkRange, folderOf } from "../../../src/engine/bytes/memory.ts";
 import { distinctNames } from "../../../src/engine/bytes/names.ts";
 import type { ByteFolder, ByteSource } from "../../../src/engine/bytes/source.ts";
 import { badInput } from "../../../src/engine/errors.ts";
+
+/** The text of a file that the command line names. @throws LabError("bad-input") naming it */
+export function readTextFile(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    throw badInput(`${file} cannot be read`, file, cause);
+  }
+}
 
 /**
  * A file on disk as a source. Every read opens the file, reads its range and closes it, so no handle stays open.

@@ -1,7 +1,5 @@
 /** A judge for the tools: its options, its key from the environment, and its replies next to the runs. */
-import { readFileSync } from "node:fs";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
-import { badInput } from "../../../src/engine/errors.ts";
 import { memoryCache, type ReplyCache } from "../../../src/engine/rewards/judge/cache.ts";
 import { timerClock } from "../../../src/engine/rewards/judge/clock.ts";
 import type { JudgeHost } from "../../../src/engine/rewards/judge/setup.ts";
@@ -10,6 +8,7 @@ import { judgeCache } from "../../../src/engine/runs/judge-cache.ts";
 import type { RunStore } from "../../../src/engine/storage/store.ts";
 import { one, type Parsed } from "../arguments.ts";
 import { CONSENT_OPTIONS, type NodeConsent } from "./node-consent.ts";
+import { readTextFile } from "./node-files.ts";
 
 export const JUDGE_OPTIONS = {
   judge: { takes: 1 },
@@ -34,7 +33,7 @@ export function judgeFlags(parsed: Parsed, before: Pick<LabConfig, "judge">): Re
     ...(url === undefined ? {} : { judgeUrl: url, judgeProvider: "server", judge: named }),
     ...(url === undefined && kind !== undefined ? { judge: kind } : {}),
     ...(model === undefined ? {} : { judgeModel: model }),
-    ...(file === undefined ? {} : { judgeWritten: readText(file) }),
+    ...(file === undefined ? {} : { judgeWritten: readTextFile(file) }),
   };
 }
 
@@ -57,12 +56,4 @@ export function nodeJudgeHost(store: RunStore | null, consent: NodeConsent, say:
       return cache;
     },
   };
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (cause) {
-    throw badInput(`${file} cannot be read`, file, cause);
-  }
 }

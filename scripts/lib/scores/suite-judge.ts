@@ -1,5 +1,4 @@
 /** Verdicts about the captions of an evaluation: from a judge, or from replies that were stored with their captions. */
-import { readFile } from "node:fs/promises";
 import { isRecord, parseJson } from "../../../src/engine/bytes/json.ts";
 import { requireConfig } from "../../../src/engine/config/parse.ts";
 import { badInput, LabError } from "../../../src/engine/errors.ts";
@@ -19,6 +18,7 @@ import type { RewardTerm } from "../../../src/engine/rewards/term.ts";
 import type { CaptionPair } from "../../../src/engine/rewards/types.ts";
 import { one, type Parsed } from "../arguments.ts";
 import { commandLineConsent } from "../node/node-consent.ts";
+import { readTextFile } from "../node/node-files.ts";
 import { judgeFlags, nodeJudgeHost } from "../node/node-judge.ts";
 import { nodeStore } from "../node/node-store.ts";
 
@@ -102,9 +102,7 @@ export async function judgeRows(
 
 /** Replies as lines `{"system", "rowId", "text", "replies": [...]}`: those to another caption are refused. */
 async function storedReplies(file: string): Promise<SuiteJudge> {
-  const content = await readFile(file, "utf8").catch((cause: unknown) => {
-    throw badInput(`${file} cannot be read`, file, cause);
-  });
+  const content = readTextFile(file);
   const known = new Map<string, { readonly caption: string; readonly replies: readonly string[] }>();
   for (const line of content.split("\n").filter((text) => text.trim() !== "")) {
     const value = parseJson(line, file);

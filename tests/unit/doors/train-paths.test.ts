@@ -21,6 +21,11 @@ it.each(["kept", "kept/", () => join(out, "kept"), () => `${join(out, "kept")}/`
   },
 );
 
+it("names a file that is a folder", async () => {
+  const done = await tool("train", ["--difficulty", out, "--out", out]);
+  expect(done).toMatchObject({ code: 2, err: `${out} cannot be read\n` });
+});
+
 it("names a run that is not there", async () => {
   const other = await tool("train", ["--resume", "gone/", "--out", out]);
   expect(other).toMatchObject({ code: 2, err: expect.stringMatching(/^--out has no run "gone"/) });
