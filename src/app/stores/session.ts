@@ -60,7 +60,7 @@ export interface SessionState {
   readonly followedRuns: readonly string[];
   /** A run that the last visit left in the middle, until it is resumed or dismissed. */
   readonly interrupted: RunDigest | null;
-  /** Runs that another tab trains; for a moment after it began or ended, also that of this page. */
+  /** Runs that another tab trains; for a moment after it ended, also that of this page. */
   readonly otherTabs: readonly string[];
   /** Exported runs that were dropped here. */
   readonly importedRuns: readonly string[];

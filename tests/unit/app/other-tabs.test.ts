@@ -1,7 +1,10 @@
 /** Locks of other tabs are told apart from those of this page. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { useRoute } from "../../../src/app/stores/route.ts";
+import { FALLBACK } from "../../../src/app/stores/route-text.ts";
 import { checkpointEvaluationStore } from "../../../src/app/stores/run/checkpoint-evaluation.ts";
 import { followOtherTabs } from "../../../src/app/stores/run/other-tabs.ts";
+import { useRun } from "../../../src/app/stores/run/run.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
 
 let held: readonly string[] = [];
@@ -14,12 +17,16 @@ beforeEach(() => {
   vi.stubGlobal("navigator", {
     locks: { query: async () => ({ held: held.map((id) => ({ name: `sa2va-lab/run/${id}` })) }) },
   });
+  vi.stubGlobal("location", { hash: "" });
+  vi.stubGlobal("history", { replaceState: () => undefined });
   followOtherTabs(() => void released++);
 });
 afterEach(() => {
   vi.useRealTimers();
   vi.unstubAllGlobals();
   useSession.setState(useSession.getInitialState(), true);
+  useRun.setState(useRun.getInitialState(), true);
+  useRoute.setState(FALLBACK, true);
   checkpointEvaluationStore.setState(checkpointEvaluationStore.getInitialState(), true);
 });
 
@@ -36,6 +43,24 @@ it("a run that another tab holds is listed while it does", async () => {
   held = [];
   expect(await others()).toEqual([]);
   expect(released).toBe(1);
+});
+
+it("the run of this page is outdated once another tab goes on with it, whose result is then shown", async () => {
+  useRun.setState({ runId: "mine", state: "finished", step: 4 });
+  held = ["mine"];
+  expect(await others()).toEqual(["mine"]);
+  expect(useRun.getState()).toMatchObject({ runId: null, state: "idle", step: 0 });
+  expect(useRoute.getState().run).toBeNull();
+  held = [];
+  await others();
+  expect(useRoute.getState().run).toBe("mine");
+  expect(useSession.getState().problems).toEqual([]);
+});
+
+it("a run of this page that starts is not another tab's, though its lock is held before its id is known", async () => {
+  useRun.setState({ state: "starting" });
+  held = ["new"];
+  expect(await others()).toEqual([]);
 });
 
 it("a run whose checkpoint this page evaluates is not another tab's", async () => {

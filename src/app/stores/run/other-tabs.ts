@@ -1,9 +1,10 @@
 /** Runs that train in another tab of this browser. */
 import { useMemo } from "react";
 import { heldRuns } from "../../../engine/storage/lock.ts";
+import { navigate, useRoute } from "../route.ts";
 import { addProblem, useSession } from "../session.ts";
 import { checkpointEvaluationStore } from "./checkpoint-evaluation.ts";
-import { isActive, useRun } from "./run.ts";
+import { forgetRun, isActive, useRun } from "./run.ts";
 
 /** Milliseconds between two queries: locks send no change events. */
 const PACE = 1500;
@@ -23,6 +24,8 @@ export function followOtherTabs(onReleased: () => void): void {
   let before: ReadonlySet<string> = new Set();
   const look = async (): Promise<void> => {
     try {
+      // A run of this page that starts holds its lock before the page knows its id.
+      if (useRun.getState().state === "starting") return;
       const held = await heldRuns();
       const own = ownRuns();
       const now = new Set([...held].filter((id) => !own.includes(id)));
@@ -30,7 +33,16 @@ export function followOtherTabs(onReleased: () => void): void {
       const lasting = [...now].filter((id) => before.has(id)).sort();
       const released = [...before].some((id) => !held.has(id));
       before = now;
-      if (String(lasting) !== String(useSession.getState().otherTabs)) useSession.setState({ otherTabs: lasting });
+      const { otherTabs } = useSession.getState();
+      if (String(lasting) !== String(otherTabs)) useSession.setState({ otherTabs: lasting });
+      const { runId } = useRun.getState();
+      // Another tab has gone on with the run of this page, which is outdated from now on.
+      if (runId !== null && lasting.includes(runId)) forgetRun(runId);
+      // The run that the page showed while the other tab trained it stays in view.
+      const [shown] = otherTabs;
+      if (shown !== undefined && !held.has(shown) && runId === null && useRoute.getState().run === null) {
+        navigate({ run: shown });
+      }
       if (released) onReleased();
     } catch (thrown) {
       // A browser that refuses will always refuse.
