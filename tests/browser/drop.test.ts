@@ -41,6 +41,13 @@ afterAll(async () => {
   rmSync(place, { recursive: true, force: true });
 });
 
+/** A title of one long word, as nobody expects it. */
+const TITLE = "verylongword".repeat(20);
+
+/** The manifest of a run under another id and title. */
+const otherManifest = (text: string): Uint8Array =>
+  strToU8(JSON.stringify({ ...(JSON.parse(text) as object), id: "other", title: TITLE }));
+
 /** The recorded run under another id: as a zip, as a zip that breaks off, has a changed digit or a changed byte in its rollouts, as a folder with damaged curves; and no data at all. */
 function writeRun(): void {
   const from = join(root, "public/pocket/recorded");
@@ -49,7 +56,7 @@ function writeRun(): void {
   for (const path of readdirSync(join(from, own), { recursive: true, encoding: "utf8" })) {
     if (!/\.\w+$/.test(path)) continue;
     const bytes = readFileSync(join(from, own, path));
-    files[`other/${path}`] = path === "run.json" ? strToU8(String(bytes).replace(own, "other")) : bytes;
+    files[`other/${path}`] = path === "run.json" ? otherManifest(String(bytes)) : bytes;
   }
   const zip = zipSync(files);
   writeFileSync(join(place, "other.zip"), zip);
@@ -112,6 +119,9 @@ it("an exported run opens as a run, read-only, beside the rows that are open", a
   await drag(["other.zip"], "dragEnter", "dragOver", "drop");
   await page.getByText("imported run, read-only").waitFor();
   expect(page.url()).toMatch(/screen=train.*run=other/);
+  const scrolled = (): Promise<number> => page.evaluate("document.documentElement.scrollWidth - innerWidth");
+  await page.getByRole("heading", { name: TITLE }).waitFor();
+  await expect.poll(scrolled).toBe(0);
   await show(page, { screen: "eval", run: "other" });
   await expect.poll(() => page.getByTestId("eval-where").textContent()).toMatch(/48 report rows, after 40 steps/);
   await show(page, { screen: "rollouts", run: "other", step: "10" });
@@ -122,6 +132,9 @@ it("an exported run opens as a run, read-only, beside the rows that are open", a
   const listed = page.getByTestId("runs-elsewhere").locator("tbody tr");
   await expect.poll(() => listed.count()).toBe(2);
   await expect.poll(() => listed.last().textContent()).toMatch(/40 \/ 40none, so it cannot be forked/);
+  // The long title leaves room for the other columns.
+  const inView = listed.last().locator("td").nth(1);
+  await expect.poll(async () => ((await inView.boundingBox())?.x ?? 9999) < 1280).toBe(true);
   await show(page, { screen: "data" });
   await page.getByTestId("data-counts").waitFor();
 });

@@ -62,5 +62,7 @@ export function parseManifest(value: unknown): { readonly manifest: RunManifest 
     ...(judgeDropped === undefined ? {} : { judgeDropped }),
     ...(forkedFrom === undefined ? {} : { forkedFrom }),
   };
-  return { manifest: { ...rest, ...optional, model: { ...sizes, ...facts }, config } };
+  // A link needs a text.
+  const title = rest.title.trim() === "" ? rest.id : rest.title;
+  return { manifest: { ...rest, title, ...optional, model: { ...sizes, ...facts }, config } };
 }

@@ -31,6 +31,10 @@ describe("a stored manifest", () => {
     expect(problemOf({ selfTest: { checks: "all", failed: [] } })).toMatch(/"selfTest\.checks"/);
   });
 
+  it("without a title is named by its id: a link needs a text", () => {
+    expect(parseManifest({ ...MANIFEST, title: " " })).toEqual({ manifest: { ...MANIFEST, title: "a-1" } });
+  });
+
   it("keeps keys that this version does not know", () => {
     const segments = [{ fromStep: 3, engine: "other", world: 8 }];
     const model = { ...MANIFEST.model, contentHash: "h" };

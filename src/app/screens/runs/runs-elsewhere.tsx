@@ -31,7 +31,7 @@ export function RunsElsewhere(props: {
               const none = checkpoints.length === 0;
               return (
                 <tr key={manifest.id}>
-                  <th scope="row">
+                  <th scope="row" className={`anywhere ${styles.name}`}>
                     <a href={linkTo({ screen: "train", run: manifest.id })}>{manifest.title}</a>
                     <NotesOf notes={notes} onEdit={null} />
                   </th>
