@@ -4,6 +4,7 @@ import { ErrorBoundary } from "./components/ui/error-boundary.tsx";
 import { PageDrop, Pickers } from "./components/upload/pickers.tsx";
 import { Announcer } from "./frame/announcer.tsx";
 import { ConsentDialog } from "./frame/consent-dialog.tsx";
+import { ImportingNotice } from "./frame/importing-notice.tsx";
 import { InterruptedBanner } from "./frame/interrupted-banner.tsx";
 import { listenForKeys } from "./frame/keys.ts";
 import { KeysDialog } from "./frame/keys-dialog.tsx";
@@ -37,6 +38,7 @@ export function App(): ReactNode {
       <Rail />
       <div className={styles.notices}>
         <InterruptedBanner />
+        <ImportingNotice />
         <ProblemList onAll={() => setWarningsOpen(true)} />
       </div>
       <main ref={main} id="main" className={`min-0 scroll ${styles.main}`} tabIndex={-1} data-screen={screen}>

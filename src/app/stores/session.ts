@@ -62,6 +62,8 @@ export interface SessionState {
   readonly interrupted: RunDigest | null;
   /** Runs that another tab trains; for a moment after it ended, also that of this page. */
   readonly otherTabs: readonly string[];
+  /** Name of the dropped files that are being read as a run; null if there are none. */
+  readonly importing: string | null;
   /** Exported runs that were dropped here. */
   readonly importedRuns: readonly string[];
   readonly problems: readonly Problem[];
@@ -94,6 +96,7 @@ export const useSession = create<SessionState>()(() => ({
   followedRuns: [],
   interrupted: null,
   otherTabs: [],
+  importing: null,
   importedRuns: [],
   problems: [],
   theme: remembered("theme", "system", isTheme),

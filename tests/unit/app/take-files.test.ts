@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { takeFiles } from "../../../src/app/components/upload/take-files.ts";
 import { useSession } from "../../../src/app/stores/session.ts";
 import { badInput } from "../../../src/engine/errors.ts";
+import type { FolderRef } from "../../../src/protocol/common.ts";
 import { openFakeLab } from "./fake-lab.ts";
 
 const files = (...paths: string[]) => paths.map((path) => ({ path, file: new Blob([path]) }));
@@ -59,4 +60,34 @@ it("an adapter is read after the checkpoint it was dropped with", async () => {
   });
   await takeFiles(files("set/model/config.json", "set/ad/adapter_config.json"), "any");
   await expect.poll(() => asked).toEqual(["model", "adapter"]);
+});
+
+it("runs open beside the data they were dropped with, each as its own", async () => {
+  const asked: string[] = [];
+  const names = (refs: readonly FolderRef[]): string[] =>
+    refs.flatMap((ref) => (ref.kind === "picked" ? ref.files.map(({ path }) => `${ref.name}: ${path}`) : []));
+  const importing: (string | null)[] = [];
+  openFakeLab({
+    data: {
+      importRun: async (ref) => {
+        asked.push(...names([ref]));
+        importing.push(useSession.getState().importing);
+        return names([ref]).some((name) => /run\.json|runs\.zip/.test(name)) ? { id: "a", stored: false } : null;
+      },
+      open: async (refs) => {
+        asked.push(...names(refs).map((name) => `data ${name}`));
+        return Promise.reject(badInput("No table"));
+      },
+    },
+  });
+  await takeFiles(files("a/run.json", "a/metrics.jsonl", "runs.zip", "set.zip", "set/x.arrow"), "any");
+  await expect
+    .poll(() => asked)
+    .toEqual([
+      ...["a: run.json", "a: metrics.jsonl", "runs.zip: runs.zip", "set.zip: set.zip"],
+      ...["data set.zip: set.zip", "data set: x.arrow"],
+    ]);
+  // The page names what it reads meanwhile.
+  expect(importing).toEqual(["a", "runs.zip", "set.zip"]);
+  expect(useSession.getState().importing).toBeNull();
 });

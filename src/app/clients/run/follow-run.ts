@@ -23,7 +23,11 @@ export async function followRuns(place: string | FileSystemDirectoryHandle, toke
  * @throws LabError when it is damaged, or stored with other steps
  */
 export async function importRun(folder: FolderRef): Promise<boolean> {
-  const found = await lab().data.importRun(folder);
+  // A long run takes a while: all its files are checked first.
+  useSession.setState({ importing: folder.kind === "picked" ? folder.name : null });
+  const found = await lab()
+    .data.importRun(folder)
+    .finally(() => useSession.setState({ importing: null }));
   if (found === null) return false;
   const { id, stored } = found;
   if (stored) {

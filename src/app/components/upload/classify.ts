@@ -24,6 +24,11 @@ export function classifyPicked(files: readonly PickedFile[]): Classified {
   return { models, adapters, shards };
 }
 
+/** The folders of runs, and the files outside them. */
+export function runFolders(files: readonly PickedFile[]): readonly [readonly FolderRef[], readonly PickedFile[]] {
+  return foldersWith("run.json", "run", files);
+}
+
 /** The folders that hold a file, and the files outside them. @param loose name of files in no folder */
 function foldersWith(file: string, loose: string, files: readonly PickedFile[]): [FolderRef[], PickedFile[]] {
   const homes = files.filter(({ path }) => baseName(path) === file).map(({ path }) => folderOf(path));

@@ -7,11 +7,11 @@ import { importRun } from "../../clients/run/follow-run.ts";
 import { navigate } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { draftSweep } from "../../stores/sweep.ts";
-import { classifyPicked, isVisible } from "./classify.ts";
+import { classifyPicked, isVisible, runFolders } from "./classify.ts";
 
 /**
- * Opens files as a run, data, a checkpoint or an adapter, and a lone YAML file as a sweep; `expected` is the kind that
- * the clicked button names. Data and a checkpoint open independently, each with its own problem; an adapter opens after
+ * Opens files as runs, data, a checkpoint or an adapter, and a lone YAML file as a sweep; `expected` is the kind that
+ * the clicked button names. Runs open first. Data and a checkpoint open independently, each with its own problem; an adapter opens after
  * its checkpoint.
  * @throws LabError("bad-input") when the files are not of the expected kind
  */
@@ -25,10 +25,9 @@ export async function takeFiles(
     draftSweep(only.path, await only.file.text());
     return navigate({ screen: "runs" });
   }
-  if (expected === "any" && files.some(({ path }) => /(^|\/)run\.json$|\.zip$/i.test(path))) {
-    if (await importRun({ kind: "picked", name: files[0]?.path ?? "", files })) return;
-  }
-  const { models, adapters, shards } = classifyPicked(files);
+  const others = expected === "any" ? await importRuns(files) : files;
+  if (!others.some(isVisible)) return;
+  const { models, adapters, shards } = classifyPicked(others);
   if (expected === "adapter" || expected === "captioner") {
     const adapter = onlyOne(adapters, "adapter");
     if (adapter === undefined) {
@@ -50,6 +49,18 @@ export async function takeFiles(
     const idle = !isActive(useRun.getState().state);
     report(openData(shards, null, () => idle && navigate({ screen: "data", row: null })));
   }
+}
+
+/** Opens the runs among the files, and returns the other files. */
+async function importRuns(files: readonly PickedFile[]): Promise<readonly PickedFile[]> {
+  const [folders, loose] = runFolders(files);
+  for (const folder of folders) await importRun(folder);
+  const others: PickedFile[] = [];
+  for (const file of loose) {
+    const isRun = /\.zip$/i.test(file.path) && (await importRun({ kind: "picked", name: file.path, files: [file] }));
+    if (!isRun) others.push(file);
+  }
+  return others;
 }
 
 function onlyOne(folders: readonly FolderRef[], kind: string): FolderRef | undefined {
