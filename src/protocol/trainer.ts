@@ -2,6 +2,7 @@
 import type { LabConfig } from "../engine/config/table.ts";
 import type { GpuReport } from "../engine/gpu/runtime/device.ts";
 import type { CachedModel } from "../engine/loading/model-cache.ts";
+import type { StartAdapter } from "../engine/model/adapter/start-adapter.ts";
 import type { StorageChoice } from "../engine/model/weights/storage-choice.ts";
 import type { TrainerEvent } from "../engine/rl/run/events.ts";
 import type { BenchGroup } from "../engine/runs/bench/bench-group.ts";
@@ -224,15 +225,9 @@ export type TryPicture =
   | { readonly kind: "own"; readonly file: Blob };
 
 /** An adapter as shown on the page. */
-export interface AdapterInfo {
-  readonly name: string;
-  readonly hash: string;
-  readonly rank: number;
-  /** Scale of the low-rank branch. */
-  readonly scale: number;
-  /** Low-rank factors, and further trained tensors. */
+export interface AdapterInfo extends Pick<StartAdapter, "name" | "hash" | "rank" | "scale" | "modules"> {
+  /** Number of low-rank factors. */
   readonly factors: number;
-  readonly modules: number;
 }
 
 /** The rows of a run; `ids` is in data-set order, and the trainer splits and shuffles by seed. */

@@ -7,7 +7,7 @@ import { isNumbers, type PictureSize, splitMasks } from "./mask/mask-items.ts";
 import { type MaskContext, readMask } from "./mask/mask-read.ts";
 import { type Rle, rleArea } from "./mask/rle.ts";
 import { readLabels, rowCaptions, rowParts } from "./row-parts.ts";
-import type { QuestionAnswer } from "./sample.ts";
+import type { RegionSummary } from "./sample.ts";
 import type { FindFile } from "./siblings.ts";
 import type { ReadMeter } from "./tables/read-meter.ts";
 import type { Adapter, Role } from "./tables/schema.ts";
@@ -18,23 +18,14 @@ import { videoCells, videoProbes } from "./video/video-cells.ts";
 const MAX_MASKS = 4096;
 
 /** A usable (mask, caption) pair of a row. */
-export interface RowRegion {
-  /** Index of the mask in the row. */
-  readonly region: number;
-  readonly mask: Rle;
-  readonly caption: string;
-  /** Questions about the region; absent if the row has none. */
-  readonly questions?: readonly QuestionAnswer[];
-  /** Labels of the region; all labels of the row if it is not recorded which mask they belong to. */
-  readonly category: readonly string[];
+export interface RowRegion
+  extends Pick<RegionSummary, "region" | "mask" | "caption" | "questions" | "category" | "frames"> {
   /** Foreground pixels. */
   readonly area: number;
   /** The region's picture, with the size in the orientation of the mask. */
   readonly picture: PictureProbe;
   /** Index of the picture in the row. */
   readonly pictureIndex: number;
-  /** Frames of a clip, whose strip is the picture; absent for a picture. */
-  readonly frames?: number;
 }
 
 /** Result for a row: its regions, and one sentence per thing that was skipped. */

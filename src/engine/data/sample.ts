@@ -39,9 +39,8 @@ export interface QuestionAnswer {
 }
 
 /** Summary of a row in an index, which needs no further read of its picture. */
-export interface RegionSummary {
+export interface RegionSummary extends Pick<RegionSample, "id" | "mask" | "caption" | "category" | "imageId"> {
   readonly index: number;
-  readonly id: string;
   readonly file: string;
   readonly row: number;
   readonly region: number;
@@ -50,14 +49,10 @@ export interface RegionSummary {
   readonly height: number;
   /** Frames of a clip; absent for a picture. */
   readonly frames?: number;
-  readonly caption: string;
   /** Questions about the region with their answers; absent if the row has none. */
   readonly questions?: readonly QuestionAnswer[];
-  readonly category: readonly string[];
   /** Set pixels / image pixels, 0..1. */
   readonly maskShare: number;
-  readonly mask: Rle;
-  readonly imageId: string;
 }
 
 /** A skipped row; never fatal. */

@@ -8,13 +8,9 @@ export interface SetInfo {
   readonly rows: number;
   readonly images: number;
   readonly skipped: readonly SkippedRow[];
-  readonly files: readonly {
+  readonly files: readonly (Pick<ShardInfo, "bytes" | "rows" | "adapter" | "schema" | "split"> & {
     readonly path: string;
-    readonly bytes: number;
-    readonly rows: number;
     readonly kept: number;
-    readonly adapter: string;
-    readonly schema: string;
     /** Kind of the file, with the evidence. */
     readonly what: string;
     /** The columns used as picture, mask and text; empty if the file is unusable. */
@@ -24,8 +20,7 @@ export interface SetInfo {
     /** Columns that can be chosen for a part, and the chosen ones. */
     readonly parts: readonly string[];
     readonly roles: ShardInfo["roles"];
-    readonly split: string | undefined;
-  }[];
+  })[];
   readonly ignored: readonly string[];
   /** Labels with their counts, most frequent first, ties by name. */
   readonly categories: readonly (readonly [string, number])[];

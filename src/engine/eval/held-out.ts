@@ -4,11 +4,10 @@
  * Also scores caption → mask IoU and mask → caption METEOR against the data set, which fall if policy and partner
  * develop a private language or the mask decoder drifts.
  */
-import type { LabConfig } from "../config/table.ts";
 import type { RowSource, TrainingRow } from "../data/training-row.ts";
 import type { RandomKey } from "../gpu/random.ts";
-import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Weights } from "../model/weights/weights.ts";
+import type { LikelihoodSource } from "../policy/caption-likelihood.ts";
 import { disposeFeatures, type FeatureCache, type ImageFeatures } from "../policy/features.ts";
 import { countCells, type RegionCells, rowCells } from "../policy/prompts.ts";
 import type { RewardScorer } from "../rewards/types.ts";
@@ -18,20 +17,11 @@ import type { Drawn, RowPart, RowScores } from "../runs/evaluations/evaluations.
 import type { RunRows } from "../runs/run-rows.ts";
 import { type LoopFacts, type RunReward, rowRewards, runReward, weightedMean } from "./run-reward.ts";
 
-export interface EvalDeps {
-  readonly model: Sa2vaModel;
-  readonly config: LabConfig;
+export interface EvalDeps extends Omit<LikelihoodSource, "watchLikelihood"> {
   readonly policy: Weights;
-  /** The moving average. */
-  readonly partner: Weights;
-  /** Weights the run began with, for anchors too. */
-  readonly start: Weights;
-  /** Another checkpoint that computes likelihoods. */
-  readonly captioner?: Weights | undefined;
   readonly features: FeatureCache;
   readonly scorer: RewardScorer;
   readonly rows: RowSource;
-  readonly signal: AbortSignal;
   readonly loops: Readonly<Partial<Record<LoopId, EvaluateLoop>>>;
 }
 

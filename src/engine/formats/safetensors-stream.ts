@@ -2,13 +2,9 @@
  * Writes safetensors files larger than memory: the header is computed from the sizes, then tensors follow one by one.
  */
 import { LabError } from "../errors.ts";
-import type { Dtype } from "./dtype.ts";
-import { layOut, tensorBytes } from "./safetensors-write.ts";
+import { type Described, layOut, tensorBytes } from "./safetensors-write.ts";
 
-export interface StreamedTensor {
-  readonly name: string;
-  readonly shape: readonly number[];
-  readonly dtype: Dtype;
+export interface StreamedTensor extends Described {
   /** The elements' little-endian bytes in order; called once, when the tensor is written. */
   pieces(): AsyncIterable<Uint8Array<ArrayBuffer>>;
 }

@@ -9,7 +9,8 @@ export interface TensorToWrite {
   readonly data: Float32Array | { readonly dtype: Dtype; readonly bytes: Uint8Array };
 }
 
-interface Described {
+/** The header of a tensor. */
+export interface Described {
   readonly name: string;
   readonly shape: readonly number[];
   readonly dtype: Dtype;

@@ -7,16 +7,16 @@ import { BLOCK_ELEMENTS } from "../gpu/packed/storage.ts";
 import { compileUsualPrograms } from "../gpu/precompile.ts";
 import { tf } from "../gpu/tf.ts";
 import { PUBLISHED_MAX_TILES, parseSa2vaConfig } from "../model/config.ts";
-import { assembleSa2va, modelTokenizer, type Sa2vaModel } from "../model/sa2va.ts";
-import { type Checkpoint, type LoadProgress, openCheckpoint } from "../model/weights/checkpoint.ts";
+import { assembleSa2va, modelTokenizer, type OpenOptions, type Sa2vaModel } from "../model/sa2va.ts";
+import { type Checkpoint, openCheckpoint } from "../model/weights/checkpoint.ts";
 import { passingHash } from "../model/weights/passing-hash.ts";
 import { ALL_F32, type StorageChoice, weightBytes } from "../model/weights/storage-choice.ts";
 import { convertCheckpoint, stopIf, type WeightPiece } from "../model/weights/weight-pieces.ts";
 import { weightsHash } from "../model/weights/weights-hash.ts";
 import { type CachedModel, type CacheKey, type CacheWriter, type ModelCache, pieceKey } from "./model-cache.ts";
 
-export interface OpenModelOptions {
-  readonly choice?: StorageChoice | undefined;
+/** The conversion of a model with the parts for video is not stored. */
+export interface OpenModelOptions extends OpenOptions {
   /** Where conversions are stored; absent to store none. */
   readonly cache?: ModelCache | undefined;
   /**
@@ -24,14 +24,6 @@ export interface OpenModelOptions {
    * everything (for an original that had to be downloaded), or nothing.
    */
   readonly keep?: "packed" | "all" | "none" | undefined;
-  readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
-  readonly signal?: AbortSignal | undefined;
-  /** Called once everything except the weights is valid: the moment to free another model, or to refuse by throwing. */
-  readonly beforeWeights?: (() => void) | undefined;
-  /** Whether to load the parts that only video uses too; the conversion of that model is not stored. */
-  readonly video?: boolean | undefined;
-  /** Elements per block of rows; tests use fewer. */
-  readonly blockElements?: number | undefined;
 }
 
 export interface OpenedModel {

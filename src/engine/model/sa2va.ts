@@ -9,9 +9,9 @@ import { openTokenizer, type Tokenizer, vocabularyFile } from "../text/tokenizer
 import { isTrainableBase } from "./adapter/trainable.ts";
 import type { Sa2vaConfig } from "./config.ts";
 import type { TilingConfig } from "./preprocess/tiling.ts";
-import { type LoadProgress, openCheckpoint } from "./weights/checkpoint.ts";
+import { openCheckpoint } from "./weights/checkpoint.ts";
 import { ALL_F32, type StorageChoice } from "./weights/storage-choice.ts";
-import { collectWeights, convertCheckpoint, type WeightPiece } from "./weights/weight-pieces.ts";
+import { type ConvertOptions, collectWeights, convertCheckpoint, type WeightPiece } from "./weights/weight-pieces.ts";
 import { disposeWeights, type FrozenWeights, type Matrix, tensorsOf } from "./weights/weights.ts";
 
 export interface Sa2vaModel {
@@ -32,17 +32,13 @@ export interface Sa2vaModel {
   dispose(): void;
 }
 
-export interface OpenOptions {
+export interface OpenOptions extends Omit<ConvertOptions, "choice" | "filter" | "skip"> {
   /** Forms of the frozen matrices; f32 by default. */
   readonly choice?: StorageChoice | undefined;
-  readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
-  readonly signal?: AbortSignal | undefined;
-  /** Called once folder, headers and tokenizer are valid: the moment to free another model. */
+  /** Called once everything except the weights is valid: the moment to free another model, or to refuse by throwing. */
   readonly beforeWeights?: (() => void) | undefined;
   /** Whether to load the parts that only video uses too. */
   readonly video?: boolean | undefined;
-  /** Elements per block of rows; tests use fewer. */
-  readonly blockElements?: number | undefined;
 }
 
 /** A model without its weights. */

@@ -2,20 +2,10 @@
 import { badInput } from "../errors.ts";
 import { placedRows } from "../gpu/kernels/placed-rows.ts";
 import type { Tensor } from "../gpu/tf.ts";
-import type { Span } from "../text/prompt.ts";
+import type { Prompt } from "../text/prompt.ts";
 
 /** Positions of the visual tokens in a prompt. */
-export interface VisualPlaces {
-  /** Positions of the tokens of all tiles; in a clip, of the first frame. */
-  readonly imageSpan: Span;
-  /** Positions of the tokens of each frame of a clip, one tile each; absent for a picture. */
-  readonly frameSpans?: readonly Span[];
-  /**
-   * Positions of the copied tokens of the last tile, one run per region; in a clip, one run per frame that shows the
-   * region.
-   */
-  readonly regionSpans: readonly Span[];
-}
+export type VisualPlaces = Pick<Prompt, "imageSpan" | "frameSpans" | "regionSpans">;
 
 /** The visual tokens to write. */
 export interface VisualTokens {

@@ -49,20 +49,7 @@ export function parseManifest(value: unknown): { readonly manifest: RunManifest 
   if ("problem" in parsed) return parsed;
   const { config, problems } = parseConfig(withOlderMeaning(parsed.value.config));
   if (problems.length > 0) return { problem: problems.join("; ") };
-  const { startAdapter, captioner, selfTest, lengths, smaller, judgeDropped, forkedFrom, model, ...rest } =
-    parsed.value;
-  const { template, base, ...sizes } = model;
-  const facts = { ...(template === undefined ? {} : { template }), ...(base === undefined ? {} : { base }) };
-  const optional = {
-    ...(startAdapter === undefined ? {} : { startAdapter }),
-    ...(captioner === undefined ? {} : { captioner }),
-    ...(selfTest === undefined ? {} : { selfTest }),
-    ...(lengths === undefined ? {} : { lengths }),
-    ...(smaller === undefined ? {} : { smaller }),
-    ...(judgeDropped === undefined ? {} : { judgeDropped }),
-    ...(forkedFrom === undefined ? {} : { forkedFrom }),
-  };
+  const { id, title } = parsed.value;
   // A link needs a text.
-  const title = rest.title.trim() === "" ? rest.id : rest.title;
-  return { manifest: { ...rest, title, ...optional, model: { ...sizes, ...facts }, config } };
+  return { manifest: { ...parsed.value, title: title.trim() === "" ? id : title, config } as RunManifest };
 }

@@ -7,16 +7,12 @@ import { holdOrRefuse } from "../rl/run/start/run-facts.ts";
 import { checkFiles } from "../runs/checkpoint/checkpoint.ts";
 import { readEvaluations } from "../runs/evaluations/evaluations.ts";
 import { openRun } from "../runs/run-folder.ts";
-import type { RowList } from "../runs/run-rows.ts";
+import type { ReplayAsked } from "./replay.ts";
 import { withStoredTrainer } from "./stored-trainer.ts";
 
-export interface CheckpointAsked {
-  readonly id: string;
-  readonly list: RowList;
-  /** Step of the checkpoint. */
-  readonly step: number;
+/** `step` is that of the checkpoint. */
+export interface CheckpointAsked extends Omit<ReplayAsked, "onStep" | "source"> {
   readonly onRows: (done: number, total: number) => void;
-  readonly signal: AbortSignal;
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 
 import { PackedMatrix } from "../gpu/packed/matrix.ts";
-import { memorySnapshot } from "../gpu/runtime/memory.ts";
+import { type MemorySnapshot, memorySnapshot } from "../gpu/runtime/memory.ts";
 import type { Throughput } from "../gpu/runtime/throughput.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Matrix, ParameterSet } from "../model/weights/weights.ts";
@@ -49,15 +49,10 @@ export interface MemoryEntry {
   readonly hostBytes: number;
 }
 
-export interface MemoryReport {
+/** `gpuBytesAllocated` includes generation buffers. */
+export interface MemoryReport extends MemorySnapshot {
   /** Owners with memory, the model's first. */
   readonly owners: readonly MemoryEntry[];
-  /** Counts of the backend. */
-  readonly tensors: number;
-  readonly bytes: number;
-  /** Bytes of GPU buffers in use, and the same plus free pool buffers and generation buffers. */
-  readonly gpuBytes: number;
-  readonly gpuBytesAllocated: number;
 }
 
 export interface Held {
@@ -118,8 +113,7 @@ export function memoryReport(held: Held): MemoryReport {
   add("work", memory.tensors - owned, 0);
   return {
     owners: [...found.values()].filter(({ tensors, bytes, hostBytes }) => tensors !== 0 || bytes + hostBytes > 0),
-    tensors: memory.tensors,
-    bytes: memory.bytes,
+    ...memory,
     gpuBytes: memory.gpuBytes + generation,
     gpuBytesAllocated: memory.gpuBytesAllocated + generation,
   };

@@ -40,11 +40,7 @@ export interface Plan {
 }
 
 /** The forecast of a run's memory and time, and changes that make it fit. */
-export interface FitReport {
-  readonly parts: Forecast["parts"];
-  /** Bytes held on the device between steps, and at the peak of a step. */
-  readonly held: number;
-  readonly peak: number;
+export interface FitReport extends Pick<Forecast, "parts" | "held" | "peak" | "stepSeconds" | "group"> {
   /** Bytes available to the run; null if the GPU's memory is unknown. */
   readonly budget: number | null;
   /** Single changes that bring the peak below the budget; `reload` if the model must be loaded again. */
@@ -54,10 +50,6 @@ export interface FitReport {
     readonly reload: boolean;
     readonly peak: number;
   }[];
-  /** Estimated seconds per step at the device's measured rate; null if it was not measured. */
-  readonly stepSeconds: number | null;
-  /** The largest group in the forecast. */
-  readonly group: Forecast["group"];
 }
 
 export interface PlanExtras {
@@ -109,22 +101,19 @@ function fitReport(
   blocks: boolean,
   clips: boolean,
 ): FitReport {
-  const said = forecast(model.config, config, model.storage, rate ?? null, blocks, clips);
+  const { parts, held, peak, stepSeconds, group } = forecast(
+    model.config,
+    config,
+    model.storage,
+    rate ?? null,
+    blocks,
+    clips,
+  );
   const budget = budgetBytes(config.gpuMemory);
   const changes = fittingChanges(model.config, config, model.storage, budget, blocks, clips).map(
-    ({ label, values, choice, peak }) => {
-      return { label, values, reload: choice !== model.storage, peak };
-    },
+    ({ choice, ...change }) => ({ ...change, reload: choice !== model.storage }),
   );
-  return {
-    parts: said.parts,
-    held: said.held,
-    peak: said.peak,
-    budget: Number.isFinite(budget) ? budget : null,
-    changes,
-    stepSeconds: said.stepSeconds,
-    group: said.group,
-  };
+  return { parts, held, peak, budget: Number.isFinite(budget) ? budget : null, changes, stepSeconds, group };
 }
 
 /** A step that needs at most this many bytes may start even if the GPU's memory is unknown. */

@@ -1,29 +1,25 @@
 import type { ReactNode } from "react";
-import type { StepNote } from "../../../engine/runs/notes.ts";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { Dialog } from "../ui/overlays.tsx";
 import { useChartView } from "./chart-options.tsx";
-import type { ChartSpec, MetricSource } from "./chart-spec.ts";
+import type { ChartSpec } from "./chart-spec.ts";
 import styles from "./live-chart.module.css";
-import { LiveChart } from "./live-chart.tsx";
+import { LiveChart, type LiveChartProps } from "./live-chart.tsx";
 
 /** Share of the window that an enlarged plot takes. */
 const LARGE = 0.62;
 
 /** Charts of one source side by side; one of them enlarged, if the address says so. */
-export function ChartGrid(props: {
-  readonly specs: readonly ChartSpec[];
-  /** Ids of all charts of the screen, in their order. */
-  readonly order: readonly string[];
-  readonly source: MetricSource;
-  readonly sync: string;
-  readonly className?: string | undefined;
-  readonly step?: number | null;
-  readonly notes?: readonly StepNote[];
-  readonly onPick: (step: number) => void;
-  /** Removes the chart of a metric that the user selected. */
-  readonly onRemove: (metric: string) => void;
-}): ReactNode {
+export function ChartGrid(
+  props: Pick<LiveChartProps, "source" | "sync" | "step" | "notes" | "onPick"> & {
+    readonly specs: readonly ChartSpec[];
+    /** Ids of all charts of the screen, in their order. */
+    readonly order: readonly string[];
+    readonly className?: string | undefined;
+    /** Removes the chart of a metric that the user selected. */
+    readonly onRemove: (metric: string) => void;
+  },
+): ReactNode {
   const { specs, order, className, onRemove, ...rest } = props;
   const view = useChartView();
   const large = useRoute((route) => route.chart);

@@ -1,4 +1,4 @@
-import { maskIou, type Rle, rleArea } from "../../../engine/data/mask/rle.ts";
+import { type MaskIou, maskIou, type Rle, rleArea } from "../../../engine/data/mask/rle.ts";
 import type { RewardTerm } from "../../../engine/rewards/term.ts";
 import { findTerm } from "../../../engine/rewards/terms/registry.ts";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
@@ -56,28 +56,20 @@ export function differencePair(rollout: RolloutRecord, on: ReadonlySet<LayerKey>
   return [givenMask, predictedMask];
 }
 
-export interface MaskComparison {
-  readonly intersection: number;
-  readonly union: number;
+export interface MaskComparison extends MaskIou {
   /** Pixels only in the given mask. */
   readonly missed: number;
   /** Pixels only in the answer's mask. */
   readonly extra: number;
-  readonly iou: number;
 }
 
 /** Pixel counts of the answer's mask against the given one; null without a comparable mask. */
 export function compareMasks(rollout: RolloutRecord): MaskComparison | null {
   const { givenMask, predictedMask } = rollout;
   if (predictedMask === null || !sameSize(givenMask, predictedMask)) return null;
-  const { intersection, union, iou } = maskIou(givenMask, predictedMask);
-  return {
-    intersection,
-    union,
-    iou,
-    missed: rleArea(givenMask) - intersection,
-    extra: rleArea(predictedMask) - intersection,
-  };
+  const pixels = maskIou(givenMask, predictedMask);
+  const [given, answer] = [rleArea(givenMask), rleArea(predictedMask)];
+  return { ...pixels, missed: given - pixels.intersection, extra: answer - pixels.intersection };
 }
 
 /** Accessible name of a rollout's picture. */

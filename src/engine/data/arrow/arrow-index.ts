@@ -1,7 +1,7 @@
 import { viewOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { badInput, LabError } from "../../errors.ts";
-import type { Column } from "../tables/column-type.ts";
+import type { Table } from "../tables/table.ts";
 import { missingRows } from "./arrow-capacity.ts";
 import { type DictionariesAt, DictionaryHistory } from "./arrow-dictionaries.ts";
 import { type ArrowBody, readMessage } from "./arrow-frames.ts";
@@ -16,15 +16,10 @@ export interface ArrowBatch extends ArrowBody {
 }
 
 /** Index of an Arrow file from its message headers. */
-export interface ArrowIndex {
+export interface ArrowIndex extends Pick<Table, "columns" | "metadata" | "rows" | "problem"> {
   readonly source: ByteSource;
   readonly format: "stream" | "file";
-  readonly columns: readonly Column[];
-  readonly metadata: ReadonlyMap<string, string>;
   readonly batches: readonly ArrowBatch[];
-  readonly rows: number;
-  /** One sentence when the file is damaged: the problem and the number of rows kept. */
-  readonly problem: string | undefined;
 }
 
 /**

@@ -5,7 +5,7 @@ import type { JudgeDescription } from "../../rewards/judge/description.ts";
 import { scoreAnswers } from "../../rewards/judge-score.ts";
 import type { RewardTerm } from "../../rewards/term.ts";
 import type { CaptionPair } from "../../rewards/types.ts";
-import { answerKey, type SuiteRow, type System } from "./run-suite.ts";
+import { answerKey, type SuiteRow, type SuiteWork } from "./run-suite.ts";
 import type { SuiteItem, Verdict } from "./suite.ts";
 
 /** Settings of a judge that answers the questions of these rows; a row's id replaces its reference. */
@@ -60,16 +60,11 @@ interface OpenRow {
   readonly caption: string;
 }
 
-interface JudgeWork {
-  readonly items: readonly SuiteItem[];
-  readonly systems: readonly System[];
-  /** Answers by `answerKey`. */
-  readonly answers: ReadonlyMap<string, SuiteRow>;
+interface JudgeWork extends Pick<SuiteWork, "items" | "systems" | "answers" | "keep"> {
   /** Name of the judge, which identifies its verdicts. */
   readonly judge: string;
   /** Called at most once, so that one budget applies to all systems. */
   ask(rows: readonly OpenRow[]): Promise<readonly (Verdict | undefined)[]>;
-  keep(rows: readonly SuiteRow[]): Promise<void>;
 }
 
 /** Requests missing verdicts. Verdicts of another judge or about other questions are replaced or removed. */

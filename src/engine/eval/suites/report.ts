@@ -1,7 +1,14 @@
 /** The report of an evaluation. */
 import type { SuitePart } from "./part.ts";
-import { answeredItems, publishedFor, type SuiteRow, type SuiteScores, type System, suiteScores } from "./run-suite.ts";
-import type { AnsweredItem, AnswerMode, PublishedScore, Suite, SuiteItem, SuiteTools } from "./suite.ts";
+import {
+  answeredItems,
+  publishedFor,
+  type SuiteRow,
+  type SuiteScores,
+  type SuiteWork,
+  suiteScores,
+} from "./run-suite.ts";
+import type { AnsweredItem, AnswerMode, PublishedScore, SuiteTools } from "./suite.ts";
 
 export interface SuiteReport extends SuiteScores {
   readonly suite: string;
@@ -24,16 +31,10 @@ export interface SuiteReport extends SuiteScores {
   readonly published: readonly PublishedScore[];
 }
 
-export interface Evaluated {
-  readonly suite: Suite;
+export interface Evaluated
+  extends Pick<SuiteWork, "suite" | "mode" | "items" | "systems">,
+    Pick<SuiteReport, "part" | "looks" | "leftOut" | "judge"> {
   readonly split: string | undefined;
-  readonly part: SuitePart;
-  readonly looks: number;
-  readonly mode: AnswerMode;
-  readonly items: readonly SuiteItem[];
-  readonly leftOut: number;
-  readonly systems: readonly System[];
-  readonly judge: string | null;
 }
 
 /** @param answers of every row, by `answerKey` @throws LabError("internal") when one is missing */

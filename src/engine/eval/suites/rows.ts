@@ -6,8 +6,8 @@ import { pictureBytes } from "../../data/image/picture-bytes.ts";
 import { readMask } from "../../data/mask/mask-read.ts";
 import type { Rle } from "../../data/mask/rle.ts";
 import { recogniseRecords } from "../../data/readers/all.ts";
-import { type Sign, signOf } from "../../data/readers/reader.ts";
-import { openRecords, type Records, unlessDamaged } from "../../data/records/records.ts";
+import { type ReadContext, signOf } from "../../data/readers/reader.ts";
+import { openRecords, unlessDamaged } from "../../data/records/records.ts";
 import { openRegionSet, type ShardInfo } from "../../data/region-set.ts";
 import type { EncodedImage } from "../../data/sample.ts";
 import { siblingsOf } from "../../data/siblings.ts";
@@ -65,13 +65,7 @@ function refuseOtherRefs(files: readonly ShardInfo[]): void {
 }
 
 /** A file of records with its recognised kind. */
-export interface SuiteFile {
-  readonly path: string;
-  readonly records: Records;
-  readonly sign: Sign;
-  /** All files; archives count as directories. */
-  readonly folder: ByteFolder;
-}
+export type SuiteFile = Pick<ReadContext, "path" | "records" | "sign" | "folder">;
 
 /**
  * Files of records by the label of their reader (`src/engine/data/readers`).

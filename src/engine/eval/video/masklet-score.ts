@@ -4,11 +4,14 @@ import { boundaryScore, type FrameMask, regionSimilarity } from "../../data/mask
 import { decodeRle, type Rle } from "../../data/mask/rle.ts";
 import { badInput } from "../../errors.ts";
 
-export interface MaskletScore {
-  /** Means over frames, 0..1. */
+export interface SetScore {
   readonly j: number;
   readonly f: number;
   readonly jf: number;
+}
+
+/** Means over frames, 0..1. */
+export interface MaskletScore extends SetScore {
   readonly frames: readonly { readonly j: number; readonly f: number }[];
 }
 
@@ -50,12 +53,6 @@ export function checkMaskSizes(place: string, masks: readonly Rle[], frames: Rle
 export interface ScoredExpression extends Pick<MaskletScore, "j" | "f"> {
   /** ReVOS: 0 referring, 1 reasoning; Ref-SAV: 0 long, 1 short. */
   readonly type?: number | undefined;
-}
-
-export interface SetScore {
-  readonly j: number;
-  readonly f: number;
-  readonly jf: number;
 }
 
 /** Mean over expressions: MeViS, Ref-DAVIS17, Ref-YouTube-VOS. @throws LabError("bad-input") for no expression */

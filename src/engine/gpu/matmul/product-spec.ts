@@ -39,11 +39,7 @@ export interface Place {
 }
 
 /** A product of parts of tensors. */
-export interface ProductSpec {
-  readonly m: number;
-  readonly n: number;
-  readonly k: number;
-  readonly batch: number;
+export interface ProductSpec extends Pick<ProductShape, "batch" | "m" | "n" | "k"> {
   readonly a: tf.TensorInfo;
   readonly aPlace: Place;
   readonly b: tf.TensorInfo;

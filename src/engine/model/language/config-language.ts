@@ -18,18 +18,14 @@ const ARCHITECTURES: Readonly<Record<string, LanguageFamily>> = {
 };
 
 /** Default values of a family's published configuration class. */
-interface Defaults {
-  readonly vocabSize: number;
-  readonly hiddenSize: number;
-  readonly mlpSize: number;
+interface Defaults
+  extends Pick<LanguageConfig, "vocabSize" | "hiddenSize" | "mlpSize" | "maxPositions" | "rmsNormEps"> {
   /** Undefined: equal to the number of query heads. */
   readonly kvHeads: number | undefined;
   /** Undefined: the hidden size divided by the number of heads. */
   readonly headSize: number | undefined;
-  readonly maxPositions: number;
   /** `original_max_position_embeddings`. */
   readonly trainedPositions?: number;
-  readonly rmsNormEps: number;
 }
 
 /** All families have 32 layers of 32 heads by default. */

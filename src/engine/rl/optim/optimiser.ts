@@ -8,7 +8,7 @@ import { badInput, LabError } from "../../errors.ts";
 import { FlatLayout } from "../../gpu/flat/layout.ts";
 import { type Flats, gather, scatter } from "../../gpu/flat/moves.ts";
 import { adamwPass } from "../../gpu/flat/passes.ts";
-import { adamwUpdate } from "../../gpu/kernels/optimiser.ts";
+import { type AdamwNumbers, adamwUpdate } from "../../gpu/kernels/optimiser.ts";
 import { customKernels } from "../../gpu/runtime/custom-kernels.ts";
 import { suits } from "../../gpu/runtime/custom-op.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
@@ -17,11 +17,7 @@ import { scaleGradients } from "./clip.ts";
 import { GradientSum } from "./gradient-sum.ts";
 import { disposeSet, keepSet, member, zerosSet } from "./parameter-sets.ts";
 
-export interface AdamSettings {
-  readonly beta1: number;
-  readonly beta2: number;
-  /** Added to the bias-corrected root of the second moment. */
-  readonly eps: number;
+export interface AdamSettings extends Pick<AdamwNumbers, "beta1" | "beta2" | "eps"> {
   readonly weightDecay: number;
   /** Tensors without decay; biases and norms when absent. */
   readonly noDecay?: (name: string, rank: number) => boolean;
@@ -127,14 +123,7 @@ export class AdamState {
 }
 
 /** The numbers of one update. */
-export interface AdamCoefficients {
-  /** Factor of the weight: 1 - lr·decay. */
-  readonly keep: number;
-  /** lr / (1 - β1^t) */
-  readonly stepSize: number;
-  /** 1 / sqrt(1 - β2^t) */
-  readonly rootScale: number;
-}
+export type AdamCoefficients = Pick<AdamwNumbers, "keep" | "stepSize" | "rootScale">;
 
 /** @param step number of this update, from 1 */
 export function adamCoefficients(step: number, lr: number, settings: AdamSettings, decays: boolean): AdamCoefficients {

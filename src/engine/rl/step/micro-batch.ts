@@ -7,23 +7,18 @@
 import { FlatLayout } from "../../gpu/flat/layout.ts";
 import { readTogether } from "../../gpu/runtime/read-back.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
-import type { ParameterSet, Weights } from "../../model/weights/weights.ts";
+import type { Weights } from "../../model/weights/weights.ts";
 import type { ImageFeatures } from "../../policy/features.ts";
 import { policyLoss } from "../objective/loss.ts";
-import type { LossSettings } from "../objective/loss-types.ts";
 import { GradientSum } from "../optim/gradient-sum.ts";
 import { member } from "../optim/parameter-sets.ts";
+import type { LossTask } from "./backward.ts";
 import type { ActionScores, Group, RowRange } from "./group.ts";
 import { type GroupGradients, lossTensors } from "./loss-inputs.ts";
 
-export interface MicroTask {
+export interface MicroTask extends Omit<LossTask, "groups" | "score"> {
   readonly group: Group;
-  readonly weights: Weights;
-  readonly parameters: ParameterSet;
-  readonly names: readonly string[];
   readonly features: ImageFeatures;
-  readonly settings: LossSettings;
-  readonly loopWeight: number;
 }
 
 /**

@@ -82,10 +82,7 @@ export interface SegmentationScore {
 export type JudgeUse = "asked" | "left-out" | "none";
 
 /** The run's reward over the report rows that have one. */
-export interface RewardScore {
-  readonly mean: number;
-  readonly low: number;
-  readonly high: number;
+export interface RewardScore extends Interval {
   /** Number of rows in the mean. */
   readonly n: number;
   /** Paired difference from the baseline over the rows that have it in both; null for the baseline itself. */

@@ -61,18 +61,8 @@ const actions: Column = {
   read: (row) => row.actions.map(actionCell),
 };
 
-function actionCell(action: ActionRecord): Readonly<Record<keyof typeof ACTION, unknown>> {
-  return {
-    label: action.label,
-    id: action.id,
-    logp: action.logp,
-    old_logp: action.oldLogp,
-    ref_logp: action.refLogp,
-    ratio: action.ratio,
-    kl: action.kl,
-    entropy: action.entropy,
-    clipped: action.clipped,
-  };
+export function actionCell({ oldLogp: old_logp, refLogp: ref_logp, ...rest }: ActionRecord) {
+  return { ...rest, old_logp, ref_logp } satisfies Record<keyof typeof ACTION, unknown>;
 }
 
 /** Every column but the `rewards/<name>` ones, in file order. */

@@ -12,7 +12,7 @@ import { columnData } from "../../formats/arrow-columns.ts";
 import type { RewardTerm } from "../../rewards/term.ts";
 import { parseExactJson } from "../numbers-json.ts";
 import type { ActionRecord, GroupRecord, LoopId, RolloutRecord } from "./records.ts";
-import { type COLUMNS, type RolloutRow, readerOf, rolloutSchema } from "./rollout-columns.ts";
+import { type actionCell, type COLUMNS, type RolloutRow, readerOf, rolloutSchema } from "./rollout-columns.ts";
 import { checkRollout } from "./rollout-schema.ts";
 
 /** Terms that have a column in every file, so that the files of all steps have the same columns. */
@@ -156,34 +156,14 @@ function fromRuns(runs: readonly number[]): number[] {
   return ids;
 }
 
-interface ActionCell {
-  readonly label: string;
-  readonly id: number;
-  readonly logp: number;
-  readonly old_logp: number;
-  readonly ref_logp: number | null;
-  readonly ratio: number;
-  readonly kl: number | null;
-  readonly entropy: number;
-  readonly clipped: boolean;
-}
+type ActionCell = ReturnType<typeof actionCell>;
 
 function toAction(cell: ActionCell): ActionRecord {
-  const numbers = [cell.id, cell.logp, cell.old_logp, cell.ratio, cell.entropy];
-  if (typeof cell.label !== "string" || numbers.some((value) => typeof value !== "number")) {
+  const { label, id, logp, old_logp: oldLogp, ref_logp: refLogp, ratio, kl, entropy, clipped } = cell;
+  if (typeof label !== "string" || [id, logp, oldLogp, ratio, entropy].some((value) => typeof value !== "number")) {
     throw new Error("an action lacks its label or a number");
   }
-  return {
-    label: cell.label,
-    id: cell.id,
-    logp: cell.logp,
-    oldLogp: cell.old_logp,
-    refLogp: cell.ref_logp,
-    ratio: cell.ratio,
-    kl: cell.kl,
-    entropy: cell.entropy,
-    clipped: cell.clipped,
-  };
+  return { label, id, logp, oldLogp, refLogp, ratio, kl, entropy, clipped };
 }
 
 function endsWith(bytes: Uint8Array, end: readonly number[]): boolean {
