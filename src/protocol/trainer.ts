@@ -3,6 +3,7 @@ import type { LabConfig } from "../engine/config/table.ts";
 import type { GpuReport } from "../engine/gpu/runtime/device.ts";
 import type { CachedModel } from "../engine/loading/model-cache.ts";
 import type { StartAdapter } from "../engine/model/adapter/start-adapter.ts";
+import type { Sa2vaModel } from "../engine/model/sa2va.ts";
 import type { StorageChoice } from "../engine/model/weights/storage-choice.ts";
 import type { TrainerEvent } from "../engine/rl/run/events.ts";
 import type { BenchGroup } from "../engine/runs/bench/bench-group.ts";
@@ -237,17 +238,13 @@ export interface RowSelection {
   readonly rows: readonly (readonly [string, string])[];
 }
 
-export interface ModelInfo {
-  readonly name: string;
+export interface ModelInfo extends Pick<Sa2vaModel, "name" | "parameters" | "bytes" | "storage"> {
   /** Of its weights. */
   readonly hash: string;
   readonly family: string;
-  readonly parameters: number;
-  readonly bytes: number;
   readonly vocabulary: number;
   readonly visualTokensPerTile: number;
   readonly gpu: GpuReport;
-  readonly storage: StorageChoice;
   /** Bytes of the model's weights on the GPU. */
   readonly heldBytes: number;
   /** Why clips cannot be followed with SAM2's memory; null if they can. */

@@ -4,6 +4,7 @@ import { LabError, quote } from "../errors.ts";
 import { TEMPLATES, type TemplateName } from "../text/template.ts";
 import { type Fields, fieldsOf } from "./config-fields.ts";
 import { type LanguageConfig, parseLanguageConfig } from "./language/config-language.ts";
+import type { TilingConfig } from "./preprocess/tiling.ts";
 import { parseSam2Config, type Sam2Config } from "./sam2/config.ts";
 
 export type { TemplateName } from "../text/template.ts";
@@ -51,14 +52,8 @@ export interface DecoderSizes {
   readonly maskIn: number;
 }
 
-export interface Sa2vaConfig {
+export interface Sa2vaConfig extends TilingConfig {
   readonly template: TemplateName;
-  /** Side of a tile in pixels (`force_image_size`). */
-  readonly tileSize: number;
-  /** Minimum and maximum tiles per picture, without the thumbnail. */
-  readonly minTiles: number;
-  readonly maxTiles: number;
-  readonly useThumbnail: boolean;
   /** False: every picture is one tile. */
   readonly dynamicImageSize: boolean;
   readonly psVersion: "v1" | "v2";

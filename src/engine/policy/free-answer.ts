@@ -13,7 +13,13 @@ import type { Tokenizer } from "../text/tokenizer.ts";
 import { embedRegions, projectImage } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
 import { contextTokens, fitCaption } from "./fit-caption.ts";
-import { type AnswerOptions, type EmbeddedPrompt, greedyAnswer, segPrompts } from "./greedy-answer.ts";
+import {
+  type AnswerOptions,
+  type EmbeddedPrompt,
+  type GreedyAnswer,
+  greedyAnswer,
+  segPrompts,
+} from "./greedy-answer.ts";
 import { countCells, type RegionCells } from "./prompts.ts";
 
 /** Maximum number of masks decoded at a time, because an answer may have many. */
@@ -26,15 +32,9 @@ export interface AnsweredMask extends FoundMask {
   readonly phrase: string;
 }
 
-export interface FreeAnswer {
-  /** New ids, including the end token. */
-  readonly ids: readonly number[];
-  /** Special tokens kept, without the stop word. */
-  readonly text: string;
+export interface FreeAnswer extends Omit<GreedyAnswer, "places"> {
   /** One per [SEG], in order. A [SEG] at the length limit has no state and therefore no mask. */
   readonly found: readonly AnsweredMask[];
-  /** False if the length limit cut the answer off. */
-  readonly ended: boolean;
 }
 
 /** Picture and regions of a question. */

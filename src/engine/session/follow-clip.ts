@@ -18,7 +18,7 @@ import {
   followMasks,
   type KeptFrames,
 } from "../policy/clip/follow.ts";
-import type { ClipPictures } from "../policy/clip/masklets.ts";
+import type { ClipPictures, FrameResult } from "../policy/clip/masklets.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
 import { type Outside, type TryWeights, weightsOf } from "./try-out.ts";
 
@@ -43,15 +43,11 @@ export interface FollowAsked {
 /** First the language model's answers with each object's expression, then every finished frame. */
 export type FollowEvent = (Pick<Followed, "answers" | "expressions"> & { readonly kind: "answers" }) | FollowedFrame;
 
-export interface FollowedFrame {
+export interface FollowedFrame extends Pick<FrameResult, "frame" | "masks" | "bankBytes"> {
   readonly kind: "frame";
-  readonly frame: number;
-  /** One per object, of the frame's size. */
-  readonly masks: readonly Rle[];
   /** Finished frames. */
   readonly done: number;
-  /** Bytes of the memory bank, and of all tensors on the device. */
-  readonly bankBytes: number;
+  /** Bytes of all tensors on the device. */
   readonly tensorBytes: number;
 }
 

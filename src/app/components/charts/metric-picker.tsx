@@ -5,13 +5,15 @@ import { TextInput } from "../ui/controls.tsx";
 import { PanelButton } from "../ui/panel/panel-button.tsx";
 import styles from "./metric-picker.module.css";
 
-/** A button that opens the list of all other metrics; each ticked metric gets a chart. */
-export function MetricPicker(props: {
+interface Props {
   /** Selectable metrics, in the order of the list. */
   readonly names: readonly string[];
   readonly chosen: readonly string[];
   readonly onChange: (chosen: readonly string[]) => void;
-}): ReactNode {
+}
+
+/** A button that opens the list of all other metrics; each ticked metric gets a chart. */
+export function MetricPicker(props: Props): ReactNode {
   const { names, chosen } = props;
   const count = chosen.filter((name) => names.includes(name)).length;
   return (
@@ -28,12 +30,7 @@ export function MetricPicker(props: {
   );
 }
 
-function List(props: {
-  readonly names: readonly string[];
-  readonly chosen: readonly string[];
-  readonly onChange: (chosen: readonly string[]) => void;
-}): ReactNode {
-  const { names, chosen, onChange } = props;
+function List({ names, chosen, onChange }: Props): ReactNode {
   const [text, setText] = useState("");
   const wanted = text.trim().toLowerCase();
   const matching = names.filter((name) => {

@@ -1,6 +1,5 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { NO_FILTER, type RowFilter, rowFilterText } from "../../../engine/data/row-filter.ts";
-import type { RegionSummary } from "../../../engine/data/sample.ts";
+import { NO_FILTER, rowFilterText } from "../../../engine/data/row-filter.ts";
 import { cancelOpening } from "../../clients/loading.ts";
 import { isCovered, isShortcut } from "../../components/shortcuts.ts";
 import { Button } from "../../components/ui/button.tsx";
@@ -12,7 +11,7 @@ import { ChecksDialog, checksWord } from "./checks.tsx";
 import styles from "./data-bar.module.css";
 import { OpenButtons } from "./open-buttons.tsx";
 import { type FilterOptions, ROW_ORDERS, type RowOrder } from "./row-filter.ts";
-import { RowHistograms } from "./row-histograms.tsx";
+import { type FilteredRows, RowHistograms } from "./row-histograms.tsx";
 import { ShardsDialog, SkippedDialog } from "./side-tables.tsx";
 import type { TileSize } from "./tile-size.ts";
 import { TrainingRows, TrainOnThese } from "./training-rows.tsx";
@@ -24,18 +23,15 @@ const SIZES = [
 ] as const satisfies readonly { readonly value: TileSize; readonly label: string }[];
 
 /** Name and size of the open data set, and the filters. */
-export function DataBar(props: {
-  readonly rows: readonly RegionSummary[];
-  /** Those that pass the filter. */
-  readonly shown: readonly RegionSummary[];
-  readonly filter: RowFilter;
-  readonly offered: FilterOptions;
-  readonly onFilter: (filter: RowFilter) => void;
-  readonly order: RowOrder;
-  readonly onOrder: (order: RowOrder) => void;
-  readonly size: TileSize;
-  readonly onSize: (size: TileSize) => void;
-}): ReactNode {
+export function DataBar(
+  props: FilteredRows & {
+    readonly offered: FilterOptions;
+    readonly order: RowOrder;
+    readonly onOrder: (order: RowOrder) => void;
+    readonly size: TileSize;
+    readonly onSize: (size: TileSize) => void;
+  },
+): ReactNode {
   const { rows, shown, filter, onFilter, offered } = props;
   const text = rowFilterText(filter);
   // A small window leaves its room to the pictures.

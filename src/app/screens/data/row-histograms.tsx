@@ -25,7 +25,8 @@ const MEASURES: readonly Measure[] = [
   { key: "words", label: "Words in caption", value: ({ caption }) => wordCount(caption), bars: wordBars, text: String },
 ];
 
-interface Props {
+/** Rows and the filter that they pass or not. */
+export interface FilteredRows {
   readonly rows: readonly RegionSummary[];
   /** Those that pass the filter. */
   readonly shown: readonly RegionSummary[];
@@ -34,7 +35,7 @@ interface Props {
 }
 
 /** Mask shares and caption lengths of all rows and, darker, of the shown ones; bars set the range of the filter. */
-export function RowHistograms(props: Props): ReactNode {
+export function RowHistograms(props: FilteredRows): ReactNode {
   return (
     <div className={`grid gap-2-4 ${styles.histograms}`} data-testid="row-histograms">
       {MEASURES.map((measure) => (
@@ -44,7 +45,7 @@ export function RowHistograms(props: Props): ReactNode {
   );
 }
 
-function Histogram(props: Props & { readonly measure: Measure }): ReactNode {
+function Histogram(props: FilteredRows & { readonly measure: Measure }): ReactNode {
   const { rows, shown, filter, onFilter, measure } = props;
   const { key, label, text } = measure;
   const toolbar = useRef<HTMLDivElement>(null);

@@ -1,16 +1,11 @@
-/** The answers behind a score of a held-out row. */
-import type { Rle } from "../../../engine/data/mask/rle.ts";
 import { aboutLoop, isLoop, type LoopId } from "../../../engine/rl/loops/abouts.ts";
 import { rowScoreOf, type ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
-import type { RowScores } from "../../../engine/runs/evaluations/evaluations.ts";
+import type { Drawn, RowScores } from "../../../engine/runs/evaluations/evaluations.ts";
 
-export interface RowAnswer {
-  readonly caption: string;
-  readonly mask: Rle | null;
+/** `score` is null where it was not stored. */
+export interface RowAnswer extends Omit<Drawn, "weight"> {
   /** Whose mask it is. */
   readonly maskOf: "policy" | "partner";
-  /** IoU or METEOR of this answer; null where it was not stored. */
-  readonly score: number | null;
   readonly greedy: boolean;
 }
 

@@ -1,24 +1,16 @@
 import { type CSSProperties, type ReactNode, useMemo, useState } from "react";
-import type { BenchGroup } from "../../../engine/runs/bench/bench-group.ts";
 import { correlation, type Measure, measureOf, summarise } from "../../../engine/runs/bench/statistics.ts";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { fixed, NONE } from "../../styles/format.ts";
 import styles from "./bench.module.css";
 import look from "./bench-correlation.module.css";
-import { measureName, type Selection } from "./bench-view.ts";
-
-interface Props {
-  readonly groups: readonly BenchGroup[];
-  readonly measures: readonly Measure[];
-  readonly selection: Selection | null;
-  readonly onSelect: (selection: Selection) => void;
-}
+import { type MeasurePair, type MeasuresProps, measureName } from "./bench-view.ts";
 
 /** Ground truth from the data set. */
 const TRUTH: readonly Measure[] = ["iou", "meteor"];
 
 /** Correlation of terms with each other and with two ground truths: IoU and METEOR against the data set. */
-export function BenchCorrelation(props: Props): ReactNode {
+export function BenchCorrelation(props: MeasuresProps): ReactNode {
   const { groups, measures, selection, onSelect } = props;
   const [inside, setInside] = useState(true);
   const varying = useMemo(() => measures.filter((measure) => summarise(groups, measure).std > 0), [groups, measures]);
@@ -75,13 +67,7 @@ export function BenchCorrelation(props: Props): ReactNode {
   );
 }
 
-function Cell(props: {
-  readonly groups: readonly BenchGroup[];
-  readonly a: Measure;
-  readonly b: Measure;
-  readonly inside: boolean;
-  readonly onSelect: (selection: Selection) => void;
-}): ReactNode {
+function Cell(props: Pick<MeasuresProps, "groups" | "onSelect"> & Pick<MeasurePair, "a" | "b" | "inside">): ReactNode {
   const { groups, a, b, inside, onSelect } = props;
   const value = useMemo(() => correlation(groups, a, b, inside), [groups, a, b, inside]);
   if (value === null) return <span className="muted small">{NONE}</span>;
@@ -104,12 +90,7 @@ const SIDE = 220;
 const MARGIN = 26;
 
 /** Scatter plot of two measures, one point per rollout. */
-function Scatter(props: {
-  readonly groups: readonly BenchGroup[];
-  readonly a: Measure;
-  readonly b: Measure;
-}): ReactNode {
-  const { groups, a, b } = props;
+function Scatter({ groups, a, b }: Pick<MeasuresProps, "groups"> & Pick<MeasurePair, "a" | "b">): ReactNode {
   const points = useMemo(
     () =>
       groups.flatMap((group) =>

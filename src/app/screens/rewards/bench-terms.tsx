@@ -1,22 +1,15 @@
 import { type ReactNode, useMemo } from "react";
-import type { BenchGroup } from "../../../engine/runs/bench/bench-group.ts";
 import { histogram, type Measure, summarise } from "../../../engine/runs/bench/statistics.ts";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { fixed, percent } from "../../styles/format.ts";
 import styles from "./bench.module.css";
 import look from "./bench-terms.module.css";
-import { measureName, type Selection } from "./bench-view.ts";
+import { type MeasuresProps, measureName } from "./bench-view.ts";
 
 const BINS = 16;
 
 /** Distribution and spread of every term, one row each; the reward first. */
-export function BenchTerms(props: {
-  readonly groups: readonly BenchGroup[];
-  readonly measures: readonly Measure[];
-  readonly selection: Selection | null;
-  readonly onSelect: (selection: Selection) => void;
-}): ReactNode {
-  const { groups, measures, selection, onSelect } = props;
+export function BenchTerms({ groups, measures, selection, onSelect }: MeasuresProps): ReactNode {
   return (
     <div className="scroll-x">
       <table className={`full-width ${look.terms}`} data-testid="bench-terms">
@@ -41,11 +34,8 @@ export function BenchTerms(props: {
   );
 }
 
-interface MeasureProps {
-  readonly groups: readonly BenchGroup[];
+interface MeasureProps extends Omit<MeasuresProps, "measures"> {
   readonly measure: Measure;
-  readonly selection: Selection | null;
-  readonly onSelect: (selection: Selection) => void;
 }
 
 function Row(props: MeasureProps): ReactNode {

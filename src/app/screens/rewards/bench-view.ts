@@ -11,6 +11,17 @@ export type Selection =
   | { readonly kind: "flat"; readonly measure: Measure }
   | { readonly kind: "pair"; readonly a: Measure; readonly b: Measure; readonly inside: boolean };
 
+/** A pair of measures, over all rollouts or within groups. */
+export type MeasurePair = Extract<Selection, { readonly kind: "pair" }>;
+
+/** Props of the views of measures. */
+export interface MeasuresProps {
+  readonly groups: readonly BenchGroup[];
+  readonly measures: readonly Measure[];
+  readonly selection: Selection | null;
+  readonly onSelect: (selection: Selection) => void;
+}
+
 export function measureName(measure: Measure): string {
   return measure === "reward" ? "Reward" : termName(measure);
 }

@@ -12,12 +12,7 @@ export interface PictureBytes {
 }
 
 /** Header of a picture: format by content, stored size in pixels, EXIF orientation 1..8. */
-export interface ImageHeader {
-  readonly mime: EncodedImage["mime"];
-  readonly width: number;
-  readonly height: number;
-  readonly orientation: number;
-}
+export type ImageHeader = Omit<EncodedImage, "bytes">;
 
 const WINDOW = 4096;
 /** Maximum marker segments read in a JPEG. */

@@ -42,6 +42,7 @@ export interface ClipPictures {
 /** Masks of all objects on one frame. */
 export interface FrameResult {
   readonly frame: number;
+  /** One per object, of the frame's size. */
   readonly masks: readonly Rle[];
   /** Logit that each object is present; its sign is not calibrated in Sa2VA. */
   readonly scores: readonly number[];

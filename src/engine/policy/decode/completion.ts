@@ -48,10 +48,7 @@ export interface RowAddress {
 }
 
 /** The decoder's result for a row. */
-export interface RowResult {
-  readonly ids: readonly number[];
-  readonly logps: readonly number[];
-  readonly entropies: readonly number[];
+export interface RowResult extends Omit<Completion, "ended"> {
   /** Logits that the guard clipped, over the row's tokens. */
   readonly clips: number;
   /** Whether the row ended because its logits were not finite. */

@@ -4,6 +4,7 @@ import type { LabConfig } from "../../config/table.ts";
 import { type LoopId, perLoop } from "../../rl/loops/abouts.ts";
 import { isCost, TERMS, type TermName } from "../terms/registry.ts";
 import type { TermSettings } from "../terms/spec.ts";
+import type { SandboxRequest } from "../user/protocol.ts";
 
 /** Weight of every term; negative for a cost, so that the reward is the plain sum of weight · value. */
 export type TermWeights = Readonly<Record<TermName, number>>;
@@ -16,11 +17,7 @@ export interface RewardPlan extends TermSettings {
   readonly user: UserRewardPlan | null;
 }
 
-export interface UserRewardPlan {
-  readonly code: string;
-  readonly milliseconds: number;
-  readonly mebibytes: number;
-}
+export type UserRewardPlan = Pick<SandboxRequest, "code" | "milliseconds" | "mebibytes">;
 
 export function rewardPlan(config: LabConfig): RewardPlan {
   const weights = (loop: LoopId): TermWeights =>

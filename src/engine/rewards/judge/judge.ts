@@ -7,11 +7,10 @@ import type { JudgeAnswer, JudgeDetail, RewardTerm } from "../term.ts";
 import type { CaptionPair } from "../types.ts";
 import { type BudgetLimits, budget, type Spending } from "./budget.ts";
 import type { ReplyCache } from "./cache.ts";
-import type { Clock } from "./clock.ts";
 import { type AskDeps, type AskRecord, askSession, type Examined, type JudgeKind } from "./judge-kind.ts";
-import { type CallerSettings, caller } from "./providers/caller.ts";
+import { type CallerDeps, type CallerSettings, caller } from "./providers/caller.ts";
 import { JudgeFailure, shorten } from "./providers/failure.ts";
-import { ANY_MODEL, type JudgeProvider } from "./providers/provider.ts";
+import { ANY_MODEL } from "./providers/provider.ts";
 import { together } from "./providers/together.ts";
 import { plainCaption } from "./questions/prompts.ts";
 import { slots } from "./slots.ts";
@@ -28,13 +27,9 @@ export interface JudgeSettings extends CallerSettings {
   readonly version: string;
 }
 
-export interface JudgeDeps {
-  readonly provider: JudgeProvider;
+export interface JudgeDeps extends Pick<CallerDeps, "provider" | "clock" | "jitter"> {
   readonly kind: JudgeKind;
   readonly cache: ReplyCache;
-  readonly clock: Clock;
-  /** Uniform in (0, 1) for a call and its repeat. */
-  readonly jitter: (call: number, repeat: number) => number;
 }
 
 export interface JudgeOptions {

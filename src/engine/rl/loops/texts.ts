@@ -17,16 +17,11 @@ import { captionMetrics } from "../step/metrics/rollout-metrics.ts";
 import type { LoopId } from "./abouts.ts";
 
 /** A row with the policy's texts for its prompt. */
-export interface SampledTexts {
+export interface SampledTexts extends Generated {
   readonly row: TrainingRow;
   readonly prompt: CaptionPrompt;
-  readonly completions: readonly Completion[];
   /** [G] texts without special tokens and stop word. */
   readonly texts: readonly string[];
-  /** Number of NaN and infinite logits. */
-  readonly nonFinite: number;
-  /** Number of logits that the guard clipped while sampling. */
-  readonly clips: number;
 }
 
 /** G texts of the policy per row, all rows in one batch. @param prompts one per row, like `features` */

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { looksText } from "../../../../engine/eval/suites/report.ts";
 import type { SuiteScore } from "../../../../engine/eval/suites/run-suite.ts";
+import type { PublishedScore } from "../../../../engine/eval/suites/suite.ts";
 import { Panel } from "../../../components/ui/panel/panel.tsx";
 import { useSuite } from "../../../stores/suite.ts";
 import { counted, fixed, formatCount, NONE } from "../../../styles/format.ts";
@@ -99,15 +100,7 @@ function Cell(props: { readonly score: SuiteScore | undefined; readonly differen
 }
 
 /** Published numbers, one line per source. */
-function Published(props: {
-  readonly entries: readonly {
-    readonly model: string;
-    readonly metric: string;
-    readonly value: number;
-    readonly source: string;
-  }[];
-  readonly metric?: boolean;
-}): ReactNode {
+function Published(props: { readonly entries: readonly PublishedScore[]; readonly metric?: boolean }): ReactNode {
   const sources = [...new Set(props.entries.map(({ source }) => source))];
   return sources.map((source) => (
     <span key={source} className="block small">
