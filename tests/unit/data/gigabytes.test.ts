@@ -6,10 +6,20 @@ import { crc32 } from "node:zlib";
 import { afterAll, expect, test } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { flatReader } from "../../../src/engine/data/arrow/flatbuffer.ts";
-import { i32, i64, list, struct, text } from "../../../src/engine/data/parquet/thrift-write.ts";
+import {
+  i32,
+  i64,
+  list,
+  struct as structOf,
+  type Thrift,
+  text,
+} from "../../../src/engine/data/parquet/thrift-write.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { writeRegionShard } from "../../../src/engine/data/write-shard.ts";
 import { boxMask, counting, png, row } from "./make.ts";
+
+const struct = (fields: readonly (readonly [id: number, value: Thrift])[]): Thrift =>
+  structOf(Object.fromEntries(fields));
 
 const ROWS = 100;
 const GROUP = 50;

@@ -4,7 +4,15 @@ import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts"
 import { readTar } from "../../../src/engine/data/archive/tar.ts";
 import { readZip } from "../../../src/engine/data/archive/zip.ts";
 import { openParquet } from "../../../src/engine/data/parquet/table.ts";
-import { i32, i64, list, struct, text as thriftText, varint } from "../../../src/engine/data/parquet/thrift-write.ts";
+import {
+  i32,
+  i64,
+  list,
+  struct as structOf,
+  type Thrift,
+  text as thriftText,
+  varint,
+} from "../../../src/engine/data/parquet/thrift-write.ts";
 import { readPickle } from "../../../src/engine/data/records/pickle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { adaptRow } from "../../../src/engine/data/row.ts";
@@ -15,6 +23,9 @@ import type { Table } from "../../../src/engine/data/tables/table.ts";
 import { badInput } from "../../../src/engine/errors.ts";
 import { pickle, tar } from "../../support/data-forms.ts";
 import { png } from "./make.ts";
+
+const struct = (fields: readonly (readonly [id: number, value: Thrift])[]): Thrift =>
+  structOf(Object.fromEntries(fields));
 
 const text = (value: string): Uint8Array => new TextEncoder().encode(value);
 

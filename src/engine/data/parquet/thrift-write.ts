@@ -20,13 +20,13 @@ export function list(items: readonly Thrift[]): Thrift {
   return { type: 9, bytes: [...head, ...items.flatMap(({ bytes }) => bytes)] };
 }
 
-/** @param fields by ascending id, at most 15 apart */
-export function struct(fields: readonly (readonly [id: number, value: Thrift])[]): Thrift {
+/** @param fields by id, at most 15 apart */
+export function struct(fields: Readonly<Record<number, Thrift>>): Thrift {
   const bytes: number[] = [];
   let last = 0;
-  for (const [id, { type, bytes: own }] of fields) {
-    bytes.push((id - last) * 16 + type, ...own);
-    last = id;
+  for (const [id, { type, bytes: own }] of Object.entries(fields)) {
+    bytes.push((Number(id) - last) * 16 + type, ...own);
+    last = Number(id);
   }
   return { type: 12, bytes: [...bytes, 0] };
 }

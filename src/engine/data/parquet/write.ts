@@ -26,66 +26,25 @@ export function writeParquet(columns: readonly WrittenColumn[], createdBy: strin
   let offset = MAGIC.length;
   const chunks = columns.map((column) => {
     const page = pageOf(column);
-    const header = struct([
-      [1, i32(0)],
-      [2, i32(page.length)],
-      [3, i32(page.length)],
-      [
-        5,
-        struct([
-          [1, i32(rows)],
-          [2, i32(0)],
-          [3, i32(RLE)],
-          [4, i32(RLE)],
-        ]),
-      ],
-    ]);
+    const entries = struct({ 1: i32(rows), 2: i32(0), 3: i32(RLE), 4: i32(RLE) });
+    const header = struct({ 1: i32(0), 2: i32(page.length), 3: i32(page.length), 5: entries });
     const [start, size] = [offset, header.bytes.length + page.length];
     parts.push(Uint8Array.from(header.bytes), page);
     offset += size;
-    return struct([
-      [2, i64(start)],
-      [
-        3,
-        struct([
-          [1, i32(typeOf(column))],
-          [2, list([i32(0), i32(RLE)])],
-          [3, list([text(column.name)])],
-          [4, i32(0)],
-          [5, i64(rows)],
-          [6, i64(size)],
-          [7, i64(size)],
-          [9, i64(start)],
-        ]),
-      ],
-    ]);
+    const facts = { 1: i32(typeOf(column)), 2: list([i32(0), i32(RLE)]), 3: list([text(column.name)]), 4: i32(0) };
+    const sizes = { 5: i64(rows), 6: i64(size), 7: i64(size), 9: i64(start) };
+    return struct({ 2: i64(start), 3: struct({ ...facts, ...sizes }) });
   });
   const schema = [
-    struct([
-      [4, text("table")],
-      [5, i32(columns.length)],
-    ]),
-    ...columns.map((column) =>
-      struct([
-        [1, i32(typeOf(column))],
-        [3, i32(OPTIONAL)],
-        [4, text(column.name)],
-        ...(column.kind === "text" ? [[6, i32(UTF8)] as const] : []),
-      ]),
-    ),
+    struct({ 4: text("table"), 5: i32(columns.length) }),
+    ...columns.map((column) => {
+      const utf8 = column.kind === "text" ? { 6: i32(UTF8) } : {};
+      return struct({ 1: i32(typeOf(column)), 3: i32(OPTIONAL), 4: text(column.name), ...utf8 });
+    }),
   ];
-  const group = struct([
-    [1, list(chunks)],
-    [2, i64(offset - MAGIC.length)],
-    [3, i64(rows)],
-  ]);
-  const footer = struct([
-    [1, i32(1)],
-    [2, list(schema)],
-    [3, i64(rows)],
-    [4, list([group])],
-    [6, text(createdBy)],
-  ]).bytes;
+  const group = struct({ 1: list(chunks), 2: i64(offset - MAGIC.length), 3: i64(rows) });
+  const facts = { 1: i32(1), 2: list(schema), 3: i64(rows), 4: list([group]), 6: text(createdBy) };
+  const footer = struct(facts).bytes;
   const size = new Uint8Array(4);
   new DataView(size.buffer).setUint32(0, footer.length, true);
   return joinBytes([...parts, Uint8Array.from(footer), size, Uint8Array.from(MAGIC)]);

@@ -79,35 +79,18 @@ export function ledgerRows(columns: readonly LedgerColumn[]): LedgerRow[] {
 /** The table as columns: row, picture, text, one column per score, spread. */
 function ledgerTable(columns: readonly LedgerColumn[]): WrittenColumn[] {
   const rows = ledgerRows(columns);
-  const texts = (name: string, values: readonly string[]): WrittenColumn => ({ name, values, kind: "text" });
-  const numbers = (name: string, values: readonly (number | null)[]): WrittenColumn => ({
-    name,
-    values,
-    kind: "number",
-  });
+  const texts = (name: string, read: (row: LedgerRow) => string): WrittenColumn => {
+    return { name, values: rows.map(read), kind: "text" };
+  };
+  const numbers = (name: string, read: (row: LedgerRow) => number | null): WrittenColumn => {
+    return { name, values: rows.map(read), kind: "number" };
+  };
   return [
-    texts(
-      "row",
-      rows.map(({ id }) => id),
-    ),
-    texts(
-      "picture",
-      rows.map(({ imageId }) => imageId),
-    ),
-    texts(
-      "text",
-      rows.map(({ text }) => text),
-    ),
-    ...columns.map(({ name }, at) =>
-      numbers(
-        name,
-        rows.map(({ scores }) => scores[at] ?? null),
-      ),
-    ),
-    numbers(
-      "spread",
-      rows.map(({ spread }) => spread),
-    ),
+    texts("row", ({ id }) => id),
+    texts("picture", ({ imageId }) => imageId),
+    texts("text", ({ text }) => text),
+    ...columns.map(({ name }, at) => numbers(name, ({ scores }) => scores[at] ?? null)),
+    numbers("spread", ({ spread }) => spread),
   ];
 }
 

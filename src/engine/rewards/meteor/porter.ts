@@ -81,12 +81,7 @@ export function porterStem(word: string): string {
 /** Step 1a: plural endings. */
 function pluralEndings(word: string): string {
   if (word.endsWith("ies") && letterCount(word) === 4) return word.slice(0, -1);
-  return applyFirst(word, [
-    ["sses", "ss"],
-    ["ies", "i"],
-    ["ss", "ss"],
-    ["s", ""],
-  ]);
+  return applyFirst(word, Object.entries({ sses: "ss", ies: "i", ss: "ss", s: "" }));
 }
 
 /** Step 1b: "-ed" and "-ing", then repair of what they leave. */
