@@ -9,6 +9,7 @@ import { splitTerms, termContribution, termName } from "../../components/rollout
 import { Button } from "../../components/ui/button.tsx";
 import { IconChevron } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
+import { TableHead } from "../../components/ui/table-head.tsx";
 import { useSession } from "../../stores/session.ts";
 import { fixed, NONE } from "../../styles/format.ts";
 import { MaskPainter } from "./mask-painter.tsx";
@@ -170,17 +171,7 @@ function Terms({ loops }: { readonly loops: Readonly<Record<LoopId, ScoredRollou
     >
       <summary>All terms</summary>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Term</th>
-            <th scope="col">Value</th>
-            {LOOP_IDS.map((loop) => (
-              <th key={loop} scope="col">
-                in loop {loop}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead columns={["Term", "Value", ...LOOP_IDS.map((loop) => `in loop ${loop}`)]} />
         <tbody>
           {loops[1].terms.map((term, at) => (
             <tr key={term.name}>

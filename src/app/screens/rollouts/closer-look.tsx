@@ -7,6 +7,7 @@ import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { answerRole } from "../../components/rollout/rollout-view.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Slider } from "../../components/ui/controls.tsx";
+import { TableHead } from "../../components/ui/table-head.tsx";
 import { fixed, formatShare, percent, signed } from "../../styles/format.ts";
 import { Repeated } from "./repeated.tsx";
 import styles from "./rollouts.module.css";
@@ -142,13 +143,7 @@ function Alternatives({
         ))}
       </ol>
       <table className={`full-width small ${styles.choices}`} data-testid="alternatives">
-        <thead>
-          <tr>
-            <th scope="col">Candidates for token {at + 1}</th>
-            <th scope="col">Probability</th>
-            <th scope="col">log π</th>
-          </tr>
-        </thead>
+        <TableHead columns={[`Candidates for token ${at + 1}`, "Probability", "log π"]} />
         <tbody>
           {all.map(({ id, label, logp }) => (
             <tr key={id} data-drawn={id === drawn.id}>

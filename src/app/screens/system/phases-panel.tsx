@@ -6,6 +6,7 @@ import { titleOf, useViewedRun } from "../../components/rollout/use-viewed-run.t
 import { Badge } from "../../components/ui/badge.tsx";
 import { IconChevron } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
+import { TableHead } from "../../components/ui/table-head.tsx";
 import { useAsync } from "../../components/use-async.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
@@ -92,16 +93,7 @@ export function PhasesPanel(): ReactNode {
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region */}
       <section className="relative scroll-x" tabIndex={0} aria-label="Costs of the phases">
         <table className={`full-width ${styles.table}`} data-testid="phase-costs">
-          <thead>
-            <tr>
-              <th scope="col">Phase</th>
-              {COLUMNS.map(({ key, label, help }) => (
-                <th key={key} scope="col" title={help}>
-                  {label}
-                </th>
-              ))}
-            </tr>
-          </thead>
+          <TableHead columns={["Phase", ...COLUMNS.map(({ label, help }) => ({ label, title: help }))]} />
           <tbody>
             {order.map((phase) => (
               <PhaseLines

@@ -2,6 +2,7 @@ import { type ReactNode, useState } from "react";
 import type { ActionRecord } from "../../../../engine/runs/rollouts/records.ts";
 import { fixed, NONE, signed } from "../../../styles/format.ts";
 import { Segmented } from "../../ui/controls.tsx";
+import { TableHead } from "../../ui/table-head.tsx";
 import styles from "../details.module.css";
 import {
   ACTION_MEASURES,
@@ -81,15 +82,9 @@ function ActionTable({ actions }: { readonly actions: readonly ActionRecord[] })
   return (
     <div className={styles.scroll}>
       <table className={`small full-width ${styles.actions}`}>
-        <thead>
-          <tr>
-            {["#", "Action", "Id", "log π", "log π old", "log π ref", "Ratio", "KL", "Entropy", "Clip"].map((name) => (
-              <th scope="col" key={name}>
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead
+          columns={["#", "Action", "Id", "log π", "log π old", "log π ref", "Ratio", "KL", "Entropy", "Clip"]}
+        />
         <tbody>
           {actions.slice(0, ROWS).map((action, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: an action's position is its identity

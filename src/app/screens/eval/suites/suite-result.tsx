@@ -3,6 +3,7 @@ import { looksText } from "../../../../engine/eval/suites/report.ts";
 import type { SuiteScore } from "../../../../engine/eval/suites/run-suite.ts";
 import type { PublishedScore } from "../../../../engine/eval/suites/suite.ts";
 import { Panel } from "../../../components/ui/panel/panel.tsx";
+import { TableHead } from "../../../components/ui/table-head.tsx";
 import { useSuite } from "../../../stores/suite.ts";
 import { counted, fixed, formatCount, NONE } from "../../../styles/format.ts";
 import { verdict } from "../score-card.tsx";
@@ -30,19 +31,15 @@ export function SuiteResult(): ReactNode {
       </p>
       <div className="scroll-x">
         <table className={styles.table} data-testid="suite-scores">
-          <thead>
-            <tr>
-              <th scope="col">Metric, ×100</th>
-              <th scope="col">Base</th>
-              {systems.adapter !== undefined && <th scope="col">Adapter</th>}
-              {difference !== null && <th scope="col">Difference</th>}
-              {printed && (
-                <th scope="col" className={styles.published}>
-                  Published
-                </th>
-              )}
-            </tr>
-          </thead>
+          <TableHead
+            columns={[
+              "Metric, ×100",
+              "Base",
+              ...(systems.adapter === undefined ? [] : ["Adapter"]),
+              ...(difference === null ? [] : ["Difference"]),
+              ...(printed ? [{ label: "Published", className: styles.published }] : []),
+            ]}
+          />
           <tbody>
             {base.map((score) => {
               const { metric } = score;
