@@ -151,11 +151,9 @@ function rewardScore(metric: RewardMetric, rows: Rows, before: Rows | null): Rew
 }
 
 function intervalOf(rows: readonly { readonly image: string; readonly value: number }[]): Interval {
-  return bootstrapMean(
-    rows.map(({ value }) => value),
-    rows.map(({ image }) => image),
-    SEED,
-  );
+  const values = rows.map(({ value }) => value);
+  const images = rows.map(({ image }) => image);
+  return bootstrapMean(values, images, SEED);
 }
 
 /** Null without selection rows; its value is null unless all of them have the score. */

@@ -81,12 +81,8 @@ export function captionScores(
   const lengths = sized.map(({ prompt, width, ropeLength }) => Math.max(ropeLength, prompt.ids.length + width));
   const scores: CaptionScores[] = [];
   for (const alike of batchesOf(model.config.language, lengths)) {
-    const own = scoresTogether(
-      model,
-      weights,
-      alike.map((at) => sized[at] as SizedGroup),
-      sampler,
-    );
+    const groups = alike.map((at) => sized[at] as SizedGroup);
+    const own = scoresTogether(model, weights, groups, sampler);
     alike.forEach((at, n) => {
       scores[at] = own[n] as CaptionScores;
     });

@@ -94,12 +94,8 @@ export async function answerFreely(
   const masks = await masksAt(model, weights, embedded, about, ids, places);
   if (options.signal.aborted) throw new LabError("cancelled", "The answer was stopped");
   const phrases = phrasesBefore(model.tokenizer, ids, places);
-  return {
-    ids,
-    text,
-    found: masks.map((mask, at) => ({ ...mask, phrase: phrases[at] as string })),
-    ended,
-  };
+  const found = masks.map((mask, at) => ({ ...mask, phrase: phrases[at] as string }));
+  return { ids, text, found, ended };
 }
 
 function embed(

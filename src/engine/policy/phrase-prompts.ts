@@ -84,13 +84,8 @@ function promptsTogether(
       // Nothing is shared: one pass over whole texts replaces one over prefixes and one over last tokens.
       const whole = prompts.map((_, at) => embedded(at, ([only]) => (only as SegmentPrompt).forcedIds.length));
       const { hidden } = languageForward(weights, language, padded(whole, ropeLength), { ropeLength });
-      return languagePrompt(
-        weights,
-        placesOf(
-          hidden,
-          lengths.map(([only]) => (only as number) - 1),
-        ),
-      );
+      const places = lengths.map(([only]) => (only as number) - 1);
+      return languagePrompt(weights, placesOf(hidden, places));
     }
     const shared = prompts.map((own) =>
       sharedLength(
@@ -107,12 +102,7 @@ function promptsTogether(
       ends.map((ids) => Array.from({ length: longest }, (_, at) => ids[at] ?? 0)),
     );
     const hidden = statesBehind(weights, language, prefixes, tails, ropeLength);
-    return languagePrompt(
-      weights,
-      placesOf(
-        hidden,
-        ends.map((ids) => ids.length - 1),
-      ),
-    );
+    const places = ends.map((ids) => ids.length - 1);
+    return languagePrompt(weights, placesOf(hidden, places));
   });
 }

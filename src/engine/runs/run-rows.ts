@@ -64,11 +64,8 @@ export function runRows(list: RowList, config: SplitSettings): RunRows {
   const { rowFilter, heldOutShare, splitSeed } = config;
   const used = usedRows(list, config);
   const split = (of: readonly number[], share: number, seed: number): Pick<RunRows, "train" | "heldOut"> => {
-    const parts = splitByImage(
-      of.map((index) => ({ imageId: imageOf(rows, index) })),
-      share,
-      seed,
-    );
+    const images = of.map((index) => ({ imageId: imageOf(rows, index) }));
+    const parts = splitByImage(images, share, seed);
     const indices = (places: readonly number[]): number[] => places.map((place) => of[place] as number);
     return { train: indices(parts.train), heldOut: indices(parts.heldOut) };
   };

@@ -69,11 +69,8 @@ export async function runJobs(
       if (signal.aborted) return;
       if (state.at === "resume") runner.tell(job, "resumes", state.run);
       else runner.tell(job, "starts", null);
-      await runner.run(
-        job,
-        state,
-        done.find(({ job: other }) => differentStart(other.config, config) === undefined),
-      );
+      const first = done.find(({ job: other }) => differentStart(other.config, config) === undefined);
+      await runner.run(job, state, first);
       if (isDone(job, await runner.state(job))) continue;
       if (signal.aborted) return;
       failed.push(job.name);

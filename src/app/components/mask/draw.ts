@@ -168,12 +168,8 @@ function drawLayers(context: CanvasRenderingContext2D, drawing: Drawing, place: 
     });
   }
   if (drawing.mode === "contour") {
-    dimSurround(
-      context,
-      drawing,
-      place,
-      drawn.map(({ shape }) => shape),
-    );
+    const shapes = drawn.map(({ shape }) => shape);
+    dimSurround(context, drawing, place, shapes);
   }
   for (const { colour, shape } of drawn) drawContour(context, shape, drawing, place, colour);
 }

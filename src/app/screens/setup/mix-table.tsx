@@ -12,11 +12,8 @@ export function MixTable(): ReactNode {
   const rows = useSession((session) => session.rows);
   const found = useMemo((): readonly SourceShare[] | string => {
     try {
-      return sourceShares(
-        mixSources,
-        mixBy,
-        rows.map(({ id }) => id),
-      );
+      const ids = rows.map(({ id }) => id);
+      return sourceShares(mixSources, mixBy, ids);
     } catch (thrown) {
       return toLabError(thrown).message;
     }

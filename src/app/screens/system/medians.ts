@@ -51,13 +51,8 @@ export function phaseRows(
   const names = new Set(steps.flatMap(({ phases }) => Object.keys(phases)));
   const phases = new Map<string, PhaseRow>();
   for (const name of names) {
-    phases.set(
-      name,
-      rowOf(
-        last.phases[name],
-        steps.flatMap((step) => step.phases[name] ?? []),
-      ),
-    );
+    const costs = steps.flatMap((step) => step.phases[name] ?? []);
+    phases.set(name, rowOf(last.phases[name], costs));
   }
   return { phases, total: rowOf(wholeStep(last), steps.map(wholeStep)) };
 }

@@ -75,13 +75,8 @@ export function paletteTruth(
         throw badInput(`${palettes.path} has no mask for frame ${quote(name)} of ${subject}`, palettes.path);
       }
       const { indices, height, width } = paletteIndices(await file.read(0, file.size), file.name);
-      found.push(
-        encodeRle(
-          Uint8Array.from(indices, (index) => (own.has(index) ? 1 : 0)),
-          height,
-          width,
-        ),
-      );
+      const pixels = Uint8Array.from(indices, (index) => (own.has(index) ? 1 : 0));
+      found.push(encodeRle(pixels, height, width));
     }
     return found;
   };

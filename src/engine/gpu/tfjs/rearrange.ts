@@ -109,12 +109,8 @@ function move(
 function slice(x: tf.TensorInfo, begin: readonly number[], size: readonly number[]): tf.TensorInfo | undefined {
   const strides = stridesOf(x.shape);
   const offset = begin.reduce((sum, from, axis) => sum + from * (strides[axis] as number), 0);
-  return move(
-    x,
-    size.map((count, axis) => whole(count, strides[axis] as number)),
-    size,
-    offset,
-  );
+  const axes = size.map((count, axis) => whole(count, strides[axis] as number));
+  return move(x, axes, size, offset);
 }
 
 type Attrs = Readonly<Record<string, unknown>>;
@@ -146,11 +142,8 @@ const KERNELS: Readonly<Record<string, Own>> = {
     if (same !== undefined) return same;
     const strides = stridesOf(x.shape);
     const axes = perm.map((axis) => whole(x.shape[axis] as number, strides[axis] as number));
-    return move(
-      x,
-      axes,
-      axes.map(({ size }) => size),
-    );
+    const sizes = axes.map(({ size }) => size);
+    return move(x, axes, sizes);
   },
   Tile(x, attrs) {
     const { reps } = attrs as { reps: number[] };
@@ -159,11 +152,8 @@ const KERNELS: Readonly<Record<string, Own>> = {
       whole(reps[axis] as number, 0),
       whole(size, strides[axis] as number),
     ]);
-    return move(
-      x,
-      axes,
-      x.shape.map((size, axis) => size * (reps[axis] as number)),
-    );
+    const sizes = x.shape.map((size, axis) => size * (reps[axis] as number));
+    return move(x, axes, sizes);
   },
   SplitV(x, attrs) {
     const { numOrSizeSplits, axis } = attrs as { numOrSizeSplits: number | number[]; axis: number };
@@ -188,13 +178,8 @@ const KERNELS: Readonly<Record<string, Own>> = {
       const [low, high] = paddings[axis] as [number, number];
       return { size: low + count + high, stride: strides[axis] as number, low, count };
     });
-    return move(
-      x,
-      axes,
-      axes.map(({ size }) => size),
-      0,
-      constantValue,
-    );
+    const sizes = axes.map(({ size }) => size);
+    return move(x, axes, sizes, 0, constantValue);
   },
 };
 

@@ -142,12 +142,8 @@ function loopOrder(known: OrderRows, config: OrderSettings, loop: LoopId): LoopO
       pool = { places, sums };
     }
     const wanted = draw(STREAM.curriculum, n, 0, bySource.length, round) * (pool.sums.at(-1) ?? 0);
-    return pool.places[
-      Math.max(
-        0,
-        pool.sums.findIndex((sum) => sum > wanted),
-      )
-    ] as number;
+    const at = pool.sums.findIndex((sum) => sum > wanted);
+    return pool.places[Math.max(0, at)] as number;
   };
   return {
     rows,

@@ -126,11 +126,8 @@ async function computed(
   }
   const { curve, gains, bytes, scored } = kept;
   const manifest = run.manifest();
-  const best = bestOf(
-    scored.map((report) => ({ report })),
-    manifest.config.loops,
-    checkpoints,
-  );
+  const reports = scored.map((report) => ({ report }));
+  const best = bestOf(reports, manifest.config.loops, checkpoints);
   const notes = names.includes("notes.json") ? await notesOrNone(run) : NO_NOTES;
   const evaluated = scored.map(({ step }) => step);
   const { step: steps, seconds, points } = curve;

@@ -24,11 +24,8 @@ const GROUND = 24;
 export function groupPicture(group: GroupRecord, photo: RgbImage | null): EventImage {
   const rollouts = group.rollouts.slice(0, MOST);
   const given = rollouts[0]?.givenMask ?? null;
-  return maskTiles(
-    given,
-    rollouts.map(({ predictedMask }) => predictedMask),
-    photo,
-  );
+  const predicted = rollouts.map(({ predictedMask }) => predictedMask);
+  return maskTiles(given, predicted, photo);
 }
 
 /**

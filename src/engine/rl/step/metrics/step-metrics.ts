@@ -157,13 +157,8 @@ function termValues(groups: readonly Group[]): Map<string, number[]> {
 /** Mean or extreme of each metric over the records that have it. */
 function average(records: readonly Readonly<Record<string, number>>[], put: Put): void {
   for (const name of new Set(records.flatMap((record) => Object.keys(record)))) {
-    put(
-      name,
-      together(
-        name,
-        records.flatMap((record) => record[name] ?? []),
-      ),
-    );
+    const values = records.flatMap((record) => record[name] ?? []);
+    put(name, together(name, values));
   }
 }
 
