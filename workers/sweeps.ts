@@ -12,10 +12,8 @@ import type { StoredSweep, SweepResults } from "../src/protocol/data.ts";
 /** State of a job according to its run; "new" for a run that is not stored. */
 export async function jobStateOf(store: RunStore, runId: string): Promise<JobState> {
   const { runs } = await listRuns(store);
-  return stateOfRuns(
-    store,
-    runs.filter(({ id }) => id === runId),
-  );
+  const own = runs.filter(({ id }) => id === runId);
+  return stateOfRuns(store, own);
 }
 
 interface ReadSweep {

@@ -178,10 +178,8 @@ export function transientForecast(
   const found = options.captions ? together * shape.rollouts : options.masks ? together : 0;
   const grid = F32 * shape.frames * (config.sam2.imageSize / 4) ** 2 * config.sam2.hiddenDim;
   const tried = options.masks ? USED.found * shape.tried * grid : 0;
-  const decoded = Math.max(
-    tried,
-    withFree((copies) => copies.found * found * grid),
-  );
+  const free = withFree((copies) => copies.found * found * grid);
+  const decoded = Math.max(tried, free);
   const masksRead =
     Math.max(options.captions ? shape.rollouts : 0, options.masks ? described : 0) * groups * shape.frames;
   const bits = MASK_BYTES * Math.max(LEAST_PICTURE, tileSize ** 2) * masksRead;

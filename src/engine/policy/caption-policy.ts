@@ -157,10 +157,8 @@ function statesOf(
 ): Tensor {
   const [rows, width] = [targets.length, (targets[0] as readonly number[]).length];
   return tf.tidy(() => {
-    const visuals = projectImages(
-      weights,
-      groups.map(({ features }) => features),
-    );
+    const features = groups.map(({ features }) => features);
+    const visuals = projectImages(weights, features);
     const starts = groups.map(({ prompt }, at) => {
       const whole = embedPrompt(model, weights, prompt, prompt.ids, visuals[at] as Tensor, prompt.cells);
       const [, length, size] = whole.shape as [number, number, number];

@@ -86,10 +86,8 @@ export function segPrompts(
     const { language } = model.config;
     const ids = [...prompt.ids, ...answer.slice(0, (places.at(-1) as number) + 1)];
     const { hidden } = languageForward(weights, language, prompt.embed(ids));
-    const rows = tf.tensor1d(
-      places.map((at) => prompt.ids.length + at),
-      "int32",
-    );
+    const positions = places.map((at) => prompt.ids.length + at);
+    const rows = tf.tensor1d(positions, "int32");
     return languagePrompt(weights, tf.gather(hidden.reshape([ids.length, language.hiddenSize]), rows));
   });
 }

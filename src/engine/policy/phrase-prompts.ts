@@ -29,10 +29,8 @@ export function phrasePromptsOf(model: Sa2vaModel, weights: Weights, pictures: r
   );
   const { language } = model.config;
   const longest = prompts.map((own) => Math.max(...own.map(({ forcedIds }) => forcedIds.length)));
-  const alike = rotatedAlike(
-    language.rope,
-    prompts.flat().map(({ forcedIds }) => forcedIds.length),
-  );
+  const forced = prompts.flat().map(({ forcedIds }) => forcedIds.length);
+  const alike = rotatedAlike(language.rope, forced);
   if (alike.length <= 1 && batchesOf(language, longest).length <= 1) {
     const all = pictures.map(({ features }) => features);
     return promptsTogether(model, weights, all, prompts);
@@ -51,10 +49,8 @@ function promptsApart(
   features: ImageFeatures,
   prompts: readonly SegmentPrompt[],
 ): Tensor {
-  const parts = rotatedAlike(
-    model.config.language.rope,
-    prompts.map((prompt) => prompt.forcedIds.length),
-  );
+  const forced = prompts.map((prompt) => prompt.forcedIds.length);
+  const parts = rotatedAlike(model.config.language.rope, forced);
   const made = parts.map((part) =>
     promptsTogether(model, weights, [features], [part.map((at) => prompts[at] as SegmentPrompt)]),
   );

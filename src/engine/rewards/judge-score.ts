@@ -96,10 +96,8 @@ export function scoreAnswers(
   let recognised: boolean | undefined;
   for (const [at, { type, choices }] of questions.entries()) {
     const place = `question ${at + 1}`;
-    const answer = parseAnswer(
-      responses[at] as string,
-      choices.map(([text]) => text),
-    );
+    const texts = choices.map(([text]) => text);
+    const answer = parseAnswer(responses[at] as string, texts);
     if (answer.kind === "no-verdict") return noVerdict(`${place}: ${answer.reason}`);
     const value = answer.kind === "none" ? 0 : (choices[answer.index] as ScoredChoice)[1];
     if (type === "recognition") {

@@ -120,14 +120,10 @@ export function sftBatch(
   }
   const captions = rows.map((row) => ({ ...row, ids: row.captionIds.slice(from, -1) }));
   const segments = rows.map((row) => row.segmentIds.slice(end));
-  const captionLength = padded(
-    captions.map((row) => row.ids.length),
-    shape.captionTokens,
-  );
-  const segmentLength = padded(
-    segments.map((ids) => ids.length),
-    shape.segmentTokens,
-  );
+  const captionSizes = captions.map((row) => row.ids.length);
+  const captionLength = padded(captionSizes, shape.captionTokens);
+  const segmentSizes = segments.map((ids) => ids.length);
+  const segmentLength = padded(segmentSizes, shape.segmentTokens);
   const maskSide = model.config.sam2.imageSize / 4;
   /** The region on each frame, as its shares of the cells of a grid. */
   const onGrid = ({ mask, height, width }: SftRegion, side: number): Float32Array[] =>

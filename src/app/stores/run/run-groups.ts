@@ -19,10 +19,8 @@ export function withGroup(groups: readonly GroupRecord[], group: GroupRecord, mo
   else kept.push(group);
   while (kept.length > most && kept[0]?.step !== group.step) {
     const oldest = kept[0]?.step;
-    kept.splice(
-      0,
-      kept.findIndex(({ step }) => step !== oldest),
-    );
+    const end = kept.findIndex(({ step }) => step !== oldest);
+    kept.splice(0, end);
   }
   return kept;
 }

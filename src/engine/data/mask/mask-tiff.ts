@@ -51,10 +51,8 @@ function read(bytes: Uint8Array): Bitmap {
     const from = count * size <= 4 ? at + 8 : view.getUint32(at + 8, little);
     const number = (place: number): number =>
       type === 3 ? view.getUint16(place, little) : view.getUint32(place, little);
-    tags.set(
-      tag,
-      Array.from({ length: count }, (_, n) => number(from + n * size)),
-    );
+    const values = Array.from({ length: count }, (_, n) => number(from + n * size));
+    tags.set(tag, values);
   }
   const one = (tag: number, missing: number): number => tags.get(tag)?.[0] ?? missing;
   const [height, width, bits] = [one(HEIGHT, 0), one(WIDTH, 0), one(BITS, 1)];

@@ -128,8 +128,6 @@ function halfOf(one: ClusterStatistic, other: ClusterStatistic): ClusterStatisti
 
 function scoreOf({ item, answer }: AnsweredItem): MaskletScore {
   const found = answer.masks ?? [];
-  return maskletScore(
-    item.masks,
-    item.masks.map((truth, at) => found[at] ?? emptyMask(truth.size)),
-  );
+  const masks = item.masks.map((truth, at) => found[at] ?? emptyMask(truth.size));
+  return maskletScore(item.masks, masks);
 }

@@ -54,10 +54,8 @@ const PROGRAMS: Readonly<Record<number, GpuProgram>> = { [FEW]: programOf(FEW), 
 function run(given: readonly tf.TensorInfo[], axis: number): tf.TensorInfo | undefined {
   if (!customKernels() || given.some(({ dtype }) => dtype !== "float32")) return undefined;
   const at = tf.util.parseAxisParam(axis, (given[0] as tf.TensorInfo).shape)[0] as number;
-  tf.backend_util.assertParamsConsistent(
-    given.map(({ shape }) => shape),
-    at,
-  );
+  const shapes = given.map(({ shape }) => shape);
+  tf.backend_util.assertParamsConsistent(shapes, at);
   const shape = tf.backend_util.computeOutShape(
     given.map((operand) => operand.shape),
     at,

@@ -16,8 +16,6 @@ export function keepsOrder(shape: readonly number[], perm: readonly number[]): b
 /** The transposed tensor as a view of the same data; undefined if elements have to move or custom kernels are off. */
 export function transposedView(x: tf.TensorInfo, perm: readonly number[]): tf.TensorInfo | undefined {
   if (!customKernels() || !keepsOrder(x.shape, perm)) return undefined;
-  return shareData(
-    x,
-    perm.map((axis) => x.shape[axis] as number),
-  );
+  const shape = perm.map((axis) => x.shape[axis] as number);
+  return shareData(x, shape);
 }

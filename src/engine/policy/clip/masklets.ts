@@ -161,10 +161,8 @@ async function firstMasks(
       disposeFrameMasks(found);
       tf.dispose([features.f16, features.f8, features.f4]);
     });
-    given.set(
-      frame,
-      masks.map(({ mask }) => ({ data: mask, height, width })),
-    );
+    const decoded = masks.map(({ mask }) => ({ data: mask, height, width }));
+    given.set(frame, decoded);
   }
   return given;
 }

@@ -96,20 +96,16 @@ function prefillPass(
   const tail = groups.flatMap((group) => group.tailLengths.map((length) => length - 1));
   const head = groupOf.map((g) => groups[g]?.prefix.shape[1] as number);
   return tf.tidy(() => {
-    const batch = padded(
-      groups.map((group) => group.tails),
-      places.tail + 1,
-    );
+    const ends = groups.map((group) => group.tails);
+    const batch = padded(ends, places.tail + 1);
     const [rows, , width] = batch.shape as [number, number, number];
     const lasts = tail.map((length, row) => row * (places.tail + 1) + length);
     const first = tf.gather(batch.reshape([-1, width]), tf.tensor1d(lasts, "int32"));
     let past: KvCache | undefined;
     if (places.prefix > 0) {
       // Causality hides the padding from real positions, and only these are read from this cache.
-      const prefixes = padded(
-        groups.map((group) => group.prefix),
-        places.prefix,
-      );
+      const before = groups.map((group) => group.prefix);
+      const prefixes = padded(before, places.prefix);
       past = languageForward(weights, language, prefixes, scaled).cache;
     }
     if (places.tail === 0) return { first, ...named("past", past) };

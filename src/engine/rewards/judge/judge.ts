@@ -122,10 +122,8 @@ function outcomeOf({ questions, responses }: Examined): Outcome {
   const scored = scoreAnswers(questions, responses);
   const recognised = scored.kind === "score" ? scored.recognised : null;
   const answers = questions.map(({ type, question, choices }, at): JudgeAnswer => {
-    const parsed = parseAnswer(
-      responses[at] as string,
-      choices.map(([text]) => text),
-    );
+    const texts = choices.map(([text]) => text);
+    const parsed = parseAnswer(responses[at] as string, texts);
     const [choice, points] = (parsed.kind === "choice" ? choices[parsed.index] : undefined) ?? [null, 0];
     const number = typeof points === "number" ? (recognised === false ? Math.min(0, points) : points) : null;
     return { type, question, choices: choices.map(([text]) => text), choice, points: number };

@@ -88,6 +88,7 @@ export function textRollouts(
     const { row, prompt, completions, texts, nonFinite, clips } = item;
     const { mask, width: actions } = captionMask(completions, config.maskTruncated);
     const { rollouts = [], metrics = {} } = scored[group] ?? {};
+    const logps = completions.map(({ logps }) => logps);
     return {
       loop,
       group: groupNumber(context, group),
@@ -98,10 +99,7 @@ export function textRollouts(
       ),
       promptIds: prompt.ids,
       mask,
-      samplingLogps: padRows(
-        completions.map(({ logps }) => logps),
-        actions,
-      ),
+      samplingLogps: padRows(logps, actions),
       weights: null,
       rollouts,
       splitsRows: true,

@@ -27,10 +27,8 @@ export function groupsToArrow(groups: readonly GroupRecord[]): Uint8Array {
   const names = new Set(USUAL_TERMS);
   for (const row of rows) for (const term of row.terms) names.add(term.name);
   const terms = [...names].sort();
-  const schema = rolloutSchema(
-    terms,
-    rows.some(({ frames }) => frames !== undefined),
-  );
+  const clips = rows.some(({ frames }) => frames !== undefined);
+  const schema = rolloutSchema(terms, clips);
   const columns = schema.fields.map(({ name, type }) => columnData(type as DataType, rows.map(readerOf(name))));
   const struct = makeData({ type: new Struct(schema.fields), length: rows.length, nullCount: 0, children: columns });
   return tableToIPC(new Table([new RecordBatch(schema, struct)]), "stream");

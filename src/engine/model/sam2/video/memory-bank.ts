@@ -111,10 +111,8 @@ export class MemoryBank {
     ];
     const cut = pointers.map(({ tensor }) => tensor.reshape([tensor.shape[0] as number, -1, dim]));
     const tokens = (cut[0]?.shape[1] as number | undefined) ?? 0;
-    const codesOfTime = pointerTimes(
-      w,
-      pointers.map((item) => behind(item.frame) / Math.max(reach, 1)),
-    );
+    const ages = pointers.map((item) => behind(item.frame) / Math.max(reach, 1));
+    const codesOfTime = pointerTimes(w, ages);
     return {
       maps: tf.concat(
         [...conditioning, ...recent].map(({ tensor }) => tensor),

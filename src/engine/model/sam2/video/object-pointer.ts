@@ -51,10 +51,8 @@ export function pointerTimes(w: Weights, distances: readonly number[]): Tensor |
   if (weight === undefined) return undefined;
   return tf.tidy(() => {
     const width = weight.shape[1] as number;
-    const code = tf.tensor2d(
-      distances.flatMap((distance) => timeCode(distance, width)),
-      [distances.length, width],
-    );
+    const codes = distances.flatMap((distance) => timeCode(distance, width));
+    const code = tf.tensor2d(codes, [distances.length, width]);
     return linear(code, weight, w.get(`${SAM}.obj_ptr_tpos_proj.bias`));
   });
 }
