@@ -42,12 +42,14 @@ class Row:
     """Questions about the region with their answers."""
 
     def exchange(self, loop: int, step: int) -> tuple[str, str]:
-        """What a loop asks, nothing for a caption, and the row's own text; steps use successive questions."""
+        """
+        The prompt of a loop (empty for a caption) and the row's own text; successive steps use successive questions.
+        """
         return self.questions[step % len(self.questions)] if loop == 3 else ("", self.caption)
 
 
 def image_id(data: bytes) -> str:
-    """The lab's name of an encoded picture: SHA-256 of its length and its first, middle and last 4 KiB, 16 digits."""
+    """The lab's id of an encoded picture: SHA-256 of its length and its first, middle and last 4 KiB, 16 digits."""
     length = len(data)
     if length <= 3 * _PIECE or data[:2] == b"BM":
         parts = [data]
@@ -58,10 +60,10 @@ def image_id(data: bytes) -> str:
 
 
 class RunData:
-    """Rows of a run by their index in the data set, and which of them train, choose and report."""
+    """Rows of a run by their index in the data set, and whether they train, select or report."""
 
     def __init__(self, run: Path, shards: list[Path]) -> None:
-        """Raises LabError when a shard is missing or another one than the run drew from."""
+        """Raises LabError when a shard is missing or is not the one that the run used."""
         about = read_json(run / "scale" / "data.json")
         self.train: list[int] = about["train"]
         self.selection: list[int] = about["selection"]
@@ -81,13 +83,13 @@ class RunData:
         self._pictures: dict[str, Rgb] = {}
 
     def known(self, streams: dict[str, int]) -> Known:
-        """What the order of prompts is made of."""
+        """Inputs of the order of prompts."""
         ids, words = [row["id"] for row in self._rows], [word_count(row["caption"]) for row in self._rows]
         return Known(self.train, ids, words, self._difficulty, streams)
 
     def _find(self, shard: dict[str, Any]) -> Path:
         name = shard["name"]
-        # Of several folders the lab puts the name of its own before a file's.
+        # With several folders the lab prefixes a file's name with its folder's name.
         ends = (name, name.partition("/")[2] or name)
         places = [place / end if place.is_dir() else place for place in self._folders for end in ends]
         found = [path for path in places if path.is_file() and path.name == Path(name).name]
@@ -103,7 +105,7 @@ class RunData:
         raise LabError(f"{wrong}; nothing was changed")
 
     def row(self, index: int) -> Row:
-        """The row with its pixels. Raises LabError naming the row whose picture is another one."""
+        """The row with its pixels. Raises LabError naming a row whose picture has changed."""
         about = self._rows[index]
         rle = {"counts": about["mask"], "size": [about["height"], about["width"]]}
         key = about["imageId"]
@@ -121,7 +123,7 @@ class RunData:
         if about["file"] not in self._tables:
             self._tables[about["file"]] = _open_table(path)
         if not about["column"]:
-            raise LabError(f"{path} is no Arrow or Parquet shard; save the data set as one to train on it here")
+            raise LabError(f"{path} is not an Arrow or Parquet shard; convert the data set to train on it here")
         column, *inner = about["column"].split(".")
         cell = self._tables[about["file"]].column(column)[about["row"]].as_py()
         for name in inner:

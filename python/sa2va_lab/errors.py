@@ -1,5 +1,7 @@
-"""The one error that reaches people: a plain sentence that names the file or setting, the cause and what was kept."""
+"""
+The error type whose messages users read: one sentence that names the file or setting, the cause and what was kept.
+"""
 
 
 class LabError(Exception):
-    """A wrong file, setting or environment; the message is all that is shown."""
+    """An invalid file, setting or environment; only the message is shown."""

@@ -1,4 +1,4 @@
-"""Held-out rows with fixed draws, scored as the lab scores them (`eval.jsonl`)."""
+"""Scores held-out rows with fixed draws, as in the lab (`eval.jsonl`)."""
 
 import math
 from dataclasses import replace
@@ -19,7 +19,7 @@ from .team import Team
 
 
 def due(settings: Settings, step: int, rows: int) -> bool:
-    """Whether held-out rows are scored at a step."""
+    """Whether held-out rows are evaluated at a step."""
     return settings.evalSteps > 0 and rows > 0 and (step % settings.evalSteps == 0 or step == settings.steps)
 
 
@@ -42,7 +42,7 @@ def score_row(context: Context, index: int) -> Scores | None:
     drawn = act(output, s, draws, address(2))
     masks = actor.sized(torch.cat([drawn.greedy, drawn.logits]), height, width)
     with context.model.values(context.state.ema):
-        # The true caption and the true mask come last: the partner's own answers stand beside the policy's.
+        # The true caption and the true mask come last: the partner's answers to them are compared with the policy's.
         *found, partner = actor.find(features, [*(own.text for own in said), row.caption], height, width)
         *told, described = actor.describe(features, [*(own.mask for own in masks), row.mask])
     facts = {
@@ -95,17 +95,17 @@ def _drawn(sampled: list[Facts], scores: list[float] | None, weights: list[float
 
 
 def _texts_of(context: Context, asked: Asked, address: Address) -> list[Completion]:
-    """The greedy answer of the policy to a prompt, then sampled ones."""
+    """The greedy answer of the policy to a prompt, followed by sampled ones."""
     draws = context.contract.evaluation["draws"]
     return context.actor.texts(asked, 1, None) + context.actor.texts(asked, draws, address)
 
 
 def _own_rewards(context: Context, facts: dict[int, list[Facts]], weights: list[float] | None) -> Scores:
-    """The run's own reward of the greedy and the sampled rollouts of both loops, and what the judge took for it."""
+    """The run's reward of the greedy and the sampled rollouts of both loops, and the judge's cost."""
     s, scorer = context.settings, context.scorer
     if not s.evalJudge:
         scorer = replace(scorer, judge=None)
-    # METEOR in place of a verdict would be another score.
+    # METEOR instead of a verdict would be another score.
     own = s.changed(missingVerdict="pause" if s.missingVerdict == "pause" else "drop")
     out: dict[str, Reward] = {name: None for name in REWARDS if int(name[6]) in facts}
     rows: list[list[Term]] = []
@@ -145,11 +145,11 @@ def evaluate(context: Context, folder: RunFolder, team: Team, step: int) -> None
 
 
 def best_step(folder: RunFolder) -> int | None:
-    """Step with a checkpoint and the highest selection value of the newest score; the newest of equal ones."""
+    """Step with a checkpoint and the highest selection value of the newest score; the newest if several are equal."""
     steps = folder.checkpoints()
     chosen = [(own["report"]["step"], own["report"].get("selection")) for own in folder.lines("eval.jsonl")]
     found = [(step, own) for step, own in chosen if own]
-    # Before a fork another score may have chosen.
+    # Before a fork another score may have chosen the checkpoint.
     values = [
         (own["value"], step)
         for step, own in found

@@ -7,9 +7,9 @@ from pathlib import Path
 
 def model_hash(folder: Path) -> str:
     """
-    The lab's fingerprint of a checkpoint folder: configurations whole, of every tensor its name and three pieces.
+    The lab's fingerprint of a checkpoint folder: whole configurations, and the name and three pieces of every tensor.
 
-    It equals run.json's model.hash where the lab opened the same files from a folder.
+    It equals model.hash in run.json if the lab opened the same files from a folder.
     """
     paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     parts = []

@@ -1,4 +1,4 @@
-"""The lab's run folder, read and written: manifest, metrics, evaluations and checkpoints."""
+"""Reads and writes the lab's run folder: manifest, metrics, evaluations and checkpoints."""
 
 import contextlib
 import hashlib
@@ -28,7 +28,7 @@ _LORA = ".lora_"
 
 
 def step_name(step: int) -> str:
-    """As the lab names it: step-000123."""
+    """The lab's name of a step: step-000123."""
     return f"step-{step:06d}"
 
 
@@ -47,7 +47,7 @@ def peft_name(name: str) -> str:
 
 
 def _line(row: dict[str, Any]) -> str:
-    """A line of metrics: what JSON has no number for is text."""
+    """A line of metrics; numbers that JSON lacks are text."""
 
     def plain(value: Any) -> Any:
         if not isinstance(value, float) or value == 0:
@@ -69,7 +69,7 @@ class RunFolder:
             raise LabError(f"{path / 'run.json'} is not of the form sa2va-lab-run/1; nothing was changed")
 
     def update(self, **change: Any) -> None:
-        """Rewrites run.json; keys that this version does not know are kept."""
+        """Rewrites run.json; unknown keys are kept."""
         self.manifest = read_json(self.path / "run.json") | change
         self._replace("run.json", json.dumps(self.manifest, ensure_ascii=False, indent=2) + "\n")
 
@@ -86,11 +86,11 @@ class RunFolder:
             os.fsync(file.fileno())
 
     def lines(self, name: str) -> list[dict[str, Any]]:
-        """Whole lines of a file; none where there is no file."""
+        """Complete lines of a file; empty if the file does not exist."""
         return read_lines(self.path / name)
 
     def replace_lines(self, name: str, rows: list[str]) -> None:
-        """Replaces a file of lines as a whole."""
+        """Replaces a file of lines atomically."""
         self._replace(name, "".join(f"{row}\n" for row in rows))
 
     def checkpoints(self) -> list[int]:
@@ -98,12 +98,12 @@ class RunFolder:
         return sorted(at for at, path in self._numbered("checkpoints", "") if (path / _MARKER).exists())
 
     def _numbered(self, folder: str, end: str) -> list[tuple[int, Path]]:
-        """Steps and paths of the entries named step-N plus `end`. Other entries are a person's."""
+        """Steps and paths of the entries named step-N plus `end`. Other entries belong to the user."""
         paths = [(path, re.fullmatch(rf"step-(\d{{6,}}){end}", path.name)) for path in (self.path / folder).glob("*")]
         return [(int(named[1]), path) for path, named in paths if named]
 
     def spending(self) -> tuple[float, float]:
-        """Calls and cost of the judge in the run's own steps and evaluations, those that resumes dropped included."""
+        """Calls and cost of the judge in the run's own steps and evaluations, including those that resumes dropped."""
         since = (self.manifest.get("forkedFrom") or {}).get("step", -1)
         steps = [row for row in self.lines("metrics.jsonl") if row["step"] > since]
         evaluations = [own for own in self.lines("eval.jsonl") if own["report"]["step"] > since]
@@ -113,8 +113,10 @@ class RunFolder:
         return sum(own["calls"] for own in taken), sum(own["cost"] for own in taken)
 
     def truncate_after(self, step: int) -> None:
-        """Drops lines, rollouts, a person's verdicts on them and checkpoints past a step, so that nothing doubles."""
-        # All of it is read before anything goes.
+        """
+        Removes lines, rollouts, verdicts of users on them and checkpoints after a step, so that no step exists twice.
+        """
+        # Everything is read before anything is removed.
         calls, cost = self.spending()
         texts: dict[str, str] = {}
         for name in ("metrics.jsonl", "phases.jsonl", "alarms.jsonl", "eval.jsonl"):
@@ -127,7 +129,7 @@ class RunFolder:
             past = {rollout for rollout, _ in thumbs if (of := re.match(r"(\d+)-", rollout)) and int(of[1]) > step}
             kept = {rollout: thumb for rollout, thumb in thumbs if rollout not in past}
             texts["thumbs.json"] = json.dumps(kept, ensure_ascii=False, indent=2) + "\n"
-        # Checkpoints first, so that a run that is killed midway goes on from this step, not past lines that are gone.
+        # Checkpoints first, so that a run that is killed midway continues from this step, not after removed lines.
         for at, path in self._numbered("checkpoints", r"(?:\.tmp)?"):
             if at > step:
                 self._remove(path)
@@ -141,7 +143,7 @@ class RunFolder:
             self.update(judgeDropped={"calls": calls - logged[0], "cost": cost - logged[1]})
 
     def _remove(self, folder: Path) -> None:
-        """The marker first, so that a half-removed folder never counts."""
+        """The marker first, so that a partly removed folder never counts."""
         (folder / _MARKER).unlink(missing_ok=True)
         shutil.rmtree(folder)
 
@@ -157,7 +159,7 @@ class RunFolder:
         return folder
 
     def read_values(self, step: int, model: Sa2va) -> dict[str, Values]:
-        """Tensors of a checkpoint in the order of the model's names, by what they are: policy, ema, first…"""
+        """Tensors of a checkpoint in the order of the model's names, by kind: policy, ema, first…"""
         folder, named = self._checkpoint(step), dict(zip(model.names, model.trained, strict=True))
         found: dict[str, dict[str, Tensor]] = {}
         for file, tensors in _layout(model.names, (folder / "reference.safetensors").exists()).items():
@@ -169,7 +171,7 @@ class RunFolder:
         return {kind: [own[name] for name in model.names] for kind, own in found.items()}
 
     def load_start(self, model: Sa2va) -> None:
-        """Gives the model what the run began with, where that was an opened adapter."""
+        """Loads the weights that the run started with, if that was an opened adapter."""
         start = self.path / "start"
         if not start.exists():
             return
@@ -193,7 +195,7 @@ class RunFolder:
             state.entropy[int(loop)] = EntropyBonus(kept["coefficient"], kept["lastEntropy"])
 
     def write_checkpoint(self, step: int, model: Sa2va, state: State) -> None:
-        """All files, then the marker that makes the checkpoint count."""
+        """Writes all files, then the marker that makes the checkpoint valid."""
         folder = self.path / "checkpoints" / step_name(step)
         unfinished = folder.with_name(folder.name + ".tmp")
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -227,7 +229,7 @@ class RunFolder:
         self._replace(f"checkpoints/{folder.name}/{_MARKER}", exact_json(marker, 2) + "\n")
 
     def prune(self, keep: int, best: int | None) -> None:
-        """Keeps the last checkpoints and the best one. Folders that a kill has left half removed go, too."""
+        """Keeps the last checkpoints and the best one. Also removes folders that a kill left incomplete."""
         known = self.checkpoints()
         kept = {*known[-max(1, keep) :], best}
         for at, path in self._numbered("checkpoints", ""):
@@ -241,7 +243,7 @@ def _targets(names: list[str]) -> list[str]:
 
 
 def _layout(names: list[str], reference: bool) -> dict[str, dict[str, tuple[str, str]]]:
-    """Files of a checkpoint: behind every name in them the values and the trainable tensor that it stands for."""
+    """Files of a checkpoint: every name in them with its values and its trainable tensor."""
     return {
         "adapter_model": {peft_name(name): ("policy", name) for name in names if _LORA in name},
         "modules": {name: ("policy", name) for name in names if _LORA not in name},
@@ -261,7 +263,7 @@ def _adapter_config(names: list[str], manifest: dict[str, Any]) -> dict[str, Any
 
 
 def _trainer_state(step: int, model: Sa2va, state: State, manifest: dict[str, Any]) -> dict[str, Any]:
-    """What Hugging Face tools read, and what an exact resume needs."""
+    """Fields for Hugging Face tools, and the state for an exact resume."""
     config = manifest["config"]
     lora = {"alpha": config["loraAlpha"], "dropout": config["loraDropout"], "r": config["loraRank"]}
     entropy = {str(at): {"coefficient": own.coefficient, "lastEntropy": own.last} for at, own in state.entropy.items()}

@@ -26,7 +26,7 @@ _WAIT, _LONGEST_WAIT, _LONGEST_ASKED = 0.5, 30.0, 120.0
 
 @dataclass
 class _Asked:
-    """Requests of one verdict."""
+    """Requests for one verdict."""
 
     calls: int = 0
     hits: int = 0
@@ -47,8 +47,8 @@ class CaptionJudge:
         spent: tuple[float, float] = (0, 0),
     ) -> None:
         """
-        `replies` caches for all runs; `place` is the rank among the processes, which divide what is left of the budget
-        of calls and cost behind `spent`.
+        `replies` is the cache of all runs. `place` is the rank among the processes, which share the rest of the budget
+        of calls and cost after `spent`.
 
         Raises LabError without an address.
         """
@@ -70,7 +70,7 @@ class CaptionJudge:
         self._cost = (s.judgeMaxCost - spent[1]) / world if s.judgeMaxCost > 0 else math.inf
 
     def _stored(self) -> dict[str, str]:
-        """Replies of earlier runs; a line that was cut is skipped."""
+        """Replies of earlier runs; a truncated line is skipped."""
         found: dict[str, str] = {}
         if self._path.exists():
             for line in self._path.read_text(encoding="utf-8", errors="replace").split("\n"):
@@ -83,7 +83,7 @@ class CaptionJudge:
         return float(prompt * self._s.judgePromptPrice + reply * self._s.judgeReplyPrice) / 1e6
 
     def _reserve(self, asked: _Asked, bound: float) -> None:
-        """Takes a call of at most this price out of what is left."""
+        """Reserves a call of at most this price from the budget."""
         s = self._s
         with self._lock:
             if self._calls < 1 or self._cost < bound:
@@ -94,7 +94,7 @@ class CaptionJudge:
         asked.calls += 1
 
     def _ask(self, asked: _Asked, messages: list[dict[str, str]], schema: Any, most: int) -> tuple[str, bool]:
-        """A reply, asked for again after a failure that may pass. A failed call costs its prompt."""
+        """A reply, requested again after a temporary failure. A failed call costs its prompt."""
         s, repeat = self._s, 0
         length = sum(len(message["content"]) + 16 for message in messages)
         sent = math.ceil((length + (0 if schema is None else len(compact(schema)))) / 2)
@@ -122,10 +122,10 @@ class CaptionJudge:
             time.sleep(wait)
 
     def _reply(self, asked: _Asked, content: str, schema: Any, most: int, read: Callable[[str, bool], T]) -> T:
-        """A reply that `read` accepts, from the cache or the model, which is told once what was wrong."""
+        """A reply that `read` accepts, from the cache or the model, which is told its error once."""
         messages = [{"role": "user", "content": content}]
         model = self._server.model
-        # What an unnamed model is depends on the server.
+        # The server decides which model an empty name means.
         named = f"{model} at {self._server.base}" if model == "default" else model
         asked_for = [self._s.judge, named, self._version, messages, schema, most]
         key = sha256(compact(asked_for).encode()).hexdigest()
@@ -150,7 +150,7 @@ class CaptionJudge:
             self._cache[key] = text
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("a", encoding="utf-8") as file:
-                # A line that was cut ends here.
+                # Ends a truncated last line.
                 file.write(f"\n{compact({'key': key, 'reply': text})}\n")
         return value
 
@@ -215,7 +215,7 @@ class CaptionJudge:
         return {"name": "judge", "value": value, "judge": detail} | ({"note": note} if note else {})
 
     def _group(self, reference: str, captions: list[str]) -> dict[tuple[str, str], dict[str, Any]]:
-        """Terms of the captions of one reference. The first caption with text has the questions made for all."""
+        """Terms of the captions of one reference. The first caption with text generates the questions for all."""
         asked = {caption: _Asked() for caption in captions}
         first = next((own for caption, own in asked.items() if q.plain_caption(caption)), None)
         made = None if first is None else self._pool.submit(self._questions, first, reference)
@@ -223,7 +223,7 @@ class CaptionJudge:
         return {(reference, caption): term for caption, term in zip(asked, terms, strict=True)}
 
     def terms(self, pairs: list[tuple[str, str]]) -> list[dict[str, Any]]:
-        """One term a pair of reference and caption; equal pairs are judged once."""
+        """One term per pair of reference and caption; equal pairs are judged once."""
         found: dict[tuple[str, str], dict[str, Any]] = {}
         for reference in dict.fromkeys(reference for reference, _ in pairs):
             found |= self._group(reference, [caption for of, caption in pairs if of == reference])

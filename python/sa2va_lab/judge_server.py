@@ -1,4 +1,4 @@
-"""The server behind an OpenAI-compatible address: what it is asked, and what its answers mean."""
+"""The server behind an OpenAI-compatible address: requests to it, and how its answers are read."""
 
 import json
 import math
@@ -21,10 +21,10 @@ _KINDS = {401: "bad-key", 403: "bad-key", 404: "no-model", 408: "timeout", 429: 
 
 
 class _AsItIs(urllib.request.HTTPErrorProcessor):
-    """Passes on answers of every status and follows no redirection, so the key reaches only the named server."""
+    """Returns answers of every status and follows no redirection, so that the key reaches only the named server."""
 
     def http_response(self, request: urllib.request.Request, response: HTTPResponse) -> HTTPResponse:
-        """What arrived."""
+        """The received bytes."""
         return response
 
     https_response = http_response
@@ -46,7 +46,7 @@ def _spelled(char: str) -> str:
 
 
 def _text_of(content: Any) -> str:
-    """The text, or the text parts of a list, in which some services put reasoning apart. Raises TypeError."""
+    """The text, or the text parts of a list, in which some services separate reasoning. Raises TypeError."""
     parts = [content] if isinstance(content, str) else [own.get("text") for own in content if isinstance(own, dict)]
     texts = [own for own in parts if isinstance(own, str)]
     if not texts:
@@ -55,14 +55,14 @@ def _text_of(content: Any) -> str:
 
 
 def counted(usage: dict[str, Any], name: str, otherwise: int) -> float:
-    """Tokens that a server has counted."""
+    """Tokens as counted by the server."""
     found = usage.get(name)
     return found if isinstance(found, (int, float)) and 0 <= found < math.inf else otherwise
 
 
 @dataclass
 class Server:
-    """One model behind an address; what it refuses is left out from then on."""
+    """One model behind an address; request features that it refuses are left out from then on."""
 
     url: str
     model: str
@@ -104,7 +104,10 @@ class Server:
         return q.parsed(text, "The judge's answer is not JSON")
 
     def _answer(self, asked: urllib.request.Request) -> tuple[int, str, str]:
-        """Status, Retry-After and text; a server that sends byte by byte has no more time than one that is silent."""
+        """
+        Status, Retry-After and text. The time limit covers the whole answer, so that a server that sends byte by byte
+        cannot extend it.
+        """
         answered: Future[tuple[int, str, str]] = Future()
 
         def ask() -> None:
@@ -129,7 +132,7 @@ class Server:
             return answer.status, answer.headers.get("Retry-After", ""), text
 
     def _without_key(self, text: str) -> str:
-        """Takes the key out, however JSON or a URL spells its characters."""
+        """Removes the key, however JSON or a URL spells its characters."""
         key = self.key.strip()
         if len(key) < _SHORTEST_KEY:
             return text
@@ -147,7 +150,7 @@ class Server:
     def complete(
         self, messages: list[dict[str, str]], schema: dict[str, Any] | None, most: int
     ) -> tuple[str, bool, Any]:
-        """A reply at temperature 0, whether it was cut, and the tokens counted. Raises JudgeFailure."""
+        """A reply at temperature 0, whether it is incomplete, and the counted tokens. Raises JudgeFailure."""
         used = (self.form, self.limit, self.steady)
         body: dict[str, Any] = {"model": self.model, "messages": messages, self.limit: most}
         body |= {"temperature": 0, "top_p": 1, "seed": 0} if self.steady else {}
@@ -173,7 +176,7 @@ class Server:
         return text, ended in ("length", "content_filter"), usage if isinstance(usage, dict) else {}
 
     def _adapt(self, used: tuple[str, str, bool], refusal: str, structured: bool) -> bool:
-        """Leaves out what the server refuses; whether a repeat makes sense."""
+        """Leaves out a feature that the server refuses; returns whether a repeat makes sense."""
         if used != (self.form, self.limit, self.steady):
             return True
         if self.limit == "max_tokens" and "max_completion_tokens" in refusal:

@@ -1,4 +1,4 @@
-"""Language models of transformers, InternLM2 as a Llama with its own projection, and the cache of decoding."""
+"""Language models of transformers, InternLM2 as a Llama with its own projection, and the cache for decoding."""
 
 import math
 from inspect import signature
@@ -26,7 +26,10 @@ FAMILIES = ("Qwen2ForCausalLM", "Qwen3ForCausalLM", "LlamaForCausalLM", "Phi3For
 
 
 class Slots(DynamicCache):  # type: ignore[misc]
-    """Keys and values in buffers of a fixed length: a token's are written in place, nothing is copied as they grow."""
+    """
+    Keys and values in buffers of fixed length: those of a token are written in place, and nothing is copied as they
+    grow.
+    """
 
     def __init__(self, rows: int, length: int) -> None:
         """Empty, of `rows` sequences."""
@@ -34,16 +37,16 @@ class Slots(DynamicCache):  # type: ignore[misc]
         self.rows, self.length, self.at = rows, length, 0
         self.buffers: dict[int, list[Tensor]] = {}
         self.places: Tensor | None = None
-        """Where keys and values are written, on the device; behind the filled places if it is None."""
+        """Slots where keys and values are written, on the device; None writes after the filled ones."""
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
-        """Places that are filled."""
+        """Number of filled slots."""
         return self.at
 
     def update(
         self, key_states: Tensor, value_states: Tensor, layer_idx: int, *_: Any, **__: Any
     ) -> tuple[Tensor, ...]:
-        """Writes behind the filled places; returns the whole buffers, whose rest a mask must hide."""
+        """Writes after the filled slots; returns the whole buffers, whose rest a mask must hide."""
         own = (key_states, value_states)
         if layer_idx not in self.buffers:
             self.buffers[layer_idx] = [x.new_zeros(self.rows, x.shape[1], self.length, x.shape[3]) for x in own]
@@ -55,7 +58,7 @@ class Slots(DynamicCache):  # type: ignore[misc]
         return tuple(self.buffers[layer_idx])
 
     def spread(self, rows: int, length: int) -> "Slots":
-        """The one sequence `rows` times, with room up to `length`."""
+        """The one sequence repeated `rows` times, with room up to `length`."""
         made = Slots(rows, length)
         made.at = self.at
         for layer, own in self.buffers.items():
@@ -67,9 +70,9 @@ class Slots(DynamicCache):  # type: ignore[misc]
 
 def visibility(queries: Tensor, keys: Tensor, real: Tensor, window: int | None, like: Tensor) -> Tensor:
     """
-    What attention adds to its scores, [n, 1, Q, K]: 0 where a key is seen, the lowest number elsewhere.
+    The bias that attention adds to its scores, [n, 1, Q, K]: 0 where a key is visible, the lowest number elsewhere.
 
-    `queries` [n, Q] and `keys` [n, K] are positions in the text, `real` [n, K] says which keys are there.
+    `queries` [n, Q] and `keys` [n, K] are positions in the text; `real` [n, K] marks existing keys.
     """
     gap = queries[:, :, None] - keys[:, None, :]
     seen = real[:, None, :] & (gap >= 0)
@@ -80,28 +83,28 @@ def visibility(queries: Tensor, keys: Tensor, real: Tensor, window: int | None, 
 
 
 def window_of(config: dict[str, Any]) -> int | None:
-    """How far back a token sees; None without a bound. Raises LabError for one that only some layers have."""
+    """Number of tokens that a token sees; None without a limit. Raises LabError for a limit of some layers only."""
     if config.get("use_sliding_window"):
-        raise LabError("llm_config.use_sliding_window is not known here; the model was not loaded")
+        raise LabError("llm_config.use_sliding_window is not supported here; the model was not loaded")
     return config.get("sliding_window") if config["architectures"][0] == "Phi3ForCausalLM" else None
 
 
 class Rotation(nn.Module):
     """
-    Rotary angles whose scaling goes by the length of a sequence, that of the whole where it is computed in parts.
+    Rotary angles whose scaling depends on the length of the whole sequence, also if it is computed in parts.
 
-    The module of transformers that it takes the place of goes by the length of each part.
+    The module of transformers that it replaces uses the length of each part.
     """
 
     def __init__(self, own: Any, limit: int, growing: bool) -> None:
-        """`own` gives other angles to sequences above `limit` tokens, to each length its own if it is `growing`."""
+        """`own` gives other angles to sequences above `limit` tokens, different ones for each length if `growing`."""
         super().__init__()
         self.own, self.limit, self.growing = own, limit, growing
         self.length: int | None = None
-        """Of the whole sequence; None for that of the pass."""
+        """Length of the whole sequence; None for that of the pass."""
 
     def alike(self, lengths: list[int]) -> bool:
-        """Whether sequences of these lengths are rotated alike."""
+        """Whether sequences of these lengths have equal rotation."""
         beyond = {length if self.growing else 0 for length in lengths if length > self.limit}
         return len(beyond) + any(length <= self.limit for length in lengths) == 1
 
@@ -111,7 +114,7 @@ class Rotation(nn.Module):
         if self.length is not None:
             last = position_ids.new_full((len(position_ids), 1), self.length - 1)
             position_ids = torch.cat([position_ids, last], 1)
-        # What an earlier, longer sequence has left would stay.
+        # Values of an earlier, longer sequence would remain.
         self.own.max_seq_len_cached = 0
         cos, sin = self.own(x, position_ids)
         return cos[:, :count], sin[:, :count]
@@ -122,7 +125,7 @@ _TRAINED = "original_max_position_embeddings"
 
 
 def _scaling(config: dict[str, Any]) -> dict[str, Any]:
-    """How rotary angles are scaled, as transformers names it. Raises LabError for a kind that it does not know."""
+    """How rotary angles are scaled, as named by transformers. Raises LabError for an unknown kind."""
     given = config.get("rope_parameters") or config.get("rope_scaling") or {}
     given = {"type": given} if isinstance(given, str) else given
     named = given.get("rope_type") or given.get("type") or "default"
@@ -131,7 +134,7 @@ def _scaling(config: dict[str, Any]) -> dict[str, Any]:
     scaling = given | {"rope_type": named, "rope_theta": float(theta)}
     scaling.pop("type", None)
     if "short_factor" in given:
-        # As in transformers, the field beside the group, even by default, goes before the one inside.
+        # As in transformers, the field beside the group takes precedence over the one inside, even if it is a default.
         beside = config.get(_TRAINED, 4096 if "Phi3ForCausalLM" in config.get("architectures", ()) else None)
         trained = beside or given.get(_TRAINED, most)
         growth = given.get("factor", most / trained)
@@ -139,12 +142,12 @@ def _scaling(config: dict[str, Any]) -> dict[str, Any]:
         if named == "yarn":
             scaling["attention_factor"] = given.get("attention_factor", 0.1 * math.log(max(1.0, growth)) + 1)
     if scaling["rope_type"] not in ("default", *ROPE_INIT_FUNCTIONS):
-        raise LabError(f"llm_config.rope_scaling of type {named} is not known here; the model was not loaded")
+        raise LabError(f"llm_config.rope_scaling of type {named} is not supported here; the model was not loaded")
     return scaling
 
 
 def language_model(config: dict[str, Any]) -> nn.Module:
-    """The language model of an llm_config. Raises LabError for a family that is not known."""
+    """The language model of an llm_config. Raises LabError for an unknown family."""
     family = config["architectures"][0]
     if family not in FAMILIES:
         raise LabError(f"config.json has the language model {family}; this package runs {', '.join(FAMILIES)}")
@@ -154,7 +157,7 @@ def language_model(config: dict[str, Any]) -> nn.Module:
     shown = {name: value for name, value in config.items() if name not in ours}
     shown |= {"rope_parameters": scaling} | ({"attention_bias": config.get("bias", True)} if fused else {})
     made = getattr(transformers, known.replace("ForCausalLM", "Config"))(**shown)
-    # One attention for sampling and training, or the ratio would not be 1.
+    # Sampling and training use the same attention; otherwise the ratio would not be 1.
     model: Any = getattr(transformers, known)._from_config(made, attn_implementation="sdpa")
     if fused:
         for at, layer in enumerate(model.model.layers):
@@ -171,7 +174,7 @@ CACHE = "cache" if "cache" in signature(LlamaAttention.forward).parameters else 
 
 
 class _FusedAttention(LlamaAttention):  # type: ignore[misc]
-    """InternLM2's: one projection gives of every key head its query heads, its key and its value."""
+    """InternLM2's attention: one projection gives, for every key head, its query heads, its key and its value."""
 
     def __init__(self, config: Any, layer: int) -> None:
         super().__init__(config, layer)
@@ -200,7 +203,7 @@ class _FusedAttention(LlamaAttention):  # type: ignore[misc]
 
 
 def published(name: str, config: dict[str, Any]) -> str:
-    """Name of a parameter as checkpoints have it; InternLM2 has its own for the parts of a Llama."""
+    """Name of a parameter in checkpoints; InternLM2 has other names for the parts of a Llama."""
     name = name.replace(".base_layer.", ".").replace(".default.", ".")
     if name.startswith("language_model.") and config["architectures"][0] == INTERNLM2:
         for ours, theirs in _INTERNLM2_NAMES.items():

@@ -1,4 +1,4 @@
-"""The policy loss of GRPO and its relatives, advantages in double precision, and the parts that metrics show."""
+"""The policy loss of GRPO and its variants, advantages in double precision, and the values for metrics."""
 
 import math
 from collections.abc import Sequence
@@ -35,15 +35,15 @@ def as_array(values: Tensor) -> Grid:
 
 @dataclass(frozen=True)
 class LossSettings:
-    """A published loss name with the run's numbers and the sizes of this update."""
+    """A published loss name with the run's settings and the sizes of this update."""
 
     settings: Settings
     groups: int
     """Groups of the loop in this update, over all processes."""
     active: float
-    """Counted actions of all of them."""
+    """Counted actions of all these groups."""
     longest: int
-    """Most actions that a rollout can have."""
+    """Maximum actions of a rollout."""
     entropy: float = 0.0
     """Weight of the entropy bonus."""
 
@@ -61,7 +61,7 @@ class LossSettings:
 
 @dataclass(frozen=True)
 class LossInputs:
-    """One group's actions, [N, T] each but the advantages and row weights [N]."""
+    """One group's actions, [N, T] each; advantages and row weights [N]."""
 
     logps: Tensor
     entropies: Tensor
@@ -86,7 +86,7 @@ def kl_term(gap: Tensor, settings: LossSettings) -> tuple[Tensor, Tensor]:
 @dataclass(frozen=True)
 class Ratios:
     """
-    Of counted actions the log-probabilities, [N, T], and their log-ratios to the old ones.
+    Log-probabilities of counted actions, [N, T], and their log-ratios to the old ones.
 
     `ratio` is [N, 1] where the loss has one for a row; `kl` is None without a reference.
     """
@@ -99,7 +99,7 @@ class Ratios:
 
 
 def ratios_of(inputs: LossInputs, settings: LossSettings) -> Ratios:
-    """What both the loss and its metrics are made of."""
+    """Values that the loss and its metrics share."""
     mask, seen = inputs.mask, inputs.mask > 0.5
     logps = torch.where(seen, inputs.logps, 0.0)
     gap = logps - (logps.detach() if inputs.old is None else torch.where(seen, inputs.old, 0.0))
@@ -115,7 +115,7 @@ def ratios_of(inputs: LossInputs, settings: LossSettings) -> Ratios:
 
 @dataclass(frozen=True)
 class Effect:
-    """What a loss did to each action, [N, T]; masked ones hold 1, 0 and 0."""
+    """Effect of a loss on each action, [N, T]; masked ones hold 1, 0 and 0."""
 
     ratio: Grid
     kl: Grid
@@ -133,7 +133,7 @@ class Effect:
 
 
 def effect_of(inputs: LossInputs, settings: LossSettings) -> Effect:
-    """Ratio, KL and what the clips did to each action."""
+    """Ratio, KL and clip flags of each action."""
     s, seen, a, found = settings.settings, inputs.mask > 0.5, inputs.advantages[:, None], ratios_of(inputs, settings)
     ratio = torch.where(seen, found.ratio, 1.0)
     capped = ratio.clamp(max=s.delta) if s.delta > 0 else ratio
@@ -170,7 +170,7 @@ def vespo_weight(token_ratio: Tensor, advantages: Tensor, s: Settings) -> Tensor
 
 
 def _aggregation(mask: Tensor, settings: LossSettings) -> Tensor:
-    """How much each action's loss counts, [N, T]."""
+    """Weight of each action's loss, [N, T]."""
     rows, share = len(mask), 1 / settings.groups
     lengths = mask.sum(1, keepdim=True).clamp_min(1)
     kind = settings.preset[1]
@@ -195,7 +195,7 @@ def top_entropy(entropies: Tensor, mask: Tensor, share: float) -> Tensor:
 
 
 def policy_loss(inputs: LossInputs, settings: LossSettings) -> tuple[Tensor, Tensor]:
-    """Loss of one group and its policy part; its gradient flows into the log-probabilities and entropies."""
+    """Loss of one group and its policy part; the gradient flows into log-probabilities and entropies."""
     s, mask, found = settings.settings, inputs.mask, ratios_of(inputs, settings)
     kept = top_entropy(inputs.entropies, mask, s.topEntropyQuantile)
     keep = kept if s.topEntropyQuantile < 1 else torch.ones_like(mask)
@@ -225,7 +225,7 @@ class Spread:
 
 
 def spread_of(rewards: Sequence[Reward], weights: Sequence[float] | None = None) -> Spread:
-    """Unbiased deviation, of a whole action set the exact one; the mean of equal numbers is exactly that number."""
+    """Unbiased deviation, exact for a whole action set; the mean of equal numbers is exactly that number."""
     present = [(r, 1.0 if weights is None else weights[at]) for at, r in enumerate(rewards) if r is not None]
     if not present:
         return Spread(math.nan, 0.0, 0, True)
@@ -249,14 +249,14 @@ class RewardGroup:
 
 @dataclass(frozen=True)
 class GroupScores:
-    """Mean and deviation of a group's rewards, whether its advantages' inputs have spread, and the advantages."""
+    """Mean and deviation of a group's rewards, whether the inputs of its advantages have spread, and the advantages."""
 
     spread: Spread
     advantages: list[float]
 
 
 def inputs_of(group: RewardGroup, s: Settings) -> list[Reward]:
-    """What a group's advantages and spread are made of: its rewards, or sums of their parts normalised in the group."""
+    """Inputs of a group's advantages and spread: its rewards, or sums of their parts normalised in the group."""
     if s.rewardAggregation != "normalize_then_sum":
         return group.rewards
     eps = s.advantageEps

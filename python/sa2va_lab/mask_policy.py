@@ -1,4 +1,4 @@
-"""Mask policies of loop 2: where randomness enters, and the log-probability of what was drawn under other weights."""
+"""Mask policies of loop 2: they decide where randomness enters, and score drawn masks under other weights."""
 
 import math
 from collections.abc import Callable
@@ -25,10 +25,10 @@ Scores = tuple[Tensor, Tensor]
 
 
 class Output:
-    """What weights make of one phrase about a picture; masks are decoded when they are asked for."""
+    """Output of the weights for one phrase about a picture; masks are decoded on request."""
 
     def __init__(self, actor: Actor, features: Features, phrase: str, others: tuple[str, ...] = ()) -> None:
-        """The model's weights must stay those of the call; `others` are the picture's other phrases."""
+        """The model's weights must not change after the call; `others` are the picture's other phrases."""
         self.actor, self.features, self.others = actor, features, others
         self.language = actor.phrase_prompts(features, [phrase])
 
@@ -67,7 +67,7 @@ class MaskActions:
     logps: npt.NDArray[np.float64]
     """[N, T] under the weights that drew."""
     weights: list[float] | None
-    """Probabilities where all actions are played."""
+    """Probabilities if the rollouts are the whole action set."""
     scores: Callable[[Output], Scores]
     imitate: Callable[[Output, list[float]], Tensor] | None = None
 
@@ -86,7 +86,7 @@ def mask_loss(logits: Tensor, truth: Tensor) -> Tensor:
 
 
 def bernoulli_kl(logits: Tensor, reference: Tensor) -> Tensor:
-    """KL of every pixel as a coin, nats."""
+    """KL of every pixel as a Bernoulli variable, nats."""
     on = logits.sigmoid() * (F.logsigmoid(logits) - F.logsigmoid(reference))
     off = (-logits).sigmoid() * (F.logsigmoid(-logits) - F.logsigmoid(-reference))
     return on + off
@@ -94,7 +94,7 @@ def bernoulli_kl(logits: Tensor, reference: Tensor) -> Tensor:
 
 @torch.no_grad()
 def act(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
-    """Draws masks as the settings' policy does; `address` names the group."""
+    """Draws masks with the policy of the settings; `address` names the group."""
     policy = settings.maskPolicy
     draw = {"candidates": _candidates, "proposals": _proposals, "embedding": _embedding, "pixels": _pixels}
     drawn = draw.get(policy, _field)(output, settings, count, address)
@@ -146,7 +146,7 @@ def _gaussian(action: Tensor, deviation: float) -> Callable[[Tensor], Scores]:
 def _noise(
     address: Address, count: int, width: int, deviation: float, like: Tensor, antithetic: bool
 ) -> tuple[Tensor, npt.NDArray[np.float64]]:
-    """Noise [count, width], and its own log-probabilities."""
+    """Noise [count, width] and its log-probabilities."""
     rows = []
     for n in range(count):
         mirrored = antithetic and n % 2 == 1
@@ -167,7 +167,7 @@ def _field(output: Output, settings: Settings, count: int, address: Address) -> 
 
     deviation = _deviation(settings.fieldSigma, settings.noiseUnit, greedy, 1e-3)
     noise, logps = _noise(address, count, n * n, deviation, greedy, settings.antitheticNoise)
-    # Cells that are sure of themselves get no noise and are no action.
+    # Certain cells get no noise and are not actions.
     acts = (pooled(greedy).abs() < (settings.fieldBand or math.inf)).to(noise)
     noise = noise * acts
     field = noise.reshape(count, 1, n, n)
@@ -196,7 +196,7 @@ def _embedding(output: Output, settings: Settings, count: int, address: Address)
 
 
 def _proposals(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
-    """Distinct masks of the phrase, noisy [SEG] states and, if set, other phrases, played with their probability."""
+    """Distinct masks of the phrase, of noisy [SEG] states and, if set, of other phrases, each with its probability."""
     language, tries = output.language, 2 * count
     deviation = _deviation(settings.embeddingSigma, settings.noiseUnit, language, 1e-4)
     noise, _ = _noise(address, tries, language.shape[1], deviation, language, settings.antitheticNoise)
@@ -222,7 +222,7 @@ def _proposals(output: Output, settings: Settings, count: int, address: Address)
 
 
 def _distinct(masks: Tensor, overlap: float, most: int) -> list[int]:
-    """Places of the masks that differ from every one before them; the first always, empty ones never."""
+    """Indices of the masks that differ from all earlier ones; the first always, empty ones never."""
     flat, kept = masks.flatten(1), [0]
     for at in range(1, len(flat)):
         if len(kept) >= most or not flat[at].any():

@@ -26,7 +26,7 @@ def decode_rle(rle: Rle) -> Mask:
 
 
 def overlap(a: Mask, b: Mask) -> tuple[int, int]:
-    """Pixels in both and in either."""
+    """Number of pixels in both masks and in either."""
     return int(np.logical_and(a, b).sum()), int(np.logical_or(a, b).sum())
 
 
@@ -43,7 +43,10 @@ def nearest(mask: Mask, rows: int, cols: int) -> Mask:
 
 
 def region_cells(mask: Mask, side: int, keep_tiny: bool) -> Mask:
-    """Visual tokens [side, side] that a mask covers; with `keep_tiny` a mask that hits none takes its fullest cell."""
+    """
+    Visual tokens [side, side] that a mask covers; with `keep_tiny` a mask that covers none gets the cell that holds
+    most of it.
+    """
     cells = nearest(mask, side, side)
     if keep_tiny and not cells.any() and mask.any():
         height, width = mask.shape
@@ -54,7 +57,7 @@ def region_cells(mask: Mask, side: int, keep_tiny: bool) -> Mask:
 
 
 def box_iou(a: Mask, b: Mask) -> float | None:
-    """Overlap of the bounding boxes; None when a mask is empty."""
+    """IoU of the bounding boxes; None if a mask is empty."""
     if not (a.any() and b.any()):
         return None
     first, second = (coco.toBbox(coco.encode(np.asfortranarray(mask)))[None] for mask in (a, b))
@@ -62,7 +65,7 @@ def box_iou(a: Mask, b: Mask) -> float | None:
 
 
 def centre_score(a: Mask, b: Mask) -> float | None:
-    """1 minus the distance of the centres of mass over the diagonal; None when a mask is empty."""
+    """1 minus the distance of the centres of mass over the diagonal; None if a mask is empty."""
     if not (a.any() and b.any()):
         return None
     first, second = (np.argwhere(mask).mean(0) for mask in (a, b))

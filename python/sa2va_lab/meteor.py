@@ -16,7 +16,7 @@ _PARTS = ("n", "v", "a", "r")
 
 
 class Wordnet:
-    """The table of the lab (public/wordnet), asked as NLTK asks a WordNet."""
+    """The lab's WordNet table (public/wordnet) with the interface that NLTK uses."""
 
     def __init__(self, path: Path) -> None:
         """Raises LabError for another file."""
@@ -36,7 +36,7 @@ class Wordnet:
             self._exceptions[part] = {row[0]: row[1:] for row in rows}
 
     def lines(self, word: str) -> list[str]:
-        """Lemmas of all synsets of a word, one line a synset."""
+        """Lemmas of all synsets of a word, one line per synset."""
         found: list[str] = []
         for part in _PARTS:
             listed = self._exceptions[part].get(word)
@@ -62,10 +62,10 @@ def tokens(text: str) -> list[str]:
 
 
 class Meteor:
-    """Keeps stems and synonyms of the words it has seen."""
+    """Caches stems and synonyms of words."""
 
     def __init__(self, wordnet: Wordnet) -> None:
-        """One instance serves a whole run."""
+        """Use one instance for a whole run."""
         stemmer = SimpleNamespace(stem=lru_cache(20_000)(PorterStemmer().stem))
         known = SimpleNamespace(synsets=lru_cache(20_000)(wordnet.synsets))
         self._stages = {"exact": _match_enums, "stem": partial(_enum_stem_match, stemmer=stemmer),
@@ -73,9 +73,10 @@ class Meteor:
 
     def score(self, reference: str, hypothesis: str) -> dict[str, Any]:
         """
-        Score of two captions with alpha 0.9, beta 3 and gamma 0.5, and how it came about.
+        Score of two captions with alpha 0.9, beta 3 and gamma 0.5, and its parts.
 
-        `matches` are hypothesis index, reference index and stage; each stage sees what the one before it left.
+        `matches` are hypothesis index, reference index and stage; each stage matches the words that the previous one
+        left.
         """
         left, right = tokens(hypothesis), tokens(reference)
         mine, theirs, matches = list(enumerate(left)), list(enumerate(right)), list[Any]()

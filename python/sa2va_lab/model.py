@@ -1,4 +1,4 @@
-"""A Sa2VA checkpoint: its parts by transformers and the adapter by PEFT, under the published names."""
+"""A Sa2VA checkpoint: towers and decoder of this package, the language model of transformers, the adapter of PEFT."""
 
 import math
 from collections.abc import Iterator
@@ -38,31 +38,27 @@ _LINEARS = ("q_proj", "k_proj", "v_proj", "qkv_proj", "o_proj", "gate_proj", "up
             "wqkv", "wo", "w1", "w3", "w2")  # fmt: skip
 
 Values = list[Tensor]
-"""Values of the trainable tensors in their order."""
+"""Values of the trainable tensors in order."""
 
 
 @dataclass(frozen=True)
 class Features:
-    """What the frozen towers make of a picture."""
+    """Output of the frozen towers for a picture."""
 
     vision: Tensor
     """[tiles, tokens, 4 H], before the projector."""
     levels: Levels
     error: float = 0.0
-    """‖rounded − computed‖ / ‖computed‖ of the map where it is largest."""
+    """Largest ‖rounded − computed‖ / ‖computed‖ of the maps."""
 
     @property
     def tiles(self) -> int:
-        """Tiles, the thumbnail included."""
+        """Number of tiles, including the thumbnail."""
         return len(self.vision)
 
 
 def halved(features: Features) -> Features:
-    """
-    Features rounded to half precision.
-
-    Values beyond its range are divided by a power of two first, which costs no bit.
-    """
+    """Features rounded to half precision. Values beyond its range are first divided by a power of two, without loss."""
 
     def rounded(values: Tensor) -> Tensor:
         largest = float(values.abs().max())
@@ -90,7 +86,7 @@ class Sa2va(nn.Module):
         self.language_model: Any = language_model(language)
         self.window = window_of(language)
         self.rotation = next((own for own in self.language_model.modules() if isinstance(own, Rotation)), None)
-        """Of a language model whose rotary angles go by the length."""
+        """Rotary angles of a language model that depend on the length."""
         width, wide = language["hidden_size"], 4 * vision["hidden_size"]
         self.mlp1: Any = nn.Sequential(
             nn.LayerNorm(wide, 1e-5), nn.Linear(wide, width), nn.GELU(), nn.Linear(width, width)
@@ -102,15 +98,15 @@ class Sa2va(nn.Module):
         self.names: list[str] = []
         """Trainable tensors in the lab's order."""
         self.trained: list[nn.Parameter] = []
-        """Their parameters."""
+        """Parameters of these tensors."""
         self.graphs = False
-        """Whether the pass of a token is recorded as a CUDA graph."""
+        """Whether the pass for one token is recorded as a CUDA graph."""
         self.lockstep: Lockstep | None = None
-        """Of a language model that is split over processes."""
+        """Synchronises a language model that is split over processes."""
 
     @property
     def side(self) -> int:
-        """Visual tokens along a side of a tile."""
+        """Visual tokens per side of a tile."""
         tile, patch = self.config["force_image_size"], self.config["vision_config"]["patch_size"]
         return int(tile // patch * self.config["downsample_ratio"])
 
@@ -121,13 +117,13 @@ class Sa2va(nn.Module):
 
     @property
     def sam2(self) -> Sam2Model:
-        """The one inside the grounding encoder."""
+        """The SAM2 inside the grounding encoder."""
         found: Sam2Model = self.grounding_encoder["sam2_model"]
         return found
 
     @property
     def device(self) -> torch.device:
-        """Where the model computes."""
+        """Device of the model."""
         found: torch.device = self.mlp1[1].weight.device
         return found
 
@@ -136,14 +132,14 @@ class Sa2va(nn.Module):
         return next(block for block, prefix in _PREFIXES.items() if name.startswith(prefix))
 
     def named(self) -> dict[str, nn.Parameter]:
-        """Parameters under the names that checkpoints have."""
+        """Parameters by their names in checkpoints."""
         return {
             sam2_name(name) if name.startswith("grounding") else language_name(name, self.config["llm_config"]): own
             for name, own in self.named_parameters()
         }
 
     def add_adapter(self, rank: int, alpha: float) -> None:
-        """Adapters on every linear layer of the decoder; afterwards `names` and `trained` are known."""
+        """Adds adapters to every linear layer of the decoder and sets `names` and `trained`."""
         lora = LoraConfig(r=rank, lora_alpha=alpha, lora_dropout=0.0, bias="none", target_modules="all-linear")
         inject_adapter_in_model(lora, self.language_model)
         self.requires_grad_(False)
@@ -156,13 +152,13 @@ class Sa2va(nn.Module):
             parameter.data = parameter.data.to(self.mlp1[1].weight.dtype)
 
     def _place(self, name: str) -> tuple[int, int, int, str]:
-        """Block by block, adapters in the order of the forward pass: layer by layer, A before B."""
+        """Names block by block; adapters in the order of the forward pass: layer by layer, A before B."""
         parts, block = name.split("."), list(_PREFIXES).index(self.block_of(name))
         return (block, int(parts[3]), _LINEARS.index(parts[-3]), parts[-2]) if ".lora_" in name else (block, 0, 0, name)
 
     @contextmanager
     def values(self, values: Values) -> Iterator[None]:
-        """Other values of the trainable tensors, for a while."""
+        """Uses other values of the trainable tensors within a block."""
         own = [parameter.data for parameter in self.trained]
         try:
             self.put(values)
@@ -171,13 +167,13 @@ class Sa2va(nn.Module):
             self.put(own)
 
     def put(self, values: Values) -> None:
-        """Gives the trainable tensors these values."""
+        """Sets the trainable tensors to these values."""
         for parameter, value in zip(self.trained, values, strict=True):
             parameter.data = value
 
     @torch.no_grad()
     def look(self, rgb: Rgb, most_tiles: int) -> Features:
-        """Both frozen towers on a picture."""
+        """Runs both frozen towers on a picture."""
         weight = self.vision_model.embeddings.patch_embedding.weight
         tiles = normalise(tiles_of(rgb, self.config, most_tiles)).to(weight)
         states = pixel_shuffle(self.vision_model(tiles), self.config.get("ps_version", "v2"))
@@ -186,7 +182,7 @@ class Sa2va(nn.Module):
         return Features(states.to(self.mlp1[1].weight.dtype), encoder(whole))
 
     def project(self, features: Features) -> Tensor:
-        """Visual tokens [tiles, tokens, D] of the trainable projector."""
+        """Visual tokens [tiles, tokens, D] from the trainable projector."""
         out: Tensor = self.mlp1(features.vision)
         return out
 
@@ -199,9 +195,9 @@ class Sa2va(nn.Module):
 
     def states(self, x: Tensor, cache: DynamicCache | None = None, length: int | None = None, **more: Tensor) -> Tensor:
         """
-        Normed hidden states [n, T, D] of embeddings, behind what the cache holds.
+        Normed hidden states [n, T, D] of embeddings after the cache's content.
 
-        `length` is that of the whole sequence where this is a part of it.
+        `length` is that of the whole sequence if this is a part of it.
         """
         if self.rotation is not None:
             self.rotation.length = length
@@ -213,7 +209,7 @@ class Sa2va(nn.Module):
         return out
 
     def settle(self) -> None:
-        """Ends a part of the step that processes pass through with different numbers of passes."""
+        """Ends a part of the step in which processes run different numbers of passes."""
         if self.lockstep is not None:
             self.lockstep.settle()
 
@@ -221,10 +217,10 @@ class Sa2va(nn.Module):
         self, x: Tensor, cache: Slots, places: Tensor, keys: Tensor, real: Tensor, length: int | None = None
     ) -> Tensor:
         """
-        Hidden states [n, T, D] of embeddings at `places` [n, T], behind what the cache holds.
+        Hidden states [n, T, D] of embeddings at `places` [n, T] after the cache's content.
 
-        `keys` [n, K] are the positions of the cache's slots, `real` [n, K] which of them hold something; `length` is
-        that of the whole sequence.
+        `keys` [n, K] are the positions of the cache's slots, `real` [n, K] marks the filled ones; `length` is that of
+        the whole sequence.
         """
         table = self.language_model.get_input_embeddings()
         mask = visibility(places, keys, real, self.window, table.weight)
@@ -245,7 +241,7 @@ class Sa2va(nn.Module):
 
 def load_model(folder: Path, frozen: torch.dtype = torch.float32, trained: torch.dtype = torch.float32) -> Sa2va:
     """
-    A checkpoint folder in the HuggingFace Sa2VA layout, frozen parts and the rest in these precisions.
+    Loads a checkpoint folder in the HuggingFace Sa2VA layout, frozen parts and the rest in these precisions.
 
     Raises LabError naming a tensor that is missing or has another shape.
     """
@@ -278,7 +274,7 @@ def load_model(folder: Path, frozen: torch.dtype = torch.float32, trained: torch
     for part in (model.mlp1, model.text_hidden_fcs, model.grounding_encoder):
         part.to(trained)
     for parameter in (*model.language_model.parameters(), *model.vision_model.parameters()):
-        # Buffers keep their precision: rotary frequencies in half of it would be other angles.
+        # Buffers keep their precision, because rotary frequencies in half precision would give other angles.
         parameter.data = parameter.data.to(frozen)
     if frozen == torch.float64:
         _widen_norms(model.language_model)
@@ -286,7 +282,7 @@ def load_model(folder: Path, frozen: torch.dtype = torch.float32, trained: torch
 
 
 def _widen_norms(language: Any) -> None:
-    """Norms of transformers compute in f32 whatever they are given; for a reference in f64 they must not."""
+    """Makes norms of transformers compute in f64 for a reference in f64; otherwise they always compute in f32."""
     for parent in list(language.modules()):
         for name, child in list(parent.named_children()):
             if type(child).__name__.endswith("RMSNorm"):

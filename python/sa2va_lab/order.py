@@ -1,4 +1,4 @@
-"""Which row a prompt draws: a function of counters, rows and settings, with the lab's mixes, lengths and curriculum."""
+"""The row of a prompt as a function of counters, rows and settings, with the lab's mixes, lengths and curriculum."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _OTHERS = "*"
 
 
 def parse_sources(text: str) -> list[tuple[str, float]]:
-    """Names and numbers of a mix, `*` at the end unless it is named; none for an empty text."""
+    """Names and numbers of a mix, with `*` at the end unless it is named; empty for an empty text."""
     found: list[tuple[str, float]] = []
     for part in filter(None, (part.strip() for part in text.replace("\n", ",").split(","))):
         name, _, amount = part.rpartition("=")
@@ -28,7 +28,7 @@ def parse_sources(text: str) -> list[tuple[str, float]]:
 
 
 def source_at(sources: list[tuple[str, float]], row_id: str) -> int:
-    """Place of the source that a row belongs to, by its file."""
+    """Index of a row's source, by its file."""
     file = row_id.rpartition("#")[0]
     named = (
         at for at, (name, _) in enumerate(sources) if name != _OTHERS and (file.startswith(name) or f"/{name}" in file)
@@ -42,7 +42,7 @@ def word_count(caption: str) -> int:
 
 
 def _permuted(items: Sequence[int], draws: Any) -> list[int]:
-    """Fisher and Yates from the front."""
+    """Fisher–Yates from the front."""
     order = list(items)
     for at in range(len(order)):
         other = at + math.floor(draws[at] * (len(order) - at))
@@ -51,7 +51,7 @@ def _permuted(items: Sequence[int], draws: Any) -> list[int]:
 
 
 def length_grouped(order: list[int], lengths: list[int], batch: int) -> list[int]:
-    """Groups of some batches, each sorted from the longest, and the longest of all first."""
+    """Groups of several batches, each sorted from longest to shortest; the longest item of all comes first."""
     size = batch * max(1, min(len(order) // (4 * batch), 50))
     out: list[int] = []
     longest = 0
@@ -65,14 +65,14 @@ def length_grouped(order: list[int], lengths: list[int], batch: int) -> list[int
 
 @dataclass(frozen=True)
 class Known:
-    """What the order is made of."""
+    """Inputs of the order."""
 
     train: list[int]
     """Data-set indices of the training rows."""
     ids: list[str]
     """Of all rows."""
     words: list[int]
-    """Of the captions of all rows."""
+    """Words of the captions of all rows."""
     difficulty: list[dict[str, Any]]
     """Lines of difficulty.jsonl."""
     streams: dict[str, int]
@@ -124,7 +124,7 @@ class LoopOrder:
         return Address(self._s.seed, step, self._loop, 0, self._streams[stream], round, position)
 
     def _slots(self, epoch: int, round: int) -> list[int]:
-        """Places of an epoch: each source as often as it repeats, a fraction of it chosen at random."""
+        """Indices of an epoch: each source repeated as set, fractions chosen at random."""
         found: list[int] = []
         for at, (places, amount) in enumerate(zip(self._by_source, self._amounts, strict=True)):
             length = math.floor(len(places) * amount + 1e-9)
@@ -141,14 +141,14 @@ class LoopOrder:
         return order if self._lengths is None else length_grouped(order, self._lengths, self._s.groups)
 
     def _sums_of(self, size: int) -> Any:
-        """Running sums of the weights of the first rows of the ranking."""
+        """Running sums of the weights of the first rows in the ranking."""
         weights = np.zeros(len(self.rows))
         for places, amount in zip(self._by_source, self._amounts, strict=True):
             weights[places] = amount / max(1, len(places)) if self._s.mixBy == "weights" else amount
         return np.cumsum(weights[self._ranking[:size]])
 
     def place(self, n: int, step: int, round: int = 0) -> int:
-        """Place in `rows` of the loop's n-th prompt; `step` from 1, `round` of dynamic sampling."""
+        """Index in `rows` of the loop's n-th prompt; `step` from 1, `round` of dynamic sampling."""
         s, share = self._s, 1.0
         if s.curriculum != "off":
             share = s.curriculumStart + (1 - s.curriculumStart) * (step - 1) / s.curriculumSteps
@@ -165,7 +165,7 @@ class RowOrder:
     """The draws of all loops."""
 
     def __init__(self, known: Known, settings: Settings) -> None:
-        """Nothing is computed before a loop is asked for."""
+        """Computes a loop's order when it is first requested."""
         self._known, self._mix = known, parse_sources(settings.mixSources)
         self.of = cache(partial(LoopOrder, known, settings))
         """The order of a loop."""
@@ -175,7 +175,7 @@ class RowOrder:
         return self._mix[source_at(self._mix, row_id)][0] if self._mix else None
 
     def evaluated(self, indices: list[int], count: int) -> list[int]:
-        """The first `count` held-out rows; of a mix, its sources in turn."""
+        """The first `count` held-out rows; with a mix, the sources alternate."""
         if not self._mix:
             return indices[:count]
         own = [(source_at(self._mix, self._known.ids[index]), index) for index in indices]

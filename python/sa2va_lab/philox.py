@@ -1,4 +1,4 @@
-"""Counter-based random numbers, the lab's: a draw is a function of its address, so any process may make it."""
+"""The lab's counter-based random numbers: a draw is a function of its address, so any process can compute it."""
 
 from dataclasses import dataclass, replace
 
@@ -15,7 +15,7 @@ _SHIFT = np.uint64(32)
 
 @dataclass(frozen=True)
 class Address:
-    """Where a draw happens; every part is a whole number from 0, `loop` below 256."""
+    """Address of a draw; every part is a whole number from 0, `loop` below 256."""
 
     seed: int
     step: int
@@ -42,7 +42,7 @@ def philox(counter: Words, key: tuple[int, int]) -> Words:
 
 
 def _words(address: Address, count: int, rows: bool = False) -> Words:
-    """Words at `count` positions, or rows, from the address on."""
+    """Words at `count` positions, or rows, starting at the address."""
     places = np.arange(count, dtype=np.uint64)
     start = [address.step, address.row, address.rollout, address.position]
     step, row, rollout, position = (np.full(count, part, dtype=np.uint64) for part in start)
@@ -55,7 +55,7 @@ def _unit(word: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
 
 
 def uniforms(address: Address, count: int, rows: bool = False) -> npt.NDArray[np.float64]:
-    """Uniforms in (0, 1) at `count` positions, or at the same position of as many rows, from the address on."""
+    """Uniforms in (0, 1) at `count` positions, or at the same position of as many rows, starting at the address."""
     return _unit(_words(address, count, rows)[0])
 
 
@@ -65,6 +65,6 @@ def uniform(address: Address) -> float:
 
 
 def normals(address: Address, count: int) -> npt.NDArray[np.float64]:
-    """Standard normals at `count` positions from the address on."""
+    """Standard normals at `count` positions starting at the address."""
     first, second, _, _ = _words(address, count)
     return np.asarray(np.sqrt(-2 * np.log(_unit(first))) * np.cos(2 * np.pi * _unit(second)))

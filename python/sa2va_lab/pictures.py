@@ -1,4 +1,4 @@
-"""Pictures as the towers see them: bicubic resizing on bytes, tiles and normalised pixels."""
+"""Pictures as input of the towers: bicubic resizing on bytes, tiles and normalised pixels."""
 
 import math
 from typing import Any
@@ -14,13 +14,15 @@ _STD = (0.229, 0.224, 0.225)
 
 
 def bicubic(pixels: Rgb, width: int, height: int) -> Rgb:
-    """Bytes at another size, the horizontal pass first: what bytes clamp in between depends on the order."""
+    """Bytes at another size, resized horizontally first; the order affects how intermediate bytes clamp."""
     wide = Image.fromarray(pixels).resize((width, len(pixels)), Image.Resampling.BICUBIC)
     return np.asarray(wide.resize((width, height), Image.Resampling.BICUBIC))
 
 
 def choose_grid(width: int, height: int, low: int, high: int, tile: int) -> tuple[int, int]:
-    """Columns and rows whose ratio is nearest to the picture's; a tie goes to the larger grid where pixels allow it."""
+    """
+    Columns and rows whose ratio is nearest to the picture's; a tie goes to the larger grid if the pixels allow it.
+    """
     grids = [(c, r) for c in range(1, high + 1) for r in range(1, high // c + 1) if low <= c * r]
     best, gap = (1, 1), math.inf
     for cols, rows in sorted(grids, key=lambda grid: grid[0] * grid[1]):

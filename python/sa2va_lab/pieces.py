@@ -1,8 +1,8 @@
 """
-A folder with only `tokenizer.model`, read as the published slow tokenizers of InternLM2 and Llama read it.
+A folder with only `tokenizer.model`, read like the published slow tokenizers of InternLM2 and Llama.
 
-Added tokens are cut out of a text first, and what stands between them is encoded piece by piece. The libraries' own
-conversions to a fast tokenizer place blanks elsewhere, and other ids would be another prompt.
+Added tokens are cut out of a text first, and the text between them is encoded separately. The libraries' own
+conversions to a fast tokenizer place blanks differently, and other ids would be another prompt.
 """
 
 import re
@@ -78,7 +78,7 @@ class PiecesTokenizer:
         return dict(self._cut)
 
     def encode(self, text: str, add_special_tokens: bool = False, split_special_tokens: bool = False) -> list[int]:
-        """Ids of a text; with `split_special_tokens` added tokens are text like any other."""
+        """Ids of a text; with `split_special_tokens` added tokens are plain text."""
         once = not self._published and not self._legacy
         if once and text:
             text = _MARK + text.replace(_MARK, " ")
@@ -94,14 +94,14 @@ class PiecesTokenizer:
         return out[1:] if blank and self._name(out[1]) in self._special else out
 
     def _as_is(self, text: str) -> list[int]:
-        """Of a text inside another one: the library puts a blank in front of whole texts."""
+        """Ids of a text inside another one: the library puts a blank in front of whole texts."""
         return list(self._whole.encode(self.unk_token + text))[len(self._whole.encode(self.unk_token)) :]
 
     def _name(self, token: int) -> str:
         return self._names.get(token) or str(self._whole.id_to_piece(token))
 
     def decode(self, ids: list[int], skip_special_tokens: bool = False) -> str:
-        """Text of ids; added tokens without a role stand between blanks."""
+        """Text of ids; added tokens without a role are surrounded by blanks."""
         known = [self._name(token) for token in ids if token in self._names or token < self._size]
         kept = [token for token in known if not (skip_special_tokens and token in self._dropped)]
         parts: list[str] = []

@@ -24,13 +24,13 @@ from .state import State, Update
 from .step_metrics import Played, caption_metrics, mask_metrics, pair_metrics
 
 Auxiliary = dict[str, tuple[float, Tensor]]
-"""Losses beside the policy's by name: weight and value."""
+"""Auxiliary losses by name: weight and value."""
 Score = Callable[[], tuple[Tensor, Tensor, Auxiliary]]
 
 
 @dataclass(frozen=True)
 class Live:
-    """A played group with the way to score its actions under the weights that the model has then."""
+    """A sampled group, and the function that scores its actions under the model's current weights."""
 
     played: Played
     score: Score
@@ -38,7 +38,7 @@ class Live:
 
 @dataclass
 class Context:
-    """What a step works on."""
+    """Inputs of a step."""
 
     actor: Actor
     contract: Contract
@@ -49,22 +49,22 @@ class Context:
     step: int
     features: dict[str, Features] = field(default_factory=dict)
     rounding: float = 0.0
-    """Largest error of the pictures that were looked at in this step."""
+    """Largest error of the pictures used in this step."""
     between: Callable[[Update, int], None] | None = None
-    """Called after each update of a step with the number of those that follow."""
+    """Called after each update of a step with the number of remaining updates."""
 
     @property
     def model(self) -> Sa2va:
-        """The actor's."""
+        """The actor's model."""
         return self.actor.model
 
     @property
     def settings(self) -> Settings:
-        """The actor's."""
+        """The actor's prompts."""
         return self.actor.settings
 
     def look(self, row: Row) -> Features:
-        """Features of a row's picture; the last 64 are kept."""
+        """Features of a row's picture; the last 64 are cached."""
         if row.image_id not in self.features:
             if len(self.features) >= 64:
                 self.features.pop(next(iter(self.features)))
@@ -76,14 +76,14 @@ class Context:
         return self.features[row.image_id]
 
     def address(self, loop: int, group: int, stream: str) -> Address:
-        """Of a group's draws in this step."""
+        """Address of a group's draws in this step."""
         return Address(self.settings.seed, self.step, loop, group, self.contract.streams[stream])
 
 
 def draw_row(context: Context, loop: int, group: int) -> Row:
-    """The row of a group, or the next that can be played. Raises LabError when there is none."""
+    """The row of a group, or the next usable one. Raises LabError when there is none."""
     data, s, side, order = context.data, context.settings, context.model.side, context.order.of(loop)
-    # Groups of a round of dynamic sampling are numbered behind those of the rounds before it.
+    # Groups of a round of dynamic sampling are numbered after those of earlier rounds.
     round, at = divmod(group, s.groups)
     place = order.place((context.step - 1) * s.groups + at, context.step, round)
     for tried in range(len(order.rows)):
@@ -101,7 +101,7 @@ def _padded(rows: list[list[float]], width: int) -> Grid:
 
 
 def _draft(row: Row, prompt: str, reward: Reward, terms: list[dict[str, Any]], **own: object) -> dict[str, Any]:
-    """Fields that the rollouts of both loops share."""
+    """Common fields of the rollouts of all loops."""
     return {
         "row_id": row.id, "image_id": row.image_id, "prompt": prompt, "reference_caption": row.caption,
         "given_mask": row.rle, "reward": reward, "terms": terms, "greedy_mask": None, "caption_prime": None,
@@ -115,7 +115,7 @@ def _rle(mask: Mask | None) -> Rle | None:
 def likelihoods_of(
     context: Context, loop: int, row: Row, masks: Sequence[Mask | None]
 ) -> Sequence[Likelihood | bool | None]:
-    """Of the row's caption for masks, by the weights that the settings name; False where no reward needs them."""
+    """Likelihood of the row's caption for masks, under the weights in the settings; False if no reward needs it."""
     if not wants_likelihood(context.settings, loop):
         return [False] * len(masks)
     judge = context.state.start if context.settings.likelihoodJudge == "start" else context.state.ema
@@ -126,7 +126,7 @@ def likelihoods_of(
 def text_facts(
     context: Context, loop: int, row: Row, reference: str, said: list[Completion], found: Sequence[Found | None]
 ) -> list[Facts]:
-    """What captions of loop 1 are rewarded by, with the masks that the partner found, and answers of loop 3."""
+    """Facts that reward captions of loop 1, with the partner's masks, and answers of loop 3."""
     if loop == 3:
         return [Facts(reference, text.text, row.mask, None, None, truncated=not text.ended) for text in said]
     known = likelihoods_of(context, loop, row, [own.mask if own else None for own in found])
@@ -138,7 +138,7 @@ def text_facts(
 
 
 def told_facts(context: Context, row: Row, masks: list[Found], texts: list[list[str | None]]) -> list[list[Facts]]:
-    """What masks of loop 2 are rewarded by, for each of several texts that the partner told of all."""
+    """Facts that reward masks of loop 2, for each of the partner's texts about all masks."""
     known = likelihoods_of(context, 2, row, [own.mask for own in masks])
     return [
         [
@@ -151,10 +151,10 @@ def told_facts(context: Context, row: Row, masks: list[Found], texts: list[list[
 
 def text_group(context: Context, loop: int, group: int) -> Live:
     """
-    A group whose actions are the tokens of texts that the policy says to one prompt.
+    A group whose actions are the tokens of texts for one prompt.
 
     Loop 1: captions of a row's mask, for which the partner finds masks. Loop 3: answers to a question about its region,
-    against the row's own answer.
+    compared with the row's answer.
     """
     s, actor, words = context.settings, context.actor, context.actor.words
     row = draw_row(context, loop, group)
@@ -200,7 +200,7 @@ def text_group(context: Context, loop: int, group: int) -> Live:
 def _ask_start(
     context: Context, row: Row, features: Features, drawn: MaskActions
 ) -> tuple[Grid | None, Callable[[Output], Tensor] | None]:
-    """As the settings ask: log-probabilities under the weights of the run's beginning, and the anchor's loss."""
+    """If the settings need them: log-probabilities under the starting weights, and the anchor's loss."""
     s = context.settings
     anchored = s.maskAnchor != "none" and s.maskAnchorWeight != 0
     referred = s.needs_reference and s.reference == "start" and not s.syncReference
@@ -219,14 +219,14 @@ def _ask_start(
 
 
 def _shares(rewards: list[Reward]) -> list[float]:
-    """Each rollout's share of the group's reward; equal ones where nothing was earned."""
+    """Each rollout's share of the group's reward; equal shares if the sum is 0."""
     scores = [max(0.0, reward or 0.0) for reward in rewards]
     total = sum(scores)
     return [score / total if total > 0 else 1 / len(scores) for score in scores]
 
 
 def _partner_captions(context: Context, group: int, features: Features, masks: list[Mask]) -> list[list[str | None]]:
-    """The partner's likeliest captions of the masks, or several sampled ones of each."""
+    """The partner's likeliest captions of the masks, or several sampled ones for each."""
     s, actor, address = context.settings, context.actor, context.address(2, group, "token")
     with context.model.values(context.state.ema):
         if s.partnerTemperature == 0:
@@ -236,7 +236,7 @@ def _partner_captions(context: Context, group: int, features: Features, masks: l
 
 
 def segment_group(context: Context, group: int) -> Live:
-    """Loop 2: masks of a row's caption by the policy, captions of the masks by the partner."""
+    """Loop 2: the policy's masks for a row's caption, and the partner's captions of these masks."""
     s, actor, words = context.settings, context.actor, context.actor.words
     row = draw_row(context, 2, group)
     features = context.look(row)
@@ -282,7 +282,7 @@ def segment_group(context: Context, group: int) -> Live:
 
 
 def reward_order(context: Context, loop: int, group: int, count: int) -> list[int]:
-    """Which rollout's reward each action is trained with: its own, or in the control another one."""
+    """The rollout whose reward trains each action: its own, or in the control experiment another one."""
     order = list(range(count))
     if context.settings.shuffleRewards:
         address = context.address(loop, group, "shuffle")
@@ -293,5 +293,5 @@ def reward_order(context: Context, loop: int, group: int, count: int) -> list[in
 
 
 def play(context: Context, loop: int, group: int) -> Live:
-    """One group of a loop."""
+    """Samples one group of a loop."""
     return segment_group(context, group) if loop == 2 else text_group(context, loop, group)

@@ -1,4 +1,4 @@
-"""What weights do: captions of regions, masks of phrases, and the log-probabilities of both."""
+"""Captions of regions, masks of phrases, and the log-probabilities of both under given weights."""
 
 import math
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Likelihood:
-    """How likely a caption is where weights look at a mask; `contrast` is None without other captions."""
+    """Likelihood of a caption given a mask; `contrast` is None without other captions."""
 
     likelihood: float
     contrast: float | None
@@ -40,18 +40,18 @@ class Likelihood:
 
 @dataclass
 class Completion:
-    """A sampled caption as it grows."""
+    """A sampled caption while it is generated."""
 
     ids: list[int] = field(default_factory=list)
     logps: list[float] = field(default_factory=list)
     entropies: list[float] = field(default_factory=list)
     ended: bool = False
     broken: bool = False
-    """Whether its logits were no numbers."""
+    """Whether its logits were not finite."""
     clips: int = 0
     """Logits that the guard clipped."""
     text: str = ""
-    """What was said, without special tokens and stop word."""
+    """Generated text without special tokens and stop word."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,14 @@ class Found:
 
 
 class Actor:
-    """A model with its words; its weights are those that the model has at the time."""
+    """A model with its tokenizer; it uses the model's current weights."""
 
     def __init__(self, model: Sa2va, words: Words, settings: Settings) -> None:
-        """All three are shared, none is changed."""
+        """All three are shared; none is changed."""
         self.model, self.words, self.settings = model, words, settings
 
     def _spliced(self, ids: list[int], features: Features, cells: Mask | None) -> Tensor:
-        """Embeddings [T, D] with the visual tokens, and the region's copies of the last tile's, written in."""
+        """Embeddings [T, D] with the visual tokens and the region's copies of the last tile's tokens inserted."""
         visual = self.model.project(features)
         fill = [visual.flatten(0, 1)]
         if cells is not None:
@@ -82,7 +82,7 @@ class Actor:
     def _behind(self, prefix: Tensor, tails: Tensor, length: int) -> Tensor:
         """States [n, T, D] of tails that follow one prefix [P, D], which runs once; `length` is that of the whole."""
         if self.model.lockstep is not None and torch.is_grad_enabled() and len(prefix):
-            # A split layer is gathered for one backward pass: keys that a second pass left behind would miss it.
+            # A split layer is gathered for one backward pass, so keys of an earlier pass would have no gradient.
             whole = torch.cat([prefix.expand(len(tails), *prefix.shape), tails], 1)
             return self.model.states(whole, length=length)[:, len(prefix) :]
         cache = DynamicCache()
@@ -92,7 +92,7 @@ class Actor:
         return self.model.states(tails, cache, length)
 
     def asked(self, features: Features, cells: Mask, question: str = "") -> Asked:
-        """A question about a region, or the one for its caption."""
+        """A question about a region, or the prompt for its caption."""
         prompt = self.words.region_prompt(features.tiles, self.model.side**2, int(cells.sum()), question)
         return Asked(prompt, features, cells)
 
@@ -109,9 +109,10 @@ class Actor:
         prompt: list[int], one_length: bool = False,
     ) -> list[Completion]:  # fmt: skip
         """
-        Completes tails [t, D] behind one prefix [P, D]; without `addresses` greedily. `prompt` counts for a penalty.
+        Completes tails [t, D] that follow one prefix [P, D]; greedily without `addresses`.
 
-        With `one_length` all is rotated as in the longest sequence, else the length grows with what is said.
+        `prompt` counts for a repetition penalty. With `one_length` everything is rotated as in the longest sequence;
+        otherwise the length grows token by token.
         """
         rows, width, first = len(tails), max(len(tail) for tail in tails), len(prefix)
         turning, shortest = self.model.rotation, min(len(tail) for tail in tails)
@@ -121,7 +122,7 @@ class Actor:
                 for row, tail in enumerate(tails)
             ]
         length, device = first + width + most - 1, prefix.device
-        # Slots of the prefix, of the tails, whose shorter ones are filled up in front, and of what is said.
+        # Slots of the prefix, of the tails (shorter ones are padded in front), and of generated tokens.
         short = torch.tensor([width - len(tail) for tail in tails], device=device)[:, None]
         slots = torch.arange(length, device=device)[None]
         keys = torch.where(slots < first, slots, (slots - short).clamp_min(0))
@@ -180,14 +181,14 @@ class Actor:
     def describe(
         self, features: Features, masks: list[Mask], temperature: float = 1.0, address: Address | None = None
     ) -> list[str | None]:
-        """Captions of masks, drawn at an address of their group, or greedy; None where no visual token is covered."""
+        """Captions of masks, drawn at an address of their group, or greedy; None if a mask covers no visual token."""
         captions: list[str | None] = [None] * len(masks)
         cells = {at: own for at, mask in enumerate(masks) if (own := self.seen(mask)) is not None}
         if not cells:
             return captions
         asked = [self.asked(features, own) for own in cells.values()]
         wholes = [self._embedded(own) for own in asked]
-        # What they share ends where the picture's own tokens do: region tokens differ in content.
+        # The shared part ends with the picture's tokens, because region tokens differ in content.
         shared = asked[0].prompt.ids.index(self.words.context) + features.tiles * self.model.side**2
         sampler = Sampler(temperature, self.settings.logitGuard)
         addresses = None if address is None else [address.at(at) for at in cells]
@@ -201,7 +202,9 @@ class Actor:
     def likelihoods(
         self, features: Features, masks: Sequence[Mask | None], caption: str, others: tuple[str, ...]
     ) -> list[Likelihood | None]:
-        """Of a caption for each mask, against `others`; None for a mask that the weights cannot see."""
+        """
+        Likelihood of a caption for each mask, compared with `others`; None for a mask that covers no visual token.
+        """
         found: list[Likelihood | None] = [None] * len(masks)
         seen = [(at, self.seen(mask)) for at, mask in enumerate(masks) if mask is not None]
         asked = [(at, self.asked(features, cells)) for at, cells in seen if cells is not None]
@@ -267,7 +270,7 @@ class Actor:
 
     @torch.no_grad()
     def find(self, features: Features, phrases: list[str], height: int, width: int) -> list[Found | None]:
-        """What is found for each phrase; None for an empty one."""
+        """The mask for each phrase; None for an empty one."""
         named = [at for at, phrase in enumerate(phrases) if plain_phrase(phrase)]
         found: list[Found | None] = [None] * len(phrases)
         if named:
@@ -278,7 +281,7 @@ class Actor:
 
     @torch.no_grad()
     def sized(self, maps: Tensor, height: int, width: int) -> list[Found]:
-        """Masks at picture size of low-resolution logits [n, h, w], enlarged through SAM2's own size."""
+        """Masks at picture size from low-resolution logits [n, h, w], enlarged through SAM2's input size."""
         side = (self.model.sam_size, self.model.sam_size)
         large = F.interpolate(maps[:, None], side, mode="bilinear", align_corners=False)
         logits = F.interpolate(large, (height, width), mode="bilinear", align_corners=False)[:, 0]

@@ -1,4 +1,4 @@
-"""The judge's questions: what a model is asked about a caption, how its answers are read, and what they score."""
+"""The judge's questions: prompts about a caption, parsing of the answers, and their scores."""
 
 import contextlib
 import json
@@ -22,18 +22,18 @@ _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069
 NO_VERDICT: dict[str, Any] = {
     "score": None, "positive": None, "negative": None, "recognised": None, "answers": [], "failure": "wrong-form",
 }  # fmt: skip
-"""What is stored where the answers give no score."""
+"""Stored details if the answers give no score."""
 
 
 class JudgeFailure(Exception):
-    """Why there is no verdict; `passing` failures may go away."""
+    """Why there is no verdict; `passing` failures are temporary."""
 
     def __init__(self, kind: str, message: str, raw: str = "", wait: float | None = None) -> None:
-        """`wait` is what the server asks for, in seconds."""
+        """`wait` is the time in seconds that the server asked for."""
         super().__init__(message)
         self.kind, self.raw, self.wait = kind, raw, wait
         self.refused, self.again = False, False
-        """Whether the server refused the request as it stands, and whether the next one differs."""
+        """Whether the server refused the form of the request, and whether the next form differs."""
 
     @property
     def passing(self) -> bool:
@@ -51,7 +51,7 @@ class Question:
 
     @property
     def texts(self) -> list[str]:
-        """Of the choices."""
+        """Texts of the choices."""
         return [text for text, _ in self.choices]
 
 
@@ -82,7 +82,7 @@ def _schema(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def question_schema(positives: int, negatives: int) -> dict[str, Any]:
-    """Form of the reply that questions are made of."""
+    """Form of the reply from which questions are made."""
     text = {"type": "string", "minLength": 1}
     fact = _schema({"part": text, "attribute": text, "value": text})
     return _schema({
@@ -93,7 +93,7 @@ def question_schema(positives: int, negatives: int) -> dict[str, Any]:
 
 
 def answer_schema(questions: list[Question]) -> dict[str, Any]:
-    """Form of the reply that answers: a letter a question."""
+    """Form of the reply with the answers: one letter per question."""
     letters = [{"type": "string", "enum": list(LETTERS[: len(own.choices)])} for own in questions]
     return _schema({f"q{at + 1}": own for at, own in enumerate(letters)})
 
@@ -108,7 +108,7 @@ def parsed(text: str, wrong: str) -> Any:
 
 
 def waiting(header: str) -> float | None:
-    """Seconds of a Retry-After header: a number, or those until a date. None where there is neither."""
+    """Seconds of a Retry-After header: a number, or the time until a date. None for neither."""
     with contextlib.suppress(ValueError):
         if re.fullmatch(r"\s*[0-9]+(\.[0-9]+)?\s*", header):
             return float(header)
@@ -140,7 +140,7 @@ def _listed(value: dict[str, Any], name: str, most: int, raw: str) -> list[Any]:
 
 def read_questions(reply: str, positives: int, negatives: int, prompt: str) -> list[Question]:
     """
-    Questions from a model's reply: recognition first, then what must be there, then what must not.
+    Questions from a model's reply: recognition first, then what must be present, then what must not.
 
     Choices are permuted by the hash of the prompt. Raises JudgeFailure for a reply of another form.
     """
@@ -178,7 +178,7 @@ def _shuffled(choices: tuple[Choice, ...], question: int, digits: str) -> tuple[
 
 
 def read_letters(reply: str, questions: list[Question]) -> list[str]:
-    """A letter a question. Raises JudgeFailure for one that names no choice."""
+    """One letter per question. Raises JudgeFailure for one that names no choice."""
     value, found = _object(reply), []
     for at, own in enumerate(questions):
         said = value.get(f"q{at + 1}")
@@ -190,7 +190,7 @@ def read_letters(reply: str, questions: list[Question]) -> list[str]:
 
 
 def parse_answer(response: str, choices: list[str]) -> int | None:
-    """Index of the choice that an answer means, None where it fits none. Raises JudgeFailure for no verdict at all."""
+    """Index of the choice that an answer means, None if it fits none. Raises JudgeFailure without any verdict."""
     answer, texts, letters = response.strip().lower(), [c.strip().lower() for c in choices], LETTERS.lower()
     for at, text in enumerate(texts):
         if answer in (text, f"{letters[at]}. {text}", letters[at]):
@@ -214,9 +214,9 @@ def parse_answer(response: str, choices: list[str]) -> int | None:
 
 def scored(questions: list[Question], responses: list[str]) -> dict[str, Any]:
     """
-    Score, parts and answers of a caption; a caption about another thing earns nothing above 0.
+    Score, parts and answers of a caption; a caption about another object scores at most 0.
 
-    The score is None where the answers give no verdict.
+    The score is None if the answers give no verdict.
     """
     found: dict[str, list[float]] = {"positive": [], "negative": []}
     answers, recognised, failed = [], None, False

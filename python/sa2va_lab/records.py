@@ -30,7 +30,7 @@ _DTYPES = {pa.string(): "string", pa.int32(): "int32", pa.float64(): "float64", 
 
 
 def exact_json(value: Any, indent: int | None = None, plain: bool = False) -> str:
-    """JSON with sorted keys in which no double is lost: what JSON has no number for is marked, or null if `plain`."""
+    """JSON with sorted keys that keeps every double: numbers that JSON lacks are marked, or null if `plain`."""
 
     def mark(own: Any) -> Any:
         if isinstance(own, dict):
@@ -46,7 +46,7 @@ def exact_json(value: Any, indent: int | None = None, plain: bool = False) -> st
 
 
 def number(value: float) -> Any:
-    """A number as JavaScript writes it; a marked one where JSON has none."""
+    """A number as JavaScript writes it; a marked one if JSON lacks it."""
     if not math.isfinite(value):
         return {"$number": "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"}
     if value == 0:
@@ -55,7 +55,7 @@ def number(value: float) -> Any:
 
 
 def _feature(kind: pa.DataType) -> Any:
-    """A type as `datasets` names it."""
+    """A type as named by `datasets`."""
     if pa.types.is_list(kind):
         return [_feature(kind.value_type)]
     if pa.types.is_struct(kind):
@@ -95,7 +95,7 @@ def rollout_rows(step: int, record: Recorded) -> list[dict[str, Any]]:
 
 
 def write_rollouts(path: Path, step: int, records: list[Recorded]) -> None:
-    """Replaces the file of a step as a whole."""
+    """Replaces the file of a step atomically."""
     rows = [row for record in records for row in rollout_rows(step, record)]
     terms = {name for row in rows for name in row if name.startswith("rewards/")}
     columns = [*_COLUMNS, *((name, pa.float64()) for name in sorted({"rewards/iou", "rewards/meteor"} | terms))]

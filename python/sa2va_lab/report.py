@@ -1,4 +1,4 @@
-"""The report of an evaluation: scores, their 95 % intervals over samples of pictures, and paired differences."""
+"""The report of an evaluation: scores, their 95 % bootstrap intervals over pictures, and paired differences."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ _RESAMPLES, _BOOTSTRAP = 2000, 64
 Interval = dict[str, float]
 Scores = dict[str, Any]
 Parts = list[tuple[float, float]]
-"""Of every row a numerator and a denominator: a score is the ratio of their sums, a mean with denominators of 1."""
+"""A numerator and a denominator per row: a score is the ratio of their sums; a mean has denominators of 1."""
 
 SEGMENTATION: dict[str, Callable[[Scores], tuple[float, float]]] = {
     "giou": lambda row: (row["grounding_iou"], 1.0),
@@ -45,7 +45,7 @@ def _ratio(parts: Parts) -> float:
 
 
 def bootstrap(images: list[str], parts: Parts, before: Parts | None = None) -> Interval:
-    """A score of rows, less the one before, with its interval over samples of their images; NaN without rows."""
+    """A score of rows, minus the earlier one if given, with its interval over pictures; NaN without rows."""
     if not images:
         return dict.fromkeys(("mean", "low", "high"), math.nan)
     places = {image: at for at, image in enumerate(dict.fromkeys(images))}
@@ -72,7 +72,7 @@ def _part(rows: list[Scores], part: str) -> list[Scores]:
 
 
 def _baseline(earlier: list[Scores], rows: list[Scores], policy: str) -> tuple[Scores | None, list[Scores] | None]:
-    """Report and rows, in the order of these, of the first evaluation of the same rows and mask policy."""
+    """Report and rows, in this order, of the first evaluation of the same rows and mask policy."""
     for stored in earlier:
         known = {row["rowId"]: row for row in _part(stored["rows"], "report")}
         if stored["report"].get("maskPolicy") == policy and known.keys() == {row["rowId"] for row in rows}:
@@ -133,7 +133,7 @@ def _sources(rows: list[Scores], mix: str) -> Scores:
 
 
 def judge_use(settings: Settings) -> str:
-    """Whether the run's reward of held-out rows has verdicts of the judge."""
+    """Whether the run's reward of held-out rows includes verdicts of the judge."""
     if settings.judge == "off" or all(settings.weights[loop]["judge"] == 0 for loop in settings.active_loops):
         return "none"
     return "asked" if settings.evalJudge else "left-out"
@@ -155,7 +155,7 @@ def _reward(metric: str, rows: list[Scores], before: list[Scores]) -> Scores | N
 
 
 def _selection(rows: list[Scores], s: Settings) -> Scores | None:
-    """What chooses the best checkpoint: the mean of a score over the selection rows."""
+    """The value that chooses the best checkpoint: the mean of a score over the selection rows."""
     if not rows:
         return None
     values = [_row_value(row, s) for row in rows]

@@ -21,7 +21,7 @@ _LARGEST = 1e12
 
 @dataclass(frozen=True)
 class Facts:
-    """What a rollout is rewarded by."""
+    """Facts that determine the reward of a rollout."""
 
     reference: str
     caption: str | None
@@ -29,18 +29,21 @@ class Facts:
     predicted: Mask | None
     confidence: float | None
     likelihood: Likelihood | bool | None = False
-    """Of the reference for the predicted mask; None where it is not seen, False where it was not asked."""
+    """
+    Likelihood of the reference given the predicted mask; None if the mask covers no visual token, False if not
+    computed.
+    """
     truncated: bool = False
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """What rewards are computed by."""
+    """Dependencies of rewards."""
 
     meteor: Meteor
     judge: CaptionJudge | None = None
     custom: Callable[[dict[str, Any]], object] | None = None
-    """A function of a rollout, in place of the lab's custom reward."""
+    """A function of a rollout that replaces the lab's custom reward."""
 
 
 def _term(name: str, value: Reward, note: str = "", **more: Any) -> Term:
@@ -80,12 +83,12 @@ def plain_words(text: str) -> list[str]:
 
 
 def length_cost(caption: str, reference: str, ratio: float) -> float:
-    """0 up to `ratio` times the reference's words, then rising to 1 at one time more."""
+    """0 up to `ratio` times the reference's words, then linear up to 1 at `ratio + 1` times."""
     return min(1.0, max(0.0, len(tokens(caption)) / max(1, len(tokens(reference))) - ratio))
 
 
 def repetition_cost(caption: str, n: int) -> float:
-    """Share of the caption's runs of n words that occurred before in it."""
+    """Share of the caption's n-grams that occurred in it before."""
     words = plain_words(caption)
     runs = [" ".join(words[at : at + n]) for at in range(len(words) - n + 1)]
     return 1 - len(set(runs)) / len(runs) if len(runs) > 1 else 0.0
@@ -99,7 +102,7 @@ def leaked_words(caption: str, words: str) -> list[str]:
 
 
 def _seen(facts: Facts) -> list[Term]:
-    """Likelihood and contrast, where they were asked for; a mask that the captioner cannot see is worth 0."""
+    """Likelihood and contrast, if they were computed; a mask that covers no visual token scores 0."""
     known = facts.likelihood
     if known is False:
         return []
@@ -111,7 +114,7 @@ def _seen(facts: Facts) -> list[Term]:
 
 
 def _measured(facts: Facts, settings: Settings, meteor: Meteor) -> list[Term]:
-    """Terms that need only the rollout itself, in the order of the lab's matrix."""
+    """Terms that need only the rollout, in the order of the lab's matrix."""
     caption, sure = facts.caption or "", facts.confidence
     leaked = leaked_words(caption, settings.leakWords)
     return [
@@ -128,7 +131,7 @@ def _measured(facts: Facts, settings: Settings, meteor: Meteor) -> list[Term]:
 
 
 def _rollout(group: list[Facts], terms: list[Term], at: int, loop: int) -> dict[str, Any]:
-    """What a custom reward is given, under the lab's names; masks are arrays [height, width] of 0 and 1."""
+    """Input of a custom reward, with the lab's names; masks are arrays [height, width] of 0 and 1."""
     facts = group[at]
     counts = next((term["iou"] for term in terms if "iou" in term), None)
     both, either = (counts["intersection"], counts["union"]) if counts else (0, 0)
@@ -172,7 +175,7 @@ def score_group(
 
 
 def _without_judge(weights: dict[str, float]) -> None:
-    """METEOR takes the judge's weight as well."""
+    """METEOR takes the judge's weight too."""
     weights["meteor"] += weights["judge"]
     weights["judge"] = 0.0
 
@@ -196,7 +199,9 @@ def _composed(
 
 
 def _sum(terms: list[Term], weights: dict[str, float]) -> Reward:
-    """Weighted sum; None when a weighted term is missing or none has a weight. Raises LabError for one too large."""
+    """
+    Weighted sum; None if a weighted term is missing or none has a weight. Raises LabError for a sum that is too large.
+    """
     needed = [term for term in terms if term["weight"] != 0]
     names = {term["name"] for term in needed}
     if not needed or any(weight != 0 and name not in names for name, weight in weights.items()):

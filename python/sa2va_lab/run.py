@@ -1,4 +1,4 @@
-"""A run that is open: model, data, state and folder, at a step."""
+"""An open run: model, data, state and folder, at a step."""
 
 import argparse
 import runpy
@@ -33,7 +33,7 @@ DTYPES = {"bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
 
 
 def step_of(run: "OpenRun", team: Team) -> Outcome:
-    """The next step of a run, as its settings say."""
+    """The next step of a run under its settings."""
     run.context.rounding = 0.0
     outcome = (sft_step if run.settings.mode == "sft" else grpo_step)(run.context, team)
     if run.settings.featureStorage == "f16":
@@ -43,7 +43,7 @@ def step_of(run: "OpenRun", team: Team) -> Outcome:
 
 @dataclass
 class OpenRun:
-    """A run folder with everything that a step works on."""
+    """A run folder with everything that a step needs."""
 
     folder: RunFolder
     context: Context
@@ -53,12 +53,12 @@ class OpenRun:
 
     @property
     def settings(self) -> Settings:
-        """The actor's."""
+        """The actor's model."""
         return self.context.settings
 
 
 def arguments(about: str | None) -> argparse.ArgumentParser:
-    """What every command line that opens a run asks for."""
+    """Arguments of every command line that opens a run."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, help="run folder of an export with --format scale-out")
     parser.add_argument("--model", type=Path, required=True, help="folder of the checkpoint that the run began with")
@@ -66,19 +66,19 @@ def arguments(about: str | None) -> argparse.ArgumentParser:
     parser.add_argument(
         "--dtype",
         choices=list(DTYPES),
-        help="of the frozen model; unless given bf16 on a GPU, f32 elsewhere and in replays",
+        help="precision of the frozen model; default: bf16 on a GPU, f32 elsewhere and in replays",
     )
     parser.add_argument("--shard", choices=["fsdp2"], help="splits the frozen language model over the processes")
-    parser.add_argument("--graphs", action="store_true", help="decodes by CUDA graphs")
+    parser.add_argument("--graphs", action="store_true", help="decodes with CUDA graphs")
     parser.add_argument("--reward", type=Path, help="Python file with reward(rollout) in place of the custom reward")
     return parser
 
 
 def open_run(given: argparse.Namespace, team: Team, step: int | None = None) -> OpenRun:
     """
-    Opens a run at its newest checkpoint, at `step`, or at its start.
+    Opens a run at its newest checkpoint, at `step`, or at its start. `given` holds the values of `arguments`.
 
-    `given` has what `arguments` asks for. Raises LabError when model or shards are other ones than the run drew from.
+    Raises LabError when model or shards are not those of the run.
     """
     path: Path = given.run
     model_folder: Path = given.model
@@ -88,7 +88,7 @@ def open_run(given: argparse.Namespace, team: Team, step: int | None = None) -> 
     settings = parse_settings(folder.manifest["config"], contract.defaults, given.reward is not None)
     about, spent = folder.manifest["model"], folder.spending()
     if model_hash(model_folder) != about["hash"]:
-        raise LabError(f"--model holds another checkpoint than {about['name']}, which the run was trained on")
+        raise LabError(f"--model is not {about['name']}, on which the run was trained")
     data = RunData(path, given.shards)
     trained = torch.float64 if dtype == "f64" else torch.float32
     model = load_model(model_folder, DTYPES[dtype], trained)
@@ -117,7 +117,7 @@ def open_run(given: argparse.Namespace, team: Team, step: int | None = None) -> 
 
 
 def _restored(folder: RunFolder, model: Sa2va, state: State, team: Team) -> int:
-    """Step of the newest checkpoint that all processes can use, which is restored; 0 without any."""
+    """Restores the newest checkpoint that all processes can use and returns its step; 0 without any."""
     first = ""
     for step in reversed(team.all_of(folder.checkpoints() if team.first else [])):
         damaged: list[str] = []

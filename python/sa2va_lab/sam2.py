@@ -1,4 +1,6 @@
-"""SAM2 of transformers as Sa2VA uses it for pictures, and the published names of its tensors."""
+"""
+SAM2's image encoder, prompt encoder and mask decoder as Sa2VA uses them for pictures, with published tensor names.
+"""
 
 import re
 from typing import Any, NamedTuple
@@ -45,7 +47,7 @@ class Decoded(NamedTuple):
 
 
 class ImageEncoder(nn.Module):
-    """The frozen tower of the whole picture."""
+    """The frozen tower over the whole picture."""
 
     def __init__(self, c: dict[str, Any]) -> None:
         """`c` is config.json's sam2_config."""
@@ -83,7 +85,7 @@ def cell_centres(side: int) -> Tensor:
 
 
 class PromptEncoder(nn.Module):
-    """Constant prompts; its mask and point branches are trained by nothing but belong to the trained set."""
+    """Constant prompts; no loss reaches its mask and point branches, but they belong to the trained set."""
 
     def __init__(self, c: dict[str, Any]) -> None:
         """`c` is config.json's sam2_config."""
@@ -97,7 +99,7 @@ class PromptEncoder(nn.Module):
         self.mask_downscaling = Sam2MaskEmbedding(config)
 
     def phrases(self, prompts: Tensor) -> Tensor:
-        """Tokens [n, 3, C] of language prompts [n, C]: two that are no point, then the prompt."""
+        """Tokens [n, 3, C] of language prompts [n, C]: two "not a point" tokens, then the prompt."""
         return torch.cat([self.not_a_point_embed.weight.expand(len(prompts), 2, -1), prompts[:, None]], 1)
 
     def clicks(self, points: Tensor) -> Tensor:
@@ -108,7 +110,7 @@ class PromptEncoder(nn.Module):
 
 
 class Sam2Model(nn.Module):
-    """What of SAM2 is used, under its published names."""
+    """The used parts of SAM2, under their published names."""
 
     def __init__(self, c: dict[str, Any]) -> None:
         """`c` is config.json's sam2_config."""
@@ -124,7 +126,7 @@ class Sam2Model(nn.Module):
         self.no_mem_embed = nn.Parameter(torch.zeros(1, 1, c["hidden_dim"]))
 
     def decode(self, levels: Levels, sparse: Tensor) -> Decoded:
-        """Candidate masks of prompts' tokens [n, T, C] about one picture."""
+        """Candidate masks of prompt tokens [n, T, C] about one picture."""
         d, p = self.sam_mask_decoder, self.sam_prompt_encoder
         fine = [d.conv_s0(levels[0]), d.conv_s1(levels[1])]
         features, dense = (x.reshape(1, -1, 1, 1) for x in (self.no_mem_embed, p.no_mask_embed.weight))

@@ -1,4 +1,4 @@
-"""Drawing a token in double precision, in the lab's order of steps, with the filters of transformers."""
+"""Draws a token in double precision, in the lab's order of steps, with the filters of transformers."""
 
 import math
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ class Sampler:
     penalty: float = 1.0
 
     def guarded(self, logits: Tensor) -> Tensor:
-        """Scores within the guard over the temperature."""
+        """Scores clipped to the guard, divided by the temperature."""
         return logits.clamp(-self.guard, self.guard) / self.temperature
 
     @property
     def filters(self) -> list[Any]:
-        """What drops tokens, in order."""
+        """Filters that drop tokens, in order."""
         filters = [TopKLogitsWarper(self.top_k)] if self.top_k > 0 else []
         filters += [TopPLogitsWarper(self.top_p)] if self.top_p < 1 else []
         return filters + ([MinPLogitsWarper(self.min_p)] if self.min_p > 0 else [])
@@ -34,7 +34,10 @@ class Sampler:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A token with its log-probability and the entropy, both of the full guarded distribution; id -1 for no numbers."""
+    """
+    A token with its log-probability and the entropy, both of the full guarded distribution; id -1 for logits that are
+    not finite.
+    """
 
     id: int
     logp: float
@@ -47,7 +50,7 @@ def draw(logits: Tensor, sampler: Sampler, u: float | None, seen: list[int]) -> 
     """
     The first token in vocabulary order whose running sum of probabilities exceeds `u`; `logits` are [V] doubles.
 
-    Without `u` it is the likeliest token before the guard, the first of equal ones.
+    Without `u`, the likeliest token before the guard, the first of equal ones.
     """
     if logits.isnan().any():
         return Drawn(-1, math.nan, math.nan)

@@ -1,8 +1,8 @@
 """
 python -m sa2va_lab.serve RUN --origin http://localhost:5173: shows a run to the lab's page while it is computed.
 
-Read-only: a fixed list of files, no other listing, no links followed. It listens on the loopback unless --host says
-otherwise, and then only with a token.
+Read-only: a fixed list of files, no other listing, no links followed. It listens on the loopback; with --host it
+listens elsewhere, but only with a token.
 """
 
 import argparse
@@ -30,10 +30,10 @@ _PIECE = 2**20
 
 
 class Shown:
-    """What of a run folder may be read."""
+    """The readable files of a run folder."""
 
     def __init__(self, run: Path, weights: bool) -> None:
-        """`weights` adds the checkpoints."""
+        """`weights` also shows the checkpoints."""
         self.run, self.weights = run.resolve(), weights
 
     def path(self, name: str) -> Path | None:
@@ -45,7 +45,7 @@ class Shown:
         return path if path.is_file() and path.resolve() == path else None
 
     def open(self, name: str) -> tuple[BinaryIO, str] | None:
-        """The content of a name as it is now, and its tag; None for anything not shown."""
+        """The current content of a name, and its tag; None for anything not shown."""
         if name == "files.json":
             listed = self.listing()
             return BytesIO(listed), f'"{hashlib.sha256(listed).hexdigest()[:16]}"'
@@ -59,7 +59,7 @@ class Shown:
         return None
 
     def listing(self) -> bytes:
-        """`files.json`: every shown file with its size as it is now."""
+        """`files.json`: every shown file with its current size."""
         paths = (Path(folder, name) for folder, _, names in os.walk(self.run) for name in names)
         files = []
         for name in sorted(path.relative_to(self.run).as_posix() for path in paths):
@@ -76,7 +76,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, place: tuple[str, int], shown: Shown, origins: list[str], token: str | None) -> None:
-        """Raises ValueError for a place beyond the loopback without a token."""
+        """Raises ValueError for an address beyond the loopback without a token."""
         if token is None and place[0] not in _LOOPBACK:
             raise ValueError(f"{place[0]} can be reached from other machines; a token is needed there")
         self.shown, self.origins, self.token = shown, [origin.rstrip("/") for origin in origins], token
@@ -84,7 +84,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(place, _Handler)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Says nothing of clients that hang up."""
+        """Ignores clients that disconnect."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
@@ -108,21 +108,21 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def do_OPTIONS(self) -> None:
-        """Answers the browser's question before a call from another origin."""
+        """Answers the browser's preflight request of a call from another origin."""
         asked = {"Methods": "GET, HEAD", "Headers": "Authorization, Range, If-None-Match"}
         allowed = {f"Access_Control_Allow_{name}": value for name, value in asked.items()}
         self._begin(204, 0, Access_Control_Max_Age="600", **allowed)
 
     def do_GET(self) -> None:
-        """One file or a range of it, as long as it is at this moment."""
+        """One file or a range of it, with its length at this moment."""
         origin, token = self.headers.get("Origin"), self.server.token
         given = self.headers.get("Authorization", "").encode()
         host, path = "", ""
-        # A bracket that is not closed.
+        # An unclosed bracket.
         with contextlib.suppress(ValueError):
             host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
             path = urlsplit(self.path).path
-        # Without a token a page of another name, which leads to this machine, would be of this server's origin.
+        # Without a token, a page under another name that resolves to this machine would have this server's origin.
         if (origin is not None and origin not in self.server.origins) or (token is None and host not in _LOOPBACK):
             self._begin(403, 0)
         elif token is not None and not secrets.compare_digest(given, f"Bearer {token}".encode()):
@@ -158,18 +158,18 @@ class _Handler(BaseHTTPRequestHandler):
             while left > 0 and (piece := content.read(min(left, _PIECE))):
                 self.wfile.write(piece)
                 left -= len(piece)
-            # A file that was cut meanwhile: the client would wait for the rest.
+            # The file became shorter meanwhile: the client would wait for the rest.
             self.close_connection |= left > 0
 
     def log_message(self, format: str, *args: object) -> None:
-        """Says nothing: a line a request would bury the token and the address."""
+        """Prints nothing: a line per request would bury the token and the address."""
 
 
 def main() -> int:
-    """Command line; serves until it is interrupted."""
+    """Command line; serves until interrupted."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path)
-    parser.add_argument("--origin", action="append", help="of the lab's page; may be given several times")
+    parser.add_argument("--origin", action="append", help="origin of the lab's page; may be given several times")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8765)
     parser.add_argument("--weights", action="store_true", help="shows checkpoints too")

@@ -1,4 +1,4 @@
-"""The run's settings and the words that both sides share, as `scale/contract.json` and run.json have them."""
+"""The run's settings and the texts that both sides share, from run.json and `scale/contract.json`."""
 
 import json
 from dataclasses import dataclass, fields
@@ -7,16 +7,16 @@ from typing import Any
 
 from .errors import LabError
 
-# Settings that are used, those of the tab that change nothing here, those that are refused, and the known choices.
+# Settings that are used, settings of the page that have no effect here, refused ones, and the known choices.
 _KNOWN: dict[str, Any] = json.loads(Path(__file__).with_name("settings.json").read_text(encoding="utf-8"))
 LOOPS = (1, 2, 3)
 
 
 class Settings:
-    """The lab's settings under its names (docs/settings.md of the lab); none can be set."""
+    """The lab's settings by name (docs/settings.md of the lab); read-only."""
 
     def __init__(self, values: dict[str, Any], weights: dict[int, dict[str, float]]) -> None:
-        """`values` by name, `weights` of the reward terms by loop; costs are negative."""
+        """`values` by name; `weights` of the reward terms by loop, negative for costs."""
         self._values, self.weights = values, weights
 
     def __getattr__(self, name: str) -> Any:
@@ -26,7 +26,7 @@ class Settings:
         return self._values[name]
 
     def changed(self, **change: Any) -> "Settings":
-        """The same settings but for some."""
+        """The same settings with changes."""
         return Settings(self._values | change, self.weights)
 
     @property
@@ -43,22 +43,22 @@ class Settings:
 
     @property
     def windows(self) -> int:
-        """Accumulation windows that one set of rollouts is cut into."""
+        """Accumulation windows per set of rollouts."""
         return max(1, int(self.stepsPerGeneration // self.accumulation))
 
     @property
     def groups(self) -> int:
-        """Groups that each loop plays in a step, over all processes."""
+        """Groups that each loop samples in a step, over all processes."""
         return self.windows * int(self.accumulation * self.promptsPerStep)
 
     def window(self, turn: int) -> range:
-        """Places of the groups that an update trains; `turn` counts the updates of a step."""
+        """Indices of the groups that an update trains; `turn` counts the updates of a step."""
         size, at = self.groups // self.windows, turn % self.windows
         return range(at * size, (at + 1) * size)
 
     @property
     def needs_reference(self) -> bool:
-        """Whether the loss compares with the reference."""
+        """Whether the loss uses the reference."""
         return bool(self.beta > 0 or self.objective == "notes")
 
 
@@ -72,7 +72,7 @@ def _term_key(loop: int, term: str) -> str:
 
 def parse_settings(config: dict[str, Any], defaults: dict[str, Any], own_reward: bool = False) -> Settings:
     """
-    Settings of a run; `own_reward` says that the custom reward is given in Python.
+    Settings of a run; `own_reward` says that a custom reward in Python is given.
 
     Raises LabError naming the settings that this package cannot run.
     """
@@ -96,7 +96,7 @@ def parse_settings(config: dict[str, Any], defaults: dict[str, Any], own_reward:
 
 
 def _refusals(given: dict[str, Any], defaults: dict[str, Any], names: set[str]) -> list[str]:
-    """Settings that would change the run and are not known here, each with its value or reason."""
+    """Settings that would change the run and are unknown here, each with its value or reason."""
     off = given.get("judge") == "off"
     refused: dict[str, str] = _KNOWN["refused"]
     found = [f"{name} ({why})" for name, why in refused.items() if given.get(name) != defaults.get(name)]
@@ -111,7 +111,7 @@ def _refusals(given: dict[str, Any], defaults: dict[str, Any], names: set[str]) 
 
 @dataclass(frozen=True)
 class Contract:
-    """Words and constants of the lab version that exported the run."""
+    """Texts and constants of the lab version that exported the run."""
 
     wordings: dict[str, str]
     templates: dict[str, dict[str, Any]]
@@ -132,12 +132,12 @@ def read_json(path: Path) -> Any:
 
 
 def whole_lines(path: Path) -> list[bytes]:
-    """Lines of a file without what a kill has cut off behind the last; none where there is no file."""
+    """Lines of a file without a truncated last one; empty if there is no file."""
     return [line for line in path.read_bytes().split(b"\n")[:-1] if line] if path.exists() else []
 
 
 def read_lines(path: Path) -> list[Any]:
-    """Whole lines of a file of JSON lines; none where there is no file. Raises LabError naming a damaged one."""
+    """Complete lines of a file of JSON lines; empty if there is no file. Raises LabError naming a damaged one."""
     found = []
     for at, line in enumerate(whole_lines(path), 1):
         try:

@@ -1,4 +1,4 @@
-"""One supervised step: the same rows, update and moving average, with the region's own caption and mask as targets."""
+"""One supervised step: the same rows, update and moving average, with the region's caption and mask as targets."""
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from .step import Outcome, phase
 from .step_metrics import Metrics, mean
 from .team import Team
 
-# Draws of points have their own number where loops have theirs.
+# Draws of points have a stream number in the place of a loop's number.
 _SUPERVISED = 3
 _OVERSAMPLE = 3
 _UNCERTAIN = 0.75
@@ -29,7 +29,7 @@ def _sample(maps: Tensor, points: Tensor) -> Tensor:
 
 
 def _points(logits: Tensor, count: int, address: Address) -> Tensor:
-    """Three quarters where the mask is least certain among candidates, one quarter anywhere, [1, P, 2]."""
+    """Three quarters of the points are the least certain candidates, one quarter is uniform, [1, P, 2]."""
     candidates, certain = _OVERSAMPLE * count, int(_UNCERTAIN * count + 0.5)
     drawn = uniforms(address, 2 * (candidates + count - certain)).astype(np.float32)
     places = torch.from_numpy(drawn).to(logits).reshape(1, -1, 2)
@@ -39,7 +39,7 @@ def _points(logits: Tensor, count: int, address: Address) -> Tensor:
 
 
 def row_loss(context: Context, row: Row, at: int) -> tuple[Tensor, Metrics]:
-    """Loss of one row, the `at`-th of the step, and its numbers."""
+    """Loss of one row, the `at`-th of the step, and its metrics."""
     s, actor, words = context.settings, context.actor, context.actor.words
     features = context.look(row)
     cells = region_cells(row.mask, context.model.side, True)

@@ -1,9 +1,9 @@
 """
 A frozen language model that is split over the processes (FSDP2), for bases that do not fit one card.
 
-Only frozen weights are split: what trains stays whole on every process, so that updates, averages and checkpoints are
+Only frozen weights are split. Trained tensors stay whole on every process, so updates, averages and checkpoints equal
 those of an unsplit model. A layer's weights are gathered while it computes, which all processes must do at the same
-time; a process that has nothing to compute takes part with an empty pass.
+time; a process without work takes part with an empty pass.
 """
 
 import torch
@@ -18,16 +18,18 @@ from .team import Team
 
 
 def check_shares(settings: Settings, team: Team) -> None:
-    """Raises LabError where processes would have different numbers of backward passes."""
+    """Raises LabError if processes would run different numbers of backward passes."""
     if settings.resampleRounds > 0:
         raise LabError("--shard fsdp2 cannot sample groups again; set resampleRounds to 0 in the lab")
     groups = settings.accumulation * settings.promptsPerStep
     if groups % team.world != 0:
-        raise LabError(f"--shard fsdp2 needs {groups} groups a step to divide among {team.world} processes; change one")
+        raise LabError(
+            f"--shard fsdp2 needs a multiple of {team.world} groups per step, one share per process, not {groups}"
+        )
 
 
 class Lockstep:
-    """Keeps the passes of all processes through a split model together."""
+    """Keeps the passes of all processes through a split model in step."""
 
     def __init__(self, model: Sa2va, team: Team) -> None:
         """`model` is split already."""
@@ -41,12 +43,12 @@ class Lockstep:
         return bool(self._flag.item() > 0)
 
     def enter(self) -> None:
-        """Before each pass."""
+        """Call it before each pass."""
         self._working(True)
 
     @torch.no_grad()
     def settle(self) -> None:
-        """Takes part in the passes of other processes until all have come here."""
+        """Takes part in the passes of other processes until all have arrived here."""
         table = self._model.language_model.get_input_embeddings().weight
         nothing: Tensor = table.new_zeros(1, 1, table.shape[1])
         while self._working(False):

@@ -1,4 +1,4 @@
-"""Everything a step changes: weights, their moving average, moments and counters; and the update."""
+"""The state that a step changes (weights, their moving average, moments and counters), and the update."""
 
 import math
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ _LANGUAGE_BLOCKS = ("projector", "lora")
 
 @dataclass
 class State:
-    """Tensors in the order of the model's `names`; the weights themselves are the model's."""
+    """Tensors in the order of the model's `names`; the weights themselves belong to the model."""
 
     ema: Values
     start: Values
@@ -45,7 +45,7 @@ class EntropyBonus:
         return self.coefficient if self.last is not None and self.last <= s.entropyTarget else 0.0
 
     def after(self, entropy: float, s: Settings) -> "EntropyBonus":
-        """After an update of this mean entropy; one that is not finite changes nothing."""
+        """The state after an update with this mean entropy; a value that is not finite changes nothing."""
         if not s.adaptiveEntropy or not math.isfinite(entropy):
             return self
         if entropy <= s.entropyTarget:
@@ -54,24 +54,24 @@ class EntropyBonus:
 
 
 Gradients = dict[int, list[Tensor | None]]
-"""Of each loop, by the model's names; None where no loss has reached a tensor."""
+"""Gradients of each loop, by the model's names; None if no loss has reached a tensor."""
 
 
 @dataclass(frozen=True)
 class Update:
-    """What an update did."""
+    """Results of an update."""
 
     stepped: bool
     metrics: dict[str, float]
     gradient: Values
-    """Summed over processes, before any clip but that of the loops; zeros where nothing arrived."""
+    """Summed over processes, before any clip except that of the loops; zeros if nothing arrived."""
     factor: float
     there: list[bool]
-    """Which tensors a gradient has reached."""
+    """Whether a gradient has reached each tensor."""
 
 
 def init_adapter(model: Sa2va, seed: int, stream: int) -> None:
-    """Fresh adapters: A uniform in ±1/√in by the lab's numbers, B zero."""
+    """Fresh adapters: A uniform in ±1/√in from the lab's random numbers, B zero."""
     place = 0
     for name, parameter in zip(model.names, model.trained, strict=True):
         if model.block_of(name) != "lora":
@@ -92,14 +92,17 @@ def copies(values: list[Tensor] | list[torch.nn.Parameter]) -> Values:
 
 
 def fresh_state(model: Sa2va, settings: Settings) -> State:
-    """State of a run's beginning; the model has the weights it starts with."""
+    """State at the start of a run; the model has the starting weights."""
     zeros = [torch.zeros_like(parameter.data) for parameter in model.trained]
     entropy = {loop: EntropyBonus(settings.entropyCoefficient) for loop in LOOPS}
     return State(copies(model.trained), copies(model.trained), zeros, copies(zeros), entropy=entropy)
 
 
 def taken(model: Sa2va, loop: int, settings: Settings) -> list[Tensor | None]:
-    """Moves what a loop's backward passes have left on the model; None for tensors that the loop shall not change."""
+    """
+    Takes the gradients that a loop's backward passes have left on the model; None for tensors that the loop does not
+    train.
+    """
     whole = loop != 2 or settings.loop2Reach == "all"
     kept = [whole or model.block_of(name) not in _LANGUAGE_BLOCKS for name in model.names]
     found = [parameter.grad if keep else None for parameter, keep in zip(model.trained, kept, strict=True)]
@@ -109,7 +112,7 @@ def taken(model: Sa2va, loop: int, settings: Settings) -> list[Tensor | None]:
 
 
 def learning_rate(settings: Settings, step: int) -> float:
-    """Rate of optimiser step `step`, from 0; skipped steps do not count."""
+    """Learning rate of optimiser step `step`, from 0; skipped steps do not count."""
     updates = 1 if settings.mode == "sft" else settings.windows * settings.iterations
     total, warm = settings.steps * updates, settings.warmupSteps
     share = 1.0
@@ -122,7 +125,7 @@ def learning_rate(settings: Settings, step: int) -> float:
 
 
 def _joined(loops: Gradients, model: Sa2va, team: Team) -> Gradients:
-    """The loops' gradients summed over all processes by one collective; what no process reached stays None."""
+    """The loops' gradients summed over all processes by one collective; None for tensors that no process reached."""
     if team.world == 1:
         return loops
     given = [gradient for own in loops.values() for gradient in own]
@@ -150,7 +153,7 @@ def update(model: Sa2va, state: State, gradients: Gradients, settings: Settings,
     """
     Sum over processes, clip, AdamW, schedule, moving average and reference.
 
-    A gradient that is not finite skips the step on all processes. Raises LabError where the run shall stop there.
+    A gradient that is not finite skips the step on all processes. Raises LabError if the run must stop then.
     """
     loops, most = _joined(gradients, model, team), settings.maxGradNorm
     norms = {loop: math.sqrt(sum(map(_square, own))) for loop, own in loops.items()}
@@ -198,7 +201,7 @@ def _dot(a: list[Tensor | None], b: list[Tensor | None]) -> float:
 def _loop_metrics(
     loops: Gradients, norms: dict[int, float], factors: dict[int, float], whole: float
 ) -> tuple[float, dict[str, float]]:
-    """Norm of the loops' sum before any clip, and how large they are beside each other."""
+    """Norm of the loops' sum before any clip, and the loops' norms relative to each other."""
     if len(norms) < 2:
         return whole, {}
     own = {f"loop{loop}/grad_norm": n for loop, n in norms.items()}
@@ -221,7 +224,7 @@ def move(
     rate: float,
     there: list[bool],
 ) -> None:  # fmt: skip
-    """AdamW's `count`-th step of values, one count for all tensors; what has no gradient keeps its weight."""
+    """AdamW's `count`-th step, one count for all tensors; tensors without a gradient keep their weights."""
     for name, value, first, second, reached in zip(model.names, values, *moments, there, strict=True):
         if not reached:
             continue
@@ -235,7 +238,7 @@ def move(
 
 @torch.no_grad()
 def average(values: Values, ema: Values, count: int, s: Settings) -> tuple[float, float]:
-    """Moves the partner towards the weights; its decay, and its distance from them afterwards."""
+    """Moves the partner towards the weights; returns its decay and its distance from them afterwards."""
     decay = min(s.emaDecay, (1 + count) / (10 + count)) if s.emaRamp else s.emaDecay
     square = 0.0
     for own, value in zip(ema, values, strict=True):

@@ -1,7 +1,7 @@
 """
 One dual-loop GRPO step over all processes: sample, partner, score, advantage, loss, update, average.
 
-A group belongs to process g mod world; what crosses processes is one gathering of rewards and one sum of gradients.
+A group belongs to process g mod world. Only one gathering of rewards and one sum of gradients cross processes.
 """
 
 import time
@@ -46,7 +46,7 @@ from .team import Team
 
 @dataclass(frozen=True)
 class Outcome:
-    """A step's results; the groups of all processes on every process."""
+    """A step's results: the groups of all processes, on every process."""
 
     metrics: Metrics
     groups: list[Recorded]
@@ -63,7 +63,7 @@ def phase(seconds: dict[str, float], name: str) -> Iterator[None]:
 
 
 def _reward_group(context: Context, played: Played) -> RewardGroup:
-    """Rewards with their weighted parts, in another order where the settings shuffle them as a control."""
+    """Rewards with their weighted parts, permuted if the settings shuffle them as a control."""
     order = reward_order(context, played.loop, played.group, len(played.rewards))
     rewards = [played.rewards[n] for n in order]
     terms = [{term["name"]: term for term in played.terms[n]} for n in order]
@@ -76,7 +76,7 @@ def _reward_group(context: Context, played: Played) -> RewardGroup:
 
 
 def _signed(context: Context, played: Played, scores: GroupScores) -> GroupScores:
-    """In the control a coin turns the sign of a group's advantages."""
+    """In the control a random sign multiplies a group's advantages."""
     address = context.address(played.loop, played.group, "shuffle")
     if not context.settings.shuffleRewards or uniform(address) < 0.5:
         return scores
@@ -86,9 +86,9 @@ def _signed(context: Context, played: Played, scores: GroupScores) -> GroupScore
 @torch.no_grad()
 def _compare(context: Context, own: Live) -> None:
     """
-    Log-probabilities of a group's actions that the loss compares with.
+    Log-probabilities of a group's actions for comparison in the loss.
 
-    Those under the reference, where it is asked for, and the policy's own where another update comes first.
+    Those under the reference, if needed, and the policy's own if another update comes first.
     """
     s, state = context.settings, context.state
     values = state.ema if s.reference == "ema" else (state.reference or state.start)
@@ -120,7 +120,7 @@ def _backward(context: Context, own: Live, settings: LossSettings) -> Recorded:
     torch.autograd.backward(loss * s.loop_weights[played.loop])
     played.auxiliary = {name: float(value.detach()) for name, (_, value) in extra.items()}
     seen = as_array(logps), as_array(entropies)
-    # Before a first pass there is what sampling computed.
+    """A group after a pass; before the first one it holds the results of sampling."""
     old = played.sampling if played.old is None else played.old
     effect = effect_of(_inputs(played, torch.from_numpy(seen[0]), torch.from_numpy(seen[1]), old), settings)
     found = Recorded(replace(played), effect, float(loss.detach()), float(policy.detach()), *seen)
@@ -130,9 +130,9 @@ def _backward(context: Context, own: Live, settings: LossSettings) -> Recorded:
 
 def _played(context: Context, team: Team, loop: int) -> tuple[list[Live], list[Live]]:
     """
-    This process's groups of a step, and those that were dropped.
+    This process's groups of a step, and the dropped ones.
 
-    Dynamic sampling replaces groups whose rewards are equal by groups of other rows, in their places.
+    Dynamic sampling replaces groups with equal rewards by groups of other rows, in their places.
     """
     s = context.settings
     chosen = {place: play(context, loop, place) for place in team.own(s.groups)}
@@ -140,7 +140,7 @@ def _played(context: Context, team: Team, loop: int) -> tuple[list[Live], list[L
     everything = list(chosen.values())
 
     def of_everyone(groups: dict[int, Live], spread: bool) -> list[int]:
-        """Keys of the groups of all processes that have spread, or have none."""
+        """Keys of the groups of all processes with spread, or without."""
         given = {key: _reward_group(context, group.played) for key, group in groups.items()}
         own = [key for key, group in given.items() if spread != spread_of(inputs_of(group, s), group.weights).zero]
         return sorted(team.all_of(own))
@@ -208,7 +208,9 @@ def grpo_step(context: Context, team: Team) -> Outcome:
 
 
 def _follow_entropy(context: Context, loop: int, groups: list[Recorded], metrics: Metrics) -> None:
-    """Moves an adaptive entropy bonus by the mean entropy of what kept its policy term, and logs the bonus."""
+    """
+    Updates an adaptive entropy bonus from the mean entropy of actions that kept their policy term, and logs the bonus.
+    """
     s, state, counted = context.settings, context.state, []
     for item in groups:
         entropies, mask = torch.from_numpy(item.entropies), torch.from_numpy(item.played.mask)
@@ -219,7 +221,7 @@ def _follow_entropy(context: Context, loop: int, groups: list[Recorded], metrics
 
 
 def _advantages(context: Context, team: Team, live: dict[int, list[Live]]) -> dict[int, tuple[float, int]]:
-    """Gives every group its advantages; returns counted actions and the longest rollout of each loop."""
+    """Sets every group's advantages; returns counted actions and the longest rollout of each loop."""
     found = [
         (own.played.loop, own.played.place, _reward_group(context, own.played), float(own.played.mask.sum()),
          own.played.mask.shape[1])

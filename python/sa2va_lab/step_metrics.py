@@ -18,7 +18,7 @@ Metrics = dict[str, float]
 
 @dataclass
 class Played:
-    """One group after its rollouts: what the loss, the records and the metrics need of it."""
+    """One sampled group: everything that loss, records and metrics need."""
 
     loop: int
     group: int
@@ -30,7 +30,7 @@ class Played:
     """[N, T] 1 where an action counts."""
     sampling: Grid
     learns: bool
-    """Whether policy gradient reaches the actions."""
+    """Whether the actions are trained by policy gradient."""
     labels: list[list[tuple[int, str]]]
     prompt_ids: list[int]
     answer_ids: list[int] | None
@@ -39,26 +39,26 @@ class Played:
     metrics: Metrics
     reference: Grid | None = None
     from_start: bool = False
-    """Whether the reference is the weights of the run's beginning."""
+    """Whether the reference is the run's starting weights."""
     scores: GroupScores | None = None
     first: Grid | None = None
     """Log-probabilities of the first pass; None before it."""
     old: Grid | None = None
-    """Those that the ratios of the last pass compare with."""
+    """Log-probabilities that the ratios of the last pass divide by."""
     auxiliary: Metrics = field(default_factory=dict)
     place: int = 0
     """In the step's order; `group` is the address of its draws."""
 
     @property
     def advantages(self) -> list[float]:
-        """Those that the policy's loss is given."""
+        """Advantages as given to the policy's loss."""
         assert self.scores is not None
         return self.scores.advantages if self.learns else [0.0] * len(self.rewards)
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A group as a pass saw it: what the run folder keeps."""
+    """A group after a pass, as stored in the run folder."""
 
     played: Played
     effect: Effect
@@ -69,12 +69,12 @@ class Recorded:
 
 
 def mean(values: Sequence[float]) -> float:
-    """NaN of nothing."""
+    """Mean; NaN for an empty list."""
     return sum(values) / len(values) if values else math.nan
 
 
 def deviation(values: Sequence[float]) -> float:
-    """Unbiased; 0 below two values."""
+    """Unbiased deviation; 0 below two values."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
@@ -93,7 +93,7 @@ def caption_metrics(captions: list[str], completions: list[Completion]) -> Metri
 
 
 def mask_metrics(masks: Sequence[Mask | None], truth: Mask) -> Metrics:
-    """Areas of masks and their overlap with the truth."""
+    """Areas of masks and their IoU with the truth."""
     areas = [0.0 if mask is None else float(mask.mean()) for mask in masks]
     return {
         "mask/area_mean": mean(areas),
@@ -104,7 +104,7 @@ def mask_metrics(masks: Sequence[Mask | None], truth: Mask) -> Metrics:
 
 
 def pair_metrics(masks: list[Mask], captions: list[str | None]) -> Metrics:
-    """How alike a group's masks are, and what the partner said about them."""
+    """Similarity of a group's masks, and of the partner's captions of them."""
     pairs = [iou(a, b) if a.any() or b.any() else 1.0 for at, a in enumerate(masks) for b in masks[at + 1 :]]
     return {
         "mask/pairwise_iou": mean(pairs) if pairs else 0.0,
@@ -154,13 +154,16 @@ def _loss_metrics(record: Recorded, settings: LossSettings) -> Metrics:
 
 
 def _over_start(played: Played) -> Metrics:
-    """Reward over what the starting weights would earn on the row, from the same rollouts by importance weights."""
+    """
+    Reward minus the expected reward of the starting weights on the row, estimated from the same rollouts by importance
+    weights.
+    """
     if played.reference is None or not played.from_start:
         return {}
     given = [n for n, reward in enumerate(played.rewards) if reward is not None]
     if not given:
         return {}
-    # Of every action: one that the loss masks was sampled as well.
+    # Over all actions: those that the loss masks were sampled too.
     drawn = np.arange(played.mask.shape[1]) < np.asarray([[len(own)] for own in played.labels])
     logs = np.where(drawn, played.reference - played.sampling, 0.0).sum(1)[given]
     p = np.ones(len(given)) if played.weights is None else np.asarray(played.weights)[given]
@@ -187,7 +190,7 @@ def average(records: Iterable[Metrics]) -> Metrics:
 
 
 def sampled_metrics(loop: int, groups: list[Played]) -> Metrics:
-    """What all rollouts of a loop in a step show."""
+    """Metrics of all rollouts of a loop in a step."""
     scores = [group.scores for group in groups if group.scores is not None]
     rewards = [reward for group in groups for reward in group.rewards]
     known = [reward for reward in rewards if reward is not None]
@@ -206,7 +209,7 @@ def sampled_metrics(loop: int, groups: list[Played]) -> Metrics:
         values = [term["value"] for term in terms if term["name"] == name]
         out |= {f"rewards/{name}/mean": mean(values), f"rewards/{name}/std": deviation(values)}
     out |= average(group.metrics | _over_start(group) for group in groups)
-    # Over all completions with an end token, since groups have different numbers of them.
+    # Over all completions with an end token, because groups differ in their number.
     name = "completions/mean_terminated_length"
     ended = [(own.metrics[name], sum(not d["truncated"] for d in own.drafts)) for own in groups if name in own.metrics]
     if ended:
@@ -215,7 +218,7 @@ def sampled_metrics(loop: int, groups: list[Played]) -> Metrics:
 
 
 def pass_metrics(loop: int, records: list[Recorded], settings: LossSettings, alike: bool) -> Metrics:
-    """What one pass over a window of a loop shows; `alike` when the pass computes what sampling computed."""
+    """Metrics of one pass over a window of a loop; `alike` if the pass computes the same as sampling did."""
     out = {"loss": sum(own.loss for own in records)}
     out["policy_loss"] = sum(own.policy for own in records)
     passes = []

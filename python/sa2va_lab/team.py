@@ -1,4 +1,4 @@
-"""The processes of a run, by accelerate: who plays which group, and the one sum a step."""
+"""The processes of a run, by accelerate: assignment of groups, and one sum per step."""
 
 import os
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ def _join() -> None:
     """
     Joins the processes that torchrun has started, under a name of this attempt.
 
-    After a restart the launcher's store may still hold the addresses of the processes that ended.
+    After a restart the launcher's store may still hold the addresses of processes that have ended.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1 or torch.distributed.is_initialized():
         return
@@ -30,12 +30,12 @@ def _join() -> None:
 
 
 class Team:
-    """All processes; one of them alone is a team too."""
+    """All processes; a single process is a team too."""
 
     def __init__(self) -> None:
-        """Joins the group that torchrun or accelerate has started, if any; on a machine without a GPU it is gloo's."""
+        """Joins the group started by torchrun or accelerate, if any; without a GPU it uses gloo."""
         _join()
-        # Without the flag a machine without a GPU makes every process a team of its own.
+        # Without the flag, every process on a machine without a GPU would be a separate team.
         self._accelerator: Any = Accelerator(cpu=not torch.cuda.is_available())
         self.rank: int = self._accelerator.process_index
         self.world: int = self._accelerator.num_processes
@@ -62,7 +62,7 @@ class Team:
         return found
 
     def wait(self) -> None:
-        """Until all processes are here."""
+        """Waits until all processes have arrived."""
         self._accelerator.wait_for_everyone()
 
     def leave(self) -> None:

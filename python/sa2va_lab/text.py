@@ -1,4 +1,4 @@
-"""Prompts and answers as the lab writes and reads them."""
+"""Prompts and answers in the lab's form."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from .errors import LabError
 from .pieces import PiecesTokenizer
 from .settings import Contract
 
-# JavaScript's white space: what Python's \s has beside it, or lacks.
+# JavaScript's white space: characters that Python's \s has in addition, or lacks.
 _SPACE = "\t\n\v\f\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _GAPS = re.compile(f"[{_SPACE}]+")
 _CONTEXT = "<IMG_CONTEXT>"
@@ -41,10 +41,10 @@ class Prompt:
 
 
 class Words:
-    """A checkpoint's tokenizer with the run's template and wordings."""
+    """A checkpoint's tokenizer with the run's template and texts."""
 
     def __init__(self, folder: Path, config: dict[str, Any], contract: Contract) -> None:
-        """Raises LabError for a template that the contract does not have."""
+        """Raises LabError for a template that the contract lacks."""
         name = str(config["template"]).replace("-", "_")
         if name not in contract.templates:
             raise LabError(f"config.json names the template {name}, which scale/contract.json lacks")
@@ -68,7 +68,7 @@ class Words:
     def _id(self, token: str) -> int:
         found = self.tokenizer.convert_tokens_to_ids(token)
         if found is None or found == self.tokenizer.unk_token_id:
-            raise LabError(f"The tokenizer has no {token}; the model is no Sa2VA checkpoint")
+            raise LabError(f"The tokenizer has no {token}; the model is not a Sa2VA checkpoint")
         return int(found)
 
     def encode(self, text: str) -> list[int]:
@@ -80,7 +80,7 @@ class Words:
         return any(token in text for token in self.tokenizer.get_added_vocab())
 
     def _literal(self, before: str, phrase: str, after: str) -> list[int]:
-        """A prompt around a phrase that is text, whatever tokens it spells."""
+        """A prompt around a phrase that is plain text, whatever tokens it spells."""
         if not self.spells(phrase):
             return self.encode(before + phrase + after)
         head, mark, lead = before.rpartition(">")
@@ -104,9 +104,9 @@ class Words:
 
     def region_prompt(self, tiles: int, tokens: int, cells: int, question: str = "") -> Prompt:
         """
-        A question about a region of `cells` visual tokens, or the one for its caption.
+        A question about a region of `cells` visual tokens, or the prompt for its caption.
 
-        Raises LabError for one that is too long.
+        Raises LabError for a question that is too long.
         """
         wording = self.wordings["question" if question else "caption"]
         made = self._prompt(wording, tiles, tokens, cells, _trim(question))
@@ -126,16 +126,16 @@ class Words:
         return made(text), answer, text != plain_phrase(phrase)
 
     def caption_tokens(self, caption: str) -> list[int]:
-        """A caption of the data as it is, with the first stop word."""
+        """A caption from the data, unchanged, with the first stop word."""
         return self._literal("", caption, self.stops[0])
 
     def caption_answer(self, caption: str, prompt: int) -> tuple[list[int], bool]:
-        """A caption of the data with the first stop word, and whether it was cut to fit behind `prompt` tokens."""
+        """A caption from the data with the first stop word, and whether it was cut to fit after `prompt` tokens."""
         text = self._fitted(caption, lambda text: prompt + len(self.caption_tokens(text)))
         return self.caption_tokens(text), text != plain_phrase(caption)
 
     def _fitted(self, caption: str, length: Callable[[str], int]) -> str:
-        """The caption in one line, cut where its sequence is longer than the context."""
+        """The caption in one line, cut if its sequence exceeds the context."""
         text = plain_phrase(caption)
         while True:
             over, said = length(text) - self.limit, len(self.encode(text))
@@ -146,7 +146,7 @@ class Words:
             text = begin[:word] if word > len(begin) / 2 else begin
 
     def decode(self, ids: list[int], special: bool) -> str:
-        """Text of ids, special tokens kept or left out."""
+        """Text of ids, with or without special tokens."""
         return str(self.tokenizer.decode(ids, skip_special_tokens=not special))
 
     def ended(self, ids: list[int]) -> bool:

@@ -1,4 +1,4 @@
-"""The pass of one more token of several sequences, over buffers that stay where they are."""
+"""The pass for one more token of several sequences, over buffers with fixed addresses."""
 
 import torch
 from torch import Tensor
@@ -9,20 +9,20 @@ from .model import Sa2va
 
 class TokenStep:
     """
-    A pass behind a cache whose inputs are written in place.
+    A pass after a cache whose inputs are written in place.
 
-    With `model.graphs` on CUDA the kernels of a pass are recorded once and launched together from then on. A recording
-    holds the weights' addresses, so it serves one decoding and no more.
+    With `model.graphs` on CUDA the kernels of a pass are recorded once and then launched together. A recording holds
+    the weights' addresses, so it serves a single decoding.
     """
 
     def __init__(self, model: Sa2va, cache: Slots, keys: Tensor, there: Tensor) -> None:
-        """`keys` [n, K] are the positions of the cache's slots, `there` [n, K] which of them are ever used."""
+        """`keys` [n, K] are the positions of the cache's slots; `there` [n, K] marks those that are ever used."""
         self._model, self._cache, self._keys, self._there = model, cache, keys, there
         width = model.language_model.get_input_embeddings().weight.shape[1]
         self._x = torch.zeros(len(keys), 1, width, dtype=model.mlp1[1].weight.dtype, device=keys.device)
         self._now, self._real = torch.zeros_like(keys[:, :1]), torch.zeros_like(there)
         cache.places = torch.zeros(1, dtype=torch.long, device=keys.device)
-        # Angles that go by the length, and layers that processes gather together, are not the same kernels every time.
+        # Angles that depend on the length, and layers that processes gather, do not run the same kernels every time.
         alike = model.rotation is None and model.lockstep is None
         self._records = model.graphs and alike and keys.device.type == "cuda"
         self._graph: torch.cuda.CUDAGraph | None = None
@@ -32,7 +32,7 @@ class TokenStep:
         return self._model.decoding_states(self._x, self._cache, self._now, self._keys, self._real, length)
 
     def __call__(self, x: Tensor, slot: int, length: int) -> Tensor:
-        """States [n, 1, D] of the embeddings that belong into a slot; `length` is that of the whole sequence."""
+        """States [n, 1, D] of the embeddings of a slot; `length` is that of the whole sequence."""
         assert self._cache.places is not None
         self._cache.at = slot
         self._cache.places.fill_(slot)
@@ -46,7 +46,7 @@ class TokenStep:
             aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
             aside.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(aside):
-                # What a library sets up in its first call cannot be recorded.
+                # Initialisation in a library's first call cannot be recorded.
                 self._pass(None)
             torch.cuda.current_stream().wait_stream(aside)
             self._cache.at = slot

@@ -1,7 +1,7 @@
 """
-python -m sa2va_lab.train RUN --model DIR --shards DIR: takes a run on from its newest checkpoint to its last step.
+python -m sa2va_lab.train RUN --model DIR --shards DIR: continues a run from its newest checkpoint to its last step.
 
-Under torchrun or accelerate every process plays its share of the groups; the first one writes the run folder.
+Under torchrun or accelerate every process samples its share of the groups; the first one writes the run folder.
 """
 
 import signal
@@ -28,11 +28,11 @@ _NO_COST = {
 }  # fmt: skip
 
 _MOST_STEPS = 100_000
-"""The lab reads no longer run."""
+"""Maximum length of a run in the lab."""
 
 
 def _segment(team: Team, step: int, dtype: str) -> dict[str, object]:
-    """Where a stretch of the run was computed; run.json keeps one for each."""
+    """Environment of a part of the run; run.json keeps one entry per part."""
     versions = {library.__name__: str(library.__version__) for library in (torch, transformers, accelerate)}
     device = torch.cuda.get_device_name() if team.device.type == "cuda" else team.device.type
     return {
@@ -42,7 +42,7 @@ def _segment(team: Team, step: int, dtype: str) -> dict[str, object]:
 
 
 def _store(run: OpenRun, step: int, outcome: Outcome, seconds: float, trained: int) -> None:
-    """Rollouts, then the line of metrics and that of costs."""
+    """Writes rollouts, then the lines of metrics and costs."""
     s, metrics = run.settings, dict(outcome.metrics)
     if "sft/loss" in metrics:
         metrics["loss"] = metrics["sft/loss"]
@@ -65,7 +65,7 @@ def _line(step: int, outcome: Outcome) -> str:
 
 
 def extend(run: OpenRun, team: Team, steps: int) -> None:
-    """Gives the run another number of steps, as the lab does. Raises LabError for fewer than are done."""
+    """Changes the run's number of steps, as the lab does. Raises LabError for fewer steps than done."""
     before = run.settings.steps
     if not max(1, run.step) <= steps <= _MOST_STEPS:
         raise LabError(f"The run has {run.step} steps; --steps {steps} is not from {max(1, run.step)} to {_MOST_STEPS}")
@@ -78,9 +78,9 @@ def extend(run: OpenRun, team: Team, steps: int) -> None:
 
 def train(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
     """
-    Runs to step `last`; after `stop` the step under way is finished and stored.
+    Runs to step `last`; after `stop` the current step is finished and stored.
 
-    Raises LabError, with the run marked as failed, where a step cannot go on.
+    Raises LabError, with the run marked as failed, if a step cannot continue.
     """
     folder = run.folder
     if team.first:
@@ -120,7 +120,10 @@ def _steps(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
 
 
 def _checkpoint(run: OpenRun, team: Team) -> None:
-    """Of this step, unless there is one; then older ones go. Only the first process looks: another disk may lag."""
+    """
+    Writes the checkpoint of this step unless it exists, then removes old ones. Only the first process checks, because
+    another disk may lag.
+    """
     folder = run.folder
     if team.first and run.step > 0:
         if run.step not in folder.checkpoints():
@@ -142,7 +145,7 @@ def main() -> int:
     try:
         run = open_run(given, team)
         if run.settings.groups < team.world:
-            raise LabError(f"A step plays {run.settings.groups} groups a loop; {team.world} processes are too many")
+            raise LabError(f"{team.world} processes are more than the {run.settings.groups} groups per loop of a step")
         if given.steps is not None:
             extend(run, team, given.steps)
         last = run.settings.steps if given.until is None else given.until

@@ -1,4 +1,4 @@
-"""Decoding token by token in buffers of a fixed length, against passes over the whole, on the lab's tiny models."""
+"""Decoding token by token in buffers of fixed length, compared with passes over the whole, on the lab's tiny models."""
 
 from pathlib import Path
 

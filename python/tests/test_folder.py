@@ -1,4 +1,4 @@
-"""A run folder and its data set as people leave them."""
+"""A run folder and its data set with files that users add or change."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Rotary angles that go by the length of a sequence, against their formulas."""
+"""Rotary angles that depend on the length of a sequence, compared with their formulas."""
 
 import math
 from typing import Any
@@ -19,13 +19,13 @@ FAMILIES = {"su": "Phi3ForCausalLM", "dynamic": "InternLM2ForCausalLM"}
 
 
 def rotation(config: dict[str, Any]) -> Rotation:
-    """That of the language model of a configuration."""
+    """The rotary module of a configuration's language model."""
     model = language_model(config | {"architectures": [FAMILIES[config["rope_scaling"]["type"]]]})
     return next(own for own in model.modules() if isinstance(own, Rotation))
 
 
 def angles(config: dict[str, Any], length: int) -> torch.Tensor:
-    """By the formulas of the papers, in double precision, [length, 3]."""
+    """Frequencies by the formulas of the papers, in double precision, [length, 3]."""
     powers, scaling = torch.arange(0, 6, 2, dtype=torch.float64) / 6, config["rope_scaling"]
     if scaling["type"] == "su":
         turns = 500.0**-powers / torch.tensor(scaling["long_factor" if length > 16 else "short_factor"])
@@ -37,7 +37,7 @@ def angles(config: dict[str, Any], length: int) -> torch.Tensor:
 @pytest.mark.parametrize("config", [LONG, GROWING])
 def test_angles_go_by_the_length(config: dict[str, Any]) -> None:
     own = rotation(config)
-    # Longer ones before shorter ones: nothing of them stays.
+    # Longer ones before shorter ones, so that nothing of them may remain.
     for length in (40, 17, 16, 1, 30):
         cos, sin = own(torch.zeros(1, length, 24), torch.arange(length)[None])
         size = math.sqrt(1 + math.log(4) / math.log(16)) if config is LONG else 1.0

@@ -1,4 +1,4 @@
-"""Advantages and the policy loss against their formulas."""
+"""Advantages and the policy loss, compared with their formulas."""
 
 import json
 import math
@@ -133,7 +133,7 @@ def test_losses_with_their_own_weight_say_how_they_clip() -> None:
         seen = inputs.logps.detach().numpy(), inputs.entropies.numpy()
         return _loss_metrics(Recorded(played, effect_of(inputs, own), 0, 0, *seen), own)
 
-    # Of three tokens one of a good rollout is beyond the largest weight.
+    # One of three tokens of a good rollout exceeds the largest weight.
     assert metrics(lossType="cispo", epsilonHigh=2)["cispo_clip_ratio"] == pytest.approx(1 / 3)
     # φ = exp(λ + k · log w − λ · w) of w = e and of w = 1.
     own = {"vespoKPositive": 2, "vespoLambdaPositive": 3, "vespoKNegative": 3, "vespoLambdaNegative": 2}

@@ -1,4 +1,4 @@
-"""Random numbers, masks and METEOR against other implementations."""
+"""Random numbers, masks and METEOR, compared with other implementations."""
 
 from pathlib import Path
 

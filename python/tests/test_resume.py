@@ -1,4 +1,4 @@
-"""A run that is killed at any write and taken on again has the files of an undisturbed one."""
+"""A run that is killed at any write and resumed has the files of an undisturbed one."""
 
 import contextlib
 import json
@@ -29,11 +29,11 @@ CONFIG = {"steps": 5, "saveSteps": 2, "loraAlpha": 1, "loraDropout": 0, "loraRan
 
 
 class Killed(BaseException):
-    """No code of the package catches it."""
+    """Caught nowhere in the package."""
 
 
 class Alone:
-    """A team of one process, or one of its others."""
+    """A team of one process, or another process of a team."""
 
     def __init__(self, first: bool = True) -> None:
         self.first, self.world, self.device, self.waits = first, 1, torch.device("cpu"), 0
@@ -104,7 +104,7 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def contents(run: Path) -> dict[str, bytes]:
-    """All files, without what tells time."""
+    """All files, without fields that hold times."""
     found = {path.relative_to(run).as_posix(): path.read_bytes() for path in run.rglob("*") if path.is_file()}
     rows = [json.loads(line) for line in found["metrics.jsonl"].splitlines()]
     timeless = [{name: value for name, value in row.items() if "time" not in name} for row in rows]
@@ -115,7 +115,7 @@ def contents(run: Path) -> dict[str, bytes]:
 
 
 def killing(monkeypatch: pytest.MonkeyPatch, moment: int) -> None:
-    """Every write from the given one on fails, the first after half of its work."""
+    """Every write from the given one on fails, the first after half of its bytes."""
     done = 0
 
     def hook(owner: Any, name: str, half: Callable[..., None]) -> None:

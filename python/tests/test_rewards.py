@@ -1,4 +1,4 @@
-"""Rewards that ask: the judge behind a server that fails, rewards in Python, and what a missing verdict does."""
+"""Rewards that call out: the judge behind a failing server, rewards in Python, and the effect of a missing verdict."""
 
 import contextlib
 import json
@@ -51,7 +51,7 @@ class _Handler(BaseHTTPRequestHandler):
         status, reply = self.server.script.pop(0)
         self.server.keys.append(self.headers["Authorization"])
         if isinstance(reply, bytes):
-            # A whole answer, with its head.
+            # A complete answer with its header.
             self.wfile.write(reply)
             return
         if reply is TRICKLE:
@@ -67,7 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(text.encode())
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
+        """Does nothing."""
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ SHARE: dict[str, Any] = {"place": (0, 1), "spent": (0, 0)}
 
 
 def whole(text: object, head: str = "HTTP/1.0 200 OK", **more: object) -> tuple[int, bytes]:
-    """An answer of a judge with its head; `more` stands beside the reply."""
+    """An answer of a judge with its header; `more` is added next to the reply."""
     answer = {"choices": [{"message": {"content": text}, "finish_reason": more.pop("ended", "stop")}]} | more
     return 200, f"{head}\r\n\r\n{json.dumps(answer)}".encode()
 
@@ -119,7 +119,7 @@ def test_replies_of_an_unnamed_model_are_those_of_its_server(server: _Server, tm
 
 
 def test_a_judge_is_asked_once_and_its_replies_are_kept(server: _Server, tmp_path: Path) -> None:
-    # The first server form is refused, then the questions come, then the answers.
+    # The server refuses the first form, then sends the questions, then the answers.
     server.script = [(400, {"error": "no response_format"}), (200, ASKED), (200, {"q1": "A", "q2": "A", "q3": "A"})]
     terms = judge(server, tmp_path).terms([("a red ball", "the ball"), ("a red ball", "the ball"), ("a red ball", "")])
     assert [term["judge"]["calls"] for term in terms] == [3, 0, 0]
@@ -208,7 +208,7 @@ def test_processes_and_resumed_runs_share_a_budget(rank: int, calls: int, server
 
 
 def test_a_cost_is_never_passed(server: _Server, tmp_path: Path) -> None:
-    # A call of 16 prompt tokens and at most 99 of the reply; the first reply costs what the server counts.
+    # A call of 16 prompt tokens and at most 99 reply tokens; the first reply costs what the server counts.
     server.script = [whole(json.dumps(ASKED), usage={"prompt_tokens": 10, "completion_tokens": 20}), (200, LETTERS)]
     own = judge(server, tmp_path, judgeReplyPrice=1e6, judgeMaxCost=118)
     term = own.terms([("a red ball", "the ball")])[0]
@@ -237,14 +237,14 @@ def test_a_server_says_how_long_to_wait(header: str, seconds: float | None, monk
 
 @pytest.mark.parametrize("url", ["http://[::1/v1", "localhost:8000", "http://me:secret@host/v1"])
 def test_an_address_of_another_form_is_named(url: str) -> None:
-    with pytest.raises(LabError, match="is no plain web address"):
+    with pytest.raises(LabError, match="is not a plain web address"):
         Server(url, "m", 1).first_model()
 
 
 def test_a_cache_that_was_cut_is_gone_on_with(server: _Server, tmp_path: Path) -> None:
     kept = tmp_path / "judge" / "replies.jsonl"
     kept.parent.mkdir()
-    # Also half a character as JavaScript writes it.
+    # Also half a character, as JavaScript writes it.
     kept.write_bytes('{"key":"b","reply":"\\ud83d"}\n{"key":"a","reply":"Ä'.encode()[:-1])
     assert judge(server, tmp_path)._cache == {"b": "\ufffd"}
     server.script = [(200, ASKED), (200, LETTERS)]

@@ -1,8 +1,8 @@
 """
 python tools/replay.py RUN --model DIR --shards DIR --step N: repeats a stored step and compares it with the record.
 
-What was drawn, said, found and earned must be equal; the gradient, read from the stored moments, and the weights after
-the update must be near. A first check of a machine, before a run goes on there.
+Rows, texts, masks and rewards must be equal; the gradient, read from the stored moments, and the weights after the
+update must be close. Use it to check a machine before a run continues there.
 """
 
 import json
@@ -33,11 +33,13 @@ _MASKS = ("predicted_mask", "greedy_mask")
 _EQUAL = ("completion", "caption", "caption_prime", *_MASKS, "given_mask", "prompt_runs",
           "answer_ids", "truncated")  # fmt: skip
 _LABS = re.compile(r"step|loss|epoch|step_time|(time|memory)/.*|loop\d/(grad_snr|term_grad_norm/.*)")
-"""Metrics that only a whole run has, and those of the tab."""
+"""Metrics that only a whole run has, and metrics of the page."""
 _LOGIT, _SUM = 1e-5, 1e-6
-"""Rounding of a mask's logits, relative to the largest, and of a running sum of probabilities, in single precision."""
+"""Rounding in single precision of a mask's logits, relative to the largest, and of a running sum of probabilities."""
 _NOTHING = 1e-9
-"""A tensor whose gradient is below this of the largest has none but rounding, as the bias of attention's keys."""
+"""
+A tensor whose gradient is below this share of the largest has only rounding, such as the bias of attention's keys.
+"""
 
 
 def _stored_rows(path: Path) -> dict[str, dict[str, Any]]:
@@ -46,7 +48,7 @@ def _stored_rows(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def compare_rollouts(stored: dict[str, dict[str, Any]], own: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """How many rollouts differ in each field, and the largest difference of numbers."""
+    """Number of rollouts that differ in each field, and the largest difference of numbers."""
     if stored.keys() != own.keys():
         raise LabError("The step has other rollouts than were stored; was the data set changed?")
     out: dict[str, Any] = {"rollouts": len(stored), "actions": 0, "actions_differ": 0}
@@ -75,7 +77,7 @@ def compare_rollouts(stored: dict[str, dict[str, Any]], own: dict[str, dict[str,
 
 
 class Recorded(Actor):
-    """An actor whose record decides where a number is within rounding of a border."""
+    """An actor that follows the record if a number is within rounding of a border."""
 
     def __init__(self, actor: Actor, rows: list[dict[str, Any]]) -> None:
         """`rows` are the stored rollouts of the step."""
@@ -85,10 +87,10 @@ class Recorded(Actor):
             (row["loop"], row["group"], row["index"]): [action["id"] for action in row["actions"]] for row in rows
         }
         self.pixels, self.draws = 0, 0
-        """Pixels and tokens that the record has decided."""
+        """Pixels and tokens decided by the record."""
 
     def draw(self, logits: Tensor, sampler: Sampler, address: Address | None, seen: list[int]) -> Drawn:
-        """A token, or the recorded one where a border to it is near."""
+        """A token, or the recorded one if a border to it is near."""
         drawn = super().draw(logits, sampler, address, seen)
         if address is None or address.loop == 2:
             return drawn
@@ -113,7 +115,7 @@ class Recorded(Actor):
 
 
 def _before_last(run: OpenRun, after: dict[str, Values], there: list[bool], count: int) -> Values:
-    """The lab's weights before a step's last update, from those behind it: an update is linear in the weights."""
+    """The lab's weights before a step's last update, from those after it: an update is linear in the weights."""
     s, model = run.settings, run.context.model
     zeros, ones = ([torch.full_like(own, value) for own in after["policy"]] for value in (0.0, 1.0))
     for values in (zeros, ones):
@@ -130,7 +132,7 @@ def _far(own: Values, wanted: Values) -> float:
 def _check_moments(
     run: OpenRun, outcome: Outcome, after: dict[str, Values], start: dict[str, Values], middle: Values | None
 ) -> dict[str, float]:
-    """What AdamW and the average make of the lab's own moments and weights, relative to the largest: rounding alone."""
+    """Relative error of AdamW and the average, computed from the lab's own moments and weights: only rounding."""
     s, model, there = run.settings, run.context.model, outcome.updates[-1].there
     count = run.context.state.optimiser_steps
     ema, found = copies(start["ema"]), {}
@@ -149,9 +151,9 @@ def _compare_update(
     run: OpenRun, outcome: Outcome, after: dict[str, Values], start: dict[str, Values], middle: Values | None
 ) -> dict[str, float]:
     """
-    Gradient out of the stored moments, weights and averages; differences relative to the largest value.
+    Gradient from the stored moments, weights and averages; differences relative to the largest value.
 
-    The moments of several updates hold the sum of their gradients, each decayed by the updates behind it.
+    The moments of several updates hold the sum of their gradients, each decayed by the later updates.
     """
     s, model = run.settings, run.context.model
     stepped = [own for own in outcome.updates if own.stepped]
@@ -180,12 +182,16 @@ def _compare_update(
 
 
 def _compare_metrics(run: OpenRun, outcome: Outcome, step: int) -> dict[str, float]:
-    """Largest difference of a metric, relative to the larger of it and 1, and how many only one side has."""
+    """
+    Largest difference of a metric, relative to the larger of it and 1, and the number of metrics that only one side
+    has.
+    """
     stored = next((row for row in run.folder.lines("metrics.jsonl") if row["step"] == step), {})
     gaps = [0.0]
     for name, value in outcome.metrics.items():
         before = float(stored.get(name, "nan"))
-        # How far training is from sampling is rounding itself, as is the angle to a loop whose gradient vanishes.
+        # The difference between training and sampling is rounding itself, as is the angle to a loop whose gradient
+        # vanishes.
         if not math.isnan(before) and "logp_train" not in name and name not in ("grad_cosine", "judge/latency_ms"):
             gaps.append(abs(before - value) / max(1.0, abs(before)))
     alone = {name for name in stored if not _LABS.fullmatch(name)} ^ outcome.metrics.keys()
@@ -194,11 +200,11 @@ def _compare_metrics(run: OpenRun, outcome: Outcome, step: int) -> dict[str, flo
 
 def replay(run: OpenRun, step: int, team: Team) -> tuple[dict[str, Any], Outcome]:
     """
-    Plays the step after the run's own and compares it.
+    Runs the step after the run's own and compares it.
 
-    Where a logit of a mask is within rounding of 0, or a token's draw of a border, the record decides. In a step of two
-    updates the second gradient is taken at the weights that the lab had then, so that what Adam makes of the first
-    one's rounding is not counted as the gradient's.
+    If a logit of a mask is within rounding of 0, or a token's draw within rounding of a border, the record decides. In
+    a step of two updates the second gradient is computed at the lab's weights at that time, so that Adam's
+    amplification of the first one's rounding does not count as an error of the gradient.
     """
     context, model = run.context, run.context.model
     start = {"policy": copies(model.trained), "ema": copies(context.state.ema), "first": copies(context.state.first)}
@@ -228,7 +234,7 @@ def replay(run: OpenRun, step: int, team: Team) -> tuple[dict[str, Any], Outcome
 
 
 def main() -> int:
-    """Command line; exit code 1 where something that must be equal is not."""
+    """Command line; exit code 1 if something that must be equal is not."""
     parser = arguments(__doc__)
     parser.add_argument("--step", type=int, required=True, help="a stored step whose predecessor has a checkpoint")
     parser.add_argument("--save", type=Path, help="writes the summed gradient there")

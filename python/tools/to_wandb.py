@@ -2,7 +2,8 @@
 
     python tools/to_wandb.py RUN --dir DIR [--project NAME]
 
-Metrics and held-out scores stand at their steps, settings in the configuration, notes, tags and alarms with the run.
+Metrics and held-out scores are logged at their steps, settings in the configuration, notes, tags and alarms
+with the run.
 """
 
 import argparse
@@ -19,7 +20,7 @@ _WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def metric_values(row: dict[str, Any]) -> dict[str, float]:
-    """Values of a line of metrics.jsonl without its step; words are the numbers that JSON lacks."""
+    """Values of a line of metrics.jsonl without its step; texts are the numbers that JSON lacks."""
     return {name: _WORDS[value] if isinstance(value, str) else value for name, value in row.items() if name != "step"}
 
 
@@ -40,7 +41,7 @@ def evaluation_values(report: dict[str, Any]) -> dict[str, float]:
 
 
 def rows_of(run: RunFolder) -> dict[int, dict[str, float]]:
-    """Everything that is logged, by step, ascending; an evaluation stands with the metrics of its step."""
+    """All logged values by step, ascending; an evaluation is logged with the metrics of its step."""
     rows: dict[int, dict[str, float]] = {}
     for line in run.lines("metrics.jsonl"):
         rows[line["step"]] = metric_values(line)
@@ -51,7 +52,8 @@ def rows_of(run: RunFolder) -> dict[int, dict[str, float]]:
 
 
 def log_run(path: Path, directory: Path, project: str) -> Path:
-    """Writes the run as one that W&B recorded offline; returns its folder for `wandb sync`.
+    """
+    Writes the run as W&B records one offline; returns its folder for `wandb sync`.
 
     Raises LabError when there is no run, or wandb is not installed.
     """
@@ -87,7 +89,7 @@ def main() -> int:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path)
-    parser.add_argument("--dir", type=Path, required=True, help="where the folder wandb/ is written")
+    parser.add_argument("--dir", type=Path, required=True, help="parent of the folder wandb/")
     parser.add_argument("--project", default="sa2va-lab")
     given = parser.parse_args()
     try:

@@ -169,7 +169,7 @@ if __name__ == "__main__":
     for name in ("proof", "run", "policy", "partner"):
         parser.add_argument(f"--{name}", type=Path)
     parser.add_argument("--shards", type=Path, nargs="+")
-    parser.add_argument("--rows", type=int, default=0, help="the first so many held-out rows; 0 for all")
+    parser.add_argument("--rows", type=int, default=0, help="number of held-out rows, from the first; 0 for all")
     parser.add_argument("--draws", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
     words = parser.parse_args()
