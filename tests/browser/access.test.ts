@@ -7,7 +7,7 @@ const WIDE = { width: 1280, height: 860 };
 const NARROW = { width: 390, height: 844 };
 
 let lab: OpenPage;
-/** Of the Train screen in a narrow window, from the start of a run to its result. */
+/** The Train screen in a narrow window, from the start of a run to its result. */
 let shift: number;
 beforeAll(async () => {
   // The checker is injected, which the page's own policy rightly forbids.
@@ -33,7 +33,7 @@ it("a run in a narrow window has moved nothing that was read", () => {
 
 describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
   beforeAll(async () => {
-    // Half of a fade has no contrast of its own.
+    // In the middle of a fade the contrast is not final.
     await lab.page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
     await lab.page.locator(`html[data-theme=${theme}]`).waitFor({ state: "attached" });
   });

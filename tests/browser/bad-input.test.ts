@@ -1,4 +1,4 @@
-/** Wrong files through the page's own file inputs: one sentence each, and what was good stays usable. */
+/** Wrong files through the page's own file inputs: each gives one sentence, and valid data stay usable. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -25,7 +25,7 @@ afterAll(async () => {
   files.remove();
 });
 
-/** Sentences of the list of skipped rows, with the file they belong to. */
+/** Sentences in the list of skipped rows, with their file. */
 async function skipped(): Promise<readonly string[]> {
   const { page } = lab;
   await page.getByTestId("skipped").click();
@@ -100,7 +100,7 @@ describe("a folder of shards with", () => {
 });
 
 describe("a model folder", () => {
-  /** Picks it, waits for its sentence and takes the sentence off the page. */
+  /** Picks the file, waits for its sentence and dismisses it. */
   async function refused(folder: string): Promise<string> {
     const { page } = lab;
     await page.getByTestId("pick-model").setInputFiles(folder);

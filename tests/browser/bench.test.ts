@@ -1,4 +1,4 @@
-/** The bench in a page: smallest cases, one round, all peers. What it measures is not looked at, that it measures is. */
+/** The bench in a page: smallest cases, one round, all peers. The test checks that it measures, not its numbers. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { BenchRow } from "../../bench/row.ts";
 import { chromiumPlace } from "../../bench/tool/chromium-place.ts";

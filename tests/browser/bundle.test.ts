@@ -21,7 +21,7 @@ beforeAll(() => {
   }
 });
 
-/** Files that these load, and the files that those load. */
+/** The files that these load, directly or through others. */
 function closure(first: readonly string[], imports: (code: string) => readonly string[]): readonly string[] {
   const found = new Set(first);
   for (const name of found) for (const next of imports(scripts.get(name) ?? "")) if (scripts.has(next)) found.add(next);
@@ -32,7 +32,7 @@ const names = (code: string, pattern: RegExp): string[] =>
   [...code.matchAll(pattern)].map((match) => match[1] as string);
 const statics = (code: string): string[] => names(code, /(?:from|import)\s*"\.\/([^"]+\.js)"/g);
 const all = (code: string): string[] => names(code, /["'`](?:\.\/|assets\/)([^"'`]+\.js)["'`]/g);
-/** A worker's file is named by an address; everything behind it is the worker's. */
+/** A worker's file is named by an address; the files it loads belong to the worker. */
 const withoutWorkers = (code: string): string[] => {
   const workers = new Set(names(code, /new URL\([^)]*?([\w-]+\.js)/g));
   return all(code).filter((name) => !workers.has(name));
@@ -65,7 +65,7 @@ it.each([
 it("has no engine outside the workers", () => {
   const html = readFileSync(join(DIST, "index.html"), "utf8");
   const page = closure(names(html, /assets\/([\w.-]+\.js)/g), withoutWorkers);
-  // Of every screen, so that the list is not empty by mistake.
+  // On every screen, so that the list is not empty by mistake.
   expect(page.filter((name) => /-screen-/.test(name)).length).toBeGreaterThanOrEqual(9);
   expect(page.filter((name) => ENGINE.test(scripts.get(name) as string))).toEqual([]);
   const trainer = [...scripts.keys()].find((name) => name.startsWith("trainer-"));

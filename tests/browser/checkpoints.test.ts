@@ -16,9 +16,9 @@ import {
 
 const GOLDEN = join(root, "tests", "golden", "sa2va-tiny-qwen2");
 const WEIGHTS = "model.safetensors";
-/** How the weights of the tested checkpoints are held. */
+/** Precision of the tested checkpoints' weights. */
 const HELD = { weightStorage: "q8", towerStorage: "f16" };
-/** As they are in the file: the pocket model is not converted. */
+/** As in the file: the pocket model is not converted. */
 const PLAIN = { weightStorage: "f32", towerStorage: "same" };
 
 let lab: OpenPage;
@@ -35,7 +35,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** Types an address and presses the first button; gives what is said about its size. */
+/** Types an address and presses the first button; returns the text about its size. */
 async function ask(address: string): Promise<string> {
   const { page } = lab;
   const field = page.getByTestId("address");
@@ -46,7 +46,7 @@ async function ask(address: string): Promise<string> {
   return (await page.getByTestId("address-size").textContent()) ?? "";
 }
 
-/** The one problem that is listed now, taken off the page. */
+/** The one listed problem, which is then dismissed. */
 async function problem(): Promise<string> {
   const { page } = lab;
   await expect.poll(() => problems(page)).toHaveLength(1);
@@ -62,7 +62,7 @@ async function weightsFrom(name: string): Promise<string> {
   return (await page.getByTestId("weights-from").textContent()) ?? "";
 }
 
-/** Takes the pocket model in place of the one that is loaded. */
+/** Opens the pocket model in place of the loaded one. */
 async function usePocketModel(): Promise<void> {
   await show(lab.page, PLAIN);
   await lab.page.getByRole("button", { name: "Use pocket model" }).click();
@@ -81,7 +81,7 @@ const remove = async (name: string): Promise<void> => {
 };
 const kept = (name: string) => lab.page.getByTestId("stored-models").locator("li", { hasText: name });
 
-/** Names of all files below the page's folder of models, without the probe of free space, which comes and goes. */
+/** Names of all files below the page's folder of models, except the probe of free space, which comes and goes. */
 async function storedFiles(): Promise<readonly string[]> {
   return lab.page.evaluate(async () => {
     const names: string[] = [];
@@ -134,7 +134,7 @@ describe("a checkpoint by address", () => {
     await ask(server.url);
     await lab.page.getByTestId("load-address").click();
     expect(await weightsFrom("folder")).toBe("the stored conversion");
-    // One request that reads ahead: of a larger file it would be eight mebibytes.
+    // One request with read-ahead: a larger file would take eight mebibytes.
     const bodies = server.seen.filter(({ path, sent }) => path === WEIGHTS && sent > 1);
     expect(bodies).toHaveLength(1);
   });
@@ -181,7 +181,7 @@ describe("a checkpoint by address", () => {
   it("that is stopped in the middle is listed as unfinished and goes on where it was", async () => {
     const { page } = lab;
     const third = (path: string): { ETag: string } | undefined => (path === WEIGHTS ? { ETag: '"third"' } : undefined);
-    // Everything comes in one request of eight mebibytes: it falls silent in the middle.
+    // All bytes come in one request of eight mebibytes, which stalls in the middle.
     server.manner = { ...server.manner, ranges: false };
     server.fault = (path, _, { method, range }) => {
       const headers = third(path);
@@ -205,7 +205,7 @@ describe("a checkpoint by address", () => {
     await page.getByTestId("load-address").click();
     await expect.poll(() => kept("incomplete").count()).toBe(0);
     expect(await weightsFrom("folder")).toBe("the files; the conversion is stored");
-    // What was kept stays, what was missing has become one more part.
+    // The stored part stays; the missing one becomes a second part.
     expect((await storedFiles()).filter((name) => name.endsWith(".bin")).length).toBe(parts + 1);
     await expect.poll(() => kept("folder").count()).toBe(3);
   });
@@ -237,7 +237,7 @@ describe("a checkpoint by address", () => {
     await lab.page.getByTestId("load-address").click();
     expect(await problem()).toMatch(/model\.safetensors is not a usable safetensors file: it is a zip archive/);
     expect(await storedFiles()).toEqual(before);
-    // The model that was there before is there still.
+    // The earlier model is still loaded.
     expect(await weightsFrom("folder")).toBe("the files; the conversion is stored");
   });
 
@@ -255,7 +255,7 @@ describe("a checkpoint by address", () => {
     await page.getByRole("button", { name: "Use pocket model" }).click();
     await weightsFrom("pocket model");
     await expect.poll(() => page.getByRole("progressbar").count()).toBe(0);
-    // Nobody reads on: whoever did would ask again for what was cut off, and load it over the pocket model.
+    // Nothing reads on: a reader would request the missing part again and load it over the pocket model.
     server.fault = (path) => (path === WEIGHTS ? { headers } : null);
     const asked = server.seen.length;
     server.cut();

@@ -1,4 +1,4 @@
-/** Judges and custom rewards that come with a file, a link or a stored run are shown and asked about; a trap listens. */
+/** Judges and custom rewards from a file, a link or a stored run are shown and need consent; a trap server listens. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -53,7 +53,7 @@ async function answer(with_: "allow" | "without" | "cancel"): Promise<void> {
   await expect.poll(() => lab.page.getByTestId("consent").count()).toBe(0);
 }
 
-/** Takes a picture of what is shown, to be looked at. */
+/** Saves a screenshot for a person to look at. */
 async function picture(name: string): Promise<void> {
   const folder = process.env.PICTURES;
   if (folder === undefined) return;
@@ -133,7 +133,7 @@ describe("a stored run", () => {
     const from = events.length;
     await page.getByTestId("strip-start").click();
     await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
-    // As if the run had been made elsewhere: its run.json names the trap, which this page does not know.
+    // As if the run came from another machine: its run.json names the trap, which this page does not know.
     await page.evaluate(`(async () => {
       const runs = await navigator.storage.getDirectory();
       const edit = async (folder) => {
@@ -191,7 +191,7 @@ describe("a link", () => {
     await open();
     await answer("allow");
     await expect.poll(() => page.getByTestId("judge-kind").inputValue()).toBe("questions");
-    // The page's own address is no link: it is not asked about again.
+    // The page's own address is not a link: no consent is asked again.
     await page.reload();
     await untilReady(page);
     await expect.poll(() => page.getByTestId("consent").count()).toBe(0);

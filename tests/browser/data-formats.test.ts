@@ -1,4 +1,7 @@
-/** Data of other layouts in the built page's worker: what is read there, what the checks say, and what stops a run. */
+/**
+ * Data of other layouts in the built page's worker: the rows read, the checks' results, and the errors that block a
+ * run.
+ */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,7 +29,7 @@ afterAll(async () => {
   rmSync(place, { recursive: true });
 });
 
-/** Picks a folder and waits until its rows are there. */
+/** Picks a folder and waits for its rows. */
 async function open(folder: string, rows: number): Promise<void> {
   const { page } = lab;
   await show(page, { screen: "data" });
@@ -130,7 +133,7 @@ describe("a wrong guess", () => {
     await page.getByRole("button", { name: "Open again" }).click();
     await expect.poll(() => tiles.first().textContent()).toContain("title of the cat");
     expect(download.suggestedFilename()).toBe("data-mapping.json");
-    // Other data, then the folder with the file in it: nothing is corrected by hand now.
+    // Opens other data, then the folder with the mapping file: nothing is corrected by hand now.
     await open(join(LAYOUTS, "parquet-hub"), 3);
     await download.saveAs(join(folder, "data-mapping.json"));
     await open(folder, 2);

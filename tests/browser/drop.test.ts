@@ -1,4 +1,4 @@
-/** Files and folders dropped on the page by a drop event of the browser's own. */
+/** Files and folders dropped on the page by a real drop event of the browser. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { type OpenPage, openPage, problems, show } from "../support/page.ts";
 import { png, row } from "../unit/data/make.ts";
 
 let lab: OpenPage;
-/** One for the whole file: a session that ends takes the drag it began with it. */
+/** One session for the whole file: a session that ends takes its drag with it. */
 let devtools: CDPSession;
 let place: string;
 beforeAll(async () => {
@@ -61,11 +61,11 @@ function writeRun(): void {
   const zip = zipSync(files);
   writeFileSync(join(place, "other.zip"), zip);
   writeFileSync(join(place, "cut.zip"), zip.subarray(0, zip.length / 2));
-  // As the page writes them: stored.
+  // As the page writes them: stored without compression.
   const stored = zipSync(files, { level: 0 });
   const changed = (path: string, by: number): Uint8Array => {
     const copy = stored.slice();
-    // The first place of the name is before the bytes, the last one in the directory.
+    // The first occurrence of the name precedes the bytes; the last one is in the directory.
     const at = Buffer.from(copy).indexOf(path) + path.length + by;
     copy[at] = (copy[at] as number) ^ 1;
     return copy;
@@ -78,13 +78,13 @@ function writeRun(): void {
   writeFileSync(join(place, "notes.txt"), "no data");
 }
 
-/** Drags paths over the middle of the page; the browser makes the items, as for files out of a file manager. */
+/** Drags paths over the middle of the page; the browser creates the items, as for files from a file manager. */
 async function drag(paths: readonly string[], ...types: ("dragEnter" | "dragOver" | "drop")[]): Promise<void> {
   const data = { items: [], files: paths.map((path) => join(place, path)), dragOperationsMask: 1 };
   for (const type of types) await devtools.send("Input.dispatchDragEvent", { type, x: 640, y: 430, data });
 }
 
-/** Names of the shards that are open, by the page's own list. */
+/** Names of the open shards in the page's list. */
 async function shards(): Promise<readonly string[]> {
   const { page } = lab;
   await page.getByTestId("data-counts").getByRole("button", { name: /shard/ }).click();
@@ -126,7 +126,7 @@ it("an exported run opens as a run, read-only, beside the rows that are open", a
   await expect.poll(() => page.getByTestId("eval-where").textContent()).toMatch(/48 report rows, after 40 steps/);
   await show(page, { screen: "rollouts", run: "other", step: "10" });
   await expect.poll(() => page.getByTestId("rollout-card").count()).toBe(8);
-  // A picture, since the rows that the run was trained on are open.
+  // With a picture, since the run's training rows are open.
   await page.getByTestId("rollout-card").first().getByRole("img").waitFor();
   await show(page, { screen: "runs" });
   const listed = page.getByTestId("runs-elsewhere").locator("tbody tr");
@@ -143,7 +143,7 @@ it("two files of one name and one of a name that turns its text: all rows are th
   const { page } = lab;
   await drag(["one/a.arrow", "two/a.arrow", "two/\u202eodd.arrow"], "dragEnter", "dragOver");
   await page.getByText("Drop shards, a folder of shards").waitFor();
-  // Rows that appear while files are dragged put another element under the pointer, which is entered with the drop.
+  // Rows that appear during the drag put another element under the pointer, so the drop enters it.
   await page.evaluate(`(() => {
     const late = document.createElement("div");
     late.id = "late";
@@ -153,7 +153,7 @@ it("two files of one name and one of a name that turns its text: all rows are th
   await drag(["one/a.arrow", "two/a.arrow", "two/\u202eodd.arrow"], "drop");
   await page.evaluate("document.getElementById('late').remove()");
   await rowsAre(9);
-  // Chromium tells some of its items apart itself, as "a (1)".
+  // Chromium itself renames some of its items, as "a (1)".
   expect((await shards()).toSorted()).toEqual([
     "\\u202eodd.arrow",
     expect.stringMatching(/^a(-2| \(1\))\.arrow$/),
@@ -215,6 +215,6 @@ it("two folders of one name, with a folder inside: all rows are there, told apar
     "train/b.arrow",
     "train/deep/c.arrow",
   ]);
-  // Opened without WebGPU, which the page says; nothing else.
+  // The page was opened without WebGPU and says so; it reports nothing else.
   expect((await problems(lab.page)).filter((problem) => !problem.startsWith("WebGPU"))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** A run on another machine: its server is asked by the page, which shows what is added while it looks. */
+/** A run on another machine: the page reads it from its server and shows new steps as they arrive. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
     for (const name of await readdir(join(run, "rollouts"))) {
       if (name !== "step-000001.arrow") await rm(join(run, "rollouts", name));
     }
-    // Another id than the recorded run that the page has anyway.
+    // Not the id of the recorded run, which the page has anyway.
     const manifest = JSON.parse(await readFile(join(run, "run.json"), "utf8")) as object;
     await writeFile(join(run, "run.json"), JSON.stringify({ ...manifest, id: "far-1", title: "Far away" }));
     lines = (await readFile(join(run, "metrics.jsonl"), "utf8")).split("\n").slice(0, 5);
@@ -78,7 +78,7 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
     const screen = lab.page.getByTestId("screen-train");
     await screen.getByText("computed elsewhere, 3 steps so far, read-only here").waitFor();
     const whole = `${lines.join("\n")}\n`;
-    // Half of the last line: a step more, and no error.
+    // Half of the last line: the page shows one more step and no error.
     await writeFile(join(run, "metrics.jsonl"), whole.slice(0, -40));
     await screen.getByText("computed elsewhere, 4 steps so far").waitFor();
     await writeFile(join(run, "metrics.jsonl"), whole);
@@ -109,7 +109,7 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
     const { page } = lab;
     await show(page, { screen: "runs" });
     const manifest = JSON.parse(await readFile(join(run, "run.json"), "utf8")) as object;
-    /** Writes runs of so many steps into a folder of the page, which its picker then gives. */
+    /** Writes runs of the given number of steps into a folder of the page, which its picker then returns. */
     const write = async (name: string, steps: number): Promise<void> => {
       const files = {
         "run.json": JSON.stringify({ ...manifest, id: name, title: name }),

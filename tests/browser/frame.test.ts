@@ -1,4 +1,4 @@
-/** The lab inside another page: hosts with headers forbid it, and on hosts without any the page refuses itself. */
+/** The lab inside another page: hosts with headers forbid it, and on hosts without them the page refuses itself. */
 import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -20,7 +20,7 @@ const addressOf = (server: Server): string => `http://127.0.0.1:${(server.addres
 
 beforeAll(async () => {
   lab = await openPage({ screen: "system" });
-  // The built page as a host serves it that sends no headers of its own.
+  // The built page served by a host that sends no security headers.
   bare = await listening(
     createServer((request, response) => {
       const path = new URL(request.url ?? "/", "http://x").pathname;

@@ -1,4 +1,4 @@
-/** A run that meets full storage in the page. */
+/** A run in the page when storage is full. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { CHEAP_RUN, type OpenPage, openFollowed, type RunEvent, untilEvent } from "../support/page.ts";
 

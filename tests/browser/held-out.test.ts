@@ -1,4 +1,4 @@
-/** What the page says of held-out rows and alarms: of the run that was just trained, after a reload, and of older runs. */
+/** Held-out rows and alarms in the page: of a run just trained, after a reload, and of older runs. */
 
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -9,7 +9,7 @@ let lab: OpenPage;
 let runId: string;
 
 beforeAll(async () => {
-  // A length that every caption reaches for five steps rings an alarm.
+  // Every caption reaches this length for five steps, which raises an alarm.
   const settings = { ...CHEAP_RUN, steps: "5", maxNewTokens: "1", saveSteps: "4", evalSteps: "5", evalRows: "4" };
   const followed = await openFollowed({ screen: "train", ...settings, selectionShare: "0.5" }, { bypassCSP: true });
   lab = followed.lab;
@@ -24,7 +24,7 @@ interface Evaluation {
   readonly rows: readonly Record<string, unknown>[];
 }
 
-/** Stores the recorded run under another id with what a version had that divided no held-out rows and kept no alarms. */
+/** Stores the recorded run under another id as an older version wrote it: held-out rows undivided, no alarms stored. */
 async function storeOlder(page: Page, id: string): Promise<void> {
   await page.evaluate(async (copy) => {
     const base = new URL("pocket/recorded/", document.baseURI);
@@ -148,7 +148,7 @@ describe("held-out rows of a run", () => {
       .toMatch(/5 \(best\).*best by run reward, sampled \d\.\d{3} on 2 selection/);
     const own = table.locator("tr").filter({ hasText: "best by run reward" });
     runId = (await own.locator("th small").first().textContent()) as string;
-    // The actions lie over no other column.
+    // The actions cover no other column.
     for (const width of [1440, 1439, 1280]) {
       await page.setViewportSize({ width, height: 860 });
       const beyond = () => table.evaluate((all) => all.scrollWidth - (all.parentElement?.clientWidth ?? 0));
@@ -165,7 +165,7 @@ describe("held-out rows of a run", () => {
       .filter({ hasText: runId })
       .locator("td[data-label=Checkpoints] li");
     await expect.poll(() => cell.allTextContents()).toEqual(["4Evaluate", expect.stringMatching(/^5 \(best\)scores$/)]);
-    // The second click neither begins another evaluation nor takes the progress away.
+    // The second click neither starts another evaluation nor removes the progress.
     await page.getByTestId("evaluate-checkpoint").dblclick();
     await page.getByText(/^Evaluating step 4 of/).waitFor();
     await expect.poll(() => cell.first().textContent()).toMatch(/^4.*scores$/);
@@ -173,7 +173,7 @@ describe("held-out rows of a run", () => {
     await expect.poll(() => page.getByTestId("eval-where").textContent()).toBe("2 report rows, after 4 steps");
     const steps = page.getByTestId("eval-step").locator("option");
     expect((await steps.allTextContents()).map((text) => text.split(",")[0])).toEqual(["Step 5", "Step 4", "Step 0"]);
-    // Against the start, as any other evaluation of the run.
+    // Against the start, like any other evaluation of the run.
     await page
       .getByText(/from \d\.\d{3}/)
       .first()
@@ -204,7 +204,7 @@ describe("alarms", () => {
     const { page } = lab;
     await page.goto("about:blank");
     await page.goto(`${lab.url}#screen=train&run=${runId}`);
-    // A finished run shows its newest alarm; the others are one press away.
+    // A finished run shows its newest alarm; one press shows the others.
     await page
       .getByTestId("alarms")
       .getByRole("button", { name: /^Show all/ })

@@ -1,4 +1,4 @@
-/** The judge in the real page: tried out, trained with, and its key looked for everywhere afterwards. */
+/** The judge in the real page: tried out and used in training; afterwards its key is searched for everywhere. */
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -23,12 +23,12 @@ let lab: OpenPage;
 let judge: JudgeServer;
 let mute: Server;
 let events: RunEvent[];
-/** Addresses of every request of page and workers, and everything the console said. */
+/** Addresses of every request of page and workers, and all console messages. */
 const seen: string[] = [];
 
 beforeAll(async () => {
   judge = await judgeServer(["reader-1", "reader-2"]);
-  // A server that answers but lets no page read it.
+  // A server that answers, but whose answers no page may read.
   mute = createServer((_, response) => void response.writeHead(200).end("{}"));
   await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
   const settings = { screen: "judge", ...CHEAP_RUN, loops: "2", judgeRetries: "0" };
@@ -46,7 +46,7 @@ afterAll(async () => {
   mute.close();
 });
 
-/** Names and values of the facts below a place. */
+/** Names and values of the list of facts below an element. */
 async function facts(place: Locator): Promise<Record<string, string>> {
   const [names, values] = [await place.locator("dt").allTextContents(), await place.locator("dd").allTextContents()];
   return Object.fromEntries(names.map((name, at) => [name, values[at] ?? ""]));
@@ -97,7 +97,7 @@ describe("the Judge screen", () => {
     await page.keyboard.press("Control+Enter");
     const newest = page.getByTestId("pair-verdict").first();
     await newest.waitFor();
-    // Of shiny, red and car two are there, and neither of two things that are not.
+    // Two of shiny, red and car are there, and none of the two things that should not be.
     await expect.poll(() => newest.locator("summary").first().locator("b").textContent()).toBe("0.800");
     await newest.getByText("a shiny red car", { exact: true }).waitFor();
     await expect
@@ -116,7 +116,7 @@ describe("the Judge screen", () => {
     expect(sent).toHaveLength(2);
     await newest.getByText("2 prompts").click();
     for (const prompt of sent) await newest.getByText(prompt, { exact: true }).waitFor();
-    // The fixed pairs are not touched, and a second pair stands above the first, which closes.
+    // The fixed pairs stay, and a second pair opens above the first, which closes.
     await expect.poll(() => page.getByTestId("judge-pair-same").count()).toBe(1);
     await page.getByTestId("pair-hypothesis").fill("a blue boat");
     await page.getByTestId("judge-pair").click();
@@ -220,7 +220,7 @@ describe("the Judge screen", () => {
     await expect
       .poll(() => page.getByTestId("judge-diagnosis").textContent())
       .toMatch(/Not available here.*no built-in language model/);
-    // Stands in for the browser: this one has none.
+    // A stub of the browser's own model, which this browser lacks.
     await page.evaluate(`globalThis.LanguageModel = {
       availability: async () => "available",
       create: async () => ({
@@ -254,7 +254,7 @@ describe("a run with the judge", () => {
     expect(step.metrics).toMatchObject({ "judge/failures": 0, "loop2/reward_missing": 0 });
     expect(step.metrics?.["judge/verdicts"]).toBeGreaterThan(0);
     await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
-    // Both steps were looked at on this screen as they were made; none before its file was there.
+    // Both steps were viewed on this screen as they ran; neither before its file was written.
     expect((await problems(page)).filter((text) => /rollouts/.test(text))).toEqual([]);
     await show(page, { screen: "rollouts", step: "1" });
     const inspector = page.getByTestId("inspector");
@@ -296,8 +296,8 @@ describe("a run with the judge", () => {
     places.storage = await page.evaluate("JSON.stringify({ ...localStorage, ...sessionStorage })");
     places.messages = await page.evaluate("(globalThis.told ?? []).join()");
     places.page = await page.content();
-    // Everything below the origin's private file system, the judge's cache among it. Files are written under another
-    // name first, so one may be gone when its turn comes; then all are read again.
+    // Everything below the origin's private file system, including the judge's cache. Files are written under a
+    // temporary name first, so one may have disappeared when it is read; then all are read again.
     places.disk = await page.evaluate(`(async () => {
       const read = async (folder, path, texts) => {
         for await (const [name, handle] of folder.entries()) {
@@ -350,12 +350,12 @@ describe("the bench of rewards", () => {
     await expect.poll(() => page.getByTestId("bench-source").textContent()).toMatch(/^two\.jsonl/);
     expect(judge.calls).toHaveLength(0);
     await page.getByRole("button", { name: "Score with the judge" }).click();
-    // 1 for the caption that is the reference, 0 for one that is another thing.
+    // 1 for a caption equal to the reference, 0 for one of another thing.
     await expect.poll(() => term.textContent()).toMatch(/0\.500/);
     const asked = judge.calls.length;
     expect(asked).toBeGreaterThanOrEqual(2);
     expect(judge.calls.every((call) => call.headers.authorization === `Bearer ${KEY}`)).toBe(true);
-    // Verdicts are kept when weights move, and by the cache when it is asked again.
+    // Verdicts are kept when weights change, and come from the cache on a second request.
     await page.getByRole("button", { name: "Score with the judge" }).click();
     await page.getByTestId("weight-loop2Judge").fill("0.5");
     await expect.poll(() => page.getByRole("button", { name: "Score with the judge" }).isEnabled()).toBe(true);
@@ -365,7 +365,7 @@ describe("the bench of rewards", () => {
 });
 
 describe("a key", () => {
-  /** The remembered key and the origin it was given for; null without a key. */
+  /** The stored key and its origin; null without a key. */
   const stored = async (): Promise<readonly (string | null)[] | null> => {
     const kept = (await lab.page.evaluate(
       "['judge-key', 'judge-key-origin'].map((name) => localStorage.getItem(`sa2va-lab/${name}`))",
@@ -393,7 +393,7 @@ describe("a key", () => {
   it("is remembered when asked, used on the next visit, and forgotten at once when unticked", async () => {
     const { page } = lab;
     await page.getByTestId("judge-keep").click();
-    // What was entered before is not taken up behind the person's back.
+    // A key entered earlier is not stored without being entered again.
     expect(await stored()).toBeNull();
     await enter("zk-second");
     expect(await stored()).toEqual(own("zk-second"));

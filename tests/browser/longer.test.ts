@@ -1,4 +1,4 @@
-/** A run that has done its steps, what its held-out rows say of the masks, and more steps for it. */
+/** A finished run, the view of its held-out masks, and its extension. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -48,7 +48,7 @@ describe("held-out masks", () => {
     for (const text of cells) expect(text).toMatch(/^(0|1)\.\d{3}\|(0|1)\.\d{3}\|.?0\.\d{3} \(.+ to .+\)$/);
     // The mean over rows is the card's own number.
     expect(cells[0]).toContain((await grounding.locator("b").textContent()) as string);
-    // Beside it the EMA partner's, with its picture on every row.
+    // Beside it the score of the EMA partner, with its picture on every row.
     await expect.poll(() => grounding.textContent()).toMatch(/EMA partner [01]\.\d{3}, /);
     const row = page.getByTestId("eval-row").first();
     await expect
@@ -69,7 +69,7 @@ describe("a held-out row", () => {
     await page.getByRole("button", { name: /^Loop 1 IoU, sampled/ }).click();
     const card = page.getByTestId("eval-row").first();
     await expect.poll(() => card.locator("canvas").count()).toBe(8);
-    // The score of a side is the mean of its four.
+    // The score of each side is the mean of its four masks.
     for (const side of [0, 1]) {
       const numbers = (await card.locator(`div > small + div >> nth=${side}`).locator("b").allTextContents()).map(
         Number,
@@ -152,7 +152,7 @@ describe("a run that has done all its steps", () => {
     await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
     await show(page, { screen: "runs" });
     await expect.poll(() => page.getByTestId("runs-table").textContent()).toMatch(/2 \/ 2/);
-    // Its settings for a new run: the form still has the length that the run was started with.
+    // The settings form for a new run still has the length with which the run was started.
     await page.getByTestId("more-of-run").click();
     await page.getByRole("menuitem", { name: "Use settings" }).click();
     await expect.poll(() => page.getByTestId("setting-steps").inputValue()).toBe("2");
@@ -228,7 +228,7 @@ describe("a run that has done all its steps", () => {
     await dialog.getByLabel("Changed settings").fill("steps=3");
     expect(await violations(page)).toEqual([]);
     const from = events.length;
-    // The page itself asks, so that no slow test lets the step go on.
+    // The page itself presses, so that a slow test does not let the step go on.
     await page.evaluate(() => {
       const pause = (event: Event): void => {
         if ((event as CustomEvent<{ state?: string }>).detail.state !== "running") return;
@@ -247,7 +247,7 @@ describe("a run that has done all its steps", () => {
     const repeatable = (metrics: RunEvent["metrics"] = {}) =>
       Object.fromEntries(Object.entries(metrics).filter(([name]) => !/^(time\/|memory\/|step_time)/.test(name)));
     expect(repeatable(step.metrics)).toEqual(repeatable(parent?.metrics));
-    // Three steps were asked for: the run holds after its second.
+    // Three steps were requested: the run pauses after its second.
     const paused = events.length;
     await untilEvent(events, from, ({ type, state, step }) => type === "state" && state === "paused" && step === 2);
     await show(page, { screen: "eval" });

@@ -1,4 +1,4 @@
-/** Without WebGPU: going back and forth, windows that change their width, charts that go from one run to another, every screen. */
+/** Without WebGPU: history, windows that change their width, charts that switch runs, every screen. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TILE_SIZES } from "../../src/app/screens/data/tile-size.ts";
 import { type OpenPage, openPage, problems, SCREENS, show } from "../support/page.ts";
@@ -49,7 +49,7 @@ describe("a link of the page", () => {
     await page.getByTestId("consent").waitFor();
     const link = page.getByTestId("runs-elsewhere").getByRole("link", { includeHidden: true }).first();
     await link.waitFor();
-    // The link was drawn while the judge was off.
+    // The link was rendered while the judge was off.
     await page.getByTestId("consent-allow").click();
     await expect.poll(() => page.url()).toMatch(/judge=questions/);
     await link.click();
@@ -81,7 +81,7 @@ describe("the gallery", () => {
     for (const width of [400, 620, 700, 400]) {
       await page.setViewportSize({ width, height: 860 });
       let now = await lines();
-      // Tiles follow the window at once, their lines a frame later.
+      // Tiles follow the window at once, their lines one frame later.
       const follows = async (): Promise<boolean> => {
         now = await lines();
         return now.window === width && Math.abs(now.height - 0.75 * now.tile - TILE_SIZES.l.words) < 1;
@@ -95,11 +95,11 @@ describe("the gallery", () => {
 });
 
 describe("a zoom", () => {
-  /** Names of copies of the recorded run among the stored ones. */
+  /** Names of the stored copies of the recorded run. */
   const COPIES = ["copy-a", "copy-b", "copy-c"] as const;
 
   beforeAll(async () => {
-    // Runs of this browser, without the minutes that training them would take.
+    // Stored runs, without the minutes that training them would take.
     await lab.page.evaluate(async (copies) => {
       const base = new URL("pocket/recorded/", document.baseURI);
       const files = (await (await fetch(new URL("files.json", base))).json()) as { readonly path: string }[];
@@ -117,7 +117,7 @@ describe("a zoom", () => {
     }, COPIES);
   });
 
-  /** The step that the chart names under its left edge. */
+  /** The step at the chart's left edge. */
   async function firstStep(chart: string): Promise<number> {
     const { page } = lab;
     const section = page.getByTestId(chart);

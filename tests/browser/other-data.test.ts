@@ -1,4 +1,4 @@
-/** A stored run beside a data set whose rows have the same ids: nothing of the one is shown with the other. */
+/** A stored run and an open data set whose rows have the same ids: neither is shown with the other. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -67,7 +67,7 @@ describe("with rows of the same names open", () => {
     await expect
       .poll(() => notOpen().first().textContent())
       .toMatch(/Row data-0000\d-of-00002\.arrow#\d+ .*(another picture|not in)/);
-    // Cards draw once they are in view.
+    // Cards are drawn once they are in view.
     for (const card of await lab.page.getByTestId("rollout-card").all()) {
       await card.scrollIntoViewIfNeeded();
       await card.getByText(/not available/).waitFor();

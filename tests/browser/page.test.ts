@@ -1,4 +1,4 @@
-/** The page as it opens, and with keys alone. */
+/** The page as it opens, and its use by keys alone. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type OpenPage, openPage, problems, SCREENS, show, untilReady } from "../support/page.ts";
 
@@ -143,7 +143,7 @@ describe("the page", () => {
             return (canvas as HTMLCanvasElement).getContext("2d")?.getImageData(width / 2, 2, 1, 1).data[3];
           });
       await expect.poll(opacity).toBe(255);
-      // From now on pictures wait until they are let go.
+      // From now on requests for pictures wait until they are released.
       await page.evaluate(`{
         const send = Worker.prototype.postMessage;
         const waiting = [];
@@ -156,7 +156,7 @@ describe("the page", () => {
           for (const go of waiting) go();
         };
       }`);
-      // A row that no tile has shown.
+      // A row that no tile has shown yet.
       await page.keyboard.press("End");
       await expect.poll(opacity).toBeLessThan(255);
       await page.evaluate("letGo()");

@@ -9,7 +9,7 @@ const PHOTOGRAPHS = join(root, "tests", "fixtures", "photographs", "data-00000-o
 
 let lab: OpenPage;
 let events: RunEvent[];
-/** Addresses that anything in the browser asked for outside the page's own. */
+/** Requests of the browser to addresses outside the page's own. */
 const foreign: string[] = [];
 beforeAll(async () => {
   const lengths = { groupSize: "2", maxNewTokens: "4", partnerMaxTokens: "4" };
@@ -37,7 +37,7 @@ describe("the composer", () => {
     await expect.poll(() => page.url()).toMatch(/loop1LeakCost=0\.5/);
     await page.getByTestId("weight-loop1LeakCost").fill("-3");
     await expect.poll(() => page.getByTestId("weight-loop1LeakCost").getAttribute("aria-invalid")).toBe("true");
-    // What is refused is said, also once the field is left.
+    // A refused value has a message, also once the field has lost the focus.
     await page.getByTestId("weight-loop1LeakCost").blur();
     await expect
       .poll(() => page.getByTestId("reward-matrix").getByRole("alert").textContent())
@@ -88,7 +88,7 @@ describe("a custom reward", () => {
 
   it("is the newest text, however late the hash of an older one comes", async () => {
     const { page } = lab;
-    // The first hash is given with the third.
+    // The first hash comes with the third call.
     await page.evaluate(() => {
       const { subtle } = crypto;
       const hash = subtle.digest.bind(subtle);
@@ -160,7 +160,7 @@ describe("the bench", () => {
     await page.getByTestId("bench-progress").waitFor({ state: "detached" });
     await expect.poll(() => text("bench-source")).toMatch(/4 groups$/);
     await expect.poll(() => text("bench-facts")).toMatch(/Zero-advantage groups.*%.*Rewards missing0 of 4/);
-    // Captions have no bounds; of masks the greedy and the true one are compared.
+    // Captions have no bounds; for masks the greedy and the true one are compared.
     await expect.poll(() => text("bench-diagnosis")).toMatch(/inside groups/);
     await page.getByRole("radio", { name: "Loop 2: caption → mask" }).click();
     await expect
@@ -185,7 +185,7 @@ describe("the bench", () => {
     await expect.poll(() => text("bench-facts")).not.toBe(before);
     await page.getByTestId("reward-preset-standard").click();
     await expect.poll(() => text("bench-facts")).toBe(before);
-    // Also when it has moved while another screen was shown.
+    // Also if it has changed while another screen was shown.
     await show(page, { screen: "setup", loop1Centre: "2" });
     await show(page, { screen: "rewards" });
     await expect.poll(() => text("bench-facts")).not.toBe(before);

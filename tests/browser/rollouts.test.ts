@@ -13,7 +13,7 @@ const folder = join(RUN, first?.path.split("/")[0] ?? "", "rollouts");
 const files = readdirSync(folder);
 const read = (name: string) => groupsFromArrow(new Uint8Array(readFileSync(join(folder, name))), name);
 const groups = (await Promise.all(files.map(read))).flat();
-/** What the page says of the groups of these files with a reward up to a limit. */
+/** The page's text about the groups of these files with a reward up to a limit. */
 function matching(limit: number, left: readonly string[] = []): string {
   const steps = left.map((name) => Number(/\d+/.exec(name)?.[0]));
   const found = groups.filter(
@@ -23,7 +23,7 @@ function matching(limit: number, left: readonly string[] = []): string {
 }
 
 let lab: OpenPage;
-/** Files that break off while they are read. */
+/** Files that are truncated while they are read. */
 const broken: string[] = [];
 beforeAll(async () => {
   lab = await openPage({ screen: "rollouts" }, { bypassCSP: true });
@@ -38,7 +38,7 @@ describe("a search in rollouts", () => {
   it("goes on past steps that cannot be read and names them, and reads them when they are back", async () => {
     const { page } = lab;
     await page.getByTestId("rollout-card").first().waitFor();
-    // Not the newest, which is read already.
+    // Not the newest, which has already been read.
     broken.push(...[...files].sort().slice(1, 3));
     const limits = page.getByLabel("Highest reward");
     await page.getByRole("button", { name: "Filter…" }).click();
@@ -70,7 +70,7 @@ describe("a search in rollouts", () => {
     const found = groups.flatMap(({ loop, rollouts }) =>
       rollouts.filter(({ reward }) => loop === 1 && reward !== null && reward <= 0.3),
     );
-    // The address has the filter.
+    // The address contains the filter.
     await show(page, { screen: "rollouts", view: "table", filter: "loop:1 reward:..0.3" });
     const table = page.getByTestId("rollout-table");
     await expect.poll(() => table.getAttribute("aria-rowcount")).toBe(String(found.length));
@@ -112,7 +112,7 @@ describe("a search in rollouts", () => {
     const border = page.getByRole("slider", { name: "Border between both masks" });
     await border.focus();
     const half = await pixels();
-    // All of the first mask, none of the second.
+    // All pixels of the first mask, none of the second.
     await page.keyboard.press("End");
     await expect.poll(pixels).not.toBe(half);
     await expect.poll(() => border.getAttribute("aria-valuetext")).toBe("100 % Given mask");
@@ -309,7 +309,7 @@ describe("all steps of a run together", () => {
     await page.getByTestId("inspector").waitFor();
     const place = new URLSearchParams(new URL(page.url()).hash.slice(1));
     expect([place.get("view"), place.get("rollout")?.split("-")[0]]).toEqual([null, place.get("step")]);
-    // The address brings the view back.
+    // The address restores the view.
     await page.goBack();
     await map.waitFor();
     // At its right end every row has been drawn.

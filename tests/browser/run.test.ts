@@ -1,4 +1,4 @@
-/** A run in the page from start to resume by keys alone, and what every screen makes of it. */
+/** A run in the page from start to resume by keys alone, and every screen's view of it. */
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -33,15 +33,15 @@ afterAll(async () => {
 
 interface FirstStep {
   readonly metrics: Readonly<Record<string, number>>;
-  /** Milliseconds between frames while it was computed. */
+  /** Milliseconds between frames during the computation. */
   readonly frames: readonly number[];
   /** Milliseconds from a key to its event. */
   readonly keys: readonly number[];
 }
 
 /**
- * Presses start and waits for the first step, measuring frames and keys meanwhile. The page itself presses pause when it
- * hears of the step: on a busy machine the run could end before a press from outside arrives.
+ * Presses start and waits for the first step, measuring frames and keys meanwhile. The page itself presses pause when
+ * the step is announced: on a busy machine the run could end before a press from outside arrives.
  */
 async function startFirstStep(): Promise<FirstStep> {
   const { page } = lab;
@@ -62,7 +62,7 @@ async function startFirstStep(): Promise<FirstStep> {
     const measured = { frames, keys, over: false };
     let last = performance.now();
     const frame = (): void => {
-      // Frames that nobody measures would be drawn for the rest of the file.
+      // Frames that are no longer measured would be requested for the rest of the file.
       if (measured.over) return;
       const now = performance.now();
       frames.push(now - last);
@@ -99,7 +99,7 @@ async function startFirstStep(): Promise<FirstStep> {
   return { metrics: metrics ?? {}, ...measured };
 }
 
-/** Value below which a share of the numbers lies. */
+/** The value below which the given share of the numbers lies. */
 function quantile(values: readonly number[], share: number): number {
   return [...values].sort((a, b) => a - b)[Math.floor(share * (values.length - 1))] as number;
 }
@@ -110,7 +110,7 @@ async function stop(): Promise<void> {
   await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
 }
 
-/** Goes to a screen by its keys. */
+/** Opens a screen by its keys. */
 async function go(letter: string, screen: string): Promise<void> {
   await lab.page.keyboard.press("g");
   await lab.page.keyboard.press(letter);
@@ -137,8 +137,8 @@ describe("the first step", () => {
         `${name} during the step: ${values.length}, median ${middle} ms, 95 % ${most} ms, longest ${longest} ms`,
       );
     }
-    // Tensors are the worker's: frames and keys keep coming while it computes. A page that computed them itself would stand
-    // still for most of the step, on however busy a machine.
+    // Tensors belong to the worker, so frames and keys continue while it computes. A page that computed them itself
+    // would freeze for most of the step, however busy the machine.
     const total = frames.reduce((sum, frame) => sum + frame, 0);
     expect(frames.length).toBeGreaterThan(20);
     expect(Math.max(...frames)).toBeLessThan(total / 2);
@@ -249,7 +249,7 @@ describe("after a reload", () => {
 
   it("it goes on at the next step, to its end", async () => {
     const { page } = lab;
-    // A judge without an address keeps a new run from starting; this one has settings of its own.
+    // A judge without an address prevents a new run from starting; this one has its own settings.
     await show(page, { screen: "setup", judge: "dlc" });
     await expect.poll(() => page.getByTestId("strip-start").getAttribute("title")).toMatch(/The judge is on/);
     await show(page, { screen: "runs" });
@@ -360,7 +360,7 @@ describe("another start", () => {
     await page.getByRole("checkbox", { name: "loop1/entropy", exact: true }).check();
     await page.keyboard.press("Escape");
     await page.getByTestId("chart-compare-chosen-loop1/entropy").getByText("loop1/entropy").waitFor();
-    // A step leads to the rollouts of every run that is compared.
+    // A step links to the rollouts of every compared run.
     const chart = page.getByTestId("chart-compare-reward-1");
     await chart.getByRole("button", { name: "table" }).click();
     await chart.getByRole("button", { name: "1", exact: true }).click();

@@ -1,6 +1,7 @@
 /**
- * A run begins in the page, goes on in two processes of the Python package by its own launch file, and ends in the page: 3 + 3 + 3
- * steps are the nine of a run that stayed. PYTHON names the interpreter; without one that has the packages it is skipped.
+ * A run begins in the page, continues in two processes of the Python package by its own launch file, and ends in the
+ * page: these 3 + 3 + 3 steps equal nine steps in the page. PYTHON names the interpreter; without one that has the
+ * packages it is skipped.
  */
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";

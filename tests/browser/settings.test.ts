@@ -1,4 +1,7 @@
-/** Settings from an address and from files, under the names of other trainers, and what the plan says of the browser's storage. */
+/**
+ * Settings from an address and from files, under the names of other trainers, and the plan's text about the browser's
+ * storage.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatShare } from "../../src/app/styles/format.ts";
 import { CHEAP_RUN, type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
@@ -10,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => lab.close());
 
-/** The settings as the page gives them out. */
+/** The settings as the page exports them. */
 async function settings(): Promise<Readonly<Record<string, unknown>>> {
   const [download] = await Promise.all([
     lab.page.waitForEvent("download"),

@@ -1,4 +1,4 @@
-/** A sweep on the Runs screen: made from a grid, cancelled, gone on with after a reload, its table and report. */
+/** A sweep on the Runs screen: made from a grid, cancelled, continued after a reload; its table and report. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violations } from "../support/axe.ts";
 import { CHEAP_RUN, type OpenPage, openFollowed, problems, type RunEvent, show, untilEvent } from "../support/page.ts";
@@ -42,7 +42,7 @@ describe("a sweep", () => {
 
   it("stops its job when it is cancelled, and starts no other", async () => {
     const { page } = lab;
-    // From inside: the job may take less time than a press from outside.
+    // Pressed inside the page: the job may take less time than a press from outside.
     await page.evaluate(`{
       const cancel = ({ detail }) => {
         if (detail.type !== "checkpoint") return;

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => lab.close());
 
-/** Texts of the cells of a row of a table, by the text its first cell begins with. */
+/** Texts of the cells of a table row, by the text that its first cell begins with. */
 async function cells(table: string, row: string): Promise<readonly string[]> {
   const found = lab.page.getByTestId(table).locator("tr").filter({ hasText: row }).first().locator("td");
   return await found.allTextContents();
@@ -40,7 +40,7 @@ describe("before a run", () => {
     const owned = await page.getByTestId("owners").locator("tbody td:nth-of-type(1)").allTextContents();
     const [all] = await cells("owners", "Tensors, as counted by the backend");
     expect(owned.reduce((sum, text) => sum + (Number(text) || 0), 0)).toBe(Number(all));
-    // A stored run has the costs of its folder: of the recorded one 40 lines.
+    // A stored run has the costs from its folder: the recorded one 40 lines.
     const [folder] = readdirSync(join(root, "public/pocket/recorded")).filter((name) => name !== "files.json");
     const lines = readFileSync(join(root, "public/pocket/recorded", folder ?? "", "phases.jsonl"), "utf8").trim();
     const { phases } = JSON.parse(lines.split("\n").at(-1) ?? "") as { phases: Readonly<Record<string, Cost>> };

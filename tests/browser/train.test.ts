@@ -1,4 +1,4 @@
-/** What the Train screen and the strip offer while a run goes on: its time, its checkpoints, its phases, its metrics. */
+/** The Train screen and the strip during a run: its time, its checkpoints, its phases, its metrics. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -42,10 +42,10 @@ const title = (testId: string): Promise<string> =>
 const untilState = (from: number, state: string): Promise<RunEvent> =>
   untilEvent(events, from, (event) => event.type === "state" && event.state === state);
 
-/** Steps done, as the strip tells them. */
+/** Steps done, as the strip shows them. */
 const steps = async (): Promise<number> => Number((await lab.page.getByTestId("step").textContent())?.split("/")[0]);
 
-/** Words of the phase that one press runs. */
+/** Words for the phase that one press runs. */
 const nextPhase = async (): Promise<string | undefined> =>
   /^Run one phase: (?:loop \d ▸ )?(.+), then pause \(F\)$/.exec(await title("single-phase"))?.[1];
 
@@ -55,7 +55,7 @@ async function playPhase(): Promise<void> {
   await untilState(from, "paused");
 }
 
-/** Plays phase by phase until the next one is `wanted`; a step has fewer than 20. */
+/** Runs phase by phase until the next one is `wanted`; a step has fewer than 20. */
 async function playUntil(wanted: Phase): Promise<void> {
   for (let press = 0; (await nextPhase()) !== PHASE_WORDS[wanted]; press++) {
     expect(press).toBeLessThan(20);
@@ -80,7 +80,7 @@ describe("a run", () => {
     await untilEvent(events, 0, (event) => event.type === "step" && event.step === 2);
     const left = page.getByTestId("time-left");
     await left.waitFor();
-    // From its start to its second step the run has moved nothing that was read.
+    // Between its start and its second step the run has moved no text.
     expect(await layoutShift(page)).toBeLessThan(0.05);
     await expect.poll(() => left.textContent()).toMatch(/^(about \d+ (s|min|h( \d+ min)?)|a few seconds)$/);
   });
@@ -113,7 +113,7 @@ describe("a run", () => {
     const from = events.length;
     const step = await steps();
     await expect.poll(() => title("save-now")).toBe("Save a checkpoint now (C)");
-    // It is told for a few seconds: waited for from before the key.
+    // It is shown for a few seconds only, so the test waits for it from before the key.
     const told = Promise.all([
       page
         .getByTestId("checkpoint")

@@ -1,4 +1,7 @@
-/** The model asked outside training: a suite, regions of a row, phrases, a picture, objects of a clip; and the fit before a start. */
+/**
+ * The model used outside training: a suite, regions of a row, phrases, a picture, objects of a clip; and the fit before
+ * a start.
+ */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,10 +16,10 @@ import { boxMask } from "../unit/data/make.ts";
 const CLIP_FRAMES = 20;
 const [CLIP_HEIGHT, CLIP_WIDTH] = [160, 240];
 
-/** What is dropped on the page, which reads it when it is looked at. */
+/** Files dropped on the page, which reads them when it shows them. */
 const scratch = mkdtempSync(join(tmpdir(), "lab-clip-"));
 
-/** Brightness of a frame beside the box. */
+/** Brightness of a frame outside the box. */
 function clipShade(frame: number): number {
   return 20 + 8 * frame;
 }
@@ -84,7 +87,7 @@ describe("trying the model out", () => {
     const scores = await page.getByTestId("suite-cards").locator("small b").allTextContents();
     expect(scores.length).toBe(12);
     expect(scores.map(Number)).toEqual(scores.map(Number).sort((a, b) => a - b));
-    // It is listed from now on, and its table can be saved.
+    // It is now in the list, and its table can be saved.
     const earlier = page.getByTestId("earlier-evaluations").locator("tbody tr");
     await earlier.waitFor();
     await expect.poll(() => earlier.getByRole("rowheader").allTextContents()).toEqual(["masks"]);
@@ -94,7 +97,7 @@ describe("trying the model out", () => {
       page.getByRole("button", { name: "Save table as Parquet" }).click(),
     ]);
     expect(download.suggestedFilename()).toBe("evaluations.parquet");
-    // Its report comes without rows, and without their heading.
+    // A report without rows has no headings for them.
     await earlier.getByRole("button", { name: "Show" }).click();
     await expect.poll(() => page.getByRole("heading", { name: "Rows", exact: true }).count()).toBe(0);
     await table.waitFor();
@@ -167,7 +170,7 @@ describe("trying the model out", () => {
     const { page } = lab;
     await page.getByRole("radio", { name: "Segment phrases" }).click();
     await page.getByTestId("try-phrases").fill("the thing on the left");
-    // In one go: an answer may take less time than two presses from outside.
+    // In one call: an answer may take less time than two presses from outside.
     await page.evaluate(`(() => {
       document.querySelector("[data-testid=try-ask]").click();
       [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Back to the row").click();
@@ -181,7 +184,7 @@ describe("trying the model out", () => {
   it("says what does not fit the card and what would, and does not start", async () => {
     const { page } = lab;
     await show(page, { screen: "setup", gpuMemory: "0" });
-    // A software adapter has no memory of its own to find.
+    // A software adapter has no memory of its own to measure.
     const find = page.getByTestId("find-memory");
     await expect.poll(() => find.getAttribute("title")).toMatch(/software adapter/);
     await expect.poll(() => find.getAttribute("aria-disabled")).toBe("true");
@@ -213,7 +216,7 @@ describe("trying the model out", () => {
     await expect.poll(() => list.count()).toBe(3);
     const picture = page.getByTestId("try-out").getByRole("img");
     await expect.poll(() => picture.getAttribute("aria-label")).toMatch(/2 masks shown/);
-    // Taken to be looked at.
+    // Screenshots for a person to look at.
     const folder = process.env.PICTURES;
     if (folder !== undefined) await page.screenshot({ path: join(root, folder, "try-out-masks.png") });
     await list.nth(2).getByRole("radio").check();
@@ -236,7 +239,7 @@ describe("trying the model out", () => {
 
   it("follows several expressions through a clip, each frame alone where the checkpoint has no memory", async () => {
     const { page } = lab;
-    // Clips in the gallery stand still.
+    // Clips in the gallery do not play.
     await page.emulateMedia({ reducedMotion: "reduce" });
     await page.getByRole("button", { name: "Use demo clips" }).first().click();
     await page
@@ -307,7 +310,7 @@ describe("trying the model out", () => {
     }
     expect(reasons.size).toBe(3);
     await page.getByTestId("follow-answers").selectOption("forced");
-    // From inside: the clip may take less time than a press from outside.
+    // Pressed inside the page: the clip may take less time than a press from outside.
     await page.evaluate(`new MutationObserver((_, observer) => {
       const text = document.querySelector("[data-testid=follow-progress]")?.textContent ?? "";
       if (!(Number.parseInt(text) > 3)) return;

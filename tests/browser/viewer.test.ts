@@ -1,4 +1,4 @@
-/** What a visitor meets on one page without a GPU: the first screen, and the recorded run in every viewer. */
+/** What a visitor without a GPU sees on one page: the first screen, and the recorded run in every viewer. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ describe("the first screen", () => {
     await expect.poll(() => page.getByTestId("train-it-yourself").getAttribute("title")).toMatch(/WebGPU/);
     const first = await page.getByTestId("home-step").textContent();
     await expect.poll(() => page.getByTestId("home-step").textContent()).not.toBe(first);
-    // Nothing that was read has moved meanwhile.
+    // No text has moved meanwhile.
     expect(await layoutShift(page)).toBeLessThan(0.05);
   });
 
@@ -72,7 +72,7 @@ describe("the guide", () => {
   it("closes for good, and by keys alone the help brings it back, whose cards lead to their screens", async () => {
     const { page } = lab;
     const guide = page.getByTestId("guide");
-    // How often it came into the page.
+    // How often it was added to the page.
     await page.addInitScript(`{
       let shown = false;
       globalThis.guideShown = 0;
@@ -176,7 +176,7 @@ describe("the curves of a run", () => {
     expect(page.url()).toMatch(/zoom=2/);
     await page.reload();
     await expect.poll(() => page.getByTestId("all-steps").textContent()).toMatch(/^Steps 2\d–(39|40)$/);
-    // An address that was pasted into the open page has its own.
+    // An address pasted into the open page has its own zoom.
     const name = new URLSearchParams(new URL(page.url()).hash.slice(1)).get("zoom")?.split("@")[1];
     await show(page, { screen: "train", zoom: `5-15@${name}` });
     await expect.poll(() => page.getByTestId("all-steps").textContent()).toBe("Steps 5–15");
@@ -193,7 +193,7 @@ describe("the curves of a run", () => {
     await expect.poll(() => page.getByTestId("all-steps").count()).toBe(0);
     expect(page.url()).toMatch(/screen=train/);
     expect(page.url()).not.toMatch(/zoom/);
-    // Time for a click that was taken for a single one.
+    // Time after which a click counts as a single one.
     await page.waitForTimeout(600);
     expect(page.url()).toMatch(/screen=train/);
     await over.click({ position: { x: 60, y: 40 } });
@@ -250,7 +250,7 @@ describe("the charts of a run", () => {
     await page.reload();
     await expect.poll(ids).toEqual([usual[1], usual[0], ...usual.slice(2)]);
     expect(page.url()).toMatch(/x=time&band=1&clip=1&order=over-start,reward,/);
-    // Dragged to the place of the other, they have changed places again.
+    // Dragged onto each other, they have changed places again.
     await page.getByTestId("chart-over-start").getByRole("heading").dragTo(chart());
     await expect.poll(ids).toEqual(usual);
     expect(page.url()).toMatch(/order=reward,over-start,/);
@@ -288,7 +288,7 @@ describe("the charts of a run", () => {
 });
 
 describe("every panel", () => {
-  /** Size of the picture in the clipboard in CSS pixels, and whether more is on it than text on a ground. */
+  /** Size in CSS pixels of the picture in the clipboard, and whether it shows more than text on a background. */
   const copied = () =>
     lab.page.evaluate(async () => {
       const [item] = await navigator.clipboard.read();
@@ -304,7 +304,7 @@ describe("every panel", () => {
   it("is copied as a picture: a chart, a group with its masks, the result, any other", async () => {
     const { page } = lab;
     await lab.context.grantPermissions(["clipboard-read", "clipboard-write"]);
-    /** The panel is copied until its pictures, which are still read at first, are on the copy. */
+    /** The panel is copied until its pictures, which load late, are on the copy. */
     const expectPicture = async (panel: Locator, colours: number, copy: () => Promise<void>): Promise<void> => {
       const box = await panel.boundingBox();
       const [width, height] = [Math.round(box?.width ?? 0) + 24, Math.round(box?.height ?? 0) + 24];
@@ -528,7 +528,7 @@ describe("runs of this browser", () => {
   it("lead from the first screen to their own curves", async () => {
     const { page } = lab;
     await show(page, { screen: "home", run: "short" });
-    // By its title; of a run without rollouts the last step with metrics.
+    // By its title; for a run without rollouts the last step with metrics.
     await expect.poll(() => page.getByTestId("home-step").textContent()).toBe("demo, step 19 of 40");
     await page.getByRole("link", { name: "All curves and rollouts" }).click();
     await page.locator("main[data-screen=train]").waitFor();
@@ -625,7 +625,7 @@ describe("demo clips", () => {
     await tile.click();
     await expect.poll(number).toBe("Frame 1 of 6");
     await page.getByRole("button", { name: "Play the clip" }).click();
-    // Once through, and then it waits.
+    // Plays once, then waits.
     await expect.poll(number).toBe("Frame 6 of 6");
     await page.getByRole("button", { name: "Play the clip" }).waitFor();
     expect(await pixels()).not.toBe(poster);
@@ -637,7 +637,7 @@ describe("demo clips", () => {
     const figure = page.getByTestId("row-detail").getByRole("img").first();
     const pixels = () => figure.evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
     await page.getByTestId("row-detail").getByRole("slider", { name: "Frame" }).focus();
-    /** What the figure shows once a key has changed it. */
+    /** What the figure shows after a key press. */
     const shownBy = async (key: string): Promise<string> => {
       const before = await pixels();
       await page.keyboard.press(key);

@@ -7,14 +7,14 @@ import { bomb, type Codec, packed } from "./codecs.ts";
 import { lz4Contents } from "./lz4.ts";
 
 interface Message {
-  /** Of the metadata. */
+  /** In the metadata. */
   readonly start: number;
   readonly length: number;
   readonly body: number;
   readonly bodyLength: number;
 }
 
-/** Messages as far as the bytes hold whole ones. */
+/** The complete messages in the bytes. */
 function messagesOf(bytes: Bytes): Message[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const found: Message[] = [];
@@ -31,7 +31,7 @@ function messagesOf(bytes: Bytes): Message[] {
       found.push({ start, length, body: start + length, bodyLength });
       at = start + length + bodyLength;
     } catch {
-      // An earlier damage went through this header: what follows is no framing.
+      // An earlier damage changed this header; the rest cannot be framed.
       break;
     }
   }
@@ -55,7 +55,7 @@ const header = fc.tuple(share, share, fc.constantFrom(...LIES), fc.constantFrom(
 
 type BufferEdit = (contents: Bytes, stored: Bytes, codec: Codec | undefined) => Bytes;
 
-/** The stored form of contents: their length as 64 bits and a frame, or the contents themselves. */
+/** Buffer contents as stored: their length as 64 bits and a compressed frame, or the plain contents. */
 function form(contents: Uint8Array, codec: Codec | undefined, frame?: Bytes): Bytes {
   if (codec === undefined) return new Uint8Array(contents);
   return joined(new Uint8Array(BigInt64Array.of(BigInt(contents.length)).buffer), frame ?? packed(codec, contents));
@@ -68,7 +68,7 @@ function contentsOf(stored: Bytes, codec: Codec | undefined): Bytes {
   return new Uint8Array(codec === "zstd" ? fzstd.decompress(frame) : lz4Contents(frame));
 }
 
-/** Rewrites one buffer of one batch; the others move, and the header says where to. */
+/** Rewrites one buffer of one batch; the others move, and the header gets the new offsets. */
 function withBuffer(bytes: Bytes, which: number, edit: BufferEdit): Bytes {
   try {
     const batches = messagesOf(bytes).filter(({ bodyLength }) => bodyLength > 0);
@@ -107,7 +107,7 @@ function withBuffer(bytes: Bytes, which: number, edit: BufferEdit): Bytes {
       bytes.subarray(message.body + message.bodyLength),
     );
   } catch {
-    // An earlier damage left nothing to take apart.
+    // An earlier damage left nothing that can be parsed.
     return bytes;
   }
 }
@@ -164,5 +164,5 @@ const buffer = fc.tuple(share, edits).map(
   }),
 );
 
-/** A damage that a reader meets only after the framing has been believed. */
+/** A damage that a reader meets only after accepting the framing. */
 export const ARROW_DAMAGE: Arbitrary<Damage> = fc.oneof({ arbitrary: buffer, weight: 2 }, header);

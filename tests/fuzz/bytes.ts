@@ -1,4 +1,4 @@
-/** Damage to bytes, whatever they mean. */
+/** Damage to bytes, independent of their format. */
 import fc, { type Arbitrary } from "fast-check";
 
 export type Bytes = Uint8Array<ArrayBuffer>;
@@ -13,7 +13,7 @@ export function joined(...parts: readonly Uint8Array[]): Bytes {
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** Integers that lie about lengths, counts and places. */
+/** Values for lengths, counts and offsets that are likely to be wrong. */
 export const LIES: readonly bigint[] = [
   0n,
   1n,
@@ -38,7 +38,7 @@ export const LIES: readonly bigint[] = [
 ];
 
 const place = (bytes: Bytes, at: number): number => Math.floor(at * Math.max(0, bytes.length - 1));
-/** A place as a share of the whole, every one as likely as any other. */
+/** A position as a share of the whole, uniformly drawn. */
 export const share: Arbitrary<number> = fc.noBias(fc.nat(9999)).map((part) => part / 9999);
 const length = fc.integer({ min: 1, max: 64 });
 
@@ -46,7 +46,7 @@ function filled(bytes: Bytes, value: number, from: number, to: number): Bytes {
   return new Uint8Array(bytes).fill(value, from, to);
 }
 
-/** Writes a little-endian integer of 2, 4 or 8 bytes at a place, as far as it lies inside. */
+/** Writes a little-endian integer of 2, 4 or 8 bytes at an offset, as far as it lies inside. */
 export function written(bytes: Bytes, at: number, value: bigint, size: number): Bytes {
   const word = new Uint8Array(8);
   new DataView(word.buffer).setBigInt64(0, BigInt.asIntN(64, value), true);
@@ -83,7 +83,7 @@ const remove = fc.tuple(share, length).map(([at, many]) => ({
   apply: (bytes: Bytes) => joined(bytes.subarray(0, place(bytes, at)), bytes.subarray(place(bytes, at) + many)),
 }));
 
-/** One damage that knows nothing of the format. */
+/** One damage that ignores the format. */
 export const BYTE_DAMAGE: Arbitrary<Damage> = fc.oneof(
   { arbitrary: byte, weight: 3 },
   { arbitrary: integer, weight: 3 },

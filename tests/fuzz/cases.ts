@@ -3,7 +3,7 @@ import fc, { type Arbitrary } from "fast-check";
 import { BYTE_DAMAGE, type Damage } from "./bytes.ts";
 import type { Case, Files, Target } from "./target.ts";
 
-/** What knows the format of a file; damages of bytes are always drawn as well. */
+/** Damages specific to a format; damages of bytes are always drawn as well. */
 export type DamageOf = (path: string) => Arbitrary<Damage> | undefined;
 
 type Change = (files: Files) => Files;

@@ -1,4 +1,4 @@
-/** LZ4 and ZSTD frames written here: honest ones of changed contents, and small ones that claim to hold very much. */
+/** LZ4 and ZSTD frames written here: valid ones of changed contents, and small ones that claim a huge size. */
 import { type Bytes, joined } from "./bytes.ts";
 
 export type Codec = "lz4" | "zstd";
@@ -31,14 +31,14 @@ function pieces(bytes: Uint8Array, size: number): Uint8Array[] {
   return Array.from({ length: count }, (_, at) => bytes.subarray(at * size, (at + 1) * size));
 }
 
-/** One LZ4 block: a zero, a match of the byte before it of about `length` bytes, and five zeros to end. */
+/** One LZ4 block: a zero, a match of about `length` bytes with the byte before it, and five zeros at the end. */
 function lz4Run(length: number): Uint8Array {
   const more = Math.floor((length - 19) / 255);
   const run = [0x1f, 0, 1, 0, ...Array<number>(more).fill(255), (length - 19) % 255];
   return Uint8Array.from([...run, 0x50, 0, 0, 0, 0, 0]);
 }
 
-/** A ZSTD frame without size and checksum; kind 0 is plain, 1 one byte many times. */
+/** A ZSTD frame without size and checksum; kind 0 is plain, kind 1 repeats one byte. */
 function zstdFrame(
   blocks: readonly { readonly kind: 0 | 1; readonly size: number; readonly bytes: Uint8Array }[],
 ): Bytes {
@@ -52,7 +52,7 @@ function zstdFrame(
 
 const ZSTD_BLOCK = 2 ** 17;
 
-/** The frame of these contents, uncompressed inside. */
+/** An uncompressed frame of these contents. */
 export function packed(codec: Codec, contents: Uint8Array): Bytes {
   if (codec === "lz4") return lz4Frame(pieces(contents, LZ4_BLOCK), true);
   const blocks = pieces(contents, ZSTD_BLOCK).map((bytes) => ({ kind: 0 as const, size: bytes.length, bytes }));

@@ -1,9 +1,10 @@
 /**
  * npm run fuzz -- --target NAME|all --cases N --seed S [--case N] [--keep DIR] [--json]
  *
- * Damaged inputs for every reader. A reader answers with a value that holds or with one sentence; a raw error, nonsense,
- * more than five seconds of processor time or more than a gigabyte is a fault. Faults are narrowed down and printed with
- * the command that shows them again; --keep writes their inputs into a folder. Exit 0: no fault; 1: faults; 2: a bad argument.
+ * Feeds damaged input to every reader. A reader must return a valid value or one sentence; a raw error, an invalid
+ * value, more than five seconds of processor time or more than a gigabyte is a fault. Faults are minimised and printed
+ * with the command that repeats them; --keep writes their inputs into a folder. Exit 0: no fault; 1: faults; 2: a bad
+ * argument.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-/** Cases of a target, drawn by a seed and the case's number, each with its verdict; faults are narrowed down. */
+/** Cases of a target, drawn by a seed and the case's number, each with its verdict; faults are minimised. */
 import fc from "fast-check";
 import type { Files } from "./target.ts";
 import { TARGETS, type TargetName } from "./targets/all.ts";
@@ -11,7 +11,7 @@ export interface Fault {
   readonly case: number;
   readonly kind: Verdict["kind"];
   readonly said: string;
-  /** What was done to which valid input, after narrowing. */
+  /** The damages of the valid input, after minimising. */
   readonly what: string;
   readonly files: Files;
 }
@@ -25,10 +25,10 @@ export interface Outcome {
   readonly faults: readonly Fault[];
 }
 
-/** Smaller cases that are tried after a fault; a reader that hangs costs seconds each time. */
+/** Smaller cases tried after a fault; a reader that hangs costs seconds each time. */
 const NARROWING = { "raw error": 150, nonsense: 150, hang: 6, memory: 6 } as const;
 
-/** 32 bits of a seed and a case's number. */
+/** 32 bits from a seed and a case's number. */
 function seedOf(seed: number, number: number): number {
   let mixed = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(number + 1, 0xc2b2ae35);
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d);
@@ -63,7 +63,7 @@ export interface FuzzOptions {
   readonly onFault?: (fault: Fault) => void;
 }
 
-/** Cases `from` to `to`, the last one left out. */
+/** Cases from `from` up to, but not including, `to`. */
 export async function fuzz(name: TargetName, options: FuzzOptions, reader: Watched): Promise<Outcome> {
   const { seed, from, to } = options;
   let [accepted, refused] = [0, 0];
@@ -79,7 +79,7 @@ export async function fuzz(name: TargetName, options: FuzzOptions, reader: Watch
   return { target: name, seed, cases: to - from, accepted, refused, faults };
 }
 
-/** How a fault is told, with the command that shows it again. */
+/** A fault as text, with the command that repeats it. */
 export function faultText({ target, seed, case: number, kind, said, what }: Fault): string {
   return `${target}: ${kind}: ${said}\n  by ${what}\n  again: npm run fuzz -- --target ${target} --seed ${seed} --case ${number}`;
 }

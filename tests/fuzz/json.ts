@@ -2,10 +2,10 @@
 import fc, { type Arbitrary } from "fast-check";
 import { type Bytes, type Damage, share } from "./bytes.ts";
 
-/** Where JSON text lies inside a file; the rest of the file is fitted around a new text. */
+/** Finds JSON text inside a file and puts a new text in its place. */
 export interface JsonPlace {
   readonly what: string;
-  /** Undefined when the bytes no longer hold it. */
+  /** Undefined when the bytes no longer contain it. */
   read(bytes: Bytes): string | undefined;
   write(bytes: Bytes, text: string): Bytes;
 }
@@ -16,7 +16,7 @@ const encode = (text: string): Bytes => new TextEncoder().encode(text);
 /** The whole file. */
 export const WHOLE: JsonPlace = { what: "", read: decode, write: (_, text) => encode(text) };
 
-/** A line of a file of lines, by its share of all. */
+/** A line of a JSON Lines file, by its share of all lines. */
 export function lineAt(at: number): JsonPlace {
   const index = (lines: readonly string[]): number => Math.floor(at * Math.max(0, lines.length - 1));
   return {
@@ -35,7 +35,7 @@ export function lineAt(at: number): JsonPlace {
 
 const DEEP = 20_000;
 
-/** JSON texts that readers trip over. */
+/** JSON texts that are difficult for readers. */
 const ODD: readonly string[] = [
   ...["null", "true", "false", "0", "-0", "-1", "0.5", "3", "64", "1e6", "1e9", "1e308", "1e999", "-444596224"],
   ...["2147483648", "4294967296", "9007199254740993", "1e-320", '""', '"x"', '"0x10"', '" 7 "', '"1e9"', '"NaN"'],
@@ -62,7 +62,7 @@ const NAMES = ["__proto__", "toString", "constructor", "length", "hasOwnProperty
 
 type Path = readonly string[];
 
-/** Every place in a value, the value itself first. */
+/** Paths of every value, the whole value first. */
 function placesOf(value: unknown, path: Path = []): Path[] {
   if (typeof value !== "object" || value === null) return [path];
   return [path, ...Object.entries(value).flatMap(([key, inner]) => placesOf(inner, [...path, key]))];
@@ -72,7 +72,7 @@ function at(value: unknown, path: Path): unknown {
   return path.reduce<unknown>((node, key) => (node as Record<string, unknown>)[key], value);
 }
 
-/** JSON text of a value in which the node at a path is written by `write`; its field's name too. */
+/** JSON text of a value in which `write` writes the node at a path, with its field's name. */
 function textWith(value: unknown, path: Path, write: (node: unknown) => string, name?: string): string {
   const [key, ...rest] = path;
   if (key === undefined) return write(value);
@@ -147,7 +147,7 @@ const edits: Arbitrary<Edit> = fc.oneof(
   ),
 );
 
-/** A change at any place of the JSON, where there still is JSON. */
+/** A change at any node of the JSON, if it is still JSON. */
 export function jsonDamage(place: JsonPlace = WHOLE): Arbitrary<Damage> {
   return fc.tuple(share, edits).map(([where, [what, edit]]) => ({
     what: `${place.what}JSON at ${where}: ${what}`,
@@ -159,7 +159,7 @@ export function jsonDamage(place: JsonPlace = WHOLE): Arbitrary<Damage> {
         const paths = placesOf(value);
         return place.write(bytes, edit(value, pick(paths, where), paths));
       } catch {
-        // Another damage came before: there is no JSON left, or it is nested too deeply to be walked.
+        // After an earlier damage there is no JSON left, or it is nested too deeply to be walked.
         return bytes;
       }
     },

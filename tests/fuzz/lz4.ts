@@ -1,9 +1,9 @@
-/** Contents of an LZ4 frame that is known to be good: the reader under test must not be its own judge. */
+/** Contents of a valid LZ4 frame, decoded without the reader under test. */
 
-/** Most bytes of contents: an earlier damage may have written a length of gigabytes. */
+/** Maximum bytes of contents: an earlier damage may have written a length of gigabytes. */
 const MOST = 2 ** 24;
 
-/** @throws RangeError when the frame is not good after all */
+/** @throws RangeError when the frame is invalid after all */
 export function lz4Contents(frame: Uint8Array): Uint8Array {
   const flags = frame[4] as number;
   let at = 7 + (flags & 8 ? 8 : 0);

@@ -1,9 +1,11 @@
-/** What holds for every row that an index of regions lists, whatever was done to its file. */
+/** Properties of every row that an index of regions lists, whatever the damage. */
 import { decodeRle } from "../../src/engine/data/mask/rle.ts";
 import type { RegionSet } from "../../src/engine/data/region-set.ts";
 import { check, checkSentence } from "./target.ts";
 
-/** @throws Nonsense when a mask, share, caption, label or picture of a row cannot be, or a reason is no sentence */
+/**
+ * @throws Nonsense when a row has an invalid mask, share, caption, label or picture, or a reason that is no sentence
+ */
 export async function checkRegions(set: RegionSet): Promise<void> {
   for (const { reason } of [...set.skipped, ...set.ignored]) checkSentence(reason);
   for (const [at, { mask, width, height, maskShare, caption, category }] of set.summaries.entries()) {

@@ -1,29 +1,29 @@
-/** What a fuzzing target is: valid inputs, ways to damage them, and a reader whose answer can be judged. */
+/** A fuzzing target: valid inputs, ways to damage them, and a reader whose answer can be checked. */
 import type { Arbitrary } from "fast-check";
 
-/** Contents by path; a target with one input names it itself. */
+/** Contents by path; a target with one input chooses the path. */
 export type Files = Readonly<Record<string, Uint8Array<ArrayBuffer>>>;
 
-/** One drawn input. `files` is lazy, so that a case that is only counted costs nothing. */
+/** One drawn input. `files` is lazy, so a case that is only counted costs nothing. */
 export interface Case {
-  /** The damages, for people. */
+  /** The damages as text. */
   readonly what: string;
   files(): Files;
 }
 
 export interface Target {
-  /** Valid inputs by name, which must be read. */
+  /** Valid inputs by name; the reader must accept them. */
   readonly inputs: Readonly<Record<string, Files>>;
   /** The same, damaged. */
   readonly cases: Arbitrary<Case>;
   /**
    * Reads the input as the lab does.
-   * @throws LabError when the input is refused, Nonsense when the reader returns what cannot be
+   * @throws LabError when the input is refused, Nonsense when the reader returns an invalid value
    */
   read(files: Files): Promise<void>;
 }
 
-/** The reader accepted what it must not accept, or refused it in a form that people cannot read. */
+/** The reader accepted an input that it must refuse, or refused one without a readable sentence. */
 export class Nonsense extends Error {}
 
 /** @throws Nonsense unless it holds */
@@ -33,7 +33,7 @@ export function check(holds: boolean, otherwise: string): asserts holds {
 
 const LONGEST = 300;
 
-/** What is wrong with a message as one line for people; undefined when nothing is. */
+/** The fault of a message as one line; undefined when there is none. */
 export function faultOfSentence(message: string): string | undefined {
   if (message.length < 10) return `is too short: "${message}"`;
   if (message.length > LONGEST) return `has ${message.length} characters: ${message.slice(0, LONGEST)}…`;

@@ -1,4 +1,4 @@
-/** The thread that reads: one input at a time, one verdict each. It may be ended at any moment. */
+/** The thread that reads: one input at a time, one verdict each. It may be stopped at any moment. */
 import { parentPort } from "node:worker_threads";
 import { LabError } from "../../src/engine/errors.ts";
 import { type Files, faultOfSentence, Nonsense, type Target } from "./target.ts";
@@ -9,7 +9,7 @@ export interface Order {
   readonly files: Files;
 }
 
-/** What came of an input. The last four are faults. */
+/** The outcome of an input. The last four are faults. */
 export type Verdict =
   | { readonly kind: "accepted" | "refused"; readonly said: string }
   | { readonly kind: "raw error" | "nonsense" | "hang" | "memory"; readonly said: string };

@@ -1,4 +1,4 @@
-/** Entry of the thread that reads: a thread does not inherit the way in which its parent reads TypeScript. */
+/** Entry of the thread that reads: a thread does not inherit its parent's TypeScript loader. */
 import { register } from "tsx/esm/api";
 
 register();

@@ -8,7 +8,7 @@ import type { Files } from "./target.ts";
 
 export const stored = (path: string): Bytes => new Uint8Array(readFileSync(join(root, path)));
 
-/** Files of a folder of the repository under their names. */
+/** Files of a folder of the repository by name. */
 export function folderFiles(path: string, names: readonly string[]): Files {
   return Object.fromEntries(names.map((name) => [name, stored(`${path}/${name}`)]));
 }

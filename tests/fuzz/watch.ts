@@ -1,14 +1,13 @@
 /**
- * Readers in a thread that can be ended: one that uses more than five seconds of processor time or a gigabyte is a fault.
- * Wall time decides nothing, so a busy machine changes no verdict; a reader that waits without work for minutes is given
- * up.
+ * Readers in a thread that can be stopped: using more than five seconds of processor time or a gigabyte is a fault.
+ * Wall time does not count, so a busy machine changes no verdict; only a reader that is idle for minutes is given up.
  */
 import { Worker } from "node:worker_threads";
 import type { Order, Verdict } from "./thread-run.ts";
 
 const CPU_SECONDS = 5;
 const BYTES = 2 ** 30;
-/** Without an answer for so long, and without work: a promise that is never kept. */
+/** Time without answer and without work after which a promise counts as never settled. */
 const IDLE_SECONDS = 300;
 const POLL = 20;
 
@@ -24,7 +23,7 @@ const cpuSeconds = (): number => {
 };
 const peak = (): number => process.resourceUsage().maxRSS * 1024;
 
-/** Opens the thread at the first input, and a new one after each that had to be ended. */
+/** Starts the thread at the first input, and a new one after each that had to be stopped. */
 export function watched(): Watched {
   let worker: Worker | null = null;
   const open = async (): Promise<Worker> => {
@@ -47,7 +46,7 @@ export function watched(): Watched {
       const own = worker;
       // A thread that waits for a processor is not idle.
       const idle = (): number => own.performance.eventLoopUtilization().idle / 1000;
-      // On its way to the thread an input is copied twice.
+      // An input is copied twice on its way to the thread.
       const most = BYTES + 2 * Object.values(order.files).reduce((sum, file) => sum + file.length, 0);
       const [cpu, memory, before, start] = [cpuSeconds(), process.memoryUsage.rss(), peak(), idle()];
       const verdict = await new Promise<Verdict>((resolve) => {
@@ -71,7 +70,7 @@ export function watched(): Watched {
         own.on("message", done).on("error", failed);
         own.postMessage(order);
       });
-      // Between two looks a reader may have taken and given back more than it may.
+      // Between two checks a reader may have allocated too much and released it.
       const grown = peak() - Math.max(before, memory);
       const late = verdict.kind === "accepted" || verdict.kind === "refused";
       if (late && grown > most) return { kind: "memory", said: `${(grown / 2 ** 20).toFixed(0)} MiB at its peak` };

@@ -21,7 +21,7 @@ test("every stored loss, gradient, advantage, metric, draw and mask action is re
   expect(rows.length).toBeGreaterThan(2000);
   const files = new Set(rows.map((row) => row.case.split(" ")[0]));
   expect([...files].sort()).toEqual(folder.paths.filter((path) => path.endsWith(".json")).sort());
-  // What TRL 1.16 computes otherwise than the version that recorded these cases, and actions no policy takes.
+  // Differences between TRL 1.16 and the version that recorded these cases, and actions that no policy takes.
   const leftOut = rows.filter((row) => row.tolerance === "not compared").map((row) => `${row.case} ${row.what}`);
   expect(leftOut).toEqual([
     "07_sequence_level.json sequence_level_kl luspo/sequence",

@@ -1,4 +1,4 @@
-/** The tool that compares golden folders finds out by their content which checks are theirs. */
+/** The tool that compares golden folders recognises by their content which checks apply. */
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";

@@ -15,7 +15,7 @@ import { cheapConfig, checkpointFiles, openTestLab, repeatable, type TestLab } f
 
 let lab: TestLab;
 
-/** Without the count of bytes: tensors that no pass reads are uploaded at different times. */
+/** Without the byte count: tensors that no pass reads are uploaded at different times. */
 const numbers = (row: StepMetrics): StepMetrics =>
   Object.fromEntries(Object.entries(repeatable(row)).filter(([name]) => !name.startsWith("memory/gpu_bytes")));
 
@@ -50,7 +50,7 @@ describe("a run that starts from an adapter", () => {
     const expected = (await lab.metrics(whole.manifest.id)).map(numbers);
     expect(expected).toHaveLength(3);
 
-    // As after a visit later on: no adapter is open, the run's own copy serves.
+    // As on a later visit: no adapter is open, and the run's own copy is used.
     lab.session.closeAdapter();
     await lab.store.remove(`${whole.manifest.id}/checkpoints/step-000003`);
     await lab.store.remove(`${whole.manifest.id}/checkpoints/step-000002`);

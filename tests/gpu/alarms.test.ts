@@ -1,4 +1,4 @@
-/** Alarms of a run: stored with step and rollouts, still there when it goes on. */
+/** Alarms of a run: stored with step and rollouts, and kept when it continues. */
 import { beforeAll, expect, it } from "vitest";
 import { readAlarms } from "../../src/engine/runs/alarms.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";

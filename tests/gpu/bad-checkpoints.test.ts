@@ -1,6 +1,6 @@
 /**
- * Every way a checkpoint can be wrong, from disk and from a server: one sentence that names file and tensor, nothing on
- * the GPU, nothing in the store of conversions, not even from a conversion that had begun.
+ * Faulty checkpoints of every kind, from disk and from a server: one sentence that names file and tensor, nothing left
+ * on the GPU and nothing in the store of conversions, not even a conversion that had begun.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A shard with another header, its data as it was. */
+/** A shard with another header and unchanged data. */
 function withHeader(shard: Uint8Array, change: (header: Header) => void): Uint8Array {
   const bytes = Buffer.from(shard);
   const length = Number(bytes.readBigUInt64LE(0));
@@ -57,7 +57,7 @@ const tensorsOf = (header: Header): [string, Entry][] =>
     .filter(([name]) => name !== "__metadata__")
     .sort(([, a], [, b]) => a.data_offsets[0] - b.data_offsets[0]);
 
-/** What is wrong, the files that make it so, and what the sentence must say. */
+/** The fault, its files, and what the sentence must say. */
 const FAULTS: readonly (readonly [string, (good: Files) => Files, RegExp])[] = [
   [
     "a shard that was cut off",
@@ -180,7 +180,7 @@ function watchedStore(): { readonly store: RunStore; readonly written: () => num
 }
 
 describe.each(FAULTS)("a checkpoint with %s", (name, spoil, sentence) => {
-  /** Loads, and looks at what is left behind. */
+  /** Loads, and checks what is left behind. */
   async function refused(load: (cache: ModelCache) => Promise<unknown>): Promise<void> {
     const { store, written } = watchedStore();
     const before = memorySnapshot();
@@ -189,7 +189,7 @@ describe.each(FAULTS)("a checkpoint with %s", (name, spoil, sentence) => {
     expect((failed as Error).message).toMatch(sentence);
     expect((failed as Error).message).not.toContain("\n");
     expect(await store.list("")).toEqual([]);
-    // Only what is found while converting has begun an entry at all.
+    // Only faults found during conversion have begun an entry at all.
     expect(written() > 0).toBe(/NaN/.test(name));
     expect(memorySnapshot().gpuBytes).toBe(before.gpuBytes);
     expect(memorySnapshot().tensors).toBe(before.tensors);

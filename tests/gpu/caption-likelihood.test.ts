@@ -1,4 +1,4 @@
-/** The likelihood of a caption given a mask: what the decoder itself counts, and a choice among captions. */
+/** The likelihood of a caption given a mask: equal to the decoder's own, and as a choice among captions. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { openNodeRows } from "../../scripts/lib/node/node-rows.ts";

@@ -1,4 +1,4 @@
-/** The packed card battery: runs from an empty folder without an environment, is cut off, and goes on where it was. */
+/** The packed card battery: runs from an empty folder without an environment, is interrupted, and continues. */
 import { spawnSync } from "node:child_process";
 import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ it("is one small folder that measures with nothing installed, and repeats no fin
   const packed = join(folder, "packed");
   expect(await packBattery(packed)).toBeLessThan(MOST_BYTES);
   await expect(packBattery(packed)).rejects.toThrow(/not empty/);
-  // The package's other files do not stand in for what was packed.
+  // The package's other files cannot replace what was packed.
   const empty = join(folder, "empty");
   mkdirSync(empty);
   const call = (...words: string[]) => {

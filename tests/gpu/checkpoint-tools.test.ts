@@ -1,4 +1,4 @@
-/** The tools take a checkpoint from a server where they take a folder. */
+/** The tools accept a checkpoint on a server in place of a folder. */
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ it("parity compares the numbers of a golden folder with the weights of a server"
   expect(good.code, good.err).toBe(0);
   expect(server.weightBytes()).toBeGreaterThan(200_000);
   expect(good.err).toMatch(/files, 0\.\d MB/);
-  // A shard that is not there.
+  // A missing shard.
   server.reset();
   server.fault = (path) => (path.includes("00002") ? { status: 404 } : null);
   const bad = await parity(...words.with(3, server.url));

@@ -1,6 +1,6 @@
 /**
- * Decoding on the GPU over packed weights against the op layer's packed products with the sampler on the CPU, and over any
- * weights: whatever the model, the prompts and the sampler.
+ * Decoding on the GPU with packed and other weights, against packed products of the op layer with the sampler on the
+ * CPU, for random models, prompts and samplers.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -18,13 +18,16 @@ import { tinyConfig, tinyLanguage } from "../support/tiny-language.ts";
 checkedGpu();
 
 const LIMIT = 2 ** 27;
-/** Elements of a block that holds any matrix. */
+/** Elements per block that fit any matrix in one block. */
 const WHOLE = 2 ** 20;
 const SHAPES = [
   { prefix: 9, tails: [3, 1, 5] },
   { prefix: 4, tails: [2, 2] },
 ];
-/** In the form for GPUs rows in fours: the programs of eight take twice as long to compile (tests/gpu/decode.test.ts has them). */
+/**
+ * In the form for GPUs rows come in fours: the programs for eight take twice as long to compile
+ * (tests/gpu/decode.test.ts has them).
+ */
 const FEW = [
   { prefix: 9, tails: [3, 1] },
   { prefix: 4, tails: [2] },
@@ -44,14 +47,14 @@ async function expectSame(
   await expectLikeHost(model, forms.includes(false) ? FEW : SHAPES, changes, forms);
 }
 
-/** Sizes that packed rows are read in: eight at a time. */
+/** Sizes for which packed rows are read eight elements at a time. */
 const sized = (family: LanguageFamily, changes: Partial<LanguageConfig> = {}): LanguageConfig =>
   tinyConfig(family, { mlpSize: 40, ...changes });
 
 describe("decoding on the GPU over packed weights gives the rows of the CPU sampler", () => {
   it.each(WEIGHT_STORAGES)("in %s, with and without an adapter", async (storage) => {
     await expectSame(storage, sized("qwen2"), 0);
-    // In one block each, layers with the same input are one dispatch on a GPU.
+    // Layers with the same input in one block each are one dispatch on a GPU.
     await expectSame(storage, sized("qwen2"), 8, {}, [false], WHOLE);
   });
 
@@ -98,7 +101,7 @@ const SAMPLER = fc.record({
   temperature: fc.constantFrom(0.6, 1, 1.4),
   guard: fc.constantFrom(Number.POSITIVE_INFINITY, 30, 1.5),
   topK: fc.constantFrom(0, 1, 5, 40),
-  // No share of few equal ones, which would leave to rounding how many of them reach it.
+  // No top-p share of few equal tokens: rounding would decide how many of them reach it.
   topP: fc.constantFrom(1, 0.8873, 0.5137),
   minP: fc.constantFrom(0, 0.05),
   repetitionPenalty: fc.constantFrom(1, 1.3),
@@ -115,7 +118,7 @@ const groups = (groups: number, rows: number) =>
 
 const CASE = fc.record({
   model: MODEL,
-  // Seldom more than eight rows: the programs for those take a software adapter three seconds each to compile.
+  // Rarely more than eight rows: a software adapter takes three seconds to compile each program for those.
   groups: fc.oneof({ weight: 15, arbitrary: groups(2, 4) }, { weight: 1, arbitrary: groups(3, 6) }),
   sampler: SAMPLER,
   greedy: fc.boolean(),

@@ -129,7 +129,7 @@ describe("decoding on the GPU gives the rows of the CPU sampler", () => {
   it("for a vocabulary that many workgroups share, sampled in both forms and greedily", async () => {
     const config = tinyConfig("qwen2", { vocabSize: 8200, layers: 1 });
     const sampler = { ...FULL_SAMPLING, temperature: 1.3, minP: 0.02, repetitionPenalty: 1.2 };
-    // The second token sees what the first draw has written.
+    // The second token depends on the first draw.
     const two: readonly GroupShape[] = [{ prefix: 4, tails: [2, 1] }];
     await expectLikeHost(tinyLanguage(config, 0), two, { sampler, maxNewTokens: 2 }, [true, false]);
     await expectLikeHost(tinyLanguage(config, 0), GROUP, { greedy: true, maxNewTokens: 2 });
@@ -146,14 +146,14 @@ describe("a draw that many workgroups share", () => {
   const WIDTH = 5003;
   const LOGITS = Float32Array.from({ length: 4 * WIDTH }, (_, at) => {
     const [slot, i] = [Math.floor(at / WIDTH), at % WIDTH];
-    // Equal ones in two chunks above the guard, the last chunk's end, infinities, and one that is no number.
+    // Equal ones in two chunks above the guard, at the end of the last chunk, infinities, and one NaN.
     if (slot === 0) return i === 4100 || i === 2050 ? 35 : 3 * Math.sin(i * 0.37);
     if (slot === 1) return i === WIDTH - 1 ? 12 : 2 * Math.cos(i * 0.11);
     if (slot === 2) return i === 77 ? Number.POSITIVE_INFINITY : i % 501 === 0 ? Number.NEGATIVE_INFINITY : 0;
     return i === 3000 ? Number.NaN : Math.sin(i);
   });
 
-  /** Drawn words of four slots at draw `position`. */
+  /** The tokens drawn for four slots at draw `position`. */
   async function draw(sampler: SamplerSettings, greedy: boolean, software: boolean, wide: boolean, position: number) {
     const device = backendDevice();
     const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC;
@@ -180,7 +180,7 @@ describe("a draw that many workgroups share", () => {
     device.queue.writeBuffer(own.seen, 0, new Uint32Array(5 * Math.ceil(WIDTH / 32)).fill(0x10));
     const sizes = { vocabSize: WIDTH, slots: 4, rows: 4 };
     const step = sampleStep(own, sizes, sampler, greedy, software, wide);
-    // Grids of two rows, as those of many slots.
+    // Grids of two rows, as with many slots.
     const folded = step.map((one) => ({ ...one, grid: () => [Math.ceil(one.grid({ slots: 4 })[0] / 2), 2] as const }));
     const recording = new Recording(device, buffers, "uniforms", wide ? folded : step);
     const encoder = device.createCommandEncoder();
@@ -227,7 +227,7 @@ describe("language models of transformers", () => {
 
 it("sixteen rows on a card take a block together, eight of packed weights too, which are read once", async () => {
   expect([16, 32, 24, 8, 4, 1].map((slots) => slotBlock(slots, false, 0).slots)).toEqual([16, 16, 8, 8, 4, 1]);
-  // Compiling the packed block of sixteen takes a software adapter as long as all other tests of this file.
+  // To compile the packed block of sixteen takes a software adapter as long as all other tests of this file.
   const rows = (count: number): readonly GroupShape[] => [{ prefix: 5, tails: new Array<number>(count).fill(1) }];
   await expectLikeHost(tinyLanguage(tinyConfig("qwen2", { layers: 1 }), 8), rows(16), {}, [false]);
   const packed = await packedLanguage("q8", tinyConfig("qwen2", { mlpSize: 48, layers: 1 }), 8);

@@ -1,4 +1,4 @@
-/** A device that is lost in the middle of a step: the run goes on from its last checkpoint, or pauses with a sentence. */
+/** A device lost in the middle of a step: the run continues from its last checkpoint, or pauses with a sentence. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
@@ -17,7 +17,7 @@ afterEach(() => {
   lab.events.length = 0;
 });
 
-/** Destroys the device when the given step enters the given phase, as often as said. */
+/** Destroys the device when the given step enters the given phase, the given number of times. */
 function loseAt(step: number, phase: string, times: number): void {
   let left = times;
   lab.watch = (event, session) => {
@@ -45,11 +45,11 @@ describe("a device that is lost in a step", () => {
     expect(await run.done).toBe("finished");
     expectSameFiles(await checkpointFiles(lab.store, run.manifest.id, 3), expected);
     const [one, two] = [await lab.metrics(plain.manifest.id), await lab.metrics(run.manifest.id)];
-    // Bytes depend on which of the kept tensors have been on the device yet.
+    // Bytes depend on which of the kept tensors have been used on the device yet.
     const numbers = (row: (typeof one)[number]) =>
       Object.fromEntries(Object.entries(repeatable(row)).filter(([name]) => !name.startsWith("memory/")));
     expect(two.map(numbers)).toEqual(one.map(numbers));
-    // Counts go on over both devices; features are computed anew on the second, everything else is the same work.
+    // Counts continue over both devices; features are computed again on the second, all other work is the same.
     const work = async (id: string) =>
       (await readPhases(lab.store, id)).map(({ step, phases }) => {
         const { generate, partner, loss, update, ema } = phases;

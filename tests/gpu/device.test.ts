@@ -30,7 +30,7 @@ describe("the GPU device", () => {
     const size = engine.device.limits.maxBufferSize;
     const buffers: GPUBuffer[] = [];
     let told: unknown;
-    // A driver may promise more than there is, but not without end.
+    // A driver may promise more than there is, but not without limit.
     for (let i = 0; i < 64 && told === undefined; i++) {
       buffers.push(engine.device.createBuffer({ size, usage: GPUBufferUsage.STORAGE }));
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -49,7 +49,7 @@ describe("the GPU device", () => {
   });
 });
 
-/** A dispatch of nothing, and the means to record it. */
+/** An empty dispatch, and how to record it. */
 function emptyProgram(device: GPUDevice): (dispatches: readonly number[], encoder: GPUCommandEncoder) => void {
   const module = device.createShaderModule({ code: "@compute @workgroup_size(1) fn main() {}" });
   const pipeline = device.createComputePipeline({ layout: "auto", compute: { module, entryPoint: "main" } });

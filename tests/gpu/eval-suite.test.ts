@@ -100,7 +100,7 @@ test("scores base and adapter on the same sentences, beside published numbers, a
     .split("\n")
     .map((line) => JSON.parse(line) as Answer);
   expect(answers.map(({ system }) => system).sort()).toEqual([...Array(3).fill("adapter"), ...Array(3).fill("base")]);
-  // The rows are in the folder, so that the scores can be computed from it alone.
+  // The rows are in the folder, so the scores can be computed from it alone.
   const items = new Map(
     readFileSync(join(out, "items.jsonl"), "utf8")
       .trim()
@@ -124,7 +124,10 @@ test("scores base and adapter on the same sentences, beside published numbers, a
   expect(shorter).toMatchObject({ code: 2, err: expect.stringContaining("another evaluation (other maxTokens)") });
 });
 
-/** A picture with three regions and a prepared question about each, as DLC-Bench stores them; another picture is lost. */
+/**
+ * A picture with three regions and a prepared question about each, as DLC-Bench stores them; another picture is
+ * missing.
+ */
 function dlcFiles(): string {
   const data = join(place, "dlc");
   mkdirSync(data, { recursive: true });

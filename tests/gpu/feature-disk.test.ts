@@ -1,4 +1,4 @@
-/** Frozen features on disk: the same bits as computed, never a damaged file, never more room than was given. */
+/** Frozen features on disk: the same bits as computed, never a damaged file, never above the limit of space. */
 import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -56,7 +56,7 @@ async function bitsOf({ tiles, vision, sam }: ImageFeatures): Promise<unknown> {
 const arraysOf = (bits: unknown): Float32Array[] =>
   (bits as [number, ...[number[], Float32Array][]]).slice(1).map((array) => (array as [number[], Float32Array])[1]);
 
-/** Features of a picture through a cache that has seen nothing, with a diskCache or without. */
+/** Features of a picture from an empty cache, with or without a diskCache. */
 async function features(
   picture: RgbImage,
   diskCache?: FeatureDiskCache,
@@ -165,7 +165,7 @@ describe("frozen features on disk", () => {
       expect(await (await diskCacheIn(path, change)).read(await pictureKey(picture))).toBeUndefined();
     }
     expect(await (await diskCacheIn(path)).read(await pictureKey(other))).toBeUndefined();
-    // The same bytes read as a picture that lies and as one that stands.
+    // The same bytes read as a landscape and as a portrait picture.
     const lying = { width: 6, height: 4, data: picture.data.slice(0, 72) };
     expect(await pictureKey({ ...lying, width: 4, height: 6 })).not.toBe(await pictureKey(lying));
     expect(await pictureKey({ ...lying })).toBe(await pictureKey(lying));
@@ -212,7 +212,7 @@ describe("frozen features on disk", () => {
     const [first] = (await filesIn(path)) as [string];
     const size = (await readFile(first)).length;
     const room = 2 * size + 200;
-    // Another model's files go first.
+    // Files of another model are deleted first.
     const other = await diskCacheIn(path, { model: "another" }, room);
     for (const picture of pictures) await features(picture, other);
     expect(other.counts.written).toBe(2);
@@ -223,7 +223,7 @@ describe("frozen features on disk", () => {
     expect(back.counts).toEqual({ read: 0, written: 2, damaged: 0 });
     const again = await diskCacheIn(path, {}, room);
     for (const picture of pictures) await features(picture, again);
-    // The first two are there still although four were asked for.
+    // The first two are still there although four were requested.
     expect(again.counts).toEqual({ read: 2, written: 0, damaged: 0 });
     const bytes = (await Promise.all((await filesIn(path)).map(async (file) => (await readFile(file)).length))).reduce(
       (sum, one) => sum + one,
@@ -260,7 +260,7 @@ describe("a run", () => {
     }
     const kept = await diskCache.list("");
     expect(kept.length).toBeGreaterThan(0);
-    // Switched off nothing is read or written.
+    // When switched off, nothing is read or written.
     const off = await openTestLab({ features: { ...diskCache, read: refuse, write: refuse, list: refuse } });
     expect((await off.train({ featureDisk: 0 })).map(repeatable)).toEqual(expected);
     off.session.dispose();

@@ -1,4 +1,4 @@
-/** What a first step of the demo has to compile: every program more is time before anything is learnt. */
+/** The programs that a first step of the demo compiles: each additional one delays the first update. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { runSteps } from "../../bench/suites/grpo.ts";
 import { nodePocket } from "../../bench/tool/node-place.ts";
@@ -93,13 +93,13 @@ describe("programs compiled ahead", () => {
 });
 
 /**
- * Pipelines of a first demo step on a software adapter; raise it only with a reason. Products that apply the activation behind
- * them have one program for all kinds, and spare a dispatch and a tensor each.
+ * Pipelines of a first demo step on a software adapter; raise it only with a reason. Products with a fused activation
+ * have one program for all kinds and save a dispatch and a tensor each.
  */
 const MOST = 84;
 
 it("a first step of the demo compiles few programs, and a second one hardly any", async () => {
-  // Our programs have names; the backend's are told apart by nothing that a descriptor has.
+  // Our programs have names; a descriptor does not distinguish the backend's.
   const made = new Set<string>();
   let stock = 0;
   const gpu = device.device;

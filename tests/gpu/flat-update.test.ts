@@ -1,4 +1,4 @@
-/** The passes of an update over many tensors at once, against the same tensor by tensor in stock ops; masks as bits. */
+/** The passes of an update over many tensors at once, against stock ops tensor by tensor; masks as bits. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CHUNK, FlatLayout, runsOf } from "../../src/engine/gpu/flat/layout.ts";
@@ -18,7 +18,7 @@ import { expectClose, expectLikeStockUpdates, randomSet, readAll, type Shapes } 
 
 checkedGpu();
 
-/** Sizes around the chunk and the alignment, a scalar, and one tensor that lies alone between small ones. */
+/** Sizes around the chunk and the alignment, a scalar, and one large tensor between small ones. */
 const SHAPES: Shapes = {
   one: [1],
   scalar: [],
@@ -96,7 +96,7 @@ describe("updates over arenas", () => {
     );
     const layout = new FlatLayout(Object.entries(shapes));
     for (const before of [Number.NaN, 1e20]) {
-      // Buffers that are used again hold what they held.
+      // Reused buffers still hold their old contents.
       const old = Array.from({ length: 6 }, () => tf.fill([layout.arenas[0]?.length ?? 0], before).add(0));
       for (const tensor of old) await tensor.data();
       tf.dispose(old);
@@ -179,7 +179,7 @@ const SET = fc
       shapes: fc.constant(shapes),
       groups: fc.array(names, { minLength: 1, maxLength: 4 }),
       scale: scale(-12, 0, 12),
-      // One tensor at most stands still, so that there is a distance to compare.
+      // At most one tensor stays unchanged, so there is a distance to compare.
       skipped: fc.subarray(Object.keys(shapes).slice(1), { maxLength: 1 }),
       slow: fc.subarray(Object.keys(shapes)),
     });

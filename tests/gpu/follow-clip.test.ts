@@ -1,4 +1,4 @@
-/** Objects followed through an open clip by the session: the rules of try-outs, decoders, cancelling and going on. */
+/** Objects followed through an open clip by the session: the rules of try-outs, decoders, cancelling and continuing. */
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
@@ -20,13 +20,13 @@ import { openTestLab, POCKET, untilPaused } from "../support/session.ts";
 
 const TINY = join(root, "tests/golden/sa2va-tiny-qwen2");
 const CLIPS = join(root, "public", "pocket", "clips");
-/** Frames of the drawn clip, more than the bank remembers, and their size. */
+/** Frames of the drawn clip (more than the memory bank holds), and their size. */
 const FRAMES = 36;
 const [HEIGHT, WIDTH] = [24, 32];
 
 const never = (): AbortSignal => new AbortController().signal;
 
-/** What was told of frames. */
+/** The reported frames. */
 function listener() {
   const events: FollowEvent[] = [];
   const tell = (event: FollowEvent): void => void events.push(event);
@@ -89,7 +89,7 @@ describe("beside a run", () => {
     const again = listener();
     await lab.session.follow(asked, again.tell, never());
     expect(again.frames()[0]?.done).toBe(1);
-    // Questions about the row are about evenly spread frames, not about one tall picture.
+    // Questions about the row use evenly spread frames, not one tall picture.
     const { summary, rgb } = await (await openNodeRows([CLIPS])).rows(0);
     const { imageId: id, frames: count, mask } = summary;
     const ask = (task: TryTask) =>
@@ -137,7 +137,7 @@ describe("with SAM2's memory", () => {
     expect(late.length).toBe(11);
     expect(new Set(late.map(({ bankBytes, tensorBytes }) => `${bankBytes} ${tensorBytes}`)).size).toBe(1);
     expect(late[0]?.bankBytes).toBeGreaterThan(0);
-    // The tensors of the memory were loaded for this clip alone.
+    // The tensors of the memory were loaded for this clip only.
     expect(tf.memory().numTensors).toBe(before);
   });
 

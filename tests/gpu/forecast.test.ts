@@ -1,4 +1,4 @@
-/** The plan's forecast against what the engine then holds, on small models at several ranks. */
+/** The plan's forecast against the bytes that the engine then holds, on small models at several ranks. */
 
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 type Holder = Sa2vaModel | Readonly<Record<string, Tensor>>;
 
-/** Bytes behind tensors, each buffer once: copies that nothing has changed yet share theirs. */
+/** Bytes behind tensors, each buffer once: unchanged copies share a buffer. */
 function bytesOf(holders: readonly Holder[]): number {
   const buffers = new Map<object, number>();
   let packed = 0;

@@ -78,7 +78,7 @@ const PRODUCTS = (Object.keys(PRODUCT_FORMS) as ProductName[]).filter((name) => 
 it("a layer with bias and branch, and its gradients", async () => {
   const inputs = [[70, 36], [67, 36], [4, 36], [67, 4], [67]].map((shape, i) => randomTensor(shape, i, 0.5));
   await eachForm(
-    // Where a tile is loaded in vectors too, its plain loads are those of the batches below.
+    // Where a tile can also be loaded in vectors, its plain loads are tested by the batches below.
     PRODUCTS.filter((name) => !PRODUCTS.some((other) => other === `${name}-vectors`)),
     (...[x, w, a, b, bias]) => linear(x as Tensor, w as Tensor, bias, { a: a as Tensor, b: b as Tensor, scale: 0.7 }),
     inputs,
@@ -99,7 +99,7 @@ it("batches of products in all orders", async () => {
       ];
       return tf.addN(all);
     },
-    // Multiples of 4, so that vectors are loaded in every order; the layer above has other sizes.
+    // Multiples of 4, so that all orders are loaded in vectors; the layer above has other sizes.
     [randomTensor([3, 36, 20], 1), randomTensor([3, 20, 44], 2)],
   );
 });
@@ -120,11 +120,11 @@ it.each([
   const mask = causal === undefined ? [randomTensor([batch, 1, queries, keys], 4)] : [];
   const names = Object.keys(ATTENTION_FORMS) as AttentionName[];
   const fitting = names.filter((form) => attentionFits(form, sizes, formLimits(), 2 ** 30));
-  // Narrow heads have their own test, tests/gpu/kernels-attention.test.ts.
+  // Narrow heads are tested in tests/gpu/kernels-attention.test.ts.
   expect(fitting).toEqual(names.filter((form) => form !== "narrow"));
   const run = (...[q, k, v, hidden]: Tensor[]): Tensor =>
     attention(q as Tensor, k as Tensor, v as Tensor, 0.3, hidden, causal);
-  // The largest tile has the code of the others; with a mask it is compiled, which takes as long as three of them.
+  // The largest tile has the code of the others; compiling it with a mask takes as long as three of them.
   const forms = causal === undefined ? fitting : fitting.filter((form) => form !== "tiles-32-32");
   await eachForm([...forms, "runs on tiles"], run, inputs, mask);
 });
@@ -146,7 +146,7 @@ it("the tuner fills an empty table, stops when asked, and a run keeps its table 
   const onBucket = (): void => stop.abort();
   await expect(forms.tune(false, { onBucket, signal: stop.signal })).rejects.toThrow(LabError);
   expect((await forms.table()).entries).toEqual([]);
-  // A clock of the test: every slice takes as long, so nothing is faster than the reference.
+  // A clock for the test: every slice takes equally long, so nothing is faster than the reference.
   let time = 0;
   const told: string[] = [];
   const even = await forms.tune(false, {
@@ -179,7 +179,7 @@ it("the tuner fills an empty table, stops when asked, and a run keeps its table 
   expect(seenShapes()).toEqual(held);
   expect(tf.memory().numTensors).toBe(tensors);
 
-  // Every product of a run in another form than the built-in one: the numbers show which table it had.
+  // Every product of a run in another form than the built-in one: the numbers show which table was used.
   const run = await lab.start({ steps: 1, loops: "1" });
   await run.done;
   const shapes = seenShapes().map(({ bucket }) => bucket);
@@ -200,7 +200,7 @@ it("the tuner fills an empty table, stops when asked, and a run keeps its table 
   expect(await second.done).toBe("stopped");
   lab.watch = () => undefined;
   expect(await keptTable(lab.store, second.manifest.id)).toEqual(parseTable(tableText(other), "other.json"));
-  // The session goes on with another table; the run does not.
+  // The session continues with another table; the run does not.
   await forms.take(tableText({ ...other, entries: [] }), "empty.json");
   const resumed = await lab.resume(second.manifest.id);
   expect(formTable().get(shapes[0] as string)).toBe(other.entries[0]?.form);

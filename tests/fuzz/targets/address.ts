@@ -1,4 +1,4 @@
-/** The page's address: where one is, and settings. */
+/** The page's address: the screen and its state, and settings. */
 import fc from "fast-check";
 import { formatRoute, parseRoute, SCREENS } from "../../../src/app/stores/route-text.ts";
 import { isUnlinked, parseConfig, SETTING_KEYS } from "../../../src/engine/config/parse.ts";

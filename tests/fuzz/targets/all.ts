@@ -1,4 +1,4 @@
-/** The targets by name, each loaded when it is asked for. */
+/** The targets by name, each loaded on first use. */
 import type { Target } from "../target.ts";
 
 export const TARGETS = {

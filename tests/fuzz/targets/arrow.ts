@@ -29,7 +29,7 @@ const rows = [
   row({ image: { bytes: png(5, 7, 3), path: "b.png" }, mask: boxMask(7, 5, 1, 1, 3, 4) }),
 ];
 
-/** A shard as writers with compression leave it; frames say more than they hold less often than one would think. */
+/** A shard as compressing writers produce it; random damage rarely makes a frame claim more than it holds. */
 function compressed(codec: "lz4" | "zstd"): Uint8Array<ArrayBuffer> {
   const type = codec === "lz4" ? CompressionType.LZ4_FRAME : CompressionType.ZSTD;
   compressionRegistry.set(type, { encode: (bytes) => packed(codec, bytes), decode: (bytes) => bytes });
@@ -74,7 +74,7 @@ export const parquet: Target = {
   read: readShards,
 };
 
-/** Indexes and reads a file beside a good one, to the last cell. @throws Nonsense when something cannot be */
+/** Indexes and reads a file beside a good one, to the last cell. @throws Nonsense for an invalid value */
 async function readShards(files: Files): Promise<void> {
   const bytes = files[BAD] ?? new Uint8Array();
   const set = await openRegionSet(memoryFolder({ [BAD]: bytes, [GOOD]: good }));

@@ -1,4 +1,4 @@
-/** A stored checkpoint: what is read is complete and finite, or nothing is read. */
+/** A stored checkpoint: either complete and finite, or refused. */
 import fc from "fast-check";
 import { requireTrainable } from "../../../src/engine/rl/run/start/usable-checkpoint.ts";
 import { readCheckpoint, writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
@@ -33,7 +33,9 @@ const given: CheckpointState = {
 };
 await writeCheckpoint(whole, RUN, given);
 
-/** The marker with the sizes that the damaged files have, and without hashes as older versions wrote it: damage with intent. */
+/**
+ * The marker with the sizes of the damaged files, and without hashes, as older versions wrote it: deliberate damage.
+ */
 function withList(files: Files): Files {
   const path = Object.keys(files).find((name) => name.endsWith(`/${MARKER}`));
   if (path === undefined) return files;

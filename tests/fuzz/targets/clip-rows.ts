@@ -1,4 +1,4 @@
-/** Rows with a list of frames and a mask for each, in Arrow and as lines of JSON, read to the pixels of a part of their frames. */
+/** Rows with a list of frames and one mask per frame, in Arrow and JSON Lines, read to the pixels of some frames. */
 import fc from "fast-check";
 import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
@@ -15,7 +15,7 @@ import { LINE_DAMAGE } from "../json.ts";
 import { checkRegions } from "../regions.ts";
 import { check, type Files, type Target } from "../target.ts";
 
-// A frame in another format than the first one, as sets made of two sources have.
+// A frame in another format than the first one, as in sets made from two sources.
 const frames: Files = {
   "f/0.png": new Uint8Array(png(32, 24, 0)),
   "f/1.jpg": new Uint8Array(jpg(32, 24)),
@@ -59,7 +59,7 @@ export const clipRows: Target = {
         check(rleArea(part.summary.mask) === rleArea(summary.mask), "a view lost pixels");
         for (const frame of seen) check(frameOf(part.mask, total, frame).includes(1), `frame ${frame} is empty`);
       } catch (thrown) {
-        // The index reads headers only, so damaged pixels are met here.
+        // The index reads headers only, so damaged pixels appear here.
         if (!(thrown instanceof LabError)) throw thrown;
         refused = thrown;
       }

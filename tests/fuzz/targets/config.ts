@@ -1,4 +1,4 @@
-/** `config.json` of checkpoints, and the shapes that follow from it. */
+/** `config.json` of checkpoints, and the shapes derived from it. */
 
 import { readJson } from "../../../src/engine/bytes/json.ts";
 import { memorySource } from "../../../src/engine/bytes/memory.ts";

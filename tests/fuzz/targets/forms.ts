@@ -1,4 +1,4 @@
-/** Published forms of data sets: a folder with damaged files, indexed and read to the last sample. */
+/** Published layouts of data sets: a folder with damaged files, indexed and read to the last sample. */
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import type { RegionSample } from "../../../src/engine/data/sample.ts";
@@ -52,7 +52,7 @@ export const annotations: Target = target({
   grandf: forms.grandfForm,
 });
 
-/** @throws Nonsense when something cannot be */
+/** @throws Nonsense for an invalid value */
 async function read(files: Files): Promise<void> {
   const opened = await openRegionSet(memoryFolder(files));
   await checkRegions(opened);

@@ -28,7 +28,7 @@ const questions = {
 };
 const letters = { q1: "A", q2: "B", q3: LETTERS[0] };
 
-/** The model's own words, inside the server's JSON. */
+/** The model's own text, inside the server's JSON. */
 const CONTENT: JsonPlace = {
   what: "reply ",
   read: (bytes) => content(bytes),

@@ -1,4 +1,4 @@
-/** Conversions that are kept: pieces as they were written, or the entry is refused and removed. */
+/** Stored conversions: either read exactly as written, or refused and removed. */
 import { sha256Hex } from "../../../src/engine/bytes/hash.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { blockBytes } from "../../../src/engine/gpu/packed/storage.ts";
@@ -63,7 +63,7 @@ export const modelCache: Target = {
       check(String(piece.values) === String(values(length, length)), `${piece.name} has other values`);
     }
     check(String(names) === String([...Object.keys(shapes), "d.weight"]), `pieces ${names}`);
-    // Continuing an entry must not trip over it either.
+    // Continuing an entry must not fail on it either.
     await own.write(KEY, "tiny", 1000, memoryFolder({ "config.json": config }));
     check((await sha256Hex(config)).length === 64, "no hash");
   },

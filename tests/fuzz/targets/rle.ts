@@ -1,4 +1,4 @@
-/** Masks as they stand in files: compressed text, lists of runs, and what only looks like them. */
+/** Masks as files hold them: compressed text, lists of runs, and values that only look like them. */
 import { decodeRle, encodeRle, maskIou, parseRle, rleArea, rleBox } from "../../../src/engine/data/mask/rle.ts";
 import { boxMask } from "../../unit/data/make.ts";
 import { casesOf } from "../cases.ts";

@@ -37,7 +37,7 @@ const inputs: Readonly<Record<string, Files>> = {
   lines: { "x.jsonl": new TextEncoder().encode(lines.map((line) => `${JSON.stringify(line)}\n`).join("")) },
 };
 
-/** What pictures and tables of rollouts rely on. */
+/** Properties that pictures and tables of rollouts rely on. */
 export function checkGroups(groups: readonly GroupRecord[]): void {
   const text = (value: unknown): boolean => typeof value === "string";
   const number = (value: unknown): boolean => typeof value === "number";

@@ -1,4 +1,4 @@
-/** A run's folder beside another one: lists, curves, rollouts, evaluations, costs, and cutting it back for a resume. */
+/** A run's folder beside another one: lists, curves, rollouts, evaluations, costs, and truncation for a resume. */
 import fc from "fast-check";
 import { SETTINGS } from "../../../src/engine/config/table.ts";
 import { readEvaluations, writeEvaluations } from "../../../src/engine/runs/evaluations/evaluations.ts";

@@ -9,7 +9,7 @@ import { casesOf } from "../cases.ts";
 import { jsonDamage } from "../json.ts";
 import { check, checkSentence, type Target } from "../target.ts";
 
-/** Every setting is there, of its kind, and in bounds. */
+/** Every setting is present, of its type and within bounds. */
 export function checkConfig(config: LabConfig): void {
   check(Object.keys(config).length === SETTING_KEYS.length, `${Object.keys(config).length} settings`);
   for (const key of SETTING_KEYS) {

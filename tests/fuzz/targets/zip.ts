@@ -1,4 +1,4 @@
-/** The zip of a damaged run: whole, with every file as it is, or a sentence. */
+/** The zip of a damaged run: complete with every file unchanged, or a sentence. */
 import { unzipSync } from "fflate";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { zipRun } from "../../../src/engine/runs/zip.ts";
