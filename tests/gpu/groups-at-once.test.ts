@@ -16,7 +16,7 @@ beforeAll(async () => {
 const TOGETHER = { promptsPerStep: 3, groupSize: 2, steps: 2, partnerMaxTokens: 3, seed: 11 } as const;
 
 const run = (changes: Partial<LabConfig>) => lab.train({ ...TOGETHER, ...changes });
-/** Runs one by one, by their settings. */
+/** Settings under which groups run one by one. */
 const apart = new Map<string, Promise<readonly StepMetrics[]>>();
 
 async function bothWays(changes: Partial<LabConfig>): Promise<[readonly StepMetrics[], readonly StepMetrics[]]> {
@@ -56,7 +56,7 @@ describe("groups at once", () => {
     expect(together).toHaveLength(single.length);
     const [first, second] = single.map((metrics, step) => gap(metrics, together[step] as StepMetrics));
     expect(first?.gap, first?.name).toBeLessThan(2e-4);
-    // The second step has seen an update, whose roundings differ.
+    // The second step follows an update, whose roundings differ.
     if (second !== undefined) expect(second.gap, second.name).toBeLessThan(0.05);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Every guide of docs/adding works, all on one copy of the tree. The copy then loses the loop question → answer as the guide
- * of loops says it: its folder and its lines in the lists.
+ * Every guide of docs/adding works, all on one copy of the tree. The copy then loses the loop question → answer as the
+ * guide of loops describes: its folder and its lines in the lists.
  */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -37,7 +37,7 @@ describe("half-precision products in training", () => {
     const [norm, plainNorm] = [half.grad_norm, plain.grad_norm] as [number, number];
     expect(norm).not.toBe(plainNorm);
     expect(Math.abs(norm / plainNorm - 1)).toBeLessThan(0.01);
-    // Tokens are decoded in f32: the two passes differ by what half precision costs, far below what a ratio notices.
+    // Tokens are decoded in f32: the two passes differ by the error of half precision, far below any effect on a ratio.
     const gap = half["loop1/logp_train_vs_sampling/max"] as number;
     expect(gap).toBeGreaterThan(10 * (plain["loop1/logp_train_vs_sampling/max"] as number));
     expect(gap).toBeLessThan(0.01);

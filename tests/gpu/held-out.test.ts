@@ -1,4 +1,4 @@
-/** What evaluations of a run score: the same rows and draws for every seed, the run's reward, the policy that trains. */
+/** Evaluations of a run: the same rows and draws for every seed, the run's reward, the policy that trains. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { nodeUserRewards } from "../../scripts/lib/node/node-sandbox.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
@@ -13,7 +13,7 @@ import { AGREED } from "../support/consent.ts";
 import { openTestLab, type TestLab, untilPaused } from "../support/session.ts";
 
 const user = nodeUserRewards(AGREED);
-/** Fails where the test says so. */
+/** Fails where the test asks for it. */
 let failures = 0;
 const flaky = {
   run: (...args: Parameters<typeof user.run>) =>
@@ -133,7 +133,7 @@ describe("loop 2 of held-out rows", () => {
   it("is sampled by the mask policy that the run trains, with its noise", async () => {
     const policies = ["candidates", "field", "embedding", "pixels", "imitation"] as const;
     const found = new Map<string, StoredEvaluation>();
-    // Rewarded by the overlap with the row's mask: two masks may have the same caption; the overlap tells them apart.
+    // The reward is the overlap with the row's mask, which differs even where two masks have the same caption.
     const settings = { loops: "2", loop2Meteor: 0, loop2Judge: 0, loop2Iou: 1, evalRows: 2 } as const;
     for (const maskPolicy of policies) found.set(maskPolicy, await start({ ...settings, maskPolicy, fieldSigma: 3 }));
     const overlaps = ({ rows }: StoredEvaluation) => rows.map(({ rewards }) => rewards?.reward2_sampled);

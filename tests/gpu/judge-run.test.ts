@@ -1,4 +1,4 @@
-/** Whole runs of `npm run train` with a judge: its key is nowhere afterwards, and a second run asks nothing. */
+/** Whole runs of `npm run train` with a judge: its key is stored nowhere, and a second run makes no calls. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ const steps = ({ out }: Done): Record<string, number>[] =>
     .split("\n")
     .map((line) => JSON.parse(line) as Record<string, number>);
 
-/** Every file below a folder, the hidden ones too, as bytes read one to one. */
+/** Every file below a folder, hidden ones too, as bytes read one to one. */
 function contents(path: string): { readonly name: string; readonly text: string }[] {
   return readdirSync(path, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

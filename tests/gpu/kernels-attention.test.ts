@@ -45,7 +45,7 @@ const fresh = ([batch, heads, keyHeads, tq, tk, d]: Sizes, scale = 1): Three => 
   randomTensor([batch, keyHeads, tk, d], 3),
 ];
 
-/** Of every shape a caller may give, the first keys of each row but the first hidden. */
+/** Masks of every shape that a caller may give; each hides the first key of every row except row 0. */
 function masks([batch, heads, , tq, tk]: Sizes): Tensor[] {
   return tf.tidy(() => {
     const hidden = new Float32Array(batch * tk);
@@ -87,14 +87,14 @@ describe.each([true, false])("narrow heads, with the lanes of subgroups: %s", (s
   });
 });
 
-/** Leaves buffers of that many floats, all of them no number, to whoever asks for such a buffer next. */
+/** Leaves buffers of that many NaNs to the next caller that needs such a buffer. */
 function poison(elements: number): void {
   if (tf.getBackend() !== "webgpu") return;
   tf.dispose(Array.from({ length: 4 }, () => tf.fill([elements], Number.NaN)));
   flushBackend();
 }
 
-/** Products read a little further than a row of scores reaches, in tiles of rows and groups of keys. */
+/** Products read slightly beyond a row of scores, in tiles of rows and groups of keys. */
 describe.each([
   [1, 2, 1, 45, 61, 40],
   [1, 4, 2, 66, 66, 64],
@@ -108,7 +108,7 @@ describe.each([
       for (const stride of [tk, 4 * Math.ceil(tk / 4)]) poison(batch * heads * tq * stride);
       return attention(q as Tensor, k as Tensor, v as Tensor, 0.3, undefined, order);
     };
-    // A card keeps these scores, whatever hides them, and multiplies by stock products.
+    // The form for cards keeps these scores, with any mask, and multiplies by stock products.
     const forms = order === undefined && tq < 20 ? [true, false] : [true];
     await expectLikeStock(run, fresh(sizes), 2e-5, 1e-30, [], forms);
   });
@@ -168,11 +168,11 @@ describe("attention in both forms", () => {
       const both = causal.add(padding);
       const everywhere = randomTensor([batch, heads, tq, tk], 4);
       for (const mask of [padding, both, everywhere]) await expectAttention(mask);
-      // Told of causality instead of masked, in runs of eight queries, with and without a window.
+      // Causal without a mask, in runs of eight queries, with and without a window.
       setAttentionScratch(1);
       for (const order of [{}, { reach: 3 }]) {
         for (const mask of [undefined, padding]) {
-          // A row that sees nothing at all has no answer to agree on.
+          // A row that sees no key has no defined result.
           if (mask === undefined || (order.reach === undefined && tk > tq)) await expectAttention(mask, order);
         }
       }
@@ -182,7 +182,7 @@ describe("attention in both forms", () => {
   );
 
   it("keeps no scores of long sequences, whatever the adapter", async () => {
-    // Too wide to be narrow, and just too many scores to be kept.
+    // Too wide for narrow heads, and with slightly too many scores to be kept.
     const [q, k] = [randomTensor([1, 6, 420, 36], 1), randomTensor([1, 2, 420, 36], 2)];
     try {
       for (const software of [true, false]) {

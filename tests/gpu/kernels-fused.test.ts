@@ -1,4 +1,4 @@
-/** Our kernels but attention and products, against stock operations: values and gradients. */
+/** Our kernels except attention and products, against stock operations: values and gradients. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { gelu, swiglu } from "../../src/engine/gpu/kernels/activation.ts";
 import { headScores, setHeadScratch } from "../../src/engine/gpu/kernels/attention/head-scores.ts";
@@ -67,7 +67,7 @@ describe("norms", () => {
       width === 1 ? 1 : 0,
     );
     const norm = (...[x, w, b]: Tensor[]): Tensor => layerNorm(x as Tensor, w as Tensor, b as Tensor, 1e-6);
-    // A row of one element is all mean: its gradient is rounding error on both sides.
+    // A row of one element equals its mean: its gradient is rounding error on both sides.
     if (width > 1) await expectLikeStock(norm, fresh(), 1e-4);
   });
 });

@@ -52,7 +52,7 @@ const SIZES = [
   [1, 3, 101, 21],
   [1, 8, 351, 10],
   [2, 9, 61, 8],
-  // Few rows with so much work that they have forms of their own.
+  // Few rows with so much work that they have their own forms.
   [1, 1, 1021, 300],
   [1, 2, 704, 400],
   [1, 5, 512, 520],

@@ -1,4 +1,4 @@
-/** What a loop's loss was computed with is what its metrics and records tell. */
+/** Metrics and records report the settings with which a loop's loss was computed. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { memoryFolder } from "../../src/engine/bytes/memory.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
@@ -9,14 +9,14 @@ import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 import { cheapConfig, checkpointFiles, openTestLab, POCKET, repeatable, type TestLab } from "../support/session.ts";
 
 let lab: TestLab;
-/** With a model whose words and masks follow what it is shown. */
+/** A model whose words and masks depend on its input. */
 let trained: TestLab;
 beforeAll(async () => {
   lab = await openTestLab();
   trained = await openTestLab({ model: POCKET });
 });
 
-/** Large steps on captions: what follows the first update is far from what sampled. */
+/** Large steps on captions, so that the policy after the first update is far from the one that sampled. */
 const FAST = { loops: "1", groupSize: 4, learningRate: 0.02, maxGradNorm: 0 } as const satisfies Partial<LabConfig>;
 
 async function train(changes: Partial<LabConfig>, by = lab): Promise<readonly StepMetrics[]> {
@@ -102,14 +102,14 @@ it("several captions of a mask earn their mean, listed in the term's remark", as
 });
 
 describe("an option of the loss", () => {
-  /** Steps of which the second pass is off-policy, so that options of ratios act. */
+  /** Steps whose second pass is off-policy, so that options of ratios have an effect. */
   const SEEN = { ...FAST, steps: 1, iterations: 2, beta: 0.2, klClamp: false } as const;
   const SLOWER = { learningRate: 0.002 } as const;
   const outcome = async (changes: Partial<LabConfig>): Promise<string> => {
     const rows = await train({ ...SEEN, ...changes });
     return JSON.stringify(rows.map((row) => [row.grad_norm, row["loop1/loss"], row["ema/distance"]]));
   };
-  /** Outcomes that several options are compared with. */
+  /** Results with which those of several options are compared. */
   const known = new Map<string, Promise<string>>();
   const start = (settings: Partial<LabConfig>): Promise<string> => {
     const key = JSON.stringify(settings);
@@ -186,7 +186,7 @@ describe("LoRA dropout", () => {
   const DROPPED = { ...FAST, steps: 1, maxGradNorm: 0, learningRate: 1e-3, loraDropout: 0.3 } as const;
   const captions = (): string[] =>
     lab.events.flatMap((event) => (event.type === "group" ? event.group.rollouts.map((one) => one.completion) : []));
-  /** Adapters start with a branch of 0, so that dropout tells from the second step on. */
+  /** Adapters start with a branch of 0, so dropout has an effect from the second step on. */
   const last = async (changes: Partial<LabConfig>): Promise<StepMetrics> => {
     const rows = await train({ ...DROPPED, steps: 2, ...changes });
     return rows[1] as StepMetrics;
@@ -232,7 +232,7 @@ describe("LoRA dropout of an adapter that does something", () => {
     { iterations: 2, promptsPerStep: 2, groupsAtOnce: 2, gradientReport: 1 },
   ])("has the same masks in every pass of a step: %j", async (changes) => {
     const still = { ...FAST, steps: 1, learningRate: 0, ...changes };
-    // With a rate of 0 all passes have the same weights, so that their ratios are 1.
+    // At a rate of 0 all passes have the same weights, so their ratios are 1.
     const [row] = await train({ ...still, loraDropout: 0.3 });
     expect(row?.["loop1/ratio/max"]).toBeCloseTo(1, 5);
     expect(row?.["loop1/ratio/min"]).toBeCloseTo(1, 5);

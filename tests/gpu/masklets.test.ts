@@ -120,7 +120,7 @@ it("writes and scores masklets, and an interrupted run ends as one that was not"
   });
   onRead = () => undefined;
   await runClip(job("stopped"));
-  // The size, the two frames of the language model, and the frames behind the one at which it was stopped.
+  // The size, the two frames of the language model, and the frames after the one at which it stopped.
   expect(reads).toEqual([0, 0, 1, 4, 5]);
   expect(await readFile(join(folder("stopped"), "masklets.json"), "utf8")).toBe(written);
   expect((await readdir(folder("stopped"))).sort()).toEqual(["masklets.json", "png"]);
@@ -156,7 +156,7 @@ it("lets SAM2's tracker follow the masks of the chosen frames, decodes frames al
   expect(alone?.slice(2)).not.toEqual(whole?.slice(2));
   const free = await runClip(job("free", { settings: { ...SETTINGS, answers: "free" } }));
   expect(free.answer).not.toBe(consistent.answer);
-  // A [SEG] that ends the answer was never read.
+  // A [SEG] that ends the answer was never an input.
   expect(free.answer.split("[SEG]").length - 1 - free.found).toBeOneOf([0, 1]);
   if (free.found === 0) expect(free.score?.j).toBe(0);
   expect(tf.memory().numTensors).toBe(before);

@@ -43,7 +43,7 @@ describe("between steps", () => {
       for (const owner of ["partner", "start"] as const) {
         expect(of(report, owner), owner).toMatchObject({ tensors: trained?.tensors, bytes: trained?.bytes });
       }
-      // Moments lie one after another in few tensors, with little between them.
+      // Moments lie one after another in few tensors, with little space between them.
       for (const owner of ["first moments", "second moments"] as const) {
         const bytes = of(report, owner)?.bytes ?? 0;
         expect(bytes, owner).toBeGreaterThanOrEqual(trained?.bytes ?? 0);
@@ -67,7 +67,7 @@ describe("between steps", () => {
     await run.done;
     lab.watch = () => undefined;
     const [report] = await Promise.all(asked);
-    // The gradients, one a trained tensor that a loss reaches.
+    // The gradients, one for each trained tensor that a loss reaches.
     expect(of(report as MemoryReport, "work")?.tensors).toBeGreaterThan(0);
   });
 });
@@ -78,7 +78,7 @@ describe("an error that the device reports in a step", () => {
     let id = "";
     lab.watch = (event, session) => {
       if (event.type !== "phase" || event.step !== 2 || event.phase !== "loss" || event.loop !== 2) return;
-      // A buffer for nothing: the error is reported beside the calls, never thrown by them.
+      // An unused buffer: the error is reported separately, never thrown by the call.
       session.device.device.createBuffer({ size: 16, usage: 0 });
     };
     const run = await lab.start({ steps: 3, saveSteps: 1 });

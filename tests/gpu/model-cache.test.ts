@@ -1,4 +1,4 @@
-/** Conversions that are kept: read again, continued, refused when damaged, never left half done after an error. */
+/** Stored conversions: read again, continued, refused when damaged, never left incomplete after an error. */
 import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,13 +34,13 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
 let used = 0;
-/** An empty cache with parts of some ten kilobytes, and the directory it lies in. */
+/** An empty cache with parts of about ten kilobytes, and its directory. */
 function emptyCache(): { cache: ModelCache; path: string } {
   const path = join(directory, String(used++));
   return { cache: new ModelCache(nodeStore(path), 20_000), path };
 }
 
-/** A folder that counts the bytes that are read of its weight files. */
+/** A folder that counts the bytes read from its weight files. */
 function counting(folder: ByteFolder): { folder: ByteFolder; read: () => number } {
   let bytes = 0;
   return {
@@ -62,7 +62,7 @@ function counting(folder: ByteFolder): { folder: ByteFolder; read: () => number 
   };
 }
 
-/** Bytes that are read of the weight files before any weight is. */
+/** Bytes read from the weight files before any weight is read. */
 async function bytesToIdentify(folder: ByteFolder): Promise<number> {
   const { folder: counted, read } = counting(folder);
   await weightsHash(counted);
@@ -106,7 +106,7 @@ describe("a converted checkpoint", () => {
     expect([...third.model.frozen.keys()].sort()).toEqual([...first.model.frozen.keys()].sort());
     expect(await valuesOf(third.model, MATRIX)).toEqual(expected);
     third.model.dispose();
-    // Another storage is another conversion.
+    // Another precision is another conversion.
     const other = await openModelFolder(golden, "golden", { choice: { language: "q4", towers: "q4" }, cache });
     expect(other.cached).toBe("written");
     expect((await cache.list()).length).toBe(2);
@@ -269,7 +269,7 @@ describe("a converted checkpoint", () => {
     expect(opened.cached).toBe("none");
     expect(opened.note).toContain(`takes ${needed} bytes and ${needed - 1} are free`);
     expect(await small.list()).toEqual([]);
-    // A store that breaks off on the way is given up, not the model.
+    // When a store fails, the conversion is given up, not the model.
     let writes = 0;
     const breaking = new ModelCache(
       {

@@ -1,4 +1,4 @@
-/** Loadings that meet: of two at once, and of one with a run that begins meanwhile. */
+/** Concurrent loads: two at once, and one with a run that begins meanwhile. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { folderOf } from "../../src/engine/bytes/memory.ts";
@@ -71,7 +71,7 @@ describe("two models asked for at once", () => {
     stop.abort();
     open();
     await expect(next).rejects.toMatchObject({ code: "cancelled" });
-    // Nothing of it was on the device yet.
+    // None of it was on the device yet.
     expect(lab.session.model).toBe(present);
     expect(closed).toBe(0);
     expect(memorySnapshot().tensors).toBe(baseline);

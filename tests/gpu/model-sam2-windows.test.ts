@@ -90,7 +90,7 @@ function erf(x: number): number {
   return Math.abs(x) > 5 ? Math.sign(x) : (2 / Math.sqrt(Math.PI)) * sum;
 }
 
-/** One block by definition: every query of a window looks at every key of its window, padding included. */
+/** One block by definition: every query of a window attends to every key of its window, padding included. */
 function plainBlock(arrays: Arrays, index: number, x: Grid): Grid {
   const block = hieraBlocks(CONFIG)[index]!;
   const get = (name: string): Float32Array => arrays.get(`${TRUNK}.blocks.${index}.${name}`)!.data;

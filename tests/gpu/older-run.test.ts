@@ -1,4 +1,4 @@
-/** A run of a version without split seed, selection rows and stored alarms goes on with the rows it was begun with. */
+/** A run of a version without split seed, selection rows and stored alarms continues with its original rows. */
 import { beforeAll, expect, it } from "vitest";
 import { readAlarms } from "../../src/engine/runs/alarms.ts";
 import { readEvaluations, type StoredEvaluation } from "../../src/engine/runs/evaluations/evaluations.ts";
@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 const SETTINGS = { seed: 5, saveSteps: 1, evalSteps: 1, evalRows: 4, promptsPerStep: 2 } as const;
 
-/** Writes the run's files as the older version had them. */
+/** Writes the run's files as the older version did. */
 async function makeOlder(id: string): Promise<void> {
   const { store } = lab;
   const manifest = JSON.parse(await store.readText(`${id}/run.json`)) as { config: Record<string, unknown> };
@@ -44,7 +44,7 @@ it("draws the same rows as one that was never interrupted", async () => {
   expect(await resumed.done).toBe("finished");
   expect(await drawn(id)).toEqual(await drawn(whole.manifest.id));
   expect(await drawn(id)).not.toEqual(await drawn(other.manifest.id));
-  // Its held-out rows now have two parts; what was measured on undivided ones is kept and not compared with.
+  // Its held-out rows now have two parts; earlier scores over undivided rows are kept but not compared.
   const all = await readEvaluations(lab.store, id);
   expect(all.map(({ report }) => [report.step, report.selection?.metric])).toEqual([
     [0, undefined],

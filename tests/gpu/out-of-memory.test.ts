@@ -43,7 +43,7 @@ it("the memory of a device is found by allocating until it refuses, and given ba
   const before = memorySnapshot();
   const step = 2 ** 20;
   const most = before.gpuBytes + 3 * step;
-  // Nothing is refused below the bound.
+  // Below the bound nothing is refused.
   const whole = await probeMemory(device, most, step);
   expect(whole).toBeGreaterThanOrEqual(most);
   expect(whole).toBeLessThan(most + step);

@@ -23,8 +23,8 @@ afterEach(() => {
 });
 
 /**
- * Rows of one module of the parity, with weights held and multiplied so.
- * @param last name of the row that ends it; what comes later is not computed
+ * Rows of the parity table for one module, with this precision of weights and products. @param last name of the row
+ * that ends it; later rows are not computed
  */
 async function rowsOf(
   family: string,
@@ -94,7 +94,7 @@ describe.each(["qwen2", "internlm2", "phi3"])("sa2va-tiny-%s", (family) => {
       const worst = Math.max(
         ...rows.filter((row) => stageOf(row) === "language" && Number.isFinite(row.maxRel)).map((row) => row.maxRel),
       );
-      // Weights were packed at all, and the budget is no blank cheque.
+      // Weights were packed at all, and the budget is not too wide.
       expect(worst).toBeGreaterThan((BUDGETS[storage].language as number) / 30);
     },
   );

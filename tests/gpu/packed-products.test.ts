@@ -1,6 +1,6 @@
 /**
- * Products with packed matrices against stock products with what they stand for, in both forms of the programs; those in
- * half precision, in the form for cards, stay f32 where `shader-f16` is missing.
+ * Packed products against stock products of the same values, in both forms of the programs; half-precision ones, in the
+ * form for cards, stay f32 where `shader-f16` is missing.
  */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { packedRows, unpacked } from "../../src/engine/gpu/packed/gather.ts";
@@ -25,7 +25,7 @@ afterEach(() => {
   setDispatchWork();
 });
 
-/** Rows of x, outputs, inner size, elements of a block. */
+/** Rows of x, outputs, inner size, elements per block. */
 const SIZES = [
   [1, 7, 31, 2 ** 25],
   [2, 33, 40, 400],
@@ -60,7 +60,7 @@ describe.each(WEIGHT_STORAGES)("a matrix in %s", (storage) => {
         2e-5,
         1e-30,
         constants,
-        // The tests of half precision below have the others without a branch on a card.
+        // The tests of half precision below cover the other types without a branch in the form for cards.
         storage === "f32" ? [true, false] : [true],
       );
       await expectLikeStock(
@@ -115,7 +115,7 @@ describe.each(WEIGHT_STORAGES)("a matrix in %s", (storage) => {
   });
 });
 
-/** Three decimal digits, as half precision has them. */
+/** Three decimal digits, the precision of f16. */
 const TOLERANCE = 2e-3;
 
 const halfMatrix = (...of: Parameters<typeof randomMatrix>): PackedMatrix => randomMatrix(...of).matrix;
@@ -196,7 +196,7 @@ describe.each(["f16", "q8", "q4"] as const)("a matrix in %s and products in half
         const largest = own.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
         own.forEach((value, j) => {
           const error = Math.abs((found[row * n + j] as number) - value);
-          // Numbers that are not normal in f32 may be taken for 0.
+          // Subnormal numbers in f32 may be treated as 0.
           expect(error, `row ${row}`).toBeLessThanOrEqual(2 * TOLERANCE * largest + 1e-37);
         });
       });

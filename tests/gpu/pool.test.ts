@@ -1,4 +1,7 @@
-/** Buffers of disposed tensors are free at once, free ones are bounded, and recorded work is handed in after many dispatches. */
+/**
+ * Buffers of disposed tensors are free at once, free ones are bounded, and recorded work is submitted after many
+ * dispatches.
+ */
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { KEPT_FREE_BYTES, SUBMIT_DISPATCHES } from "../../src/engine/gpu/memory-sizes.ts";
 import { countsBetween, gpuCounts, heldBytes, peakBytes } from "../../src/engine/gpu/runtime/counters.ts";
@@ -27,7 +30,7 @@ const free = (): number => {
   return gpuBytesAllocated - gpuBytes;
 };
 
-/** x + 1, `count` times; every sum but the last is given up at once. */
+/** x + 1, `count` times; every sum except the last is disposed at once. */
 function chain(size: number, count = COUNT): tf.Tensor {
   let y: tf.Tensor = tf.tidy(() => tf.fill([size], 0));
   for (let n = 0; n < count; n++) {
@@ -46,7 +49,7 @@ describe("recorded work", () => {
     const { dispatches, submits } = countsBetween(before, gpuCounts());
     expect(dispatches).toBeGreaterThanOrEqual(COUNT);
     expect(submits).toBe(Math.floor(dispatches / SUBMIT_DISPATCHES));
-    // The two of the sum that is recorded, and constants.
+    // The two of the recorded sum, and constants.
     expect(memorySnapshot().gpuBytesAllocated - start.gpuBytesAllocated).toBeLessThanOrEqual(2 * 4 * size + 16_384);
     const values = await y.data();
     expect([values[0], values[size - 1]]).toEqual([COUNT, COUNT]);
@@ -85,7 +88,7 @@ describe("free buffers", () => {
     setMostFree(most);
     for (const size of sizes) {
       made(size);
-      // What the last chain gave up comes on top.
+      // The buffers released by the last chain come on top.
       expect(free()).toBeLessThanOrEqual(most + 2 * 4 * size + 16_384);
     }
     expect(made(sizes.at(-1) as number)).toBeLessThan(made(sizes[0] as number));
@@ -102,7 +105,7 @@ describe("free buffers", () => {
     for (let n = 0; n < 40; n++) results.push(tf.tidy(() => chain(size + n, 3).slice([n], [1])));
     expect(peakBytes()).toBeLessThanOrEqual(planned);
     expect(peakBytes()).toBeGreaterThan(planned - 6 * 4 * size);
-    // More than planned is in use: free buffers stay a small share, the work goes on.
+    // More than planned is in use: free buffers remain a small share, and the work continues.
     const used = Array.from({ length: 12 }, (_, n) => chain(size + n, 1));
     expect(free()).toBeLessThan(planned / 8);
     const [values, last] = await Promise.all([tf.tidy(() => tf.concat(results)).data(), used.at(-1)?.data()]);
@@ -122,13 +125,13 @@ describe("free buffers", () => {
     expect(free()).toBeGreaterThan(0);
     // Only the large one's buffers, and those of read-backs.
     expect((await work()) - fresh).toBeLessThanOrEqual(2 + sizes.length);
-    // Every size leaves a buffer behind; together they are more than worth keeping.
+    // Every size leaves a buffer behind; together they exceed the limit of kept buffers.
     for (let size = SMALL_BUFFER / 4; size > SMALL_BUFFER / 4 - 2000; size--) chain(size, 1).dispose();
     await tf.ones([3]).data();
     expect(free()).toBeGreaterThan(KEPT_FREE_BYTES);
     trimPoolToSmall();
     expect(free()).toBeLessThanOrEqual(KEPT_FREE_BYTES);
-    // The smallest stay.
+    // The smallest are kept.
     expect(free()).toBeGreaterThan(0);
   });
 });

@@ -67,7 +67,8 @@ describe("recomputed activations", () => {
     expect([...kept.values.keys()].some((name) => name.endsWith("layers.0.self_attn.q_proj.lora_A.weight"))).toBe(true);
     expect(gradientGap(kept.values, again.values)).toBeLessThan(1e-6);
     expect([kept.left, again.left]).toEqual([0, 0]);
-    // Two blocks only, so what a block keeps inside is a small part; the mask loss keeps the mask decoder besides.
+    // Only two blocks, so the activations inside a block are a small part; the mask loss also keeps those of the mask
+    // decoder.
     expect(again.peak).toBeLessThan((loss === "caption" ? 0.7 : 0.85) * kept.peak);
   });
 

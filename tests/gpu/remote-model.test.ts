@@ -1,4 +1,6 @@
-/** A checkpoint fetched from a server into a model: kept for the next visit, continued after a cut, never half kept when wrong. */
+/**
+ * A checkpoint fetched from a server: kept for the next visit, continued after an interruption, never kept when wrong.
+ */
 import { createHash } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -47,7 +49,7 @@ afterAll(async () => {
 let used = 0;
 const emptyCache = (): ModelCache => new ModelCache(nodeStore(join(directory, String(used++))), 20_000);
 
-/** Asks, fetches and loads as a page does after the second press. */
+/** Requests sizes, fetches and loads as the page does after the second press. */
 async function load(
   cache: ModelCache,
   choice: StorageChoice,
@@ -147,7 +149,7 @@ describe("a checkpoint on a server", () => {
     const cache = emptyCache();
     server.manner = { ...server.manner, ranges: false };
     const stop = new AbortController();
-    // It can come no farther than to the middle.
+    // It cannot come farther than the middle.
     server.fault = (path, _, { range }) => (path === WEIGHTS && range === null ? { stallAfter: 1_000_000 } : null);
     const onProgress = ({ bytes }: { bytes: number }): void => {
       if (bytes > 400_000) setTimeout(() => stop.abort(), 20);
@@ -166,7 +168,7 @@ describe("a checkpoint on a server", () => {
     const bytes = await readFile(join(GOLDEN, WEIGHTS));
     const header = Number(bytes.readBigUInt64LE(0));
     const nan = Buffer.from(bytes);
-    // The last element of the file, whatever its type has in its upper bits.
+    // The last element of the file, with any bits in its upper part.
     nan.fill(0xff, bytes.length - 4);
     const lie = Buffer.from(bytes);
     lie.writeBigUInt64LE(BigInt(header + 7), 0);

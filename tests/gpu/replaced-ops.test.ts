@@ -59,7 +59,7 @@ const SHAPES: readonly (readonly [readonly number[], readonly number[]])[] = [
 
 describe("element-wise operations", () => {
   it.each(SHAPES)("of %j and %j", async (left, right) => {
-    // Numbers at the ends of their range in shapes of all kinds, few of them.
+    // Numbers at the limits of their range, in small shapes of all kinds.
     for (const scale of Math.max(...left, ...right) < 64 ? [1, 1e-30, 1e30] : [1]) {
       const [a, b] = [randomTensor(left, 1, scale), randomTensor(right, 2)];
       const before = tf.memory().numTensors;

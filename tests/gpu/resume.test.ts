@@ -1,4 +1,4 @@
-/** A run that was stopped and resumed is the run that was not. */
+/** A stopped and resumed run equals the undisturbed one. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { memoryFolder } from "../../src/engine/bytes/memory.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
@@ -18,7 +18,10 @@ import { checkpointFiles, expectSameFiles, openTestLab, repeatable, type TestLab
 const STEPS = 3;
 const CUT = 2;
 
-/** Bytes depend on which of the kept tensors have been on the GPU yet: the start's weights get there with their first use. */
+/**
+ * Bytes depend on which of the kept tensors have been on the GPU yet: the start's weights are uploaded at their first
+ * use.
+ */
 const numbers = (row: StepMetrics): StepMetrics =>
   Object.fromEntries(Object.entries(repeatable(row)).filter(([name]) => !name.startsWith("memory/gpu_bytes")));
 
@@ -155,7 +158,7 @@ describe("three steps, and two and one in a fresh session", () => {
     const { list } = second;
     return { id, list, step, onRows: () => undefined, signal: new AbortController().signal };
   };
-  /** The run's files in a store that refuses to write. */
+  /** The run's files in a store that refuses writes. */
   const elsewhere = async (id: string): Promise<RunStore> => {
     const files = await store.list(id);
     const read = files.map(async ({ path }) => [path, await store.read(path)] as const);
@@ -176,7 +179,7 @@ describe("three steps, and two and one in a fresh session", () => {
         signal,
         source,
       });
-    // A run that lies elsewhere is only read.
+    // A run outside the store is only read.
     expect(await replay(2, await elsewhere(run.manifest.id))).toMatchObject({
       from: 1,
       rollouts: 4,
@@ -186,7 +189,7 @@ describe("three steps, and two and one in a fresh session", () => {
     const first = await replay(1);
     expect(first).toMatchObject({ from: 0, rollouts: 4, otherRollouts: [], otherMetrics: [] });
     expect(first.metrics).toBeGreaterThan(30);
-    // What a rollout could have been: its tokens and its mask have the probabilities that the log was drawn from.
+    // Alternatives of a rollout: its tokens and mask have the probabilities from which the log was drawn.
     for (const { loop, rollouts } of await (await openRun(store, run.manifest.id)).readGroups(2)) {
       const { id: rollout, actions, predictedMask } = rollouts[1] as (typeof rollouts)[number];
       const asked = { id: run.manifest.id, list: second.list, step: 2, rollout, onStep: () => undefined, signal };

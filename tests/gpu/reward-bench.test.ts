@@ -1,4 +1,7 @@
-/** The reward bench on the pocket model: the same draws whatever else is sampled, stoppable, and it leaves nothing. */
+/**
+ * The reward bench on the pocket model: its draws are independent of other samples, it can be stopped, and it leaves no
+ * tensor.
+ */
 import { beforeAll, describe, expect, it } from "vitest";
 import { nodeWordnet } from "../../scripts/lib/node/node-rows.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
@@ -48,20 +51,20 @@ describe("the reward bench", () => {
         );
       }
     }
-    // What could be gained at most, in loop 2: the true mask against the greedy one.
+    // The largest possible gain of loop 2: the true mask against the greedy one.
     expect(groups.map(({ bounds }) => bounds !== undefined)).toEqual([false, true, false, true]);
     for (const { bounds, rollouts } of groups.filter(({ loop }) => loop === 2)) {
       const iou = (terms: readonly { readonly name: string; readonly value: number | null }[] | undefined) =>
         terms?.find(({ name }) => name === "iou")?.value;
       expect(iou(bounds?.truth)).toBe(1);
-      // The candidates' greedy mask is one of the three that were played.
+      // With candidates, the greedy mask is one of the three actions.
       expect(rollouts.map(({ terms }) => iou(terms))).toContain(iou(bounds?.greedy));
     }
-    // Where the caption of the row is likelier, nobody has to decode it.
+    // The likelihood of the row's caption needs no decoding.
     const shares = groups.map(({ rollouts }) => rollouts.map(({ terms }) => terms.find((t) => t.name === "contrast")));
     expect(shares.map((own) => own.filter((term) => term !== undefined).length)).toEqual([2, 3, 2, 3]);
     for (const term of shares.flat()) if (term?.value != null) expect(term.value >= 0 && term.value <= 1).toBe(true);
-    // A row's draws do not hang on which other rows are sampled.
+    // A row's draws do not depend on which other rows are sampled.
     expect(await bench([3])).toEqual(groups.slice(2));
     expect(memorySnapshot().tensors).toBe(baseline);
   });

@@ -29,7 +29,7 @@ beforeAll(async () => {
   tiny = await tinyGroup();
 });
 
-/** The tiny group as the loss sees it; what only records need is left out. */
+/** The tiny group as the loss sees it, without fields that only records need. */
 function sampled(): Group {
   const { model, prompt, completions } = tiny;
   const { mask, width: actions } = captionMask(completions, false);
@@ -46,7 +46,7 @@ function sampled(): Group {
   } as Partial<Group> as Group;
 }
 
-/** The group's gradient, all of it at once for 0 rows. */
+/** The group's gradient, in one batch for 0 rows. */
 async function gradientsOf(
   advantages: readonly number[],
   refLogps: Float32Array | null,
@@ -127,7 +127,7 @@ describe("micro-batches over rollouts", () => {
 
 it.each([
   ["grpo", grpoParity, undefined, 500],
-  // Losses of these that "grpo" has not; tests/golden/grpo.test.ts compares all of both on the CPU.
+  // Losses of these that "grpo" lacks; tests/golden/grpo.test.ts compares all losses of both on the CPU.
   ["trl", grpoParity, ["02_off_policy_clip.json", "13_soft_gates.json"], 200],
   ["optim", optimParity, undefined, 500],
 ] as const)("the golden numbers of %s hold on the device", async (name, parity, files, least) => {

@@ -1,4 +1,4 @@
-/** Every run ends: with a checkpoint or a sentence why there is none, and with nothing left out of its evaluations. */
+/** Every run ends with a checkpoint, or with a sentence why there is none, and with complete evaluations. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
@@ -145,7 +145,7 @@ describe("the evaluations of a run", () => {
     const best = bestOf(await readEvaluations(lab.store, whole), "both", [1, 2, 3])?.step;
     expect(best).not.toBe(3);
     expect(await listCheckpoints(lab.store, whole)).toEqual([best, 3]);
-    // Also by a run that goes on.
+    // Also for a resumed run.
     const longer = await lab.resume(whole, 4);
     expect(await longer.done).toBe("finished");
     const overall = bestOf(await readEvaluations(lab.store, whole), "both", [1, 2, 3, 4])?.step as number;

@@ -13,7 +13,7 @@ import { python, tool } from "../support/tools.ts";
 const ORACLE = join(root, "tests", "oracle");
 const BASE = join(root, "public", "pocket", "model");
 const SHARD = join(root, "public", "pocket", "shards", "data-00000-of-00002.arrow");
-/** Steps whose changes are easily seen: a high rate, and a partner that follows at once. */
+/** Steps with visible effect: a high rate, and a partner that follows at once. */
 const QUICK = {
   loop2Weight: 0.1,
   learningRate: 5e-3,

@@ -16,10 +16,12 @@ import { useGpu } from "../support/gpu.ts";
 import { openTestLab, POCKET, repeatable, type TestLab } from "../support/session.ts";
 
 const MODE = process.env.LAB_SAME_STEPS;
-// Recorded with vectors as wide as the processor's, which round otherwise than the narrow ones of the other files.
+// Recorded with vectors as wide as the processor's, which round differently from the narrow ones of the other files.
 delete process.env.LP_NATIVE_VECTOR_WIDTH;
 const BEFORE_UPDATE = /^(step 1 |group 1-|eval 0 |1-)/;
-/** Relative to the larger of 1 and the recorded number: rounding differs between processors, after an update more so. */
+/**
+ * Relative to the larger of 1 and the recorded number: rounding differs between processors, more so after an update.
+ */
 function toleranceOf(name: string): number {
   if (!recorder && name.endsWith("grad_cosine")) return 2e-2; // a small product of two large gradients
   return BEFORE_UPDATE.test(name) ? 2e-4 : 5e-3;
@@ -60,7 +62,7 @@ beforeAll(async () => {
 
 const sha = (value: unknown): string => createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 16);
 
-/** What was sampled and answered: prompts, texts, masks and the actions' names. */
+/** Everything sampled or answered: prompts, texts, masks and the actions' names. */
 function textOf({ rowId, promptIds, answerIds, rollouts }: GroupRecord): string {
   return sha([
     rowId,
@@ -137,7 +139,7 @@ it.each(Object.keys(CASES) as Case[])("a run repeats what is recorded: %s", asyn
     ...Object.entries(recorded.numbers).map(([key, value]) => [key, value, found.numbers[key]] as const),
   ].filter(([key]) => compared(key));
   expect(pairs.length).toBeGreaterThan(20);
-  // Numbers that are new have nothing to be compared with.
+  // New metrics have no recorded numbers.
   const apart = pairs.filter(([name, a, b]) =>
     MODE !== "exact" && typeof a === "number" && typeof b === "number"
       ? !(Math.abs(a - b) <= toleranceOf(name) * Math.max(1, Math.abs(a)))

@@ -1,6 +1,7 @@
 /**
- * The Python package repeats a stored step of the lab and goes on after a killed process; the way from the page and back is
- * tests/browser/scale-out.test.ts. PYTHON names the interpreter; without one that has its packages these tests are skipped.
+ * The Python package repeats a stored step of the lab and continues after a killed process; a run from the page and
+ * back is in tests/browser/scale-out.test.ts. PYTHON names the interpreter; without one that has its packages these
+ * tests are skipped.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
@@ -53,14 +54,14 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
   afterAll(async () => await rm(scratch, { recursive: true, force: true }));
 
   const only = async (folder: string): Promise<string> => {
-    // The run itself stands before its copies, hidden folders aside.
+    // The run itself has a shorter name than its copies; hidden folders do not count.
     const names = (await readdir(folder)).filter((name) => !name.startsWith("."));
     return join(folder, names.sort((a, b) => a.length - b.length)[0] as string);
   };
   interface About {
     readonly model?: string;
     readonly seed?: string;
-    /** Added to the tool's words and to the package's. */
+    /** Added to the arguments of the tool and of the package. */
     readonly words?: readonly string[];
   }
   /** A run of the lab. */
@@ -89,17 +90,20 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
   const twoOf = (...words: readonly string[]) =>
     python("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", ...words);
 
-  /** What must be equal, and what must be near. @param gradient bound of the gradient, and of weights and averages */
+  /**
+   * Numbers that must be equal, and numbers that must be close. @param gradient bound of the gradient, and of weights
+   * and averages
+   */
   function expectRepeated(report: Readonly<Record<string, number>>, gradient: number, reward = 0): void {
     for (const [name, value] of Object.entries(report)) if (name.endsWith("_differ")) expect(value, name).toBe(0);
-    // What is counted is equal; a likelihood is a sum of logits, in f32 there and in f64 here.
+    // Counts are equal; a likelihood is a sum of logits, in f32 there and in f64 here.
     if (report.reward !== undefined) expect(report.reward).toBeLessThanOrEqual(reward);
     if (report.terms !== undefined) expect(report.terms).toBe(0);
     expect(report.metrics).toBeLessThan(1e-4);
     expect(report.gradient).toBeLessThan(gradient);
     expect(report.policy_norm).toBeLessThan(gradient);
     expect(report.ema_norm).toBeLessThan(gradient);
-    // What the optimiser makes of the lab's own moments and weights, at most twice a step: rounding.
+    // The optimiser's result from the lab's own moments and weights, at most twice per step: rounding.
     expect(report.policy_update ?? 0).toBeLessThan(1e-6);
     expect(report.ema_update ?? 0).toBeLessThan(1e-6);
   }
@@ -174,7 +178,7 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
 
   it.each([
     ["sa2va-tiny-internlm2", "71", { objective: "notes", maskPolicy: "field", fieldGrid: 4 }],
-    // Four updates; with a smaller ε rounding around 0 becomes whole rates.
+    // Four updates; with a smaller ε rounding around 0 would become whole rates.
     ["sa2va-tiny-qwen2", "72", { maskPolicy: "embedding", iterations: 2, stepsPerGeneration: 2, adamEps: 0.01 }],
     ["sa2va-tiny-phi3", "73", { objective: "notes", maskPolicy: "proposals", proposalPhrases: true }],
   ] as const)("repeats a step of %s", async (name, seed, settings) => {
@@ -190,7 +194,7 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
       await twoOf(...words, "--save", saved[1]),
       await twoOf(...words, "--save", saved[2], "--shard", "fsdp2"),
     ];
-    // Exit code 0: all that was drawn, said, found and earned is equal.
+    // Exit code 0: all actions, captions, masks and rewards are equal.
     for (const { code, err } of done) expect(code, err).toBe(0);
     const code =
       "import sys, torch; a, *b = map(torch.load, sys.argv[1:]); print(*(float((a - x).norm() / a.norm()) for x in b), float(a.norm()))";
@@ -211,7 +215,7 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     const words = [...launch, "-m", "sa2va_lab.train", disturbed, ...about(), ...own];
     const ended = await killedAfter(spawn(process.env.PYTHON ?? "python3", words), "step 4");
     expect(ended.code, ended.errors).toBe(0);
-    // All layers are on both sides there and split here.
+    // The undisturbed run holds all layers in both processes; this one splits them.
     const [there, here] = [await recordsOf(calm), await recordsOf(disturbed)];
     expect(here.steps).toEqual([1, 2, 3, 4, 5, 6]);
     expectSameRun(here, there, 4);
@@ -219,7 +223,7 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
   });
 });
 
-/** Kills the second worker once the first has printed a step; the launcher's exit code and what it wrote of errors. */
+/** Kills the second worker once the first has printed a step; returns the launcher's exit code and error output. */
 async function killedAfter(
   launcher: ChildProcess,
   text: string,

@@ -42,7 +42,7 @@ describe("the self-test", () => {
       !software && device.device.features.has("shader-f16"),
     );
     expect(new Set(checks.map(({ name }) => name)).size).toBe(checks.length);
-    // Rounding is there and is seen: no check compares a thing with itself.
+    // There is some rounding error: no check compares a value with itself.
     expect(checks.filter(({ error }) => error > 0).length).toBeGreaterThan(checks.length / 2);
   });
 
@@ -77,7 +77,7 @@ describe("the self-test", () => {
     device = await openGpuAgain();
     const kept: tf.Tensor[] = [];
     const create = device.device.createShaderModule.bind(device.device);
-    // As a leak would: something that a check makes outlives it.
+    // As in a leak: a tensor of a check outlives it.
     device.device.createShaderModule = (descriptor) => {
       if (kept.length === 0) kept.push(tf.keep(tf.zeros([1024])));
       return create(descriptor);
@@ -98,7 +98,7 @@ describe("a device with the least limits", () => {
       expect([limits.maxStorageBuffersPerShaderStage, limits.maxComputeInvocationsPerWorkgroup]).toEqual([8, 256]);
       expect(features.has("subgroups") || features.has("shader-f16")).toBe(false);
       setAdapterKind(software);
-      // What binds many buffers, holds much in a workgroup or has a form in subgroups.
+      // Programs that bind many buffers, use much workgroup memory or have a form in subgroups.
       const some = problems().filter(({ name }) => /^(Linear|Weights in q4|Attention|Sampled|Gradients)/.test(name));
       expect(some.length).toBeGreaterThan(6);
       for await (const check of selfTest(device, seconds, some)) {
@@ -111,7 +111,7 @@ describe("a device with the least limits", () => {
         reopen: () => openNodeDevice({ least: true }),
         pocket: await nodePocket(),
         steps: 1,
-        // As many kinds of work as the demo's step, less of each.
+        // As many kinds of work as the demo's step, but less of each.
         changes: { groupSize: 2, promptsPerStep: 1, maxNewTokens: 4, partnerMaxTokens: 4 },
         onStep: (step) => steps.push(step) < 1,
       });

@@ -1,4 +1,4 @@
-/** One run at a time, from the moment it is asked for, and questions that give way to it. */
+/** One run at a time, from the moment it is requested, and questions that give way to it. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { openNodeRows } from "../../scripts/lib/node/node-rows.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
@@ -25,7 +25,7 @@ let lab: TestLab;
 let question: Asked;
 let plain: readonly StepMetrics[];
 let checkpoint: ReadonlyMap<string, Uint8Array>;
-/** A custom reward that cannot be given. */
+/** A custom reward that cannot be sent to the worker. */
 const user: UserRewards = {
   run: async () => {
     throw new LabError("held", "The custom reward threw: no");
@@ -54,7 +54,7 @@ afterEach(() => {
 
 const never = (): AbortSignal => new AbortController().signal;
 
-/** A run that is held before its second loop acts. */
+/** A run that is paused before its second loop acts. */
 async function pausedRun() {
   lab.watch = (event, session) => {
     if (event.type !== "phase" || event.phase !== "partner") return;
@@ -75,7 +75,7 @@ describe("a question to a paused run", () => {
       moved = lab.session.control(action);
     };
     const onPhase = (phase: string): void => {
-      // Before the device has given back a token.
+      // Before the device has returned a token.
       if (phase === "answer") queueMicrotask(move);
     };
     await expect(lab.session.tryOut(question, onPhase, never())).rejects.toMatchObject({ code: "cancelled" });
@@ -146,7 +146,7 @@ describe("a dry run", () => {
     const before = await holdings();
     const phases: string[] = [];
     let others: ReturnType<typeof Promise.allSettled> | undefined;
-    // The test has no judge: asking one would fail.
+    // The test has no judge: a call would fail.
     const judged = { judge: "questions", steps: 50, saveSteps: 1, evalSteps: 1, outOfMemory: "pause" } as const;
     const measured = await dry(judged, ({ step, phase, loop }) => {
       phases.push(`${step} ${phase} ${loop}`);

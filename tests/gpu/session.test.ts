@@ -1,4 +1,4 @@
-/** Pacing, stopping and failing: what a session does when a run does not simply end. */
+/** Pacing, stopping and failing: sessions whose run does not end normally. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { folderOf } from "../../src/engine/bytes/memory.ts";
@@ -78,7 +78,8 @@ describe("a stop", () => {
     lab.watch = () => undefined;
   });
 
-  // Until the update begins the step is dropped; from there on it is finished first, or weights and average would part.
+  // Before the update a stop drops the step; after it began, the step is finished first, or weights and average would
+  // disagree.
   it.each<[Phase, LoopId | null, number]>([
     ["generate", 1, 1],
     ["partner", 2, 1],
@@ -175,7 +176,7 @@ describe("a failure", () => {
     expect(await folder.groupSteps()).toEqual([1]);
     expect(lab.session.trainer).toBeUndefined();
     expect(memorySnapshot().tensors).toBe(baseline);
-    // The device works on: the next run is as good as any.
+    // The device still works: the next run is unaffected.
     const [row] = await lab.train({ steps: 1 });
     expect(row?.["loop1/reward"]).toBeTypeOf("number");
   });
@@ -187,7 +188,7 @@ describe("a failure", () => {
       if (event.type === "phase" && event.phase === "generate") device.createBuffer({ size: 4, usage: 0 });
       if (event.type !== "state" || event.state !== "failed") return;
       lab.watch = () => undefined;
-      // No sooner than the message of a page could arrive.
+      // Not before a message of a page could arrive.
       next = new Promise((resolve) => setImmediate(resolve)).then(() => lab.start({ steps: 1 }));
     };
     const run = await lab.start({ steps: 1 });

@@ -62,7 +62,7 @@ describe("supervised mode", () => {
     const numbers = async (id: string) =>
       (await lab.metrics(id)).map((row) => [row.step, repeatable(row)["sft/loss"], repeatable(row).grad_norm]);
     expect(await numbers(cut.manifest.id)).toEqual(await numbers(whole));
-    // Nothing was played, so there is nothing to show.
+    // There are no rollouts, so there is nothing to show.
     expect(await (await openRun(store, whole)).readGroups(1)).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-/** On cards the stock products run; they are kept from splitting the inner dimension, and from nothing else. */
+/** On cards the stock products run; only their splitting of the inner dimension is prevented. */
 import { afterEach, beforeAll, expect, it } from "vitest";
 import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";

@@ -1,4 +1,4 @@
-/** Transposes, cuts, joins and repetitions in runs, against the stock ones: not one bit may differ. */
+/** Transposes, slices, concatenations and repetitions in runs, bit for bit equal to the stock ones. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { uploadNow } from "../../src/engine/gpu/runtime/program.ts";
@@ -67,7 +67,7 @@ describe("moves of elements", () => {
     await expectSameMoves((a) => tf.transpose(a as Tensor, perm), [x]);
     await expectSameMoves((a) => tf.slice(a as Tensor, begin, size), [x]);
     await expectSameMoves((...all) => tf.concat(all, axis), [x, y, z]);
-    // The stock one repeats five axes on the host, where a tensor of the GPU is out of reach.
+    // The stock operation repeats five axes on the host, where a tensor on the GPU cannot be read.
     if (rank < 5) await expectSameMoves((a) => tf.tile(a as Tensor, reps), [x]);
     await expectSameMoves((a) => tf.split(tf.concat([a as Tensor, a as Tensor], axis), 2, axis), [x]);
     tf.dispose([x, y, z]);

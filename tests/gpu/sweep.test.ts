@@ -1,4 +1,4 @@
-/** `npm run sweep` on the pocket model: interrupted, gone on with, and read back. */
+/** `npm run sweep` on the pocket model: interrupted, continued, and read back. */
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -59,7 +59,7 @@ describe("a sweep", () => {
     scratch = await mkdtemp(join(tmpdir(), "lab-sweep-"));
     await writeFile(join(scratch, "sweep.json"), JSON.stringify(SWEEP));
     first = await interrupted();
-    // Gone on with by a command line of a file, as a job would be sent to another machine.
+    // Continued by a command line from a file, as a job would be sent to another machine.
     const line = `echo "sent to {folder}" >> "${join(scratch, "sent")}" && "${process.execPath}" "${await bundledTool("train")}" {words}`;
     await writeFile(join(scratch, "commands"), `# one place\n${line}\n`);
     second = await tool("sweep", [...words(), "--commands", join(scratch, "commands")]);

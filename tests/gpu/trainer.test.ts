@@ -1,4 +1,4 @@
-/** Runs of the pocket model: they repeat, return their memory, and every choice of loss and policy takes a step. */
+/** Runs of the pocket model: they repeat, return their memory, and take a step with every loss and policy. */
 import { beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { SETTINGS } from "../../src/engine/config/table.ts";
@@ -10,7 +10,7 @@ import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { cheapConfig, openTestLab, repeatable, type TestLab } from "../support/session.ts";
 
 let lab: TestLab;
-/** Groups of the first run among those with other losses. */
+/** Groups of the first run, for comparison with other losses. */
 let logged: readonly GroupRecord[] | undefined;
 beforeAll(async () => {
   lab = await openTestLab({ features: null });
@@ -118,7 +118,7 @@ describe("a run", () => {
     expect(run.manifest().state).toBe("finished");
     const groups = lab.events.flatMap((event) => (event.type === "group" ? [event.group] : []));
     expect(groups.map((group) => group.loop)).toEqual([1, 2]);
-    // Rollouts are shown as they are scored, before the pass that gives their log-probabilities.
+    // Rollouts are shown once they are scored, before the pass that gives their log-probabilities.
     const scored = lab.events.flatMap((event) => (event.type === "scored" ? [event.group] : []));
     const bare = (group: GroupRecord) => ({
       ...group,
@@ -152,7 +152,7 @@ describe("one step with", () => {
   });
 
   it("loop 2 alone reaches the mask decoder", async () => {
-    // The entropy bonus gives a gradient whatever the rewards of a barely trained model are.
+    // The entropy bonus gives a gradient whatever rewards a barely trained model earns.
     const row = await oneStep({ loops: "2", entropyCoefficient: 0.1 });
     expect(Object.keys(row).filter((name) => name.startsWith("loop1/"))).toEqual([]);
     expect(row["grad_norm/mask-decoder"]).toBeGreaterThan(0);
@@ -166,24 +166,24 @@ describe("one step with", () => {
 
   it.each(SETTINGS.maskPolicy.choices.map((choice) => choice.value))("mask policy %s", async (maskPolicy) => {
     lab.events.length = 0;
-    // Noise that leads to other objects: one proposal would have nothing to choose.
+    // Noise large enough to reach other objects: with one proposal there would be no choice.
     const strong = { embeddingSigma: 4, groupSize: 3, maskAnchor: "none", entropyCoefficient: 0 } as const;
     const row = await oneStep({ loops: "2", maskPolicy, ...strong });
     // The log-probabilities that the samplers computed on the CPU are those of the training pass.
     expect(row["loop2/logp_train_vs_sampling/max"]).toBeLessThan(1e-3);
     const [group] = lab.events.flatMap((event) => (event.type === "group" ? [event.group] : []));
-    // No more proposals than rollouts, fewer where masks are alike.
+    // At most as many proposals as rollouts, fewer where masks are alike.
     if (maskPolicy === "proposals") expect([2, 3]).toContain(group?.rollouts.length);
     else expect(group?.rollouts).toHaveLength(3);
     const supervised = maskPolicy === "imitation" || maskPolicy === "pathwise";
     if (supervised) expect(row[`loop2/${maskPolicy}_loss`]).toBeGreaterThan(0);
-    // The decoder learns wherever it lies before the sampling point and the rewards differ.
+    // The decoder learns wherever it comes before the sampling point and the rewards differ.
     const behind = maskPolicy === "embedding" || (row["loop2/frac_reward_zero_std"] === 1 && !supervised);
     expect((row["grad_norm/mask-decoder"] ?? 0) > 0).toBe(!behind);
   });
 
   it("the likelihood of captions trains masks in every pass over the rollouts", async () => {
-    // The partner shares its tensors with the start until it first moves.
+    // The partner shares its tensors with the start until its first update.
     const passes = { iterations: 2, steps: 2, warmupSteps: 0 };
     const rows = await lab.train({ loops: "2", maskPolicy: "pathwise", maskAnchor: "none", ...passes });
     expect(rows).toHaveLength(2);

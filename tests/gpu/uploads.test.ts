@@ -1,4 +1,4 @@
-/** Small tensors are written by the queue; order and contents are those of the stock way. */
+/** Small tensors are written by the queue; order and contents equal those of stock uploads. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { countsBetween, gpuCounts } from "../../src/engine/gpu/runtime/counters.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
@@ -8,7 +8,7 @@ beforeAll(useGpu);
 
 describe("a small tensor", () => {
   it("gets to the GPU without a buffer of its own for the way, and without a submit", async () => {
-    // Fills the pool, so that nothing has to be made.
+    // Fills the pool, so that no buffer has to be created.
     for (let n = 0; n < 2; n++) tf.dispose(await tf.tidy(() => tf.tensor1d([1, 2, 3]).square()).data());
     const before = gpuCounts();
     const y = tf.tidy(() => tf.tensor1d([4, 5, 6]).square());
@@ -31,7 +31,7 @@ describe("a small tensor", () => {
   });
 
   it("does not run ahead of recorded work that reads a buffer which is free afterwards", async () => {
-    // Hundreds of constants of one size, each given up while its product is only recorded.
+    // Hundreds of constants of one size, each disposed while its product is only recorded.
     const results = Array.from({ length: 200 }, (_, n) =>
       tf.tidy(() => tf.fill([7], 1).mul(tf.tensor1d(new Array<number>(7).fill(n)))),
     );

@@ -1,4 +1,4 @@
-/** A run whose reward is written by a person: it trains by it, and pauses when it is stopped. */
+/** A run with a custom reward: it trains by it, and pauses when the reward is stopped. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { nodeUserRewards } from "../../scripts/lib/node/node-sandbox.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
@@ -8,7 +8,7 @@ import { AGREED } from "../support/consent.ts";
 import { openTestLab, type TestLab, untilPaused } from "../support/session.ts";
 
 const user = nodeUserRewards(AGREED);
-/** Calls that fail, by a reward that throws: what is scored is the same in both plays. */
+/** Calls that fail, by a reward that throws: both attempts score the same rollouts. */
 let failures = 0;
 const flaky: typeof user = {
   ...user,

@@ -37,7 +37,7 @@ it.each([
   expect(tf.memory().numTensors).toBe(before);
 });
 
-/** Follows one object through a clip of `total` frames, which begins to be followed at frame 2. */
+/** Follows one object through a clip of `total` frames, starting at frame 2. */
 async function follow(golden: VideoGolden, lang: Tensor, total: number, options: Partial<ClipOptions>, each?: Each) {
   const copy = ({ f16, f8, f4 }: FrameMaps): FrameMaps => ({ f16: f16.clone(), f8: f8.clone(), f4: f4.clone() });
   const clip = { total, maps: async (frame: number) => copy(golden.maps[frame % golden.maps.length] as FrameMaps) };
@@ -68,7 +68,8 @@ it("holds as much after frame 18 as at the end, frees everything when it is left
     if (step.frame === 19) left = await step.save();
   });
   expect(tf.memory().numTensors).toBe(before);
-  // Two conditioning frames, fifteen tracked ones with pointers, and six of them with maps: then nothing is added.
+  // Two conditioning frames, fifteen tracked ones with pointers, and six of them with maps: after that nothing is
+  // added.
   const full = 17;
   expect(bytes.slice(full - 1, 20)).toEqual(bytes.slice(full - 1, 20).map(() => bytes[full - 1]));
   expect(tensors.slice(full - 1, 20)).toEqual(tensors.slice(full - 1, 20).map(() => tensors[full - 1]));

@@ -1,4 +1,4 @@
-/** Products that would work too long are cut into dispatches of whole rows, with the same numbers. */
+/** Products that would take too long are cut into dispatches of whole rows, with the same numbers. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { conv2d } from "../../src/engine/gpu/kernels/conv.ts";
 import { linear } from "../../src/engine/gpu/kernels/linear.ts";
@@ -55,7 +55,7 @@ describe("runs of rows", () => {
 });
 
 describe.each([true, false])("with the programs of software adapters: %s", (software) => {
-  // A card cuts all forms of storage in one place; compiling each takes a software adapter two seconds.
+  // The form for cards cuts all storage types in one place; compiling each takes a software adapter two seconds.
   const storages: readonly WeightStorage[] = software ? ["f32", "f16", "q8", "q4"] : ["q4"];
 
   it.each(storages)("a packed matrix in %s, both ways", async (storage) => {

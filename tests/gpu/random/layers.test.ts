@@ -44,7 +44,7 @@ it("norms", async () => {
     const [x, weight, bias] = fresh();
     bias.dispose();
     await expectLikeStock((x, w) => rmsNorm(x as Tensor, w as Tensor, 1e-6), [x, weight], 1e-4);
-    // Two elements are their mean plus and minus the same: hardly a gradient, and much cancelled.
+    // Two elements are their mean plus and minus the same number: almost no gradient, and much cancellation.
     if (width < 4) return;
     const norm = (...[x, w, b]: Tensor[]): Tensor => layerNorm(x as Tensor, w as Tensor, b as Tensor, 1e-6);
     await expectLikeStock(norm, fresh(), 1e-3);
@@ -60,7 +60,7 @@ it("activations and repeated rows", async () => {
   });
   await forAny(5, drawn, async ({ sides, size, times, seed }) => {
     const x = (more = 0): Tensor => randomTensor(sides, seed + more, size);
-    // Far out nothing but rounding is left of the slope.
+    // Far from 0 the slope is only rounding error.
     const least = [1e-3 * size, 1e-3];
     await expectLikeStock((x) => gelu(x as Tensor), [x()], 2e-5, least);
     await expectLikeStock((x) => silu(x as Tensor), [x()], 2e-5, least);
@@ -168,7 +168,7 @@ const ATTENTION = fc
     more: fc.oneof(fc.constant(0), side(80)),
     width: side(80),
     valueWidth: fc.option(side(80), { nil: undefined }),
-    // Later keys hidden, for a window as well, or nothing of the kind; then queries may be more than keys.
+    // Later keys hidden, with or without a window, or none; only then may there be more queries than keys.
     order: fc.oneof(
       fc.constantFrom("all", "fewer keys" as const),
       fc.oneof(fc.constant({}), fc.record({ reach: fc.integer({ min: 2, max: 140 }) })),
@@ -185,11 +185,11 @@ const ATTENTION = fc
 
 type Case = typeof ATTENTION extends fc.Arbitrary<infer T> ? T : never;
 
-/** Hides some keys, of every row but not all; added to the scores it may take any shape that broadcasts. */
+/** Hides some keys, not the same in every row; it is added to the scores and may take any shape that broadcasts. */
 function maskOf({ batch, mask, seed }: Case, queries: number, keys: number): Tensor | undefined {
   return tf.tidy(() => {
     const hidden = new Float32Array(batch * keys);
-    // The first key stays where nothing else is sure to be seen.
+    // The first key stays visible unless another key is sure to be.
     for (let row = 0; row < batch; row++)
       hidden.fill(HIDDEN_SCORE, row * keys + 1, row * keys + 1 + ((row * 3) % keys));
     const padding = tf.tensor4d(hidden, [batch, 1, 1, keys]);
@@ -206,7 +206,7 @@ it("attention of any shape, order and mask has stock values and gradients", asyn
     const [tq, tk] = order === "fewer keys" ? [queries + more, queries] : [queries, queries + more];
     setSubgroupSize(subgroups ? lanes : 0);
     setAttentionScratch(scratch);
-    // With an order a row may be left without a key by the mask, and has no answer then.
+    // With causal order the mask may leave a row without a key, and then without a defined result.
     const mask = typeof order === "string" ? maskOf(drawn, tq, tk) : undefined;
     const inputs = [
       randomTensor([batch, keyHeads * group, tq, width], seed, drawn.scores),
@@ -215,7 +215,7 @@ it("attention of any shape, order and mask has stock values and gradients", asyn
     ];
     const run = (...[q, k, v, hidden]: Tensor[]): Tensor =>
       attention(q as Tensor, k as Tensor, v as Tensor, 0.3, hidden, typeof order === "string" ? undefined : order);
-    // The slope of a score is a difference; where all weight lies on one key nothing but rounding is left of it.
+    // The gradient of a score is a difference; where all weight lies on one key only rounding error is left.
     await expectLikeStock(run, inputs, 1e-4, 0.1, mask === undefined ? [] : [mask]);
     mask?.dispose();
   });

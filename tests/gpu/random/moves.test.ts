@@ -1,4 +1,4 @@
-/** What only moves numbers, element-wise operations and sums, of tensors of any shape. */
+/** Moves, element-wise operations and sums, over tensors of any shape. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { fourierRows } from "../../../src/engine/gpu/kernels/fourier.ts";
@@ -14,7 +14,7 @@ checkedGpu();
 
 const ELEMENTS = 20_000;
 
-/** Shapes, types and bits of what `f` makes, which owns its tensors. */
+/** Shapes, types and bits of the result of `f`, which owns its tensors. */
 async function bits(f: () => Tensor[]): Promise<[number[], string, Uint8Array][]> {
   const results = tf.tidy(f);
   const read: [number[], string, Uint8Array][] = [];
@@ -26,7 +26,7 @@ async function bits(f: () => Tensor[]): Promise<[number[], string, Uint8Array][]
   return read;
 }
 
-/** Both forms of our programs make what the stock ones make, to the bit, and leave nothing. */
+/** Both forms of our programs give the stock result bit for bit and leave no tensor. */
 async function expectSame(f: () => Tensor[]): Promise<void> {
   const tensors = tf.memory().numTensors;
   switchCustomKernels(false);
@@ -43,7 +43,7 @@ async function expectSame(f: () => Tensor[]): Promise<void> {
   expect(tf.memory().numTensors).toBe(tensors);
 }
 
-/** A shape with a whole number below 1,000 for each of its axes, to choose with. */
+/** A shape, and a whole number below 1,000 for each of its axes to choose with. */
 const CHOSEN = shape([1, 6], 200, ELEMENTS).chain((sides) =>
   fc.record({
     sides: fc.constant(sides),
@@ -89,7 +89,7 @@ it("cuts, turns, repetitions, paddings and joins of any shape keep every bit", a
   });
 });
 
-/** Two shapes that broadcast to one. */
+/** Two shapes that broadcast to one shape. */
 const BROADCAST = shape([1, 4], 120, ELEMENTS).chain((sides) =>
   fc.record({
     left: fc.constant(sides),

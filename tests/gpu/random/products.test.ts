@@ -89,7 +89,7 @@ it("products of any shape in any layout equal double precision", async () => {
   );
 });
 
-/** About what the gradient of an input is made of: one term an output, and with a branch as many of its rank. */
+/** The number of terms in an input's gradient: one per output, and with a branch one per rank as well. */
 const slope = (rank: number, outSize: number): number => 0.1 * Math.sqrt(outSize) * (1 + 10 * Math.sqrt(rank));
 
 const LAYER = fc
@@ -117,7 +117,7 @@ it("linear layers of any shape, with and without bias and branch, have stock val
       const [a, b] = rest as [Tensor, Tensor];
       return linear(given as Tensor, weight as Tensor, shift, rank > 0 ? { a, b, scale: 1.7 } : undefined);
     };
-    // Of the value, then of the gradients: only those of x and of the bias do not grow with x.
+    // Bounds for the value, then for the gradients: only those of x and the bias do not grow with x.
     await expectLikeStock(layer, inputs, 2e-5, [x, slope(rank, outSize), x, ...(rank > 0 ? [x, x] : []), 0.3]);
   });
 });
@@ -232,7 +232,7 @@ const HALF = fc
     rowsOfBlock: fc.constantFrom(8, 16, 10_000),
     budget: fc.constantFrom(undefined, 200_000),
     form: fc.constantFrom(...MATRICES),
-    /** Twice as many subgroups as parts, as where an adapter runs with fewer lanes than it may. */
+    /** Twice as many subgroups as parts, as on an adapter that runs with fewer lanes than it may. */
     idle: fc.boolean(),
     x: scale(-12, 0, 8),
     seed: tensorSeed,

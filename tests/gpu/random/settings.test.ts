@@ -1,4 +1,4 @@
-/** Whatever is set: a run that is stopped and resumed is the run that was not, and keeps no tensor from step to step. */
+/** For any settings: a stopped and resumed run equals the undisturbed one, and keeps no tensor from step to step. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
@@ -88,7 +88,7 @@ it("any settings", async () => {
       await checkpointFiles(store, run.manifest.id, STEPS),
     );
     const [one, two] = [await second.metrics(run.manifest.id), await second.metrics(stopped.manifest.id)];
-    // What lies on the GPU depends on which of the kept tensors have been used since the session was opened.
+    // GPU memory depends on which of the kept tensors have been used since the session was opened.
     const numbers = (rows: typeof one): unknown[] =>
       rows.map((row) => Object.entries(repeatable(row)).filter(([name]) => !name.startsWith("memory/")));
     expect(numbers(two)).toEqual(numbers(one));
