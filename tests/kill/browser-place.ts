@@ -52,7 +52,7 @@ async function openBrowser(executable: string, profile: string): Promise<OpenBro
   };
 }
 
-/** Counts the trainer's events and calls back at each; `state` is the last state that was told. */
+/** Counts the trainer's events and calls back at each; `state` is the last reported state. */
 async function follow(page: Page, heard: (type: string, state: string | undefined) => void): Promise<void> {
   await page.exposeFunction("killEvent", heard);
   await page.addInitScript(
@@ -81,7 +81,7 @@ export async function browserPlace(): Promise<Place> {
       if ((await row.count()) === 0) return page.getByTestId("strip-start").click();
       const resume = row.first().getByRole("button", { name: "Resume", exact: true });
       if ((await resume.getAttribute("aria-disabled")) !== "true") return resume.click();
-      // Nothing to go on from: it was killed before its first checkpoint, so the run begins anew.
+      // It was killed before its first checkpoint, so the run begins anew.
       await row.first().getByTestId("more-of-run").click();
       await page.getByRole("menuitem", { name: "Delete…" }).click();
       await page.getByRole("button", { name: /^Delete \d/ }).click();
@@ -121,14 +121,14 @@ export async function browserPlace(): Promise<Place> {
         await browser.kill();
       }
     };
-    // A killed browser's last processes may still write for a moment, so a folder that fills again is tried again.
+    // The last processes of a killed browser may write for a moment longer, so removal of the folder is repeated.
     const close = async () => rmSync(profile, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
     return { live, files: async () => kept, close };
   };
   return { open, close: () => server.close() };
 }
 
-/** The newest run's files, through the export that a person uses. */
+/** The newest run's files, through the export of the page. */
 async function exported(page: Page, url: string): Promise<Map<string, Uint8Array>> {
   await page.goto(`${url}#screen=runs`);
   const download = await saveExport(page);

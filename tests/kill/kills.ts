@@ -5,7 +5,7 @@ import { differences, type RunFiles } from "./same-run.ts";
 export interface Killed {
   /** The moments of its kills. */
   readonly kills: readonly string[];
-  /** How it differs from the undisturbed run; empty when it does not. */
+  /** Differences from the undisturbed run; empty when there are none. */
   readonly differences: readonly string[];
 }
 
@@ -20,7 +20,7 @@ export function numbers(seed: number): () => number {
   };
 }
 
-/** Lives of one run; more would mean that it does not get on. */
+/** Processes of one run; more would mean that it makes no progress. */
 const MOST_LIVES = 8;
 
 async function killed(place: Place, left: number, next: () => number, whole: RunFiles): Promise<Killed> {
@@ -42,7 +42,7 @@ async function killed(place: Place, left: number, next: () => number, whole: Run
   }
 }
 
-/** Runs until there were `count` kills; each is told when it has ended. */
+/** Runs until there were `count` kills; reports each run when it has ended. */
 export async function killRuns(
   place: Place,
   count: number,

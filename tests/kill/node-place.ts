@@ -40,7 +40,7 @@ function runIn(out: string): string | null {
   return found.find(({ name }) => readdirSync(join(out, name)).includes("run.json"))?.name ?? null;
 }
 
-/** A run that was killed before its first checkpoint has nothing to go on from, and says so. */
+/** A run killed before its first checkpoint cannot be resumed, and says so. */
 const NOTHING_YET = /has no complete checkpoint/;
 
 /** @param parent where the folders of runs are made @param model folder of the model; the pocket model when absent */

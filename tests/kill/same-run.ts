@@ -1,4 +1,4 @@
-/** Whether a run that was killed and resumed is the run that was not: its files, but for times and the state of memory. */
+/** Compares a killed and resumed run with the undisturbed one: their files, except times and the state of memory. */
 import { parseMetricsLine } from "../../src/engine/runs/numbers-json.ts";
 import { stepName } from "../../src/engine/runs/step-name.ts";
 
@@ -22,10 +22,7 @@ function rows(files: RunFiles): string[] {
     });
 }
 
-/**
- * What differs, in words; empty for the same run.
- * @param steps length of both runs
- */
+/** The differences as text; empty for equal runs. @param steps length of both runs */
 export function differences(expected: RunFiles, found: RunFiles, steps: number): string[] {
   const told: string[] = [];
   const [wanted, own] = [rows(expected), rows(found)];

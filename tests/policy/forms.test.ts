@@ -1,9 +1,9 @@
-/** Which kernel runs follows from tables: the kind of an adapter is looked at in one file of the engine. */
+/** Tables decide which kernel runs: only one file of the engine looks at the kind of an adapter. */
 import { expect, it } from "vitest";
 import { codeOf, isTypeScript, trackedFiles } from "../support/sources.ts";
 
 const BUILT_IN = "src/engine/gpu/forms/built-in.ts";
-/** The report of the adapter says it to people; the planner's memory and the words of a plan follow it. */
+/** The report shows the adapter to people; the planner's memory and the text of a plan depend on it. */
 const TOLD = ["src/engine/gpu/runtime/device.ts", "src/engine/session/plan.ts"];
 
 const engine = trackedFiles((path) => path.startsWith("src/engine/") && isTypeScript(path));

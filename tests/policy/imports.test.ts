@@ -5,9 +5,9 @@ import { importsOf, isTypeScript, trackedFiles } from "../support/sources.ts";
 /** What each room of the engine may import, beside src/engine/errors.ts. Everything else is forbidden. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   bytes: [],
-  // What everyone may know of the loops; their code is in rl.
+  // The part of the loops that every room may import; their code is in rl.
   loops: [],
-  // Reward terms, from which the settings of their weights follow; what scores with them is in rewards.
+  // Reward terms, from which the settings of their weights are derived; the code that scores with them is in rewards.
   terms: ["bytes", "loops", "data"],
   config: ["bytes", "loops", "terms"],
   text: ["bytes"],
@@ -66,7 +66,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "self-test": ["gpu", "model", "policy", "rl", "tuning"],
 };
 
-/** What each room of the page may import of the page. */
+/** What each room of the page may import from the page. */
 const PAGE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   styles: [],
   stores: ["styles"],

@@ -22,7 +22,7 @@ function anchorsOf(path: string): ReadonlySet<string> {
   );
 }
 
-/** What is wrong with a link, or undefined. */
+/** The fault of a link, or undefined. */
 function broken(path: string, anchor: string | undefined): string | undefined {
   if (!existsSync(join(root, path))) return `${path} does not exist`;
   if (anchor === undefined || !path.endsWith(".md")) return undefined;

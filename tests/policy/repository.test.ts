@@ -1,4 +1,4 @@
-/** What a fresh clone relies on: pinned packages, and nothing of the machine that this was written on. */
+/** Properties of a fresh clone: pinned packages, and nothing of the author's machine. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

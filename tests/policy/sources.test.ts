@@ -13,7 +13,7 @@ const shipped = own.filter(({ path }) => /^(src|workers)\//.test(path));
 const tests = own.filter(({ path }) => path.startsWith("tests/"));
 const engine = own.filter(({ path }) => path.startsWith("src/engine/"));
 
-/** Places of a pattern in the code of files, comments and strings left out. */
+/** Matches of a pattern in the code of files, without comments and strings. */
 function places(files: typeof own, pattern: RegExp): string[] {
   return files.flatMap(({ path, text }) =>
     codeOf(text)

@@ -37,7 +37,7 @@ const LEFT_OUT =
 
 const isText = (path: string): boolean => /\.(?:tsx?|mjs|md|css|html)$/.test(path) && !LEFT_OUT.test(path);
 
-/** Places of the words in a file, as "path:line: word → replacement". */
+/** Uses of the words in a file, as "path:line: word → replacement". */
 function found(path: string, text: string): string[] {
   return text.split("\n").flatMap((line, at) =>
     WORDS.flatMap(([pattern, instead]) => {

@@ -21,7 +21,7 @@ export interface CompareRow {
   readonly pass: boolean;
 }
 
-/** Errors of own sums against stock sums grow with depth; both are f32 over the same weights. */
+/** Differences between our sums and stock sums grow with depth; both are f32 over the same weights. */
 const TOLERANCE = 2e-4;
 const HEAD = "language_model.lm_head.weight";
 const EMBEDDING = "language_model.model.embed_tokens.weight";
@@ -46,7 +46,7 @@ function worst(found: ArrayLike<number>, expected: ArrayLike<number>): number {
   return error / size;
 }
 
-/** `run` with own programs and with stock operations. */
+/** `run` with our programs and with stock operations. */
 async function both(part: string, run: () => Tensor): Promise<CompareRow> {
   const start = performance.now();
   const own = tf.tidy(run);

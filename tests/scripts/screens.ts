@@ -13,14 +13,14 @@ import { badInput } from "../../src/engine/errors.ts";
 import { violations } from "../support/axe.ts";
 import { CHEAP_RUN, type OpenPage, openPage, show, untilReady } from "../support/page.ts";
 
-/** A run long enough to be photographed while it goes on, with groups of the usual size. */
+/** A run long enough to be photographed while it runs, with groups of the usual size. */
 const RUN = { ...CHEAP_RUN, groupSize: "6", maxNewTokens: "12", steps: "400", evalSteps: "2", evalRows: "4" };
 
 interface State {
   /** Address that the page opens at. */
   readonly hash?: Readonly<Record<string, string>>;
   readonly webgpu?: boolean;
-  /** Before the page is opened anew. */
+  /** Before the page is opened again. */
   readonly before?: (page: Page) => Promise<unknown>;
   /** Leads the page to the state. */
   readonly reach: (page: Page) => Promise<void>;
@@ -31,7 +31,7 @@ async function begin(page: Page): Promise<void> {
   await page.getByTestId("strip-start").click();
 }
 
-/** Waits until so many steps are done. */
+/** Waits until that many steps are done. */
 async function untilStep(page: Page, least: number): Promise<void> {
   const done = async (): Promise<number> => Number((await page.getByTestId("step").textContent())?.split("/")[0]);
   while ((await done()) < least) await page.waitForTimeout(200);
@@ -52,7 +52,7 @@ async function clickCurve(page: Page): Promise<void> {
 }
 
 const STATES: Readonly<Record<string, State>> = {
-  /** Neither recorded run nor rows: what a screen says when it has nothing. */
+  /** Neither recorded run nor rows: the screens' empty states. */
   empty: {
     before: (page) => page.route(/\/pocket\/(recorded|shards|clips)\//, (route) => route.abort()),
     reach: (page) => page.waitForTimeout(3000),

@@ -160,7 +160,7 @@ function cut(config: Record<string, unknown>, layers: number): Record<string, un
   };
 }
 
-/** Both towers over one picture: the most bytes allocated, and what the plan says of weights, features and passes. */
+/** Both towers over one picture: the most bytes allocated, and the plan's forecast of weights, features and passes. */
 async function runTowers(folder: string, side: number) {
   const settings = requireConfig(SETTINGS, presetConfig("both"), "step-1b");
   const choice = storageChoice(settings);
@@ -213,7 +213,7 @@ async function takeStep(model: string, shards: string, store: RunStore, say: (te
   }
 }
 
-/** What a run's folder says of its step, beside the plan's forecast. */
+/** The costs of the step from a run's folder, beside the plan's forecast. */
 async function readStep(store: RunStore, id: string, model: Sa2vaConfig) {
   const run = await openRun(store, id);
   const { adapter, config } = run.manifest();
@@ -275,7 +275,7 @@ function madeShard(side: number): Uint8Array {
   return writeRegionShard([{ image: { bytes, path: "disc.png" }, mask: encodeRle(mask, side, side), conversations }]);
 }
 
-/** What PyTorch computes for the same step; null without it. */
+/** PyTorch's results for the same step; null without PyTorch. */
 async function askOracle(run: string, model: string, shard: string, say: (text: string) => void): Promise<unknown> {
   const needed = await python("-c", "import torch, numpy, PIL, safetensors, tokenizers, pyarrow");
   if (needed.code !== 0) {

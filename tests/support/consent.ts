@@ -1,4 +1,4 @@
 import type { Consent } from "../../src/engine/rewards/consent.ts";
 
-/** Of a person who agrees to everything, for tests of what comes after. */
+/** A user who agrees to everything, for tests of what follows. */
 export const AGREED: Consent = { judge: () => true, reward: () => true };

@@ -1,4 +1,4 @@
-/** The same regions in the files that people have: COCO, refs pickle, tar shards, Osprey and other JSON, zip. */
+/** The same regions in common layouts: COCO, refs pickle, tar shards, Osprey and other JSON, zip. */
 
 import { encode as encodePng } from "fast-png";
 import { zipSync } from "fflate";
@@ -118,7 +118,7 @@ export function sa2vaForm(samples: readonly RegionSample[]): Files {
   return { "annotations.json": encode(items), ...pictures(samples, "images/") };
 }
 
-/** One JSON record a line, masks as pictures. */
+/** One JSON record per line, masks as pictures. */
 export function linesForm(samples: readonly RegionSample[]): Files {
   const lines = samples.map(({ caption, category }, at) =>
     encode({ file_name: pictureName(at), mask: `masks/${at}.png`, caption, category }),
@@ -127,7 +127,7 @@ export function linesForm(samples: readonly RegionSample[]): Files {
   return { "metadata.jsonl": `${lines.join("\n")}\n`, ...Object.fromEntries(masks), ...pictures(samples, "") };
 }
 
-/** A label map a picture: 1 is the region, 2 all else, each with its caption. */
+/** One label map per picture: 1 is the region, 2 everything else, each with its caption. */
 export function labelMapForm(
   samples: readonly RegionSample[],
   form: "JSON lines" | "WebDataset" | "JSON, rows of numbers",

@@ -50,7 +50,7 @@ export const SAMPLED: GenerateOptions = {
   stop: () => false,
 };
 
-/** Prompts of so many groups of that shape, filled in once, and what decodes them as often as asked. */
+/** Prompts of that many groups of that shape, filled in once, and a function that decodes them any number of times. */
 function prefilled(model: TinyLanguage, shapes: readonly GroupShape[], changes: Partial<GenerateOptions>) {
   const options = { ...SAMPLED, ...changes };
   const groups = promptsOf(model.config.hiddenSize, shapes);
@@ -83,7 +83,7 @@ export async function decode(
   }
 }
 
-/** A tiny model whose matrices are packed, in blocks of so many elements: by default of a dozen rows or a few more. */
+/** A tiny model whose matrices are packed, in blocks of that many elements: by default about a dozen rows. */
 export async function packedLanguage(
   storage: WeightStorage,
   config: LanguageConfig,
@@ -121,7 +121,10 @@ function expectClose(found: readonly number[], expected: readonly number[] = [])
   for (const [at, value] of found.entries()) expect(Math.abs(value - (expected[at] as number))).toBeLessThan(1e-4);
 }
 
-/** A software adapter takes a tenth of a second for a token in the form for GPUs; the third one reads what two have written. */
+/**
+ * A software adapter takes a tenth of a second per token in the form for GPUs; the third token reads what two have
+ * written.
+ */
 const CARD_TOKENS = 3;
 
 /**

@@ -23,7 +23,7 @@ export function checkedGpu(): void {
   });
 }
 
-/** Another device in place of the one of the file, which was lost. */
+/** A new device in place of the file's own, which was lost. */
 export async function openGpuAgain(): Promise<EngineDevice> {
   opened = await openNodeDevice();
   return opened;
@@ -31,7 +31,7 @@ export async function openGpuAgain(): Promise<EngineDevice> {
 
 const ends: (() => void)[] = [];
 
-/** Calls back when the file is over. */
+/** Calls back after the last test of the file. */
 export function atEndOfFile(end: () => void): void {
   ends.push(end);
 }

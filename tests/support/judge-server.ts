@@ -1,6 +1,6 @@
 /**
- * A local OpenAI-compatible server whose every answer is scripted. When it answers well it really reads: it looks the
- * words of questions up in the description, so that its verdicts can be foretold.
+ * A local OpenAI-compatible server whose every answer is scripted. Its valid answers depend on the text: it looks up
+ * the words of questions in the description, so that its verdicts are predictable.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -37,11 +37,11 @@ export interface SeenCall {
 export interface JudgeServer {
   readonly url: string;
   readonly calls: readonly SeenCall[];
-  /** Most calls under way at a time. */
+  /** The highest number of concurrent calls. */
   readonly peak: number;
   /** Replaces the script; the call's number counts from 0 at each replacement. */
   script(next: (call: number, seen: SeenCall) => Behaviour): void;
-  /** Forgets what was seen. */
+  /** Forgets the recorded calls. */
   forget(): void;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A judge on a scripted server, with time that passes twenty times as fast. */
+/** A judge on a scripted server, with a clock that runs twenty times as fast. */
 import { memoryCache, type ReplyCache } from "../../src/engine/rewards/judge/cache.ts";
 import { type Clock, timerClock } from "../../src/engine/rewards/judge/clock.ts";
 import { type CaptionJudge, captionJudge, type JudgeSettings } from "../../src/engine/rewards/judge/judge.ts";
@@ -12,7 +12,7 @@ import { questionJudge } from "../../src/engine/rewards/judge/questions/question
 const FAST = 20;
 
 export interface FastClock extends Clock {
-  /** Milliseconds of every wait that was asked for. */
+  /** Milliseconds of every requested wait. */
   readonly waits: number[];
 }
 

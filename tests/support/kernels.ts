@@ -1,4 +1,4 @@
-/** Own kernels against the stock ops: values, gradients and bits. */
+/** Our kernels against the stock ops: values, gradients and bits. */
 import { expect } from "vitest";
 import { type LowRank, linear } from "../../src/engine/gpu/kernels/linear.ts";
 import type { Arithmetic } from "../../src/engine/gpu/packed/half.ts";
@@ -13,7 +13,7 @@ export function randomTensor(shape: readonly number[], seed: number, scale = 1):
   return tf.tidy(() => tf.randomNormal([...shape], 0, 1, "float32", seed).mul(scale));
 }
 
-/** The value of `f` and the gradients of its inputs, every element of the value with another weight. */
+/** The value of `f` and the gradients of its inputs; every element of the value has another weight. */
 export async function valuesAndGradients(
   f: (...inputs: Tensor[]) => Tensor,
   inputs: readonly Tensor[],
@@ -22,7 +22,7 @@ export async function valuesAndGradients(
   const tensors = tf.tidy(() => {
     const weighted = (...given: Tensor[]): Tensor => {
       const y = f(...given, ...constants);
-      // Every element of the result gets another weight, so that no gradient cancels; a GPU's sine is no exact one.
+      // Every element of the result gets another weight, so that no gradient cancels; a GPU's sine would be inexact.
       const weights = tf.tensor(
         Float32Array.from({ length: y.size }, (_, i) => Math.sin(0.7 * i) + 0.3),
         y.shape,

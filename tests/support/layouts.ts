@@ -1,4 +1,4 @@
-/** Folders of region data in many layouts, with what pycocotools says of every mask (tests/oracle/make_regions.py). */
+/** Folders of region data in many layouts, with each mask as pycocotools reads it (tests/oracle/make_regions.py). */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

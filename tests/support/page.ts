@@ -65,9 +65,9 @@ export async function untilReady(page: Page): Promise<void> {
 
 const ROUTE_KEYS = ["run", "step", "rollout", "group", "row"];
 
-/** Goes to a place in the page as an edited address does; the settings in it stay. */
+/** Opens a place of the page as an edited address does; the settings in it stay. */
 export async function show(page: Page, place: Readonly<Record<string, string>>): Promise<void> {
-  // From the page itself: what the driver knows of the address lags behind changes that the page makes.
+  // From the page itself: the driver's address lags behind changes that the page makes.
   const hash = new URLSearchParams(String(await page.evaluate("location.hash.slice(1)")));
   for (const key of ROUTE_KEYS) hash.delete(key);
   for (const [key, value] of Object.entries(place)) hash.set(key, value);
@@ -102,7 +102,7 @@ export function layoutShift(page: Page): Promise<number> {
   );
 }
 
-/** What the page lists as having failed. */
+/** The failures that the page lists. */
 export async function problems(page: Page): Promise<readonly string[]> {
   return (await page.locator("[data-testid=problems] p").allTextContents()).map((text) => text.trim());
 }

@@ -27,7 +27,7 @@ export function refuseNextBuffer(
       const error = new GPUOutOfMemoryError("Allocation refused");
       device.onuncapturederror?.({ error } as unknown as GPUUncapturedErrorEvent);
     }
-    // As big as it was asked for, which the backend's pool relies on.
+    // As large as requested, on which the backend's pool relies.
     return Object.defineProperty(invalid, "size", { value: descriptor.size });
   };
   return { refused: () => refused, end };

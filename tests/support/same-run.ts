@@ -1,4 +1,4 @@
-/** What must be the same of one run that was computed in two ways. */
+/** Equality of one run that was computed in two ways. */
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { expect } from "vitest";
@@ -50,7 +50,7 @@ export function expectNear(own: readonly StepMetrics[], wanted: readonly StepMet
   }
 }
 
-/** What of a group must be the same on any machine. */
+/** The part of a group that must be the same on any machine. */
 function drawn({ step, loop, group, rowId, rollouts }: GroupRecord): unknown {
   const said = rollouts.map(({ completion, captionPrime, actions }) => {
     return [completion, captionPrime, actions.map(({ id }) => id)];

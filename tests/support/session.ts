@@ -88,13 +88,13 @@ let created = 0;
 const sharedFeatures = process.env.LAB_TEST_FEATURES;
 
 export interface LabOptions {
-  /** Where runs go; in memory when absent. */
+  /** Store of the runs; in memory when absent. */
   readonly store?: RunStore;
   /** Runs user-written rewards. */
   readonly user?: UserRewards;
   /** Where frozen features are kept, null to compute them; those that all files share when absent. */
   readonly features?: FeatureFiles | null;
-  /** How the frozen matrices are held. */
+  /** Precision of the frozen matrices. */
   readonly choice?: StorageChoice;
   /** Rows in place of the pocket shards. */
   readonly shards?: readonly string[];
@@ -141,7 +141,7 @@ export async function openTestLab({
     events,
     watch: () => undefined,
     start: (changes) => {
-      // Ids come from the second a run began.
+      // Ids are derived from the second in which a run began.
       created++;
       const when = new Date(Date.UTC(2024, 0, 1, 0, 0, created)).toISOString();
       const settings = cheapConfig({ featureDisk: features === null ? 0 : 1, ...changes });
@@ -165,7 +165,7 @@ export function repeatable(row: StepMetrics): StepMetrics {
   return Object.fromEntries(Object.entries(row).filter(([name]) => name !== "step_time" && !name.startsWith("time/")));
 }
 
-/** Waits until the gate holds the run. @throws Error when it never does */
+/** Waits until run control pauses the run. @throws Error when it never does */
 export async function untilPaused(lab: TestLab): Promise<void> {
   for (let waited = 0; lab.session.trainer?.control.state !== "paused"; waited += 20) {
     if (waited > WAIT) throw new Error("The run was not paused");
@@ -185,7 +185,7 @@ export async function checkpointFiles(
   return files;
 }
 
-/** Same names, same bytes; a difference is told by the name of the file. */
+/** Same names, same bytes; a difference is reported by the name of the file. */
 export function expectSameFiles(
   found: ReadonlyMap<string, Uint8Array>,
   expected: ReadonlyMap<string, Uint8Array>,

@@ -1,6 +1,6 @@
 /**
- * A model of made-up weights for what does not depend on training: one block in every stack, so that a step takes a third
- * of the time that one of the pocket model takes. It says words without sense, and draws masks that differ with the words.
+ * A model of random weights for tests that need no training: one block in every stack, so a step takes a third of the
+ * pocket model's time. Its words make no sense, and its masks differ with the words.
  */
 import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -15,7 +15,7 @@ export interface Done {
   readonly err: string;
 }
 
-/** Most that a tool may print. */
+/** Maximum size of a tool's output. */
 const MOST_OUTPUT = 2 ** 26;
 
 function run(program: string, words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Done> {
@@ -34,7 +34,7 @@ const TOOLS = ["train", "lab", "export", "score", "sweep", "damage-pocket", "eva
 /** Tools that tests start. */
 export type ToolName = (typeof TOOLS)[number];
 
-/** Below node_modules, where packages are found that are not bundled. */
+/** Below node_modules, where packages that are not bundled are found. */
 const HOME = join(root, "node_modules", ".lab-tools");
 
 /** Sources of the tools, and what says how they are bundled. */
@@ -43,7 +43,7 @@ const SOURCES = ["src", "scripts", "tools", "tests/support/tools.ts", "package-l
 /** Packages that stay as they are: native, or larger than what a tool needs of them. */
 const KEPT = ["webgpu", "vite", "playwright-core", "mediabunny"];
 
-/** Names the sources as they are now, by their times and sizes. */
+/** Identifies the sources by their times and sizes. */
 function sourcesKey(): string {
   const hash = createHash("sha256");
   for (const source of SOURCES) {
@@ -61,7 +61,7 @@ function sourcesKey(): string {
 
 let bundles: Promise<string> | undefined;
 
-/** The folder of all tools as modules: made once for the sources, however many processes ask. */
+/** The folder of all tools as modules: built once per state of the sources, however many processes need it. */
 async function bundled(): Promise<string> {
   const key = sourcesKey();
   const made = join(HOME, key);
@@ -84,7 +84,7 @@ async function bundled(): Promise<string> {
   return made;
 }
 
-/** Whatever asks for its own place gets that of its source. */
+/** Code that asks for its own location gets that of its source. */
 async function bundle(made: string): Promise<void> {
   const places = {
     name: "places",
@@ -113,7 +113,7 @@ async function bundle(made: string): Promise<void> {
       },
     },
   });
-  // Those of older sources have no reader.
+  // Modules of older sources are no longer used.
   for (const name of readdirSync(HOME)) {
     if (/^[0-9a-f]{16}$/.test(name)) rmSync(join(HOME, name), { recursive: true });
   }

@@ -94,7 +94,7 @@ async function threeUpdates({ shapes, groups, scale, skipped, slow }: Updates, p
     disposeSet(ema);
     ema = moved.next;
     far = await emaDistance(ema, params, moved.distance);
-    // Reading leaves values with the tensors, which the next update must not believe.
+    // Reading leaves values with the tensors, which the next update must not use.
     if (pause) await readAll(state.m);
   }
   const outcome = {
@@ -135,13 +135,13 @@ export async function expectLikeStockUpdates(updates: Updates): Promise<void> {
     for (const which of ["norm", "maxAbs", "distance"] as const) {
       expect(Math.abs(own[which] / stock[which] - 1), which).toBeLessThan(1e-5);
     }
-    // No gradient, or skipped: left alone to the bit.
+    // Without gradient, or skipped: unchanged bit for bit.
     for (const name of Object.keys(updates.shapes).filter((one) => !moved.has(one))) {
       expect(own.params[name], name).toEqual(stock.params[name]);
       expect(own.m[name]?.every((value) => value === 0)).toBe(true);
     }
   }
-  // Neither the kind of adapter nor a look at the moments changes a bit of the elements.
+  // Neither the kind of adapter nor reading the moments changes a bit of the elements.
   for (const own of outcomes.slice(1)) {
     for (const which of ["params", "m", "v", "ema"] as const) expectClose(own[which], outcomes[0]?.[which] ?? {}, 0);
   }

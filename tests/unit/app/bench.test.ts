@@ -1,4 +1,4 @@
-/** The work of the reward bench, with files and scores by the engine's own parts; the test stands in for the trainer. */
+/** The reward bench's logic, with files and scores by the engine's own code; the test replaces the trainer. */
 import { readFile } from "node:fs/promises";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { benchWork } from "../../../src/app/clients/bench-work.ts";
@@ -20,7 +20,7 @@ let settings: LabConfig;
 let held: (() => void)[] | null;
 /** Groups that were asked about. */
 let asked: number;
-/** How the sampling under way ends. */
+/** How the current sampling ends. */
 let trainer: { readonly resolve: () => void; readonly reject: (cause: LabError) => void };
 let stops: number;
 
@@ -64,7 +64,7 @@ function file(count: number, name = "other.jsonl"): File {
   return new File([lines.flat().join("\n")], name);
 }
 
-/** As the trainer would hand it over: scored with the settings that it was given. */
+/** As the trainer would return it: scored with the settings that it was given. */
 function sampled(key: string, reward = 0.25): BenchGroup {
   const facts = {
     loop: 2 as const,
@@ -211,7 +211,7 @@ describe("a stop", () => {
     expect(bench().groups).toBe(before);
     expect(bench()).toMatchObject({ state: "idle", source: "other.jsonl" });
     expect(bench().problem).toMatch(/^Scoring was stopped; groups and rewards were not changed/);
-    // Not one group more is asked about.
+    // No further group is requested.
     expect(asked).toBe(askedBefore);
     expect(isOutdated(bench(), settings)).toBe(false);
   });

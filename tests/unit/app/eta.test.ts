@@ -1,4 +1,4 @@
-/** What is left of a run, told from its events as the page gets them. */
+/** Remaining time of a run, computed from its events as the page receives them. */
 import { beforeEach, describe, expect, it } from "vitest";
 import {
   type Eta,
@@ -54,7 +54,7 @@ describe("time left of a run", () => {
     const eta = etaOf([100, stepped(4)]);
     expect(left(eta, 100)).toBe(16 * 2.5);
     expect(left(eta, 101)).toBe(39);
-    // A step that takes longer than the others does not eat up those to come.
+    // A step that takes longer than the others does not reduce the time of later ones.
     expect(left(eta, 900)).toBe(15 * 2.5);
     expect(left(eta, 100, { step: 20 })).toBe(0);
   });
@@ -81,12 +81,12 @@ describe("time left of a run", () => {
     expect(left(timed, 21.5, { config })).toBe(40 + 3 * 7 + 2 * 1.5);
     expect(left(timed, 21.5, { config, heldOutRows: 0 })).toBe(40 + 2 * 1.5);
     expect(left(timed, 21.5, { config: { ...config, evalRows: 0 } })).toBe(40 + 2 * 1.5);
-    // Without a beat the last step is saved all the same.
+    // Without an interval the last step is saved all the same.
     expect(left(timed, 21.5, { config: CONFIG })).toBe(40 + 1.5);
     // At step 8 both are due in a moment; done, they are not.
     expect(left({ ...timed, evaluatedTo: 0 }, 21.5, { config, step: 8 })).toBe(12 * 2.5 + 3 * 7 + 2 * 1.5);
     expect(left({ ...timed, evaluatedTo: 8 }, 21.5, { config, step: 8 })).toBe(12 * 2.5 + 2 * 7 + 2 * 1.5);
-    // Set back by a lost device, the run does them again.
+    // After a lost device the run repeats them.
     expect(left({ ...timed, evaluatedTo: 16, savedTo: 10 }, 21.5, { config, step: 4 })).toBe(40 + 21 + 3);
   });
 
@@ -94,7 +94,7 @@ describe("time left of a run", () => {
     const config = { ...CONFIG, evalSteps: 4, saveSteps: 4 };
     const first = etaOf([0, phase("eval")], [8, evaluated(0)], [10, phase("checkpoint")], [12, saved(0)]);
     const begun = etaAfter(etaAfter(first, stepped(4), 20_000), phase("eval"), 20_000);
-    // Four whole evaluations and one that is on, five checkpoints.
+    // Four complete evaluations, one in progress, and five checkpoints.
     expect(left(begun, 23, { config })).toBe(40 + 4 * 8 + 5 + 5 * 2);
     const saving = etaAfter(begun, phase("checkpoint"), 30_000);
     expect(left(saving, 31, { config })).toBe(40 + 5 * 8 + 4 * 2 + 1);

@@ -43,7 +43,7 @@ function resetStores(): void {
   reset(useSweep);
 }
 
-/** Starts the clients, until the end of the file. @returns what the trainer tells unasked */
+/** Starts the clients, until the end of the file. @returns the messages that the trainer sends by itself */
 export function openFakeLab({ data, trainer, reward }: StandIns): Tells<TrainerHost> {
   const none = (): void => undefined;
   const handlers: Readonly<Record<string, object>> = {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ModelLoads } from "../../../src/app/clients/model-loads.ts";
 import { badInput, LabError } from "../../../src/engine/errors.ts";
 
-/** A loader like the worker's: one at a time, ended by its signal, and what is said of it in order. */
+/** A loader like the worker's: one at a time, ended by its signal, and its reports in order. */
 function loader() {
   const said: string[] = [];
   let end: { readonly finish: () => void } | null = null;

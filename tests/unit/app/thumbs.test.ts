@@ -1,4 +1,4 @@
-/** Thumbs that are given faster than they are stored; the worker is a stand-in. */
+/** Verdicts given faster than they are stored; the worker is a stand-in. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { giveThumb } from "../../../src/app/clients/run/thumb-actions.ts";
 import { forgetThumbs, thumbStore } from "../../../src/app/stores/run/thumbs.ts";

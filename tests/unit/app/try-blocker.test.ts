@@ -1,4 +1,4 @@
-/** What stands in the way of trying a judge out: a run keeps the model it started with. */
+/** Reasons why a judge cannot be tried: a run keeps the model it started with. */
 import { expect, test } from "vitest";
 import { tryBlocker } from "../../../src/app/screens/judge/try-blocker.ts";
 import { showProgress, useJudge } from "../../../src/app/stores/judge.ts";

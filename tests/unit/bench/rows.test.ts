@@ -1,4 +1,4 @@
-/** The bench's rows: what is made of times, how they are printed and how tables get into the page. */
+/** The bench's rows: statistics of times, printed lines, and tables inserted into pages. */
 import { describe, expect, it } from "vitest";
 import { relativeError } from "../../../bench/cases/opened.ts";
 import { type BenchRow, benchRow, geometricMean, meanRatio, median, summaryOf } from "../../../bench/row.ts";

@@ -1,4 +1,4 @@
-/** What an index of many rows costs, in reads and copies. */
+/** The cost of an index of many rows, in reads and copies. */
 import { expect, it } from "vitest";
 import { inOrder } from "../../../src/engine/bytes/in-order.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";

@@ -1,4 +1,4 @@
-/** Verdicts of judges: whose they are, about which questions, and what they compare. */
+/** Verdicts of judges: their source, their questions, and what they compare. */
 import { expect, test } from "vitest";
 import { judgeRows, type SuiteJudge } from "../../../scripts/lib/scores/suite-judge.ts";
 import { LabError } from "../../../src/engine/errors.ts";
@@ -28,7 +28,7 @@ const scored = (positive: number): Verdict => ({ positive, negative: positive })
 function answered(ids: readonly string[]) {
   const answers = new Map<string, SuiteRow>();
   const keep = async (rows: readonly SuiteRow[]): Promise<void> => {
-    // As a file holds them.
+    // As stored in a file.
     for (const row of rows) {
       answers.set(answerKey(row.system, row.rowId), parseSuiteRow(JSON.parse(JSON.stringify(row)), "rows.jsonl"));
     }

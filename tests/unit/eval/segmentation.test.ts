@@ -5,7 +5,7 @@ import { type RowScores, readEvaluations } from "../../../src/engine/runs/evalua
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { row, TERMS } from "../runs/sample-evaluations.ts";
 
-/** A row with so many pixels shared and so many in either mask. */
+/** A row with that many shared pixels and that many in either mask. */
 function scored(rowId: number, intersection: number, union: number): RowScores {
   const grounding = union === 0 ? 0 : intersection / union;
   return row(String(rowId), 0, { groundingPixels: [intersection, union], grounding_iou: grounding });
@@ -38,7 +38,7 @@ it("counts rows and pixels as papers do, with the paired difference", async () =
   // It lies between what the best and the worst drawn rows give.
   expect(ciou.difference?.low).toBeGreaterThanOrEqual(0);
   expect(ciou.difference?.high).toBeLessThanOrEqual(0.75);
-  // Kept as told.
+  // Kept as given.
   expect((await readEvaluations(store, "run")).map(({ report }) => report)).toEqual([first, last]);
 });
 

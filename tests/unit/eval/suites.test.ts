@@ -404,7 +404,7 @@ test("a live judge reads the captions of both benches, one question a call, and 
         { type: "text", text: expect.stringContaining("A red hat.") },
       ]);
     }
-    // Why there is no verdict is said once, whatever the number of rows.
+    // The reason for missing verdicts is printed once, whatever the number of rows.
     server.script(() => ({ status: 401 }));
     const said: string[] = [];
     const refused = await suiteJudge(parsed, items, join(place, "refused"), (line) => said.push(line));
@@ -663,7 +663,7 @@ test("evaluations of the same rows are one table, the rows that differ most firs
   const bytes = await readFile(file);
   const read = await parquetReadObjects({ file: new Uint8Array(bytes).buffer });
   expect(read.map((row) => Object.values(row).join())).toEqual([first, ...rest]);
-  // A full disk leaves the table of before.
+  // A full disk leaves the previous table.
   if (process.platform === "linux") {
     await symlink("/dev/full", `${file}.unfinished~`);
     await expect(evalLedger([join(place, "one")], file)).rejects.toThrow("table.parquet needs");

@@ -1,4 +1,4 @@
-/** What is left of an export that cannot be finished, and what its user reads. */
+/** The files left by an export that cannot be finished, and the message to its user. */
 import { spawn } from "node:child_process";
 import { mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ test.skipIf(process.platform !== "linux")(
   "a full disk gives one sentence with the file, and nothing is left",
   async () => {
     const written = writeOut(join(scratch, "full"), async (out) => {
-      // Whatever is written to this device finds no room.
+      // This device has no space for anything.
       await symlink("/dev/full", join(out.path, "model.safetensors"));
       await out.add(
         (async function* () {

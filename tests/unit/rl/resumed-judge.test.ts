@@ -1,4 +1,4 @@
-/** A run that is resumed or forked opens its judge with what its own steps have taken of the budget. */
+/** A resumed or forked run opens its judge with the budget that its own steps have used. */
 import { expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { rowsHash } from "../../../src/engine/data/open-rows.ts";

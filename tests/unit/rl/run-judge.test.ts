@@ -1,4 +1,4 @@
-/** What a run folder says of its judge, over resumes and goings back. */
+/** The judge as a run folder records it, over resumes and returns to checkpoints. */
 import { beforeEach, expect, it } from "vitest";
 import type { JudgeDescription } from "../../../src/engine/rewards/judge/description.ts";
 import { judgeRecord } from "../../../src/engine/rl/run/run-judge.ts";
@@ -28,7 +28,7 @@ const stored = async () =>
     ({ fromStep, model }) => [fromStep, model],
   );
 
-/** Writes it. @returns what it says of a change */
+/** Writes it. @returns its text about a change */
 async function recorded(description: JudgeDescription, doneSteps: number): Promise<string | null> {
   const record = await judgeRecord(run, description, doneSteps);
   await record.store();

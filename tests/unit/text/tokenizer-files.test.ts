@@ -1,4 +1,4 @@
-/** What the files of a tokenizer say: where texts begin, which tokens there are, and what a broken folder is told. */
+/** Files of a tokenizer: where texts begin, which tokens exist, and the messages for a broken folder. */
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
