@@ -162,7 +162,7 @@ class LoopOrder:
 
 
 class RowOrder:
-    """The draws of all loops."""
+    """The order in which each loop takes its rows."""
 
     def __init__(self, known: Known, settings: Settings) -> None:
         """Computes a loop's order when it is first requested."""

@@ -5,7 +5,7 @@ import { stepName } from "../../src/engine/runs/step-name.ts";
 /** Files of a run by their path inside its folder. */
 export type RunFiles = ReadonlyMap<string, Uint8Array>;
 
-/** Metrics that depend on the machine and on what was kept from before. */
+/** Metrics that depend on the machine and on caches. */
 const OF_THE_MACHINE = /^(?:step_time$|time\/|memory\/)/;
 
 function rows(files: RunFiles): string[] {

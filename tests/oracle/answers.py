@@ -1,4 +1,4 @@
-"""The two tasks of Sa2VA on a picture of its own: describing a marked region, finding what a phrase names."""
+"""The two tasks of Sa2VA on a picture of its own: describing a marked region, and finding the object of a phrase."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ def nothing(name, value):
 
 @dataclass
 class Picture:
-    """What the frozen towers see in a picture; nothing that is trained has touched it yet."""
+    """Outputs of the frozen towers for a picture, before any trained layer."""
 
     tiles: int
     visual: torch.Tensor
@@ -85,7 +85,7 @@ class Speaker:
 
     @torch.no_grad()
     def find(self, picture, phrase):
-        """0/1 mask [height, width] of what a phrase names, the answer forced."""
+        """0/1 mask [height, width] of a phrase's object, with the answer given."""
         named = phrase.strip().lower().rstrip(".").strip()
         ids = self.prompt(FIND.format(named), picture, []) + self.folder.encode(FOUND)
         seg = self.folder.ids["[SEG]"]

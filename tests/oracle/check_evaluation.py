@@ -57,7 +57,7 @@ def clusters(items, parts, metric):
 
 
 def estimate(table):
-    """The ratio of sums and what each picture adds to its error."""
+    """The ratio of sums, and each picture's contribution to its error."""
     total = table.sum(0)
     ratio = total[0] / total[1]
     return float(ratio), (table[:, 0] - ratio * table[:, 1]) / total[1]

@@ -32,7 +32,7 @@ def table(path):
 
 
 def from_runs(runs):
-    """Token ids of pairs (id, how often)."""
+    """Token ids from pairs (id, count)."""
     return [own for at in range(0, len(runs), 2) for own in [runs[at]] * runs[at + 1]]
 
 
@@ -106,7 +106,7 @@ def main(given):
     }
     prefix, factors = "base_model.model.", {}
     for name, value in load_file(after / "adapter_model.safetensors").items():
-        # The first factor has no gradient while the second one is 0, so it is still what it was.
+        # The first factor has no gradient while the second one is 0, so it is unchanged.
         start = torch.zeros_like(value) if ".lora_B." in name else value.clone()
         factors[name.removeprefix(prefix).removesuffix(".weight")] = start.float().requires_grad_()
     own = {name: base.weights[name].clone().requires_grad_() for name in moments if "lora_" not in name}
@@ -128,7 +128,7 @@ def main(given):
         block = "lora" if "lora_" in name else name.split(".")[2 if name.startswith("grounding") else 0]
         kept = blocks.setdefault(block, [0.0, 0.0, 0])
         blocks[block] = [kept[0] + gap**2, kept[1] + size**2, kept[2] + 1]
-        # Tensors whose gradient is rounding beside the others say nothing.
+        # Tensors whose gradient is only rounding beside the others are not compared.
         if size > 1e-6 * top:
             worst[name] = gap / size
     last = max(worst, key=worst.get)

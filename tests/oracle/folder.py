@@ -10,7 +10,7 @@ import tokens
 from model import Adapter
 
 class Checkpoint:
-    """Weights in float32 whatever they are stored in, configuration and tokenizer of one folder."""
+    """Weights in float32, whatever their stored type, configuration and tokenizer of one folder."""
 
     def __init__(self, path):
         self.path = Path(path)
@@ -33,7 +33,7 @@ class Checkpoint:
         return self.tokenizer.encode(text)
 
     def prompt_ids(self, text):
-        """A whole sequence: begun with the token the tokenizer begins every text with, if any."""
+        """A whole sequence, with the token that begins every text of this tokenizer, if any."""
         return self.begin + self.encode(text)
 
     def decode(self, ids, special=True):

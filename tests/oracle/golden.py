@@ -1,4 +1,4 @@
-"""Every array and number of a whole-model golden folder, computed from its checkpoint and a few given inputs."""
+"""Every array and number of a whole-model golden folder, computed from its checkpoint and a few inputs."""
 
 import numpy as np
 import torch

@@ -16,7 +16,7 @@ from pycocoevalcap.tokenizer.ptbtokenizer import PUNCTUATIONS, STANFORD_CORENLP_
 
 WORDS = """a the man woman dog dogs child two red blue striped shirt holding of in front behind left right side standing street
 car bicycle table plate white wooden building tall small large wearing hat with and on next to near sitting grass""".split()
-# Written as people and models write: clitics in both apostrophes, numbers, units, quotes, abbreviations, hyphens, brackets.
+# As people and models write: clitics in both apostrophes, numbers, units, quotes, abbreviations, hyphens, brackets.
 PIECES = """isn't don’t it's the dog's the boys' cannot gonna they'll I'm you’ve well-known left-hand t-shirt 3-4 5-year-old 1/2 3.5
 1,000 12:30 2nd 1990s '90s 5'10" 6ft. 10% $3.50 £5 €10 #1 No. Dr. St. U.S. e.g. i.e. p.m. etc. Mr. Inc. (left) [right] {x} "STOP"
 “open” ‘closed’ and/or w/ A/C x-ray R&B C++ H2O café naïve — – -- ... … wait...what ?! !! <p> </p> [SEG] <Prompt0> www.example.com
@@ -31,7 +31,7 @@ def sentence(draw, odd):
 
 
 def tokenizer():
-    """The tokens that the caption tools leave. A final letter with a full stop is cut by the next line: one stands between."""
+    """Tokens as the caption tools keep them. A line is put between two texts, since it cuts a final letter with a full stop."""
     kept = PTBTokenizer()
     between = [{"caption": "x"}]
     return lambda texts: [

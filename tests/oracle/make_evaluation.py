@@ -70,7 +70,7 @@ def referring(draw):
     kept = [image for image in images if any(one["prediction"] for one in image["sentences"])]
     old = totals([one["first"] if one["prediction"] else None for image in kept for one in image["sentences"]])
     merged = [one["merged"] for image in images for one in image["sentences"]]
-    # A sentence without a pixel in either mask has no overlap to reach a bound.
+    # A sentence with two empty masks has no overlap that could reach a bound.
     counts = {str(bound): {"ge": sum(one["u"] > 0 and share(one) >= bound for one in merged)} for bound in BOUNDS}
     expected = {
         "sentences": len(merged),
@@ -82,7 +82,7 @@ def referring(draw):
 
 
 def gres(items, declared):
-    """Scores of ReLA where `declared` says which items are called no target."""
+    """Scores of ReLA; `declared` marks the items answered with "no target"."""
     ious, inside, union, found = [], 0, 0, {"TP": 0, "FN": 0, "FP": 0, "TN": 0}
     for item, said in zip(items, declared, strict=True):
         count = item["counts"]
@@ -113,7 +113,7 @@ def generalised(draw):
         prediction = blob(draw, height, width) & (draw.random() < 0.6) if none else near(draw, target)
         said, counts = bool(draw.random() < 0.4), overlap(target, prediction)
         seen = {"i": 0, "u": 0} if none and said else counts
-        # As ReLA: declared no target is right or wrong, whatever the mask.
+        # As in ReLA, an answer of no target is right or wrong whatever the mask.
         iou = float(none) if said else 0.0 if none or counts["u"] == 0 else counts["i"] / counts["u"]
         area = int(prediction.sum())
         masks = {"target": rle(target), "prediction": rle(prediction)}

@@ -123,7 +123,7 @@ def cases_of(v):
 
 
 def wanted_answers(v, folder, random):
-    """What greedy decoding is made to say: plain tokens, the wanted number of [SEG], the stop word."""
+    """The greedy answer that is forced: plain tokens, the wanted number of [SEG], the stop word."""
     end = folder.encode(preprocess.STOP_WORDS[v["template"].replace("-", "_")][0])
     plain = iter(random.permutation(np.arange(33, 250)).tolist())
     segmented = [next(plain)]

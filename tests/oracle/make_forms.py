@@ -1,4 +1,4 @@
-"""Rows in the files that Python writes: make_forms.py SHARDS GIVEN OUT.
+"""Rows in file formats written by Python: make_forms.py SHARDS GIVEN OUT.
 
 SHARDS are Arrow streams of region rows. GIVEN holds refs.json (a list of refs), instances.json (COCO), truth.json (run
 lengths by annotation id) and members/ (files of a tar shard). OUT gets refs.N.p in every protocol of pickle, shard.FORM.tar

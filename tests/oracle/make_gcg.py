@@ -74,7 +74,7 @@ def grounded(draw):
         predicted = [near(draw, masks[draw.integers(len(masks))]) for _ in range(draw.integers(0, 7))]
         predicted = [one for one in predicted if one.any()]
         labels = [f"label {draw.integers(5)} of {image}" for _ in masks]
-        # Now and then fewer or more phrases than masks.
+        # Sometimes fewer or more phrases than masks.
         phrases = [f"phrase {at}" for at in range(max(0, len(predicted) + int(draw.choice([0, 0, 0, 0, -1, 1]))))]
         for label in labels:
             for phrase in phrases:

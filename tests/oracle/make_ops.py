@@ -122,7 +122,7 @@ def main(seed, out):
     for _ in range(400):
         w, h, low, high = pick(1, 3000), pick(1, 3000), pick(1, 3), pick(3, 17)
         if pick(0, 3) == 0:
-            # An exact ratio, where the tie rule speaks.
+            # An exact ratio, for which the tie rule decides.
             w, h = 32 * pick(1, 12) * pick(1, 8), 32 * pick(1, 12) * pick(1, 8)
         cols, lines = preprocess.choose_grid(w, h, low, high, 448)
         tiles = cols * lines

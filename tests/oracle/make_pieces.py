@@ -1,4 +1,4 @@
-"""python make_pieces.py --seed S --out DIR: SentencePiece models of several kinds, with what the library makes of texts."""
+"""python make_pieces.py --seed S --out DIR: SentencePiece models of several kinds, with the library's ids and texts."""
 
 import argparse
 import io

@@ -81,7 +81,7 @@ IMAGES = [{"bytes": data, "path": None} for data in PICTURES]
 
 
 def save(out, columns, features=None, table=None):
-    """As save_to_disk writes it."""
+    """A data set as written by save_to_disk."""
     table = datasets.Dataset.from_dict(columns, features=features and datasets.Features(features))
     table.save_to_disk(str(out))
 
@@ -112,7 +112,7 @@ RLE_TYPE = pa.struct([("counts", pa.string()), ("size", pa.list_(pa.int64()))])
 
 
 def mask_image(one, mode):
-    """A mask as the modes of Pillow keep it."""
+    """A mask in Pillow's image modes."""
     grey = Image.fromarray(one * 255)
     if mode == "L":
         return encoded(grey)
@@ -244,7 +244,7 @@ def odd_columns():
 
 
 def used_views():
-    """Views and runs in the columns that are used."""
+    """Arrow views and run-end encoding in the columns that are read."""
     columns = base(RLES, RLE_TYPE)
     columns["caption"] = pa.RunEndEncodedArray.from_arrays(pa.array([1, 2, 3], pa.int16()), pa.array(CAPTIONS))
     columns["mask"] = pa.array([one.tolist() for one in MASKS], pa.list_view(pa.large_list_view(pa.uint8())))

@@ -161,7 +161,7 @@ def gate_and_up(family, linear, b, y):
 
 
 def unseen(length, window):
-    """True where a query (row) must not see a key (column): the future, and what a window leaves behind."""
+    """True where a query (row) must not see a key (column): future keys, and keys before the window."""
     place = torch.arange(length)
     hidden = place[None, :] > place[:, None]
     if window is not None:
@@ -170,7 +170,7 @@ def unseen(length, window):
 
 
 def head_width(c):
-    """Channels of a head, which need not divide the hidden size."""
+    """Channels of a head; their sum may differ from the hidden size."""
     return c.get("head_dim") or c["hidden_size"] // c["num_attention_heads"]
 
 
@@ -210,7 +210,7 @@ def language(w, config, x, adapter=None, keep=lambda name, value: None, start=No
 
 
 def head_name(w, config):
-    """The tensor the logits are made with: a tied model stores only its embedding."""
+    """The tensor that gives the logits: a tied model stores only its embedding."""
     name = f"language_model.{names(config)['head']}.weight"
     return name if name in w else embedding_name(config)
 

@@ -41,7 +41,7 @@ def tokens(text):
 
 
 def synonyms(wordnet, word):
-    """Names that METEOR compares: one word each, of all synsets of the word."""
+    """Names that METEOR compares: the one-word names in all synsets of the word."""
     return sorted({lemma.name() for synset in wordnet.synsets(word) for lemma in synset.lemmas() if "_" not in lemma.name()})
 
 
@@ -62,7 +62,7 @@ def ask(wordnet):
 
 
 def pair(wordnet, case):
-    """The numbers of one pair, as NLTK's own steps give them."""
+    """The numbers of one pair, computed by NLTK's own steps."""
     hypothesis, reference = tokens(case["hypothesis"]), tokens(case["reference"])
     left, right = list(enumerate(hypothesis)), list(enumerate(reference))
     exact, left, right = meteor._match_enums(left, right)

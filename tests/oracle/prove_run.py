@@ -1,5 +1,5 @@
 """
-Is a run's held-out gain there in PyTorch?
+Checks a run's held-out gain in PyTorch.
 
     python prove_run.py --proof DIR --base DIR
     python prove_run.py --run RUN --base DIR --policy DIR --partner DIR --shards DIR...

@@ -90,7 +90,7 @@ class LengthGrouped(Sampler):
 
 
 class Model(BaseModel):
-    """Takes what Sa2VAModel takes; learns one number."""
+    """Has the arguments of Sa2VAModel; trains one number."""
 
     def __init__(self, mllm, tokenizer, grounding_encoder, loss_mask=None, loss_dice=None, pretrained_pth=None,
                  frozen_sam2_decoder=True, special_tokens=None, loss_sample_points=False, template=None,

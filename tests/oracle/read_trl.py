@@ -21,10 +21,10 @@ import peft_logits
 
 
 def construct(yaml, checkpoint, tokenizer):
-    """What TRL makes of a configuration: its GRPOConfig, its ModelConfig and a trainer on the checkpoint's language model."""
+    """The GRPOConfig, ModelConfig and trainer on the checkpoint's language model that TRL makes of a configuration."""
     parser = TrlParser((ScriptArguments, GRPOConfig, ModelConfig))
     with tempfile.TemporaryDirectory() as out:
-        # The data set is the receiving side's, and a machine without a GPU has to say so.
+        # The user supplies the data set, and without a GPU the configuration must say so.
         words = ["--config", yaml, "--dataset_name", "none", "--output_dir", out, "--report_to", "none", "--use_cpu", "true"]
         _, config, model_config = parser.parse_args_and_config(words)
         model, _ = peft_logits.language_model(checkpoint)

@@ -1,4 +1,4 @@
-"""What `wandb sync` sends of an offline run, read from its file with W&B's own message types.
+"""The data that `wandb sync` sends for an offline run, read from its file with W&B's own message types.
 
   read_wandb.py FOLDER
 

@@ -1,8 +1,8 @@
 """
 Bicubic resizing with antialiasing on bytes: horizontal pass, bytes again, vertical pass, in whole numbers.
 
-Written out because the order of the passes shows: bytes are clamped in between, and newer releases of Pillow take the
-vertical pass first for some shapes.
+Implemented here because the order of the passes matters: bytes are clamped in between, and newer releases of Pillow
+take the vertical pass first for some shapes.
 """
 
 import math

@@ -6,7 +6,7 @@ import torch
 
 
 def frequencies(c, width, length):
-    """Angle per position of each of the width / 2 pairs, and what cos and sin are multiplied by."""
+    """Angle per position of each of the width / 2 pairs, and the factor of cos and sin."""
     k = torch.arange(0, width, 2, dtype=torch.float32) / width
     theta, scaling = c["rope_theta"], c.get("rope_scaling")
     if scaling is None:

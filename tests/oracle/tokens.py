@@ -49,7 +49,7 @@ def qwen(out):
 
 
 def qwen_files(out):
-    """The same as vocab.json and merges.txt, as a slow tokenizer is saved."""
+    """The same as vocab.json and merges.txt, the files of a slow tokenizer."""
     qwen(out)
     model = json.loads((out / "tokenizer.json").read_text())["model"]
     (out / "tokenizer.json").unlink()
@@ -59,7 +59,7 @@ def qwen_files(out):
 
 
 def bytes_bos(out):
-    """Byte-level with InternLM2's beginning and end tokens: every text is begun with <s>."""
+    """Byte-level with InternLM2's beginning and end tokens: every text begins with <s>."""
     qwen(out)
     for file in ("added_tokens.json", "special_tokens_map.json", "vocab.json", "merges.txt"):
         (out / file).unlink(missing_ok=True)
@@ -176,7 +176,7 @@ class Pieces:
         return self.names.get(i) or self.inner.id_to_piece(i)
 
     def words(self, run):
-        """Text of ids that stand together: pieces, and special tokens that are pieces or have a role, as they are."""
+        """Text of adjacent ids: pieces, and special tokens that are pieces or have a role, as they are."""
         text, waiting, after_special = "", [], False
         for at, i in enumerate(run):
             if self.name(i) in self.special:

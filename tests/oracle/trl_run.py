@@ -52,7 +52,7 @@ class StandIn(torch.nn.Module):
 
 
 def trainer(hyper, loss_type, level, steps=1):
-    """As much of a GRPOTrainer as its loss reads; every method is TRL's."""
+    """The part of a GRPOTrainer that its loss reads; every method is TRL's."""
     options = {key: hyper[key] for key in OPTIONS}
     cap = CISPO_CAP if loss_type == "cispo" else hyper["epsilon_high"]
     args = SimpleNamespace(**options, steps_per_generation=steps, entropy_target=hyper.get("entropy_target", 0.0))

@@ -97,7 +97,7 @@ export function evaluationValues(report: EvalReport): Record<string, number> {
   }
   const chosen = report.selection?.value;
   if (chosen !== undefined) Object.assign(values, { "eval/selection": chosen });
-  // What was not finite is stored as null.
+  // Values that were not finite are null in the stored evaluation.
   return Object.fromEntries(Object.entries(values).filter(([, value]) => Number.isFinite(value)));
 }
 

@@ -27,8 +27,8 @@ export interface Track {
 }
 
 /**
- * Play, frame slider, onion skin and the overlap of each answer over the frames. All figures of the row follow. Nothing for
- * a picture.
+ * Play, frame slider, onion skin and the overlap of each answer over the frames. All figures of the row follow. Renders
+ * nothing for a picture.
  */
 export function ClipPlayer(props: {
   readonly rowId: string;

@@ -24,7 +24,7 @@ export function thinIndices(
       for (let at = start; at < end; at++) {
         const value = column[at] as number;
         if (!Number.isFinite(value)) {
-          // One point of a gap breaks the line.
+          // One missing value is enough to break the line.
           if (at === start || Number.isFinite(column[at - 1] as number)) keep.add(at);
           continue;
         }
