@@ -21,6 +21,12 @@ export function memorySource(name: string, bytes: Uint8Array): ByteSource {
   };
 }
 
+/** The bytes of a source from start to end, in pieces of 4 MiB. */
+export async function* piecesOf(source: ByteSource): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const piece = 4 * 2 ** 20;
+  for (let at = 0; at < source.size; at += piece) yield await source.read(at, Math.min(source.size, at + piece));
+}
+
 /** A Blob or File as a source; each read fetches only its range. */
 export function blobSource(name: string, blob: Blob): ByteSource {
   return {

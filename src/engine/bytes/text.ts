@@ -16,6 +16,13 @@ export function utf8Text(bytes: Uint8Array): string | undefined {
   }
 }
 
+/** One character per byte, in pieces because a call takes a limited number of arguments. */
+export function latin1(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 4096) text += String.fromCharCode(...bytes.subarray(at, at + 4096));
+  return text;
+}
+
 /** Whether bytes begin with the byte order mark of UTF-16, of either order. */
 export function isUtf16([a, b]: Uint8Array): boolean {
   return (a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff);

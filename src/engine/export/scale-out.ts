@@ -3,6 +3,7 @@
  * Python package (python/README.md) needs: rows, prompts, settings and launch files.
  */
 import { sha256Hex } from "../bytes/hash.ts";
+import { piecesOf } from "../bytes/memory.ts";
 import type { ByteSource } from "../bytes/source.ts";
 import { SETTINGS } from "../config/table.ts";
 import type { RegionSet } from "../data/region-set.ts";
@@ -33,8 +34,6 @@ export interface ScaleOut {
   readonly fresh: boolean;
 }
 
-/** Bytes read at a time. */
-const PIECE = 4 * 2 ** 20;
 /** Bytes at each end of a shard that its reference hashes. */
 const END = 2 ** 20;
 
@@ -121,10 +120,5 @@ async function shardReference(set: RegionSet, name: string): Promise<Readonly<Re
 }
 
 function copied(path: string, source: ByteSource): ExportFile {
-  return {
-    path,
-    async *pieces() {
-      for (let at = 0; at < source.size; at += PIECE) yield await source.read(at, Math.min(source.size, at + PIECE));
-    },
-  };
+  return { path, pieces: () => piecesOf(source) };
 }

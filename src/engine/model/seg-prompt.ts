@@ -1,6 +1,6 @@
 /** From the hidden state of [SEG] to SAM2's language prompt (docs/spec/sa2va.md#12-from-seg-to-the-language-prompt). */
-import { Following, linear } from "../gpu/kernels/linear.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
+import { activatedLayer, linearLayer } from "./weights/linear-layer.ts";
 import type { Weights } from "./weights/weights.ts";
 
 /**
@@ -10,8 +10,7 @@ import type { Weights } from "./weights/weights.ts";
  */
 export function languagePrompt(w: Weights, hidden: Tensor): Tensor {
   return tf.tidy(() => {
-    const [weight, bias] = [w.get("text_hidden_fcs.0.weight"), w.get("text_hidden_fcs.0.bias")];
-    const inner = linear(hidden, weight, bias, undefined, new Following("relu"));
-    return linear(inner, w.get("text_hidden_fcs.2.weight"), w.get("text_hidden_fcs.2.bias"));
+    const inner = activatedLayer(w, "text_hidden_fcs.0", hidden, "relu");
+    return linearLayer(w, "text_hidden_fcs.2", inner);
   });
 }

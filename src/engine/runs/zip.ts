@@ -1,5 +1,6 @@
 /** Files as one zip, streamed: only the current piece is in memory. */
 import { Zip, ZipPassThrough } from "fflate";
+import { piecesOf } from "../bytes/memory.ts";
 import { LabError } from "../errors.ts";
 import { tfevents, tfeventsName } from "../formats/tfevents.ts";
 import type { RunStore } from "../storage/store.ts";
@@ -8,7 +9,6 @@ import { runEvents } from "./run-events.ts";
 import { openRun } from "./run-folder.ts";
 import { runTables } from "./run-tables.ts";
 
-const PIECE = 4 * 2 ** 20;
 /** Limits of the zip format without its 64-bit extension: bytes, with a reserve for the directory, and files. */
 const LIMIT = 2 ** 32 - 2 ** 24;
 const MOST_FILES = 2 ** 16 - 1;
@@ -88,10 +88,7 @@ export async function* zipRun(store: RunStore, runId: string): AsyncGenerator<Ui
   const entries = async function* (): AsyncGenerator<ZippedFile> {
     for (const { path } of files) {
       const source = await store.open(path);
-      const pieces = async function* (): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-        for (let at = 0; at < source.size; at += PIECE) yield await source.read(at, Math.min(source.size, at + PIECE));
-      };
-      yield { path: path.slice(runId.length + 1), pieces };
+      yield { path: path.slice(runId.length + 1), pieces: () => piecesOf(source) };
     }
     for (const [path, content] of Object.entries(await runTables(run)))
       yield { path, pieces: () => [new TextEncoder().encode(content)] };

@@ -15,6 +15,7 @@ import type { SamFeatures } from "../model/sam2/neck.ts";
 import { densePositions } from "../model/sam2/prompt-encoder.ts";
 import { languagePrompt } from "../model/seg-prompt.ts";
 import type { Weights } from "../model/weights/weights.ts";
+import { placesOf } from "../policy/decode/shared-prompts.ts";
 import { joined, type SftBatch } from "./batch.ts";
 import { BCE_WEIGHT, candidateLoss, DICE_WEIGHT, namingLoss, pointingLoss, tokenLoss } from "./losses.ts";
 
@@ -292,17 +293,12 @@ function segStates(
   past: KvCache,
   settings: SftSettings,
 ): Tensor {
-  const { ids, segAt, length } = batch.segment;
-  const rows = segAt.length;
+  const { ids, segAt } = batch.segment;
   const { hidden } = languageForward(weights, model.config.language, embed(model, weights, ids, settings), {
     past,
     ropeLength: ropeLength(batch),
   });
-  const pick = new Float32Array(rows * length);
-  segAt.forEach((at, row) => {
-    pick[row * length + at] = 1;
-  });
-  return tf.matMul(tf.tensor3d(pick, [rows, 1, length]), hidden).reshape([rows, -1]);
+  return placesOf(hidden, segAt);
 }
 
 /** States of the last tile's tokens, or of those of all frames: [n, F · tokens, D]. */

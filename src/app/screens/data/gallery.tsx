@@ -4,6 +4,7 @@ import type { RegionSummary } from "../../../engine/data/sample.ts";
 import { hoverClip, leaveClip } from "../../components/clip/clip-store.ts";
 import { useClipFrame } from "../../components/clip/use-clip.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
+import { useWidth } from "../../components/use-width.ts";
 import { formatShare } from "../../styles/format.ts";
 import styles from "./gallery.module.css";
 import { TILE_SIZES, type TileSize } from "./tile-size.ts";
@@ -150,16 +151,4 @@ export function useLayers(row: RegionSummary) {
   const next = { mask: row.mask, layers: [{ role: "given" as const, mask: row.mask }] };
   setKept(next);
   return next.layers;
-}
-
-function useWidth(element: { readonly current: HTMLElement | null }): number {
-  const [width, setWidth] = useState(0);
-  useEffect(() => {
-    const target = element.current;
-    if (target === null) return;
-    const observer = new ResizeObserver(() => setWidth(target.clientWidth));
-    observer.observe(target);
-    return () => observer.disconnect();
-  }, [element]);
-  return width;
 }

@@ -1,3 +1,4 @@
+import { latin1 } from "../../bytes/text.ts";
 import { badInput, type LabError } from "../../errors.ts";
 
 /**
@@ -176,11 +177,4 @@ function numberList(value: unknown): number[] | undefined {
     numbers.push(Number(item));
   }
   return numbers;
-}
-
-/** One character per byte, in pieces so that a long mask does not overflow the argument list. */
-function latin1(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 4096) text += String.fromCharCode(...bytes.subarray(at, at + 4096));
-  return text;
 }

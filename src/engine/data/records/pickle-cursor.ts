@@ -1,5 +1,6 @@
 /** Reads the bytes of a pickle from start to end: numbers, texts and lengths in the forms of the opcodes. */
 import { viewOf } from "../../bytes/memory.ts";
+import { latin1 } from "../../bytes/text.ts";
 import { badInput, type LabError } from "../../errors.ts";
 import { pythonString } from "./python-text.ts";
 
@@ -123,10 +124,4 @@ export class PickleCursor {
 
 function shortest(value: bigint): number | bigint {
   return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value;
-}
-
-function latin1(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 4096) text += String.fromCharCode(...bytes.subarray(at, at + 4096));
-  return text;
 }

@@ -4,11 +4,11 @@
  */
 import { gelu } from "../../gpu/kernels/activation.ts";
 import { conv2d, convTranspose2x2 } from "../../gpu/kernels/conv.ts";
-import { Following, linear } from "../../gpu/kernels/linear.ts";
 import { layerNorm } from "../../gpu/kernels/norm.ts";
 import { repeatRows } from "../../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Probe } from "../probe.ts";
+import { activatedLayer, linearLayer } from "../weights/linear-layer.ts";
 import type { Weights } from "../weights/weights.ts";
 import type { Sam2Config } from "./config.ts";
 import type { FrameMaps, SamFeatures } from "./neck.ts";
@@ -109,7 +109,7 @@ export function decodePrompts(
     const [, outHeight, outWidth, outChannels] = upscaled.shape as [number, number, number, number];
     const kernels = tf.stack(
       Array.from({ length: MASK_TOKENS }, (_, k) =>
-        mlp3(w, `${path}.output_hypernetworks_mlps.${k}`, token(queries, 2 + k)),
+        mlp3(w, `${path}.output_hypernetworks_mlps.${k}`, tokenAt(queries, 2 + k)),
       ),
       1,
     );
@@ -117,8 +117,8 @@ export function decodePrompts(
     const logits = tf.matMul(kernels, pixels, false, true).reshape([batch, MASK_TOKENS, outHeight, outWidth]);
     return [
       logits,
-      mlp3(w, `${path}.iou_prediction_head`, token(queries, 1)).sigmoid(),
-      mlp3(w, `${path}.pred_obj_score_head`, token(queries, 0)),
+      mlp3(w, `${path}.iou_prediction_head`, tokenAt(queries, 1)).sigmoid(),
+      mlp3(w, `${path}.pred_obj_score_head`, tokenAt(queries, 0)),
       queries,
     ];
   }) as [Tensor, Tensor, Tensor, Tensor];
@@ -204,14 +204,13 @@ function upscale(
 /** Three linear layers with ReLU between, `<path>.layers.0` to `.2`. */
 export function mlp3(w: Weights, path: string, x: Tensor): Tensor {
   return tf.tidy(() => {
-    const layer = (index: number, y: Tensor, following?: Following): Tensor =>
-      linear(y, w.get(`${path}.layers.${index}.weight`), w.get(`${path}.layers.${index}.bias`), undefined, following);
-    return layer(2, layer(1, layer(0, x, new Following("relu")), new Following("relu")));
+    const first = activatedLayer(w, `${path}.layers.0`, x, "relu");
+    return linearLayer(w, `${path}.layers.2`, activatedLayer(w, `${path}.layers.1`, first, "relu"));
   });
 }
 
 /** Token `index` of [B, T, C] as [B, C]. */
-function token(tokens: Tensor, index: number): Tensor {
+export function tokenAt(tokens: Tensor, index: number): Tensor {
   const [batch, , width] = tokens.shape as [number, number, number];
   return tokens.slice([0, index, 0], [batch, 1, width]).reshape([batch, width]);
 }

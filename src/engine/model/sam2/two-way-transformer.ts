@@ -1,10 +1,10 @@
 /** The decoder's transformer, in which tokens and image attend to each other (docs/spec/sa2va.md#15-mask-decoder). */
 import { attention } from "../../gpu/kernels/attention/attention.ts";
-import { Following, linear } from "../../gpu/kernels/linear.ts";
 import { layerNorm } from "../../gpu/kernels/norm.ts";
 import { repeatRows } from "../../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Probe } from "../probe.ts";
+import { activatedLayer, addLayer, linearLayer } from "../weights/linear-layer.ts";
 import type { Weights } from "../weights/weights.ts";
 import type { Sam2Config } from "./config.ts";
 
@@ -74,7 +74,7 @@ function headAttention(w: Weights, path: string, heads: number, q: Tensor, k: Te
   return tf.tidy(() => {
     const batch = Math.max(...[q, k, v].map((x) => x.shape[0] as number));
     const split = (name: string, x: Tensor): Tensor => {
-      const y = inRows(project(w, `${path}.${name}`, x), batch);
+      const y = inRows(linearLayer(w, `${path}.${name}`, x), batch);
       const [, length, width] = y.shape as [number, number, number];
       return y.reshape([batch, length, heads, width / heads]).transpose([0, 2, 1, 3]);
     };
@@ -82,19 +82,14 @@ function headAttention(w: Weights, path: string, heads: number, q: Tensor, k: Te
     const depth = queries.shape[3] as number;
     const mixed = attention(queries, split("k_proj", k), split("v_proj", v), 1 / Math.sqrt(depth));
     const length = mixed.shape[2] as number;
-    return project(w, `${path}.out_proj`, mixed.transpose([0, 2, 1, 3]).reshape([batch, length, heads * depth]));
+    return linearLayer(w, `${path}.out_proj`, mixed.transpose([0, 2, 1, 3]).reshape([batch, length, heads * depth]));
   });
 }
 
 function addMlp(w: Weights, path: string, x: Tensor): Tensor {
-  const inner = (): Tensor => project(w, `${path}.0`, x, new Following("relu"));
-  return tf.tidy(() => project(w, `${path}.1`, inner(), new Following("residual", x)));
+  return tf.tidy(() => addLayer(w, `${path}.1`, activatedLayer(w, `${path}.0`, x, "relu"), x));
 }
 
 function normed(w: Weights, path: string, x: Tensor): Tensor {
   return layerNorm(x, w.get(`${path}.weight`), w.get(`${path}.bias`), NORM_EPS);
-}
-
-function project(w: Weights, path: string, x: Tensor, following?: Following): Tensor {
-  return linear(x, w.get(`${path}.weight`), w.get(`${path}.bias`), undefined, following);
 }

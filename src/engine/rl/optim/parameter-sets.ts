@@ -13,6 +13,14 @@ export function mapSet(set: ParameterSet, change: (tensor: Tensor, name: string)
   return result;
 }
 
+/** The gradients of a tape by name; it returns none for a tensor that the loss does not reach. */
+export function reachedGradients(
+  names: readonly string[],
+  grads: readonly (Tensor | null | undefined)[],
+): Record<string, Tensor> {
+  return Object.fromEntries(names.flatMap((name, at) => (grads[at] == null ? [] : [[name, grads[at]]])));
+}
+
 /** An independent copy. tfjs tensors are immutable, so nothing is moved on the device. */
 export function copySet(set: ParameterSet): ParameterSet {
   return mapSet(set, (tensor) => tensor.clone());

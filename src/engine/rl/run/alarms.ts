@@ -2,6 +2,7 @@
 import { rleArea } from "../../data/mask/rle.ts";
 import type { Alarm } from "../../runs/alarms.ts";
 import type { GroupRecord, RolloutRecord, StepMetrics } from "../../runs/rollouts/records.ts";
+import { median } from "../../tuning/choose.ts";
 import { aboutLoop, LOOP_IDS, type LoopId } from "../loops/abouts.ts";
 import type { UpdateReport } from "../optim/training-state.ts";
 
@@ -198,13 +199,6 @@ function spike(name: string): Rule {
     },
     ...(loop === undefined ? {} : { about: those(Number(loop.slice(4)) as LoopId) }),
   };
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const upper = sorted[middle] as number;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] as number) + upper) / 2;
 }
 
 function numeral(value: number): string {

@@ -5,6 +5,7 @@ import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { ParameterSet, Weights } from "../../model/weights/weights.ts";
 import { policyLoss } from "../objective/loss.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
+import { reachedGradients } from "../optim/parameter-sets.ts";
 import type { ActionScores, AuxiliaryLoss, Group } from "./group.ts";
 import { type GroupGradients, type LossReadback, lossTensors } from "./loss-inputs.ts";
 
@@ -62,12 +63,6 @@ export async function lossGradients(task: LossTask): Promise<GroupGradients> {
       throw thrown;
     })
     .finally(() => tf.dispose([value, ...kept, ...constants]));
-  const gradients: Record<string, Tensor> = {};
-  names.forEach((name, i) => {
-    // If this loss does not reach a tensor, the tape returns none.
-    const gradient = grads[i] as Tensor | null | undefined;
-    if (gradient !== null && gradient !== undefined) gradients[name] = gradient;
-  });
   const readbacks = groups.map((_, at): LossReadback => {
     const [scalars, logps, entropies] = arrays.slice(3 * at) as [Float32Array, Float32Array, Float32Array];
     const [loss, policy, klPenalty, ...values] = scalars as unknown as [number, number, number, ...number[]];
@@ -75,7 +70,7 @@ export async function lossGradients(task: LossTask): Promise<GroupGradients> {
     const auxiliary = Object.fromEntries(names.map((name, i) => [name, values[i] as number]));
     return { loss, policy, klPenalty, logps, entropies, auxiliary };
   });
-  return { gradients, readbacks };
+  return { gradients: reachedGradients(names, grads), readbacks };
 }
 
 /** Reads back the log-probabilities of groups, [N·T] per group, and keeps none of them on the GPU. */

@@ -11,7 +11,7 @@ import type { Weights } from "../../model/weights/weights.ts";
 import type { ImageFeatures } from "../../policy/features.ts";
 import { policyLoss } from "../objective/loss.ts";
 import { GradientSum } from "../optim/gradient-sum.ts";
-import { member } from "../optim/parameter-sets.ts";
+import { member, reachedGradients } from "../optim/parameter-sets.ts";
 import type { LossTask } from "./backward.ts";
 import type { ActionScores, Group, RowRange } from "./group.ts";
 import { type GroupGradients, lossTensors } from "./loss-inputs.ts";
@@ -129,10 +129,5 @@ function rangeGradients(
     true,
   );
   value.dispose();
-  const found: Record<string, Tensor> = {};
-  names.forEach((name, at) => {
-    const gradient = grads[at] as Tensor | null | undefined;
-    if (gradient !== null && gradient !== undefined) found[name] = gradient;
-  });
-  return found;
+  return reachedGradients(names, grads);
 }

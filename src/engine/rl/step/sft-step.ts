@@ -13,6 +13,7 @@ import { disposeFeatures, type ImageFeatures } from "../../policy/features.ts";
 import { type SftBatch, sftBatch } from "../../sft/batch.ts";
 import { PARTS, SFT_DEFAULTS, type SftSettings, selectedMasks, sftLoss } from "../../sft/forward.ts";
 import { drawPoints } from "../../sft/points.ts";
+import { reachedGradients } from "../optim/parameter-sets.ts";
 import { gradientSum, updateState } from "../optim/training-state.ts";
 import { dropoutKey } from "./context.ts";
 import type { StepInput, StepOutcome } from "./grpo-step.ts";
@@ -120,9 +121,8 @@ async function rowGradients(
     })
     .finally(() => tf.dispose([value, ...kept, ...(points === null ? [] : [points])]));
   const named = Object.fromEntries(PARTS.map((name, i) => [name, parts[i] as number]));
-  const found = state.names.map((name, i) => [name, grads[i] as Tensor | null | undefined] as const);
   return {
-    gradients: Object.fromEntries(found.filter((entry): entry is [string, Tensor] => entry[1] != null)),
+    gradients: reachedGradients(state.names, grads),
     numbers: {
       "sft/loss": loss,
       ...Object.fromEntries(

@@ -2,6 +2,7 @@ import { type MouseEvent, type ReactNode, useEffect, useMemo, useRef, useState, 
 import type { RowDraws } from "../../../../engine/runs/rollouts/group-measures.ts";
 import type { GroupRecord } from "../../../../engine/runs/rollouts/records.ts";
 import { currentTheme, onThemeChange } from "../../../components/charts/plot/palette.ts";
+import { useWidth } from "../../../components/use-width.ts";
 import { fixed } from "../../../styles/format.ts";
 import styles from "./across.module.css";
 
@@ -29,19 +30,12 @@ export function HeatMap(props: {
 }): ReactNode {
   const { rows, marked, onOpen } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [width, setWidth] = useState(0);
+  const width = useWidth(canvas);
   const [hovered, setHovered] = useState<GroupRecord | null>(null);
   const theme = useSyncExternalStore(onThemeChange, currentTheme);
   const span = useMemo(() => spanOf(rows), [rows]);
   const cell = Math.max(LEAST, Math.min(MOST, Math.floor(HEIGHT / Math.max(1, rows.length))));
   const height = cell * rows.length;
-  useEffect(() => {
-    const element = canvas.current;
-    if (element === null) return;
-    const size = new ResizeObserver(() => setWidth(element.clientWidth));
-    size.observe(element);
-    return () => size.disconnect();
-  }, []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another theme needs another picture
   useEffect(() => {
     const context = canvas.current?.getContext("2d");

@@ -1,12 +1,12 @@
 /** Encodes a frame's features and mask as a memory of the frame (docs/spec/video.md#4-memory-encoder). */
 import { gelu } from "../../../gpu/kernels/activation.ts";
 import { conv2d } from "../../../gpu/kernels/conv.ts";
-import { Following, linear } from "../../../gpu/kernels/linear.ts";
 import { layerNorm } from "../../../gpu/kernels/norm.ts";
 import { repeatRows } from "../../../gpu/kernels/repeat.ts";
 import { countWork } from "../../../gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
 import type { Probe } from "../../probe.ts";
+import { activatedLayer, linearLayer } from "../../weights/linear-layer.ts";
 import type { Weights } from "../../weights/weights.ts";
 import { samSizeLogits } from "../postprocess.ts";
 import { MASK_CHANNELS, SAM } from "./video-shapes.ts";
@@ -61,10 +61,8 @@ function fuserBranch(w: Weights, path: string, x: Tensor): Tensor {
     const kernel = weight.transpose([2, 3, 0, 1]) as tf.Tensor4D;
     const mixed = tf.depthwiseConv2d(x as tf.Tensor4D, kernel, 1, "same").add(w.get(`${path}.dwconv.bias`));
     const normed = layerNorm(mixed, w.get(`${path}.norm.weight`), w.get(`${path}.norm.bias`), NORM_EPS);
-    const first = [w.get(`${path}.pwconv1.weight`), w.get(`${path}.pwconv1.bias`)] as const;
-    const hidden = linear(normed, ...first, undefined, new Following("gelu"));
-    const out = linear(hidden, w.get(`${path}.pwconv2.weight`), w.get(`${path}.pwconv2.bias`));
-    return out.mul(w.get(`${path}.g_weight`));
+    const hidden = activatedLayer(w, `${path}.pwconv1`, normed, "gelu");
+    return linearLayer(w, `${path}.pwconv2`, hidden).mul(w.get(`${path}.g_weight`));
   });
 }
 

@@ -2,7 +2,7 @@
 import { linear } from "../../../gpu/kernels/linear.ts";
 import { type Tensor, tf } from "../../../gpu/tf.ts";
 import type { Weights } from "../../weights/weights.ts";
-import { mlp3 } from "../mask-decoder.ts";
+import { mlp3, tokenAt } from "../mask-decoder.ts";
 import { SAM } from "./video-shapes.ts";
 
 /** Index of the first mask token among the decoder's tokens. */
@@ -11,10 +11,7 @@ const CANDIDATES = 3;
 
 /** The token of the single mask, which has no candidates. @param tokens [B, T, C] @returns [B, C] */
 export function singleToken(tokens: Tensor): Tensor {
-  return tf.tidy(() => {
-    const [batch, , width] = tokens.shape as [number, number, number];
-    return tokens.slice([0, MASK_TOKEN, 0], [batch, 1, width]).reshape([batch, width]);
-  });
+  return tf.tidy(() => tokenAt(tokens, MASK_TOKEN));
 }
 
 /** The token of the chosen candidate. @param tokens [B, T, C] @param index 0..2, [B] @returns [B, C] */
