@@ -72,7 +72,6 @@ type Without<S, K extends string> = S extends unknown ? Omit<S, K> : never;
 type Rest<S extends Setting, K extends string = never> = Omit<S, "group" | "kind" | "label" | "default" | K>;
 type NumberRest = Rest<NumberSetting, "min" | "max" | "step">;
 
-/** The rows of a group. */
 export function inGroup<G extends SettingGroup, T extends Readonly<Record<string, Without<Setting, "group">>>>(
   group: G,
   rows: T,

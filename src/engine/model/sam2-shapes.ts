@@ -21,7 +21,6 @@ export function linear(path: string, out: number, into: number): NamedShape[] {
   ];
 }
 
-/** Weight and bias of a norm. */
 export function norm(path: string, width: number): NamedShape[] {
   return [
     [`${path}.weight`, [width]],

@@ -11,7 +11,6 @@ import { embedIds, embedPrompt, projectImages, sharedLength } from "./embedding.
 import type { ImageFeatures } from "./features.ts";
 import { type SegmentPrompt, segmentPrompt } from "./prompts.ts";
 
-/** A picture and its phrases. */
 export interface AskedPicture {
   readonly features: ImageFeatures;
   /** At least one; the same number for all pictures of a call. */

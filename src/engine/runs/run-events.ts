@@ -68,7 +68,6 @@ export async function* drawnGroups(
   }
 }
 
-/** Events of metric rows. */
 export function metricEvents(
   start: number,
   rows: readonly StepMetrics[],

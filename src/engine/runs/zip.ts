@@ -15,7 +15,6 @@ const MOST_FILES = 2 ** 16 - 1;
 
 type Pieces = Iterable<Uint8Array<ArrayBuffer>> | AsyncIterable<Uint8Array<ArrayBuffer>>;
 
-/** A file of a zip. */
 interface ZippedFile {
   readonly path: string;
   pieces(): Pieces;

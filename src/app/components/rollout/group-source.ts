@@ -7,7 +7,6 @@ export type GroupReader = (runId: string, step: number) => Promise<readonly Grou
 /** Steps kept in memory over all runs. */
 const CAPACITY = 600;
 
-/** Progress of a scan. */
 export interface ScanProgress {
   /** Steps processed, including those that could not be read. */
   readonly done: number;

@@ -108,7 +108,6 @@ export function weightText(weight: number): string {
   return fixed(weight, Number(weight.toFixed(2)) === weight ? 2 : 4);
 }
 
-/** Contribution of a term to the reward. */
 export function termContribution(term: RewardTerm): number | null {
   return term.value === null ? null : term.value * term.weight;
 }

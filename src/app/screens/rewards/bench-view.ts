@@ -14,7 +14,6 @@ export type Selection =
 /** A pair of measures, over all rollouts or within groups. */
 export type MeasurePair = Extract<Selection, { readonly kind: "pair" }>;
 
-/** Props of the views of measures. */
 export interface MeasuresProps {
   readonly groups: readonly BenchGroup[];
   readonly measures: readonly Measure[];

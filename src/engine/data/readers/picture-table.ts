@@ -12,7 +12,6 @@ export interface Region {
   readonly category: readonly string[];
 }
 
-/** A row. */
 export interface PictureRow {
   /** Path of the picture, which is searched next to the file. */
   readonly image: string;

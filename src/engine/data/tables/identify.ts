@@ -113,7 +113,6 @@ const CLAIMS: readonly (readonly [Exclude<Layout["family"], "other">, string, Re
   ["gar", "Grasp-Any-Region", /grasp[-_ ]?any[-_ ]?region|\bgar\b|(fine-grained|relation|seed)-dataset/i],
 ];
 
-/** Identity of a data set. */
 export interface Identity {
   /** One sentence: the columns, and the description of the data set. */
   readonly what: string;

@@ -46,7 +46,6 @@ export function everyOf({ every }: FileMapping, known: number): number {
   throw badInput(`"every" is ${quote(every)}, it must be a whole number from 1 to ${MOST_EVERY}`);
 }
 
-/** The text of a mapping file. */
 export function mappingText(files: DataMapping): string {
   return `${JSON.stringify({ files }, null, 2)}\n`;
 }

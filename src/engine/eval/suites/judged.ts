@@ -14,7 +14,6 @@ export function judgeSettings(items: readonly SuiteItem[]): Pick<LabConfig, "jud
   return { judge: "dlc", judgeWritten: JSON.stringify(sets) };
 }
 
-/** A judge of rows. */
 interface LiveJudge {
   /** Terms for pairs of row id and caption. */
   terms(pairs: readonly CaptionPair[]): Promise<readonly RewardTerm[]>;

@@ -94,14 +94,12 @@ function ledgerTable(columns: readonly LedgerColumn[]): WrittenColumn[] {
   ];
 }
 
-/** The table as CSV. */
 export function ledgerCsv(columns: readonly LedgerColumn[]): string {
   const table = ledgerTable(columns);
   const lines = (table[0]?.values ?? []).map((_, at) => table.map(({ values }) => values[at] ?? ""));
   return [table.map(({ name }) => name), ...lines].map((line) => `${line.map(cell).join(",")}\n`).join("");
 }
 
-/** The table as Parquet. */
 export function ledgerParquet(columns: readonly LedgerColumn[]): Uint8Array<ArrayBuffer> {
   return writeParquet(ledgerTable(columns), "sa2va-lab");
 }

@@ -28,7 +28,6 @@ export interface SuiteRow extends SuiteAnswer {
   readonly judged?: Verdict;
 }
 
-/** Key of an answer. */
 export function answerKey(system: System, rowId: string): string {
   return `${system} ${rowId}`;
 }

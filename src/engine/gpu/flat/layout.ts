@@ -71,7 +71,6 @@ export class FlatLayout {
     this.chunks = firstChunk;
   }
 
-  /** The layout of a set of tensors. */
   static of(set: Readonly<Record<string, Tensor>>): FlatLayout {
     return new FlatLayout(Object.entries(set).map(([name, { shape }]) => [name, shape] as const));
   }

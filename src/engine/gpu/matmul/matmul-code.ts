@@ -210,7 +210,6 @@ function innerLoop(form: Form): string {
   return layout === "along-k" ? main : main + alongK(form, "down", "up", "u.k2", ["u.k2", "u.k2"], "u.alpha2 * ");
 }
 
-/** The GPU program that computes a product in the given form. */
 export function productProgram(form: Form): GpuProgram {
   const { layout, rows, groups, broadcast, wide, activates } = form;
   const twice = layout === "along-k-twice";

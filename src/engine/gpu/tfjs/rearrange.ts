@@ -15,7 +15,6 @@ import { overrideKernel } from "./override.ts";
 import { stridedCopy, stridesOf } from "./strided-copy.ts";
 import { transposedView } from "./views.ts";
 
-/** One axis of a result. */
 export interface MoveAxis {
   readonly size: number;
   /** Stride in the operand; 0 where it is repeated. */

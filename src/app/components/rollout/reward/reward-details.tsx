@@ -15,7 +15,6 @@ import { JudgeAnswers } from "./judge-answers.tsx";
 import { MeteorAlignment } from "./meteor-alignment.tsx";
 import styles from "./reward.module.css";
 
-/** The reward, term by term. */
 export function RewardDetails({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
   const comparison = compareMasks(rollout);
   const { rewarded, watched } = splitTerms(rollout.terms);

@@ -179,7 +179,6 @@ export function FollowClip(props: {
   );
 }
 
-/** The expressions of the followed clip. */
 function wordsOf(followed: FollowedClip | null): string | null {
   return followed?.task.kind === "expressions" ? followed.task.expressions.join("\n") : null;
 }

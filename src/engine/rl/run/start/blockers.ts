@@ -10,7 +10,6 @@ import { rewardPlan } from "../../../rewards/composer/plan.ts";
 import { lossSettingsOf } from "../../objective/loss-config.ts";
 
 export interface Blocker {
-  /** The blocking setting. */
   readonly setting: string;
   readonly sentence: string;
 }

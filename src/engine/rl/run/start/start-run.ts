@@ -75,7 +75,6 @@ export function startParameters(model: Sa2vaModel, config: LabConfig, start?: St
   return set;
 }
 
-/** State of a fresh run. */
 export function startState(model: Sa2vaModel, config: LabConfig, start?: StartAdapter): TrainingState {
   return freshState(
     startParameters(model, config, start),
