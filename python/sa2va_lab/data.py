@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet
 from PIL import Image, ImageOps
 
-from .errors import LabError
+from .errors import LabError, reading
 from .masks import Mask, Rle, decode_rle
 from .order import Known, word_count
 from .settings import read_json, read_lines
@@ -63,21 +63,22 @@ class RunData:
     """Rows of a run by their index in the data set, and whether they train, select or report."""
 
     def __init__(self, run: Path, shards: list[Path]) -> None:
-        """Raises LabError when a shard is missing or is not the one that the run used."""
-        about = read_json(run / "scale" / "data.json")
-        self.train: list[int] = about["train"]
-        self.selection: list[int] = about["selection"]
-        self.report: list[int] = about["report"]
+        """Raises LabError when a shard is missing or another one than the run drew from."""
         self._rows: list[dict[str, Any]] = read_lines(run / "scale" / "rows.jsonl")
-        ids = [[row["id"], row["imageId"]] for row in self._rows]
+        with reading(run / "scale" / "rows.jsonl"):
+            ids = [[row["id"], row["imageId"]] for row in self._rows]
         text = json.dumps(ids, ensure_ascii=False, separators=(",", ":"))
-        if hashlib.sha256(text.encode()).hexdigest() != about["hash"]:
-            raise LabError("scale/rows.jsonl is not the list of rows that run.json names; export the run again")
+        with reading(run / "scale" / "data.json"):
+            about = read_json(run / "scale" / "data.json")
+            if hashlib.sha256(text.encode()).hexdigest() != about["hash"]:
+                raise LabError("scale/rows.jsonl is not the list of rows that run.json names; export the run again")
+            parts: list[list[int]] = [about[name] for name in ("train", "selection", "report")]
+            self.train, self.selection, self.report = parts
+            self._folders = shards
+            self._files = {shard["name"]: self._find(shard) for shard in about["shards"]}
         self._captions: dict[str, dict[str, None]] = {}
         for row in self._rows:
             self._captions.setdefault(row["imageId"], {})[row["caption"]] = None
-        self._folders = shards
-        self._files = {shard["name"]: self._find(shard) for shard in about["shards"]}
         self._tables: dict[str, pa.Table] = {}
         self._difficulty = read_lines(run / "difficulty.jsonl")
         self._pictures: dict[str, Rgb] = {}
@@ -112,7 +113,8 @@ class RunData:
         if key not in self._pictures:
             if len(self._pictures) >= 256:
                 self._pictures.pop(next(iter(self._pictures)))
-            self._pictures[key] = self._picture(about)
+            with reading(self._files[about["file"]]):
+                self._pictures[key] = self._picture(about)
         others = tuple(caption for caption in self._captions[key] if caption != about["caption"])
         questions = tuple((asked["question"], asked["answer"]) for asked in about.get("questions") or [])
         mask = decode_rle(rle)

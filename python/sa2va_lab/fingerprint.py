@@ -4,13 +4,18 @@ import json
 from hashlib import sha256
 from pathlib import Path
 
+from .errors import LabError, reading
+
 
 def model_hash(folder: Path) -> str:
     """
     The lab's fingerprint of a checkpoint folder: whole configurations, and the name and three pieces of every tensor.
 
-    It equals model.hash in run.json if the lab opened the same files from a folder.
+    It equals run.json's model.hash where the lab opened the same files from a folder. Raises LabError for a folder
+    without a checkpoint and for a damaged file.
     """
+    if not (folder / "config.json").is_file():
+        raise LabError(f"--model {folder} holds no config.json; nothing was changed")
     paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     parts = []
     for path in paths:
@@ -23,7 +28,7 @@ def model_hash(folder: Path) -> str:
 
 def _file_hash(path: Path, piece: int = 1024) -> str:
     whole = sha256()
-    with path.open("rb") as file:
+    with reading(path), path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(length))
         header.pop("__metadata__", None)

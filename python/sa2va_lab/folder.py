@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import TrainerState
 
-from .errors import LabError
+from .errors import LabError, reading
 from .model import Sa2va, Values
 from .records import exact_json, number
 from .settings import read_json, read_lines, whole_lines
@@ -65,8 +65,9 @@ class RunFolder:
         """Raises LabError when there is no run."""
         self.path = path
         self.manifest: dict[str, Any] = read_json(path / "run.json")
-        if self.manifest.get("format") != "sa2va-lab-run/1":
-            raise LabError(f"{path / 'run.json'} is not of the form sa2va-lab-run/1; nothing was changed")
+        with reading(path / "run.json"):
+            if self.manifest["format"] != "sa2va-lab-run/1":
+                raise LabError(f"{path / 'run.json'} is not of the form sa2va-lab-run/1; nothing was changed")
 
     def update(self, **change: Any) -> None:
         """Rewrites run.json; unknown keys are kept."""

@@ -1,5 +1,6 @@
 """METEOR as NLTK computes it, over the lab's WordNet table, with the alignment that the lab's screens show."""
 
+from collections.abc import Iterator
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
@@ -10,7 +11,7 @@ from nltk.corpus.reader.wordnet import WordNetCorpusReader
 from nltk.stem.porter import PorterStemmer
 from nltk.translate.meteor_score import _count_chunks, _enum_stem_match, _enum_wordnetsyn_match, _match_enums
 
-from .errors import LabError
+from .errors import reading
 
 _PARTS = ("n", "v", "a", "r")
 
@@ -20,12 +21,15 @@ class Wordnet:
 
     def __init__(self, path: Path) -> None:
         """Raises LabError for another file."""
-        lines = iter(path.read_text(encoding="ascii").split("\n"))
-        if next(lines) != "sa2va-lab wordnet table 1":
-            raise LabError(f"{path} is not the lab's WordNet table; export the run again")
-        next(lines)
         self._synsets: dict[str, dict[str, list[str]]] = {}
         self._exceptions: dict[str, dict[str, list[str]]] = {}
+        with reading(path):
+            self._read(iter(path.read_text(encoding="ascii").split("\n")))
+
+    def _read(self, lines: Iterator[str]) -> None:
+        if next(lines) != "sa2va-lab wordnet table 1":
+            raise ValueError("it is not the lab's table; export the run again")
+        next(lines)
         for part in _PARTS:
             self._synsets[part] = index = dict[str, list[str]]()
             for line in islice(lines, int(next(lines).split(" ")[2])):

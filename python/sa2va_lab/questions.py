@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from typing import Any
 
-from .errors import LabError
+from .errors import reading
 
 Choice = tuple[str, float | str]
 LETTERS = "ABCDE"
@@ -243,7 +243,7 @@ def scored(questions: list[Question], responses: list[str]) -> dict[str, Any]:
 
 def prepared_questions(text: str) -> Callable[[str], list[Question] | None]:
     """Finds the questions of a reference in the setting judgeWritten. Raises LabError for a damaged list."""
-    try:
+    with reading("The list of questions in judgeWritten"):
         value = json.loads(text)
         sets = value["sets"] if isinstance(value, dict) else value
         found: dict[str | None, list[Question]] = {}
@@ -253,6 +253,4 @@ def prepared_questions(text: str) -> Callable[[str], list[Question] | None]:
                 Question(q["type"], q["question"], tuple((c, score) for c, score in q["choices"]))
                 for q in entry["questions"]
             ]
-    except (ValueError, KeyError, TypeError, AttributeError) as cause:
-        raise LabError(f"judgeWritten holds no list of questions ({cause!r}); nothing was started") from cause
     return lambda reference: found.get(reference.strip(), found.get(None))

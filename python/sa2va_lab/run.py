@@ -11,9 +11,9 @@ from typing import Any
 import torch
 
 from .data import RunData
-from .errors import LabError
+from .errors import LabError, reading
 from .fingerprint import model_hash
-from .folder import RunFolder
+from .folder import RunFolder, step_name
 from .judge import CaptionJudge
 from .meteor import Meteor, Wordnet
 from .model import Sa2va, load_model
@@ -85,10 +85,11 @@ def open_run(given: argparse.Namespace, team: Team, step: int | None = None) -> 
     dtype = given.dtype or ("bf16" if team.device.type == "cuda" else "f32")
     folder = RunFolder(path)
     contract = read_contract(path)
-    settings = parse_settings(folder.manifest["config"], contract.defaults, given.reward is not None)
-    about, spent = folder.manifest["model"], folder.spending()
-    if model_hash(model_folder) != about["hash"]:
-        raise LabError(f"--model is not {about['name']}, on which the run was trained")
+    with reading(path):
+        settings = parse_settings(folder.manifest["config"], contract.defaults, given.reward is not None)
+        about, spent = folder.manifest["model"], folder.spending()
+        if model_hash(model_folder) != about["hash"]:
+            raise LabError(f"--model holds another checkpoint than {about['name']}, which the run was trained on")
     data = RunData(path, given.shards)
     trained = torch.float64 if dtype == "f64" else torch.float32
     model = load_model(model_folder, DTYPES[dtype], trained)
@@ -122,7 +123,8 @@ def _restored(folder: RunFolder, model: Sa2va, state: State, team: Team) -> int:
     for step in reversed(team.all_of(folder.checkpoints() if team.first else [])):
         damaged: list[str] = []
         try:
-            folder.restore(step, model, state)
+            with reading(f"{folder.path}, {step_name(step)}"):
+                folder.restore(step, model, state)
         except LabError as wrong:
             damaged.append(str(wrong))
         damaged = team.all_of(damaged)

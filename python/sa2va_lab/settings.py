@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from .errors import LabError
+from .errors import LabError, reading
 
 # Settings that are used, settings of the page that have no effect here, refused ones, and the known choices.
 _KNOWN: dict[str, Any] = json.loads(Path(__file__).with_name("settings.json").read_text(encoding="utf-8"))
@@ -125,10 +125,8 @@ class Contract:
 
 def read_json(path: Path) -> Any:
     """A JSON file. Raises LabError naming it."""
-    try:
+    with reading(path):
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as cause:
-        raise LabError(f"{path} cannot be read ({cause}); nothing was changed") from cause
 
 
 def whole_lines(path: Path) -> list[bytes]:
@@ -140,10 +138,8 @@ def read_lines(path: Path) -> list[Any]:
     """Complete lines of a file of JSON lines; empty if there is no file. Raises LabError naming a damaged one."""
     found = []
     for at, line in enumerate(whole_lines(path), 1):
-        try:
+        with reading(f"{path} line {at}"):
             found.append(json.loads(line))
-        except ValueError as cause:
-            raise LabError(f"{path} line {at} cannot be read ({cause}); nothing was changed") from cause
     return found
 
 
@@ -152,7 +148,8 @@ def read_contract(run: Path) -> Contract:
     path = run / "scale" / "contract.json"
     if not path.exists():
         raise LabError(f"{path} is missing; export the run with --format scale-out")
-    given = read_json(path)
-    if given.get("format") != "sa2va-lab-scale/2":
-        raise LabError(f"{path} is not of the form sa2va-lab-scale/2; export the run again")
-    return Contract(**{field.name: given[field.name] for field in fields(Contract)})
+    with reading(path):
+        given = read_json(path)
+        if given["format"] != "sa2va-lab-scale/2":
+            raise LabError(f"{path} is not of the form sa2va-lab-scale/2; export the run again")
+        return Contract(**{field.name: given[field.name] for field in fields(Contract)})

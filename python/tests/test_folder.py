@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,10 +13,39 @@ from test_loss import settings
 
 from sa2va_lab.data import RunData
 from sa2va_lab.errors import LabError
+from sa2va_lab.fingerprint import model_hash
 from sa2va_lab.folder import RunFolder
+from sa2va_lab.meteor import Wordnet
 from sa2va_lab.records import exact_json
 from sa2va_lab.report import METRICS, report_of
+from sa2va_lab.settings import read_contract
 from sa2va_lab.train import extend
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "read"),
+    [
+        ("run.json", "[1]", RunFolder),
+        ("scale/contract.json", "[1]", read_contract),
+        ("scale/contract.json", '{"format": "sa2va-lab-scale/2"}', read_contract),
+        ("scale/data.json", "[1]", lambda path: RunData(path, [])),
+        ("scale/data.json", "{}", lambda path: RunData(path, [])),
+        ("wordnet.txt", "sa2va-lab wordnet table 1\n\nnouns n 7", lambda path: Wordnet(path / "wordnet.txt")),
+        ("wordnet.txt", "some words", lambda path: Wordnet(path / "wordnet.txt")),
+        ("model.safetensors", "abc", model_hash),
+        ("model.safetensors", '{"a": 1, "b": 2}', model_hash),
+    ],
+)
+def test_a_damaged_file_is_named(name: str, text: str, read: Callable[[Path], object], tmp_path: Path) -> None:
+    (tmp_path / "scale").mkdir()
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / name).write_text(text)
+    with pytest.raises(LabError, match=f"{tmp_path / name} cannot be read"):
+        read(tmp_path)
+    (tmp_path / name).unlink()
+    (tmp_path / "config.json").unlink()
+    with pytest.raises(LabError, match=r"No such file|is missing|holds no config\.json"):
+        read(tmp_path)
 
 
 def test_copies_that_people_made_are_left_alone(tmp_path: Path) -> None:
