@@ -84,6 +84,8 @@ def open_run(given: argparse.Namespace, team: Team, step: int | None = None) -> 
     model_folder: Path = given.model
     dtype = given.dtype or ("bf16" if team.device.type == "cuda" else "f32")
     folder = RunFolder(path)
+    if step and step not in folder.checkpoints():
+        raise LabError(f"{path} has no checkpoint of step {step}, only of {folder.checkpoints()}; nothing was changed")
     contract = read_contract(path)
     with reading(path):
         settings = parse_settings(folder.manifest["config"], contract.defaults, given.reward is not None)

@@ -76,9 +76,12 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, place: tuple[str, int], shown: Shown, origins: list[str], token: str | None) -> None:
-        """Raises ValueError for an address beyond the loopback without a token."""
+        """Raises ValueError for a place beyond the loopback without a token, and for another address than an origin."""
         if token is None and place[0] not in _LOOPBACK:
-            raise ValueError(f"{place[0]} can be reached from other machines; a token is needed there")
+            raise ValueError("other machines can reach it, so it needs a token")
+        wrong = next((own for own in origins if not re.fullmatch(r"https?://[^/]+/?", own)), None)
+        if wrong is not None:
+            raise ValueError(f"--origin {wrong} is not an origin such as http://localhost:5173")
         self.shown, self.origins, self.token = shown, [origin.rstrip("/") for origin in origins], token
         self.address_family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
         super().__init__(place, _Handler)
@@ -183,7 +186,8 @@ def main() -> int:
     try:
         server = Server((given.host, given.port), Shown(given.run, given.weights), origins, token)
     except (ValueError, OSError, OverflowError) as wrong:
-        print(wrong, file=sys.stderr)
+        why = getattr(wrong, "strerror", None) or wrong
+        print(f"{given.host}:{given.port} is not served: {why}", file=sys.stderr)
         return 2
     port = server.server_address[1]
     host = f"[{given.host}]" if ":" in given.host else given.host

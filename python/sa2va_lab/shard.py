@@ -18,7 +18,9 @@ from .team import Team
 
 
 def check_shares(settings: Settings, team: Team) -> None:
-    """Raises LabError if processes would run different numbers of backward passes."""
+    """Raises LabError for one process, and where several would have different numbers of backward passes."""
+    if team.world == 1:
+        raise LabError("--shard fsdp2 splits the model over processes; start several by torchrun")
     if settings.resampleRounds > 0:
         raise LabError("--shard fsdp2 cannot sample groups again; set resampleRounds to 0 in the lab")
     groups = settings.accumulation * settings.promptsPerStep

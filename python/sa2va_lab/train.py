@@ -105,7 +105,7 @@ def _steps(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
     known = team.all_of([stored["report"]["step"] for stored in folder.lines("eval.jsonl")] if team.first else [])
     if due(s, run.step, rows) and run.step not in known:
         evaluate(context, folder, team, run.step)
-    while run.step < min(last, s.steps) and not any(team.all_of([stop.is_set()])):
+    while run.step < last and not any(team.all_of([stop.is_set()])):
         context.step = step = run.step + 1
         began = time.monotonic()
         outcome = step_of(run, team)
@@ -132,23 +132,36 @@ def _checkpoint(run: OpenRun, team: Team) -> None:
     team.wait()
 
 
+def stopping() -> threading.Event:
+    """Set by a signal that ends the run after its step; a second Ctrl+C ends the process at once."""
+    stop = threading.Event()
+
+    def told(name: int, _frame: object) -> None:
+        stop.set()
+        if name == signal.SIGINT:
+            signal.signal(name, signal.SIG_DFL)
+
+    for name in (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT):
+        signal.signal(name, told)
+    return stop
+
+
 def main() -> int:
     """Command line; exit code 2 with one sentence for a wrong argument or input."""
     parser = arguments(__doc__)
     parser.add_argument("--until", type=int, help="stops after this step with a checkpoint")
     parser.add_argument("--steps", type=int, help="changes the run's number of steps")
     given = parser.parse_args()
-    team = Team()
-    stop = threading.Event()
-    for name in (signal.SIGTERM, signal.SIGUSR1):
-        signal.signal(name, lambda *_: stop.set())
+    team, stop = Team(), stopping()
     try:
         run = open_run(given, team)
         if run.settings.groups < team.world:
             raise LabError(f"{team.world} processes are more than the {run.settings.groups} groups per loop of a step")
         if given.steps is not None:
             extend(run, team, given.steps)
-        last = run.settings.steps if given.until is None else given.until
+        last = run.settings.steps if given.until is None else min(given.until, run.settings.steps)
+        if team.first and run.step >= last:
+            print(f"The run has {run.step} steps already; no step is left up to step {last}", flush=True)
         train(run, team, last, stop)
     except LabError as wrong:
         print(wrong, file=sys.stderr)

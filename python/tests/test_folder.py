@@ -18,7 +18,9 @@ from sa2va_lab.folder import RunFolder
 from sa2va_lab.meteor import Wordnet
 from sa2va_lab.records import exact_json
 from sa2va_lab.report import METRICS, report_of
+from sa2va_lab.run import open_run
 from sa2va_lab.settings import read_contract
+from sa2va_lab.shard import check_shares
 from sa2va_lab.train import extend
 
 
@@ -103,6 +105,20 @@ def test_an_evaluation_without_rows_is_one_that_the_lab_reads() -> None:
     assert found["report"]["ci"]["grounding_iou"] == [None, None]
     assert (found["report"]["n"], found["report"]["selection"], found["zero"]) == (0, None, 0)
     assert exact_json([-0.0, math.nan]) == '[{"$number":"-0"},{"$number":"NaN"}]'
+
+
+def test_one_process_has_nobody_to_share_layers_with() -> None:
+    alone: Any = SimpleNamespace(world=1)
+    with pytest.raises(LabError, match="start several by torchrun"):
+        check_shares(settings(), alone)
+
+
+def test_a_checkpoint_that_is_not_there_is_named(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('{"format": "sa2va-lab-run/1"}')
+    given: Any = SimpleNamespace(run=tmp_path, model=tmp_path, dtype="f32")
+    team: Any = SimpleNamespace(first=True)
+    with pytest.raises(LabError, match=r"has no checkpoint of step 3, only of \[\]"):
+        open_run(given, team, 3)
 
 
 @pytest.mark.parametrize(("done", "steps"), [(0, 0), (3, 2), (3, 100_001)])

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +23,7 @@ from sa2va_lab.records import exact_json
 from sa2va_lab.run import OpenRun, _restored
 from sa2va_lab.state import EntropyBonus, State
 from sa2va_lab.step import Outcome
-from sa2va_lab.train import train
+from sa2va_lab.train import stopping, train
 
 NAMES = ["language_model.model.layers.0.q_proj.lora_A.default.weight", "mlp1.weight"]
 CONFIG = {"steps": 5, "saveSteps": 2, "loraAlpha": 1, "loraDropout": 0, "loraRank": 2, "promptsPerStep": 1}
@@ -166,6 +167,23 @@ def test_a_run_killed_at_any_write_goes_on_as_if_it_were_not(change: dict[str, i
         assert {name for name, data in found.items() if not name.endswith(".tmp") and wanted.get(name) != data} == set()
         assert wanted.keys() <= found.keys(), moment
     assert moment > 15
+
+
+@pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGUSR1, signal.SIGINT])
+def test_a_signal_ends_a_run_after_its_step(name: signal.Signals, tmp_path: Path) -> None:
+    known = {own: signal.getsignal(own) for own in (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)}
+    try:
+        stop = stopping()
+        signal.raise_signal(name)
+        assert stop.is_set()
+        # A second Ctrl+C does not wait; a launcher may send the others twice.
+        assert (signal.getsignal(name) == signal.SIG_DFL) == (name == signal.SIGINT)
+    finally:
+        for own, handler in known.items():
+            signal.signal(own, handler)
+    folder, team = folder_of(tmp_path / "run"), Alone()
+    train(opened(folder, team), team, 5, stop)  # type: ignore[arg-type]
+    assert RunFolder(folder.path).manifest["state"] == "paused"
 
 
 def test_processes_wait_as_often_whatever_their_disk_shows(tmp_path: Path) -> None:

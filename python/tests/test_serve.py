@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sa2va_lab.serve import Server, Shown, _Handler
+from sa2va_lab.serve import Server, Shown, _Handler, main
 
 ORIGIN = "http://localhost:5173"
 
@@ -109,6 +109,21 @@ def test_the_listing_names_what_is_shown(server: Server) -> None:
 def test_without_a_token_it_stays_at_home(run: Path) -> None:
     with pytest.raises(ValueError, match="token"):
         Server(("0.0.0.0", 0), Shown(run, False), [], None)
+
+
+@pytest.mark.parametrize("origin", ["localhost:5173", "http://localhost:5173/index.html"])
+def test_an_origin_of_another_form_is_refused(origin: str, run: Path) -> None:
+    with pytest.raises(ValueError, match=f"--origin {origin} is not an origin"):
+        Server(("127.0.0.1", 0), Shown(run, False), [origin], "abc")
+
+
+def test_a_place_that_is_taken_is_named(
+    server: Server, run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = f"127.0.0.1:{server.server_address[1]}"
+    monkeypatch.setattr("sys.argv", ["serve", str(run), "--port", place.partition(":")[2]])
+    assert main() == 2
+    assert f"{place} is not served: Address already in use" in capsys.readouterr().err
 
 
 def test_a_part_is_that_of_the_file_that_was_begun(server: Server, run: Path) -> None:
