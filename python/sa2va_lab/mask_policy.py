@@ -146,11 +146,9 @@ def _gaussian(action: Tensor, deviation: float) -> Callable[[Tensor], Scores]:
 def _noise(
     address: Address, count: int, width: int, deviation: float, like: Tensor, antithetic: bool
 ) -> tuple[Tensor, npt.NDArray[np.float64]]:
-    """Noise [count, width] and its log-probabilities."""
-    rows = []
-    for n in range(count):
-        mirrored = antithetic and n % 2 == 1
-        rows.append(-normals(address.at(n - 1), width) if mirrored else normals(address.at(n), width))
+    """Noise [count, width], and its own log-probabilities."""
+    mirrored = [antithetic and n % 2 == 1 for n in range(count)]
+    rows = [normals(address.at(n - again), width) * (1 - 2 * again) for n, again in enumerate(mirrored)]
     drawn = torch.from_numpy(np.stack(rows) * deviation)
     return drawn.float().to(like), Normal(0.0, deviation, validate_args=False).log_prob(drawn).numpy()
 

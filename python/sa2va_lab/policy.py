@@ -44,7 +44,6 @@ class Completion:
 
     ids: list[int] = field(default_factory=list)
     logps: list[float] = field(default_factory=list)
-    entropies: list[float] = field(default_factory=list)
     ended: bool = False
     broken: bool = False
     """Whether its logits were not finite."""
@@ -149,7 +148,6 @@ class Actor:
                 if not own.broken:
                     own.ids.append(drawn.id)
                     own.logps.append(drawn.logp)
-                    own.entropies.append(drawn.entropy)
                     own.clips += drawn.clips
                     own.ended = self.words.ended(own.ids)
             if all(own.ended or own.broken for own in said) or position + 1 == most:

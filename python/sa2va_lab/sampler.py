@@ -34,14 +34,10 @@ class Sampler:
 
 @dataclass(frozen=True)
 class Drawn:
-    """
-    A token with its log-probability and the entropy, both of the full guarded distribution; id -1 for logits that are
-    not finite.
-    """
+    """A token with its log-probability in the full guarded distribution; id -1 for no numbers."""
 
     id: int
     logp: float
-    entropy: float
     clips: int = 0
     """Logits that the guard clipped."""
 
@@ -53,7 +49,7 @@ def draw(logits: Tensor, sampler: Sampler, u: float | None, seen: list[int]) -> 
     Without `u`, the likeliest token before the guard, the first of equal ones.
     """
     if logits.isnan().any():
-        return Drawn(-1, math.nan, math.nan)
+        return Drawn(-1, math.nan)
     own = logits[None]
     if sampler.penalty != 1:
         own = RepetitionPenaltyLogitsProcessor(float(sampler.penalty))(torch.tensor([seen], dtype=torch.long), own)
@@ -68,4 +64,4 @@ def draw(logits: Tensor, sampler: Sampler, u: float | None, seen: list[int]) -> 
         token = min(at, int(shares.nonzero()[-1]))
     logs = sampler.guarded(logits).log_softmax(-1)
     clips = int((logits.abs() > sampler.guard).sum())
-    return Drawn(token, float(logs[token]), -float((logs.exp() * logs).sum()), clips)
+    return Drawn(token, float(logs[token]), clips)

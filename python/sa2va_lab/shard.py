@@ -38,22 +38,18 @@ class Lockstep:
         self._model, self._team = model, team
         self._flag = torch.ones(1, device=team.device)
 
-    def _working(self, own: bool) -> bool:
-        """Whether any process has a pass to compute."""
+    def enter(self, own: bool = True) -> bool:
+        """Before each pass, or with False without one: whether any process has a pass to compute."""
         self._flag.fill_(float(own))
         torch.distributed.all_reduce(self._flag)
         return bool(self._flag.item() > 0)
-
-    def enter(self) -> None:
-        """Call it before each pass."""
-        self._working(True)
 
     @torch.no_grad()
     def settle(self) -> None:
         """Takes part in the passes of other processes until all have arrived here."""
         table = self._model.language_model.get_input_embeddings().weight
         nothing: Tensor = table.new_zeros(1, 1, table.shape[1])
-        while self._working(False):
+        while self.enter(False):
             self._model.language_model.model(inputs_embeds=nothing, use_cache=False)
 
 
