@@ -267,16 +267,15 @@ def _trainer_state(step: int, model: Sa2va, state: State, manifest: dict[str, An
     """Fields for Hugging Face tools, and the state for an exact resume."""
     config = manifest["config"]
     lora = {"alpha": config["loraAlpha"], "dropout": config["loraDropout"], "r": config["loraRank"]}
-    entropy = {str(at): {"coefficient": own.coefficient, "lastEntropy": own.last} for at, own in state.entropy.items()}
+    trainer: dict[str, Any] = {"optimiserSteps": state.optimiser_steps, "skippedSteps": state.skipped_steps}
+    if config.get("adaptiveEntropy"):
+        bonuses = state.entropy.items()
+        trainer["entropy"] = {str(at): {"coefficient": own.coefficient, "lastEntropy": own.last} for at, own in bonuses}
     ours = {
         "format": "sa2va-lab-trainer/1",
         "optimiserStep": state.optimiser_steps,
         "config": config,
-        "trainer": {
-            "optimiserSteps": state.optimiser_steps,
-            "skippedSteps": state.skipped_steps,
-        }
-        | ({"entropy": entropy} if config.get("adaptiveEntropy") else {}),
+        "trainer": trainer,
         "lora": lora | {"targets": _targets(model.names)},
         "order": model.names,
         "baseModel": {"name": manifest["model"]["name"], "hash": manifest["model"]["hash"]},
