@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from functools import lru_cache, partial
-from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -32,11 +31,11 @@ class Wordnet:
         next(lines)
         for part in _PARTS:
             self._synsets[part] = index = dict[str, list[str]]()
-            for line in islice(lines, int(next(lines).split(" ")[2])):
+            for line in [next(lines) for _ in range(int(next(lines).split(" ")[2]))]:
                 for form in dict.fromkeys(line.lower().split(" ")):
                     index.setdefault(form, []).append(line)
         for part in _PARTS:
-            rows = [line.split(" ") for line in islice(lines, int(next(lines).split(" ")[2]))]
+            rows = [next(lines).split(" ") for _ in range(int(next(lines).split(" ")[2]))]
             self._exceptions[part] = {row[0]: row[1:] for row in rows}
 
     def lines(self, word: str) -> list[str]:

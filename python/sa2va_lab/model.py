@@ -1,4 +1,4 @@
-"""A Sa2VA checkpoint: towers and decoder of this package, the language model of transformers, the adapter of PEFT."""
+"""A Sa2VA checkpoint: language model and SAM2's blocks of transformers, the adapter of PEFT, the published names."""
 
 import math
 from collections.abc import Iterator

@@ -23,6 +23,8 @@ from sa2va_lab.settings import read_contract
 from sa2va_lab.shard import check_shares
 from sa2va_lab.train import extend
 
+CUT_TABLE = "sa2va-lab wordnet table 1\n\n" + "part n 0\n" * 7 + "part n 2\nran run"
+
 
 @pytest.mark.parametrize(
     ("name", "text", "read"),
@@ -33,6 +35,7 @@ from sa2va_lab.train import extend
         ("scale/data.json", "[1]", lambda path: RunData(path, [])),
         ("scale/data.json", "{}", lambda path: RunData(path, [])),
         ("wordnet.txt", "sa2va-lab wordnet table 1\n\nnouns n 7", lambda path: Wordnet(path / "wordnet.txt")),
+        ("wordnet.txt", CUT_TABLE, lambda path: Wordnet(path / "wordnet.txt")),
         ("wordnet.txt", "some words", lambda path: Wordnet(path / "wordnet.txt")),
         ("model.safetensors", "abc", model_hash),
         ("model.safetensors", '{"a": 1, "b": 2}', model_hash),
