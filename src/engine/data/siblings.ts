@@ -1,6 +1,7 @@
 /** Pictures stored next to a shard instead of inside it. */
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
 import { badInput, quote } from "../errors.ts";
+import { withoutArchives } from "./archive/mount.ts";
 
 /** Finds a file that a row names. @throws LabError("bad-input") when several files fit */
 export type FindFile = (path: string) => ByteSource | undefined;
@@ -72,7 +73,7 @@ function partsOf(path: string): string[] {
 
 /** A path with normalised accents, and with names of archives replaced by those of the folders they were made from. */
 function plain(path: string): string {
-  return path.replace(/\.(?:tar|zip)(?=\/)/gi, "").normalize();
+  return withoutArchives(path).normalize();
 }
 
 /**

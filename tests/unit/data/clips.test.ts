@@ -1,6 +1,7 @@
 /** Data sets of clips in their published layouts, and damaged ones. */
 import { deflateSync } from "node:zlib";
 import { encode } from "fast-png";
+import { zipSync } from "fflate";
 import { describe, expect, it } from "vitest";
 import { crc32 } from "../../../src/engine/bytes/crc.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
@@ -104,6 +105,34 @@ describe("a data set of clips", () => {
     await expect(openClips(both, "valid_u")).rejects.toThrow(
       'The folder has expressions of test, train, none of "valid_u"; name one split',
     );
+  });
+
+  it("may lie in archives, one a split or one a folder", async () => {
+    const videos = { v: { expressions: { "0": { exp: "the bird", obj_id: "1" } }, frames: ["0"] } };
+    const zip = (files: Readonly<Record<string, Uint8Array>>): Uint8Array => zipSync(files);
+    const [picture, palette] = [{ "v/0.jpg": JPEG }, { "v/0.png": palettePng(0, 1, 0, 0) }];
+    const dictionary = new TextEncoder().encode(JSON.stringify({ 3: [rle(1, 1, 0, 0)] }));
+    const named = { v: { expressions: { "0": { exp: "the bird", anno_id: 3 } }, frames: ["0"] } };
+    const expressions = new TextEncoder().encode(meta(named));
+    const split = { "meta_expressions.json": expressions, "mask_dict.json": dictionary, "JPEGImages/v/0.jpg": JPEG };
+    const forms = [
+      {
+        "meta_expressions/valid/meta_expressions.json": meta(videos),
+        "valid/JPEGImages.zip": zip(picture),
+        "valid/Annotations.zip": zip(palette),
+      },
+      { "valid.zip": zip(split), "train.zip": zip(split) },
+    ];
+    const truths = await Promise.all(
+      forms.map(async (files) => {
+        const [clip] = (await openClips(memoryFolder(files), "valid")).clips;
+        expect(clip?.frames[0]?.name).toMatch(/^valid\b.*v\/0\.jpg$/);
+        return pixels((await clip?.expressions[0]?.truth?.()) ?? []);
+      }),
+    );
+    expect(truths).toEqual([[[0, 1, 0, 0]], [[1, 1, 0, 0]]]);
+    const torn = await openClips(memoryFolder({ ...forms[0], "train.zip": new Uint8Array(40) }), "valid");
+    expect(torn.leftOut).toEqual(["train.zip is neither a tar nor a zip archive, despite its name"]);
   });
 
   it("has kinds in ReVOS, and frames beside JPEGImages", async () => {

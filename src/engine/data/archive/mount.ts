@@ -14,6 +14,11 @@ export interface MountedFolder {
   readonly problems: readonly SkippedRow[];
 }
 
+/** A path without the endings of the archives in it: `a/b.tar/c` is `a/b/c`. */
+export function withoutArchives(path: string): string {
+  return path.replace(/\.(?:tar|zip)(?=\/)/gi, "");
+}
+
 /** Maximum depth of archives inside archives. */
 const MAX_DEPTH = 1;
 

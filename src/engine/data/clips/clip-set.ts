@@ -5,6 +5,7 @@
 import { isRecord } from "../../bytes/json.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { badInput, LabError, quote } from "../../errors.ts";
+import { mountArchives, withoutArchives } from "../archive/mount.ts";
 import type { Rle } from "../mask/rle.ts";
 import { openRecords, type Records } from "../records/records.ts";
 import { byName } from "../shards.ts";
@@ -44,11 +45,12 @@ export interface ClipSet {
 
 /**
  * The clips of a folder: from meta_expressions.json if there is one, else every folder of pictures is a clip, with one
- * expression per object of its Annotations.
+ * expression per object of its Annotations. Archives are read as folders.
  * @param split name of the split in the data set's folders ("valid_u"); any if absent
  * @throws LabError("bad-input") without clips, or with several splits to choose from
  */
-export async function openClips(folder: ByteFolder, split?: string): Promise<ClipSet> {
+export async function openClips(dropped: ByteFolder, split?: string): Promise<ClipSet> {
+  const { folder, problems } = await mountArchives(dropped);
   const metas = metasOf(folder);
   // The folder of a split itself names none.
   const named = split === undefined ? metas : metas.filter((path) => (splitOf(path) ?? split) === split);
@@ -59,9 +61,9 @@ export async function openClips(folder: ByteFolder, split?: string): Promise<Cli
   }
   const [meta] = named;
   const set = meta === undefined ? await plainFolders(folder) : await clipsOfFile(folder, meta);
-  if (set.clips.length > 0) return set;
-  const why = set.leftOut[0] === undefined ? "no folder of numbered pictures" : set.leftOut[0];
-  throw badInput(`The folder has no clip that can be used: ${why}`);
+  const leftOut = [...problems.map(({ reason }) => reason), ...set.leftOut];
+  if (set.clips.length > 0) return { ...set, leftOut };
+  throw badInput(`The folder has no clip that can be used: ${leftOut[0] ?? "no folder of numbered pictures"}`);
 }
 
 /** Paths of the files of expressions. */
@@ -75,7 +77,7 @@ function metasOf(folder: ByteFolder): string[] {
  */
 function splitOf(path: string): string | undefined {
   const inName = /meta_expressions_(?!release\.)([a-z_]+?)_?\.json$/.exec(path)?.[1];
-  const parent = path.split("/").at(-2);
+  const parent = withoutArchives(path).split("/").at(-2);
   return inName ?? (parent === "meta_expressions" ? undefined : parent);
 }
 
@@ -112,7 +114,11 @@ async function maskDictionary(folder: ByteFolder, meta: string): Promise<Records
   const others = new Set(metasOf(folder).map(splitOf));
   others.delete(splitOf(meta));
   const all = folder.paths.filter(
-    (path) => /(?:^|\/)mask_dict\.json$/.test(path) && !path.split("/").some((part) => others.has(part)),
+    (path) =>
+      /(?:^|\/)mask_dict\.json$/.test(path) &&
+      !withoutArchives(path)
+        .split("/")
+        .some((part) => others.has(part)),
   );
   const path = all.includes(beside) ? beside : all.length === 1 ? all[0] : undefined;
   return path === undefined ? undefined : await openRecords(folder.get(path) as ByteSource);

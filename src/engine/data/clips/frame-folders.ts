@@ -1,5 +1,6 @@
 /** Finds folders of numbered pictures by their content, wherever they are. */
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
+import { withoutArchives } from "../archive/mount.ts";
 import { byName } from "../shards.ts";
 import { paletteIndices } from "./palette.ts";
 
@@ -36,7 +37,7 @@ export function frameDirectories(folder: ByteFolder): Map<string, FrameDirectory
     const get = (name: string): ByteSource | undefined => folder.get(inside.get(name) ?? "");
     made.set(path, {
       path,
-      kind: ANNOTATIONS.test(path) ? "annotations" : "pictures",
+      kind: ANNOTATIONS.test(withoutArchives(path)) ? "annotations" : "pictures",
       names,
       get,
       async objects() {
@@ -60,7 +61,9 @@ export function directoryFor(
   const fits = [...directories.values()].filter(
     (directory) => directory.kind === kind && (directory.path === clip || directory.path.endsWith(`/${clip}`)),
   );
-  const rank = ({ path }: FrameDirectory): number =>
-    (split !== undefined && path.split("/").includes(split) ? 2 : 0) + (path.includes("JPEGImages/") ? 1 : 0);
+  const rank = (directory: FrameDirectory): number => {
+    const path = withoutArchives(directory.path);
+    return (split !== undefined && path.split("/").includes(split) ? 2 : 0) + (path.includes("JPEGImages/") ? 1 : 0);
+  };
   return fits.sort((a, b) => rank(b) - rank(a))[0];
 }
