@@ -49,7 +49,7 @@ import { type TryContext, tryFeatures, tryOut, weightsOf } from "../src/engine/s
 import { memoryStore } from "../src/engine/storage/memory-store.ts";
 import { one, type Parsed, parseArguments, refuseIdle, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
-import { clipPictures } from "./lib/clip-run.ts";
+import { clipPictures, framesMark } from "./lib/clip-run.ts";
 import { FOLLOW_OPTIONS, followOptions, followText, oneOf } from "./lib/follow-options.ts";
 import { nodeFolder, nodeFolders, readTextFile } from "./lib/node/node-files.ts";
 import { openNodeDevice } from "./lib/node/node-gpu.ts";
@@ -238,7 +238,13 @@ await runTool(async () => {
     model: { name: checkpoint.name, hash },
     adapter: adapter === undefined ? null : { name: adapter.name, hash: adapter.hash },
     rows: items.length,
-    rowsHash: await rowsHash(items.map(({ id, imageId }) => [id, imageId] as const)),
+    rowsHash: await rowsHash(
+      items.map(({ id, imageId, text }, at) => {
+        // A clip is known by its name only.
+        const clip = opened.clip?.(at);
+        return [id, clip === undefined ? imageId : [imageId, text, framesMark(clip)].join("\n")] as const;
+      }),
+    ),
   };
   const folder = await openEvalFolder(nodeStore(dirname(resolve(options.out))), basename(resolve(options.out)), facts);
   const systems: readonly System[] = adapter === undefined ? ["base"] : ["base", "adapter"];

@@ -51,19 +51,22 @@ const PARTIAL = "partial.json";
 
 /**
  * @throws LabError("cancelled") when the signal fires; stored frames stay
- * @throws LabError("bad-input") when the folder holds masklets of another model, expression or settings
+ * @throws LabError("bad-input") when the folder holds masklets of another model, clip, expression or settings
  */
 export async function runClip(job: ClipJob): Promise<ScoredClip> {
   const { model, clip, expression, out, say, settings, signal } = job;
   const { decoder, answers: mode, choice, maxNewTokens } = settings;
-  const of = JSON.stringify([job.modelHash, expression.text, decoder, mode, choice, maxNewTokens]);
+  const of = JSON.stringify([job.modelHash, framesMark(clip), expression.text, decoder, mode, choice, maxNewTokens]);
   const store = nodeStore(out);
   const name = `${fileName(clip.id)}/${fileName(expression.id)}`;
   const folder = join(out, name);
   const done = await stored(store, `${name}/masklets.json`);
   if (isRecord(done) && isRecord(done.result)) {
     if (done.of === of) return done.result as unknown as ScoredClip;
-    throw badInput(`${folder} holds masklets of another model, expression or settings; name another --out`, folder);
+    throw badInput(
+      `${folder} holds masklets of another model, clip, expression or settings; name another --out`,
+      folder,
+    );
   }
   const pictures = await clipPictures(clip);
   const size: [number, number] = [pictures.height, pictures.width];
@@ -100,6 +103,11 @@ export async function runClip(job: ClipJob): Promise<ScoredClip> {
   for (const file of [STATE, PARTIAL]) await store.remove(`${name}/${file}`);
   say(`${clip.id} ${expression.id}: ${clip.frames.length} frames, ${masklets.length} masklet(s)`);
   return result;
+}
+
+/** Tells a clip from another one of its name: names and bytes of its frames. */
+export function framesMark({ frames, names }: Clip): string {
+  return names.map((name, at) => `${name} ${frames[at]?.size}`).join();
 }
 
 /** The pictures of a clip on disk; the first one gives the size. */

@@ -1,6 +1,6 @@
 /** An expression about a clip, from pictures on disk to masklets on disk. */
 import { spawn } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -131,9 +131,10 @@ it("writes and scores masklets, and an interrupted run ends as one that was not"
     { modelHash: "other" },
     { expression: { ...named, text: "another thing" } },
     { settings: { ...SETTINGS, decoder: "alone" as const } },
+    { clip: { ...clip, frames: clip.frames.map((source) => ({ ...source, size: source.size + 1 })) } },
   ]) {
     await expect(runClip(job("stopped", changes))).rejects.toMatchObject({
-      message: /holds masklets of another model, expression or settings; name another --out$/,
+      message: /holds masklets of another model, clip, expression or settings; name another --out$/,
     });
   }
   for (const id of ["猫", "犬"]) await runClip(job("names", { clip: { ...clip, id } }));
@@ -202,6 +203,16 @@ it("is scored by npm run eval as by npm run masklets", async () => {
   const five: FollowSettings = { ...SETTINGS, choice: { kind: "first", count: 5 } };
   const { score } = await runClip(job("five", { settings: five }));
   expect(systems.base.map(({ value }) => value)).toEqual([score?.j, score?.f, score?.jf]);
+  // Answers to another expression of the same number are not taken up.
+  const meta = join(data, "valid_u", "meta_expressions.json");
+  const changed = await mkdtemp(join(scratch, "changed-"));
+  await cp(data, changed, { recursive: true });
+  await writeFile(
+    join(changed, "valid_u", "meta_expressions.json"),
+    (await readFile(meta, "utf8")).replace("the red disc", "the blue disc"),
+  );
+  const again = [...words.map((word) => (word === data ? changed : word)), "--out", join(scratch, "eval")];
+  expect(await tool("eval", again)).toMatchObject({ code: 2, err: expect.stringContaining("(other rowsHash)") });
 });
 
 it("reads the true masks before the work, and names one of another size", async () => {

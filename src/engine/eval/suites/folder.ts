@@ -22,7 +22,7 @@ export interface EvalFacts {
   readonly follow?: string;
   readonly model: { readonly name: string; readonly hash: string };
   readonly adapter: { readonly name: string; readonly hash: string } | null;
-  /** Number of rows and the hash of their ids and pictures. */
+  /** Number of rows and the hash of their ids and pictures; of clips, of their frames and expressions. */
   readonly rows: number;
   readonly rowsHash: string;
 }
