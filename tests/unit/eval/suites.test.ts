@@ -170,6 +170,23 @@ test("ReasonSeg: the first text of each picture of a split, pixels to be ignored
   expect(other.map(({ text }) => text)).toEqual(["the café’s sign"]);
 });
 
+test("ReasonSeg: names with dots are rows of their own", async () => {
+  const json = await readFile(join(GOLDEN, "reasonseg/target_and_ignore.json"));
+  const { items } = await suite("reasonseg").open(
+    memoryFolder({
+      "a.1.json": json,
+      "a.1.png": png(50, 40, 1),
+      "a.2.json": json,
+      "a.2.JPG": png(50, 40, 2),
+      "b.json": json,
+      "b.png": png(50, 40, 3),
+      "b.jpg": png(50, 40, 4),
+    }),
+    undefined,
+  );
+  expect(items.map(({ id }) => id)).toEqual(["a.1.json", "a.2.json", "b.json"]);
+});
+
 test("grounded conversations: AP50, mIoU and recall of the released script, read from its own files", async () => {
   const [truth, captions, predictions] = await Promise.all(
     ["mask_gt", "caption_gt", "predictions"].map((name) => golden(`gcg/${name}.json`)),

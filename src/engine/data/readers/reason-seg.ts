@@ -25,12 +25,17 @@ export interface ReasonRow {
   readonly shapes: unknown;
 }
 
-/** The samples with a picture and a JSON file. */
+/** Pictures with a JSON file of the same name, which may contain dots; the first picture of a name. */
 export function reasonSamples(folder: ByteFolder, samples: readonly Sample[]): ReasonSample[] {
   return samples.flatMap(({ fields }) => {
-    const picture = [...fields].find(([name]) => PICTURE.test(name))?.[1];
-    const json = folder.get(fields.get("json") ?? "");
-    return picture === undefined || json === undefined ? [] : [{ picture, json }];
+    const found = new Map<string, ReasonSample>();
+    for (const [field, picture] of fields) {
+      const end = field.lastIndexOf(".") + 1;
+      const stem = field.slice(0, end);
+      const json = folder.get(fields.get(`${stem}json`) ?? "");
+      if (PICTURE.test(field.slice(end)) && json !== undefined && !found.has(stem)) found.set(stem, { picture, json });
+    }
+    return [...found.values()];
   });
 }
 
