@@ -288,6 +288,22 @@ test("DLC-Bench: predicted captions beside the files are no class names", async 
   );
 });
 
+test("DLC-Bench: an object with a question that cannot be scored is left out, not scored by the others", async () => {
+  const { 901: questions } = JSON.parse(DLC["qa.json"]) as Record<string, object[]>;
+  const wide = {
+    ...questions?.[0],
+    choices: [
+      ["Red", 2],
+      ["Blue", 0],
+    ],
+  };
+  const qa = JSON.stringify({ 901: [...(questions ?? []), wide] });
+  expect(await suite("dlc").open(memoryFolder({ ...DLC, "qa.json": qa }), undefined)).toMatchObject({
+    items: [],
+    leftOut: ["x.png: a question about 901 has a choice whose score is not a number from -1 to 1"],
+  });
+});
+
 test("DLC-Bench: stored replies are read in the order of the questions, and only for the caption they belong to", async () => {
   const { items } = await suite("dlc").open(memoryFolder(DLC), undefined);
   expect(items.map(({ id, text, questions }) => [id, text, questions?.map(({ type }) => type)])).toEqual([

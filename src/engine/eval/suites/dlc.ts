@@ -2,6 +2,7 @@
 import { isRecord } from "../../bytes/json.ts";
 import { idText, openCoco } from "../../data/readers/coco-file.ts";
 import { maskOf } from "../../data/readers/segmentation.ts";
+import { badInput } from "../../errors.ts";
 import { readQuestion } from "../../rewards/judge/questions/question-file.ts";
 import type { JudgeQuestion } from "../../rewards/judge-score.ts";
 import { meanOf } from "../bootstrap.ts";
@@ -49,7 +50,8 @@ export const dlc: Suite = {
           if (!Array.isArray(list)) continue;
           const name = String(classes.get(own) ?? coco.categories.get(idText(annotation.category_id)) ?? "object");
           const masks = [await read(maskOf(annotation.segmentation, image))];
-          items.push({ id: own, text: name, masks, questions: [recognition(name), ...list.flatMap(questionOf)] });
+          const questions = list.flatMap((value) => questionOf(own, value));
+          items.push({ id: own, text: name, masks, questions: [recognition(name), ...questions] });
         }
         return items;
       };
@@ -88,10 +90,11 @@ function recognition(name: string): JudgeQuestion {
   };
 }
 
-/** A prepared question; undefined for one of another form. */
-function questionOf(value: unknown): JudgeQuestion[] {
+/** A prepared question about an object. @throws LabError("bad-input") for one of another form, which cannot be scored */
+function questionOf(id: string, value: unknown): JudgeQuestion[] {
   const read = readQuestion(value);
-  return typeof read === "string" || read.type === "recognition" ? [] : [read];
+  if (typeof read === "string") throw badInput(`a question about ${id} ${read}`);
+  return read.type === "recognition" ? [] : [read];
 }
 
 /** Values of an object by key. */
