@@ -94,6 +94,24 @@ describe("the gallery", () => {
   });
 });
 
+describe("forced colours", () => {
+  it("leave bars, the tracks of sliders and the knobs of switches visible", async () => {
+    const { page } = lab;
+    await page.emulateMedia({ forcedColors: "active" });
+    // The computed background is the page's own in either case.
+    const adjust = (element: Element): string => getComputedStyle(element).getPropertyValue("forced-color-adjust");
+    await show(page, { screen: "data" });
+    const bar = page.getByRole("toolbar").first().locator("[style*=height]").first();
+    const track = page.getByRole("slider").first().locator("xpath=../preceding-sibling::*").first();
+    await expect.poll(() => bar.evaluate(adjust)).toBe("none");
+    await expect.poll(() => track.evaluate(adjust)).toBe("none");
+    await show(page, { screen: "setup" });
+    const knob = page.getByRole("switch").first().locator("> *").first();
+    await expect.poll(() => knob.evaluate(adjust)).toBe("none");
+    await page.emulateMedia({ forcedColors: "none" });
+  });
+});
+
 describe("a zoom", () => {
   /** Names of the stored copies of the recorded run. */
   const COPIES = ["copy-a", "copy-b", "copy-c"] as const;
