@@ -20,9 +20,12 @@ export function App(): ReactNode {
   const [warningsOpen, setWarningsOpen] = useState(false);
   useEffect(() => listenForKeys(() => setKeysOpen(true)), []);
   const main = useRef<HTMLElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a screen begins at its top
+  const before = useRef(screen);
   useLayoutEffect(() => {
     main.current?.scrollTo(0, 0);
+    // The pressed link has gone with its screen: the next Tab begins in the new one, not before the rail.
+    if (before.current !== screen && document.activeElement === document.body) main.current?.focus();
+    before.current = screen;
   }, [screen]);
   const Screen = screenComponent(screen);
   return (
