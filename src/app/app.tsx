@@ -20,16 +20,23 @@ export function App(): ReactNode {
   const [warningsOpen, setWarningsOpen] = useState(false);
   useEffect(() => listenForKeys(() => setKeysOpen(true)), []);
   const main = useRef<HTMLElement>(null);
-  const before = useRef(screen);
+  /** What had the focus last; removed elements lose it without an event. */
+  const focused = useRef<Node | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a screen begins at its top
   useLayoutEffect(() => {
     main.current?.scrollTo(0, 0);
     // The pressed link has gone with its screen: the next Tab begins in the new one, not before the rail.
-    if (before.current !== screen && document.activeElement === document.body) main.current?.focus();
-    before.current = screen;
+    if (focused.current?.isConnected === false) main.current?.focus();
   }, [screen]);
   const Screen = screenComponent(screen);
   return (
-    <div className={`grid ${styles.app}`}>
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only looks where the focus goes
+    <div
+      className={`grid ${styles.app}`}
+      onFocus={({ target }) => {
+        focused.current = target;
+      }}
+    >
       <button
         type="button"
         className={`p-2-3 round-m ${styles.skip}`}
