@@ -343,12 +343,13 @@ test("GAR-Bench: the whole answer must be the letter; captions count once a judg
       type: "color",
     },
     { image: "x.png", mask_rles: [mask], question: "What is <Prompt0>?", answer: "a hat" },
+    { image: "x.png", mask_rles: mask, question: "What is <Prompt0>?", answer: "a hat" },
   ];
   const { items, leftOut } = await suite("gar").open(
     memoryFolder({ "gar.json": JSON.stringify(rows), "x.png": DLC["x.png"] }),
     undefined,
   );
-  expect(leftOut).toEqual([]);
+  expect(leftOut).toEqual(["x.png: row 3 of gar.json has no list of masks"]);
   expect(items.map(({ kind }) => kind)).toEqual(["vqa relation", "vqa color", "simple"]);
   expect(items[0]?.text).toContain("Is region1 left of region2?\nOptions:\nA. Yes\nB. No");
   const answered = items.map(

@@ -1,6 +1,7 @@
 /** GAR-Bench: multiple-choice questions about several regions, and captions that a judge calls true or false (docs/spec/evaluation.md#23-gar-bench). */
 import { isRecord } from "../../bytes/json.ts";
 import type { Rle } from "../../data/mask/rle.ts";
+import { badInput } from "../../errors.ts";
 import type { JudgeQuestion } from "../../rewards/judge-score.ts";
 import { meanOf } from "../bootstrap.ts";
 import { findFiles, pictureRows } from "./rows.ts";
@@ -34,11 +35,12 @@ export const gar: Suite = {
       files.map(async (file) => {
         const entries: Parameters<typeof pictureRows>[1][number][] = [];
         for await (const [at, value] of file.records.each()) {
-          if (!isRecord(value) || !Array.isArray(value.mask_rles)) continue;
-          const rles: unknown[] = value.mask_rles;
+          if (!isRecord(value)) continue;
+          const rles = value.mask_rles;
           entries.push({
             picture: value.image,
             rows: async (mask) => {
+              if (!Array.isArray(rles)) throw badInput(`row ${at} of ${file.path} has no list of masks`);
               const masks: Rle[] = [];
               for (const rle of rles) masks.push(await mask(rle));
               return [{ id: `${file.path}#${at}`, masks, ...questionOf(value) }];
