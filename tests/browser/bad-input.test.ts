@@ -75,7 +75,9 @@ describe("a folder of shards with", () => {
     const { page } = lab;
     const before = await page.getByTestId("data-counts").textContent();
     await page.getByTestId("pick-shards").setInputFiles(files.alone("text"));
-    await expect.poll(() => problems(page)).toEqual([expect.stringMatching(/^No usable row in .*stay open$/)]);
+    await expect
+      .poll(() => problems(page))
+      .toEqual([expect.stringMatching(/^No usable row in .*the open rows are kept$/)]);
     await page.getByTestId("problems").getByRole("button", { name: "Dismiss" }).click();
     await expect.poll(() => page.getByTestId("data-counts").textContent()).toBe(before);
     await untilReady(page);

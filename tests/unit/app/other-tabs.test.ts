@@ -10,7 +10,16 @@ import { useSession } from "../../../src/app/stores/session.ts";
 let held: readonly string[] = [];
 let released = 0;
 
+/** Other files share the stores. */
+function resetStores(): void {
+  useSession.setState(useSession.getInitialState(), true);
+  useRun.setState(useRun.getInitialState(), true);
+  useRoute.setState(FALLBACK, true);
+  checkpointEvaluationStore.setState(checkpointEvaluationStore.getInitialState(), true);
+}
+
 beforeEach(() => {
+  resetStores();
   held = [];
   released = 0;
   vi.useFakeTimers();
@@ -24,10 +33,7 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers();
   vi.unstubAllGlobals();
-  useSession.setState(useSession.getInitialState(), true);
-  useRun.setState(useRun.getInitialState(), true);
-  useRoute.setState(FALLBACK, true);
-  checkpointEvaluationStore.setState(checkpointEvaluationStore.getInitialState(), true);
+  resetStores();
 });
 
 /** What the page takes for runs of other tabs after it looked some times. */
