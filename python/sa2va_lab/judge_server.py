@@ -74,7 +74,7 @@ class Server:
 
     def __post_init__(self) -> None:
         """Raises LabError for an address of another form."""
-        wrong = LabError(f"judgeUrl {self.url} is no plain web address such as http://localhost:11434/v1")
+        wrong = LabError(f"judgeUrl {self.url} is not a plain web address such as http://localhost:11434/v1")
         try:
             parts = urlsplit(self.url.strip())
         except ValueError as cause:
