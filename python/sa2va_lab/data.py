@@ -63,7 +63,7 @@ class RunData:
     """Rows of a run by their index in the data set, and whether they train, select or report."""
 
     def __init__(self, run: Path, shards: list[Path]) -> None:
-        """Raises LabError when a shard is missing or another one than the run drew from."""
+        """Raises LabError when a shard is missing or is not the one that the run used."""
         self._rows: list[dict[str, Any]] = read_lines(run / "scale" / "rows.jsonl")
         with reading(run / "scale" / "rows.jsonl"):
             ids = [[row["id"], row["imageId"]] for row in self._rows]

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 
 class LabError(Exception):
-    """A wrong file, setting or environment; the message is all that is shown."""
+    """An invalid file, setting or environment; only the message is shown."""
 
 
 @contextmanager
 def reading(name: object) -> Iterator[None]:
-    """Names what is read where it is missing, damaged or of another form. Raises LabError."""
+    """Turns the errors of a missing, damaged or unexpected file into a LabError that names it."""
     try:
         yield
     except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration, MemoryError) as cause:

@@ -146,7 +146,7 @@ def _gaussian(action: Tensor, deviation: float) -> Callable[[Tensor], Scores]:
 def _noise(
     address: Address, count: int, width: int, deviation: float, like: Tensor, antithetic: bool
 ) -> tuple[Tensor, npt.NDArray[np.float64]]:
-    """Noise [count, width], and its own log-probabilities."""
+    """Noise [count, width] and its log-probabilities."""
     mirrored = [antithetic and n % 2 == 1 for n in range(count)]
     rows = [normals(address.at(n - again), width) * (1 - 2 * again) for n, again in enumerate(mirrored)]
     drawn = torch.from_numpy(np.stack(rows) * deviation)

@@ -34,7 +34,7 @@ class Sampler:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A token with its log-probability in the full guarded distribution; id -1 for no numbers."""
+    """A token with its log-probability in the full guarded distribution; id -1 for logits that are not finite."""
 
     id: int
     logp: float

@@ -76,7 +76,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, place: tuple[str, int], shown: Shown, origins: list[str], token: str | None) -> None:
-        """Raises ValueError for a place beyond the loopback without a token, and for another address than an origin."""
+        """Raises ValueError for an address beyond the loopback without a token, and for an invalid origin."""
         if token is None and place[0] not in _LOOPBACK:
             raise ValueError("other machines can reach it, so it needs a token")
         wrong = next((own for own in origins if not re.fullmatch(r"https?://[^/]+/?", own)), None)

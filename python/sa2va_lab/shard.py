@@ -18,7 +18,7 @@ from .team import Team
 
 
 def check_shares(settings: Settings, team: Team) -> None:
-    """Raises LabError for one process, and where several would have different numbers of backward passes."""
+    """Raises LabError for one process, and if several would run different numbers of backward passes."""
     if team.world == 1:
         raise LabError("--shard fsdp2 splits the model over processes; start several by torchrun")
     if settings.resampleRounds > 0:
@@ -39,7 +39,7 @@ class Lockstep:
         self._flag = torch.ones(1, device=team.device)
 
     def enter(self, own: bool = True) -> bool:
-        """Before each pass, or with False without one: whether any process has a pass to compute."""
+        """Call it before each pass, or with False if there is none. Whether any process has a pass to compute."""
         self._flag.fill_(float(own))
         torch.distributed.all_reduce(self._flag)
         return bool(self._flag.item() > 0)

@@ -259,7 +259,9 @@ describe("a data set of clips", () => {
     await expect(torn?.truth?.()).rejects.toThrow(
       `x/mask_dict.json: annotation "2" ${of("torn")} is damaged at frame 0: mask text`,
     );
-    await expect(text?.truth?.()).rejects.toThrow(`x/mask_dict.json: annotation "3" ${of("text")} is no list of masks`);
+    await expect(text?.truth?.()).rejects.toThrow(
+      `x/mask_dict.json: annotation "3" ${of("text")} is not a list of masks`,
+    );
     await expect(sizes?.truth?.()).rejects.toThrow(
       'x/mask_dict.json: clip "v", expression "sizes" has masks of 2 x 2 and of 2 x 1',
     );

@@ -13,7 +13,7 @@ interface ClipState {
   readonly playing: { readonly rowId: string; readonly back: number | null } | null;
   /** Whether figures draw the outlines of the frames before and after. */
   readonly onion: boolean;
-  /** The film that is being made, by its frames. */
+  /** The video that is being made, with its progress in frames. */
   readonly filming: {
     readonly rowId: string;
     readonly done: number;

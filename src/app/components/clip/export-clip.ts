@@ -14,14 +14,14 @@ export interface ClipFile extends FilmedClip {
 }
 
 /**
- * Hands the file to the browser's downloads. A film can be stopped in the clip store.
- * @throws LabError("unsupported") where the browser encodes no video, LabError("cancelled") for a stopped film
+ * Hands the file to the browser's downloads. One video is made at a time; the clip store shows and stops it.
+ * @throws LabError("unsupported") where the browser encodes no video, LabError("cancelled") for a stopped video
  */
 export async function exportClip(kind: ExportKind, clip: ClipFile): Promise<void> {
   const { name, masklets, frames } = clip;
   if (kind === "json") saveBlob(new Blob([maskletsJson(masklets, frames)]), `${name}.json`);
   else if (kind === "png") saveBlob(new Blob([maskletsZip(masklets, frames)]), `${name}.zip`);
-  else saveBlob(await filmed(clip), `${name}.webm`);
+  else if (useClips.getState().filming === null) saveBlob(await filmed(clip), `${name}.webm`);
 }
 
 async function filmed(clip: ClipFile): Promise<Blob> {

@@ -11,8 +11,8 @@ import { classifyPicked, isVisible, runFolders } from "./classify.ts";
 
 /**
  * Opens files as runs, data, a checkpoint or an adapter, and a lone YAML file as a sweep; `expected` is the kind that
- * the clicked button names. Runs open first. Data and a checkpoint open independently, each with its own problem; an adapter opens after
- * its checkpoint.
+ * the clicked button names. Runs open first. Data and a checkpoint open independently, each with its own problem; an
+ * adapter opens after its checkpoint.
  * @throws LabError("bad-input") when the files are not of the expected kind
  */
 export async function takeFiles(

@@ -5,10 +5,10 @@ import { useExports } from "../../stores/run/exports.ts";
 import { formatBytes } from "../../styles/format.ts";
 import { evaluationText } from "./run-checkpoints.tsx";
 
-/** The evaluation of a checkpoint and the exports in progress, each with a button that stops it. */
+/** The evaluation of a checkpoint and the exports that take a while, each with a button that stops it. */
 export function Ongoing(): ReactNode {
   const evaluation = useCheckpointEvaluation();
-  const exports = useExports((state) => state.ongoing);
+  const ongoing = useExports((state) => state.ongoing);
   return (
     <>
       {evaluation !== null && (
@@ -16,11 +16,13 @@ export function Ongoing(): ReactNode {
           Evaluating step {evaluation.step} of {evaluation.title}: {evaluationText(evaluation)}
         </Line>
       )}
-      {exports.map((one) => (
-        <Line key={one.runId} onStop={one.merged && one.total > 0 && one.done === one.total ? null : one.stop}>
-          {one.merged ? "Merging" : "Exporting"} {one.title}: {one.merged ? mergeText(one) : zipText(one)}
-        </Line>
-      ))}
+      {ongoing
+        .filter(({ merged, done }) => merged || done > 0)
+        .map((one) => (
+          <Line key={one.runId} onStop={one.merged && one.total > 0 && one.done === one.total ? null : one.stop}>
+            {one.merged ? "Merging" : "Exporting"} {one.title}: {one.merged ? mergeText(one) : zipText(one)}
+          </Line>
+        ))}
     </>
   );
 }
@@ -31,7 +33,6 @@ function mergeText({ done, total }: { readonly done: number; readonly total: num
 }
 
 function zipText({ done, total }: { readonly done: number; readonly total: number }): string {
-  if (done === 0) return "reading the run";
   return total === 0 ? formatBytes(done) : `${formatBytes(done)} of ${formatBytes(Math.max(done, total))}`;
 }
 

@@ -30,7 +30,7 @@ export function dictionaryTruth(
         throw badInput(`${masks.name} has no annotation ${quote(id)}, which ${subject} names`, masks.name);
       }
       const value = await masks.item(place);
-      if (!Array.isArray(value)) throw bad("is no list of masks");
+      if (!Array.isArray(value)) throw bad("is not a list of masks");
       if (value.length !== frames.length) throw bad(`has ${value.length} masks for ${frames.length} frames`);
       lists.push(
         (value as unknown[]).map((item, frame) => {
