@@ -20,13 +20,14 @@ beforeAll(async () => {
 });
 afterAll(() => lab.close());
 
-const openBench = async (): Promise<void> => {
+/** Opens the rollouts of a step, another one each time: the page then shows when it has read them. */
+const openBench = async (step: "25" | "30"): Promise<void> => {
   const { page } = lab;
   await show(page, { screen: "rewards" });
-  const name = "step-000025.arrow";
+  const name = `step-0000${step}.arrow`;
   const buffer = readFileSync(join(RUN, `${id}/rollouts`, name));
   await page.getByTestId("bench-file").setInputFiles({ name, mimeType: "application/octet-stream", buffer });
-  await expect.poll(() => page.getByTestId("bench-source").textContent()).toMatch(/^step-000025/);
+  await expect.poll(() => page.getByTestId("bench-source").textContent()).toMatch(new RegExp(`^${name}`));
   await page.getByTestId("bench-groups").getByRole("button").filter({ hasText: SHARD }).first().click();
 };
 const notOpen = (): ReturnType<OpenPage["page"]["getByText"]> => lab.page.getByText(/Picture not available/);
@@ -38,7 +39,7 @@ describe("with the rows of the run open", () => {
     await page.getByTestId("rollout-card").first().waitFor();
     await show(page, { screen: "eval" });
     await page.locator("[data-testid=screen-eval] canvas").first().waitFor();
-    await openBench();
+    await openBench("25");
     await page.getByRole("button", { name: "Try it out" }).waitFor();
     await expect.poll(() => page.getByTestId("eval-not-open").count()).toBe(0);
     await expect.poll(() => notOpen().count()).toBe(0);
@@ -82,7 +83,7 @@ describe("with rows of the same names open", () => {
 
   it("the bench offers no picture and no trial of an imported group", async () => {
     const { page } = lab;
-    await openBench();
+    await openBench("30");
     await page.getByText("This row is not open, so its picture cannot be shown").waitFor();
     await expect.poll(() => page.getByRole("button", { name: "Try it out" }).count()).toBe(0);
   });
