@@ -2,13 +2,13 @@
  * Trains the pocket model from scratch on drawn scenes and writes it in the published layout.
  *
  *   npm run build-pocket -- [--steps N] [--seed S] [--out DIR] [--resume] [--pictures N] [--regions K] [--rate R]
- *                           [--final-pictures N] [--grid SIDE] [--world extent] [--backend-module FILE]
+ *                           [--final-pictures N] [--from DIR] [--grid SIDE] [--world extent] [--backend-module FILE]
  *   npm run build-pocket -- --world clips --from DIR --out DIR [--clips N] …
  *
- * --grid is the number of visual tokens per side (7). In the world "extent" every other picture has two overlapping
- * regions: wholes and halves, touching twins, pairs, two of three. In the world "clips" a trained model continues: it
- * gets the words of motion and learns from clips of moving drawings and from pictures, while its towers stay
- * unchanged. The model folder is written at every evaluation, so an unfinished model can be used at any time.
+ * --grid is the number of visual tokens per side (7). --from continues from a trained pocket model, whose positions a
+ * finer grid resizes. In the world "extent" every other picture has two overlapping regions: wholes and halves,
+ * touching twins, pairs, two of three. In the world "clips" the model gets the words of motion and learns from clips
+ * of moving drawings and from pictures, while its towers stay unchanged. The model folder is written at every evaluation, so an unfinished model can be used at any time.
  * --backend-module names a module that registers and selects another TensorFlow.js backend instead of WebGPU.
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
@@ -80,14 +80,14 @@ await runTool(async () => {
   const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, 7);
   const world = worldOf(one(parsed, "world") ?? "pictures");
   const from = one(parsed, "from");
-  if ((world === "clips") !== (from !== undefined)) {
-    throw badInput('--world "clips" needs --from with a trained model; other worlds start without one', "from");
+  if (world === "clips" && from === undefined) {
+    throw badInput('--world "clips" needs --from with a trained model', "from");
   }
   const pictures = whole(parsed, "pictures", 1, 256, world === "clips" ? 2 : 6);
   const clips = whole(parsed, "clips", 1, 256, 6);
   const regions = whole(parsed, "regions", 1, 16, world === "extent" ? 2 : 3);
   if (world === "extent" && regions !== 2) throw badInput('Pictures of --world "extent" have two regions', "regions");
-  const grid = whole(parsed, "grid", 2, 64, GRID);
+  const grid = parsed.has("grid") ? whole(parsed, "grid", 2, 64, GRID) : undefined;
   const rate = Number(one(parsed, "rate") ?? 2e-3);
   const finalPictures = whole(parsed, "final-pictures", 1, 10_000, 100);
   const out = one(parsed, "out") ?? join(root, "public", "pocket", world === "clips" ? "clip-model" : "model");
@@ -106,10 +106,9 @@ await runTool(async () => {
 
   const resumed = parsed.has("resume") ? readState(work) : undefined;
   if (from === undefined) {
-    const tensors = pocketTensors(seed, grid);
-    writePocket(out, tensors, grid);
+    writePocket(out, pocketTensors(seed, grid ?? GRID), grid ?? GRID);
   } else {
-    await writeGrownPocket(out, from);
+    await writeGrownPocket(out, from, { grid, motion: world === "clips" });
   }
   const model = await openSa2va(await nodeFolder(out), "pocket");
   const start = Object.fromEntries(
@@ -164,7 +163,7 @@ await runTool(async () => {
   while (trainer.steps < steps) {
     const step = trainer.steps;
     const { micro, tensors } = stepData(model, world, { seed, step, pictures, regions, clips });
-    const share = world === "clips" ? SHARE.last : candidateShare(step / steps);
+    const share = from === undefined ? candidateShare(step / steps) : SHARE.last;
     const report = await trainer.step(micro, { candidateShare: share });
     tf.dispose([...tensors]);
     check();

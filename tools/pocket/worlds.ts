@@ -6,6 +6,7 @@ import { sftBatch } from "../../src/engine/sft/batch.ts";
 import type { HeldOutPicture } from "../../src/engine/sft/evaluate.ts";
 import type { MicroBatch } from "./trainer.ts";
 import { clipInputs, clipWords, pocketClip, stripOf } from "./world/clip-samples.ts";
+import { GRID } from "./world/model-files.ts";
 import {
   cellWords,
   overlappingPicture,
@@ -20,8 +21,10 @@ export type World = (typeof WORLDS)[number];
 
 /** Rows are padded to these lengths, so that shapes, pipelines and the buffer pool stay the same from step to step. */
 const SHAPE = { captionTokens: 52, segmentTokens: 24, maskTarget: "area" } as const;
-/** Captions of two objects with their places are longer. */
-const LONG_SHAPE = { ...SHAPE, captionTokens: 96, segmentTokens: 56 } as const;
+/** Phrases of two objects with their places are longer. */
+const LONG_SHAPE = { ...SHAPE, captionTokens: 96, segmentTokens: 40 } as const;
+/** A finer grid puts more visual tokens of a region into its prompt, up to about a third of the picture's. */
+const FINE_CAPTION_TOKENS = 128;
 const DRAWN_SIDE = 128;
 const HELD_OUT_SEED = 20_260_101;
 const HELD_OUT_SIDE = 256;
@@ -63,7 +66,7 @@ export function stepData(model: Sa2vaModel, world: World, wishes: StepWishes): S
     model,
     1,
     drawn.map((picture) => picture.regions),
-    world === "extent" ? LONG_SHAPE : SHAPE,
+    shapeOf(world, model.config.tokenGridSide),
     drawn.map((picture) => cellWords(picture, model.config.tokenGridSide)),
   );
   const pixels = towerInputs(model, drawn);
@@ -73,6 +76,11 @@ export function stepData(model: Sa2vaModel, world: World, wishes: StepWishes): S
   }
   const micro = [{ batch, features: frozenFeatures(model, pixels) }, clipBatch(model, wishes)];
   return { micro, tensors: micro.flatMap(({ features: { vision, sam } }) => [vision, sam.f16, sam.f8, sam.f4]) };
+}
+
+function shapeOf(world: World, grid: number) {
+  const shape = world === "extent" ? LONG_SHAPE : SHAPE;
+  return grid > GRID ? { ...shape, captionTokens: FINE_CAPTION_TOKENS } : shape;
 }
 
 function clipBatch(model: Sa2vaModel, { seed, step, clips }: StepWishes) {

@@ -3,10 +3,11 @@ import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TensorToWrite, writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
 import { toHalf } from "../../../src/engine/gpu/packed/quantise.ts";
-import type { Tensor } from "../../../src/engine/gpu/tf.ts";
+import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { openSa2va, type Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
+import { resizedPositions } from "../../../src/engine/model/vision.ts";
 import { tensorsOf } from "../../../src/engine/model/weights/weights.ts";
-import { pocketFiles, withMotionRows } from "../../../tools/pocket/world/model-files.ts";
+import { PATCHES_PER_TOKEN, pocketFiles, withMotionRows } from "../../../tools/pocket/world/model-files.ts";
 import { MOTION_WORDS, SPECIAL_TOKENS, vocabulary } from "../../../tools/pocket/world/vocabulary.ts";
 import { nodeFolder } from "../node/node-files.ts";
 import { writeFileList } from "./file-list.ts";
@@ -41,25 +42,38 @@ export async function writeTrainedPocket(
 }
 
 /**
- * Writes a pocket model with the words of clips added to its vocabulary and everything else unchanged; a model that has
- * them is copied.
+ * Writes a trained pocket model as the start of another: with the words of clips, with a finer grid of visual tokens,
+ * or as it is. Positions of the grid are resized; nothing else changes.
  * @param from its folder
+ * @param grid visual tokens along a side; by default the model's
+ * @param motion adds the words of clips, unless the model has them
  */
-export async function writeGrownPocket(out: string, from: string): Promise<void> {
+export async function writeGrownPocket(
+  out: string,
+  from: string,
+  { grid, motion = false }: { readonly grid?: number | undefined; readonly motion?: boolean } = {},
+): Promise<void> {
   const model = await openSa2va(await nodeFolder(from), "pocket");
-  const grows = !knowsMotion(model);
+  const side = grid ?? model.config.tokenGridSide;
+  const [known, added] = [knowsMotion(model), Object.keys(MOTION_WORDS).length];
   const tensors: TensorToWrite[] = [];
   for (const [name, tensor] of [...tensorsOf(model.frozen), ...model.base]) {
+    if (name.endsWith(".position_embedding")) {
+      const sized = tf.tidy(() => resizedPositions(tensor, PATCHES_PER_TOKEN * side));
+      tensors.push({ name, shape: sized.shape, data: Float32Array.from(await sized.data()) });
+      sized.dispose();
+      continue;
+    }
     const data = Float32Array.from((await tensor.data()) as Float32Array);
     const [rows, width] = tensor.shape as [number, number];
-    const table = grows && /(embed_tokens|lm_head)\.weight$/.test(name);
+    const grows = motion && !known && /(embed_tokens|lm_head)\.weight$/.test(name);
     tensors.push(
-      table
-        ? { name, shape: [rows + Object.keys(MOTION_WORDS).length, width], data: withMotionRows(data, width) }
+      grows
+        ? { name, shape: [rows + added, width], data: withMotionRows(data, width) }
         : { name, shape: tensor.shape, data },
     );
   }
-  writePocket(out, tensors, model.config.tokenGridSide, true);
+  writePocket(out, tensors, side, motion || known);
   model.dispose();
 }
 

@@ -50,15 +50,18 @@ function embedPatches(w: Weights, config: VisionConfig, pixels: Tensor): Tensor 
   const [count, height, width] = patches.shape as [number, number, number, number];
   const first = tf.tile(w.get(`${EMBEDDINGS}.class_embedding`), [count, 1, 1]);
   const tokens = tf.concat([first, patches.reshape([count, height * width, hiddenSize])], 1);
-  return tokens.add(positions(w, config, height, width));
+  return tokens.add(resizedPositions(w.get(`${EMBEDDINGS}.position_embedding`), height, width));
 }
 
-/** Position embedding for a grid, resized bicubically if the grid differs from the stored one. */
-function positions(w: Weights, config: VisionConfig, height: number, width: number): Tensor {
-  const stored = w.get(`${EMBEDDINGS}.position_embedding`);
-  const side = config.imageSize / config.patchSize;
+/**
+ * Position embedding for a grid of patches, resized bicubically if the grid differs from the stored one.
+ * @param stored [1, 1 + side², C]; the first row is the class token's
+ * @returns [1, 1 + height · width, C]
+ */
+export function resizedPositions(stored: Tensor, height: number, width = height): Tensor {
+  const [, rows, size] = stored.shape as [number, number, number];
+  const side = Math.sqrt(rows - 1);
   if (height === side && width === side) return stored;
-  const size = config.hiddenSize;
   const first = tf.slice(stored, [0, 0, 0], [1, 1, size]);
   const grid = tf.slice(stored, [0, 1, 0], [1, side * side, size]).reshape([1, side, side, size]);
   const resized = resizeBicubicClamped(grid, height, width).reshape([1, height * width, size]);

@@ -171,7 +171,7 @@ it("names where a thing is in each frame", () => {
 it("appends the words of motion to a trained model and changes nothing else of it", async () => {
   const out = mkdtempSync(join(tmpdir(), "grown-"));
   const before = await openSa2va(await nodeFolder("public/pocket/model"), "pocket");
-  await writeGrownPocket(out, "public/pocket/model");
+  await writeGrownPocket(out, "public/pocket/model", { motion: true });
   const after = await openSa2va(await nodeFolder(out), "pocket");
   const added = Object.keys(MOTION_WORDS);
   const text = "the small red car that moves up stands still";

@@ -11,8 +11,10 @@ const SIZES = { mlp: 64, iouHidden: 32, maskIn: 16 };
 
 /** Visual tokens per side of the picture, of the published pocket model. */
 export const GRID = 7;
-/** Pixels of a visual token per side: two patches of eight. */
-const TOKEN_PIXELS = 16;
+/** Patches of a visual token per side, and pixels of a patch. */
+export const PATCHES_PER_TOKEN = 2;
+const PATCH = 8;
+const TOKEN_PIXELS = PATCHES_PER_TOKEN * PATCH;
 
 function configJson(grid: number, vocabSize: number, eos: number, pad: number) {
   return {
@@ -37,7 +39,7 @@ function configJson(grid: number, vocabSize: number, eos: number, pad: number) {
       num_attention_heads: 4,
       intermediate_size: 192,
       image_size: TOKEN_PIXELS * grid,
-      patch_size: 8,
+      patch_size: PATCH,
       qkv_bias: true,
       qk_normalization: false,
       norm_type: "layer_norm",
