@@ -1,10 +1,11 @@
 /**
  * Writes a pocket model with deliberately damaged grounding and intact captions, as a start from which loop 2 can
  * learn. text_hidden_fcs and the mask decoder are trained on phrases shuffled among the regions of each picture, with
- * everything else frozen, until the IoU of phrase → mask falls to the target.
+ * everything else frozen, until the IoU of phrase → mask falls to the target. In the world "extent" the two regions of
+ * a picture overlap, so that the model still finds the thing but no longer knows how much of it is meant.
  *
- *   npx tsx scripts/damage-pocket.ts --out DIR [--model DIR] [--target IOU] [--seed S] [--most-steps N] [--rate R]
- *     [--check-pictures N]
+ *   npx tsx scripts/damage-pocket.ts --out DIR [--model DIR] [--world extent] [--target IOU] [--seed S]
+ *     [--most-steps N] [--rate R] [--check-pictures N]
  */
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +20,14 @@ import { type SftRegion, sftBatch } from "../src/engine/sft/batch.ts";
 import { answerHeldOut, clusterInterval, type Interval } from "../src/engine/sft/evaluate.ts";
 import { SFT_DEFAULTS } from "../src/engine/sft/forward.ts";
 import { SftTrainer } from "../tools/pocket/trainer.ts";
-import { pocketPicture, runTowers, towerInputs } from "../tools/pocket/world/samples.ts";
+import {
+  overlappingPicture,
+  type PocketPicture,
+  pocketPicture,
+  runTowers,
+  towerInputs,
+} from "../tools/pocket/world/samples.ts";
+import { shapeOf, type World } from "../tools/pocket/worlds.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { writeTrainedPocket } from "./lib/build/write-pocket.ts";
 import { root } from "./lib/ensure.mjs";
@@ -29,6 +37,7 @@ import { nodeWordnet } from "./lib/node/node-rows.ts";
 
 const OPTIONS = {
   model: { takes: 1 },
+  world: { takes: 1 },
   out: { takes: 1 },
   target: { takes: 1 },
   seed: { takes: 1 },
@@ -37,7 +46,6 @@ const OPTIONS = {
   "check-pictures": { takes: 1 },
 } as const;
 
-const SHAPE = { captionTokens: 52, segmentTokens: 24, maskTarget: "area" } as const;
 const [PICTURES, REGIONS, SIDE] = [6, 3, 128];
 /**
  * Seed of the pictures that decide when to stop, which no shard contains, and the number of steps between two checks.
@@ -56,9 +64,16 @@ function shuffled(regions: readonly SftRegion[], key: Omit<RandomKey, "position"
   return regions.map((region, at) => ({ ...region, phrase: phrases[at] as string }));
 }
 
+type DamagedWorld = Exclude<World, "clips">;
+
+/** @param pixels side of picture and masks */
+function picture(world: DamagedWorld, seed: number, index: number, regions: number, pixels: number): PocketPicture {
+  return world === "extent" ? overlappingPicture(seed, index, pixels) : pocketPicture(seed, index, regions, pixels);
+}
+
 /** Pictures of one step with shuffled phrases, as a batch and its features, which the caller owns. */
-function stepBatch(model: Sa2vaModel, seed: number, step: number) {
-  const drawn = Array.from({ length: PICTURES }, (_, at) => pocketPicture(seed, step * PICTURES + at, REGIONS, SIDE));
+function stepBatch(model: Sa2vaModel, world: DamagedWorld, seed: number, step: number) {
+  const drawn = Array.from({ length: PICTURES }, (_, at) => picture(world, seed, step * PICTURES + at, REGIONS, SIDE));
   const regions = drawn.map((picture, at) =>
     shuffled(picture.regions, { seed, step, loop: 0, row: at, rollout: 0, stream: STREAM.mask }),
   );
@@ -69,7 +84,7 @@ function stepBatch(model: Sa2vaModel, seed: number, step: number) {
     return { vision, sam: { ...sam } };
   });
   tf.dispose([pixels.vision, pixels.sam]);
-  return { batch: sftBatch(model, 1, regions, SHAPE), features };
+  return { batch: sftBatch(model, 1, regions, shapeOf(world, model.config.tokenGridSide)), features };
 }
 
 await runTool(async () => {
@@ -83,6 +98,10 @@ await runTool(async () => {
   const rate = Number(one(parsed, "rate") ?? 5e-4);
   if (!(target > 0 && target < 1)) throw badInput("--target must be an IoU between 0 and 1", "target");
   if (!(rate > 0)) throw badInput("--rate must be a number above 0", "rate");
+  const world = one(parsed, "world") ?? "pictures";
+  if (world !== "pictures" && world !== "extent") {
+    throw badInput(`--world is "pictures" or "extent", not "${world}"`, "world");
+  }
   const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, 29);
   const steps = whole(parsed, "most-steps", 1, 100_000, 400);
   const looked = whole(parsed, "check-pictures", 1, 10_000, 64);
@@ -101,7 +120,7 @@ await runTool(async () => {
     emaDecay: 0.9,
     loraScale: 0,
   });
-  const pictures = Array.from({ length: looked }, (_, at) => pocketPicture(CHECK_SEED, at, 2, 2 * SIDE));
+  const pictures = Array.from({ length: looked }, (_, at) => picture(world, CHECK_SEED, at, 2, 2 * SIDE));
 
   const check = async (): Promise<Interval> => {
     const own = trainer.weights("current");
@@ -119,7 +138,7 @@ await runTool(async () => {
 
   let iou = await check();
   while (iou.mean > target && trainer.steps < steps) {
-    const { batch, features } = stepBatch(model, seed, trainer.steps);
+    const { batch, features } = stepBatch(model, world, seed, trainer.steps);
     const report = await trainer.step([{ batch, features }]);
     tf.dispose(features);
     device.check();

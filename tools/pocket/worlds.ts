@@ -78,7 +78,8 @@ export function stepData(model: Sa2vaModel, world: World, wishes: StepWishes): S
   return { micro, tensors: micro.flatMap(({ features: { vision, sam } }) => [vision, sam.f16, sam.f8, sam.f4]) };
 }
 
-function shapeOf(world: World, grid: number) {
+/** Padded lengths of a batch. @param grid visual tokens along a side */
+export function shapeOf(world: World, grid: number) {
   const shape = world === "extent" ? LONG_SHAPE : SHAPE;
   return grid > GRID ? { ...shape, captionTokens: FINE_CAPTION_TOKENS } : shape;
 }
