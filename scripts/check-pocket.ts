@@ -1,8 +1,9 @@
 /**
- * Measures a pocket model on scenes that it was not trained on, by kind of phrase or caption, and on clips of moving
- * scenes.
+ * Measures a pocket model on scenes that it was not trained on, by kind of phrase or caption, on pictures of overlapping
+ * regions, by what they differ in, and on clips of moving scenes.
  *
- *   npx tsx scripts/check-pocket.ts [--model DIR] [--seed N] [--scenes N] [--clips N] [--backend-module FILE]
+ *   npx tsx scripts/check-pocket.ts [--model DIR] [--seed N] [--scenes N] [--overlaps N] [--clips N]
+ *     [--backend-module FILE]
  */
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -23,7 +24,7 @@ import {
 import { sceneDice } from "../tools/pocket/world/dice.ts";
 import { COLOURS, KINDS } from "../tools/pocket/world/kinds.ts";
 import { motionIn } from "../tools/pocket/world/motion.ts";
-import { pocketPicture } from "../tools/pocket/world/samples.ts";
+import { type OverlappingPicture, overlappingPicture, pocketPicture } from "../tools/pocket/world/samples.ts";
 import type { Thing } from "../tools/pocket/world/scene.ts";
 import { heldOutClips } from "../tools/pocket/worlds.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
@@ -37,6 +38,7 @@ const OPTIONS = {
   model: { takes: 1 },
   seed: { takes: 1 },
   scenes: { takes: 1 },
+  overlaps: { takes: 1 },
   clips: { takes: 1 },
   "backend-module": { takes: 1 },
 } as const;
@@ -74,6 +76,7 @@ await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, 777_001);
   const scenes = whole(parsed, "scenes", 0, 100_000, 100);
+  const overlaps = whole(parsed, "overlaps", 0, 100_000, 0);
   const clips = whole(parsed, "clips", 0, 100_000, 0);
   const module = one(parsed, "backend-module");
   const device = module === undefined ? await openNodeDevice() : undefined;
@@ -138,6 +141,19 @@ await runTool(async () => {
     disposeFeatures(features);
   }
   const settings = { maxNewTokens: 16, signal: new AbortController().signal };
+  const overlapping = Array.from({ length: overlaps }, (_, at) => overlappingPicture(seed, at, SIDE));
+  for (const answer of await answerHeldOut(model, {}, overlapping, scorer, settings)) {
+    const put = putting(answer.picture);
+    const { extent, regions } = overlapping[answer.picture] as OverlappingPicture;
+    for (const name of [extent, "all"]) {
+      put(`overlap, ${name}: IoU`, answer.iou);
+      put(`overlap, ${name}: caption equal to the reference`, Number(answer.caption === answer.reference));
+      put(
+        `overlap, ${name}: caption of the other region`,
+        Number(regions.some((other, at) => at !== answer.region && other.caption === answer.caption)),
+      );
+    }
+  }
   for (const answer of await answerHeldOut(model, {}, heldOutClips(clips, seed), scorer, settings)) {
     const put = putting(answer.picture);
     put("clip, phrase with motion: IoU of the masklet", answer.iou);

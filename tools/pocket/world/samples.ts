@@ -14,7 +14,7 @@ import type { PictureFeatures } from "../../../src/engine/sft/forward.ts";
 import { allWords, describe, drawDiscriminating, drawUnambiguous, drawVague } from "./describe.ts";
 import { type Dice, sceneDice } from "./dice.ts";
 import { renderScene } from "./draw.ts";
-import { extentPicture } from "./extent.ts";
+import { type Extent, extentPicture } from "./extent.ts";
 import { drawScene, kindOf, place, type Scene, sizeOf, type Thing } from "./scene.ts";
 
 /** Share of captions that identify their region; the others only name it, so that sampling has alternatives. */
@@ -26,6 +26,11 @@ export interface PocketPicture {
   readonly scene: Scene;
   /** For every object of the scene, 1 where it is visible, else 0. */
   readonly masks: readonly Uint8Array[];
+}
+
+export interface OverlappingPicture extends PocketPicture {
+  /** What its two regions differ in. */
+  readonly extent: Extent;
 }
 
 export interface PocketWishes {
@@ -56,13 +61,13 @@ export function pocketPicture(
 }
 
 /** A training picture with overlapping regions: its captions are phrases that are true of one region only. */
-export function overlappingPicture(seed: number, index: number, pixels: number): PocketPicture {
-  const { scene, rgb, masks, regions } = extentPicture(seed, index, pixels);
+export function overlappingPicture(seed: number, index: number, pixels: number): OverlappingPicture {
+  const { extent, scene, rgb, masks, regions } = extentPicture(seed, index, pixels);
   const size = { height: pixels, width: pixels };
   const described = regions.map(({ mask, caption, thing }) => {
     return { mask, ...size, caption, phrase: caption, words: allWords(thing) };
   });
-  return { scene, rgb, masks, regions: described };
+  return { extent, scene, rgb, masks, regions: described };
 }
 
 /** Phrases are true of one object only; for others no mask would be right. */
