@@ -13,13 +13,6 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import jpeg from "jpeg-js";
 import { encodeRle } from "../src/engine/data/mask/rle.ts";
-import {
-  datasetInfoJson,
-  type ShardRow,
-  shardName,
-  stateJson,
-  writeRegionShard,
-} from "../src/engine/data/write-shard.ts";
 import { badInput } from "../src/engine/errors.ts";
 import { describe, drawDiscriminating, drawVague } from "../tools/pocket/world/describe.ts";
 import { type Dice, sceneDice } from "../tools/pocket/world/dice.ts";
@@ -29,6 +22,7 @@ import { describeMotion, drawClip, sceneAt } from "../tools/pocket/world/motion.
 import { doublesFirst, drawScene, kindOf, type Scene, type Thing } from "../tools/pocket/world/scene.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { writeFileList } from "./lib/build/file-list.ts";
+import { datasetInfoJson, type ShardRow, shardName, stateJson, writeRegionShard } from "./lib/build/write-shard.ts";
 import { root } from "./lib/ensure.mjs";
 
 const REGIONS_PER_SCENE = 2;

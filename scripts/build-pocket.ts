@@ -19,8 +19,8 @@ import { tf } from "../src/engine/gpu/tf.ts";
 import { openSa2va } from "../src/engine/model/sa2va.ts";
 import { tensorsOf } from "../src/engine/model/weights/weights.ts";
 import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
-import { type Answered, answerHeldOut, clusterInterval, type HeldOutPicture } from "../src/engine/sft/evaluate.ts";
-import { SFT_DEFAULTS } from "../src/engine/sft/forward.ts";
+import { type Answered, answerHeldOut, clusterInterval, type HeldOutPicture } from "../tools/pocket/evaluate.ts";
+import { POCKET_LOSS } from "../tools/pocket/loss.ts";
 import { SftTrainer, type SftVectors } from "../tools/pocket/trainer.ts";
 import { GRID, pocketTensors } from "../tools/pocket/world/model-files.ts";
 import { motionIn } from "../tools/pocket/world/motion.ts";
@@ -36,17 +36,6 @@ import { nodeWordnet } from "./lib/node/node-rows.ts";
 const EVALUATE_EVERY = 500;
 const KEEP_EVERY = 100;
 const MAX_NEW_TOKENS = 16;
-/** Losses that a model trained from scratch needs beyond the published ones; see docs/pocket-model.md. */
-const LOSS = {
-  ...SFT_DEFAULTS,
-  diceWeight: 1,
-  iouWeight: 0.5,
-  pointingWeight: 1,
-  namingWeight: 2,
-  featureWeight: 1e-3,
-  trainEmbedding: true,
-} as const;
-
 /** Parts that stay unchanged when a trained model continues, as in the published recipe. */
 const TOWERS = /^vision_model\.|^grounding_encoder\.sam2_model\.image_encoder\./;
 
@@ -121,7 +110,7 @@ await runTool(async () => {
     model,
     start,
     {
-      loss: LOSS,
+      loss: POCKET_LOSS,
       learningRate: rate,
       schedule: { kind: "cosine", warmupSteps, totalSteps: Math.max(steps, 1), floor: 0.02, cycles: 0.5 },
       maxGradNorm: 1,

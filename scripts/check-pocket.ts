@@ -13,7 +13,7 @@ import { weightsView } from "../src/engine/model/weights/weights.ts";
 import { disposeFeatures, encodeImage } from "../src/engine/policy/features.ts";
 import { describeMasks, segmentPhrases } from "../src/engine/policy/partner.ts";
 import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
-import { answerHeldOut, clusterInterval } from "../src/engine/sft/evaluate.ts";
+import { answerHeldOut, clusterInterval } from "../tools/pocket/evaluate.ts";
 import {
   type Description,
   describe,

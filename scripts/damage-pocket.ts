@@ -16,9 +16,9 @@ import { trainableBlock } from "../src/engine/model/adapter/trainable.ts";
 import { openSa2va, type Sa2vaModel } from "../src/engine/model/sa2va.ts";
 import { weightsView } from "../src/engine/model/weights/weights.ts";
 import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
-import { type SftRegion, sftBatch } from "../src/engine/sft/batch.ts";
-import { answerHeldOut, clusterInterval, type Interval } from "../src/engine/sft/evaluate.ts";
-import { SFT_DEFAULTS } from "../src/engine/sft/forward.ts";
+import { type PocketRegion, pocketBatch } from "../tools/pocket/batch.ts";
+import { answerHeldOut, clusterInterval, type Interval } from "../tools/pocket/evaluate.ts";
+import { POCKET_LOSS } from "../tools/pocket/loss.ts";
 import { SftTrainer } from "../tools/pocket/trainer.ts";
 import {
   overlappingPicture,
@@ -52,10 +52,13 @@ const [PICTURES, REGIONS, SIDE] = [6, 3, 128];
  */
 const [CHECK_SEED, CHECK_EVERY] = [20_270_101, 10];
 /** Only the masks; the candidates keep their share, so that they stay different. */
-const LOSS = { ...SFT_DEFAULTS, tokenWeight: 0, diceWeight: 1, candidateShare: 0.1, iouWeight: 0.5 };
+const LOSS = {
+  ...POCKET_LOSS,
+  ...{ tokenWeight: 0, pointingWeight: 0, namingWeight: 0, featureWeight: 0, trainEmbedding: false },
+};
 
 /** The regions with their phrases in a random order; every order is equally likely. */
-function shuffled(regions: readonly SftRegion[], key: Omit<RandomKey, "position">): SftRegion[] {
+function shuffled(regions: readonly PocketRegion[], key: Omit<RandomKey, "position">): PocketRegion[] {
   const phrases = regions.map(({ phrase }) => phrase);
   for (let last = phrases.length - 1; last > 0; last--) {
     const other = Math.floor(uniform({ ...key, position: last }) * (last + 1));
@@ -84,7 +87,7 @@ function stepBatch(model: Sa2vaModel, world: DamagedWorld, seed: number, step: n
     return { vision, sam: { ...sam } };
   });
   tf.dispose([pixels.vision, pixels.sam]);
-  return { batch: sftBatch(model, 1, regions, shapeOf(world, model.config.tokenGridSide)), features };
+  return { batch: pocketBatch(model, 1, regions, shapeOf(world, model.config.tokenGridSide)), features };
 }
 
 await runTool(async () => {

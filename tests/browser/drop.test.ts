@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { strToU8, zipSync } from "fflate";
 import type { CDPSession } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { writeRegionShard } from "../../scripts/lib/build/write-shard.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { writeRegionShard } from "../../src/engine/data/write-shard.ts";
 import { type OpenPage, openPage, problems, show } from "../support/page.ts";
 import { png, row } from "../unit/data/make.ts";
 

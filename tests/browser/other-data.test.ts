@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { writeRegionShard } from "../../scripts/lib/build/write-shard.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { writeRegionShard } from "../../src/engine/data/write-shard.ts";
 import { type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
 import { row } from "../unit/data/make.ts";
 

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
-import { sftBatch } from "../../src/engine/sft/batch.ts";
-import { SFT_DEFAULTS } from "../../src/engine/sft/forward.ts";
 import { memoryStore } from "../../src/engine/storage/memory-store.ts";
+import { pocketBatch } from "../../tools/pocket/batch.ts";
+import { POCKET_LOSS } from "../../tools/pocket/loss.ts";
 import { SftTrainer } from "../../tools/pocket/trainer.ts";
 import { useGpu } from "../support/gpu.ts";
 import { checkpointFiles, expectSameFiles, openTestLab, POCKET, repeatable, type TestLab } from "../support/session.ts";
@@ -110,12 +110,11 @@ describe("supervised training of the builder", () => {
       model,
       (name) => !/vision_model|image_encoder|gaussian_matrix|mask_downscaling/.test(name),
     );
-    const loss = { ...SFT_DEFAULTS, candidateShare: 0.1, iouWeight: 0.5, pointingWeight: 1, trainEmbedding: true };
+    const loss = { ...POCKET_LOSS, diceWeight: 0.5, namingWeight: 0, featureWeight: 0 };
     const schedule = { kind: "constant" } as const;
     const settings = { loss, learningRate: 1e-2, schedule, maxGradNorm: 1, emaDecay: 0.9, loraScale: 0 };
     const trainer = new SftTrainer(model, start, settings);
-    const shape = { captionTokens: 0, segmentTokens: 0, maskTarget: "area" } as const;
-    const batch = sftBatch(model, features.tiles, [regions], shape);
+    const batch = pocketBatch(model, features.tiles, [regions]);
     const first = await trainer.step([{ batch, features }]);
     const tensors = tf.memory().numTensors;
     let last = first;

@@ -9,12 +9,13 @@ import { inspectGradients } from "../../src/engine/rl/optim/monitor.ts";
 import { ADAM_DEFAULTS, type AdamSettings, AdamState, applyAdamw } from "../../src/engine/rl/optim/optimiser.ts";
 import { disposeSet } from "../../src/engine/rl/optim/parameter-sets.ts";
 import { learningRate, type ScheduleSettings } from "../../src/engine/rl/optim/schedule.ts";
-import type { SftBatch } from "../../src/engine/sft/batch.ts";
-import { PARTS, type PictureFeatures, type SftSettings, sftLoss } from "../../src/engine/sft/forward.ts";
+import type { PictureFeatures } from "../../src/engine/sft/forward.ts";
+import type { PocketBatch } from "./batch.ts";
+import { PARTS, type PocketSettings, pocketLoss } from "./loss.ts";
 import { PACKED, type PackedPlace, pack, packedLayout, unpack } from "./packed.ts";
 
 export interface SftTrainerSettings {
-  readonly loss: SftSettings;
+  readonly loss: PocketSettings;
   readonly learningRate: number;
   readonly schedule: ScheduleSettings;
   /** Largest norm of a step's gradient; 0 for no limit. */
@@ -32,7 +33,7 @@ export interface SftTrainerSettings {
  * weights.
  */
 export interface MicroBatch {
-  readonly batch: SftBatch;
+  readonly batch: PocketBatch;
   readonly features: PictureFeatures | ((weights: ReturnType<typeof weightsView>) => PictureFeatures);
 }
 
@@ -97,7 +98,7 @@ export class SftTrainer {
    * One update from the mean loss of the micro-batches. A step whose gradient is not finite changes nothing.
    * @param change loss settings of this step that differ from the run's
    */
-  async step(micro: readonly MicroBatch[], change: Partial<SftSettings> = {}): Promise<SftStepReport> {
+  async step(micro: readonly MicroBatch[], change: Partial<PocketSettings> = {}): Promise<SftStepReport> {
     const rate = learningRate(this.#settings.learningRate, this.#steps, this.#settings.schedule);
     const own = unpack(this.#layout, this.#params[PACKED] as Tensor);
     let gradient: Tensor | undefined;
@@ -142,7 +143,7 @@ export class SftTrainer {
     own: ParameterSet,
     micro: MicroBatch,
     share: number,
-    settings: SftSettings,
+    settings: PocketSettings,
   ): { packed: Tensor; values: Tensor } {
     const names = this.#layout.map((place) => place.name);
     let values: Tensor | undefined;
@@ -150,7 +151,7 @@ export class SftTrainer {
       () => {
         const weights = weightsView(this.#stored, own, this.#settings.loraScale);
         const features = typeof micro.features === "function" ? micro.features(weights) : micro.features;
-        const { loss, parts } = sftLoss(this.#model, weights, features, micro.batch, settings);
+        const { loss, parts } = pocketLoss(this.#model, weights, features, micro.batch, settings);
         values = tf.keep(tf.concat([loss.reshape([1]), parts], 0).mul(share));
         return loss.mul(share).asScalar();
       },

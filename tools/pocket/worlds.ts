@@ -2,8 +2,8 @@
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { type Weights, weightsView } from "../../src/engine/model/weights/weights.ts";
-import { sftBatch } from "../../src/engine/sft/batch.ts";
-import type { HeldOutPicture } from "../../src/engine/sft/evaluate.ts";
+import { pocketBatch } from "./batch.ts";
+import type { HeldOutPicture } from "./evaluate.ts";
 import type { MicroBatch } from "./trainer.ts";
 import { clipInputs, clipWords, pocketClip, stripOf } from "./world/clip-samples.ts";
 import { GRID } from "./world/model-files.ts";
@@ -20,7 +20,7 @@ export const WORLDS = ["pictures", "extent", "clips"] as const;
 export type World = (typeof WORLDS)[number];
 
 /** Rows are padded to these lengths, so that shapes, pipelines and the buffer pool stay the same from step to step. */
-const SHAPE = { captionTokens: 52, segmentTokens: 24, maskTarget: "area" } as const;
+const SHAPE = { captionTokens: 52, segmentTokens: 24 } as const;
 /** Phrases of two objects with their places are longer. */
 const LONG_SHAPE = { ...SHAPE, captionTokens: 96, segmentTokens: 40 } as const;
 /** A finer grid puts more visual tokens of a region into its prompt, up to about a third of the picture's. */
@@ -62,7 +62,7 @@ export function stepData(model: Sa2vaModel, world: World, wishes: StepWishes): S
     if (overlapping) return overlappingPicture(seed, Math.floor(index / 2), DRAWN_SIDE);
     return pocketPicture(seed, index, regions, DRAWN_SIDE);
   });
-  const batch = sftBatch(
+  const batch = pocketBatch(
     model,
     1,
     drawn.map((picture) => picture.regions),
@@ -88,11 +88,11 @@ function clipBatch(model: Sa2vaModel, { seed, step, clips }: StepWishes) {
   const frames = FRAMES[step % FRAMES.length] as number;
   const wishes = { regions: CLIP_REGIONS, frames };
   const drawn = Array.from({ length: clips }, (_, at) => pocketClip(seed + CLIP_SEED, step * clips + at, wishes));
-  const batch = sftBatch(
+  const batch = pocketBatch(
     model,
     1,
     drawn.map((clip) => clip.regions),
-    { ...SHAPE, captionTokens: 0, segmentTokens: 0, frames },
+    { frames },
     drawn.map((clip) => clipWords(clip, model.config.tokenGridSide)),
   );
   return { batch, features: frozenFeatures(model, clipInputs(model, drawn)) };

@@ -3,10 +3,10 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { dispatchPage, type StepFacts } from "../../../bench/tool/dispatch-page.ts";
 import { type TableFacts, tablesPage } from "../../../bench/tool/tables.ts";
-import { settingsPage } from "../../../src/engine/config/settings-doc.ts";
 import { badInput } from "../../../src/engine/errors.ts";
-import { metricsPage } from "../../../src/engine/runs/metrics/metric-doc.ts";
 import { root } from "../ensure.mjs";
+import { metricsPage } from "./metric-doc.ts";
+import { settingsPage } from "./settings-doc.ts";
 
 export interface GeneratedDoc {
   /** Relative to the repository. */

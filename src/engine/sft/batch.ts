@@ -19,22 +19,12 @@ export interface SftRegion {
   readonly caption: string;
   /** Phrase of the mask task. */
   readonly phrase: string;
-  /** Words of the phrase that describe the region, for the naming loss. */
-  readonly words?: readonly string[];
 }
 
-/**
- * Words that describe each token of a picture, or of a clip frame by frame, for the naming loss; row-major. A token
- * without words is not supervised.
- */
-export type CellWords = readonly (readonly string[])[];
-
 export interface BatchShape {
-  /** Padded length of every row in tokens; 0 takes the longest row. Fixed lengths keep the shapes of a run fixed. */
-  readonly captionTokens: number;
-  readonly segmentTokens: number;
-  /** "nearest" shrinks masks as in the published recipe; "area" avoids its shift relative to enlarged logits. */
-  readonly maskTarget: "nearest" | "area";
+  /** Padded length of every row in tokens; absent or 0 takes the longest. Fixed lengths keep the shapes of a run fixed. */
+  readonly captionTokens?: number;
+  readonly segmentTokens?: number;
   /** Frames of every clip; absent or 1 for pictures. */
   readonly frames?: number;
 }
@@ -72,40 +62,23 @@ export interface SftBatch {
   /** Targets at stride 4, R · F of side²: ordered by picture, then frame, then region. */
   readonly maskSide: number;
   readonly masks: readonly Float32Array[];
-  /** Share of each region in each token of the last tile, or of all frames, summing to 1. */
-  readonly cells: readonly Float32Array[];
-  /** The same on SAM2's stride-16 grid. */
-  readonly samCells: readonly Float32Array[];
-  /** Targets of the naming loss; null without it. */
-  readonly naming: Naming | null;
-}
-
-/** Distributions over the vocabulary; rows of zeros are not supervised. */
-export interface Naming {
-  /** n · F · tokens rows of V. */
-  readonly cells: Float32Array;
-  /** R rows of V. */
-  readonly seg: Float32Array;
 }
 
 /**
  * @param tiles tiles per picture, the same for all; a frame has one
  * @param pictures the regions of each picture or clip, equally many in each
- * @param cellWords for the naming loss: words of the tokens of each picture's last tile, or of all frames of each clip
  * @throws LabError("bad-input") when a region covers nothing or a row is longer than the shape allows
  */
 export function sftBatch(
   model: Sa2vaModel,
   tiles: number,
   pictures: readonly (readonly SftRegion[])[],
-  shape: BatchShape,
-  cellWords?: readonly CellWords[],
+  { captionTokens = 0, segmentTokens = 0, frames = 1 }: BatchShape = {},
 ): SftBatch {
   const regions = pictures[0]?.length ?? 0;
   if (regions === 0 || pictures.some((picture) => picture.length !== regions)) {
     throw new LabError("internal", "Pictures of a batch must have equally many regions, at least one");
   }
-  const { frames = 1 } = shape;
   const view = { total: frames, frames: Array.from({ length: frames }, (_, frame) => frame) };
   const rows = pictures.flat().map((region) => regionRow(model, tiles, region, view));
   const first = rows[0] as RegionRow;
@@ -121,27 +94,17 @@ export function sftBatch(
   const captions = rows.map((row) => ({ ...row, ids: row.captionIds.slice(from, -1) }));
   const segments = rows.map((row) => row.segmentIds.slice(end));
   const captionSizes = captions.map((row) => row.ids.length);
-  const captionLength = padded(captionSizes, shape.captionTokens);
+  const captionLength = padded(captionSizes, captionTokens);
   const segmentSizes = segments.map((ids) => ids.length);
-  const segmentLength = padded(segmentSizes, shape.segmentTokens);
+  const segmentLength = padded(segmentSizes, segmentTokens);
   const maskSide = model.config.sam2.imageSize / 4;
-  /** The region on each frame, as its shares of the cells of a grid. */
-  const onGrid = ({ mask, height, width }: SftRegion, side: number): Float32Array[] =>
-    view.frames.map((frame) => shrink(frameOf(mask, frames, frame), height / frames, width, side));
   const targets = pictures.map((own) =>
-    own.map((region) =>
-      shape.maskTarget === "area"
-        ? onGrid(region, maskSide)
-        : view.frames.map((frame) => {
-            const { mask, height, width } = region;
-            return Float32Array.from(
-              nearestMask(frameOf(mask, frames, frame), height / frames, width, maskSide, maskSide),
-            );
-          }),
+    own.map(({ mask, height, width }) =>
+      view.frames.map((frame) =>
+        Float32Array.from(nearestMask(frameOf(mask, frames, frame), height / frames, width, maskSide, maskSide)),
+      ),
     ),
   );
-  const shareOf = (side: number): Float32Array[] =>
-    pictures.flat().map((region) => normalised(joined(onGrid(region, side))));
   return {
     images: pictures.length,
     regions,
@@ -177,34 +140,7 @@ export function sftBatch(
     },
     maskSide,
     masks: targets.flatMap((own) => view.frames.flatMap((frame) => own.map((one) => one[frame] as Float32Array))),
-    cells: shareOf(model.config.tokenGridSide),
-    samCells: shareOf(maskSide / 4),
-    naming:
-      cellWords === undefined
-        ? null
-        : {
-            cells: wordRows(model, cellWords.flat()),
-            seg: wordRows(
-              model,
-              pictures.flat().map((region) => region.words ?? []),
-            ),
-          },
   };
-}
-
-/** One distribution per row, uniform over its words. */
-function wordRows(model: Sa2vaModel, rows: readonly (readonly string[])[]): Float32Array {
-  const vocabulary = model.config.language.vocabSize;
-  const out = new Float32Array(rows.length * vocabulary);
-  // Cached, because most tokens of a picture have the same few words.
-  const known = new Map<string, readonly number[]>();
-  rows.forEach((words, row) => {
-    const text = words.join(" ");
-    const ids = known.get(text) ?? model.tokenizer.encode(text);
-    known.set(text, ids);
-    for (const id of ids) out[row * vocabulary + id] = 1 / ids.length;
-  });
-  return out;
 }
 
 interface RegionRow {
@@ -261,46 +197,7 @@ function fill(ids: readonly number[], length: number, value: number): number[] {
   return [...ids, ...new Array<number>(length - ids.length).fill(value)];
 }
 
-/** Mean of the mask over each cell of a side × side grid, with exact shares of pixels cut by a border. */
-export function shrink(mask: Uint8Array, height: number, width: number, side: number): Float32Array {
-  const down = shares(height, side);
-  const across = shares(width, side);
-  const out = new Float32Array(side * side);
-  for (let y = 0; y < height; y++) {
-    for (let x = 0; x < width; x++) {
-      if (mask[y * width + x] === 0) continue;
-      for (const [row, tall] of down[y] as Share[]) {
-        for (const [column, wide] of across[x] as Share[]) {
-          const at = row * side + column;
-          out[at] = (out[at] as number) + tall * wide;
-        }
-      }
-    }
-  }
-  return out;
-}
-
-type Share = readonly [cell: number, share: number];
-
-/** For every pixel, the cells that it lies in and the part of each cell that it fills. */
-function shares(pixels: number, cells: number): Share[][] {
-  const scale = cells / pixels;
-  return Array.from({ length: pixels }, (_, at) => {
-    const [from, to] = [at * scale, (at + 1) * scale];
-    const found: Share[] = [];
-    for (let cell = Math.floor(from + 1e-9); cell < to - 1e-9 && cell < cells; cell++) {
-      found.push([cell, Math.min(to, cell + 1) - Math.max(from, cell)]);
-    }
-    return found;
-  });
-}
-
 /** Concatenates parts of any lengths. */
 export function joined(parts: readonly Float32Array[]): Float32Array {
   return new Float32Array(joinBytes(parts).buffer);
-}
-
-function normalised(values: Float32Array): Float32Array {
-  const sum = values.reduce((total, value) => total + value, 0);
-  return values.map((value) => value / sum);
 }

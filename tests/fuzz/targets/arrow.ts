@@ -1,11 +1,11 @@
 /** Arrow shards: a damaged file beside a good one, indexed and read to the last cell. */
 import { CompressionType, compressionRegistry, RecordBatchStreamWriter, tableFromIPC } from "apache-arrow";
 import fc from "fast-check";
+import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { openTable } from "../../../src/engine/data/tables/open-table.ts";
 import { isBinaryCell } from "../../../src/engine/data/tables/table.ts";
-import { writeRegionShard } from "../../../src/engine/data/write-shard.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import { boxMask, jpg, png, row } from "../../unit/data/make.ts";
 import { ARROW_DAMAGE } from "../arrow-stream.ts";

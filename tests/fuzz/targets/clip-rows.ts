@@ -1,12 +1,12 @@
 /** Rows with a list of frames and one mask per frame, in Arrow and JSON Lines, read to the pixels of some frames. */
 import fc from "fast-check";
+import { type ShardRow, writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { decodeSample, frameOf, visibleFrames } from "../../../src/engine/data/clips/film-strip.ts";
 import { rowSize, withFrames } from "../../../src/engine/data/clips/row-frames.ts";
 import { decodeRle, rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
-import { type ShardRow, writeRegionShard } from "../../../src/engine/data/write-shard.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import { boxMask, jpg, png, row } from "../../unit/data/make.ts";
 import { ARROW_DAMAGE } from "../arrow-stream.ts";

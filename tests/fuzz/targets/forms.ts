@@ -1,8 +1,9 @@
 /** Published layouts of data sets: a folder with damaged files, indexed and read to the last sample. */
+
+import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import type { RegionSample } from "../../../src/engine/data/sample.ts";
-import { writeRegionShard } from "../../../src/engine/data/write-shard.ts";
 import * as forms from "../../support/data-forms.ts";
 import { boxMask, jpg, row } from "../../unit/data/make.ts";
 import { casesOf } from "../cases.ts";

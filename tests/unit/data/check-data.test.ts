@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { writeRegionShard } from "../../../src/engine/data/write-shard.ts";
+import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { tool } from "../../support/tools.ts";
 import { row } from "./make.ts";
 

@@ -1,6 +1,7 @@
 /** Arrow rows with a list of frames and a list of masks: one masklet with one caption a row. */
 import { unzipSync } from "fflate";
 import { expect, test } from "vitest";
+import { type ShardRow, writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
 import { openNodeRows } from "../../../scripts/lib/node/node-rows.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
@@ -20,7 +21,6 @@ import { frameScores } from "../../../src/engine/data/clips/frame-scores.ts";
 import { withFrames } from "../../../src/engine/data/clips/row-frames.ts";
 import { decodeRle, encodeRle, type Rle, rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
-import { type ShardRow, writeRegionShard } from "../../../src/engine/data/write-shard.ts";
 import type { LabError } from "../../../src/engine/errors.ts";
 import { boxMask, jpg, png, row } from "./make.ts";
 

@@ -1,7 +1,7 @@
 /** Scenes in which the extent of a mask matters. */
 import { expect, it } from "vitest";
 import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
-import { shrink } from "../../../src/engine/sft/batch.ts";
+import { shrink } from "../../../tools/pocket/batch.ts";
 import { EXTENTS, type ExtentPicture, extentPicture } from "../../../tools/pocket/world/extent.ts";
 import { pocketFiles } from "../../../tools/pocket/world/model-files.ts";
 import { overlappingPicture } from "../../../tools/pocket/world/samples.ts";

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { afterAll, expect, test } from "vitest";
+import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { flatReader } from "../../../src/engine/data/arrow/flatbuffer.ts";
 import {
@@ -15,7 +16,6 @@ import {
   text,
 } from "../../../src/engine/data/parquet/thrift-write.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
-import { writeRegionShard } from "../../../src/engine/data/write-shard.ts";
 import { boxMask, counting, png, row } from "./make.ts";
 
 const struct = (fields: readonly (readonly [id: number, value: Thrift])[]): Thrift =>

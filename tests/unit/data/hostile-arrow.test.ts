@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Field, Int64, List, Struct, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
 import { expect, it } from "vitest";
+import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { root } from "../../../scripts/lib/ensure.mjs";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
 import { bufferReader } from "../../../src/engine/data/arrow/arrow-buffers.ts";
@@ -11,7 +12,6 @@ import type { ArrowBody } from "../../../src/engine/data/arrow/arrow-frames.ts";
 import { openArrow } from "../../../src/engine/data/arrow/arrow-table.ts";
 import { flatReader } from "../../../src/engine/data/arrow/flatbuffer.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
-import { writeRegionShard } from "../../../src/engine/data/write-shard.ts";
 import { row } from "./make.ts";
 
 const fixture = (name: string): Uint8Array =>

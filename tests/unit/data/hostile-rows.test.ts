@@ -1,10 +1,10 @@
 /** Rows made to break a reader: each is left out with its reason, and costs nothing of the rows and files beside it. */
 import { Binary, Field, Int64, List, Struct, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
 import { expect, it } from "vitest";
+import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { captionsOf } from "../../../src/engine/data/captions.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
-import { writeRegionShard } from "../../../src/engine/data/write-shard.ts";
 import { importRollouts } from "../../../src/engine/runs/rollouts/import-rollouts.ts";
 import { boxMask, png, row } from "./make.ts";
 

@@ -1,8 +1,8 @@
 import { encode as encodePng } from "fast-png";
 import jpeg from "jpeg-js";
+import type { ShardRow } from "../../../scripts/lib/build/write-shard.ts";
 import type { ByteFolder, ByteSource } from "../../../src/engine/bytes/source.ts";
 import { encodeRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
-import type { ShardRow } from "../../../src/engine/data/write-shard.ts";
 
 /** A small picture with a gradient; `tint` makes different pictures. */
 export function png(width: number, height: number, tint = 0): Uint8Array {

@@ -2,6 +2,7 @@ import { crc32 } from "node:zlib";
 import { encode } from "fast-png";
 import { zlibSync } from "fflate";
 import { describe, expect, test } from "vitest";
+import { writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { decodeImage } from "../../../scripts/lib/node/node-images.ts";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
 import { checkRegionSet } from "../../../src/engine/data/check.ts";
@@ -11,7 +12,6 @@ import { readMask } from "../../../src/engine/data/mask/mask-read.ts";
 import { decodeRle, rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { siblingsOf } from "../../../src/engine/data/siblings.ts";
-import { writeRegionShard } from "../../../src/engine/data/write-shard.ts";
 import { boxMask, png, row } from "./make.ts";
 
 const SIZE = { height: 12, width: 16, find: () => undefined };

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { tableFromIPC } from "apache-arrow";
 import { expect, test } from "vitest";
-import { datasetInfoJson, shardName, stateJson, writeRegionShard } from "../../../src/engine/data/write-shard.ts";
+import { datasetInfoJson, shardName, stateJson, writeRegionShard } from "../../../scripts/lib/build/write-shard.ts";
 import { boxMask, png, row } from "./make.ts";
 
 const masks = [boxMask(24, 32, 0, 0, 4, 4), boxMask(24, 32, 9, 9, 5, 5)];

@@ -39,7 +39,7 @@ describe("a caption beyond the context", () => {
   it("is cut as a supervised answer, which still ends", () => {
     const [region] = tiny.regions;
     const long = { ...region!, caption: WORDS, phrase: "a car" };
-    const batch = sftBatch(model, 1, [[long]], { captionTokens: 0, segmentTokens: 0, maskTarget: "nearest" });
+    const batch = sftBatch(model, 1, [[long]]);
     expect(batch.cut).toBe(1);
     expect(batch.prefix.length + batch.caption.length).toBeLessThanOrEqual(220);
     const labels = batch.caption.labels[0]?.filter((_, at) => batch.caption.labelled[0]?.[at] === 1) ?? [];

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { tf } from "../../../src/engine/gpu/tf.ts";
-import { type BatchShape, sftBatch, shrink } from "../../../src/engine/sft/batch.ts";
+import { sftBatch } from "../../../src/engine/sft/batch.ts";
+import { shrink } from "../../../tools/pocket/batch.ts";
 import { disposeTiny, type TinySft, tinySft } from "../../support/tiny-sft.ts";
 
 let tiny: TinySft;
@@ -10,12 +11,10 @@ beforeAll(async () => {
 });
 afterAll(() => disposeTiny(tiny));
 
-const LOOSE: BatchShape = { captionTokens: 0, segmentTokens: 0, maskTarget: "area" };
-
 describe("supervised batch", () => {
   it("supervises the caption and its stop token, nothing else", () => {
     const { model, regions } = tiny;
-    const { caption } = sftBatch(model, 1, [regions], LOOSE);
+    const { caption } = sftBatch(model, 1, [regions]);
     caption.labels.forEach((labels, row) => {
       const wanted = labels.filter((_, at) => caption.labelled[row]?.[at] === 1);
       const text = model.tokenizer.encode(`${regions[row]?.caption}<|im_end|>`);
@@ -28,7 +27,7 @@ describe("supervised batch", () => {
 
   it("copies the marked cells in order between the region's brackets", () => {
     const { model, regions } = tiny;
-    const { caption } = sftBatch(model, 1, [regions], LOOSE);
+    const { caption } = sftBatch(model, 1, [regions]);
     caption.copies.forEach((copies, row) => {
       const cells = copies.filter((cell) => cell >= 0);
       expect(cells).toEqual([...cells].sort((a, b) => a - b));
@@ -41,7 +40,7 @@ describe("supervised batch", () => {
 
   it("ends every mask row at [SEG] and pads to the wanted length", () => {
     const { model, regions } = tiny;
-    const { segment } = sftBatch(model, 1, [regions, regions], { ...LOOSE, segmentTokens: 90 });
+    const { segment } = sftBatch(model, 1, [regions, regions], { segmentTokens: 90 });
     expect(segment.ids.map((ids) => ids.length)).toEqual([90, 90, 90, 90]);
     segment.ids.forEach((ids, row) => {
       expect(ids[segment.segAt[row] as number]).toBe(model.tokenizer.special.seg);
@@ -50,8 +49,8 @@ describe("supervised batch", () => {
 
   it("refuses rows that do not fit and pictures of unequal regions", () => {
     const { model, regions } = tiny;
-    expect(() => sftBatch(model, 1, [regions], { ...LOOSE, captionTokens: 5 })).toThrow(/room for 5/);
-    expect(() => sftBatch(model, 1, [regions, regions.slice(1)], LOOSE)).toThrow(/equally many/);
+    expect(() => sftBatch(model, 1, [regions], { captionTokens: 5 })).toThrow(/room for 5/);
+    expect(() => sftBatch(model, 1, [regions, regions.slice(1)])).toThrow(/equally many/);
   });
 
   it("shrinks a mask by exact area, sizes that do not divide included", () => {

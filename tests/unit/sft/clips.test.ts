@@ -16,6 +16,8 @@ import { asStrips } from "../../../src/engine/policy/frame-masks.ts";
 import { segmentPictures } from "../../../src/engine/policy/partner.ts";
 import { sftBatch } from "../../../src/engine/sft/batch.ts";
 import { PARTS, SFT_DEFAULTS, selectedMasks, sftLoss } from "../../../src/engine/sft/forward.ts";
+import { pocketBatch } from "../../../tools/pocket/batch.ts";
+import { POCKET_LOSS } from "../../../tools/pocket/loss.ts";
 import { SftTrainer } from "../../../tools/pocket/trainer.ts";
 import {
   clipInputs,
@@ -35,7 +37,7 @@ import { disposeTiny, type TinySft, tinySft, trainables } from "../../support/ti
 
 const FRAMES = 2;
 const VIEW = { total: FRAMES, frames: [0, 1] };
-const SHAPE = { captionTokens: 0, segmentTokens: 0, maskTarget: "area", frames: FRAMES } as const;
+const SHAPE = { frames: FRAMES } as const;
 
 let tiny: TinySft;
 let clips: PocketClip[];
@@ -113,7 +115,7 @@ it("decodes every frame with the clip's prompt, as the partner does", async () =
 
 it("orders the targets as the decoder orders its masks", () => {
   const { model } = tiny;
-  const { masks, maskSide, cells, samCells } = sftBatch(
+  const { masks, maskSide, cells, samCells } = pocketBatch(
     model,
     1,
     clips.map(({ regions }) => regions),
@@ -198,7 +200,7 @@ it("appends the words of motion to a trained model and changes nothing else of i
   const small = { ...config, language, vision, sam2: { ...config.sam2, imageSize: 64 } } as typeof config;
   const builder = { ...after, config: small };
   const start = trainables(builder, (name) => /^(mlp1|text_hidden_fcs)\.|embed_tokens/.test(name));
-  const loss = { ...SFT_DEFAULTS, candidateShare: 0.1, pointingWeight: 1, namingWeight: 1, trainEmbedding: true };
+  const loss = { ...POCKET_LOSS, diceWeight: 0.5, iouWeight: 0, namingWeight: 1, featureWeight: 0 };
   const trainer = new SftTrainer(builder, start, {
     loss,
     learningRate: 1e-3,

@@ -3,7 +3,9 @@ import { uniform } from "../../../src/engine/gpu/random.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { weightsView } from "../../../src/engine/model/weights/weights.ts";
 import { sftBatch } from "../../../src/engine/sft/batch.ts";
-import { SFT_DEFAULTS, type SftSettings, sftLoss } from "../../../src/engine/sft/forward.ts";
+import { SFT_DEFAULTS, sftLoss } from "../../../src/engine/sft/forward.ts";
+import { pocketBatch } from "../../../tools/pocket/batch.ts";
+import { POCKET_LOSS, type PocketSettings, pocketLoss } from "../../../tools/pocket/loss.ts";
 import { disposeTiny, type TinySft, tinySft, trainables } from "../../support/tiny-sft.ts";
 
 let tiny: TinySft;
@@ -26,21 +28,20 @@ const CHECKED = [
   `${DECODER}.output_upscaling.0.weight`,
   `${DECODER}.output_hypernetworks_mlps.2.layers.1.weight`,
 ];
-const SETTINGS = { ...SFT_DEFAULTS, candidateShare: 0.1, pointingWeight: 1, trainEmbedding: true };
+const SETTINGS = { ...POCKET_LOSS, diceWeight: 0.5, iouWeight: 0, featureWeight: 0 };
 const IOU_HEAD = `${DECODER}.iou_prediction_head.layers.2.weight`;
 const STEP = 2e-3;
-const AREA = { captionTokens: 0, segmentTokens: 0, maskTarget: "area" } as const;
 
 /** Compares slope and central difference along one direction per tensor. */
-async function checkSlopes(names: readonly string[], settings: SftSettings, rows: number): Promise<void> {
+async function checkSlopes(names: readonly string[], settings: PocketSettings, rows: number): Promise<void> {
   const { model, features } = tiny;
   const regions = tiny.regions.slice(0, rows);
-  const batch = sftBatch(model, features.tiles, [regions], AREA);
+  const batch = pocketBatch(model, features.tiles, [regions]);
   const own = trainables(model, (name) => names.includes(name));
   expect(Object.keys(own).length).toBe(names.length);
   const stored = new Map([...model.frozen, ...model.base]);
   const loss = (set: Record<string, Tensor>): Tensor =>
-    tf.tidy(() => sftLoss(model, weightsView(stored, set, 0), features, batch, settings).loss);
+    tf.tidy(() => pocketLoss(model, weightsView(stored, set, 0), features, batch, settings).loss);
   const { value, grads } = tf.engine().gradients(
     () => loss(own),
     names.map((name) => own[name] as Tensor),
@@ -81,8 +82,7 @@ describe("gradient of the supervised loss", () => {
 
   it("does not reach candidates and heads that the published recipe leaves alone", async () => {
     const { model, features, regions } = tiny;
-    const shape = { captionTokens: 0, segmentTokens: 0, maskTarget: "nearest" } as const;
-    const batch = sftBatch(model, features.tiles, [regions], shape);
+    const batch = sftBatch(model, features.tiles, [regions]);
     const own = trainables(model, (name) => name.startsWith(`${DECODER}.iou_prediction_head`));
     const stored = new Map([...model.frozen, ...model.base]);
     const names = Object.keys(own);

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
-import { candidateLoss, namingLoss, pointingLoss, tokenLoss } from "../../../src/engine/sft/losses.ts";
+import { tokenLoss } from "../../../src/engine/sft/forward.ts";
+import { candidateLoss, namingLoss, pointingLoss } from "../../../tools/pocket/losses.ts";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");

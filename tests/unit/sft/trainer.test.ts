@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
-import { sftBatch } from "../../../src/engine/sft/batch.ts";
-import { clusterInterval } from "../../../src/engine/sft/evaluate.ts";
-import { SFT_DEFAULTS } from "../../../src/engine/sft/forward.ts";
+import { pocketBatch } from "../../../tools/pocket/batch.ts";
+import { clusterInterval } from "../../../tools/pocket/evaluate.ts";
+import { POCKET_LOSS } from "../../../tools/pocket/loss.ts";
 import { pack, packedLayout, unpack } from "../../../tools/pocket/packed.ts";
 import { SftTrainer, type SftVectors } from "../../../tools/pocket/trainer.ts";
 import { expectSameBits } from "../../support/same-bits.ts";
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => disposeTiny(tiny));
 
 const SETTINGS = {
-  loss: SFT_DEFAULTS,
+  loss: { ...POCKET_LOSS, featureWeight: 0 },
   learningRate: 1e-3,
   schedule: { kind: "cosine", warmupSteps: 0, totalSteps: 10, floor: 0, cycles: 0.5 },
   maxGradNorm: 1,
@@ -28,10 +28,9 @@ async function train(steps: number, resume?: SftVectors): Promise<{ vectors: Sft
   const { model, features, regions } = tiny;
   const start = trainables(model, (name) => /^(mlp1|text_hidden_fcs)\./.test(name));
   const trainer = new SftTrainer(model, start, SETTINGS, resume);
-  const shape = { captionTokens: 0, segmentTokens: 0, maskTarget: "nearest" } as const;
   const losses: number[] = [];
   for (let step = 0; step < steps; step++) {
-    const micro = regions.map((region) => ({ batch: sftBatch(model, features.tiles, [[region]], shape), features }));
+    const micro = regions.map((region) => ({ batch: pocketBatch(model, features.tiles, [[region]]), features }));
     losses.push((await trainer.step(micro)).loss);
   }
   const vectors = await trainer.vectors();

@@ -5,7 +5,8 @@ import { tf } from "../../../src/engine/gpu/tf.ts";
 import { resizeBicubic } from "../../../src/engine/model/preprocess/pillow-bicubic.ts";
 import { normalisePixels } from "../../../src/engine/model/preprocess/pixels.ts";
 import type { Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
-import { type CellWords, joined, type SftRegion } from "../../../src/engine/sft/batch.ts";
+import { joined } from "../../../src/engine/sft/batch.ts";
+import type { CellWords, PocketRegion } from "../batch.ts";
 import { allWords, describe, drawVague } from "./describe.ts";
 import { type Dice, pick, sceneDice } from "./dice.ts";
 import { type DrawnScene, renderScene } from "./draw.ts";
@@ -27,7 +28,7 @@ export interface PocketClip {
   readonly frames: readonly (DrawnScene & { readonly scene: Scene })[];
   readonly clip: Clip;
   /** Masks are strips of the frames. */
-  readonly regions: readonly SftRegion[];
+  readonly regions: readonly PocketRegion[];
 }
 
 export interface ClipWishes {
@@ -53,7 +54,7 @@ export function pocketClip(
     return { ...renderScene(scene, SIDE), scene };
   });
   const middle = sceneAt(clip, 0.5);
-  const own = Array.from({ length: regions }, (_, at): SftRegion => {
+  const own = Array.from({ length: regions }, (_, at): PocketRegion => {
     const thing = at === 0 || others.length === 0 ? double : pick(dice, others);
     const phrase = describeMotion(clip, thing, dice);
     const vague = !heldOut && dice() < VAGUE;

@@ -9,8 +9,8 @@ import type { Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import { encodeSam } from "../../../src/engine/model/sam2/neck.ts";
 import { pixelShuffle, visionTower } from "../../../src/engine/model/vision.ts";
 import type { Weights } from "../../../src/engine/model/weights/weights.ts";
-import { type CellWords, type SftRegion, shrink } from "../../../src/engine/sft/batch.ts";
 import type { PictureFeatures } from "../../../src/engine/sft/forward.ts";
+import { type CellWords, type PocketRegion, shrink } from "../batch.ts";
 import { allWords, describe, drawDiscriminating, drawUnambiguous, drawVague } from "./describe.ts";
 import { type Dice, sceneDice } from "./dice.ts";
 import { renderScene } from "./draw.ts";
@@ -22,7 +22,7 @@ const DISCRIMINATING = 0.5;
 
 export interface PocketPicture {
   readonly rgb: RgbImage;
-  readonly regions: readonly SftRegion[];
+  readonly regions: readonly PocketRegion[];
   readonly scene: Scene;
   /** For every object of the scene, 1 where it is visible, else 0. */
   readonly masks: readonly Uint8Array[];
@@ -78,7 +78,7 @@ function region(
   pixels: number,
   dice: Dice,
   discriminating: number,
-): SftRegion {
+): PocketRegion {
   const thing = scene.things[index] as Thing;
   const phrase = drawUnambiguous(thing, scene, dice);
   const caption = dice() < discriminating ? drawDiscriminating(thing, scene, dice) : drawVague(thing, scene, dice);

@@ -20,9 +20,6 @@ import type { StepInput, StepOutcome } from "./grpo-step.ts";
 import { dataCaptionObservations } from "./metrics/rollout-metrics.ts";
 import { runWeights } from "./run-weights.ts";
 
-/** Prompts end at their own length, and masks shrink as published. */
-const SHAPE = { captionTokens: 0, segmentTokens: 0, maskTarget: "nearest" } as const;
-
 /** Stream number of the draws of points, in the place of a loop's number. */
 const SUPERVISED = 3;
 
@@ -94,7 +91,7 @@ async function rowGradients(
   const { height, width } = row.rgb;
   const { caption } = row.summary;
   const region = { mask: row.mask, height, width, caption, phrase: caption };
-  const batch = sftBatch(model, features.tiles, [[region]], SHAPE);
+  const batch = sftBatch(model, features.tiles, [[region]]);
   const plain = runWeights(model, state.params, state.loraScale, config);
   const trained = runWeights(model, state.params, state.loraScale, config, dropoutKey(context, SUPERVISED, at));
   const weights = config.recompute ? recomputing(trained, state.params) : trained;

@@ -1,13 +1,13 @@
 /** Scores of a model in both tasks on held-out regions, with intervals. */
 
-import type { RgbImage } from "../data/sample.ts";
-import { uniform } from "../gpu/random.ts";
-import type { Sa2vaModel } from "../model/sa2va.ts";
-import { type ParameterSet, weightsView } from "../model/weights/weights.ts";
-import { createFeatureCache, disposeFeatures } from "../policy/features.ts";
-import { describePictures, findInPictures } from "../policy/partner.ts";
-import type { CaptionScorer } from "../rewards/types.ts";
-import type { SftRegion } from "./batch.ts";
+import type { RgbImage } from "../../src/engine/data/sample.ts";
+import { uniform } from "../../src/engine/gpu/random.ts";
+import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
+import { type ParameterSet, weightsView } from "../../src/engine/model/weights/weights.ts";
+import { createFeatureCache, disposeFeatures } from "../../src/engine/policy/features.ts";
+import { describePictures, findInPictures } from "../../src/engine/policy/partner.ts";
+import type { CaptionScorer } from "../../src/engine/rewards/types.ts";
+import type { SftRegion } from "../../src/engine/sft/batch.ts";
 
 export interface HeldOutPicture {
   /** For a clip, its frames below each other. */

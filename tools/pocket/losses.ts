@@ -1,31 +1,12 @@
 /**
- * Supervised losses. The published recipe has cross-entropy of the answer's tokens and 2.0 · BCE + 0.5 · Dice of the
- * selected mask (docs/spec/sa2va.md#18-supervised-training-recipe). Losses that a model trained from scratch also needs
- * (different candidates, an IoU head that ranks them, a pointing loss for [SEG]) have separate functions and are off by
- * default.
+ * Losses that a model trained from scratch needs beside the published ones (docs/pocket-model.md): different candidates,
+ * an IoU head that ranks them, a pointing loss for [SEG], and the names of things.
  */
-import { type Tensor, tf } from "../gpu/tf.ts";
+import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import { BCE_WEIGHT, DICE_WEIGHT } from "../../src/engine/sft/forward.ts";
 
 /** Candidates from which a mask is chosen; mask token 0 is never used. */
 const CANDIDATES = 3;
-
-/**
- * Cross-entropy over labelled tokens.
- * @param logits [N, V]
- * @param labels [N] int32
- * @param weights [N], 1 = supervised, 0 = ignored
- * @returns scalar Σ w · (−log p) / Σ w
- */
-export function tokenLoss(logits: Tensor, labels: Tensor, weights: Tensor): Tensor {
-  return tf.tidy(() => {
-    const hot = tf.oneHot(labels.toInt() as tf.Tensor1D, logits.shape[1] as number).toFloat();
-    const chosen = tf
-      .logSoftmax(logits as tf.Tensor2D)
-      .mul(hot)
-      .sum(1);
-    return chosen.mul(weights).sum().neg().div(weights.sum());
-  });
-}
 
 /** A function of tensors whose result the tape treats as a constant. */
 function constant(make: (x: Tensor) => Tensor): (x: Tensor) => Tensor {
@@ -87,10 +68,6 @@ export function candidateLoss(masks: Tensor, iou: Tensor, truth: Tensor, share: 
   }) as [Tensor, Tensor, Tensor, Tensor];
   return { bce, dice, iou: error, realIou };
 }
-
-/** Weights of the published recipe. */
-export const BCE_WEIGHT = 2;
-export const DICE_WEIGHT = 0.5;
 
 /**
  * Cross-entropy between a region's position and where its [SEG] state points: a softmax, over the picture's tokens, of

@@ -1,6 +1,6 @@
 /** docs/metrics.md, made from the table. */
-import { LOOP_IDS, LOOPS } from "../../rl/loops/abouts.ts";
-import { METRICS } from "./metric-table.ts";
+import { LOOP_IDS, LOOPS } from "../../../src/engine/rl/loops/abouts.ts";
+import { METRICS } from "../../../src/engine/runs/metrics/metric-table.ts";
 
 /** The page as Markdown. */
 export function metricsPage(): string {

@@ -1,8 +1,8 @@
 /** Generates docs/settings.md from the table. */
-import { SETTING_KEYS } from "./parse.ts";
-import { PRESETS } from "./presets.ts";
-import { SETTING_GROUPS, type Setting, type SettingGroup } from "./setting.ts";
-import { SETTINGS } from "./table.ts";
+import { SETTING_KEYS } from "../../../src/engine/config/parse.ts";
+import { PRESETS } from "../../../src/engine/config/presets.ts";
+import { SETTING_GROUPS, type Setting, type SettingGroup } from "../../../src/engine/config/setting.ts";
+import { SETTINGS } from "../../../src/engine/config/table.ts";
 
 /** The page as Markdown. */
 export function settingsPage(): string {
