@@ -22,11 +22,10 @@
 import { basename, dirname, resolve } from "node:path";
 import { isRecord, parseJson } from "../src/engine/bytes/json.ts";
 import type { Clip } from "../src/engine/data/clips/clip-set.ts";
-import { rowsHash } from "../src/engine/data/open-rows.ts";
 import { badInput, LabError } from "../src/engine/errors.ts";
 import { SUITES, suiteOf } from "../src/engine/eval/suites/all.ts";
 import { looksAt } from "../src/engine/eval/suites/finished.ts";
-import { openEvalFolder } from "../src/engine/eval/suites/folder.ts";
+import { openEvalFolder, suiteRowsHash } from "../src/engine/eval/suites/folder.ts";
 import { judgePictures } from "../src/engine/eval/suites/judge-pictures.ts";
 import { SUITE_PARTS, type SuitePart, suitePart } from "../src/engine/eval/suites/part.ts";
 import { looksText, type SuiteReport, suiteReport } from "../src/engine/eval/suites/report.ts";
@@ -238,13 +237,10 @@ await runTool(async () => {
     model: { name: checkpoint.name, hash },
     adapter: adapter === undefined ? null : { name: adapter.name, hash: adapter.hash },
     rows: items.length,
-    rowsHash: await rowsHash(
-      items.map(({ id, imageId, text }, at) => {
-        // A clip is known by its name only.
-        const clip = opened.clip?.(at);
-        return [id, clip === undefined ? imageId : [imageId, text, framesMark(clip)].join("\n")] as const;
-      }),
-    ),
+    rowsHash: await suiteRowsHash(suite, items, (at) => {
+      const clip = opened.clip?.(at);
+      return clip === undefined ? "" : framesMark(clip);
+    }),
   };
   const folder = await openEvalFolder(nodeStore(dirname(resolve(options.out))), basename(resolve(options.out)), facts);
   const systems: readonly System[] = adapter === undefined ? ["base"] : ["base", "adapter"];

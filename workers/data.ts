@@ -19,7 +19,7 @@ import {
   finishedEvaluations,
   looksAt,
 } from "../src/engine/eval/suites/finished.ts";
-import { type EvalFolder, evalId, openEvalFolder } from "../src/engine/eval/suites/folder.ts";
+import { type EvalFolder, evalId, openEvalFolder, suiteRowsHash } from "../src/engine/eval/suites/folder.ts";
 import { ledgerCsv, ledgerParquet } from "../src/engine/eval/suites/ledger.ts";
 import { suitePart } from "../src/engine/eval/suites/part.ts";
 import { rowPictures } from "../src/engine/eval/suites/row-pictures.ts";
@@ -200,7 +200,7 @@ const dataCalls: Handlers<DataCalls> = {
     if (files === null) throw badInput("No data set is open; open the files of the suite first");
     suite = suitePart(await wanted.open(files, split ?? undefined, signal), part);
     const { items, leftOut } = suite;
-    return { items, leftOut, rowsHash: await rowsHash(items.map(({ id, imageId }) => [id, imageId] as const)) };
+    return { items, leftOut, rowsHash: await suiteRowsHash(wanted, items) };
   },
   judgePictures: async (name, index) => rowPictures(name, await suitePixels(index)),
   async openEvaluation(facts) {

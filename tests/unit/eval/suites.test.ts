@@ -19,7 +19,7 @@ import { writeParquet } from "../../../src/engine/data/parquet/write.ts";
 import { ptbTokens } from "../../../src/engine/eval/benchmarks/ptb-tokens.ts";
 import { SUITES, suiteOf } from "../../../src/engine/eval/suites/all.ts";
 import { looksAt } from "../../../src/engine/eval/suites/finished.ts";
-import { type EvalFacts, openEvalFolder } from "../../../src/engine/eval/suites/folder.ts";
+import { type EvalFacts, openEvalFolder, suiteRowsHash } from "../../../src/engine/eval/suites/folder.ts";
 import { judgePictures } from "../../../src/engine/eval/suites/judge-pictures.ts";
 import { repliedVerdict } from "../../../src/engine/eval/suites/judged.ts";
 import { ledgerRows, runColumns } from "../../../src/engine/eval/suites/ledger.ts";
@@ -598,7 +598,7 @@ test("an evaluation goes on in its folder, a cut line is asked again, another on
   await again.add(rows.slice(1));
   expect(await readFile(file, "utf8")).toBe(text);
   await expect(openEvalFolder(store, "out", { ...facts, rowsHash: "3" })).rejects.toThrow(
-    "out holds another evaluation (other rowsHash); name another folder",
+    "out holds another evaluation (other rows, or of an older version); name another folder",
   );
   const stored = join(place, "out", "eval.json");
   const turned = (value: object): object => Object.fromEntries(Object.entries(value).reverse());
@@ -609,6 +609,19 @@ test("an evaluation goes on in its folder, a cut line is asked again, another on
   await expect(openEvalFolder(store, "part", facts)).rejects.toThrow(
     "part holds another evaluation (other part); name another folder",
   );
+});
+
+test("rows are recognised by what the model is asked, not by their truth", async () => {
+  const [item] = ITEMS as [SuiteItem];
+  const hash = (name: string, change: Partial<SuiteItem>) => suiteRowsHash(suite(name), [{ ...item, ...change }]);
+  const [text, masks] = [{ text: "another sentence" }, { masks: [rleFromBox([1, 1, 2, 2], ...SIZE)] }];
+  const changed = async (name: string): Promise<boolean[]> =>
+    Promise.all(
+      [text, masks, { imageId: "other" }].map(async (one) => (await hash(name, one)) !== (await hash(name, {}))),
+    );
+  expect(await changed("masks")).toEqual([true, false, true]);
+  expect(await changed("captions")).toEqual([false, true, true]);
+  expect(await changed("gar")).toEqual([true, true, true]);
 });
 
 /** Evaluations of the golden sentences: the first mask alone as base, all masks as adapter. */

@@ -4,10 +4,11 @@
  */
 import { sha256Hex } from "../../bytes/hash.ts";
 import { isRecord, parseJson } from "../../bytes/json.ts";
+import { rowsHash } from "../../data/open-rows.ts";
 import { badInput } from "../../errors.ts";
 import type { RunStore } from "../../storage/store.ts";
 import { answerKey, parseSuiteRow, type SuiteRow } from "./run-suite.ts";
-import type { SuiteItem } from "./suite.ts";
+import type { Suite, SuiteItem } from "./suite.ts";
 
 /** Facts that identify an evaluation; its folder refuses another one. */
 export interface EvalFacts {
@@ -22,9 +23,24 @@ export interface EvalFacts {
   readonly follow?: string;
   readonly model: { readonly name: string; readonly hash: string };
   readonly adapter: { readonly name: string; readonly hash: string } | null;
-  /** Number of rows and the hash of their ids and pictures; of clips, of their frames and expressions. */
   readonly rows: number;
+  /** Of `suiteRowsHash`. */
   readonly rowsHash: string;
+}
+
+/**
+ * Hash of what the model is asked: ids, pictures and tasks, in either answer mode. A change of the truth alone keeps
+ * the answers, which are scored again.
+ * @param frames identifies the frames of the clip of the row at an index, because a clip is known by its name only
+ */
+export async function suiteRowsHash(
+  suite: Suite,
+  items: readonly SuiteItem[],
+  frames: (index: number) => string = () => "",
+): Promise<string> {
+  return rowsHash(
+    items.map((item, at) => [item.id, JSON.stringify([item.imageId, suite.task(item, "free"), frames(at)])]),
+  );
 }
 
 /** Name for the folder of an evaluation; different evaluations have different names. */
@@ -60,7 +76,8 @@ export async function openEvalFolder(store: RunStore, name: string, facts: EvalF
       (key) => sortedJson(before?.[key]) !== sortedJson(now?.[key]),
     );
     if (other !== undefined) {
-      throw badInput(`${name} holds another evaluation (other ${other}); name another folder`, name);
+      const what = other === "rowsHash" ? "other rows, or of an older version" : `other ${other}`;
+      throw badInput(`${name} holds another evaluation (${what}); name another folder`, name);
     }
   }
   const stored = (await readText(rowsFile)) ?? "";

@@ -105,7 +105,7 @@ export function ledgerParquet(columns: readonly LedgerColumn[]): Uint8Array<Arra
 }
 
 function sameRow(a: LedgerCell, b: LedgerCell | undefined): boolean {
-  return a.id === b?.id && a.imageId === b.imageId;
+  return a.id === b?.id && a.imageId === b.imageId && a.text === b.text;
 }
 
 /** Quoted where needed; text that a spreadsheet would run as a formula stays text. */
