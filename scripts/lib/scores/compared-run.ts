@@ -4,6 +4,8 @@ import { basename, dirname, join } from "node:path";
 import { sha256Hex } from "../../../src/engine/bytes/hash.ts";
 import { parseJson } from "../../../src/engine/bytes/json.ts";
 import { badInput } from "../../../src/engine/errors.ts";
+import { fewPicturesText } from "../../../src/engine/eval/bootstrap.ts";
+import { reportPictures } from "../../../src/engine/eval/row-image.ts";
 import { bestOf } from "../../../src/engine/runs/checkpoint/best-checkpoint.ts";
 import { listCheckpoints } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import {
@@ -32,6 +34,7 @@ export interface ComparedRun {
   readonly splitSeed: number;
   /** The evaluation to compare with the start. */
   readonly step: number;
+  readonly pictures: number;
   /** Report rows, and a hash of their ids: runs with the same hash are scored on the same rows. */
   readonly n: number;
   readonly rowsHash: string;
@@ -87,6 +90,7 @@ export async function comparedRun(folder: string, at: "last" | "best"): Promise<
     seed: config.seed,
     splitSeed: config.splitSeed,
     step: report.step,
+    pictures: reportPictures(shown.rows),
     n: report.n,
     rowsHash: (await sha256Hex(new TextEncoder().encode(JSON.stringify(reported)))).slice(0, 16),
     maskPolicy: report.maskPolicy ?? null,
@@ -148,10 +152,10 @@ export function compareTable(rows: readonly ComparedRun[]): string {
     );
     return `${run}: ${each.join(", ")}`;
   });
-  const notes = rows.flatMap(({ run, lacks, judge }) => [
-    ...(lacks === null ? [] : [`${run}: ${lacks}`]),
-    ...(judge === "left-out" ? [`${run}: run rewards are without judge`] : []),
-  ]);
+  const notes = rows.flatMap(({ run, lacks, judge, pictures }) => {
+    const known = [lacks ?? "", judge === "left-out" ? "run rewards are without judge" : "", fewPicturesText(pictures)];
+    return known.filter((note) => note !== "").map((note) => `${run}: ${note}`);
+  });
   return [line(head), line(head.map(() => "---")), ...body.map(line), "", ...notes, "Gradient norms: ", ...norms].join(
     "\n",
   );

@@ -98,6 +98,14 @@ export function centralInterval(mean: number, resampled: Float64Array): Interval
   };
 }
 
+/** Fewer pictures than this say too little about others. */
+const LEAST_PICTURES = 10;
+
+/** The warning beside intervals over few pictures; empty for enough (docs/spec/evaluation.md#61-the-unit-is-the-picture). */
+export function fewPicturesText(pictures: number): string {
+  return pictures < LEAST_PICTURES ? `below ${LEAST_PICTURES} pictures no interval can be trusted` : "";
+}
+
 /** @param values one per row, at least one @param images of the rows */
 export function bootstrapMean(values: readonly number[], images: readonly string[], seed: number): Interval {
   const clusters = clustersBy(images);

@@ -136,7 +136,7 @@ function Evaluated(props: {
           />
         )}
       </header>
-      <SelectionLine report={shown.report} best={best} />
+      <SelectionLine shown={shown} best={best} />
       <Comparison run={run} list={list} first={baselineIn(list, shown)} last={shown} />
     </>
   );

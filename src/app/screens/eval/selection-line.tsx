@@ -1,14 +1,22 @@
 import type { ReactNode } from "react";
+import { fewPicturesText } from "../../../engine/eval/bootstrap.ts";
+import { reportPictures } from "../../../engine/eval/row-image.ts";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
 import { selectionName } from "../../../engine/runs/evaluations/evaluation-scores.ts";
-import type { EvalReport } from "../../../engine/runs/evaluations/evaluations.ts";
+import type { EvalReport, StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { counted, fixed } from "../../styles/format.ts";
 
-/** How the best checkpoint was chosen; no number on this screen includes the selection rows. */
-export function SelectionLine(props: { readonly report: EvalReport; readonly best: BestCheckpoint | null }): ReactNode {
+/** How the best checkpoint was chosen, and whether the report rows are few; no number includes the selection rows. */
+export function SelectionLine(props: {
+  readonly shown: StoredEvaluation;
+  readonly best: BestCheckpoint | null;
+}): ReactNode {
+  const { report, rows } = props.shown;
+  const few = fewPicturesText(reportPictures(rows));
   return (
     <p className="muted" data-testid="eval-selection">
-      {selectionSentence(props.report, props.best)}
+      {selectionSentence(report, props.best)}
+      {few !== "" && ` The report rows are few: ${few}.`}
     </p>
   );
 }

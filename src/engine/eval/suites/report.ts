@@ -1,4 +1,5 @@
 /** The report of an evaluation. */
+import { fewPicturesText } from "../bootstrap.ts";
 import type { SuitePart } from "./part.ts";
 import {
   answeredItems,
@@ -20,6 +21,7 @@ export interface SuiteReport extends SuiteScores {
   readonly looks: number;
   readonly rows: number;
   readonly pictures: number;
+  /** Number of reasons why rows are left out, not of rows. */
   readonly leftOut: number;
   readonly rule: string;
   readonly answers: AnswerMode;
@@ -65,20 +67,20 @@ export function suiteReport(
   };
 }
 
-/** Fewer pictures than this say too little about others (docs/spec/evaluation.md#61-the-unit-is-the-picture). */
-const LEAST_PICTURES = 10;
-
 /** What a reader must know about the rows before a number: their part, how often they were evaluated, and whether they are few. */
 export function looksText({
   part = "all",
   looks = 1,
-  pictures = LEAST_PICTURES,
+  pictures = Number.POSITIVE_INFINITY,
 }: Partial<Pick<SuiteReport, "part" | "looks" | "pictures">>): string {
   const chosen = { all: "", selection: "the selection part: to choose, not to report; ", report: "the report part; " }[
     part
   ];
-  const few = pictures < LEAST_PICTURES ? `; below ${LEAST_PICTURES} pictures no interval can be trusted` : "";
-  if (looks < 2) return `${chosen}first evaluation of these rows${few}`;
   const level = (100 - 5 / looks).toFixed(1);
-  return `${chosen}evaluation ${looks} of these rows; each interval covers one evaluation; compare all ${looks} at ${level} % (Bonferroni)${few}`;
+  const times =
+    looks < 2
+      ? "first evaluation of these rows"
+      : `evaluation ${looks} of these rows; each interval covers one evaluation; compare all ${looks} at ${level} % (Bonferroni)`;
+  const few = fewPicturesText(pictures);
+  return `${chosen}${times}${few === "" ? "" : `; ${few}`}`;
 }
