@@ -93,7 +93,7 @@ function requireUsed(parsed: Parsed, { name, judged, similarity }: Suite, { clip
   if (!parsed.has("judge")) refuseIdle(parsed, ["judge-model", "judge-pictures"], "without --judge");
 }
 
-/** Maximum skipped rows that are printed with their reason. */
+/** Maximum reasons that are printed why rows are left out. */
 const SAID = 20;
 
 interface Options {
@@ -199,9 +199,9 @@ await runTool(async () => {
     const where = split === undefined ? "" : ` in split ${split}`;
     throw badInput(`--data has no row that can be scored${where}${why}`);
   }
-  say(`${items.length} rows, ${opened.leftOut.length} left out`);
+  say(`${items.length} rows${opened.leftOut.length === 0 ? "" : "; left out:"}`);
   for (const sentence of opened.leftOut.slice(0, SAID)) say(`  ${sentence}`);
-  if (opened.leftOut.length > SAID) say(`  and ${opened.leftOut.length - SAID} more`);
+  if (opened.leftOut.length > SAID) say(`  and ${opened.leftOut.length - SAID} more reasons`);
   const tools = await suiteTools(one(parsed, "similarity"));
   const pictures = parsed.has("judge-pictures") ? shownTo(suite, items, opened) : undefined;
   const judge = suite.judged ? await suiteJudge(parsed, items, options.out, say, pictures) : undefined;

@@ -191,7 +191,7 @@ test("a signal while the judge reads keeps its replies, and the same command goe
     server.script(() => ({ reply: "Yes" }));
     const again = await tool("eval", words);
     expect(again.code, again.err).toBe(0);
-    expect(again.err).toMatch(/^3 rows, 1 left out\n {2}lost\.png: /);
+    expect(again.err).toMatch(/^3 rows; left out:\n {2}lost\.png: /);
     expect(JSON.parse(again.out)).toMatchObject({ unjudged: 0, difference: [{ metric: "Pos", value: 0 }] });
     expect(answered.size).toBe(4);
     expect(server.calls.filter(({ text }) => answered.has(text))).toEqual([]);

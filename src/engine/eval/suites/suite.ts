@@ -92,7 +92,7 @@ export interface SuiteMetric {
 /** Rows of a suite, in order of their pictures. */
 export interface SuiteRows {
   readonly items: readonly SuiteItem[];
-  /** One sentence per row or file that is left out. */
+  /** Reasons why rows are left out, each about a row, a picture, a file or all rows of a kind. */
   readonly leftOut: readonly string[];
   /** The picture of the item at an index. @throws LabError of its file */
   picture(index: number): Promise<EncodedImage>;

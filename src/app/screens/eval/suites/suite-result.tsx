@@ -5,7 +5,7 @@ import type { PublishedScore } from "../../../../engine/eval/suites/suite.ts";
 import { Panel } from "../../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../../components/ui/table-head.tsx";
 import { useSuite } from "../../../stores/suite.ts";
-import { counted, fixed, formatCount, NONE } from "../../../styles/format.ts";
+import { counted, fixed, NONE } from "../../../styles/format.ts";
 import { verdict } from "../score-card.tsx";
 import styles from "./suites.module.css";
 
@@ -70,7 +70,7 @@ export function SuiteResult(): ReactNode {
       )}
       {leftOut.length > 0 && (
         <details className="small mt-3">
-          <summary>{formatCount(leftOut.length)} left out</summary>
+          <summary>{counted(leftOut.length, "reason")} why rows are left out</summary>
           <ul className="anywhere">
             {leftOut.slice(0, 50).map((reason) => (
               <li key={reason}>{reason}</li>
