@@ -5,7 +5,7 @@ usage: python clip_sets.py make --clips public/pocket/clips --seed S --out DIR
 
 `make` writes one folder a set: sizes, lengths, objects, texts, frames without the object and kinds are drawn from the seed.
 `check` reads the true masks from the data (Pillow, pycocotools), the answers from rows.jsonl of `npm run eval --out DIR`,
-counts J and F as davis2017-evaluation does and takes the means of the set. It prints one JSON line and exits with 1 when a
+counts J and F as davis2017-evaluation does, A and R as ReVOS's program does, and takes the means of the set. It prints one JSON line and exits with 1 when a
 score of report.json differs by more than 1e-9.
 """
 
@@ -150,7 +150,11 @@ def make_all(clips, seed, out):
     masks = make_dictionary_set(
         revos, "meta_expressions_valid_.json", lambda at: (f"JPEGImages/set/r{at}", f"set/r{at}"), "mask_dict.json",
         lambda key: (0, 1, 1, 2)[key])
-    revos.write("mask_dict_foreground.json", {"set/r0": {"masks_rle": masks["0"]}, "set/r1": {"masks_rle": masks["2"]}})
+    # The published file has one mask or a list of masks a frame.
+    empty = encoded(np.zeros(next(one for one in masks["0"] if one is not None)["size"]))
+    united = [empty if one is None else one for one in masks["0"]]
+    listed = [[one for one in pair if one is not None] for pair in zip(masks["2"], masks["3"])]
+    revos.write("mask_dict_foreground.json", {"set/r0": {"masks_rle": united}, "set/r1": {"masks_rle": listed}})
     make_dictionary_set(
         maker("refsav", 5), "eval/meta_expressions_valid.json", lambda at: (f"eval/JPEGImages/sav_{at}", f"sav_{at}"),
         "eval/mask_dict.json", lambda key: (0, 1, 0, None)[key] if key < 3 else None)
@@ -186,6 +190,25 @@ def contour(truth, found):
     return 0.0 if precision + recall == 0 else float(2 * precision * recall / (precision + recall))
 
 
+def accuracy(truth, found):
+    return float(np.mean(truth == found))
+
+
+def robustness(truth, found, foreground):
+    """@param foreground number of pixels of all annotated objects of the frame"""
+    return max(1 - float((found & ~truth).sum()) / (foreground + 1e-6), 0.0)
+
+
+def foreground_of(folder):
+    """Pixels by video and frame; None where no file has them."""
+    path = next(Path(folder).rglob("mask_dict_foreground.json"), None)
+    if path is None:
+        return None
+    videos = json.loads(path.read_text())
+    lists = {video: [one if isinstance(one, list) else [one] for one in entry["masks_rle"]] for video, entry in videos.items()}
+    return {video: [sum(int(decoded(one).sum()) for one in frame) for frame in frames] for video, frames in lists.items()}
+
+
 def expressions_of(folder, name, split):
     """Row id, kind and true masks [T, h, w] of every expression that has public masks."""
     folder = Path(folder)
@@ -215,15 +238,20 @@ def check(name, data, folder, split):
     report = json.loads((folder / "report.json").read_text())
     answers = [json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()]
     base = {row["rowId"]: row.get("masks") or [] for row in answers if row["system"] == "base"}
+    foreground = foreground_of(data)
     scores = []
     for row, kind, truth in expressions_of(data, name, split):
         found = [decoded(rle) for rle in base[row]] or [np.zeros_like(mask) for mask in truth]
         assert len(found) == len(truth), f"{row} has {len(found)} masks for {len(truth)} frames"
         j = float(np.mean([jaccard(*pair) for pair in zip(truth, found)]))
         f = float(np.mean([contour(*pair) for pair in zip(truth, found)]))
-        scores.append((kind, {"J": j, "F": f, "J&F": (j + f) / 2}))
+        more = {} if name not in KINDS else {"A": float(np.mean([accuracy(*pair) for pair in zip(truth, found)]))}
+        if foreground is not None:
+            pixels = foreground[row.split("#")[0]]
+            more["R"] = float(np.mean([robustness(*three) for three in zip(truth, found, pixels)]))
+        scores.append((kind, {"J": j, "F": f, "J&F": (j + f) / 2, **more}))
     expected = {}
-    for metric in ("J", "F", "J&F"):
+    for metric in scores[0][1]:
         if name not in KINDS:
             expected[metric] = float(np.mean([score[metric] for _, score in scores]))
             continue

@@ -87,6 +87,28 @@ it("takes the mean of both kinds where there are kinds", async () => {
   expect(third["J&F"]).toBeCloseTo((0.66665 + 0.5) / 2, 9);
 });
 
+it("says that foreground masks are damaged, and scores all but robustness", async () => {
+  const videos = { a: { frames: ["0"], expressions: { 0: { exp: "x", anno_id: 1, type_id: 0 } } } };
+  const files = {
+    "meta_expressions_valid_.json": JSON.stringify({ videos }),
+    "mask_dict.json": JSON.stringify({ 1: [mask(1, 0, 0, 0)] }),
+    "JPEGImages/a/0.png": FRAME,
+  };
+  const open = (list: unknown) =>
+    mevis.open(
+      memoryFolder({ ...files, "mask_dict_foreground.json": JSON.stringify({ a: { masks_rle: list } }) }),
+      undefined,
+    );
+  const { items, leftOut } = await open([[mask(1, 1, 0, 0), mask(1, 0, 0, 0)]]);
+  expect([items[0]?.foreground, leftOut]).toEqual([[3], []]);
+  const damaged = await open([3]);
+  expect(damaged.items.map(({ foreground }) => foreground)).toEqual([undefined]);
+  expect(damaged.leftOut).toEqual([
+    expect.stringMatching(/^mask_dict_foreground\.json: clip "a" is damaged at frame 0: /),
+  ]);
+  expect((await open([])).leftOut).toEqual(['mask_dict_foreground.json: clip "a" has no list of 1 masks']);
+});
+
 it("leaves out what cannot be scored, with a sentence for each", async () => {
   const expressions = {
     good: { exp: "good", anno_id: 1 },

@@ -1,7 +1,8 @@
 /** Masks of an expression over all frames of its clip. */
+import { isRecord } from "../../bytes/json.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { badInput, type LabError, quote, toLabError } from "../../errors.ts";
-import { encodeRle, mergeRles, parseRle, type Rle } from "../mask/rle.ts";
+import { encodeRle, mergeRles, parseRle, type Rle, rleArea } from "../mask/rle.ts";
 import type { Records } from "../records/records.ts";
 import type { FrameDirectory } from "./frame-folders.ts";
 import { clipSize } from "./frame-picture.ts";
@@ -80,6 +81,28 @@ export function paletteTruth(
     }
     return found;
   };
+}
+
+/**
+ * Pixels of all annotated objects of each frame, from mask_dict_foreground.json of ReVOS; objects that overlap count
+ * twice, as in its program. Undefined if the file lacks the clip.
+ * @throws LabError("bad-input") naming the file
+ */
+export async function foregroundPixels(masks: Records, id: string, frames: number): Promise<number[] | undefined> {
+  const place = masks.keys.indexOf(id);
+  if (place < 0) return undefined;
+  const value = await masks.item(place);
+  const list: unknown = isRecord(value) ? value.masks_rle : undefined;
+  const bad = (what: string): LabError => badInput(`${masks.name}: clip ${quote(id)} ${what}`, masks.name);
+  if (!Array.isArray(list) || list.length !== frames) throw bad(`has no list of ${frames} masks`);
+  return (list as unknown[]).map((objects, frame) => {
+    try {
+      const all = Array.isArray(objects) ? (objects as unknown[]) : objects === null ? [] : [objects];
+      return all.reduce<number>((sum, object) => sum + rleArea(parseRle(object)), 0);
+    } catch (thrown) {
+      throw bad(`is damaged at frame ${frame}: ${toLabError(thrown).message}`);
+    }
+  });
 }
 
 /** @param size [height, width] */

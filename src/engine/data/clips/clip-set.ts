@@ -9,7 +9,7 @@ import { mountArchives, withoutArchives } from "../archive/mount.ts";
 import type { Rle } from "../mask/rle.ts";
 import { openRecords, type Records } from "../records/records.ts";
 import { byName } from "../shards.ts";
-import { type ClipTruth, dictionaryTruth, paletteTruth } from "./clip-masks.ts";
+import { type ClipTruth, dictionaryTruth, foregroundPixels, paletteTruth } from "./clip-masks.ts";
 import { directoryFor, type FrameDirectory, frameDirectories } from "./frame-folders.ts";
 
 /** Maximum frames of a clip; the list of frames of a longer one alone would fill memory. */
@@ -34,6 +34,8 @@ export interface Clip {
   /** Names of the frames without extension. */
   readonly names: readonly string[];
   readonly expressions: readonly ClipExpression[];
+  /** Pixels of all annotated objects of each frame; undefined if the data set does not publish them. */
+  readonly foreground?: () => Promise<readonly number[] | undefined>;
 }
 
 export interface ClipSet {
@@ -90,6 +92,8 @@ export async function clipsOfFile(folder: ByteFolder, meta: string): Promise<Cli
   const directories = frameDirectories(folder);
   const split = splitOf(meta);
   const masks = await maskDictionary(folder, meta);
+  const [foregrounds] = folder.paths.filter((path) => /(?:^|\/)mask_dict_foreground\.json$/.test(path));
+  const foreground = foregrounds === undefined ? undefined : await openRecords(folder.get(foregrounds) as ByteSource);
   const clips: Clip[] = [];
   const pickle = folder.paths.find((path) => /(?:^|\/)mask_dict\.pkl$/.test(path));
   const leftOut =
@@ -99,7 +103,7 @@ export async function clipsOfFile(folder: ByteFolder, meta: string): Promise<Cli
   for await (const [index, value] of videos.each()) {
     const id = videos.keys[index] as string;
     try {
-      clips.push(clipOf(id, value, { directories, split, masks, folder }));
+      clips.push(clipOf(id, value, { directories, split, masks, foreground }));
     } catch (thrown) {
       if (!(thrown instanceof LabError)) throw thrown;
       leftOut.push(thrown.message);
@@ -128,7 +132,7 @@ interface Around {
   readonly directories: ReadonlyMap<string, FrameDirectory>;
   readonly split: string | undefined;
   readonly masks: Records | undefined;
-  readonly folder: ByteFolder;
+  readonly foreground: Records | undefined;
 }
 
 function clipOf(id: string, value: unknown, around: Around): Clip {
@@ -156,7 +160,10 @@ function clipOf(id: string, value: unknown, around: Around): Clip {
     const type = typeof entry.type_id === "number" ? entry.type_id : undefined;
     return { id: key, text: entry.exp, type, truth: truthOf(entry, subject, names, frames, palettes, around.masks) };
   });
-  return { id, frames, names, expressions };
+  const { foreground } = around;
+  const clip = { id, frames, names, expressions };
+  if (foreground === undefined) return clip;
+  return { ...clip, foreground: () => foregroundPixels(foreground, id, names.length) };
 }
 
 /** A name of a frame or object; `String` may throw for other values. */

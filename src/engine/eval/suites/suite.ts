@@ -22,6 +22,8 @@ export interface SuiteItem {
   readonly masks: readonly Rle[];
   /** Pixels that count neither as found nor as missed; none of them are in the masks. */
   readonly ignore?: Rle;
+  /** Pixels of all annotated objects of each frame of a clip (ReVOS). */
+  readonly foreground?: readonly number[];
   /** Phrase of each mask (grounded conversations). */
   readonly labels?: readonly string[];
   /** Kind of question within the suite. */

@@ -5,7 +5,7 @@ import { type Clip, openClips } from "../../data/clips/clip-set.ts";
 import { clipSize } from "../../data/clips/frame-picture.ts";
 import { badInput, LabError } from "../../errors.ts";
 import { type ClusterStatistic, type Clusters, meanOf } from "../bootstrap.ts";
-import { checkMaskSizes, type MaskletScore, maskletScore, roundedScore } from "../video/masklet-score.ts";
+import { checkMaskSizes, type MaskletScore, maskletScore, pixelScores, roundedScore } from "../video/masklet-score.ts";
 import {
   type AnsweredItem,
   publishedScores,
@@ -31,7 +31,7 @@ function clipSuite(
   return {
     name,
     what: `${set}, masklets for expressions about clips`,
-    rule: "J and F of all frames of the first masklet, mean over expressions; no masklet counts as empty masks; with kinds, the mean of both kinds",
+    rule: "J and F of all frames of the first masklet, mean over expressions; no masklet counts as empty masks; with kinds, the mean of both kinds, with pixel accuracy A and, of ReVOS, robustness R",
     split: undefined,
     judged: false,
     published: Object.fromEntries(
@@ -83,51 +83,66 @@ async function openClipRows(
 async function scoredRows(clip: Clip, kinds: readonly string[], leftOut: string[]): Promise<SuiteItem[]> {
   const items: SuiteItem[] = [];
   let frames: readonly [height: number, width: number] | undefined;
-  for (const { id, text, type, truth } of clip.expressions) {
+  const orSaid = async (add: () => Promise<void>): Promise<void> => {
     try {
+      await add();
+    } catch (thrown) {
+      if (!(thrown instanceof LabError)) throw thrown;
+      leftOut.push(thrown.message);
+    }
+  };
+  let pixels: readonly number[] | undefined;
+  await orSaid(async () => {
+    pixels = await clip.foreground?.();
+  });
+  for (const { id, text, type, truth } of clip.expressions) {
+    await orSaid(async () => {
       if (truth === undefined) throw badInput(`${clip.id}, ${id}: its masks are not public`);
       if (text === "") throw badInput(`${clip.id}, ${id}: it has no expression`);
       const masks = await truth();
       frames ??= await clipSize(clip.frames);
       checkMaskSizes(`${clip.id}, ${id}`, masks, frames);
       const kind = type === undefined ? {} : { kind: kinds[type] ?? "uncounted" };
-      items.push({ id: `${clip.id}#${id}`, imageId: clip.id, size: frames, text, masks, ...kind });
-    } catch (thrown) {
-      if (!(thrown instanceof LabError)) throw thrown;
-      leftOut.push(thrown.message);
-    }
+      const foreground = pixels === undefined ? {} : { foreground: pixels };
+      items.push({ id: `${clip.id}#${id}`, imageId: clip.id, size: frames, text, masks, ...kind, ...foreground });
+    });
   }
   return items;
 }
 
 function metrics(rows: readonly AnsweredItem[], clusters: Clusters, kinds: readonly string[]): SuiteMetric[] {
   const scores = rows.map((row) => ({ ...scoreOf(row), kind: row.item.kind }));
-  const named = (value: (score: (typeof scores)[number], key: "j" | "f") => number | null) => {
-    const [j, f] = [
-      meanOf(scores, clusters, (score) => value(score, "j")),
-      meanOf(scores, clusters, (score) => value(score, "f")),
-    ];
-    return { J: j, F: f, "J&F": halfOf(j, f) };
+  type Key = "j" | "f" | "a" | "r";
+  const of = (key: Key, kind: string | undefined): ClusterStatistic =>
+    meanOf(scores, clusters, (score) => {
+      const value = score[key];
+      if (kind === undefined || value === null) return value;
+      return score.kind === kind ? roundedScore(value) : null;
+    });
+  const named = (kind: string | undefined): Readonly<Record<string, ClusterStatistic>> => {
+    const [j, f] = [of("j", kind), of("f", kind)];
+    return { J: j, F: f, "J&F": halfOf(j, f), ...(kind === undefined ? {} : { A: of("a", kind), R: of("r", kind) }) };
   };
   if (scores.every(({ kind }) => kind === undefined)) {
-    return Object.entries(named((score, key) => score[key])).map(([name, statistic]) => ({ name, statistic }));
+    return Object.entries(named(undefined)).map(([name, statistic]) => ({ name, statistic }));
   }
-  const [one, other] = kinds.map((kind) =>
-    named((score, key) => (score.kind === kind ? roundedScore(score[key]) : null)),
-  ) as [ReturnType<typeof named>, ReturnType<typeof named>];
-  return (["J", "F", "J&F"] as const).flatMap((name) => [
-    { name: `${name} ${kinds[0]}`, statistic: one[name] },
-    { name: `${name} ${kinds[1]}`, statistic: other[name] },
-    { name, statistic: halfOf(one[name], other[name]) },
-  ]);
+  const [one, other] = kinds.map(named) as [ReturnType<typeof named>, ReturnType<typeof named>];
+  return Object.keys(one).flatMap((name) => {
+    const [first, second] = [one[name], other[name]] as [ClusterStatistic, ClusterStatistic];
+    return [
+      { name: `${name} ${kinds[0]}`, statistic: first },
+      { name: `${name} ${kinds[1]}`, statistic: second },
+      { name, statistic: halfOf(first, second) },
+    ];
+  });
 }
 
 function halfOf(one: ClusterStatistic, other: ClusterStatistic): ClusterStatistic {
   return (drawn) => (one(drawn) + other(drawn)) / 2;
 }
 
-function scoreOf({ item, answer }: AnsweredItem): MaskletScore {
+function scoreOf({ item, answer }: AnsweredItem): MaskletScore & ReturnType<typeof pixelScores> {
   const found = answer.masks ?? [];
   const masks = item.masks.map((truth, at) => found[at] ?? emptyMask(truth.size));
-  return maskletScore(item.masks, masks);
+  return { ...maskletScore(item.masks, masks), ...pixelScores(item.masks, masks, item.foreground) };
 }

@@ -1,7 +1,7 @@
 /** J and F of whole masklets, and their means as the field's programs take them (docs/spec/video.md#11-scores). */
 
 import { boundaryScore, type FrameMask, regionSimilarity } from "../../data/mask/boundary.ts";
-import { decodeRle, type Rle } from "../../data/mask/rle.ts";
+import { decodeRle, maskIou, type Rle, rleArea } from "../../data/mask/rle.ts";
 import { badInput } from "../../errors.ts";
 
 export interface SetScore {
@@ -30,6 +30,25 @@ export function maskletScore(truth: readonly (FrameMask | Rle)[], found: readonl
   });
   const [j, f] = [mean(frames.map((frame) => frame.j)), mean(frames.map((frame) => frame.f))];
   return { j, f, jf: (j + f) / 2, frames };
+}
+
+/**
+ * Means over frames of the share of pixels that are right (A) and, if the pixels of all objects of each frame are known,
+ * of how few wrong pixels were marked beside them (R).
+ */
+export function pixelScores(
+  truth: readonly Rle[],
+  found: readonly Rle[],
+  foreground?: readonly number[],
+): { readonly a: number; readonly r: number | null } {
+  const frames = truth.map((given, at) => {
+    const own = found[at] as Rle;
+    const { intersection, union } = maskIou(given, own);
+    const wrong = (rleArea(own) - intersection) / ((foreground?.[at] ?? 0) + 1e-6);
+    const pixels = given.size[0] * given.size[1];
+    return { a: (pixels - union + intersection) / pixels, r: Math.max(1 - wrong, 0) };
+  });
+  return { a: mean(frames.map(({ a }) => a)), r: foreground === undefined ? null : mean(frames.map(({ r }) => r)) };
 }
 
 function frameMask(mask: FrameMask | Rle): FrameMask {
