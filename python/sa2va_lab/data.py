@@ -132,7 +132,7 @@ class RunData:
             cell = [item[name] for item in cell] if isinstance(cell, list) else cell[name]
         for data in _encoded(cell, path.parent):
             if image_id(data) == about["imageId"]:
-                return _pixels(data, about["height"], about["width"])
+                return pixels_of(data, about["height"], about["width"])
         raise LabError(f"Row {about['id']} has another picture than the run drew from; nothing was changed")
 
 
@@ -159,8 +159,12 @@ def _encoded(cell: Any, beside: Path) -> Iterator[bytes]:
             yield from _encoded(item, beside)
 
 
-def _pixels(data: bytes, height: int, width: int) -> Rgb:
+def pixels_of(data: bytes, height: int, width: int) -> Rgb:
+    """RGB [h, w, 3] of an encoded picture, turned by its EXIF orientation where the size asks for it."""
     picture: Image.Image = Image.open(io.BytesIO(data))
     if picture.size != (width, height):
         picture = ImageOps.exif_transpose(picture)
+    if picture.mode.startswith("I"):
+        # 16-bit grey: Pillow makes every value above 255 white; the lab takes the upper byte.
+        return np.repeat((np.asarray(picture) >> 8).astype(np.uint8)[..., None], 3, axis=2)
     return np.asarray(picture.convert("RGB"))

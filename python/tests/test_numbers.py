@@ -1,12 +1,15 @@
 """Random numbers, masks and METEOR, compared with other implementations."""
 
+import io
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from nltk.translate.meteor_score import single_meteor_score
+from PIL import Image
 
+from sa2va_lab.data import pixels_of
 from sa2va_lab.masks import decode_rle, encode_rle, overlap, region_cells
 from sa2va_lab.meteor import Meteor, Wordnet, tokens
 from sa2va_lab.philox import Address, philox, uniform, uniforms
@@ -33,6 +36,13 @@ def test_a_draw_is_a_function_of_its_address() -> None:
     assert uniforms(address, 5)[4] == uniform(address.at(0, 4))
     assert uniforms(address, 3, rows=True)[2] == uniform(Address(7, 3, 1, 4, 0))
     assert len({uniform(address), uniform(address.at(1)), uniform(Address(8, 3, 1, 2, 0))}) == 3
+
+
+def test_grey_pictures_of_16_bits_keep_their_upper_byte() -> None:
+    file = io.BytesIO()
+    Image.fromarray(np.array([[0, 255, 0x1234, 0xFFFF]], np.uint16)).save(file, "PNG")
+    found = pixels_of(file.getvalue(), 1, 4)
+    assert found.tolist() == [[[value] * 3 for value in (0, 0, 0x12, 0xFF)]]
 
 
 def test_run_lengths_come_back_and_are_those_of_coco() -> None:

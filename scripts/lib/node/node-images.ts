@@ -7,8 +7,9 @@ import type { ImageDecoder } from "../../../src/engine/data/sample.ts";
 import { badInput, LabError } from "../../../src/engine/errors.ts";
 
 /**
- * Decodes JPEG and PNG under Node, for tools and tests. PNG equals PIL exactly; a JPEG with halved colour planes differs
- * from it at sharp colour edges, because jpeg-js repeats colour values where libjpeg interpolates.
+ * Decodes JPEG and PNG under Node, for tools and tests. PNG equals PIL exactly, except grey of 16 bits, whose upper byte
+ * is taken (PIL makes values above 255 white); a JPEG with halved colour planes differs from it at sharp colour edges,
+ * because jpeg-js repeats colour values where libjpeg interpolates.
  * @throws LabError("bad-input") for a damaged picture, "unsupported" for formats only a browser decodes here
  */
 export const decodeImage: ImageDecoder = async (image) => {
