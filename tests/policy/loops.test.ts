@@ -38,9 +38,9 @@ it("presets, held-out scores and the charts of Compare follow the registry", () 
   expect(charts.map(({ id }) => id)).toEqual(
     ["reward", "kl"].flatMap((what) => LOOP_IDS.map((id) => `compare-${what}-${id}`)),
   );
-  const alone = PRESETS.filter(({ name }) => name.startsWith("loop"));
+  const alone = PRESETS.filter(({ values }) => values.loops !== undefined);
   expect(alone.map(({ name }) => name)).toEqual(
-    LOOPS.filter((loop: LoopAbout) => loop.alone !== undefined).map(({ id }) => `loop${id}`),
+    LOOPS.filter((loop: LoopAbout) => loop.presets !== undefined).map(({ id }) => `loop${id}`),
   );
   for (const { values } of alone)
     expect(activeLoops({ ...defaultConfig(), ...values })).toEqual([Number(values.loops)]);

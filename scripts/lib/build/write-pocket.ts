@@ -7,7 +7,7 @@ import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { openSa2va, type Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import { resizedPositions } from "../../../src/engine/model/vision.ts";
 import { tensorsOf } from "../../../src/engine/model/weights/weights.ts";
-import { PATCHES_PER_TOKEN, pocketFiles, withMotionRows } from "../../../tools/pocket/world/model-files.ts";
+import { GRID, PATCHES_PER_TOKEN, pocketFiles, withMotionRows } from "../../../tools/pocket/world/model-files.ts";
 import { MOTION_WORDS, SPECIAL_TOKENS, vocabulary } from "../../../tools/pocket/world/vocabulary.ts";
 import { nodeFolder } from "../node/node-files.ts";
 import { writeFileList } from "./file-list.ts";
@@ -24,7 +24,7 @@ export function writePocket(out: string, tensors: readonly TensorToWrite[], grid
 }
 
 /**
- * Writes the model with the tensors of `own` replacing those of the same names; a model with words of motion is stored
+ * Writes the model with the tensors of `own` replacing those of the same names. All but the published model are stored
  * in half precision.
  */
 export async function writeTrainedPocket(
@@ -32,13 +32,14 @@ export async function writeTrainedPocket(
   model: Sa2vaModel,
   own: Readonly<Record<string, Tensor>>,
 ): Promise<void> {
-  const motion = knowsMotion(model);
+  const [motion, grid] = [knowsMotion(model), model.config.tokenGridSide];
+  const half = motion || grid !== GRID;
   const tensors: TensorToWrite[] = [];
   for (const [name, tensor] of [...tensorsOf(model.frozen), ...model.base]) {
     const values = (await (own[name] ?? tensor).data()) as Float32Array;
-    tensors.push({ name, shape: tensor.shape, data: motion ? halves(values) : Float32Array.from(values) });
+    tensors.push({ name, shape: tensor.shape, data: half ? halves(values) : Float32Array.from(values) });
   }
-  writePocket(out, tensors, model.config.tokenGridSide, motion);
+  writePocket(out, tensors, grid, motion);
 }
 
 /**

@@ -250,16 +250,22 @@ export async function openDemo(): Promise<void> {
   report(openRecorded(builtIn("pocket/recorded/")));
 }
 
+/** Sets that come with the page: their rows, a pocket model, and the preset that trains it. */
+export const DEMO_SETS = [
+  { name: "demo shard", preset: "demo", rows: "pocket/shards/", model: "pocket/model/" },
+  { name: "demo clips", preset: "clips", rows: "pocket/clips/", model: "pocket/clip-model/" },
+  { name: "damaged masks", preset: "repair", rows: "pocket/shards/", model: "pocket/damaged-model/" },
+] as const;
+
 /**
- * Opens the demo clips, and the pocket model that learned from clips in place of the one that comes with the page. A
- * user's model stays; so does the pocket model if the page has no other. The demo preset becomes the preset for clips,
- * unless a setting was changed.
+ * Opens a set's rows, and its model in place of another one that comes with the page. A user's model stays; so does the
+ * open one if the page lacks the set's. The preset of another set becomes this set's, unless a setting was changed.
  */
-export async function openDemoClips(): Promise<void> {
+export async function openDemoSet({ preset, rows, model: path }: (typeof DEMO_SETS)[number]): Promise<void> {
   requireIdle("the rows that are open");
-  replacePreset("demo", "clips");
-  report(openData([{ kind: "built-in", baseUrl: builtIn("pocket/clips/") }]));
-  const baseUrl = builtIn("pocket/clip-model/");
+  for (const other of DEMO_SETS) if (other.preset !== preset) replacePreset(other.preset, preset);
+  report(openData([{ kind: "built-in", baseUrl: builtIn(rows) }]));
+  const baseUrl = builtIn(path);
   const { model, modelFolder } = useSession.getState();
   const own = model !== null && modelFolder?.kind !== "built-in";
   const known = modelFolder?.kind === "built-in" && modelFolder.baseUrl === baseUrl;

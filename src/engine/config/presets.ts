@@ -8,6 +8,7 @@ export type PresetName =
   | "demo"
   | "clips"
   | `loop${LoopId}`
+  | "repair"
   | "sft"
   | "both"
   | "card8"
@@ -113,13 +114,11 @@ export const PRESETS: readonly Preset[] = [
       selectionShare: 0,
     },
   },
-  ...LOOPS.flatMap(({ id, alone }: LoopAbout<LoopId>): Preset[] => {
-    if (alone === undefined) return [];
-    const { values, ...texts } = alone;
-    return [
-      { name: `loop${id}`, title: `Loop ${id} only`, ...texts, values: { ...POCKET, loops: `${id}`, ...values } },
-    ];
-  }),
+  ...LOOPS.flatMap(({ id, presets = [] }: LoopAbout<LoopId>) =>
+    presets.map(({ values, ...texts }): Preset => {
+      return { ...texts, name: texts.name as PresetName, values: { ...POCKET, loops: `${id}`, ...values } };
+    }),
+  ),
   {
     name: "sft",
     title: "Supervised",

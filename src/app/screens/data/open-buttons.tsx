@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import { builtIn, report } from "../../clients/lab.ts";
-import { openData, openDemoClips } from "../../clients/loading.ts";
+import { report } from "../../clients/lab.ts";
+import { DEMO_SETS, openDemoSet } from "../../clients/loading.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconFile, IconFolder } from "../../components/ui/icons.tsx";
 import { Empty } from "../../components/ui/panel/panel.tsx";
@@ -16,10 +16,11 @@ export function OpenButtons(): ReactNode {
       <Button icon={<IconFile />} onClick={() => pick("shard-files")}>
         Open files…
       </Button>
-      <Button onClick={() => report(openData([{ kind: "built-in", baseUrl: builtIn("pocket/shards/") }]))}>
-        Use demo shard
-      </Button>
-      <Button onClick={() => report(openDemoClips())}>Use demo clips</Button>
+      {DEMO_SETS.map((set) => (
+        <Button key={set.name} onClick={() => report(openDemoSet(set))}>
+          Use {set.name}
+        </Button>
+      ))}
     </>
   );
 }

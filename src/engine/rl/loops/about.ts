@@ -30,8 +30,17 @@ export interface LoopAbout<Id extends number = number> {
   readonly demo?: LoopValues;
   /** Further settings of the preset for the demo clips. */
   readonly clips?: LoopValues;
-  /** The preset that trains the pocket model on this loop alone: its texts, and its differences from `pocket`. */
-  readonly alone?: { readonly summary: string; readonly evidence?: string; readonly values?: LoopValues };
+  /** Presets that train the pocket model on this loop alone, the first with the loop's own name. */
+  readonly presets?: readonly LoopPreset[];
+}
+
+export interface LoopPreset {
+  readonly name: string;
+  readonly title: string;
+  readonly summary: string;
+  readonly evidence?: string;
+  /** Differences from `pocket`. */
+  readonly values?: LoopValues;
 }
 
 /** Values of settings; tests/unit/config/config.test.ts validates those of all presets. */

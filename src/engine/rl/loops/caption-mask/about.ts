@@ -1,5 +1,8 @@
 import type { LoopAbout } from "../about.ts";
 
+/** Trains the mask modules, and nothing else. */
+const MASKS_ALONE = { learningRate: 1.2e-3, loop2Weight: 1, loop2Reach: "masks", maskRateFactor: 0.1 } as const;
+
 export const CAPTION_MASK = {
   id: 2,
   arrow: "caption → mask → caption′",
@@ -20,10 +23,28 @@ export const CAPTION_MASK = {
   pocket: { loop2Weight: 0.1, maskAnchorWeight: 160 },
   // Sampled and shown without an update, because an update does not raise its reward further (docs/learning.md).
   demo: { loop2Weight: 0 },
-  alone: {
-    summary: "Caption → mask → caption′, reward METEOR",
-    evidence:
-      "No gain is confirmed from the pocket model's own masks. From damaged masks loop 2 gains 0.1 IoU by captions alone, with the settings of experiments/loop2-cycle.yaml",
-    values: { learningRate: 1.2e-3, loop2Weight: 1, loop2Reach: "masks", maskRateFactor: 0.1, maskAnchorWeight: 16 },
-  },
+  presets: [
+    {
+      name: "loop2",
+      title: "Loop 2 only",
+      summary: "Caption → mask → caption′, reward METEOR",
+      evidence: "No gain is confirmed from the pocket model's own masks; from damaged ones see Repair masks",
+      values: { ...MASKS_ALONE, maskAnchorWeight: 16 },
+    },
+    {
+      name: "repair",
+      title: "Repair masks",
+      summary: "Loop 2 alone, from a pocket model whose masks were damaged: it learns from captions where things are",
+      evidence: "Held-out grounding IoU rises by about 0.1 with every tested seed; with shuffled rewards it does not",
+      values: {
+        ...MASKS_ALONE,
+        maskPolicy: "proposals",
+        embeddingSigma: 1,
+        proposalTemperature: 4,
+        maskAnchor: "none",
+        beta: 0,
+        promptsPerStep: 8,
+      },
+    },
+  ],
 } as const satisfies LoopAbout;
