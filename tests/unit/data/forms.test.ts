@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { rleArea } from "../../../src/engine/data/mask/rle.ts";
+import { samplesOf } from "../../../src/engine/data/readers/samples.ts";
 import { readPickle } from "../../../src/engine/data/records/pickle.ts";
 import { parsePython } from "../../../src/engine/data/records/records.ts";
 import { openRegionSet, type RegionSet } from "../../../src/engine/data/region-set.ts";
@@ -377,8 +378,24 @@ test("rows of ReasonSeg are read with the picture of their name, every text a re
   ]);
   expect(set.summaries.map(({ caption }) => caption)).toEqual(["what is it?", "a box"]);
   expect(set.summaries.map(({ mask }) => rleArea(mask))).toEqual([39 * 28 - 36, 39 * 28 - 36]);
+  // Names with dots only.
+  const dotted = await openRegionSet(memoryFolder({ "t/a.1.jpg": image.bytes, "t/a.1.json": json }));
+  expect(dotted.summaries.map(({ caption }) => caption)).toEqual(["what is it?", "a box"]);
   const alone = await openRegionSet(memoryFolder({ "b.jpg": image.bytes, "train/a.json": json }));
   expect(alone.ignored.map(({ reason }) => reason).join()).toContain("there is no picture of the same name next to it");
+});
+
+test("samples whose names contain dots keep their own texts and masks", () => {
+  const fields = (...paths: string[]) => samplesOf(paths).map((sample) => [...sample.fields.keys()].join());
+  expect(fields("d/a.1.jpg", "d/a.2.jpg", "d/a.1.txt", "d/a.2.txt", "d/a.2.mask.png")).toEqual([
+    "jpg,txt",
+    "jpg,txt,mask.png",
+  ]);
+  // One sample of WebDataset, whose fields contain dots.
+  expect(fields("a.jpg", "a.json", "a.mask.png", "a.mask.json", "a.left.jpg")).toEqual([
+    "jpg,json,mask.png,mask.json,left.jpg",
+  ]);
+  expect(fields("a.jpg", "a.txt", "a.b.jpg", "a.b.txt")).toEqual(["jpg,txt", "jpg,txt"]);
 });
 
 test("refs without instances say what is missing", async () => {

@@ -25,17 +25,12 @@ export interface ReasonRow {
   readonly shapes: unknown;
 }
 
-/** Pictures with a JSON file of the same name, which may contain dots; the first picture of a name. */
+/** Pictures with a JSON file of the same name; the first picture of a name. */
 export function reasonSamples(folder: ByteFolder, samples: readonly Sample[]): ReasonSample[] {
   return samples.flatMap(({ fields }) => {
-    const found = new Map<string, ReasonSample>();
-    for (const [field, picture] of fields) {
-      const end = field.lastIndexOf(".") + 1;
-      const stem = field.slice(0, end);
-      const json = folder.get(fields.get(`${stem}json`) ?? "");
-      if (PICTURE.test(field.slice(end)) && json !== undefined && !found.has(stem)) found.set(stem, { picture, json });
-    }
-    return [...found.values()];
+    const [, picture] = [...fields].find(([field]) => PICTURE.test(field)) ?? [];
+    const json = folder.get(fields.get("json") ?? "");
+    return picture === undefined || json === undefined ? [] : [{ picture, json }];
   });
 }
 

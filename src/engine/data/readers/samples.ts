@@ -15,10 +15,8 @@ import { remembered, takeCost } from "./picture-table.ts";
 import { examplesOf } from "./reader.ts";
 import { columnsOf } from "./rows.ts";
 
-/** Files of one key by field: the rest of the base name after the first dot, in lower case. */
+/** Files of one name by field: the rest of the base name, in lower case. */
 export interface Sample {
-  /** Includes the directory. */
-  readonly key: string;
   readonly fields: ReadonlyMap<string, string>;
 }
 
@@ -32,7 +30,10 @@ const MASK = /(^|\.)(mask|masks|seg|segmentation|label|labels)\.(png|tiff?)$/;
 /** Maximum bytes of a sample's text or JSON. */
 const MAX_TEXT = 2 ** 24;
 
-/** Groups paths into samples, in order. If a field occurs twice, its first file is used. */
+/**
+ * Groups paths into samples, in order. If a field occurs twice, its first file is used. Names may contain dots: a picture
+ * and a text that agree up to a later dot are a separate sample.
+ */
 export function samplesOf(paths: readonly string[]): Sample[] {
   const samples = new Map<string, Map<string, string>>();
   for (const path of paths) {
@@ -43,7 +44,27 @@ export function samplesOf(paths: readonly string[]): Sample[] {
     samples.set(key, fields);
     if (!fields.has(field)) fields.set(field, path);
   }
-  return [...samples].map(([key, fields]) => ({ key, fields }));
+  return [...samples.values()].flatMap(byFullName);
+}
+
+/** `1.jpg`, `1.json` and `1.mask.png` of the key `a` are a sample of the name `a.1`; other fields stay with `a`. */
+function byFullName(fields: ReadonlyMap<string, string>): Sample[] {
+  const last = (field: string): readonly [stem: string, kind: string] => {
+    const dot = field.lastIndexOf(".");
+    return [field.slice(0, Math.max(0, dot)), field.slice(dot + 1)];
+  };
+  const ends = [...fields.keys()].map((field) => ({ field, stem: last(field)[0], kind: last(field)[1] }));
+  const texts = new Set(ends.filter(({ kind }) => RECORD.test(kind) || TEXT.test(kind)).map(({ stem }) => stem));
+  const pictures = ends.filter(({ field, kind }) => PICTURE.test(kind) && !MASK.test(field)).map(({ stem }) => stem);
+  const names = new Set(pictures.filter((stem) => stem !== "" && texts.has(stem)));
+  const samples = new Map<string, Map<string, string>>();
+  for (const [field, path] of fields) {
+    let [name] = last(field);
+    while (name !== "" && !names.has(name)) [name] = last(name);
+    const own = samples.get(name) ?? new Map<string, string>();
+    samples.set(name, own.set(name === "" ? field : field.slice(name.length + 1), path));
+  }
+  return [...samples.values()].map((own) => ({ fields: own }));
 }
 
 /** The evidence that files are samples: a picture with a text or JSON of the same name; else undefined. */
