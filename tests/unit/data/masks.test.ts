@@ -10,6 +10,7 @@ import { splitLabels } from "../../../src/engine/data/mask/label-map.ts";
 import { splitMasks } from "../../../src/engine/data/mask/mask-items.ts";
 import { readMask } from "../../../src/engine/data/mask/mask-read.ts";
 import { decodeRle, rleArea } from "../../../src/engine/data/mask/rle.ts";
+import { maskOf } from "../../../src/engine/data/readers/segmentation.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { siblingsOf } from "../../../src/engine/data/siblings.ts";
 import { boxMask, png, row } from "./make.ts";
@@ -102,6 +103,14 @@ test("a label map of one label gives its own text, not the first", async () => {
 });
 
 describe("polygons", () => {
+  test("of COCO files are polygons, even with as many numbers as the picture is wide", async () => {
+    // Two boxes of eight points on a picture of 16 x 12.
+    const box = (x: number) => [x, 0, x + 2, 0, x + 4, 0, x + 4, 2, x + 4, 4, x + 2, 4, x, 4, x, 2];
+    const segmentation = maskOf([box(0), box(8)], { height: 12, width: 16 });
+    const rle = await readMask(segmentation, SIZE);
+    expect([rle.size, rleArea(rle)]).toEqual([[12, 16], 32]);
+  });
+
   test.each([
     ["flat", [[3, 2, 8, 2, 8, 6, 3, 6]]],
     ["one flat list", [3, 2, 8, 2, 8, 6, 3, 6]],

@@ -46,7 +46,9 @@ export async function readMask(item: unknown, context: MaskContext): Promise<Rle
   }
   if (bytes !== undefined || path !== undefined) return readMaskPicture(await whole(item, find));
   if (Array.isArray(polygons) && isNumbers(size) && size.length === 2) {
-    return readList(polygons, { ...context, stated: [Number(size[0]), Number(size[1])] });
+    // Never a bitmap, even if each polygon has as many numbers as the picture is wide.
+    const known: MaskContext = { ...context, stated: [Number(size[0]), Number(size[1])] };
+    return isNumbers(polygons) ? readList(polygons, known) : drawn(polygons, known);
   }
   if (shapes !== undefined) return paintedRle(shapes, ignored === true ? "ignore" : "target", context);
   throw badInput("the mask is a struct with neither counts nor bytes");
