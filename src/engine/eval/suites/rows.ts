@@ -44,6 +44,7 @@ export async function regionRows(
       masks: [mask],
     })),
     leftOut: [
+      ...set.ignored.flatMap(({ name, reason }) => (names.has(name) ? [reason] : [])),
       ...set.skipped.map(({ file, row, reason }) => (row < 0 ? reason : `${file}, row ${row}: ${reason}`)),
       ...(clips === 0 ? [] : [`${clips} rows are clips, which suites of pictures do not score`]),
       ...(others === 0 ? [] : [`${others} rows come from files without referring expressions`]),
