@@ -348,6 +348,13 @@ test("instances without refs take their categories for captions and say so", asy
   expect(set.ignored.map(({ reason }) => reason).join()).toContain("so category names replace them");
 });
 
+test("the true masks of grounded conversations are not rows", async () => {
+  const { "refcoco/refs(unc).p": _, "refcoco/instances.json": truth, ...pictures } = forms.refsForm(samples);
+  const set = await openRegionSet(memoryFolder({ ...pictures, "val_test/val_gcg_coco_mask_gt.json": truth as string }));
+  expect(set.summaries).toEqual([]);
+  expect(set.ignored.map(({ reason }) => reason).join()).toContain("grounded conversations: it is for evaluation only");
+});
+
 test("rows of ReasonSeg are read with the picture of their name, every text a region", async () => {
   const { image } = samples[0] as RegionSample;
   const shapes = [

@@ -41,6 +41,8 @@ export interface TableList {
 /** Files of records, recognised by name. */
 export const RECORDS = /\.(json|jsonl|ndjson|p|pkl|pickle)$/i;
 const DESCRIBES = /(^|\/)(state|dataset_info|dataset_dict|files|data-mapping)\.json$/;
+/** COCO instances without captions beside true captions in another file; as data their category names would be texts. */
+const GCG_TRUTH = /_gcg_coco_mask_gt\.json$/;
 /** Maximum number of files of records that are inspected; a folder with more is not a data set. */
 const MOST_FILES = 4096;
 
@@ -154,6 +156,7 @@ async function openFile(
   { split, signal }: { readonly split?: string | undefined; readonly signal?: AbortSignal | undefined },
 ): Promise<{ readonly ignored: string } | ReadFile> {
   await refusePointer(source);
+  if (GCG_TRUTH.test(path)) return { ignored: "true masks of grounded conversations: it is for evaluation only" };
   const top = await openRecords(source, signal);
   if (top === undefined || top.length === 0) return { ignored: "records without content" };
   const outer = await signOf(top);
