@@ -22,6 +22,7 @@ const inputs: Readonly<Record<string, Files>> = {
     ...frames,
     "meta_expressions.json": videos({ exp: "a thing", obj_id: [1], anno_id: [3, 4], type_id: 1 }),
     "mask_dict.json": bytes({ "3": [mask, null], "4": [null, mask] }),
+    "mask_dict_foreground.json": bytes({ a: { masks_rle: [[mask, mask], null] } }),
   },
   palette: {
     ...frames,
@@ -42,6 +43,8 @@ export const clips: Target = {
       for (const source of clip.frames) await framePicture(source);
       for (const { truth } of clip.expressions) {
         try {
+          const pixels = (await clip.foreground?.()) ?? [0, 0];
+          check(pixels.length === clip.frames.length, "Foreground masks and frames differ in number");
           const masks = (await truth?.()) ?? [];
           check(masks.length === 0 || masks.length === clip.frames.length, "Masks and frames differ in number");
           for (const one of masks)

@@ -94,11 +94,8 @@ it("says that foreground masks are damaged, and scores all but robustness", asyn
     "mask_dict.json": JSON.stringify({ 1: [mask(1, 0, 0, 0)] }),
     "JPEGImages/a/0.png": FRAME,
   };
-  const open = (list: unknown) =>
-    mevis.open(
-      memoryFolder({ ...files, "mask_dict_foreground.json": JSON.stringify({ a: { masks_rle: list } }) }),
-      undefined,
-    );
+  const opened = (text: string) => mevis.open(memoryFolder({ ...files, "mask_dict_foreground.json": text }), undefined);
+  const open = (list: unknown) => opened(JSON.stringify({ a: { masks_rle: list } }));
   const { items, leftOut } = await open([[mask(1, 1, 0, 0), mask(1, 0, 0, 0)]]);
   expect([items[0]?.foreground, leftOut]).toEqual([[3], []]);
   const damaged = await open([3]);
@@ -107,6 +104,8 @@ it("says that foreground masks are damaged, and scores all but robustness", asyn
     expect.stringMatching(/^mask_dict_foreground\.json: clip "a" is damaged at frame 0: /),
   ]);
   expect((await open([])).leftOut).toEqual(['mask_dict_foreground.json: clip "a" has no list of 1 masks']);
+  const broken = await opened('{"a": {"masks_rle": [}');
+  expect([broken.items.length, broken.leftOut.length]).toEqual([1, 1]);
 });
 
 it("leaves out what cannot be scored, with a sentence for each", async () => {

@@ -85,13 +85,12 @@ export function paletteTruth(
 
 /**
  * Pixels of all annotated objects of each frame, from mask_dict_foreground.json of ReVOS; objects that overlap count
- * twice, as in its program. Undefined if the file lacks the clip.
+ * twice, as in its program.
  * @throws LabError("bad-input") naming the file
  */
-export async function foregroundPixels(masks: Records, id: string, frames: number): Promise<number[] | undefined> {
+export async function foregroundPixels(masks: Records, id: string, frames: number): Promise<number[]> {
   const place = masks.keys.indexOf(id);
-  if (place < 0) return undefined;
-  const value = await masks.item(place);
+  const value = place < 0 ? undefined : await masks.item(place);
   const list: unknown = isRecord(value) ? value.masks_rle : undefined;
   const bad = (what: string): LabError => badInput(`${masks.name}: clip ${quote(id)} ${what}`, masks.name);
   if (!Array.isArray(list) || list.length !== frames) throw bad(`has no list of ${frames} masks`);

@@ -35,7 +35,7 @@ export interface Clip {
   readonly names: readonly string[];
   readonly expressions: readonly ClipExpression[];
   /** Pixels of all annotated objects of each frame; undefined if the data set does not publish them. */
-  readonly foreground?: () => Promise<readonly number[] | undefined>;
+  readonly foreground?: () => Promise<readonly number[]>;
 }
 
 export interface ClipSet {
@@ -92,8 +92,15 @@ export async function clipsOfFile(folder: ByteFolder, meta: string): Promise<Cli
   const directories = frameDirectories(folder);
   const split = splitOf(meta);
   const masks = await maskDictionary(folder, meta);
-  const [foregrounds] = folder.paths.filter((path) => /(?:^|\/)mask_dict_foreground\.json$/.test(path));
-  const foreground = foregrounds === undefined ? undefined : await openRecords(folder.get(foregrounds) as ByteSource);
+  const everything = folder.get(folder.paths.find((path) => /(?:^|\/)mask_dict_foreground\.json$/.test(path)) ?? "");
+  // Opened when it is first asked for, because the file is large and only evaluations need it.
+  let opened: ReturnType<typeof openRecords> | undefined;
+  const foreground = async (id: string, frames: number): Promise<number[]> => {
+    opened ??= openRecords(everything as ByteSource);
+    const records = await opened;
+    if (records !== undefined) return foregroundPixels(records, id, frames);
+    throw badInput(`${everything?.name} has no masks by clip`);
+  };
   const clips: Clip[] = [];
   const pickle = folder.paths.find((path) => /(?:^|\/)mask_dict\.pkl$/.test(path));
   const leftOut =
@@ -103,7 +110,7 @@ export async function clipsOfFile(folder: ByteFolder, meta: string): Promise<Cli
   for await (const [index, value] of videos.each()) {
     const id = videos.keys[index] as string;
     try {
-      clips.push(clipOf(id, value, { directories, split, masks, foreground }));
+      clips.push(clipOf(id, value, { directories, split, masks, ...(everything === undefined ? {} : { foreground }) }));
     } catch (thrown) {
       if (!(thrown instanceof LabError)) throw thrown;
       leftOut.push(thrown.message);
@@ -132,7 +139,7 @@ interface Around {
   readonly directories: ReadonlyMap<string, FrameDirectory>;
   readonly split: string | undefined;
   readonly masks: Records | undefined;
-  readonly foreground: Records | undefined;
+  readonly foreground?: (id: string, frames: number) => Promise<number[]>;
 }
 
 function clipOf(id: string, value: unknown, around: Around): Clip {
@@ -163,7 +170,7 @@ function clipOf(id: string, value: unknown, around: Around): Clip {
   const { foreground } = around;
   const clip = { id, frames, names, expressions };
   if (foreground === undefined) return clip;
-  return { ...clip, foreground: () => foregroundPixels(foreground, id, names.length) };
+  return { ...clip, foreground: () => foreground(id, names.length) };
 }
 
 /** A name of a frame or object; `String` may throw for other values. */
