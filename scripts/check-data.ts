@@ -91,7 +91,16 @@ function printText(set: RegionSet, checks: readonly DataCheck[], seconds: number
     print(`  adapter  ${file.adapter === "" ? "none" : file.adapter}`);
     if (file.roles !== undefined) print(`  becomes  ${rolesText(file.roles)}`);
   }
-  for (const { name, reason } of set.ignored) print(`ignored  ${name}: ${reason}`);
+  // A data set has thousands of pictures.
+  const reasons = new Map<string, string[]>();
+  for (const { name, reason } of set.ignored) {
+    const names = reasons.get(reason);
+    if (names === undefined) reasons.set(reason, [name]);
+    else names.push(name);
+  }
+  for (const [reason, [name, ...more]] of reasons) {
+    print(`ignored  ${name}${more.length === 0 ? "" : ` and ${more.length} more`}: ${reason}`);
+  }
   const pictures = new Set(set.summaries.map((summary) => summary.imageId)).size;
   print("");
   print(`${set.summaries.length} samples over ${pictures} pictures, indexed in ${seconds.toFixed(2)} s`);

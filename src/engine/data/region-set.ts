@@ -273,7 +273,8 @@ function leftOut(
   told: ReadonlySet<string>,
 ): { readonly name: string; readonly reason: string }[] {
   const known = new Set([...tables.map(({ path }) => path), ...ignored.map(({ name }) => name)]);
-  return [...others.filter(({ name }) => !known.has(name) && !inSamples.has(name) && !told.has(name)), ...ignored];
+  // Records before pictures, of which there are thousands.
+  return [...ignored, ...others.filter(({ name }) => !known.has(name) && !inSamples.has(name) && !told.has(name))];
 }
 
 async function readSample(summary: RegionSummary, { opened, picture, pictureIndex }: Place): Promise<RegionSample> {

@@ -30,6 +30,18 @@ test("prints schema, adapter, checks and what was left out; 0 with good rows, 1 
   expect(bad.out).toContain('notes.arrow is text, not Arrow; it begins with "only text"');
 });
 
+test("files that are ignored for the same reason share a line, records before pictures", async () => {
+  const place = join(directory, "pictures");
+  await mkdir(place);
+  for (const name of ["a.png", "b.png", "c.png"]) await writeFile(join(place, name), "none");
+  await writeFile(join(place, "x.json"), "[{}]");
+  const { out } = await run(place);
+  expect(out.split("\n").filter((line) => line.startsWith("ignored"))).toEqual([
+    expect.stringMatching(/^ignored {2}x\.json: /),
+    "ignored  a.png and 2 more: a picture, read if a row names it",
+  ]);
+});
+
 test("a name with a line end stays on its line", async () => {
   const place = join(directory, "two\nlines");
   await mkdir(place);
