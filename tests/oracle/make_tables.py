@@ -1,4 +1,4 @@
-"""Random nested tables as Parquet in many settings of pyarrow, with their values as Python reads them.
+"""Random nested tables as Parquet in many settings of pyarrow and as Arrow, with their values as Python reads them.
 
     make_tables.py OUT [--small] [--seed N]
 
@@ -96,6 +96,26 @@ SETTINGS = {
 }
 
 
+# Arrow: form, codec, and the types of some columns in its other layouts.
+ARROW = {
+    "large": ("stream", "lz4", {"text": pa.large_string(), "bytes": pa.large_binary(), "list": pa.large_list(pa.int32())}),
+    "view": ("file", "zstd", {"text": pa.string_view(), "bytes": pa.binary_view(), "list": pa.list_view(pa.int32())}),
+    "words": ("stream", "zstd", {"text": pa.dictionary(pa.int8(), pa.string()), "few": pa.dictionary(pa.uint16(), pa.string())}),
+    "raw": ("file", None, {"few": pa.dictionary(pa.int64(), pa.large_string())}),
+}
+
+
+def write_arrow(out, table, name):
+    form, codec, types = ARROW[name]
+    schema = pa.schema([field.with_type(types.get(field.name, field.type)) for field in table.schema])
+    columns = [pa.array(table[field.name].to_pylist(), field.type) for field in schema]
+    path = f"{name}.arrow"
+    options = pa.ipc.IpcWriteOptions(compression=codec, emit_dictionary_deltas=form == "stream")
+    with (pa.ipc.new_stream if form == "stream" else pa.ipc.new_file)(out / path, schema, options=options) as writer:
+        writer.write_table(pa.table(columns, schema=schema), max_chunksize=7)
+    return path
+
+
 def plain(value, kind):
     if value is None:
         return None
@@ -115,7 +135,7 @@ def main():
     out = Path(ARGS[0])
     out.mkdir(parents=True, exist_ok=True)
     expected = {}
-    for name, options in SETTINGS.items():
+    for name, options in (SETTINGS | dict.fromkeys(ARROW, {})).items():
         if SMALL and name not in ("snappy", "pages-v2"):
             continue
         draw = random.Random(f"{SEED}/{name}")
@@ -126,8 +146,12 @@ def main():
         rows = [{key: value for key, value in row(draw).items() if key in schema.names}
                 for _ in range(12 if SMALL else 60)]
         table = pa.Table.from_pylist(rows, schema=schema)
-        pq.write_table(table, out / f"{name}.parquet", **options)
-        expected[f"{name}.parquet"] = [{field.name: plain(one[field.name], field.type) for field in schema} for one in rows]
+        path = f"{name}.parquet"
+        if name in ARROW:
+            path = write_arrow(out, table, name)
+        else:
+            pq.write_table(table, out / path, **options)
+        expected[path] = [{field.name: plain(one[field.name], field.type) for field in schema} for one in rows]
     (out / "expected.json").write_text(json.dumps(expected, ensure_ascii=False) + "\n")
 
 

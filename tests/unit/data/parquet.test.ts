@@ -1,4 +1,4 @@
-/** Parquet: values of every type and nesting in many settings, reads by ranges, and what is refused. */
+/** Parquet and Arrow: values of every type and nesting in many settings, reads by ranges, and what is refused. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -62,7 +62,7 @@ describe.skipIf(!found)("fresh tables", () => {
     execFileSync(PYTHON, words, { stdio: ["ignore", "ignore", "pipe"] });
   };
 
-  test("every setting of pyarrow's writer", async () => {
+  test("every setting of pyarrow's writers", async () => {
     python(join(ORACLE, "make_tables.py"), join(directory, "tables"), "--seed", process.env.LAB_SEED ?? "11");
     await compare(join(directory, "tables"), false);
     await compare(join(directory, "tables"), true);
