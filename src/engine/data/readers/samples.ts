@@ -49,6 +49,7 @@ export function samplesOf(paths: readonly string[]): Sample[] {
 
 /** `1.jpg`, `1.json` and `1.mask.png` of the key `a` are a sample of the name `a.1`; other fields stay with `a`. */
 function byFullName(fields: ReadonlyMap<string, string>): Sample[] {
+  if (![...fields.keys()].some((field) => field.includes("."))) return [{ fields }];
   const last = (field: string): readonly [stem: string, kind: string] => {
     const dot = field.lastIndexOf(".");
     return [field.slice(0, Math.max(0, dot)), field.slice(dot + 1)];
