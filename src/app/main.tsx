@@ -6,7 +6,7 @@ import { App } from "./app.tsx";
 import { recallJudgeKey } from "./clients/judge-actions.ts";
 import { report, startLab } from "./clients/lab.ts";
 import { followSettings, openDemo } from "./clients/loading.ts";
-import { findInterrupted } from "./clients/run/interrupted.ts";
+import { findInterrupted, followDeletions } from "./clients/run/interrupted.ts";
 import { refuseFrame } from "./frame/framed.ts";
 import { followTheme } from "./frame/theme.ts";
 import { followLog } from "./stores/log.ts";
@@ -20,6 +20,7 @@ if (!refuseFrame(root)) {
   followLog(Date.now);
   startLab();
   followSettings();
+  followDeletions();
   followOtherTabs(() => report(findInterrupted()));
   recallJudgeKey();
   if (root !== null) createRoot(root).render(<App />);

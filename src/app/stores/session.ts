@@ -62,6 +62,8 @@ export interface SessionState {
   readonly interrupted: RunDigest | null;
   /** Runs that another tab trains; for a moment after it ended, also that of this page. */
   readonly otherTabs: readonly string[];
+  /** Number of runs that other tabs deleted since the page opened. */
+  readonly deletedElsewhere: number;
   /** Name of the dropped files that are being read as a run; null if there are none. */
   readonly importing: string | null;
   /** Exported runs that were dropped here. */
@@ -96,6 +98,7 @@ export const useSession = create<SessionState>()(() => ({
   followedRuns: [],
   interrupted: null,
   otherTabs: [],
+  deletedElsewhere: 0,
   importing: null,
   importedRuns: [],
   problems: [],

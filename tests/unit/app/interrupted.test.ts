@@ -1,6 +1,11 @@
 /** What the page still shows of a run that was deleted, or offers of one that went on. */
-import { beforeEach, expect, it } from "vitest";
-import { deleteRun, findInterrupted, forgetInterrupted } from "../../../src/app/clients/run/interrupted.ts";
+import { beforeEach, expect, it, vi } from "vitest";
+import {
+  deleteRun,
+  findInterrupted,
+  followDeletions,
+  forgetInterrupted,
+} from "../../../src/app/clients/run/interrupted.ts";
 import { resumeRun } from "../../../src/app/clients/run/start-run.ts";
 import { navigate, useRoute } from "../../../src/app/stores/route.ts";
 import { useRun } from "../../../src/app/stores/run/run.ts";
@@ -39,6 +44,18 @@ it("a deleted run is neither offered nor open, in the strip or by the address", 
   expect(useSession.getState().interrupted).toBeNull();
   expect(useRun.getState()).toMatchObject({ runId: null, manifest: null, state: "idle", step: 0 });
   expect(useRoute.getState()).toMatchObject({ screen: "runs", run: null, step: null });
+});
+
+it("a run that another tab deletes is neither shown nor listed", async () => {
+  followDeletions();
+  navigate({ screen: "train", run: "fox", step: 2 });
+  const tab = new BroadcastChannel("sa2va-lab/deleted-run");
+  tab.postMessage("fox");
+  await vi.waitFor(() => expect(useRoute.getState()).toMatchObject({ screen: "train", run: null, step: null }));
+  tab.close();
+  const { deletedElsewhere, problems } = useSession.getState();
+  expect(deletedElsewhere).toBe(1);
+  expect(problems.map(({ message }) => message)).toEqual([`Run "fox" was deleted in another tab`]);
 });
 
 it("another run's deletion changes none of it", async () => {

@@ -1,9 +1,10 @@
-/** The run that a closed, reloaded or crashed page left behind. */
+/** The run that a closed, reloaded or crashed page left behind, and runs that are deleted. */
+import { quote } from "../../../engine/errors.ts";
 import { heldRuns } from "../../../engine/storage/lock.ts";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { forgetMetrics } from "../../stores/run/metrics.ts";
-import { forgetRun } from "../../stores/run/run.ts";
-import { useSession } from "../../stores/session.ts";
+import { forgetRun, useRun } from "../../stores/run/run.ts";
+import { addProblem, useSession } from "../../stores/session.ts";
 import { lab } from "../lab.ts";
 
 /** Runs whose offer was taken off the page. */
@@ -25,9 +26,28 @@ export function forgetInterrupted(): void {
   useSession.setState({ interrupted: null });
 }
 
-/** Deletes a stored run with its rollouts and checkpoints; nothing of the page shows it any more. */
+const DELETED = "sa2va-lab/deleted-run";
+
+/** Deletes a stored run with its rollouts and checkpoints; nothing of this page or another tab shows it any more. */
 export async function deleteRun(id: string): Promise<void> {
   await lab().data.deleteRun(id);
+  dropRun(id);
+  const others = new BroadcastChannel(DELETED);
+  others.postMessage(id);
+  others.close();
+}
+
+/** Drops what the page shows of runs that other tabs delete. */
+export function followDeletions(): void {
+  new BroadcastChannel(DELETED).addEventListener("message", ({ data }: MessageEvent<string>) => {
+    const shown = useRoute.getState().run ?? useRun.getState().runId;
+    dropRun(data);
+    useSession.setState(({ deletedElsewhere }) => ({ deletedElsewhere: deletedElsewhere + 1 }));
+    if (shown === data) addProblem({ code: "storage", message: `Run ${quote(data)} was deleted in another tab` });
+  });
+}
+
+function dropRun(id: string): void {
   forgetMetrics(id);
   forgetRun(id);
   if (useSession.getState().interrupted?.manifest.id === id) forgetInterrupted();

@@ -62,10 +62,19 @@ export function RunsScreen(): ReactNode {
   const evaluations = useRun((run) => run.evaluations);
   const recorded = useSession((session) => session.recordedRun);
   const otherTabs = useOtherTabs();
+  const deleted = useSession((session) => session.deletedElsewhere);
   const saved = useExports((state) => state.saved);
   const [changes, setChanges] = useState(0);
   // Read again when a run here or in another tab moves on.
-  const list = useAsync("runs", readRuns, [state, checkpoint, evaluations, recorded, otherTabs.join(), changes]);
+  const list = useAsync("runs", readRuns, [
+    state,
+    checkpoint,
+    evaluations,
+    recorded,
+    otherTabs.join(),
+    deleted,
+    changes,
+  ]);
   const { stored = null, elsewhere = [] } = list.last ?? {};
   const [question, setQuestion] = useState<RunQuestion | null>(null);
   const tag = useRoute((route) => route.tag);
