@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { shapeOf } from "../bytes/json.ts";
 import { parseConfig } from "../config/parse.ts";
 import { withOlderMeaning } from "../config/stored-settings.ts";
+import { plainLine } from "../errors.ts";
 import type { RunManifest } from "./manifest.ts";
 
 const count = z.number().check(z.gte(0), z.int());
@@ -51,5 +52,5 @@ export function parseManifest(value: unknown): { readonly manifest: RunManifest 
   if (problems.length > 0) return { problem: problems.join("; ") };
   const { id, title } = parsed.value;
   // A link needs a text.
-  return { manifest: { ...parsed.value, title: title.trim() === "" ? id : title, config } as RunManifest };
+  return { manifest: { ...parsed.value, title: plainLine(title) || id, config } as RunManifest };
 }

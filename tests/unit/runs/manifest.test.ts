@@ -35,6 +35,11 @@ describe("a stored manifest", () => {
     expect(parseManifest({ ...MANIFEST, title: " " })).toEqual({ manifest: { ...MANIFEST, title: "a-1" } });
   });
 
+  it("has a title without marks that turn the text after it around", () => {
+    const title = "\u202Edet\u2067fig\n";
+    expect(parseManifest({ ...MANIFEST, title })).toEqual({ manifest: { ...MANIFEST, title: "detfig" } });
+  });
+
   it("keeps keys that this version does not know", () => {
     const segments = [{ fromStep: 3, engine: "other", world: 8 }];
     const model = { ...MANIFEST.model, contentHash: "h" };
