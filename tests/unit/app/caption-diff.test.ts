@@ -1,8 +1,9 @@
-/** The legend of added and left-out words appears only where words are marked. */
+/** Marks of added and left-out words, and their legend, which appears only where words are marked. */
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { DiffLegend } from "../../../src/app/components/rollout/reward/caption-diff.tsx";
+import { type DiffWord, diffWords } from "../../../src/app/components/rollout/reward/word-diff.ts";
 
 const legend = (reference: string, text: string): string =>
   renderToStaticMarkup(createElement(DiffLegend, { reference, text }));
@@ -14,4 +15,27 @@ it("explains marks of captions that differ", () => {
 it("is absent where nothing is marked: equal captions, other case, no caption", () => {
   expect(legend("A red cup.", "a red cup")).toBe("");
   expect(legend("a red cup", " ")).toBe("");
+});
+
+const told = (diff: readonly DiffWord[]): string =>
+  diff.map(({ kind, text }) => `${{ same: "", added: "+", removed: "-" }[kind]}${text}`).join(" ");
+
+it("marks the fewest words between the common start and end", () => {
+  expect(told(diffWords("a red cup on the table", "A blue cup near the table"))).toBe(
+    "A -red +blue cup -on +near the table",
+  );
+  expect(told(diffWords("a cup", "a a cup"))).toBe("a +a cup");
+  expect(told(diffWords("a b a b", "a b"))).toBe("a b -a -b");
+  expect(told(diffWords("", "cup"))).toBe("+cup");
+});
+
+it("marks texts of 10,000 words as a whole, apart from their common start and end, without a table of all pairs", () => {
+  const long = (word: string): string => `start ${Array.from({ length: 10_000 }, (_, at) => word + at).join(" ")} end`;
+  const table = vi.spyOn(globalThis, "Uint32Array");
+  const diff = diffWords(long("x"), long("y"));
+  expect(table).not.toHaveBeenCalled();
+  table.mockRestore();
+  expect([diff.length, diff[0]?.kind, diff[1]?.kind, diff.at(-2)?.kind, diff.at(-1)?.kind]).toEqual([
+    ...[20_002, "same", "removed", "added", "same"],
+  ]);
 });

@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo } from "react";
 import styles from "../details.module.css";
-import { diffWords } from "./word-diff.ts";
+import { diffWords, sameWords } from "./word-diff.ts";
 
 /** A text with added and left-out words relative to the reference, marked by colour, underline and strike-through. */
 export function CaptionDiff(props: {
@@ -34,8 +34,7 @@ export function CaptionDiff(props: {
 
 /** What the marks of a `CaptionDiff` mean; nothing if it has none. */
 export function DiffLegend({ text, reference }: { readonly text: string; readonly reference: string }): ReactNode {
-  const marked = useMemo(() => diffWords(reference, text).some(({ kind }) => kind !== "same"), [reference, text]);
-  if (!marked || text.trim() === "") return null;
+  if (text.trim() === "" || sameWords(reference, text)) return null;
   return (
     <p className="muted small">
       <ins className={styles.added}>added</ins> <del className={`bad-soft bad ${styles.removed}`}>left out</del>

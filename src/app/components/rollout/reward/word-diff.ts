@@ -4,13 +4,40 @@ export interface DiffWord {
   readonly kind: "same" | "added" | "removed";
 }
 
+/** Most pairs of words that are compared: 16 MiB. */
+const MOST_PAIRS = 2 ** 22;
+
 /**
  * Diff of the words of `text` and `reference` by longest common subsequence. Case and punctuation are ignored in the
- * comparison. Removed words come before their replacements.
+ * comparison. Removed words come before their replacements. Between their common start and end, texts of more than
+ * `MOST_PAIRS` pairs of words differ as a whole.
  */
 export function diffWords(reference: string, text: string): DiffWord[] {
   const [a, b] = [words(reference), words(text)];
   const [keysA, keysB] = [a.map(key), b.map(key)];
+  const least = Math.min(a.length, b.length);
+  let start = 0;
+  while (start < least && keysA[start] === keysB[start]) start++;
+  let end = 0;
+  while (end < least - start && keysA.at(-1 - end) === keysB.at(-1 - end)) end++;
+  const same = (from: number, to: number): DiffWord[] => b.slice(from, to).map((text) => ({ text, kind: "same" }));
+  const middle = <T>(list: readonly T[]): readonly T[] => list.slice(start, list.length - end);
+  const differing = diffMiddle(middle(a), middle(b), middle(keysA), middle(keysB));
+  return [...same(0, start), ...differing, ...same(b.length - end, b.length)];
+}
+
+function diffMiddle(
+  a: readonly string[],
+  b: readonly string[],
+  keysA: readonly string[],
+  keysB: readonly string[],
+): DiffWord[] {
+  if (a.length * b.length > MOST_PAIRS) {
+    return [
+      ...a.map((text) => ({ text, kind: "removed" }) as const),
+      ...b.map((text) => ({ text, kind: "added" }) as const),
+    ];
+  }
   const width = b.length + 1;
   // common[i * width + j]: length of the longest common subsequence of a[i..] and b[j..].
   const common = new Uint32Array((a.length + 1) * width);
@@ -32,6 +59,12 @@ export function diffWords(reference: string, text: string): DiffWord[] {
     } else diff.push({ text: b[j++] as string, kind: "added" });
   }
   return diff;
+}
+
+/** Whether `diffWords` finds no difference. */
+export function sameWords(reference: string, text: string): boolean {
+  const [a, b] = [words(reference), words(text)];
+  return a.length === b.length && a.every((word, at) => key(word) === key(b[at] as string));
 }
 
 function words(text: string): string[] {
