@@ -14,10 +14,11 @@ const SCALE = [
   [94, 201, 98],
   [253, 231, 37],
 ] as const;
-/** Pixels of a row of the map. */
+/** Pixels of a row of the map; less where the map would be taller than a canvas can be. */
 const LEAST = 4;
 const MOST = 14;
 const HEIGHT = 420;
+const TALLEST = 8000;
 
 /**
  * Rows from best to worst over the steps of the run. A draw is a full cell; until its next draw a row keeps the colour, paler.
@@ -34,7 +35,9 @@ export function HeatMap(props: {
   const [hovered, setHovered] = useState<GroupRecord | null>(null);
   const theme = useSyncExternalStore(onThemeChange, currentTheme);
   const span = useMemo(() => spanOf(rows), [rows]);
-  const cell = Math.max(LEAST, Math.min(MOST, Math.floor(HEIGHT / Math.max(1, rows.length))));
+  const fitting = Math.max(LEAST, Math.min(MOST, Math.floor(HEIGHT / Math.max(1, rows.length))));
+  const cell = Math.min(fitting, TALLEST / Math.max(1, rows.length));
+  const drawnCell = cell < LEAST ? cell : cell - 1;
   const height = cell * rows.length;
   // biome-ignore lint/correctness/useExhaustiveDependencies: another theme needs another picture
   useEffect(() => {
@@ -52,9 +55,9 @@ export function HeatMap(props: {
         const until = draws[n + 1]?.step ?? span.first + span.steps;
         context.fillStyle = colourOf(rewardMean, span.low, span.high);
         context.globalAlpha = 0.35;
-        context.fillRect(x(step), at * cell, x(until) - x(step), cell - 1);
+        context.fillRect(x(step), at * cell, x(until) - x(step), drawnCell);
         context.globalAlpha = 1;
-        context.fillRect(x(step), at * cell, drawn, cell - 1);
+        context.fillRect(x(step), at * cell, drawn, drawnCell);
       }
     }
     if (marked !== null && marked >= span.first && marked < span.first + span.steps) {
