@@ -59,7 +59,7 @@ function Gain(props: {
       <b className={`bold ${styles.gain}`} data-verdict={verdict(difference)}>
         {signed(difference?.mean, 3)}
       </b>
-      <p className="grid nowrap">
+      <p className="grid">
         <span>
           loop {loop} on {counted(rows, "held-out row")}
         </span>
