@@ -34,6 +34,7 @@ export interface ViewedRun {
   /** Steps with stored groups, ascending; for the live run, the steps known so far. */
   readonly steps: readonly number[];
   readonly loading: boolean;
+  /** A sentence: why the run, or a part of it, cannot be read. */
   readonly problem: string | null;
 }
 
@@ -43,8 +44,8 @@ const FOLLOW_MS = 3000;
 interface Stored {
   readonly manifest: RunManifest | null;
   readonly steps: readonly number[];
-  /** Why the newest read of a followed run failed; its last state stays in view. */
-  readonly lost?: string;
+  /** A sentence: what is missing, or why the newest read of a followed run failed; its last state stays in view. */
+  readonly lost: string | null;
 }
 
 /** The last state of each followed run. */
@@ -81,20 +82,25 @@ export function useViewedRun(): ViewedRun | null {
         const { run, metrics, groupSteps } = await lab().data.run(id);
         if (!signal.aborted) (live ? fillMetrics : replaceMetrics)(id, metrics);
         knowNotes(id, run.notes.steps);
-        const stored = { manifest: run.manifest, steps: groupSteps };
+        const gone = run.manifest.state === "finished" && metrics.length === 0 && groupSteps.length > 0;
+        const lost = gone
+          ? "metrics.jsonl of this run is missing or empty, so it has no curves; the rest is kept"
+          : null;
+        const stored = { manifest: run.manifest, steps: groupSteps, lost };
         if (followed) lastRead.set(id, stored);
         return stored;
       } catch (thrown) {
         const before = lastRead.get(id);
         if (!followed || before === undefined) throw thrown;
-        return { ...before, lost: toLabError(thrown).message };
+        return { ...before, lost: unreadable(toLabError(thrown).message) };
       }
     },
     [live, otherTabs, reads],
   );
   const { value: known, loading } = stored;
   // The folder of a new run may not exist yet; its groups come from the page.
-  const problem = live ? null : (stored.problem ?? known?.lost ?? null);
+  const unread = stored.problem === null ? (known?.lost ?? null) : unreadable(stored.problem);
+  const problem = live ? null : unread;
 
   return useMemo(() => {
     if (runId === null) return null;
@@ -131,6 +137,8 @@ export function useViewedRun(): ViewedRun | null {
     problem,
   ]);
 }
+
+const unreadable = (why: string): string => `Cannot read this run: ${why}`;
 
 /** Whether there is certainly no run to show; false while the page still looks for its recorded run. */
 export function useNoRun(run: ViewedRun | null): boolean {

@@ -2,9 +2,9 @@ import type { ReactNode } from "react";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Empty } from "../../components/ui/panel/panel.tsx";
 
-/** Why the run cannot be read; nothing where it can. */
+/** Why the run, or a part of it, cannot be read; nothing where it can. */
 export function RunProblem({ run: { problem } }: { readonly run: ViewedRun }): ReactNode {
-  return problem !== null && <p className="bad">Cannot read this run: {problem}</p>;
+  return problem !== null && <p className="bad">{problem}</p>;
 }
 
 /** Placeholder for missing rollouts. */
@@ -15,7 +15,7 @@ export function Nothing(props: {
   readonly filtered: boolean;
 }): ReactNode {
   const { run, loading, problem, filtered } = props;
-  if (run.problem !== null) return null;
+  if (run.manifest === null && run.problem !== null) return null;
   if (problem !== null) return <Empty title="Cannot read these rollouts">{problem}</Empty>;
   if (loading || run.loading) return <p className="row gap-3 muted">Reading…</p>;
   if (filtered) return <Empty title="No rollout matches the filters" />;

@@ -100,7 +100,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
         <SaveCsv source={run.metrics} name={run.runId} />
         <AllSteps sync={sync} axis={axis} />
       </header>
-      {run.problem !== null && <p className="bad">Cannot read this run: {run.problem}</p>}
+      {run.problem !== null && <p className="bad">{run.problem}</p>}
       {!run.live && !read.current && <p className="muted">Reading the run…</p>}
       {(run.live || read.current) && (
         <>
