@@ -152,6 +152,7 @@ describe("keys and gestures", () => {
     await page.keyboard.press("Home");
     await expect.poll(() => line.getAttribute("aria-valuetext")).toBe("step 1");
     await page.getByRole("tab", { name: "Raw" }).click();
+    expect(page.url()).toMatch(/tab=raw/);
     const record = page.getByTestId("inspector").locator("pre");
     await record.focus();
     await page.keyboard.press("ArrowDown");

@@ -63,6 +63,12 @@ export interface Route {
   readonly order: readonly string[] | null;
   /** Id of the enlarged chart. */
   readonly chart: string | null;
+  /** Ids of charts that are shown as tables. */
+  readonly tables: readonly string[];
+  /** Ids of charts with a logarithmic scale. */
+  readonly log: readonly string[];
+  /** Tab of the inspected rollout; null for the first. */
+  readonly tab: string | null;
   /** Which rollouts are shown, as `filterText` writes it. */
   readonly filter: string | null;
   /** Which rows Data shows, as `rowFilterText` writes it. */
@@ -80,6 +86,8 @@ const text: Key<string | null> = { fallback: null, read: (value) => value || und
 /** Each name once: an edited address may repeat one. */
 const list = (value: string): readonly string[] => [...new Set(value.split(",").filter(Boolean))];
 
+const names: Key<readonly string[]> = { fallback: [], read: list, write: (value) => value.join(",") };
+
 const flag: Key<boolean> = {
   fallback: false,
   read: (value) => (value === "1" ? true : value === "0" ? false : undefined),
@@ -89,7 +97,7 @@ const flag: Key<boolean> = {
 const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
   screen: { fallback: "home", read: (value) => SCREENS.find((screen) => screen === value), write: String },
   run: text,
-  compare: { fallback: [], read: list, write: (value) => value.join(",") },
+  compare: names,
   step: {
     fallback: null,
     read: (value) => (/^\d{1,9}$/.test(value) ? Number(value) : undefined),
@@ -127,6 +135,9 @@ const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
   clip: flag,
   order: { fallback: null, read: list, write: (value) => (value ?? []).join(",") },
   chart: text,
+  tables: names,
+  log: names,
+  tab: text,
   filter: text,
   rows: text,
 };

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useMemo } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
+import { navigate, useRoute } from "../../stores/route.ts";
 import { fixed, percent, signed } from "../../styles/format.ts";
 import { ClipPlayer } from "../clip/clip-player.tsx";
 import { useOverlay } from "../mask/overlay-store.ts";
@@ -36,6 +37,7 @@ export function Inspector(props: {
   const { rollout, layers, onToggle, blinking, onBlink, sync, advantage, more, thumbs } = props;
   const zoom = useViews((state) => (state.views[sync] ?? WHOLE).zoom);
   const tracks = useMemo(() => groupTracks([rollout], rollout), [rollout]);
+  const asked = useRoute((route) => route.tab);
   const swiping = useOverlay((state) => state.swipe !== null);
   const { setSwipe } = useOverlay.getState();
   // Other screens draw all layers.
@@ -60,6 +62,7 @@ export function Inspector(props: {
     ...more,
     { id: "raw", label: "Raw", content: <Raw rollout={rollout} /> },
   ];
+  const tab = tabs.find(({ id }) => id === asked)?.id ?? "captions";
   return (
     <section
       className={`grid p-4 framed surface ${styles.inspector}`}
@@ -110,7 +113,7 @@ export function Inspector(props: {
           {thumbs !== null && <ThumbButtons runId={thumbs} rollout={rollout} />}
           {rollout.truncated && <span className="warn">cut off at the length limit</span>}
         </header>
-        <Tabs label="About this rollout" tabs={tabs} />
+        <Tabs label="About this rollout" tabs={tabs} value={tab} onChange={(id) => navigate({ tab: id })} />
       </div>
     </section>
   );
