@@ -115,7 +115,7 @@ describe("forced colours", () => {
     // The computed background is the page's own in either case.
     const adjust = (element: Element): string => getComputedStyle(element).getPropertyValue("forced-color-adjust");
     await show(page, { screen: "data" });
-    const bar = page.getByRole("toolbar").first().locator("[style*=height]").first();
+    const bar = page.getByRole("toolbar").first().locator("[data-fill]").first();
     const track = page.getByRole("slider").first().locator("xpath=../preceding-sibling::*").first();
     await expect.poll(() => bar.evaluate(adjust)).toBe("none");
     await expect.poll(() => track.evaluate(adjust)).toBe("none");

@@ -31,7 +31,7 @@ export function LayerToggles(props: {
             onClick={() => onToggle(key)}
           >
             <kbd>{at + 1}</kbd>
-            <i className={styles.swatch} data-layer={key} style={{ background: swatch(key, rollout) }} />
+            <i className={styles.swatch} data-layer={key} data-fill style={{ background: swatch(key, rollout) }} />
             {layerName(key, rollout.loop)}
           </button>
         ),

@@ -139,6 +139,7 @@ function Histogram(props: FilteredRows & { readonly measure: Measure }): ReactNo
                     key={layer}
                     className="absolute"
                     data-shown={layer === 1}
+                    data-fill
                     style={{ height: count === 0 ? 0 : `max(2px, ${(100 * count) / most}%)` }}
                   />
                 ))}

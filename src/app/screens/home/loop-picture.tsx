@@ -105,6 +105,7 @@ function RewardBars(props: {
           >
             <span
               className="block full-width"
+              data-fill
               style={{ height: `${(100 * Math.max(0, rollout.reward ?? 0)) / most}%` }}
             />
           </button>

@@ -16,7 +16,7 @@ export function ScoreBar(props: {
       data-negative={negative}
       {...(label === undefined ? { "aria-hidden": true } : { role: "img", "aria-label": label })}
     >
-      <span style={{ left: `${Math.min(98, place(from))}%`, right: `${100 - place(to)}%` }} />
+      <span data-fill style={{ left: `${Math.min(98, place(from))}%`, right: `${100 - place(to)}%` }} />
     </span>
   );
 }

@@ -77,6 +77,7 @@ function Cell(props: Pick<MeasuresProps, "groups" | "onSelect"> & Pick<MeasurePa
       type="button"
       className={`full-width p-0 pointer round-s ${look.cell}`}
       data-sign={value < 0 ? "less" : "more"}
+      data-fill
       style={style}
       aria-label={`${measureName(a)} and ${measureName(b)}: ${fixed(value, 2)}`}
       onClick={() => onSelect({ kind: "pair", a, b, inside })}

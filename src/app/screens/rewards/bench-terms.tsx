@@ -93,7 +93,7 @@ function Bars({ groups, measure, selection, onSelect }: MeasureProps): ReactNode
             aria-pressed={selection?.kind === "bin" && selection.measure === measure && selection.bin.from === bin.from}
             onClick={() => onSelect({ kind: "bin", measure, bin, last: at === bins.length - 1 })}
           >
-            <i style={{ height: `${bin.count === 0 ? 0 : Math.max(6, (bin.count / most) * 100)}%` }} />
+            <i data-fill style={{ height: `${bin.count === 0 ? 0 : Math.max(6, (bin.count / most) * 100)}%` }} />
           </button>
         ))}
       </div>

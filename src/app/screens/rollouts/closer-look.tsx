@@ -152,7 +152,7 @@ function Alternatives({
                 {id === drawn.id && <span className="muted"> sampled</span>}
               </th>
               <td>
-                <i style={{ width: `${60 * Math.exp(logp)}%` }} />
+                <i data-fill style={{ width: `${60 * Math.exp(logp)}%` }} />
                 {percent(Math.exp(logp))}
               </td>
               <td>{signed(logp, 3)}</td>

@@ -52,7 +52,7 @@ export function StepList(props: StepListProps): ReactNode {
                   <span>{step}</span>
                   <span className={`grid gap-2px ${styles.bars}`} aria-hidden="true">
                     {own.map(([loop, reward]) => (
-                      <i key={loop} style={{ ...width(reward), ...loopStyle(loop) }} data-loop={loop} />
+                      <i key={loop} data-fill style={{ ...width(reward), ...loopStyle(loop) }} data-loop={loop} />
                     ))}
                   </span>
                 </button>

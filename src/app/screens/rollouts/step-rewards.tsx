@@ -39,7 +39,7 @@ export function RewardHistogram(props: {
         <h2>{title}</h2>
         <ul className={`flex gap-4 m-0 muted small p-0 no-bullets ${styles.spreadLegend}`}>
           {loops.map((id) => (
-            <li key={id} style={loopStyle(id)}>
+            <li key={id} data-fill style={loopStyle(id)}>
               loop {id}
             </li>
           ))}
@@ -62,6 +62,7 @@ export function RewardHistogram(props: {
                 {loops.map((id) => (
                   <i
                     key={id}
+                    data-fill
                     style={{ ...loopStyle(id), height: `${(100 * bin.counts[id]) / most}%` }}
                     data-loop={id}
                   />

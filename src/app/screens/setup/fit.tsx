@@ -42,7 +42,7 @@ export function FitTable(props: { readonly plan: RunPlan }): ReactNode {
             <tr key={part} data-stays={STAYING.includes(part)}>
               <th scope="row">{part}</th>
               <td className={styles.bar} aria-hidden="true">
-                <span style={{ width: `${full > 0 ? (100 * bytes) / full : 0}%` }} />
+                <span data-fill style={{ width: `${full > 0 ? (100 * bytes) / full : 0}%` }} />
               </td>
               <td>{formatBytes(bytes)}</td>
             </tr>
@@ -81,9 +81,11 @@ function Gauge(props: { readonly fit: Fit; readonly full: number }): ReactNode {
   return (
     <div className={styles.gauge}>
       <div className={`relative clip ${styles.track}`} data-over={over} role="img" aria-label={said}>
-        <span className={styles.peak} style={{ width: share(fit.peak) }} />
-        <span className={styles.held} style={{ width: share(fit.held) }} />
-        {fit.budget !== null && <i className={`absolute ${styles.limit}`} style={{ left: share(fit.budget) }} />}
+        <span className={styles.peak} data-fill style={{ width: share(fit.peak) }} />
+        <span className={styles.held} data-fill style={{ width: share(fit.held) }} />
+        {fit.budget !== null && (
+          <i className={`absolute ${styles.limit}`} data-fill style={{ left: share(fit.budget) }} />
+        )}
       </div>
       <p data-over={over}>{said}</p>
       {fit.budget === null && <FindMemory />}

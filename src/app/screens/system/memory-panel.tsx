@@ -52,7 +52,7 @@ export function MemoryPanel({ report }: { readonly report: SystemReport | null }
                     <th scope="row" className={styles.owner} title={OWNER_TEXTS[holding.owner].help}>
                       {OWNER_TEXTS[holding.owner].label}
                       <span className={`block relative ${styles.share} ${styles.whole}`} aria-hidden="true">
-                        <i style={{ width: `${(100 * size(holding)) / most}%` }} />
+                        <i data-fill style={{ width: `${(100 * size(holding)) / most}%` }} />
                       </span>
                     </th>
                     <td>{holding.tensors === 0 ? NONE : formatCount(holding.tensors)}</td>

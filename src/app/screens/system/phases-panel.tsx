@@ -154,8 +154,8 @@ function PhaseLines(props: {
             {props.now && <Badge tone="accent">now</Badge>}
           </button>
           <span className={`block relative ${styles.share}`} aria-hidden="true">
-            <i style={{ width: share(row.seconds.last) }} />
-            <b style={{ width: share(Math.min(row.gpuSeconds.last ?? 0, row.seconds.last ?? 0)) }} />
+            <i data-fill style={{ width: share(row.seconds.last) }} />
+            <b data-fill style={{ width: share(Math.min(row.gpuSeconds.last ?? 0, row.seconds.last ?? 0)) }} />
           </span>
         </th>
         <Cells row={row} medians={props.medians} />

@@ -45,6 +45,7 @@ export function PhaseBar(): ReactNode {
             <li
               key={part.phase}
               className="absolute clip surface-2 tiny nowrap"
+              data-fill
               style={placeOf(shares, at)}
               data-shade={at % 2}
               data-now={active ? part.phase === phase : part.phase === next?.phase}

@@ -63,6 +63,7 @@ function Tokens({ actions, measure }: TokensProps): ReactNode {
             // biome-ignore lint/suspicious/noArrayIndexKey: a token's position is its identity
             key={at}
             className={`grid framed round-s ${action.clipped ? styles.clipped : ""}`}
+            data-fill
             style={missing ? {} : { background: measureColour(measureStrength(action, measure)) }}
             title={`${action.label} · ${formatMeasure(action, measure)}`}
           >

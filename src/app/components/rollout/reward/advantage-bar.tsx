@@ -11,7 +11,7 @@ export function AdvantageBar({ value, scale }: { readonly value: number; readonl
     <div className={`grid align-centre small ${styles.advantage}`} title="Advantage: reward relative to its group">
       <span className="muted">adv</span>
       <span className={`relative ${styles.track}`} aria-hidden="true">
-        <span className={value >= 0 ? styles.above : styles.below} style={style} />
+        <span className={value >= 0 ? styles.above : styles.below} data-fill style={style} />
       </span>
       <span className="text-right">{signed(value, 2)}</span>
     </div>

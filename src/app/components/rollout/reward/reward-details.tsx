@@ -92,9 +92,9 @@ function IouDetail(props: { readonly title: string; readonly comparison: MaskCom
         <b>{union === 0 ? NONE : fixed(intersection / union, 4)}</b>
       </p>
       <div className={`flex clip surface-2 ${styles.parts}`} aria-hidden="true">
-        <span className={styles.hit} style={{ width: share(intersection) }} />
-        <span className={styles.missed} style={{ width: share(missed) }} />
-        <span className={styles.extra} style={{ width: share(extra) }} />
+        <span className={styles.hit} data-fill style={{ width: share(intersection) }} />
+        <span className={styles.missed} data-fill style={{ width: share(missed) }} />
+        <span className={styles.extra} data-fill style={{ width: share(extra) }} />
       </div>
       <ul className={styles.partNames}>
         <li>

@@ -62,7 +62,11 @@ export function FollowedObjects(props: {
                   checked={Math.min(object, objects.length - 1) === at}
                   onChange={() => onObject(at)}
                 />
-                <span className={`small bold round-s ${styles.mark}`} style={{ background: answerColour(at) }}>
+                <span
+                  className={`small bold round-s ${styles.mark}`}
+                  data-fill
+                  style={{ background: answerColour(at) }}
+                >
                   {at + 1}
                 </span>
                 <span>{label}</span>

@@ -94,7 +94,11 @@ export function HeatMap(props: {
         <span className={styles.told}>{told}</span>
         <span className="row gap-2 nowrap">
           {fixed(span.low, 2)}
-          <i className={styles.scale} style={{ background: `linear-gradient(90deg, ${SCALE.map(rgb).join(", ")})` }} />
+          <i
+            className={styles.scale}
+            data-fill
+            style={{ background: `linear-gradient(90deg, ${SCALE.map(rgb).join(", ")})` }}
+          />
           {fixed(span.high, 2)}
         </span>
       </div>

@@ -53,7 +53,7 @@ export function ShareArea({
       <ul className={`flex wrap gap-1-3 m-0 p-0 no-bullets muted small`}>
         {layers.map(({ name, band }, at) => (
           <li key={name} className="row gap-1">
-            <i className={styles.swatch} style={{ background: colour(at) }} />
+            <i className={styles.swatch} data-fill style={{ background: colour(at) }} />
             {termName(name)} <b>{fixed(lastOf(band), 3)}</b>
           </li>
         ))}

@@ -33,6 +33,7 @@ export function TokenPlot({ places }: { readonly places: readonly TokenPlace[] }
                   // biome-ignore lint/suspicious/noArrayIndexKey: a cell is its place
                   key={at}
                   title={`Token ${at + 1}: ${value === null ? "–" : show(value)}, ${counted(shown[at]?.actions ?? 0, "rollout")}`}
+                  data-fill
                   style={{ opacity: value === null || most === 0 ? 0.06 : 0.06 + 0.94 * (value / most) }}
                 />
               ))}
