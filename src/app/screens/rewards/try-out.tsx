@@ -11,7 +11,7 @@ import { IconChevron } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { useSession } from "../../stores/session.ts";
-import { fixed, NONE } from "../../styles/format.ts";
+import { fixed, formatCount, NONE } from "../../styles/format.ts";
 import { MaskPainter } from "./mask-painter.tsx";
 import styles from "./try-out.module.css";
 import { useLiveScore } from "./use-live-score.ts";
@@ -86,7 +86,7 @@ function Trying(props: {
             onClick={() => go(-1)}
           />
           <span>
-            Row {at + 1} of {rows.length}
+            Row {formatCount(at + 1)} of {formatCount(rows.length)}
           </span>
           <Button kind="quiet" icon={<IconChevron size={14} />} aria-label="Next row" onClick={() => go(1)} />
         </span>

@@ -19,19 +19,17 @@ export function ResultCard(props: {
   readonly evaluations: readonly StoredEvaluation[];
 }): ReactNode {
   const { run, evaluations: list } = props;
-  const rows = useRun((state) => (run.live ? state.heldOutRows : 0));
+  const holdsOut = useRun((state) => run.live && state.heldOutRows > 0);
   const result = runResult(list);
   const { config } = run.manifest ?? {};
-  const expected = rows > 0 && config !== undefined && config.mode !== "sft" && config.evalSteps > 0;
+  const expected = holdsOut && config !== undefined && config.mode !== "sft" && config.evalSteps > 0;
   if (result === null && !expected) return null;
   const scores = result?.scores.filter(({ id }) => SAMPLED_REWARD.test(id));
   return (
     <section className="grid gap-2" aria-label="Result" data-testid="result">
       <div className={`grid ${styles.gains}`}>
-        {scores?.map((score) => (
-          <Gain key={score.id} loop={SAMPLED_REWARD.exec(score.id)?.[1]} rows={score.score.n} result={score} />
-        )) ??
-          activeLoops(config as NonNullable<typeof config>).map((loop) => <Gain key={loop} loop={loop} rows={rows} />)}
+        {scores?.map((score) => <Gain key={score.id} loop={SAMPLED_REWARD.exec(score.id)?.[1]} result={score} />) ??
+          activeLoops(config as NonNullable<typeof config>).map((loop) => <Gain key={loop} loop={loop} />)}
       </div>
       <p className="row wrap gap-2-4 muted">
         <span>
@@ -47,12 +45,8 @@ export function ResultCard(props: {
 }
 
 /** A loop's gain. @param result undefined before the second evaluation */
-function Gain(props: {
-  readonly loop: string | number | undefined;
-  readonly rows: number;
-  readonly result?: ScoreResult;
-}): ReactNode {
-  const { loop, rows, result } = props;
+function Gain(props: { readonly loop: string | number | undefined; readonly result?: ScoreResult }): ReactNode {
+  const { loop, result } = props;
   const difference = result?.score.difference ?? null;
   return (
     <div className="row gap-3">
@@ -61,7 +55,7 @@ function Gain(props: {
       </b>
       <p className="grid">
         <span>
-          loop {loop} on {counted(rows, "held-out row")}
+          loop {loop} on {result === undefined ? "held-out rows" : counted(result.score.n, "held-out row")}
         </span>
         <span className="muted small">
           {result === undefined

@@ -54,8 +54,9 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   const asked = useRoute((route) => route.step);
   const explain = useRoute((route) => route.explain);
   const step = shownStep(run.steps, asked);
-  const begun = useRun((state) => state.groups.length > 0 || state.step > 0);
-  const starting = run.live && !begun;
+  const arrived = useRun((state) => state.groups.length > 0);
+  const begun = useRun((state) => state.step > 0);
+  const starting = run.live && !arrived && !begun;
   const { groups: newest, complete } = useLiveGroups();
   // Steps differ between runs, and places between axes, so each has its own zoom.
   const sync = `train ${run.runId}${axis === "step" ? "" : ` ${axis}`}`;
@@ -122,7 +123,8 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
             </p>
           )}
           {!supervised && shown.problem !== null && <p className="bad">Cannot read these rollouts: {shown.problem}</p>}
-          <StepStrip run={run} groups={run.live && asked === null ? newest : kept.current} />
+          {/* A resumed run has stored groups before its first new ones. */}
+          <StepStrip run={run} groups={run.live && asked === null && arrived ? newest : kept.current} />
           {!waiting && <ChartGrid specs={below} {...drawn} />}
           {run.live && <Alarms run={run} alarms={alarms} />}
         </>
