@@ -150,7 +150,7 @@ describe("the first step", () => {
     const { page } = lab;
     await page.locator("main[data-screen=train]").waitFor();
     const chart = page.getByTestId("chart-reward");
-    await expect.poll(() => chart.getByRole("img").first().getAttribute("aria-label")).not.toMatch(/no values yet/);
+    await expect.poll(() => chart.getByRole("img").first().getAttribute("aria-label")).not.toMatch(/no values/);
     await expect.poll(() => page.getByTestId("step").textContent()).toMatch(/^[12]\s*\/\s*2$/);
     // Two captions and two masks.
     await expect.poll(() => page.getByTestId("live-strip").getByTestId("rollout-card").count()).toBe(4);
@@ -209,7 +209,7 @@ describe("after a reload", () => {
     await expect.poll(() => page.getByTestId("inspector").textContent()).toMatch(/reward/);
     await show(page, { screen: "train", run: runId });
     const chart = page.getByTestId("chart-reward").getByRole("img").first();
-    await expect.poll(() => chart.getAttribute("aria-label")).not.toMatch(/no values yet/);
+    await expect.poll(() => chart.getAttribute("aria-label")).not.toMatch(/no values/);
   });
 
   it("it can be exported as a zip with all its parts", async () => {

@@ -273,7 +273,7 @@ describe("summary of a curve", () => {
   });
 
   it("has words for nothing and for one point", () => {
-    expect(describeSeries("kl", [1], [Number.NaN])).toBe("kl has no values yet");
+    expect(describeSeries("kl", [1], [Number.NaN])).toBe("kl has no values");
     expect(describeSeries("kl", [7], [2])).toBe("kl is 2.00 at step 7");
   });
 });

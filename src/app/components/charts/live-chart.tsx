@@ -250,9 +250,9 @@ export function LiveChart(props: LiveChartProps): ReactNode {
             className={`full-width clip ${styles.plot}`}
             style={{ height }}
             role="img"
-            aria-label={summary === "" ? `${spec.title}: no values yet` : summary}
+            aria-label={summary === "" ? `${spec.title}: no values` : summary}
           />
-          {found.length === 0 && <p className={`grid small muted absolute ${styles.empty}`}>No values yet</p>}
+          {found.length === 0 && <p className={`grid small muted absolute ${styles.empty}`}>No values</p>}
         </div>
       )}
     </section>

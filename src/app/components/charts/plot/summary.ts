@@ -12,7 +12,7 @@ export function describeSeries(label: string, steps: ArrayLike<number>, values: 
     least = Math.min(least, value);
     greatest = Math.max(greatest, value);
   }
-  if (first < 0) return `${label} has no values yet`;
+  if (first < 0) return `${label} has no values`;
   const [start, end] = [values[first] as number, values[last] as number];
   if (first === last) return `${label} is ${compact(end)} at step ${steps[last]}`;
   const change = end === start ? "stays at" : end > start ? "rises to" : "falls to";
