@@ -23,6 +23,12 @@ export function navigate(to: Partial<Route>): void {
   writeHash(after.screen !== before.screen || after.view !== before.view);
 }
 
+/** Adds an id to a list of the route, or removes it. */
+export function toggleIn(list: "log" | "tables", id: string): void {
+  const ids = useRoute.getState()[list];
+  navigate({ [list]: ids.includes(id) ? ids.filter((other) => other !== id) : [...ids, id] });
+}
+
 /**
  * Link to a route, for anchors. Its settings serve copies and new tabs only: a click keeps the current settings
  * (`followLink`).

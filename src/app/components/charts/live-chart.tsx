@@ -9,7 +9,7 @@ import {
   useSyncExternalStore,
 } from "react";
 import type uPlot from "uplot";
-import { navigate, useRoute } from "../../stores/route.ts";
+import { toggleIn, useRoute } from "../../stores/route.ts";
 import type { Axis } from "../../stores/route-text.ts";
 import { compact } from "../../styles/format.ts";
 import "uplot/dist/uPlot.min.css";
@@ -67,9 +67,8 @@ export function LiveChart(props: LiveChartProps): ReactNode {
   const holder = useRef<HTMLDivElement>(null);
   const titleId = useId();
   const theme = useSyncExternalStore(onThemeChange, currentTheme);
-  const tables = useRoute((route) => route.tables);
-  const log = useRoute((route) => route.log);
-  const [table, logarithmic] = [tables.includes(spec.id), log.includes(spec.id)];
+  const table = useRoute((route) => route.tables.includes(spec.id));
+  const logarithmic = useRoute((route) => route.log.includes(spec.id));
   const [found, setFound] = useState<readonly FoundSeries[]>(() => findSeries(spec, source));
   const [drawn, setDrawn] = useState<Drawn>({ thinned: false, nonFinite: 0, outside: 0 });
   const [cursor, setCursor] = useState<Cursor | null>(null);
@@ -194,18 +193,10 @@ export function LiveChart(props: LiveChartProps): ReactNode {
           )}
         </span>
         <span className={`row ${styles.tools}`} data-copies>
-          <Tool
-            aria-pressed={logarithmic}
-            title="Logarithmic scale"
-            onClick={() => navigate({ log: toggled(log, spec.id) })}
-          >
+          <Tool aria-pressed={logarithmic} title="Logarithmic scale" onClick={() => toggleIn("log", spec.id)}>
             log
           </Tool>
-          <Tool
-            aria-pressed={table}
-            title="Values as a table"
-            onClick={() => navigate({ tables: toggled(tables, spec.id) })}
-          >
+          <Tool aria-pressed={table} title="Values as a table" onClick={() => toggleIn("tables", spec.id)}>
             table
           </Tool>
           {props.onEnlarge !== undefined && (
@@ -257,10 +248,6 @@ export function LiveChart(props: LiveChartProps): ReactNode {
       )}
     </section>
   );
-}
-
-function toggled(ids: readonly string[], id: string): readonly string[] {
-  return ids.includes(id) ? ids.filter((other) => other !== id) : [...ids, id];
 }
 
 const DRAWN = ["thinned", "nonFinite", "outside"] as const;
