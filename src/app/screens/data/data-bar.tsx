@@ -52,7 +52,7 @@ export function DataBar(
       <div className={`row wrap gap-2-3 ${styles.line}`}>
         <h1 className={`clip large ellipsis nowrap ${styles.name}`}>{info?.name ?? "Opening"}</h1>
         <Counts shown={shown.length} />
-        <div className={`flex gap-2 ${styles.open}`}>
+        <div className={`flex wrap gap-2 ${styles.open}`}>
           <OpenButtons />
         </div>
       </div>
