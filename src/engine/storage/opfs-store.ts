@@ -324,12 +324,17 @@ function storageError(what: string, kept: string, subject: string, thrown: unkno
   return new LabError("storage", `${what} (${cause})${kept}`, { subject, cause: thrown });
 }
 
-/** The value, or null when the entry does not exist or is a folder. */
+/** The value, or null when the entry does not exist or is a folder. @throws LabError for a folder that may not be read */
 async function optional<T>(promise: Promise<T>): Promise<T | null> {
   try {
     return await promise;
   } catch (thrown) {
     if (nameOf(thrown) === "NotFoundError" || nameOf(thrown) === "TypeMismatchError") return null;
+    if (nameOf(thrown) === "NotAllowedError") {
+      throw new LabError("storage", "The browser no longer allows access to this folder; choose it again", {
+        cause: thrown,
+      });
+    }
     throw thrown;
   }
 }

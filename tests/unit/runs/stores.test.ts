@@ -257,3 +257,12 @@ test("a folder that another worker has open names what could not be removed", as
   });
   expect(await store.readText("run/a")).toBe("1");
 });
+
+test("a folder that the user withdrew is named as the cause, with what to do", async () => {
+  const refuse = () => Promise.reject(new DOMException("The request is not allowed", "NotAllowedError"));
+  const folder = { getDirectoryHandle: refuse, getFileHandle: refuse } as unknown as FileSystemDirectoryHandle;
+  const store = opfsStore(folder, { estimate: async () => ({}) });
+  for (const read of [store.readText("run/run.json"), store.size("run.json"), store.names("run")]) {
+    await expect(read).rejects.toThrow("The browser no longer allows access to this folder; choose it again");
+  }
+});
