@@ -8,6 +8,7 @@ import { report, startLab } from "./clients/lab.ts";
 import { followSettings, openDemo } from "./clients/loading.ts";
 import { findInterrupted, followDeletions } from "./clients/run/interrupted.ts";
 import { refuseFrame } from "./frame/framed.ts";
+import { askBeforeLeaving } from "./frame/leaving.ts";
 import { followTheme } from "./frame/theme.ts";
 import { followLog } from "./stores/log.ts";
 import { followAddress } from "./stores/route.ts";
@@ -21,6 +22,7 @@ if (!refuseFrame(root)) {
   startLab();
   followSettings();
   followDeletions();
+  askBeforeLeaving();
   followOtherTabs(() => report(findInterrupted()));
   recallJudgeKey();
   if (root !== null) createRoot(root).render(<App />);

@@ -1,0 +1,23 @@
+/** Closing the tab while a file is made. */
+import { afterEach, expect, it, vi } from "vitest";
+import { useClips } from "../../../src/app/components/clip/clip-store.ts";
+import { askBeforeLeaving } from "../../../src/app/frame/leaving.ts";
+import { useExports } from "../../../src/app/stores/run/exports.ts";
+
+afterEach(() => vi.unstubAllGlobals());
+
+it("is asked about while a run is exported or a video is made, and not otherwise", () => {
+  const page = new EventTarget();
+  vi.stubGlobal("window", page);
+  askBeforeLeaving();
+  const asks = (): boolean => !page.dispatchEvent(new Event("beforeunload", { cancelable: true }));
+  const work = { done: 0, total: 1, stop: () => undefined };
+  expect(asks()).toBe(false);
+  useExports.setState({ ongoing: [{ runId: "fox", title: "Fox", merged: false, ...work }] });
+  expect(asks()).toBe(true);
+  useExports.setState({ ongoing: [] });
+  useClips.setState({ filming: { rowId: "row", ...work } });
+  expect(asks()).toBe(true);
+  useClips.setState({ filming: null });
+  expect(asks()).toBe(false);
+});
