@@ -192,14 +192,17 @@ export function useAllGroups(run: ViewedRun | null, wanted: boolean): Scan {
     if (!wanted || runId === null) return setRead(undefined);
     const stop = new AbortController();
     const known = last?.runId === runId ? last.groups : NO_GROUPS;
+    // Every look at the groups takes longer the more there are: later looks are rarer.
+    let next = 0;
     report(
       storedGroups.scan(
         runId,
         stored,
         known,
         (groups, progress) => {
-          const due = progress.done % 20 === 0 || progress.done === stored.length;
-          if (due) setRead({ runId, groups: groups(), ...progress });
+          if (progress.done < next && progress.done < stored.length) return;
+          next = Math.max(20, Math.ceil(1.25 * progress.done));
+          setRead({ runId, groups: groups(), ...progress });
         },
         stop.signal,
       ),

@@ -81,13 +81,22 @@ export function stepMeasures(
   return byStep(groups).map(({ step, groups: own }) => {
     const metrics: Record<string, number> = {};
     for (const loop of new Set(own.map((group) => group.loop))) {
-      for (const measure of GROUP_MEASURES) {
-        const value = mean(own.flatMap((group) => (group.loop === loop ? (measure.of(group) ?? []) : [])));
+      for (const [at, measure] of GROUP_MEASURES.entries()) {
+        const value = mean(own.flatMap((group) => (group.loop === loop ? (measuresOf(group)[at] ?? []) : [])));
         if (value !== null) metrics[measureName(loop, measure)] = value;
       }
     }
     return { step, metrics };
   });
+}
+
+const measured = new WeakMap<GroupRecord, readonly (number | null)[]>();
+
+/** All measures of a group, in their order; computed once, because comparing its masks takes long. */
+function measuresOf(group: GroupRecord): readonly (number | null)[] {
+  const known = measured.get(group) ?? GROUP_MEASURES.map(({ of }) => of(group));
+  measured.set(group, known);
+  return known;
 }
 
 export interface StepShares {
