@@ -79,12 +79,15 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   if (gpu === undefined) {
     throw new LabError(
       "gpu",
-      "This browser does not support WebGPU. You can still view the recorded run and stored runs",
+      "This browser does not support WebGPU: use a current Chrome to train. The recorded run and stored runs can be viewed here",
     );
   }
   const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" });
   if (adapter === null) {
-    throw new LabError("gpu", "WebGPU found no graphics adapter. You can still view the recorded run and stored runs");
+    throw new LabError(
+      "gpu",
+      "WebGPU found no graphics adapter: switch graphics acceleration on in the browser's settings to train. The recorded run and stored runs can be viewed without it",
+    );
   }
   const limits: Record<string, number> = {};
   for (const name of WANTED_LIMITS) limits[name] = adapter.limits[name];
