@@ -11,7 +11,7 @@ import { Panel } from "../../components/ui/panel/panel.tsx";
 import { isOutdated, useBench } from "../../stores/bench.ts";
 import { isActive, useRun } from "../../stores/run/run.ts";
 import { useSession } from "../../stores/session.ts";
-import { counted } from "../../styles/format.ts";
+import { counted, formatCount } from "../../styles/format.ts";
 import styles from "./bench.module.css";
 import { BenchFindings } from "./bench-findings.tsx";
 import type { Trial } from "./try-out.tsx";
@@ -111,7 +111,7 @@ function Controls(): ReactNode {
           onChange={(event) => setCount(Number(event.currentTarget.value.replace(/\D/g, "").slice(0, 7)))}
           onBlur={() => setCount(wanted)}
         />
-        of {rows.length}
+        of {formatCount(rows.length)}
       </label>
       <Button onClick={() => setCount(rows.length)}>Whole shard</Button>
       <span className="muted small">G = {groupSize}</span>
