@@ -5,7 +5,7 @@
  */
 
 import { builtInForms } from "./forms/active.ts";
-import type { GpuProgram } from "./runtime/pipelines.ts";
+import { type GpuProgram, programOnce } from "./runtime/pipelines.ts";
 import { flatGrid, type OutputInto, type OutputSpec, runProgram } from "./runtime/program.ts";
 import type { tf } from "./tf.ts";
 
@@ -22,15 +22,11 @@ export interface RowProgram extends Omit<GpuProgram, "workgroup"> {
   readonly body: string;
 }
 
-const made = new Map<string, GpuProgram>();
-
 function programOf(source: RowProgram): GpuProgram {
   const name = `${source.name}-${builtInForms().rows === "thread" ? 1 : GPU_THREADS}`;
-  const known = made.get(name);
-  if (known !== undefined) return known;
-  const program = builtInForms().rows === "thread" ? oneThread(source, name) : oneWorkgroup(source, name);
-  made.set(name, program);
-  return program;
+  return programOnce(name, () =>
+    builtInForms().rows === "thread" ? oneThread(source, name) : oneWorkgroup(source, name),
+  );
 }
 
 function oneThread(source: RowProgram, name: string): GpuProgram {

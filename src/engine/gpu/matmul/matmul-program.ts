@@ -7,7 +7,7 @@ import { LabError } from "../../errors.ts";
 import { productForm } from "../forms/active.ts";
 import type { Epilogue, ProductLayout, ProductSizes } from "../forms/buckets.ts";
 import type { ProductForm, TileForm } from "../forms/records.ts";
-import type { GpuProgram } from "../runtime/pipelines.ts";
+import { type GpuProgram, programOnce } from "../runtime/pipelines.ts";
 import { flatGrid, MAX_GROUPS, release, unwritten } from "../runtime/program.ts";
 import { countWork, rowRuns } from "../runtime/work-budget.ts";
 import type { tf } from "../tf.ts";
@@ -28,13 +28,8 @@ export function canAddProduct(k: number, rank: number): boolean {
   return k % 4 === 0 && rank % 4 === 0;
 }
 
-const PROGRAMS = new Map<string, GpuProgram>();
-
 function programOf(form: Form | TiledForm): GpuProgram {
-  const key = JSON.stringify(form);
-  const made = PROGRAMS.get(key) ?? ("tile" in form ? tiledProgram(form) : productProgram(form));
-  PROGRAMS.set(key, made);
-  return made;
+  return programOnce(JSON.stringify(form), () => ("tile" in form ? tiledProgram(form) : productProgram(form)));
 }
 
 /** Product programs that a training step uses on a software adapter. */

@@ -1,6 +1,6 @@
 /** Rows of a packed matrix as f32: for the embedding, and as the oracle of all products. */
 import { toTensor } from "../runtime/custom-op.ts";
-import type { GpuProgram } from "../runtime/pipelines.ts";
+import { type GpuProgram, programOnce } from "../runtime/pipelines.ts";
 import { flatGrid, runProgram, unwritten } from "../runtime/program.ts";
 import { u32s } from "../runtime/uniforms.ts";
 import { type Tensor, tf } from "../tf.ts";
@@ -11,13 +11,9 @@ import { blockInputs, readUnit, UNIT, UNITS_PER_SCALE, unpackHeader } from "./un
 
 const LANES = 64;
 
-const programs = new Map<WeightStorage, GpuProgram>();
-
 /** One thread per unit of a row. Only the block that holds the row writes it. Ids are clamped to the matrix. */
-function programOf(storage: WeightStorage): GpuProgram {
-  const known = programs.get(storage);
-  if (known !== undefined) return known;
-  const made: GpuProgram = {
+function gatherProgram(storage: WeightStorage): GpuProgram {
+  return {
     name: `lab-packed-${storage}-gather`,
     inputs: { ids: "i32", ...blockInputs(storage) },
     outputs: { result: "f32" },
@@ -47,8 +43,6 @@ function programOf(storage: WeightStorage): GpuProgram {
         if (k + 4u < u.k) { result[row * u.k + k + 4u] = s * bh[i]; }
       }`,
   };
-  programs.set(storage, made);
-  return made;
 }
 
 /**
@@ -65,9 +59,10 @@ export function packedRows(matrix: PackedMatrix, ids: Tensor): Tensor {
     const into = { into: unwritten(shape) };
     const rowUnits = paddedWidth(matrix.storage, k) / UNIT;
     const grid = flatGrid(Math.ceil((ids.size * Math.ceil(k / UNIT)) / LANES));
+    const program = programOnce(`packed-${matrix.storage}-gather`, () => gatherProgram(matrix.storage));
     for (const block of matrix.blocks) {
       const uniforms = [ids.size, k, total, block.first, block.rows, block.skip, rowUnits, block.unit];
-      runProgram(programOf(matrix.storage), [list, ...buffersOf(block)], [into], uniforms, grid);
+      runProgram(program, [list, ...buffersOf(block)], [into], uniforms, grid);
     }
     return toTensor(into.into);
   });

@@ -8,7 +8,7 @@ import { MOST_ROWS, type Tile } from "../matmul/product-form.ts";
 import { multiplesOf4 } from "../matmul/register-forms.ts";
 import { runActivated } from "../matmul/run-activated.ts";
 import { broadcastLanes, halfPrograms } from "../runtime/custom-kernels.ts";
-import type { GpuProgram } from "../runtime/pipelines.ts";
+import { type GpuProgram, programOnce } from "../runtime/pipelines.ts";
 import {
   flatGrid,
   MAX_GROUPS,
@@ -27,14 +27,6 @@ import { backwardProgram, COLUMNS, forwardProgram, lanesOf } from "./register-pr
 import { paddedWidth, type WeightStorage } from "./storage.ts";
 import { FEW_COLUMNS, FEW_ROWS, fewRowsForward, tiledBackward, tiledForward } from "./tile-programs.ts";
 import { UNIT } from "./unpack.ts";
-
-const programs = new Map<string, GpuProgram>();
-
-function cached(key: string, make: () => GpuProgram): GpuProgram {
-  const made = programs.get(key) ?? make();
-  programs.set(key, made);
-  return made;
-}
 
 /** The buffers to bind for a block. */
 export function buffersOf(block: PackedBlock): GPUBuffer[] {
@@ -93,7 +85,7 @@ function registerPlan(key: string, make: (tile: Tile) => GpuProgram, m: number, 
   const tile = tileFor(m, runs);
   const lanes = lanesOf(tile);
   return {
-    program: cached(`${key}-${tile.rows}-${tile.broadcast}`, () => make(tile)),
+    program: programOnce(`${key}-${tile.rows}-${tile.broadcast}`, () => make(tile)),
     grid: (count) => {
       const blocks = Math.ceil(count / tile.rows);
       return tile.broadcast > 0 ? [Math.ceil(runs / lanes), blocks, 1] : flatGrid(Math.ceil((runs * blocks) / lanes));
@@ -132,7 +124,7 @@ function forwardPlan(
   form: ProductForm,
   activates: boolean,
 ): Plan {
-  const key = `${storage}-forward${activates ? ACTIVATED : ""}`;
+  const key = `packed-${storage}-forward${activates ? ACTIVATED : ""}`;
   if (form.kind !== "tiles") {
     const make = (tile: Tile): GpuProgram => forwardProgram(storage, tile, vectors, activates);
     return registerPlan(`${key}-${vectors}`, make, m, Math.ceil(n / COLUMNS));
@@ -140,11 +132,11 @@ function forwardPlan(
   if (m > FEW_ROWS) {
     const tile = inSingles(form);
     const make = (): GpuProgram => tiledForward(storage, type, tile, activates, unitOf(tile));
-    const program = cached(`${key}-${tileKey(tile)}-${type}`, make);
+    const program = programOnce(`${key}-${tileKey(tile)}-${type}`, make);
     return tiledPlan(program, storage, type, n, tile);
   }
   const rows = m === 1 ? 1 : m <= 4 ? 4 : 8;
-  const program = cached(`${key}-few-${rows}`, () => fewRowsForward(storage, rows, activates));
+  const program = programOnce(`${key}-few-${rows}`, () => fewRowsForward(storage, rows, activates));
   return { program, grid: () => flatGrid(Math.ceil(n / FEW_COLUMNS)), last: () => [] };
 }
 
@@ -158,7 +150,7 @@ function backwardPlan(
   fours: boolean,
   form: ProductForm,
 ): Plan {
-  const key = `${storage}-backward-${adds}`;
+  const key = `packed-${storage}-backward-${adds}`;
   if (form.kind !== "tiles") {
     const vectors = multiplesOf4(k);
     const make = (tile: Tile): GpuProgram => backwardProgram(storage, tile, vectors, adds);
@@ -166,7 +158,7 @@ function backwardPlan(
   }
   const tile = fours ? form : inSingles(form);
   const make = (): GpuProgram => tiledBackward(storage, type, adds, tile, unitOf(tile));
-  const program = cached(`${key}-${tileKey(tile)}-${type}`, make);
+  const program = programOnce(`${key}-${tileKey(tile)}-${type}`, make);
   return tiledPlan(program, storage, type, k, tile);
 }
 

@@ -19,6 +19,15 @@ export interface GpuProgram extends UniformBlock {
   readonly body: string;
 }
 
+const made = new Map<string, GpuProgram>();
+
+/** The program of a key, made at its first use. @param key unique among all callers */
+export function programOnce(key: string, make: () => GpuProgram): GpuProgram {
+  const program = made.get(key) ?? make();
+  made.set(key, program);
+  return program;
+}
+
 /** A pipeline, with the layout for its bind groups. */
 export interface Compiled {
   readonly pipeline: GPUComputePipeline;

@@ -2,7 +2,7 @@
 import { LabError } from "../../../errors.ts";
 import { runRows } from "../../rows-program.ts";
 import { broadcastLanes } from "../../runtime/custom-kernels.ts";
-import type { GpuProgram } from "../../runtime/pipelines.ts";
+import { programOnce } from "../../runtime/pipelines.ts";
 import { release, runProgram, unwritten } from "../../runtime/program.ts";
 import type { tf } from "../../tf.ts";
 import { NARROW_UNIFORMS, narrowBackward, narrowForward } from "./attention-narrow-code.ts";
@@ -40,27 +40,14 @@ export function narrowUniforms(
   return NARROW_UNIFORMS.map((name) => values[name]);
 }
 
-type Make = (vectors: number, lanes: number) => GpuProgram;
-
-const made = new Map<Make, Map<number, GpuProgram>>();
-
-function narrowProgram(make: Make, { d }: Sizes): GpuProgram {
-  const lanes = broadcastLanes();
-  const known = made.get(make) ?? new Map<number, GpuProgram>();
-  made.set(make, known);
-  const key = d * 16 + lanes;
-  const program = known.get(key) ?? make(d / 4, lanes);
-  known.set(key, program);
-  return program;
-}
-
 export function forwardNarrow(
   inputs: Inputs,
   s: Sizes,
   form: AttentionForm,
 ): [out: tf.TensorInfo, stats: tf.TensorInfo] {
   const { q, k, v, mask } = inputs;
-  const program = narrowProgram(narrowForward, s);
+  const lanes = broadcastLanes();
+  const program = programOnce(`attention-narrow-${s.d}-${lanes}`, () => narrowForward(s.d / 4, lanes));
   const outputs = [{ shape: q.shape }, { shape: [...q.shape.slice(0, 3), 2] }];
   const uniforms = narrowUniforms(s, inputs, form);
   const groups = Math.ceil(s.queries / program.workgroup[0]);
@@ -77,7 +64,8 @@ export function backwardNarrow(
   stats: tf.TensorInfo,
 ): [dq: tf.TensorInfo, dk: tf.TensorInfo, dv: tf.TensorInfo] {
   const { q, k, v, mask } = inputs;
-  const program = narrowProgram(narrowBackward, s);
+  const lanes = broadcastLanes();
+  const program = programOnce(`attention-narrow-back-${s.d}-${lanes}`, () => narrowBackward(s.d / 4, lanes));
   const [run, ...more] = runsOf(s, { ...form, reach: 0 });
   if (run === undefined || more.length > 0) throw new LabError("internal", "Slopes of narrow heads come in one run");
   const rows = s.heads * s.queries;

@@ -1,7 +1,7 @@
 /** Records attention by tiles in workgroup memory (attention-tiles-code.ts): one dispatch forward, three backward. */
 import { type AttentionTiles, BACK_ROWS, SIDE } from "../../forms/records.ts";
 import { runRows } from "../../rows-program.ts";
-import type { GpuProgram } from "../../runtime/pipelines.ts";
+import { type GpuProgram, programOnce } from "../../runtime/pipelines.ts";
 import { release, runProgram } from "../../runtime/program.ts";
 import { countWork } from "../../runtime/work-budget.ts";
 import type { tf } from "../../tf.ts";
@@ -9,14 +9,6 @@ import { narrowUniforms } from "./attention-narrow.ts";
 import { DELTA } from "./attention-rows.ts";
 import type { AttentionForm, Inputs, Sizes } from "./attention-runs.ts";
 import { tiledBackward, tiledForward } from "./attention-tiles-code.ts";
-
-const PROGRAMS = new Map<string, GpuProgram>();
-
-function cached(key: string, make: () => GpuProgram): GpuProgram {
-  const made = PROGRAMS.get(key) ?? make();
-  PROGRAMS.set(key, made);
-  return made;
-}
 
 function uniformsOf(s: Sizes, inputs: Inputs, form: AttentionForm): number[] {
   return [...narrowUniforms(s, inputs, form), s.d / 4, SIDE];
@@ -29,7 +21,8 @@ export function forwardTiled(
   tiles: AttentionTiles,
 ): [out: tf.TensorInfo, stats: tf.TensorInfo] {
   const { q, k, v, mask } = inputs;
-  const program = cached(`${tiles.queries}-${tiles.keys}-${s.d}`, () => tiledForward(tiles, s.d / 4));
+  const key = `attention-${tiles.queries}-${tiles.keys}-${s.d}`;
+  const program = programOnce(key, () => tiledForward(tiles, s.d / 4));
   const outputs = [{ shape: q.shape }, { shape: [...q.shape.slice(0, 3), 2] }];
   const grid = [Math.ceil(s.queries / tiles.queries), 1, s.heads] as const;
   const results = runProgram(program, [q, k, v, mask ?? q], outputs, uniformsOf(s, inputs, form), grid);
@@ -50,7 +43,8 @@ export function backwardTiled(
   const [delta] = runRows(DELTA, [dy, y], [{ shape: [rows] }], rows, s.dv) as [tf.TensorInfo];
   const given = [q, k, v, dy, mask ?? q, stats, delta];
   const uniforms = uniformsOf(s, inputs, form);
-  const by = (side: "queries" | "keys"): GpuProgram => cached(`${side}-${s.d}`, () => tiledBackward(side, s.d / 4));
+  const by = (side: "queries" | "keys"): GpuProgram =>
+    programOnce(`attention-${side}-${s.d}`, () => tiledBackward(side, s.d / 4));
   const grid = (length: number, heads: number) => [Math.ceil(length / BACK_ROWS), 1, heads] as const;
   const byQueries = runProgram(by("queries"), given, [{ shape: q.shape }], uniforms, grid(s.queries, s.heads));
   countWork(3 * s.heads * s.queries * s.keys * s.d);
