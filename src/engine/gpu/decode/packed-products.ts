@@ -8,16 +8,9 @@ import { hasScales, type WeightStorage } from "../packed/storage.ts";
 import { blockInputs, readUnit, UNIT, UNITS_PER_SCALE, unpackHeader } from "../packed/unpack.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { u32s } from "../runtime/uniforms.ts";
-import {
-  JOINED_BIAS,
-  JOINED_PACKED_UNIFORMS,
-  JOINED_UNIFORMS,
-  joinedHeader,
-  joinedInputs,
-  OWN_PART,
-} from "./joined.ts";
+import { JOINED_PACKED_UNIFORMS, joinedHeader } from "./joined.ts";
 import { type LaneProgram, POINT, POINT_LANES } from "./lanes.ts";
-import { ADDEND_INPUTS, ADDEND_UNIFORMS, addend, putAll } from "./products.ts";
+import { addend, layerProgram } from "./products.ts";
 import { type SlotBlock, blockInputs as slotInputs } from "./slot-block.ts";
 import { SLOT_HEADER } from "./state.ts";
 
@@ -30,7 +23,7 @@ export const PACKED_STEP = UNIT;
  * @param joined whether the columns belong to several layers, each with one block
  */
 export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, joined = false): LaneProgram {
-  const { slots, subgroup } = block;
+  const { slots } = block;
   const x = slotInputs(block, (slot) => `${slot} * 2u * u.units`);
   const four = [0, 1, 2, 3];
   const scaled = hasScales(storage);
@@ -44,43 +37,22 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, jo
       fn skipOf(part: u32) -> u32 { return select(select(u.skip, u.skip1, part == 1u), u.skip2, part == 2u); }
       fn factorOf(part: u32) -> f32 { return select(select(u.factor, u.factor1, part == 1u), u.factor2, part == 2u); }`;
   const low = joined ? { first: "part * u.rank4", scale: "(u.upScale / factorOf(part))" } : {};
-  return {
-    name: `lab-decode-packed-${storage}-${slots}${joined ? "-joined" : ""}`,
-    ...(subgroup === undefined ? {} : { subgroup }),
-    inputs: {
-      x: "vec4<f32>",
-      ...(joined ? joinedInputs(matrix) : { ...matrix, bias: "f32" as const }),
-      ...ADDEND_INPUTS,
-    },
-    outputs: { result: "f32" },
+  return layerProgram(block, joined, {
+    name: `packed-${storage}-${slots}`,
+    matrix,
     uniforms: {
       tiles: "u32",
       tile0: "u32",
       /** Units of an input and of a stored row, which may be padded. */
       ...u32s("units rowUnits skip first n resultStride resultFirst"),
+      /** The caller has divided `upScale` by it; for joined layers the program does. */
       factor: "f32",
-      /** The caller has divided `upScale` by the factor; for joined layers the program does. */
-      ...ADDEND_UNIFORMS,
-      hasBias: "u32",
-      accumulate: "u32",
-      ...(joined ? { ...JOINED_UNIFORMS, ...JOINED_PACKED_UNIFORMS } : {}),
     },
-    reductions: [],
-    sums: slots,
-    header: `${joined ? header : ""} ${unpackHeader(storage, joined)}
-      fn put(slot: u32, column: u32, sums: vec4f) {
-        for (var i = 0u; i < min(4u, u.n - column); i++) {
-          let at = slot * u.resultStride + u.resultFirst + u.first + column + i;
-          var value = ${joined ? "factorOf(partOf(column))" : "u.factor"} * sums[i];
-          if (u.hasBias != 0u) { value += ${joined ? JOINED_BIAS : "bias[u.first + column + i]"}; }
-          if (u.accumulate != 0u) { value += result[at]; }
-          result[at] = value;
-        }
-      }`,
+    joinedUniforms: JOINED_PACKED_UNIFORMS,
+    header: `${joined ? header : ""} ${unpackHeader(storage, joined)}`,
+    factor: joined ? "factorOf(partOf(column)) * " : "u.factor * ",
+    first: "u.first + ",
     body: `
-      let slot0 = group.z * ${slots}u;
-      let column = (tile + u.tile0) * 4u;
-      ${joined ? OWN_PART : ""}
       ${lines(4, (c) => `let q${c} = ${row(c)} * u.rowUnits;`)}
       ${x.addresses}
       ${lines(slots, (r) => `var c${r} = vec4f(0);`)}
@@ -97,11 +69,7 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock, jo
       }
       ${addend(block, (column) => `u.first + ${column}`, low)}
 `,
-    end: `
-      if (first == 0u && inside) {
-        ${putAll(slots)}
-      }`,
-  };
+  });
 }
 
 /**

@@ -7,7 +7,7 @@
  * gpu/kernels/linear.ts; tests/gpu/decode.test.ts.
  */
 import { lines } from "../matmul/product-form.ts";
-import type { GpuProgram } from "../runtime/pipelines.ts";
+import type { BufferType, GpuProgram } from "../runtime/pipelines.ts";
 import { u32s } from "../runtime/uniforms.ts";
 import { JOINED_BIAS, JOINED_UNIFORMS, joinedHeader, joinedInputs, OWN_PART } from "./joined.ts";
 import { type LaneProgram, POINT, POINT_LANES } from "./lanes.ts";
@@ -17,8 +17,8 @@ import { blockInputs, type SlotBlock } from "./slot-block.ts";
  * Buffers and uniforms of a low-rank addend: the inner results of the slots, and the second factor. Uniforms count
  * groups of four.
  */
-export const ADDEND_INPUTS = { branch: "vec4<f32>", up: "vec4<f32>" } as const;
-export const ADDEND_UNIFORMS = { rank4: "u32", branchStride: "u32", branchFirst: "u32", upScale: "f32" } as const;
+const ADDEND_INPUTS = { branch: "vec4<f32>", up: "vec4<f32>" } as const;
+const ADDEND_UNIFORMS = { rank4: "u32", branchStride: "u32", branchFirst: "u32", upScale: "f32" } as const;
 
 /**
  * Code that adds scale · branch[slot, branchFirst …] · up[row] to the four sums of each slot, with one row per column.
@@ -51,41 +51,17 @@ export function addend(
  * @param joined whether the columns belong to several layers
  */
 export function linearProgram(block: SlotBlock, joined = false): LaneProgram {
-  const { slots, subgroup } = block;
+  const { slots } = block;
   const matrix = { w: "vec4<f32>" } as const;
   const inputs = blockInputs(block, (slot) => `${slot} * u.k4`);
-  return {
-    name: `lab-decode-linear-${slots}${joined ? "-joined" : ""}`,
-    ...(subgroup === undefined ? {} : { subgroup }),
-    inputs: {
-      x: "vec4<f32>",
-      ...(joined ? joinedInputs(matrix) : { ...matrix, bias: "f32" as const }),
-      ...ADDEND_INPUTS,
-    },
-    outputs: { result: "f32" },
-    uniforms: {
-      ...u32s("tiles tile0 k4 n resultStride resultFirst"),
-      ...ADDEND_UNIFORMS,
-      hasBias: "u32",
-      accumulate: "u32",
-      ...(joined ? JOINED_UNIFORMS : {}),
-    },
-    reductions: [],
-    sums: slots,
-    header: `${joined ? joinedHeader(matrix) : ""}
-      fn put(slot: u32, column: u32, sums: vec4f) {
-        for (var i = 0u; i < min(4u, u.n - column); i++) {
-          let at = slot * u.resultStride + u.resultFirst + column + i;
-          var value = sums[i];
-          if (u.hasBias != 0u) { value += ${joined ? JOINED_BIAS : "bias[column + i]"}; }
-          if (u.accumulate != 0u) { value += result[at]; }
-          result[at] = value;
-        }
-      }`,
+  return layerProgram(block, joined, {
+    name: `linear-${slots}`,
+    matrix,
+    uniforms: u32s("tiles tile0 k4 n resultStride resultFirst"),
+    header: joined ? joinedHeader(matrix) : "",
+    factor: "",
+    first: "",
     body: `
-      let slot0 = group.z * ${slots}u;
-      let column = (tile + u.tile0) * 4u;
-      ${joined ? OWN_PART : ""}
       ${lines(4, (i) => `let q${i} = ${joined ? `(own + ${i}u)` : `min(column + ${i}u, u.n - 1u)`} * u.k4;`)}
       ${inputs.addresses}
       ${lines(slots, (r) => `var c${r} = vec4f(0);`)}
@@ -100,6 +76,55 @@ export function linearProgram(block: SlotBlock, joined = false): LaneProgram {
       }
       ${addend(block, (column) => column, joined ? { first: "part * u.rank4" } : {})}
 `,
+  });
+}
+
+/** The parts of `layerProgram` that depend on how a matrix is stored. */
+interface Layer extends Pick<LaneProgram, "name" | "uniforms" | "body"> {
+  readonly header: string;
+  readonly matrix: Readonly<Record<string, BufferType>>;
+  /** Further uniforms of joined layers. */
+  readonly joinedUniforms?: LaneProgram["uniforms"];
+  /** Code before a sum, and before a column of the result. */
+  readonly factor: string;
+  readonly first: string;
+}
+
+/** A program whose body computes the sums c0 … of `column` for all slots; they are then written with bias and addend. */
+export function layerProgram({ slots, subgroup }: SlotBlock, joined: boolean, layer: Layer): LaneProgram {
+  const { matrix, factor, first } = layer;
+  return {
+    name: `lab-decode-${layer.name}${joined ? "-joined" : ""}`,
+    ...(subgroup === undefined ? {} : { subgroup }),
+    inputs: {
+      x: "vec4<f32>",
+      ...(joined ? joinedInputs(matrix) : { ...matrix, bias: "f32" as const }),
+      ...ADDEND_INPUTS,
+    },
+    outputs: { result: "f32" },
+    uniforms: {
+      ...layer.uniforms,
+      ...ADDEND_UNIFORMS,
+      hasBias: "u32",
+      accumulate: "u32",
+      ...(joined ? { ...JOINED_UNIFORMS, ...layer.joinedUniforms } : {}),
+    },
+    reductions: [],
+    sums: slots,
+    header: `${layer.header}
+      fn put(slot: u32, column: u32, sums: vec4f) {
+        for (var i = 0u; i < min(4u, u.n - column); i++) {
+          let at = slot * u.resultStride + u.resultFirst + ${first}column + i;
+          var value = ${factor}sums[i];
+          if (u.hasBias != 0u) { value += ${joined ? JOINED_BIAS : `bias[${first}column + i]`}; }
+          if (u.accumulate != 0u) { value += result[at]; }
+          result[at] = value;
+        }
+      }`,
+    body: `
+      let slot0 = group.z * ${slots}u;
+      let column = (tile + u.tile0) * 4u;
+      ${joined ? OWN_PART : ""}${layer.body}`,
     end: `
       if (first == 0u && inside) {
         ${putAll(slots)}
@@ -110,7 +135,7 @@ export function linearProgram(block: SlotBlock, joined = false): LaneProgram {
 /**
  * Passes the sums of all slots to `put` in a loop. Written out, each call would take as long to compile as the product.
  */
-export function putAll(slots: number): string {
+function putAll(slots: number): string {
   if (slots === 1) return "put(slot0, column, c0);";
   return `for (var r = 0u; r < ${slots}u * min(u.tiles, 1u); r++) {
           var sums = c0;
