@@ -242,9 +242,7 @@ export interface ModelInfo extends Pick<Sa2vaModel, "name" | "parameters" | "byt
   /** Of its weights. */
   readonly hash: string;
   readonly family: string;
-  readonly vocabulary: number;
   readonly visualTokensPerTile: number;
-  readonly gpu: GpuReport;
   /** Bytes of the model's weights on the GPU. */
   readonly heldBytes: number;
   /** Why clips cannot be followed with SAM2's memory; null if they can. */

@@ -29,7 +29,6 @@ export interface Forecast {
   readonly peak: number;
   /** Seconds per step; null if the device's rate was not measured. */
   readonly stepSeconds: number | null;
-  readonly checkpointBytes: number;
 }
 
 export type ForecastPart =
@@ -115,7 +114,6 @@ export function forecast(
     held,
     peak: held + Math.max(transient.sampling, gradients + transient.learning),
     stepSeconds: rate === null ? null : stepSeconds(work, rate),
-    checkpointBytes: 4 * trained,
   };
 }
 

@@ -1,6 +1,5 @@
 /** Forecast of a run: the trainable tree, bytes, blockers and warnings. */
 
-import { activeLoops, needsReference } from "../config/derived.ts";
 import { MOST_GIGABYTES } from "../config/presets.ts";
 import type { LabConfig } from "../config/table.ts";
 import { LabError } from "../errors.ts";
@@ -30,8 +29,6 @@ export interface Plan {
   readonly trainable: readonly PlannedBlock[];
   readonly trainableParameters: number;
   readonly frozenParameters: number;
-  /** Bytes: weights, gradients, two Adam moments, EMA, reference copy. */
-  readonly bytes: Readonly<Record<"weights" | "trainable" | "gradients" | "moments" | "ema" | "reference", number>>;
   readonly checkpointBytes: number;
   readonly fit: FitReport;
   /** Reasons why the run cannot start; empty if it can. */
@@ -69,7 +66,6 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
     list.reduce((sum, tensor) => sum + tensor.shape.reduce((product, side) => product * side, 1), 0);
   const trainableParameters = count(tensors);
   const frozenParameters = [...model.frozen.values()].reduce((sum, tensor) => sum + tensor.size, 0);
-  const trained = trainableParameters * F32;
   const trainable = [...new Set(tensors.map((tensor) => tensor.block))].map((block) => {
     const own = tensors.filter((tensor) => tensor.block === block);
     return { block, tensors: own.map(({ path, shape }) => ({ path, shape })), parameters: count(own) };
@@ -79,15 +75,7 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
     trainable,
     trainableParameters,
     frozenParameters,
-    bytes: {
-      weights: [...model.frozen.values()].reduce((sum, weight) => sum + heldBytes(weight), 0),
-      trainable: trained,
-      gradients: (config.mode === "rl" ? activeLoops(config).length : 1) * trained,
-      moments: 2 * trained,
-      ema: trained,
-      reference: needsReference(config) ? trained : 0,
-    },
-    checkpointBytes: 4 * trained,
+    checkpointBytes: 4 * F32 * trainableParameters,
     fit,
     problems: [...problemsOf(model, config, device), ...startProblems(config, extras), ...fitProblems(fit)],
     warnings: warningsOf(config, device),
@@ -148,11 +136,6 @@ function startProblems(config: LabConfig, { start, captioner }: PlanExtras): str
   const blocker = start === undefined ? null : adapterBlocker(start, config);
   const missing = captioner === undefined && asksCaptioner(config) ? NO_CAPTIONER : null;
   return [blocker, missing].filter((problem) => problem !== null);
-}
-
-/** Bytes of a weight on the GPU. */
-function heldBytes(weight: Matrix): number {
-  return weight instanceof PackedMatrix ? weight.bytes : weight.size * F32;
 }
 
 /**

@@ -122,7 +122,7 @@ describe("time left of an evaluation", () => {
 });
 
 describe("a checkpoint that was asked for", () => {
-  beforeEach(() => beginRun(manifest(), 0, 1, 0));
+  beforeEach(() => beginRun(manifest(), 0, 0));
 
   it("is told from one of the beat", () => {
     applyEvent(saved(1), 5);

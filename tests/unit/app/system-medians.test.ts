@@ -43,14 +43,14 @@ describe("what phases cost", () => {
   });
 
   it("is kept in the order of steps when a run is set back", () => {
-    beginRun(manifest(), 0, 1, 0);
+    beginRun(manifest(), 0, 0);
     for (const step of [1, 2, 3, 2]) {
       applyEvent({ type: "step", step, metrics: {}, phaseTimes: {}, costs: { loss: cost(step) } }, 0);
     }
     expect(useRun.getState().costs.map(({ step }) => step)).toEqual([1, 2]);
-    beginRun(manifest(), 1, 1, 0);
+    beginRun(manifest(), 1, 0);
     expect(useRun.getState().costs.map(({ step }) => step)).toEqual([1]);
-    beginRun({ ...manifest(), id: "other" }, 0, 1, 0);
+    beginRun({ ...manifest(), id: "other" }, 0, 0);
     expect(useRun.getState().costs).toEqual([]);
   });
 

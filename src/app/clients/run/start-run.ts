@@ -171,7 +171,7 @@ async function begin(ask: () => Promise<Started>): Promise<string> {
   try {
     const started = await ask();
     const { id } = started.manifest;
-    beginRun(started.manifest, started.resumedAt, started.trainRows, started.heldOutRows);
+    beginRun(started.manifest, started.resumedAt, started.heldOutRows);
     // The interrupted run continues, so it is no longer offered.
     useSession.setState(({ interrupted }) => (interrupted?.manifest.id === id ? { interrupted: null } : {}));
     return id;

@@ -28,8 +28,6 @@ export interface FieldGroup {
   readonly id: SettingGroup;
   readonly title: string;
   readonly keys: readonly SettingKey[];
-  /** Advanced settings of the group that are hidden. */
-  readonly hidden: number;
 }
 
 /** Groups in table order; advanced settings that differ from the preset are always shown. */
@@ -40,10 +38,8 @@ export function fieldGroups(config: LabConfig, base: LabConfig, all: boolean): r
   };
   return (Object.keys(SETTING_GROUPS) as SettingGroup[])
     .map((id) => {
-      const own = SETTING_KEYS.filter((key) => SETTINGS[key].group === id);
-      const keys = own.filter(shown);
-      const otherTabs = own.filter((key) => (SETTINGS[key] as Setting).home !== undefined).length;
-      return { id, title: SETTING_GROUPS[id], keys, hidden: own.length - keys.length - otherTabs };
+      const keys = SETTING_KEYS.filter((key) => SETTINGS[key].group === id && shown(key));
+      return { id, title: SETTING_GROUPS[id], keys };
     })
     .filter((group) => group.keys.length > 0);
 }

@@ -52,7 +52,6 @@ export interface RunStoreState {
   readonly rolloutsPerMinute: number | null;
   /** Held-out evaluations that arrived since the page opened. */
   readonly evaluations: number;
-  readonly trainRows: number;
   readonly heldOutRows: number;
 }
 
@@ -76,7 +75,6 @@ const EMPTY: RunStoreState = {
   dismissed: new Set(),
   rolloutsPerMinute: null,
   evaluations: 0,
-  trainRows: 0,
   heldOutRows: 0,
 };
 
@@ -88,7 +86,7 @@ export function isActive(state: RunState): boolean {
 }
 
 /** A run started, or resumed at `resumedAt` completed steps. */
-export function beginRun(manifest: RunManifest, resumedAt: number, trainRows: number, heldOutRows: number): void {
+export function beginRun(manifest: RunManifest, resumedAt: number, heldOutRows: number): void {
   const before = useRun.getState();
   const same = before.runId === manifest.id;
   if (!same && resumedAt === 0) metricStore(manifest.id).clear();
@@ -108,7 +106,6 @@ export function beginRun(manifest: RunManifest, resumedAt: number, trainRows: nu
     costs: same ? before.costs.filter(({ step }) => step <= resumedAt) : [],
     groups: same ? before.groups.filter((group) => group.step <= resumedAt) : [],
     lastCheckpoint: resumedAt === 0 ? null : { step: resumedAt, at: null, bytes: 0, asked: false },
-    trainRows,
     heldOutRows,
   });
 }

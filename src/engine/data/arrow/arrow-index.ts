@@ -17,8 +17,6 @@ export interface ArrowBatch extends ArrowBody {
 
 /** Index of an Arrow file from its message headers. */
 export interface ArrowIndex extends Pick<Table, "columns" | "metadata" | "rows" | "problem"> {
-  readonly source: ByteSource;
-  readonly format: "stream" | "file";
   readonly batches: readonly ArrowBatch[];
 }
 
@@ -82,7 +80,7 @@ export async function indexArrow(source: ByteSource, options: { signal?: AbortSi
     problem = `${source.name}: ${problem}; ${batch} with ${rows} ${rows === 1 ? "row" : "rows"} before it kept`;
   }
   const { columns, metadata } = schema;
-  return { source, format, columns, metadata, batches, rows, problem };
+  return { columns, metadata, batches, rows, problem };
 }
 
 /** Bytes inspected after the end of a stream. */

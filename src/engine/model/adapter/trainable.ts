@@ -32,17 +32,12 @@ export function isLanguageBlock(block: string): boolean {
   return block.startsWith("lora") || block === "projector";
 }
 
-/** Norms; three of them are in numbered sequences. */
-const NORM = /(norm[^.]*|^mlp1\.0|\.mask_downscaling\.[14]|\.output_upscaling\.1)\.weight$/;
-
 /** Stored with the parameters but never trained. */
 const BUFFER = /\.positional_encoding_gaussian_matrix$/;
 
 export interface TrainableTensor {
   readonly path: string;
   readonly block: TrainableBlock;
-  /** Whether weight decay applies; it does not apply to biases and norms. */
-  readonly decay: boolean;
 }
 
 export interface TrainableOptions {
@@ -101,13 +96,11 @@ export function trainableSet(
 
 function adapterPaths(config: Sa2vaConfig, rank: number): TrainableTensor[] {
   if (rank === 0) return [];
-  return loraShapes(config.language, rank).map(({ name }) => ({ path: name, block: "lora", decay: true }));
+  return loraShapes(config.language, rank).map(({ name }) => ({ path: name, block: "lora" }));
 }
 
 function storedPaths(names: readonly string[], block: TrainableBlock): TrainableTensor[] {
-  return names
-    .filter((name) => trainableBlock(name) === block)
-    .map((path) => ({ path, block, decay: !path.endsWith(".bias") && !NORM.test(path) }));
+  return names.filter((name) => trainableBlock(name) === block).map((path) => ({ path, block }));
 }
 
 /** Number of tensors in a block, by the sizes in config.json (docs/spec/sa2va.md#4-tensor-names-and-shapes). */

@@ -46,15 +46,8 @@ export interface SampledToken {
   readonly logpBehaviour: number;
   /** Entropy (nats) of the full guarded and tempered distribution. */
   readonly entropy: number;
-  /** Number of tokens that could be drawn. */
-  readonly keptCount: number;
   /** Number of logits that the guard clip changed. */
   readonly guardedCount: number;
-  /**
-   * Number of NaN and infinite logits. A NaN logit is never drawn and never replaced by a value; the caller counts the
-   * event.
-   */
-  readonly nonFinite: number;
 }
 
 /** A row after all steps. */
@@ -64,7 +57,6 @@ export interface SamplingRow {
   /** Probabilities that the draw uses; 0 where removed. */
   readonly probabilities: Float64Array;
   readonly kept: Uint8Array;
-  readonly keptCount: number;
 }
 
 /** Throws LabError("bad-config") naming the first setting that is out of range. */
@@ -99,14 +91,8 @@ export function processRow(
   keepMinP(scores, settings.minP);
 
   const probabilities = softmax(scores);
-  const kept = new Uint8Array(scores.length);
-  let keptCount = 0;
-  for (let i = 0; i < scores.length; i++) {
-    if (scores[i] === Number.NEGATIVE_INFINITY) continue;
-    kept[i] = 1;
-    keptCount++;
-  }
-  return { scores, probabilities, kept, keptCount };
+  const kept = Uint8Array.from(scores, (score) => Number(score !== Number.NEGATIVE_INFINITY));
+  return { scores, probabilities, kept };
 }
 
 /** The logits after the repetition penalty. */
@@ -155,7 +141,7 @@ export function sampleToken(
 ): SampledToken {
   const row = processRow(logits, settings, seen);
   const id = inverseCdf(row.probabilities, u);
-  return describe(logits, settings, id, row.keptCount, id < 0 ? Number.NaN : Math.log(row.probabilities[id] as number));
+  return describe(logits, settings, id, id < 0 ? Number.NaN : Math.log(row.probabilities[id] as number));
 }
 
 /**
@@ -173,7 +159,7 @@ export function greedyToken(
     if (Number.isNaN(scores[i])) continue;
     if (id < 0 || (scores[i] as number) > (scores[id] as number)) id = i;
   }
-  return describe(logits, settings, id, id < 0 ? 0 : 1, id < 0 ? Number.NaN : 0);
+  return describe(logits, settings, id, id < 0 ? Number.NaN : 0);
 }
 
 /** The likeliest tokens of the full guarded and tempered distribution, likeliest first, with their log-probs (nats). */
@@ -200,15 +186,12 @@ function describe(
   logits: ArrayLike<number>,
   settings: SamplerSettings,
   id: number,
-  keptCount: number,
   logpBehaviour: number,
 ): SampledToken {
-  let nonFinite = 0;
   let guardedCount = 0;
   let hasNaN = false;
   for (let i = 0; i < logits.length; i++) {
     const z = logits[i] as number;
-    if (!Number.isFinite(z)) nonFinite++;
     if (Number.isNaN(z)) hasNaN = true;
     if (Math.abs(z) > settings.guard) guardedCount++;
   }
@@ -228,9 +211,7 @@ function describe(
     logpFull: hasNaN || id < 0 ? Number.NaN : own - top - Math.log(sum),
     logpBehaviour,
     entropy: hasNaN ? Number.NaN : Math.log(sum) - weighted / sum,
-    keptCount,
     guardedCount,
-    nonFinite,
   };
 }
 

@@ -22,22 +22,15 @@ const PASSING: ReadonlySet<FailureKind> = new Set(["unreachable", "timeout", "ra
 /** Why a call gave no verdict. `message` is one sentence and never holds a key. */
 export class JudgeFailure extends Error {
   readonly kind: FailureKind;
-  /** HTTP status, if any. */
-  readonly status: number | null;
   /** Milliseconds that the server asked to wait, if any. */
   readonly retryAfter: number | null;
   /** The response, shortened; "" without one. */
   readonly raw: string;
 
-  constructor(
-    kind: FailureKind,
-    message: string,
-    more: { status?: number; retryAfter?: number; raw?: string; cause?: unknown } = {},
-  ) {
+  constructor(kind: FailureKind, message: string, more: { retryAfter?: number; raw?: string; cause?: unknown } = {}) {
     super(shortened(message, LONGEST_SENTENCE), more.cause === undefined ? undefined : { cause: more.cause });
     this.name = "JudgeFailure";
     this.kind = kind;
-    this.status = more.status ?? null;
     this.retryAfter = more.retryAfter ?? null;
     this.raw = shorten(more.raw ?? "");
   }

@@ -40,7 +40,7 @@ export function statusFailure(
 ): JudgeFailure {
   const said = shortened(redact(saidIn(body)) || body, 200);
   const quote = said === "" ? "" : `: ${said}`;
-  const more = { status, raw: body, ...(retryAfter === null ? {} : { retryAfter }) };
+  const more = { raw: body, ...(retryAfter === null ? {} : { retryAfter }) };
   if (status === 401 || status === 403) {
     return new JudgeFailure("bad-key", `The judge refused the key (status ${status})${quote}`, more);
   }
