@@ -23,11 +23,6 @@ interface FinishedFrame {
 let frames = new Map<number, FinishedFrame>();
 let stop = new AbortController();
 
-/** Whether the task needs the tensors of SAM2's memory. */
-function needsMemory(task: FollowTask): boolean {
-  return task.kind === "masks" || task.settings.decoder !== "alone";
-}
-
 /**
  * Follows a clip from the start.
  * @param onFrame called with the newest frame whenever the store changes
@@ -105,7 +100,8 @@ async function run(begun: FollowedClip, resume: boolean, onFrame: (frame: number
   };
   show();
   try {
-    const memory = needsMemory(task) ? loadedFolder() : null;
+    // Only frames decoded alone need no tensors of SAM2's memory.
+    const memory = task.kind === "masks" || task.settings.decoder !== "alone" ? loadedFolder() : null;
     await lab().trainer.follow(row.index, task, weights, memory, resume, hear, mine.signal);
     clip = { ...clip, state: "finished" };
   } catch (thrown) {

@@ -210,10 +210,6 @@ export async function removeStoredModel(id: string): Promise<void> {
   useSession.setState({ storedModels: await lab().trainer.removeStored(id) });
 }
 
-function isClips(rows: readonly RegionSummary[]): boolean {
-  return rows.some(({ frames }) => frames !== undefined);
-}
-
 let planAsked = 0;
 
 /**
@@ -224,7 +220,8 @@ export async function refreshPlan(): Promise<void> {
   const { model, config, rows } = useSession.getState();
   if (model === null || loads.pending) return;
   const asked = ++planAsked;
-  const plan = await lab().trainer.plan(config, isClips(rows));
+  const clips = rows.some(({ frames }) => frames !== undefined);
+  const plan = await lab().trainer.plan(config, clips);
   if (asked === planAsked) useSession.setState({ plan });
 }
 

@@ -1,8 +1,3 @@
-/**
- * Everything except the base checkpoint that another implementation needs to recompute a run's held-out scores:
- * settings, seeds and environment, the evaluations, their rows with pictures, and the adapters of policy and partner.
- */
-import type { RegionSample } from "../data/sample.ts";
 import { badInput } from "../errors.ts";
 import { readTrained } from "../runs/checkpoint/trained.ts";
 import { readEvaluations } from "../runs/evaluations/evaluations.ts";
@@ -55,13 +50,10 @@ async function* rowFiles(rows: ExportRows, wanted: ReadonlySet<string>): ExportF
     const picture = `pictures/${pictureName(sample)}`;
     if (!written.has(picture)) yield wholeFile(picture, sample.image.bytes);
     written.add(picture);
-    lines.push(lineOf(sample, picture));
+    const { id, caption, mask } = sample;
+    lines.push({ rowId: id, picture, mask: { size: mask.size, counts: mask.counts }, caption });
   }
   yield wholeFile("rows.jsonl", lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-}
-
-function lineOf({ id, caption, mask }: RegionSample, picture: string): object {
-  return { rowId: id, picture, mask: { size: mask.size, counts: mask.counts }, caption };
 }
 
 function readme({ title, model, data, created }: RunManifest, step: number): string {

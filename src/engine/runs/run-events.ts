@@ -23,7 +23,8 @@ export async function runEvents(run: RunFolder, start: number, pictureOf: Pictur
   const metrics = metricEvents(start, (await run.readMetrics()).map(withAliases));
   const timeOf = (step: number): number => metrics.findLast((event) => event.step <= step)?.wallTime ?? start;
   const { config } = run.manifest();
-  const settings = { wallTime: start, step: 0, texts: { settings: settingsText(config) }, settings: config };
+  const texts = { settings: table(["setting", "value"], Object.entries(config)) };
+  const settings = { wallTime: start, step: 0, texts, settings: config };
   const evaluations = (await readEvaluations(run.store, run.id)).map(
     (stored): RunEvent => ({
       wallTime: timeOf(stored.report.step),
@@ -103,10 +104,6 @@ export function evaluationValues(report: EvalReport): Record<string, number> {
 function alarmsText(alarms: readonly Alarm[]): string {
   const rows = alarms.map(({ severity, id, message, rollouts = [] }) => [severity, id, message, rollouts.join(" ")]);
   return table(["severity", "alarm", "message", "rollouts"], rows);
-}
-
-function settingsText(config: Readonly<Record<string, unknown>>): string {
-  return table(["setting", "value"], Object.entries(config));
 }
 
 function groupText({ rollouts }: GroupRecord): string {

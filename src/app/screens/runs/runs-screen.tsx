@@ -178,12 +178,12 @@ export function RunsScreen(): ReactNode {
                     state={manifest.id === liveId && isActive(state) ? state : null}
                     otherTabs={otherTabs.includes(manifest.id)}
                     changes={before === null ? null : runChanges(manifest, before)}
-                    resumeBlocker={blockerOf(run, resumeBlocker(run))}
+                    resumeBlocker={blockerOf(run, run.checkpoints.length === 0 ? "It has no checkpoint" : null)}
                     compared={compared.includes(run)}
                     compareBlocker={compared.length < MOST_RUNS ? null : `At most ${MOST_RUNS} runs`}
                     onCompare={(on) => tick(manifest.id, on)}
                     onRename={(title) => change(rename(manifest.id, title))}
-                    done={isDone(run)}
+                    done={manifest.state === "finished" && run.steps >= manifest.config.steps}
                     onResume={() => report(continueRun(run))}
                     onAsk={(kind) => setQuestion({ kind, run })}
                     onSettings={() => {
@@ -191,7 +191,10 @@ export function RunsScreen(): ReactNode {
                       navigate({ screen: "setup" });
                     }}
                     onExport={(choice) => report(exportRun({ ...manifest, bytes: run.bytes }, choice))}
-                    evaluateBlocker={blockerOf(run, noHeldOut(run))}
+                    evaluateBlocker={blockerOf(
+                      run,
+                      manifest.data.heldOutRows === 0 ? "The run holds out no rows" : null,
+                    )}
                     onEvaluate={(step) => report(evaluateCheckpoint(manifest, step))}
                   />
                 );
@@ -218,17 +221,3 @@ export function RunsScreen(): ReactNode {
 }
 
 const named = ({ manifest: { id, title } }: RunDigest): NamedRun => ({ id, title });
-
-/** Why a stored run cannot be resumed, or null. */
-function resumeBlocker({ checkpoints }: RunDigest): string | null {
-  return checkpoints.length === 0 ? "It has no checkpoint" : null;
-}
-
-/** Why a stored run cannot be evaluated, or null. */
-function noHeldOut({ manifest }: RunDigest): string | null {
-  return manifest.data.heldOutRows === 0 ? "The run holds out no rows" : null;
-}
-
-function isDone({ manifest, steps }: RunDigest): boolean {
-  return manifest.state === "finished" && steps >= manifest.config.steps;
-}

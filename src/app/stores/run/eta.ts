@@ -92,7 +92,9 @@ export interface Progress {
  * @returns null before two steps were timed
  */
 export function runSeconds({ step, config, heldOutRows, costs, eta }: Progress, now: number): number | null {
-  const last = costs.slice(-LAST_STEPS).map(({ phases }) => total(Object.values(phases).map(({ seconds }) => seconds)));
+  const last = costs.slice(-LAST_STEPS).map(({ phases }) => {
+    return Object.values(phases).reduce((sum, { seconds }) => sum + seconds, 0);
+  });
   const stepSeconds = last.length < FEWEST_STEPS ? null : median(last);
   if (stepSeconds === null) return null;
   const evaluates = config.evalSteps > 0 && Math.min(config.evalRows, heldOutRows) > 0;
@@ -129,10 +131,6 @@ function dueTimes(from: number, step: number, steps: number, every: number): num
   if (after >= steps) return 0;
   if (every === 0) return 1;
   return Math.floor(steps / every) - Math.floor(after / every) + (steps % every === 0 ? 0 : 1);
-}
-
-function total(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0);
 }
 
 /** "about 12 min"; rounded, because it is an estimate. */

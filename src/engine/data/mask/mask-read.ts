@@ -105,7 +105,8 @@ function readList(list: readonly unknown[], context: MaskContext): Promise<Rle> 
 
 /** Polygons as flat coordinates, or as lists of points; between 0 and 1 they are fractions of the picture. */
 function drawn(parts: readonly unknown[], { height, width, meter, stated }: MaskContext): Rle {
-  const points = (value: unknown): boolean => Array.isArray(value) && value.every((point) => isPoint(point));
+  const points = (value: unknown): boolean =>
+    Array.isArray(value) && value.every((point) => isNumbers(point) && point.length === 2);
   const flat = (points(parts) && parts.length > 2 ? [parts] : parts).map((part) =>
     points(part) ? (part as unknown[]).flat() : part,
   );
@@ -125,8 +126,4 @@ function drawn(parts: readonly unknown[], { height, width, meter, stated }: Mask
     ? numbers.map((part) => part.map((value, at) => value * (at % 2 === 0 ? wide : tall)))
     : numbers;
   return rleFromPolygons(scaled, tall, wide, meter);
-}
-
-function isPoint(value: unknown): boolean {
-  return isNumbers(value) && value.length === 2;
 }

@@ -2,7 +2,7 @@
 import { badInput } from "../../errors.ts";
 import { openCoco } from "./coco-file.ts";
 import { maskType, pictureTable, type Region } from "./picture-table.ts";
-import { firstOf, has, type ReadContext, type Reader, type ReadTable, type Sign } from "./reader.ts";
+import { firstOf, has, type ReadContext, type Reader, type ReadTable } from "./reader.ts";
 import { maskOf } from "./segmentation.ts";
 
 /** Region captions: the picture or annotation has a caption in addition to the mask. */
@@ -55,11 +55,8 @@ async function openRegions({ records, sign }: ReadContext): Promise<ReadTable> {
     }
     return { image: row.image.fileName, regions };
   };
-  return { table: pictureTable(rows.length, maskType(example(sign)), coco.problem, read) };
-}
-
-function example(sign: Sign): unknown {
-  return firstOf(sign, "annotations")?.segmentation;
+  const type = maskType(firstOf(sign, "annotations")?.segmentation);
+  return { table: pictureTable(rows.length, type, coco.problem, read) };
 }
 
 function textOf(value: unknown): string | undefined {

@@ -8,10 +8,6 @@ function isRuns(value: unknown): boolean {
   return isRecord(value) && "counts" in value;
 }
 
-function isSide(value: unknown): boolean {
-  return Number.isInteger(value) && Number(value) > 0;
-}
-
 /**
  * A segmentation as one mask: run lengths unchanged, a list of them united, polygons with the size that the record
  * states, if any; null if there is none.
@@ -26,7 +22,8 @@ export function maskOf(
   if (!Array.isArray(segmentation)) return segmentation;
   if (!segmentation.every(isRuns)) {
     const size = [stated.height, stated.width];
-    return size.every(isSide) ? { polygons: segmentation, size } : segmentation;
+    const known = size.every((side) => Number.isInteger(side) && Number(side) > 0);
+    return known ? { polygons: segmentation, size } : segmentation;
   }
   return segmentation.length === 0 ? null : mergeRles(segmentation.map(parseRle), "union");
 }

@@ -146,13 +146,11 @@ export function matrixUnit(listed: Iterable<ListedUnit>, lanes: number): MatrixU
     .filter(({ componentType, resultComponentType }) => componentType === "f16" && resultComponentType === "f32")
     .map(({ M, N, K }) => ({ m: M, n: N, k: K, lanes }))
     .filter((unit) =>
-      Object.values<ProductForm>(PRODUCT_FORMS).every((form) => !inMatrices(form) || divides(unit, form)),
+      Object.values<ProductForm>(PRODUCT_FORMS).every(
+        (form) => form.kind !== "tiles" || form.matrices !== true || divides(unit, form),
+      ),
     );
   return units.sort((a, b) => b.m * b.n * b.k - a.m * a.n * a.k)[0];
-}
-
-function inMatrices(form: ProductForm): form is TileForm {
-  return form.kind === "tiles" && form.matrices === true;
 }
 
 function divides(unit: MatrixUnit, { rows, columns, k }: TileForm): boolean {

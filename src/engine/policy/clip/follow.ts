@@ -118,13 +118,11 @@ export async function followExpressions(
  * @throws LabError as `followExpressions`
  */
 export async function followMasks(job: FollowJob, masks: ReadonlyMap<number, readonly GivenMask[]>): Promise<Followed> {
-  const of = JSON.stringify([...masks].map(([frame, own]) => [frame, own.map(textOf)]));
+  const texts = (own: readonly GivenMask[]) =>
+    own.map(({ data, height, width }) => encodeRle(data, height, width).counts);
+  const of = JSON.stringify([...masks].map(([frame, own]) => [frame, texts(own)]));
   const masklets = await track(job, { kind: "masks", masks }, "consistent", of);
   return { answers: [], frames: [...masks.keys()].sort((a, b) => a - b), masklets, expressions: [] };
-}
-
-function textOf({ data, height, width }: GivenMask): string {
-  return encodeRle(data, height, width).counts;
 }
 
 /** Masks of all frames, [object][frame]; an interrupted clip continues from the kept frames. */

@@ -19,7 +19,8 @@ export function composeGroup(
 ): readonly ScoredRollout[] {
   const judged = rows.some((terms) => terms.some((term) => term.name === "judge"));
   const weights = actingWeights(plan.weights[loop], judged);
-  const failed = weights.judge === 0 ? undefined : rows.flat().find(isMissingVerdict);
+  const missing = rows.flat().find(({ name, value }) => name === "judge" && value === null);
+  const failed = weights.judge === 0 ? undefined : missing;
   if (failed === undefined) return rows.map((terms) => composed(terms, weights));
   const reason = failed.note ?? "no verdict";
   switch (plan.missingVerdict) {
@@ -39,10 +40,6 @@ export function composeGroup(
         { subject: "judge" },
       );
   }
-}
-
-function isMissingVerdict(term: RewardTerm): boolean {
-  return term.name === "judge" && term.value === null;
 }
 
 function composed(terms: readonly RewardTerm[], weights: TermWeights): ScoredRollout {

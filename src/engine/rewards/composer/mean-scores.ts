@@ -1,5 +1,3 @@
-/** The reward of rollouts that were scored several times, each time with a different text. */
-import type { RewardTerm } from "../term.ts";
 import type { ScoredRollout } from "../types.ts";
 
 /**
@@ -19,17 +17,13 @@ export function meanScores(
     return {
       reward: meanOf(draws.map((scored) => scored[n]?.reward ?? null)),
       terms: terms.map((term) => {
-        const values = draws.map((scored) => termValue(scored[n], term.name));
+        const values = draws.map((scored) => scored[n]?.terms.find(({ name }) => name === term.name)?.value ?? null);
         if (values.every((value) => value === term.value)) return term;
         const note = said.map((text, at) => `“${text ?? ""}” ${values[at]?.toFixed(3) ?? "missing"}`).join(", ");
         return { ...term, value: meanOf(values), note: `mean over ${values.length} captions′: ${note}` };
       }),
     };
   });
-}
-
-function termValue(scored: ScoredRollout | undefined, name: string): RewardTerm["value"] {
-  return scored?.terms.find((term) => term.name === name)?.value ?? null;
 }
 
 function meanOf(values: readonly (number | null)[]): number | null {
