@@ -89,6 +89,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   rl: /^zod\/mini$/,
   model: /^zod\/mini$/,
   loading: /^zod\/mini$/,
+  policy: /^zod\/mini$/,
   runs: /^(apache-arrow|fflate|zod\/mini)$/,
   formats: /^(apache-arrow|zod\/mini)$/,
   session: /^zod\/mini$/,

@@ -1,6 +1,6 @@
 /** Reads foreign JSON: bounded, parsed, validated with a schema; errors are one sentence. */
 import * as z from "zod/mini";
-import { badInput, quote, shortened, thrownText } from "../errors.ts";
+import { badInput, LabError, quote, shortened, thrownText } from "../errors.ts";
 import type { ByteSource } from "./source.ts";
 
 // Without this, zod compiles code at run time, which the content security policy reports.
@@ -44,6 +44,16 @@ export function parseJson(text: string, subject: string): unknown {
 /** Like parseJson, validated with a schema. @throws LabError("bad-input") naming the first invalid field */
 export function parseJsonAs<T extends z.ZodMiniType>(text: string, schema: T, subject: string): z.output<T> {
   return checkShape(parseJson(text, subject), schema, subject);
+}
+
+/** Like parseJsonAs, but undefined for a damaged text, such as a line that a crash truncated. */
+export function intactJson<T extends z.ZodMiniType>(text: string, schema: T): z.output<T> | undefined {
+  try {
+    return parseJsonAs(text, schema, "The text");
+  } catch (thrown) {
+    if (thrown instanceof LabError) return undefined;
+    throw thrown;
+  }
 }
 
 /** The validated value. @throws LabError("bad-input") naming the first invalid field */

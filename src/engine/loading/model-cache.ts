@@ -5,7 +5,7 @@
  */
 import * as z from "zod/mini";
 import { sha256Hex } from "../bytes/hash.ts";
-import { parseJsonAs } from "../bytes/json.ts";
+import { intactJson } from "../bytes/json.ts";
 import { folderOf } from "../bytes/memory.ts";
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
@@ -266,7 +266,7 @@ export class ModelCache {
 
   async #json<T extends z.ZodMiniType>(path: string, schema: T): Promise<z.output<T> | undefined> {
     if ((await this.#store.size(path)) === null) return undefined;
-    return parsed(await this.#store.readText(path), schema);
+    return intactJson(await this.#store.readText(path), schema);
   }
 
   async #damaged(id: string, name: string, file: string, why: string): Promise<LabError> {
@@ -283,7 +283,7 @@ export class ModelCache {
     if ((await this.#store.size(`${id}/${JOURNAL}`)) === null) return [];
     const records: PartRecord[] = [];
     for (const line of (await this.#store.readText(`${id}/${JOURNAL}`)).split("\n").slice(0, -1)) {
-      const found = parsed(line, JOURNAL_LINE);
+      const found = intactJson(line, JOURNAL_LINE);
       if (found === undefined) break;
       const { line: hash, ...record } = found;
       // Treated as truncated; entries of older versions have no hash.
@@ -325,14 +325,4 @@ async function journalHash(records: readonly PartRecord[]): Promise<string> {
     ...pieces.map((piece) => Object.entries(piece).sort(([one], [other]) => (one < other ? -1 : 1))),
   ]);
   return await sha256Hex(new TextEncoder().encode(JSON.stringify(lines)));
-}
-
-/** Parses a text by a schema; undefined if the text is truncated or damaged. */
-function parsed<T extends z.ZodMiniType>(text: string, schema: T): z.output<T> | undefined {
-  try {
-    return parseJsonAs(text, schema, "A kept model");
-  } catch (thrown) {
-    if (thrown instanceof LabError) return undefined;
-    throw thrown;
-  }
 }

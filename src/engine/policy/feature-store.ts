@@ -4,8 +4,9 @@
  * is computed again and replaced.
  */
 
+import * as z from "zod/mini";
 import { sha256Hex } from "../bytes/hash.ts";
-import { isRecord, parseJson } from "../bytes/json.ts";
+import { intactJson } from "../bytes/json.ts";
 import { joinBytes } from "../bytes/memory.ts";
 import type { RgbImage } from "../data/sample.ts";
 import { FEATURE_NAMES, type HostFeatures, type HostTensor } from "./host-features.ts";
@@ -147,13 +148,25 @@ async function encode(features: HostFeatures): Promise<Uint8Array<ArrayBuffer>> 
   return joinBytes([line, body]);
 }
 
+const ofEach = <T extends z.ZodMiniType>(shape: T) =>
+  z.object(Object.fromEntries(FEATURE_NAMES.map((name) => [name, shape])) as Record<(typeof FEATURE_NAMES)[number], T>);
+const positive = z.number().check(z.positive());
+const HEADER = z.object({
+  format: z.literal(FORMAT),
+  tiles: z.number(),
+  shapes: ofEach(z.array(positive.check(z.int()))),
+  half: z.boolean(),
+  units: ofEach(positive),
+  error: z.number(),
+  sha256: z.string(),
+});
+
 /** Undefined for a file that is truncated or changed. */
 async function decode(content: Uint8Array<ArrayBuffer>): Promise<HostFeatures | undefined> {
   const end = content.subarray(0, MAX_HEADER).indexOf(10);
-  const header = end < 0 ? undefined : parsed(new TextDecoder().decode(content.subarray(0, end)));
-  if (header?.format !== FORMAT || typeof header.tiles !== "number" || !isRecord(header.shapes)) return undefined;
-  const { half, units, error } = header;
-  if (typeof half !== "boolean" || typeof error !== "number" || !isRecord(units)) return undefined;
+  const header = end < 0 ? undefined : intactJson(new TextDecoder().decode(content.subarray(0, end)), HEADER);
+  if (header === undefined) return undefined;
+  const { half, error } = header;
   const width = half ? 2 : 4;
   // A copy, because the numbers must be aligned to four bytes.
   const body = content.slice(end + 1);
@@ -161,27 +174,14 @@ async function decode(content: Uint8Array<ArrayBuffer>): Promise<HostFeatures | 
   const tensors: Record<string, HostTensor> = {};
   let at = 0;
   for (const name of FEATURE_NAMES) {
-    const unit = units[name];
     const shape = header.shapes[name];
-    if (!Array.isArray(shape) || !shape.every((side) => Number.isSafeInteger(side) && side > 0)) return undefined;
-    if (typeof unit !== "number" || !(unit > 0)) return undefined;
-    const count = (shape as number[]).reduce((product, side) => product * side, 1);
+    const count = shape.reduce((product, side) => product * side, 1);
     if (at + width * count > body.length) return undefined;
     const values = half ? new Uint16Array(body.buffer, at, count) : new Float32Array(body.buffer, at, count);
-    tensors[name] = { shape: shape as number[], values, unit };
+    tensors[name] = { shape, values, unit: header.units[name] };
     at += width * count;
   }
   if (at !== body.length) return undefined;
   const { vision, f16, f8, f4 } = tensors as Record<(typeof FEATURE_NAMES)[number], HostTensor>;
   return { tiles: header.tiles, vision, f16, f8, f4, bytes: body.length, error };
-}
-
-function parsed(text: string): Record<string, unknown> | undefined {
-  try {
-    const value = parseJson(text, "Stored features");
-    return isRecord(value) ? value : undefined;
-  } catch {
-    // Truncated or overwritten: treated as absent.
-    return undefined;
-  }
 }

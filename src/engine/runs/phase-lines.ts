@@ -2,7 +2,8 @@
  * `phases.jsonl` of a run folder: the cost of every step by phase, one line per step. Separate from metrics.jsonl,
  * because costs depend on the machine and on caches: a resumed run repeats the metrics, not the costs.
  */
-import { isRecord, parseJson } from "../bytes/json.ts";
+import * as z from "zod/mini";
+import { intactJson } from "../bytes/json.ts";
 import type { RunStore } from "../storage/store.ts";
 import { MOST_STEPS } from "./step-name.ts";
 
@@ -48,6 +49,13 @@ const KEYS: Readonly<Record<keyof PhaseCost, string>> = {
 const OPEN: ReadonlySet<keyof PhaseCost> = new Set(["gpuSeconds", "programs", "peakBytes"]);
 const NAMES = Object.keys(KEYS) as (keyof PhaseCost)[];
 
+const amount = z.number().check(z.gte(0));
+const COST = NAMES.map((name) => [KEYS[name], OPEN.has(name) ? z.catch(z.nullable(amount), null) : amount] as const);
+const LINE = z.object({
+  step: amount.check(z.int(), z.lte(MOST_STEPS)),
+  phases: z.record(z.string(), z.object(Object.fromEntries(COST))),
+});
+
 const pathOf = (runId: string): string => `${runId}/phases.jsonl`;
 
 export interface StepCosts {
@@ -84,30 +92,13 @@ export async function truncatePhases(store: RunStore, runId: string, step: numbe
   else await store.remove(path);
 }
 
+/** Null for a truncated last line, and for the empty text after the last line break. */
 function parsePhases(line: string): StepCosts | null {
-  let value: unknown;
-  try {
-    value = parseJson(line, "A line of costs");
-  } catch {
-    // A truncated last line, and the empty text after the last line break.
-    return null;
-  }
-  if (!isRecord(value) || !isStep(value.step) || !isRecord(value.phases)) return null;
-  const phases: Record<string, PhaseCost> = {};
-  for (const [phase, stored] of Object.entries(value.phases)) {
-    if (!isRecord(stored)) return null;
-    const cost: Partial<Record<keyof PhaseCost, number | null>> = {};
-    for (const name of NAMES) {
-      const number = stored[KEYS[name]];
-      if (typeof number === "number" && number >= 0) cost[name] = number;
-      else if (OPEN.has(name)) cost[name] = null;
-      else return null;
-    }
-    phases[phase] = cost as PhaseCost;
-  }
-  return { step: value.step, phases };
-}
-
-function isStep(value: unknown): value is number {
-  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MOST_STEPS;
+  const stored = intactJson(line, LINE);
+  if (stored === undefined) return null;
+  const phases = Object.entries(stored.phases).map(([phase, cost]) => [
+    phase,
+    Object.fromEntries(NAMES.map((name) => [name, cost[KEYS[name]]])),
+  ]);
+  return { step: stored.step, phases: Object.fromEntries(phases) };
 }

@@ -1,5 +1,6 @@
 /** Files and sizes of a checkpoint on a server, found before any weight is downloaded. */
-import { checkShape, isRecord, parseJson } from "../../bytes/json.ts";
+import * as z from "zod/mini";
+import { checkShape, intactJson, isRecord } from "../../bytes/json.ts";
 import { badInput, type LabError, quote, toLabError } from "../../errors.ts";
 import { parseSa2vaConfig, type Sa2vaConfig } from "../../model/config.ts";
 import { isCodeFile, MAX_CODE_BYTES, MAX_CODE_FILES, remoteCode } from "../../model/remote-code.ts";
@@ -243,14 +244,8 @@ async function wholeBody(
   return new Uint8Array(await new Blob(found).arrayBuffer());
 }
 
-function parsedJson(bytes: Uint8Array): unknown {
-  try {
-    return parseJson(new TextDecoder().decode(bytes), "The answer");
-  } catch {
-    // Not JSON; the callers report it.
-    return undefined;
-  }
-}
+/** Undefined if it is not JSON. */
+const parsedJson = (bytes: Uint8Array): unknown => intactJson(new TextDecoder().decode(bytes), z.unknown());
 
 function isSize(value: unknown): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;

@@ -1,7 +1,7 @@
 /** Cached replies by the content of the request. Row ids, addresses and keys are not part of the key. */
 import * as z from "zod/mini";
 import { sha256Hex } from "../../bytes/hash.ts";
-import { parseJsonAs } from "../../bytes/json.ts";
+import { intactJson } from "../../bytes/json.ts";
 import type { ChatRequest } from "./providers/provider.ts";
 
 /** Storage of the cache lines, such as a file of a run store. */
@@ -46,8 +46,9 @@ export async function openCache(file: CacheFile, onFailure: (thrown: unknown) =>
 function fileCache(lines: readonly string[], append: (line: string) => Promise<void>): ReplyCache {
   const replies = new Map<string, string>();
   for (const line of lines) {
-    const entry = readLine(line);
-    if (entry !== null) replies.set(entry.key, entry.reply);
+    // The request of a truncated line is sent again.
+    const entry = intactJson(line, ENTRY);
+    if (entry !== undefined) replies.set(entry.key, entry.reply);
   }
   // One append at a time: concurrent ones could mix their bytes.
   let last: Promise<void> = Promise.resolve();
@@ -65,16 +66,6 @@ function fileCache(lines: readonly string[], append: (line: string) => Promise<v
 }
 
 const ENTRY = z.object({ key: z.string(), reply: z.string() });
-
-function readLine(line: string): z.output<typeof ENTRY> | null {
-  if (line === "") return null;
-  try {
-    return parseJsonAs(line, ENTRY, "A reply");
-  } catch {
-    // Truncated by a crash; the request is sent again.
-    return null;
-  }
-}
 
 /** Key of a request: kind of judge, model, version of the prompts, and the whole request. */
 export async function replyKey(kind: string, model: string, version: string, request: ChatRequest): Promise<string> {

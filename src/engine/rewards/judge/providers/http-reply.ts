@@ -1,6 +1,6 @@
 /** Reads an HTTP response with a size limit, and explains its status. */
 import * as z from "zod/mini";
-import { parseJsonAs } from "../../../bytes/json.ts";
+import { intactJson } from "../../../bytes/json.ts";
 import { shortened } from "../../../errors.ts";
 import { JudgeFailure } from "./failure.ts";
 
@@ -71,12 +71,8 @@ const ERROR_BODY = z.object({
 });
 
 function saidIn(body: string): string {
-  try {
-    const { error, message, detail } = parseJsonAs(body, ERROR_BODY, "The error");
-    const said = error || message || detail || "";
-    return typeof said === "string" ? said : said.message;
-  } catch {
-    // A page or plain text, shown unchanged.
-    return "";
-  }
+  // A page or plain text is shown unchanged.
+  const { error, message, detail } = intactJson(body, ERROR_BODY) ?? {};
+  const said = error || message || detail || "";
+  return typeof said === "string" ? said : said.message;
 }
