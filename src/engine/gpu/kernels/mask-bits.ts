@@ -8,11 +8,13 @@
  * thread takes 256 pixels of a mask and leaves partial sums, which a second pass adds. Numerics: f32, fixed order,
  * counts exact up to 2²⁴. Equals `maskBitsByOps`.
  */
+
 import { pointProgram, runPoints } from "../rows-program.ts";
 import { customKernels } from "../runtime/custom-kernels.ts";
 import { suits, toTensor } from "../runtime/custom-op.ts";
 import { u32s } from "../runtime/uniforms.ts";
 import { type Tensor, tf } from "../tf.ts";
+import { zerosBehind } from "./repeat.ts";
 import { PLACE, resizeBilinear } from "./resize.ts";
 
 /** Pixels of a word. */
@@ -106,10 +108,7 @@ export function maskBitsByOps(given: Tensor, size?: Size): MaskBits {
     const each = Math.ceil(pixels / WORD_PIXELS);
     const flat = logits.reshape([masks, pixels]) as tf.Tensor2D;
     const inside = flat.greater(0).toFloat() as tf.Tensor2D;
-    const bits = tf.pad(inside, [
-      [0, 0],
-      [0, each * WORD_PIXELS - pixels],
-    ]);
+    const bits = zerosBehind(inside, [0, each * WORD_PIXELS - pixels]);
     const powers = tf.tensor1d(Array.from({ length: WORD_PIXELS }, (_, bit) => 2 ** bit));
     const sure = tf.where(flat.greater(0), flat.sigmoid(), tf.zerosLike(flat));
     return [bits.reshape([masks, each, WORD_PIXELS]).mul(powers).sum(2), tf.stack([inside.sum(1), sure.sum(1)], 1)];

@@ -31,6 +31,15 @@ export function repeatRows(x: Tensor, times: number): Tensor {
   return repeat(x);
 }
 
+/** A tensor with zeros behind its elements, so many along each axis; the tensor itself if there are none. */
+export function zerosBehind(x: Tensor, counts: readonly number[]): Tensor {
+  if (counts.every((count) => count === 0)) return x;
+  return tf.pad(
+    x,
+    counts.map((count): [number, number] => [0, count]),
+  );
+}
+
 /**
  * Rows of a tensor by index, which may repeat; the tensor itself if these are all its rows in order. Not
  * differentiable.

@@ -1,6 +1,7 @@
 /** The linear layer with a packed weight: gradients for its input and low-rank branch, none for the weight. */
 
 import { addLowRank, type Following, type LowRank } from "../kernels/linear.ts";
+import { zerosBehind } from "../kernels/repeat.ts";
 import { customKernels } from "../runtime/custom-kernels.ts";
 import { suits, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
@@ -58,13 +59,7 @@ function customProduct(
     const input = given as Tensor;
     const missing = Math.ceil(inSize / UNIT) * UNIT - inSize;
     // Packed rows are padded with zeros; the input is padded only where its size is not a whole number of units.
-    const x =
-      missing === 0
-        ? input
-        : tf.pad(input as tf.Tensor2D, [
-            [0, 0],
-            [0, missing],
-          ]);
+    const x = zerosBehind(input, [0, missing]);
     return {
       value: toTensor(
         following?.by([rows.shape[0] as number, outSize], (after) =>

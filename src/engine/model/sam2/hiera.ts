@@ -4,6 +4,7 @@ import { headsOfPart } from "../../gpu/heads.ts";
 import { attention } from "../../gpu/kernels/attention/attention.ts";
 import { conv2d } from "../../gpu/kernels/conv.ts";
 import { layerNorm } from "../../gpu/kernels/norm.ts";
+import { zerosBehind } from "../../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Probe } from "../probe.ts";
 import { activatedLayer, linearLayer, linearPart } from "../weights/linear-layer.ts";
@@ -176,15 +177,7 @@ function cutWindows(x: Tensor, [rows, cols]: [number, number]): Tensor {
   const [down, across] = [Math.ceil(height / rows), Math.ceil(width / cols)];
   if (down === 1 && across === 1 && height === rows && width === cols) return x;
   const [below, beside] = [down * rows - height, across * cols - width];
-  const padded =
-    below === 0 && beside === 0
-      ? x
-      : tf.pad(x, [
-          [0, 0],
-          [0, below],
-          [0, beside],
-          [0, 0],
-        ]);
+  const padded = zerosBehind(x, [0, below, beside, 0]);
   const cut = padded.reshape([batch * down, rows, across, cols * channels]).transpose([0, 2, 1, 3]);
   return cut.reshape([batch * down * across, rows, cols, channels]);
 }

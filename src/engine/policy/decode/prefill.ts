@@ -4,7 +4,7 @@
  * decoding starts with it.
  */
 import { HIDDEN_SCORE } from "../../gpu/kernels/attention/attention.ts";
-import { pickRows } from "../../gpu/kernels/repeat.ts";
+import { pickRows, zerosBehind } from "../../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { LanguageConfig } from "../../model/config.ts";
 import { disposeCache, type KvCache, languageForward } from "../../model/language/language.ts";
@@ -187,13 +187,7 @@ export function padded(parts: readonly Tensor[], length: number): Tensor {
   const fitted = parts.map((part) => {
     const [rows, own, width] = part.shape as [number, number, number];
     if (own > length) return tf.slice(part, [0, 0, 0], [rows, length, width]);
-    return own === length
-      ? part
-      : tf.pad(part as tf.Tensor3D, [
-          [0, 0],
-          [0, length - own],
-          [0, 0],
-        ]);
+    return zerosBehind(part, [0, length - own, 0]);
   });
   return fitted.length === 1 ? (fitted[0] as Tensor) : tf.concat(fitted, 0);
 }
