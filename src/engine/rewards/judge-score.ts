@@ -23,6 +23,18 @@ export interface JudgeQuestion {
   readonly choices: readonly ScoredChoice[];
 }
 
+/** A question whether a caption is about the right thing at all. */
+export function recognitionQuestion(question: string): JudgeQuestion {
+  return {
+    type: "recognition",
+    question,
+    choices: [
+      ["Yes", "correct"],
+      ["No", "incorrect"],
+    ],
+  };
+}
+
 /** Scores of one caption, all in -1..1. */
 export interface JudgeScore {
   readonly kind: "score";

@@ -4,7 +4,7 @@ import { idText, openCoco } from "../../data/readers/coco-file.ts";
 import { maskOf } from "../../data/readers/segmentation.ts";
 import { badInput } from "../../errors.ts";
 import { readQuestion } from "../../rewards/judge/questions/question-file.ts";
-import type { JudgeQuestion } from "../../rewards/judge-score.ts";
+import { type JudgeQuestion, recognitionQuestion } from "../../rewards/judge-score.ts";
 import { meanOf } from "../bootstrap.ts";
 import { findFiles, onlyFile, type PictureItem, pictureRows, type SuiteFile } from "./rows.ts";
 import { type AnsweredItem, type PublishedScore, publishedScores, type Suite } from "./suite.ts";
@@ -80,14 +80,7 @@ function dlcScore({ judged }: AnsweredItem): number | null {
 /** The first question, about the class of the object. */
 function recognition(name: string): JudgeQuestion {
   const article = /^[aeiou]/i.test(name) ? "an" : "a";
-  return {
-    type: "recognition",
-    question: `Is the described object likely ${article} ${name} or something similar?`,
-    choices: [
-      ["Yes", "correct"],
-      ["No", "incorrect"],
-    ],
-  };
+  return recognitionQuestion(`Is the described object likely ${article} ${name} or something similar?`);
 }
 
 /** A prepared question about an object. @throws LabError("bad-input") for one of another form, which cannot be scored */

@@ -2,7 +2,7 @@
 import { isRecord } from "../../bytes/json.ts";
 import type { Rle } from "../../data/mask/rle.ts";
 import { badInput } from "../../errors.ts";
-import type { JudgeQuestion } from "../../rewards/judge-score.ts";
+import { type JudgeQuestion, recognitionQuestion } from "../../rewards/judge-score.ts";
 import { meanOf } from "../bootstrap.ts";
 import { findFiles, pictureRows } from "./rows.ts";
 import {
@@ -113,14 +113,7 @@ function questionOf(row: Readonly<Record<string, unknown>>): Pick<SuiteItem, "te
 /** A caption is true when both questions are answered with yes. */
 function verdictOn(first: string, second: string): JudgeQuestion[] {
   return [
-    {
-      type: "recognition",
-      question: first,
-      choices: [
-        ["Yes", "correct"],
-        ["No", "incorrect"],
-      ],
-    },
+    recognitionQuestion(first),
     {
       type: "positive",
       question: second,

@@ -1,4 +1,5 @@
 /** Three fixed pairs of captions, for testing a judge, which must rank them in order. */
+import { recognitionQuestion } from "../judge-score.ts";
 import type { CaptionPair } from "../types.ts";
 
 const REFERENCE = "A brown dog with a red collar sits on green grass next to a wooden fence.";
@@ -22,14 +23,7 @@ const choices = (thing: string) => [
 export const TEST_QUESTIONS = JSON.stringify([
   {
     questions: [
-      {
-        type: "recognition",
-        question: "Is it likely that the object in the description is a dog or an object of a similar type?",
-        choices: [
-          ["Yes", "correct"],
-          ["No", "incorrect"],
-        ],
-      },
+      recognitionQuestion("Is it likely that the object in the description is a dog or an object of a similar type?"),
       { type: "positive", question: "Which of the following is applicable?", choices: choices("A red collar") },
       { type: "positive", question: "Which of the following is applicable?", choices: choices("Grass or a lawn") },
       {

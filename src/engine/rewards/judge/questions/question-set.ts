@@ -2,7 +2,7 @@
  * Questions generated from a reference caption: the form that a model fills in, and the multiple-choice questions built
  * from it.
  */
-import type { JudgeQuestion, ScoredChoice } from "../../judge-score.ts";
+import { type JudgeQuestion, recognitionQuestion, type ScoredChoice } from "../../judge-score.ts";
 import { JudgeFailure } from "../providers/failure.ts";
 import type { JsonSchema } from "../providers/provider.ts";
 import { replyObject, textField } from "../reply-json.ts";
@@ -73,14 +73,7 @@ export function readQuestions(reply: string, counts: QuestionCounts, shuffle: Sh
 const ASKED = "Which of these is true of the description?";
 
 export function recognition(subject: string): JudgeQuestion {
-  return {
-    type: "recognition",
-    question: `Is it likely that the description is about "${subject}" or something of a similar kind?`,
-    choices: [
-      ["Yes", "correct"],
-      ["No", "incorrect"],
-    ],
-  };
+  return recognitionQuestion(`Is it likely that the description is about "${subject}" or something of a similar kind?`);
 }
 
 function positive(part: string, attribute: string, value: string): JudgeQuestion {
