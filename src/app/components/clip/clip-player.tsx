@@ -75,7 +75,7 @@ export function ClipPlayer(props: {
   };
   const text = `Frame ${at + 1} of ${frame.of}`;
   return (
-    <div className={`grid gap-1 ${styles.player}`} data-testid="clip-player">
+    <div className={`grid gap-1 min-0 ${styles.player}`} data-testid="clip-player">
       <div className="row wrap gap-2">
         <Button
           kind="quiet"

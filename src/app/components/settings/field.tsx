@@ -43,7 +43,7 @@ export function Field(props: {
   const range = rangeText(setting);
   return (
     <div className={`relative ${styles.field}`} data-changed={changed}>
-      <div className={`row gap-2 min-control ${styles.line}`}>
+      <div className={`row wrap gap-2 min-control ${styles.line}`}>
         <label className="grow medium" htmlFor={id}>
           {setting.label}
         </label>
@@ -147,7 +147,7 @@ export function NumberField(props: {
 
   return (
     <span className="relative">
-      <span className={`inline-flex align-centre surface round-m ${styles.box} ${className}`}>
+      <span className={`inline-flex align-centre surface round-m framed-control ${styles.box} ${className}`}>
         {sign !== undefined && <i aria-hidden="true">{sign}</i>}
         <input
           id={id}

@@ -24,7 +24,7 @@ export function SweepJobs(props: { readonly sweep: StoredSweep; readonly active:
         {plan.title}: {done} of {plan.jobs.length} jobs done
         {!active && done < plan.jobs.length && ", not running"}
       </p>
-      <ul className={styles.jobs}>
+      <ul className={`grid gap-1 ${styles.jobs}`}>
         {plan.jobs.map(({ name, config }) => {
           const state = jobs[name];
           const run = sweep.runs[name];
