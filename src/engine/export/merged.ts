@@ -45,7 +45,8 @@ export async function* mergedFiles(base: ByteFolder, trained: TrainedTensors, op
   for (const path of base.paths) {
     const source = base.get(path);
     if (source === undefined || path.includes("/") || WEIGHTS.test(path) || NOT_OF_A_CHECKPOINT.test(path)) continue;
-    yield wholeFile(path, await source.read(0, source.size));
+    const bytes = await source.read(0, source.size);
+    yield wholeFile(path, path === "config.json" && options.dtype !== null ? retyped(bytes, options.dtype) : bytes);
   }
   const { missing } = await remoteCode(
     await Promise.all(["config.json", "tokenizer_config.json"].map((path) => jsonOf(base, path))),
@@ -75,6 +76,12 @@ export async function* mergedFiles(base: ByteFolder, trained: TrainedTensors, op
     const index = { metadata: { total_size: totalSize }, weight_map: weightMap };
     yield wholeFile(INDEX, `${JSON.stringify(index, null, 2)}\n`);
   }
+}
+
+/** The configuration with another element type, which readers load the weights in; all else stays as it is. */
+function retyped(bytes: Uint8Array<ArrayBuffer>, dtype: FloatDtype): string {
+  const name = { F32: "float32", F16: "float16", BF16: "bfloat16" }[dtype];
+  return new TextDecoder().decode(bytes).replace(/("(?:torch_)?dtype"\s*:\s*)"[^"]*"/g, `$1"${name}"`);
 }
 
 async function jsonOf(base: ByteFolder, path: string): Promise<unknown> {

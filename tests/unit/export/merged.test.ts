@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
-import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
 import { checkMerged } from "../../../src/engine/export/check-merged.ts";
 import { checkTensors } from "../../../src/engine/export/check-tensors.ts";
 import { collectFiles } from "../../../src/engine/export/export-file.ts";
@@ -101,6 +101,18 @@ describe("merged checkpoints", () => {
     await expect(checkMerged(base, trained, merged, null)).rejects.toThrow(
       /outputs differ from base \+ adapter.*allowed 0.0001.*not saved/,
     );
+  });
+
+  test("name the element type they are written in", async () => {
+    const base = await nodeFolder(SMALLEST);
+    const config = '{"torch_dtype": "float32", "llm_config": {"dtype" : "float32", "rope_theta": 1000000.0}}';
+    const source = memorySource("config.json", new TextEncoder().encode(config));
+    const folder = { paths: base.paths, get: (path: string) => (path === "config.json" ? source : base.get(path)) };
+    const none: TrainedTensors = { step: 1, side: "policy", lora: null, tensors: new Map() };
+    const written = async (dtype: "BF16" | null) =>
+      new TextDecoder().decode((await collectFiles(mergedFiles(folder, none, { dtype })))["config.json"]);
+    expect(await written("BF16")).toBe(config.replaceAll('"float32"', '"bfloat16"'));
+    expect(await written(null)).toBe(config);
   });
 
   test.each(["F16", "BF16"] as const)("can be written as %s", async (dtype) => {
