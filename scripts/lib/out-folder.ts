@@ -1,4 +1,5 @@
 /** Output folders that appear only when they are complete. */
+import { existsSync } from "node:fs";
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { badInput, LabError, thrownText } from "../../src/engine/errors.ts";
@@ -29,7 +30,9 @@ export async function writeOut(target: string, fill: (out: OutFolder) => Promise
   if (before !== null && before.length > 0) throw badInput(`${target} is not empty; nothing was written`, target);
   const unfinished = `${target}.unfinished~`;
   await rm(unfinished, { recursive: true, force: true });
-  await mkdir(unfinished, { recursive: true });
+  await makeFolder(unfinished).catch((cause: unknown) => {
+    throw badInput(`${target} cannot be written: ${thrownText(cause)}; nothing was written`, target, cause);
+  });
   const files: { path: string; size: number }[] = [];
   const stop = new AbortController();
   const leave = onStopSignal(() => stop.abort());
@@ -52,6 +55,13 @@ export async function writeOut(target: string, fill: (out: OutFolder) => Promise
     leave();
   }
   return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)) };
+}
+
+/** One folder at a time, because Node's recursive call never returns in file systems like /proc. */
+async function makeFolder(path: string): Promise<void> {
+  if (existsSync(path)) return;
+  await makeFolder(dirname(path));
+  await mkdir(path);
 }
 
 /** @returns the bytes of the file */

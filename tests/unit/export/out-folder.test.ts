@@ -36,6 +36,16 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
+test.skipIf(process.platform !== "linux")("a folder that cannot be made is refused in one sentence", async () => {
+  for (const target of ["/proc/lab-out", "/proc/lab-out/below"]) {
+    const written = writeOut(target, () => Promise.reject(new Error("reached")));
+    await expect(written).rejects.toMatchObject({
+      code: "bad-input",
+      message: expect.stringMatching(new RegExp(`^${target} cannot be written: .*; nothing was written$`)),
+    });
+  }
+});
+
 test("an error of a file's content is not taken for one of the disk", async () => {
   const file = {
     path: "a.bin",
