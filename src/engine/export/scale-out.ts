@@ -72,6 +72,9 @@ function checkStep(id: string, known: readonly number[], { step, fresh }: ScaleO
   if (step !== null && !known.includes(step)) {
     throw badInput(`Run "${id}" has no checkpoint of step ${step}; nothing was written`, id);
   }
+  if (known.length > 0 && fresh) {
+    throw badInput(`Run "${id}" has checkpoints and continues from them; leave --fresh out. Nothing was written`, id);
+  }
   if (known.length === 0 && !fresh) {
     throw badInput(`Run "${id}" has no checkpoint; add --fresh to start it anew on the cluster`, id);
   }

@@ -44,7 +44,7 @@ test("a run leaves with its rows, the words it uses and the commands that start 
   await run.appendStep(1, { loss: 1 });
   await store.write("brave-otter/checkpoints/step-000001/complete.json", "{}");
   await store.write("brave-otter/checkpoints/step-000002/complete.json", "{}");
-  const files = await collectFiles(scaleOutFiles(run, { ...scale, step: 1 }));
+  const files = await collectFiles(scaleOutFiles(run, { ...scale, step: 1, fresh: false }));
   expect(text(files["brave-otter/metrics.jsonl"])).toBe('{"step":1,"loss":1}\n');
   expect(Object.keys(files)).toContain("brave-otter/checkpoints/step-000001/complete.json");
   expect(Object.keys(files)).not.toContain("brave-otter/checkpoints/step-000002/complete.json");
@@ -66,12 +66,14 @@ test("a run leaves with its rows, the words it uses and the commands that start 
 });
 
 test("what cannot be taken on is refused", async () => {
-  const { run, scale } = await exportable();
+  const { store, run, scale } = await exportable();
   const made = (change: object): Promise<unknown> => collectFiles(scaleOutFiles(run, { ...scale, ...change }));
   await expect(made({ fresh: false })).rejects.toThrow(/has no checkpoint; add --fresh/);
   await expect(made({ step: 4 })).rejects.toThrow(/no checkpoint of step 4/);
   const other = await openRegionSet(memoryFolder({}));
   await expect(made({ set: other })).rejects.toThrow(/has other rows/);
+  await store.write("brave-otter/checkpoints/step-000001/complete.json", "{}");
+  await expect(made({})).rejects.toThrow(/has checkpoints and continues from them; leave --fresh out/);
 });
 
 /** What the package says of settings that it reads, that change nothing there, that it refuses, and which choices it knows. */
