@@ -230,7 +230,12 @@ async function readStored(
   } catch (thrown) {
     throw bad(`is not valid JSON (${thrownText(thrown)})`, thrown);
   }
-  if (!isRecord(value) || value.format !== FORMAT) throw bad(`is not of the form ${FORMAT}`);
+  if (!isRecord(value) || value.format !== FORMAT) {
+    const newer = isRecord(value) && /^sa2va-lab-run\/\d+$/.test(String(value.format));
+    throw bad(
+      newer ? "was written by a newer version of the lab, which this one cannot read" : "is not a run of the lab",
+    );
+  }
   const parsed = parseManifest(value);
   if ("problem" in parsed) throw bad(`is not a complete description of a run: ${parsed.problem}`);
   if (parsed.manifest.id !== id) throw bad(`describes another run, ${quote(parsed.manifest.id)}`);
