@@ -12,6 +12,8 @@ export interface Source {
 /** The source of files that belong to no other source. */
 const OTHERS = "*";
 const MOST = 1000;
+/** Files that a refusal lists. */
+const FILES_NAMED = 5;
 
 /**
  * The sources of a mix in their order, with `*` at the end if the text does not name it; none for an empty text.
@@ -73,4 +75,17 @@ export function sourceShares(text: string, by: "repeats" | "weights", rowIds: re
     rows: rows[at] as number,
     share: total === 0 ? 0 : (parts[at] as number) / total,
   }));
+}
+
+/** @throws LabError("bad-config") naming a source that matches none of the data set's files, with the files */
+export function requireSources(text: string, rowIds: readonly string[]): void {
+  const unmatched = sourceShares(text, "repeats", rowIds).find(({ name, rows }) => name !== OTHERS && rows === 0);
+  if (unmatched === undefined) return;
+  const files = [...new Set(rowIds.map((id) => id.slice(0, id.lastIndexOf("#"))))];
+  const more = files.length > FILES_NAMED ? `, and ${files.length - FILES_NAMED} more` : "";
+  const known = files
+    .slice(0, FILES_NAMED)
+    .map((file) => quote(file))
+    .join(", ");
+  throw bad(`has ${quote(unmatched.name)}, which gets no row of the data set; its files are ${known}${more}`);
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
-import { parseSources, sourceShares } from "../../../src/engine/data/sources.ts";
+import { parseSources, requireSources, sourceShares } from "../../../src/engine/data/sources.ts";
 import { lengthGrouped, type OrderRows, rowOrder } from "../../../src/engine/rl/step/data-order.ts";
 
 /** 12 rows of a, 8 of b, 5 of c; index 0 is held out. */
@@ -112,6 +112,11 @@ describe("a mix", () => {
     ] as const) {
       expect(() => parseSources(text), text).toThrow(sentence);
     }
+    expect(() => requireSources("one=1, twoo=2", IDS)).toThrow(
+      'mixSources has "twoo", which gets no row of the data set; its files are "one/a.arrow", "two/b.tar", "c.json"',
+    );
+    requireSources("one=1, c.json=0, *=0", IDS);
+    requireSources("", IDS);
     expect(() => order({ mixSources: "nowhere=1, *=0" }).of(1)).toThrow(/leaves no training row for loop 1/);
   });
 });

@@ -2,6 +2,7 @@
 import { activeLoops } from "../../../config/derived.ts";
 import { requireConfig } from "../../../config/parse.ts";
 import type { LabConfig } from "../../../config/table.ts";
+import { requireSources } from "../../../data/sources.ts";
 import { badInput, LabError } from "../../../errors.ts";
 import { checkStorage } from "../../../loading/storage-settings.ts";
 import type { StartAdapter } from "../../../model/adapter/start-adapter.ts";
@@ -98,6 +99,10 @@ export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, ask
   const blocker = start === undefined ? null : adapterBlocker(start, config);
   if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraRank" });
   refuseBlockers(model, config);
+  requireSources(
+    config.mixSources,
+    list.rows.map(([id]) => id),
+  );
   const captioner = requireCaptioner(config, asked.captioner);
   const selected = runRows(list, config);
   const difficulty = needsDifficulty(config) ? (list.difficulty ?? []) : [];
