@@ -6,6 +6,7 @@ import { readSettingsFile } from "../../src/engine/config/settings-file.ts";
 import type { LabConfig, SettingKey } from "../../src/engine/config/table.ts";
 import { isTrlName } from "../../src/engine/config/trl.ts";
 import { badInput, quote } from "../../src/engine/errors.ts";
+import { LOOP_IDS } from "../../src/engine/rl/loops/abouts.ts";
 import { type OptionSpec, one, type Parsed } from "./arguments.ts";
 import { readTextFile } from "./node/node-files.ts";
 import { judgeFlags } from "./node/node-judge.ts";
@@ -83,6 +84,7 @@ export function chosenSettings(
   });
   take({ ...judgeFlags(parsed, config), ...Object.fromEntries(named) }, "command line");
   take(Object.fromEntries((parsed.get("set") ?? []).map(pairOf)), "--set");
+  if (config.mode === "sft") tellUnused(config, presetConfig(preset), tell);
   return { preset, config, given };
 }
 
@@ -103,4 +105,11 @@ function pairOf(word: string): readonly [string, string] {
 /** Names and values of a file of settings, not validated. @throws LabError("bad-input") naming the file */
 export function readFileOfSettings(file: string): Readonly<Record<string, unknown>> {
   return readSettingsFile(readTextFile(file), file);
+}
+
+/** Says which changed settings supervised steps do not read; loops 1 and 2 choose captions or masks there. */
+function tellUnused(config: LabConfig, preset: LabConfig, tell: (sentence: string) => void): void {
+  const weights = LOOP_IDS.map((id) => `loop${id}Weight` as const).filter((key) => config[key] !== preset[key]);
+  const unused = config.loops === "3" ? ["loops=3", ...weights] : weights;
+  if (unused.length > 0) tell(`Supervised steps do not use ${unused.join(", ")}`);
 }

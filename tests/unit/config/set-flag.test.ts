@@ -32,6 +32,13 @@ describe("--set", () => {
     expect([preset, told]).toEqual(["demo", []]);
   });
 
+  it("says which loop settings supervised steps do not use", () => {
+    const words = ["--set", "mode=sft", "--set", "loop2Weight=0.3"];
+    expect(chosen(...words, "--set", "loops=3").told).toEqual(["Supervised steps do not use loops=3, loop2Weight"]);
+    expect(chosen("--set", "mode=sft", "--set", "loops=2").told).toEqual([]);
+    expect(chosen("--set", "loop2Weight=0.3").told).toEqual([]);
+  });
+
   it("wins over flags, these over the file, and that over the preset", async () => {
     const file = join(scratch, "grpo.yaml");
     await writeFile(file, "max_steps: 9\nnum_generations: 6\nlearning_rate: 1e-5\neval_strategy: no\n");
