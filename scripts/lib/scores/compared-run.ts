@@ -25,7 +25,7 @@ import {
 import { parseManifest } from "../../../src/engine/runs/manifest-schema.ts";
 import { parseMetricsLine } from "../../../src/engine/runs/numbers-json.ts";
 import type { StepMetrics } from "../../../src/engine/runs/rollouts/records.ts";
-import { signed } from "../../../src/engine/sweep/table.ts";
+import { differenceText } from "../../../src/engine/sweep/table.ts";
 import { nodeStore } from "../node/node-store.ts";
 
 export interface ComparedRun {
@@ -138,9 +138,7 @@ export function compareTable(rows: readonly ComparedRun[]): string {
     ...shown.map((id) => {
       const difference = row.difference[id];
       if (difference === undefined) return "–";
-      const { mean: gain, low, high } = difference;
-      const text = `${signed(gain)} (${signed(low)} to ${signed(high)})`;
-      return `${row.start[id]?.toFixed(3)} ${low > 0 || high < 0 ? `**${text}**` : text}`;
+      return `${row.start[id]?.toFixed(3)} ${differenceText(difference)}`;
     }),
     [1, 2].map((loop) => row.zeroSpread[`loop${loop}/frac_reward_zero_std`]?.toFixed(2) ?? "–").join(" / "),
     row.stepTime.toFixed(2),

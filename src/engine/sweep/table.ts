@@ -21,7 +21,7 @@ export function sweepTable(results: readonly VariantResult[], metrics: readonly 
       const result = found[metric];
       if (result === undefined) return [];
       const { start, all, runs, seeds } = result;
-      const rises = seeds.filter(({ difference }) => difference.low > 0).length;
+      const rises = seeds.filter(({ difference }) => difference.low > 0 && difference.high > difference.low).length;
       return [
         [
           variant,
@@ -39,8 +39,9 @@ export function sweepTable(results: readonly VariantResult[], metrics: readonly 
   return [line(head), line(head.map(() => "---")), ...body.map(line)].join("\n");
 }
 
-/** Bold if the interval is on one side of 0. */
+/** Bold if the interval is on one side of 0. Without spread, as over one picture, there is no interval. */
 export function differenceText({ mean, low, high }: Interval): string {
+  if (low === high) return `${signed(mean)} (no interval)`;
   const text = `${signed(mean)} (${signed(low)} to ${signed(high)})`;
   return low > 0 || high < 0 ? `**${text}**` : text;
 }
