@@ -26,7 +26,7 @@ export const OPTIMISER_SETTINGS = inGroup("optimiser", {
   warmupSteps: int("Warm-up", 1, [0, 100000], {
     unit: "steps",
     trl: "warmup_steps",
-    help: "Steps of linear warm-up. The first has rate 0 and only fills Adam's moments",
+    help: "Steps of linear warm-up. The first has rate 0 and only fills Adam's moments; with linear-then-cosine it has the rate divided by this number",
   }),
   weightDecay: float("Weight decay", 0, [0, 1, 0.01], {
     trl: "weight_decay",
