@@ -1,10 +1,12 @@
 /** Schema of `run.json`: turns a file of any version into a complete manifest or an error sentence. */
 import * as z from "zod/mini";
-import { shapeOf } from "../bytes/json.ts";
+import { isRecord, shapeOf } from "../bytes/json.ts";
 import { parseConfig } from "../config/parse.ts";
 import { withOlderMeaning } from "../config/stored-settings.ts";
 import { plainLine } from "../errors.ts";
 import type { RunManifest } from "./manifest.ts";
+
+const FORMAT = "sa2va-lab-run/1";
 
 const count = z.number().check(z.gte(0), z.int());
 
@@ -13,7 +15,7 @@ const name = z.string().check(z.regex(/^[\w.-]{1,100}$/));
 
 /** Unknown keys are kept: another engine may have written them. */
 const MANIFEST = z.looseObject({
-  format: z.literal("sa2va-lab-run/1"),
+  format: z.literal(FORMAT),
   id: z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9-]*$/)),
   title: z.string(),
   created: z.string(),
@@ -46,6 +48,10 @@ const MANIFEST = z.looseObject({
 
 /** The manifest, with defaults for settings that are newer than the run; or the problem. */
 export function parseManifest(value: unknown): { readonly manifest: RunManifest } | { readonly problem: string } {
+  const format = isRecord(value) ? value.format : undefined;
+  if (format !== FORMAT && /^sa2va-lab-run\/\d+$/.test(String(format))) {
+    return { problem: "a newer version of the lab wrote it" };
+  }
   const parsed = shapeOf(value, MANIFEST);
   if ("problem" in parsed) return parsed;
   const { config, problems } = parseConfig(withOlderMeaning(parsed.value.config));

@@ -4,7 +4,7 @@
  */
 
 import { inOrder } from "../bytes/in-order.ts";
-import { isRecord, parseJson } from "../bytes/json.ts";
+import { parseJson } from "../bytes/json.ts";
 import { badInput, LabError, quote, thrownText } from "../errors.ts";
 import { oneAtATime } from "../storage/one-at-a-time.ts";
 import type { RunStore } from "../storage/store.ts";
@@ -24,7 +24,6 @@ import { stepFromName, stepName } from "./step-name.ts";
 const AT_ONCE = 16;
 /** Maximum attempts to read a run that grows meanwhile. */
 const READINGS = 4;
-const FORMAT = "sa2va-lab-run/1";
 
 export interface RunFolder {
   readonly id: string;
@@ -230,14 +229,8 @@ async function readStored(
   } catch (thrown) {
     throw bad(`is not valid JSON (${thrownText(thrown)})`, thrown);
   }
-  if (!isRecord(value) || value.format !== FORMAT) {
-    const newer = isRecord(value) && /^sa2va-lab-run\/\d+$/.test(String(value.format));
-    throw bad(
-      newer ? "was written by a newer version of the lab, which this one cannot read" : "is not a run of the lab",
-    );
-  }
   const parsed = parseManifest(value);
-  if ("problem" in parsed) throw bad(`is not a complete description of a run: ${parsed.problem}`);
+  if ("problem" in parsed) throw bad(`is not a run that this version reads: ${parsed.problem}`);
   if (parsed.manifest.id !== id) throw bad(`describes another run, ${quote(parsed.manifest.id)}`);
-  return { manifest: parsed.manifest, settings: value.config as object };
+  return { manifest: parsed.manifest, settings: (value as { readonly config: object }).config };
 }

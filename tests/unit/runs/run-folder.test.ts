@@ -168,10 +168,12 @@ test("the list shows newest runs first and names damaged ones", async () => {
   await expect(openRun(store, "broken")).rejects.toThrow(/broken\/run\.json is not valid JSON/);
   await store.write("later/run.json", '{"format":"sa2va-lab-run/2"}');
   await expect(openRun(store, "later")).rejects.toThrow(
-    "later/run.json was written by a newer version of the lab, which this one cannot read; the run's files are kept",
+    "later/run.json is not a run that this version reads: a newer version of the lab wrote it; the run's files are kept",
   );
   await store.write("other/run.json", '{"format":"another"}');
-  await expect(openRun(store, "other")).rejects.toThrow(/other\/run\.json is not a run of the lab/);
+  await expect(openRun(store, "other")).rejects.toThrow(
+    /other\/run\.json is not a run that this version reads: "format"/,
+  );
   await expect(createRun(store, manifest("new"))).rejects.toMatchObject({ code: "storage" });
   await expect(createRun(store, manifest("../x"))).rejects.toMatchObject({ code: "storage" });
 });
