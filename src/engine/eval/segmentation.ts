@@ -23,8 +23,8 @@ const STATISTICS: Readonly<Record<SegmentationMetric, (rows: Rows, clusters: Clu
   giou: (rows, clusters) => meanOf(rows, clusters, (row) => row.grounding_iou),
   ciou: (rows, clusters) => {
     const pixels = ratio(rows, clusters, ({ groundingPixels: [sum, weight] = [0, 0] }) => ({ sum, weight }));
-    // 0 if no row has a pixel in either mask.
-    return (drawn) => pixels(drawn) || 0;
+    // 0 if no row has a pixel in either mask; without rows there is no value, as for the other metrics.
+    return (drawn) => pixels(drawn) || (drawn.length === 0 ? Number.NaN : 0);
   },
   precision_50: reaching(SEGMENTATION_BOUNDS.precision_50),
   precision_70: reaching(SEGMENTATION_BOUNDS.precision_70),

@@ -78,3 +78,8 @@ it("refuses damaged counts when evaluations are read", async () => {
   await store.write("run/eval.jsonl", text.replace(/"giou":\{"value":[\d.]+/, '"giou":{"value":"much"'));
   await expect(readEvaluations(store, "run")).rejects.toThrow(/eval\.jsonl line 1/);
 });
+
+it("has no value without rows, as where no held-out mask covers a visual token", async () => {
+  const { segmentation } = await storeEvaluation(memoryStore(), "run", 0, [], TERMS);
+  for (const { value } of Object.values(segmentation ?? {})) expect(value).toBeNaN();
+});

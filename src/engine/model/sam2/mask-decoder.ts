@@ -154,13 +154,10 @@ function candidates(iou: Tensor): Tensor {
   return iou.slice([0, 1], [iou.shape[0] as number, MASK_TOKENS - 1]);
 }
 
-/** One-hot [B, 3] of the best candidate with a zero gradient (argMax has no gradient). */
+/** One-hot [B, 3] of the best candidate, a constant for gradients: weight decay leaves tensors alone that only choose. */
 function chosen(iou: Tensor): Tensor {
-  const pick = tf.customGrad((scores) => {
-    const hot = tf.oneHot(candidates(scores as Tensor).argMax(1), MASK_TOKENS - 1).toFloat();
-    return { value: hot, gradFunc: () => tf.zerosLike(scores as Tensor) };
-  });
-  return pick(iou);
+  const value = (): Tensor => tf.oneHot(candidates(iou).argMax(1), MASK_TOKENS - 1).toFloat();
+  return tf.customGrad(() => ({ value: value(), gradFunc: () => [] }))();
 }
 
 /** [object score, IoU, four masks, prompt]: [B, 6 + n, C]. */
