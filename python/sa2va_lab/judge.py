@@ -64,19 +64,20 @@ class CaptionJudge:
         self._server.model = self._server.model or self._server.first_model()
         self._written = q.prepared_questions(s.judgeWritten) if s.judge == "dlc" else None
         self._pool = ThreadPoolExecutor(max(1, s.judgeParallel // world))
-        self._lock, self._cache = threading.Lock(), self._stored()
+        self._lock, self._replies = threading.Lock(), self._stored()
         calls = max(0, s.judgeMaxCalls - int(spent[0]))
         self._calls = calls // world + (rank < calls % world) if s.judgeMaxCalls > 0 else math.inf
         self._cost = (s.judgeMaxCost - spent[1]) / world if s.judgeMaxCost > 0 else math.inf
 
-    def _stored(self) -> dict[str, str]:
+    def _stored(self) -> "dict[str, Future[str]]":
         """Replies of earlier runs; a truncated line is skipped."""
-        found: dict[str, str] = {}
+        found: dict[str, Future[str]] = {}
         if self._path.exists():
             for line in self._path.read_text(encoding="utf-8", errors="replace").split("\n"):
                 with contextlib.suppress(JudgeFailure, LookupError, TypeError):
                     entry = q.parsed(line, "")
-                    found[entry["key"]] = entry["reply"]
+                    found[entry["key"]] = Future()
+                    found[entry["key"]].set_result(entry["reply"])
         return found
 
     def _price(self, prompt: float, reply: float) -> float:
@@ -122,32 +123,43 @@ class CaptionJudge:
             time.sleep(wait)
 
     def _reply(self, asked: _Asked, content: str, schema: Any, most: int, read: Callable[[str, bool], T]) -> T:
-        """A reply that `read` accepts, from the cache or the model, which is told its error once."""
+        """A reply that `read` accepts: that of an equal request, or the model's, which is told its error once."""
         messages = [{"role": "user", "content": content}]
         model = self._server.model
         # The server decides which model an empty name means.
         named = f"{model} at {self._server.base}" if model == "default" else model
         asked_for = [self._s.judge, named, self._version, messages, schema, most]
         key = sha256(compact(asked_for).encode()).hexdigest()
-        if key in self._cache:
-            with contextlib.suppress(JudgeFailure):
-                value = read(self._cache[key], False)
-                asked.hits += 1
-                asked.raw.append(self._cache[key])
-                return value
-        for again in (True, False):
-            text, cut = self._ask(asked, messages, schema, most)
-            asked.raw.append(text)
-            try:
-                value = read(text, cut)
-                break
-            except JudgeFailure as failure:
-                if not again:
-                    raise
-                complaint = f"{failure}. Reply again, in exactly the form that was asked for."
-                messages += [{"role": "assistant", "content": text[:2000]}, {"role": "user", "content": complaint}]
+        own: Future[str] = Future()
         with self._lock:
-            self._cache[key] = text
+            known = self._replies.setdefault(key, own)
+        if known is not own:
+            stored = known.result()
+            with contextlib.suppress(JudgeFailure):
+                value = read(stored, False)
+                asked.hits += 1
+                asked.raw.append(stored)
+                return value
+        try:
+            for again in (True, False):
+                text, cut = self._ask(asked, messages, schema, most)
+                asked.raw.append(text)
+                try:
+                    value = read(text, cut)
+                    break
+                except JudgeFailure as failure:
+                    if not again:
+                        raise
+                    complaint = f"{failure}. Reply again, in exactly the form that was asked for."
+                    messages += [{"role": "assistant", "content": text[:2000]}, {"role": "user", "content": complaint}]
+        except BaseException as cause:
+            # Those that wait for this request fail with it; a later one is sent again.
+            self._replies.pop(key, None)
+            own.set_exception(cause)
+            raise
+        own.set_result(text)
+        with self._lock:
+            self._replies[key] = own
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("a", encoding="utf-8") as file:
                 # Ends a truncated last line.
@@ -195,13 +207,15 @@ class CaptionJudge:
     def _ranged(self, score: float) -> float:
         return {"raw": score, "clamp": max(0.0, score), "rescale": (score + 1) / 2}[self._s.judgeRange]
 
-    def _term(self, asked: _Asked, made: "Future[list[Question]] | None", caption: str) -> dict[str, Any]:
+    def _term(self, pair: tuple[str, str]) -> dict[str, Any]:
+        asked, (reference, caption) = _Asked(), pair
         try:
-            if made is None or not q.plain_caption(caption):
+            if not q.plain_caption(caption):
                 zero = {"score": 0.0, "positive": 0.0, "negative": 0.0, "recognised": False, "failure": None}
                 outcome, note = q.NO_VERDICT | zero, "empty caption"
             else:
-                outcome = q.scored(made.result(), self._answers(asked, made.result(), caption))
+                questions = self._questions(asked, reference)
+                outcome = q.scored(questions, self._answers(asked, questions, caption))
                 note = "" if outcome["score"] is not None else "the answers give no verdict"
         except JudgeFailure as failure:
             outcome, note = q.NO_VERDICT | {"failure": failure.kind}, str(failure)
@@ -214,19 +228,10 @@ class CaptionJudge:
         value = None if outcome["score"] is None else self._ranged(outcome["score"])
         return {"name": "judge", "value": value, "judge": detail} | ({"note": note} if note else {})
 
-    def _group(self, reference: str, captions: list[str]) -> dict[tuple[str, str], dict[str, Any]]:
-        """Terms of the captions of one reference. The first caption with text generates the questions for all."""
-        asked = {caption: _Asked() for caption in captions}
-        first = next((own for caption, own in asked.items() if q.plain_caption(caption)), None)
-        made = None if first is None else self._pool.submit(self._questions, first, reference)
-        terms = self._pool.map(lambda caption: self._term(asked[caption], made, caption), asked)
-        return {(reference, caption): term for caption, term in zip(asked, terms, strict=True)}
-
     def terms(self, pairs: list[tuple[str, str]]) -> list[dict[str, Any]]:
         """One term per pair of reference and caption; equal pairs are judged once."""
-        found: dict[tuple[str, str], dict[str, Any]] = {}
-        for reference in dict.fromkeys(reference for reference, _ in pairs):
-            found |= self._group(reference, [caption for of, caption in pairs if of == reference])
+        each = list(dict.fromkeys(pairs))
+        found = dict(zip(each, self._pool.map(self._term, each), strict=True))
         out = []
         for pair in pairs:
             out.append(found[pair])

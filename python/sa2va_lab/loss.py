@@ -150,7 +150,9 @@ def _objective(inputs: LossInputs, found: Ratios, settings: LossSettings) -> Ten
     s, kind, a, ratio = settings.settings, settings.preset[0], inputs.advantages[:, None], found.ratio
     if kind == "clip":
         capped = ratio.clamp(max=s.delta) if s.delta > 0 else ratio
-        return -torch.minimum(capped * a, ratio.clamp(1 - s.epsilonLow, 1 + s.epsilonHigh) * a)
+        whole, bounded = capped * a, ratio.clamp(1 - s.epsilonLow, 1 + s.epsilonHigh) * a
+        # At a tie the ratio keeps its gradient, as with a bound of 1 on the policy; `minimum` would halve it.
+        return -torch.where(whole <= bounded, whole, bounded)
     if kind == "cispo":
         return -ratio.detach().clamp(0, s.epsilonHigh) * a * found.logps
     if kind == "sapo":

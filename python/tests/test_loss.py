@@ -97,9 +97,10 @@ def _inputs(old: torch.Tensor | None) -> LossInputs:
     return LossInputs(logps, torch.zeros_like(logps), old, None, mask, advantages, None)
 
 
-def test_at_ratio_one_the_gradient_is_the_advantage() -> None:
+@pytest.mark.parametrize("bound", [0, 0.2])
+def test_at_ratio_one_the_gradient_is_the_advantage(bound: float) -> None:
     inputs = _inputs(None)
-    loss, _ = policy_loss(inputs, LossSettings(settings(), 2, 6, 4))
+    loss, _ = policy_loss(inputs, LossSettings(settings(epsilonLow=bound, epsilonHigh=bound), 2, 6, 4))
     loss.backward()
     assert inputs.logps.grad is not None
     assert inputs.logps.grad.tolist() == [[-0.125, -0.125], [0.25, 0.0]]

@@ -220,6 +220,8 @@ def test_questions_are_made_once_and_their_failure_is_shared(server: _Server, tm
     own = judge(server, tmp_path, judgeParallel=4)
     terms = own.terms([("a red ball", ""), ("a red ball", "one"), ("a red ball", "two")])
     assert [term["judge"]["calls"] for term in terms] == [0, 2, 1]
+    # Each verdict shows the questions that it answers.
+    assert [len(term["judge"]["raw"]) for term in terms] == [0, 2, 2]
     failed = own.terms([("a dog", "one"), ("a dog", "two"), ("a dog", " ")])
     assert [term["judge"]["failure"] for term in failed] == ["server", "server", None]
     assert len(server.calls) == 4
@@ -246,7 +248,7 @@ def test_a_cache_that_was_cut_is_gone_on_with(server: _Server, tmp_path: Path) -
     kept.parent.mkdir()
     # Also half a character, as JavaScript writes it.
     kept.write_bytes('{"key":"b","reply":"\\ud83d"}\n{"key":"a","reply":"Ä'.encode()[:-1])
-    assert judge(server, tmp_path)._cache == {"b": "\ufffd"}
+    assert {key: own.result() for key, own in judge(server, tmp_path)._replies.items()} == {"b": "\ufffd"}
     server.script = [(200, ASKED), (200, LETTERS)]
     for _ in range(2):
         assert judge(server, tmp_path).terms([("a red ball", "the ball")])[0]["value"] is not None
