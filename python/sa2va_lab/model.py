@@ -22,6 +22,7 @@ from .sam2 import Levels, Sam2Model
 from .sam2 import published as sam2_name
 from .settings import read_json
 from .vision import VisionTower, pixel_shuffle
+from .vision import published as vision_name
 
 if TYPE_CHECKING:
     from .shard import Lockstep
@@ -131,19 +132,18 @@ class Sa2va(nn.Module):
         """Block of a trainable tensor."""
         return next(block for block, prefix in _PREFIXES.items() if name.startswith(prefix))
 
-    def named(self) -> dict[str, nn.Parameter]:
-        """Parameters by their names in checkpoints."""
-        return {
-            sam2_name(name) if name.startswith("grounding") else language_name(name, self.config["llm_config"]): own
-            for name, own in self.named_parameters()
-        }
+    def published(self, name: str) -> str:
+        """Name of a parameter or buffer in checkpoints."""
+        if name.startswith(LANGUAGE):
+            return language_name(name, self.config["llm_config"])
+        return {"grounding_encoder": sam2_name, "vision_model": vision_name}.get(name.partition(".")[0], str)(name)
 
     def add_adapter(self, rank: int, alpha: float) -> None:
         """Adds adapters to every linear layer of the decoder and sets `names` and `trained`."""
         lora = LoraConfig(r=rank, lora_alpha=alpha, lora_dropout=0.0, bias="none", target_modules="all-linear")
         inject_adapter_in_model(lora, self.language_model)
         self.requires_grad_(False)
-        named = self.named()
+        named = {self.published(name): own for name, own in self.named_parameters()}
         trains = (name for name in named if ".lora_" in name or not name.startswith(LANGUAGE))
         self.names = sorted((name for name in trains if name.startswith(tuple(_PREFIXES.values()))), key=self._place)
         self.trained = [named[name] for name in self.names]
@@ -174,7 +174,7 @@ class Sa2va(nn.Module):
     @torch.no_grad()
     def look(self, rgb: Rgb, most_tiles: int) -> Features:
         """Runs both frozen towers on a picture."""
-        weight = self.vision_model.embeddings.patch_embedding.weight
+        weight = self.vision_model.embeddings.cls_token
         tiles = normalise(tiles_of(rgb, self.config, most_tiles)).to(weight)
         states = pixel_shuffle(self.vision_model(tiles), self.config.get("ps_version", "v2"))
         encoder = self.sam2.image_encoder
@@ -251,19 +251,22 @@ def load_model(folder: Path, frozen: torch.dtype = torch.float32, trained: torch
             f"{folder / 'config.json'} has no sam2_config; convert the checkpoint with the lab's export merged"
         )
     model = Sa2va(config)
+    wanted: dict[str, list[Tensor]] = {}
     buffers = model.grounding_encoder.named_buffers("grounding_encoder")
-    wanted: dict[str, Tensor] = {**model.named(), **{sam2_name(name): own for name, own in buffers}}
+    for name, own in (*model.named_parameters(), *buffers):
+        wanted.setdefault(model.published(name), []).append(own)
     head = model.language_model.get_output_embeddings()
-    tied = next(name for name, parameter in wanted.items() if parameter is head.weight)
+    tied = next(name for name, (own, *_) in wanted.items() if own is head.weight)
     found = set()
     for path in _weight_files(folder):
         with safe_open(path, "pt") as file:
             for name in wanted.keys() & file.keys():
-                value, target = file.get_tensor(name), wanted[name]
-                if value.numel() != target.numel():
-                    shape = list(value.shape)
-                    raise LabError(f"{name} has shape {shape}, config.json asks for {list(target.shape)}; not loaded")
-                target.data = value.reshape(target.shape)
+                value, targets = file.get_tensor(name), wanted[name]
+                if value.numel() != sum(target.numel() for target in targets):
+                    shape = [len(targets) * targets[0].shape[0], *targets[0].shape[1:]]
+                    raise LabError(f"{name} has shape {list(value.shape)}, config.json asks for {shape}; not loaded")
+                for part, target in zip(value.chunk(len(targets)), targets, strict=True):
+                    target.data = part.reshape(target.shape)
                 found.add(name)
     if tied not in found:
         head.weight = model.language_model.get_input_embeddings().weight
@@ -277,13 +280,13 @@ def load_model(folder: Path, frozen: torch.dtype = torch.float32, trained: torch
         # Buffers keep their precision, because rotary frequencies in half precision would give other angles.
         parameter.data = parameter.data.to(frozen)
     if frozen == torch.float64:
-        _widen_norms(model.language_model)
+        _widen_norms(model)
     return model.eval()
 
 
-def _widen_norms(language: Any) -> None:
+def _widen_norms(model: Any) -> None:
     """Makes norms of transformers compute in f64 for a reference in f64; otherwise they always compute in f32."""
-    for parent in list(language.modules()):
+    for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
             if type(child).__name__.endswith("RMSNorm"):
                 own = nn.RMSNorm(len(child.weight), child.variance_epsilon)
