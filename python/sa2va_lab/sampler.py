@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import MinPLogitsWarper, RepetitionPenaltyLogitsProcessor, TopKLogitsWarper, TopPLogitsWarper
+from transformers import MinPLogitsWarper, RepetitionPenaltyLogitsProcessor, TopKLogitsWarper
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,19 @@ class Sampler:
     def filters(self) -> list[Any]:
         """Filters that drop tokens, in order."""
         filters = [TopKLogitsWarper(self.top_k)] if self.top_k > 0 else []
-        filters += [TopPLogitsWarper(self.top_p)] if self.top_p < 1 else []
+        filters += [self._likeliest] if self.top_p < 1 else []
         return filters + ([MinPLogitsWarper(self.min_p)] if self.min_p > 0 else [])
+
+    def _likeliest(self, _seen: None, scores: Tensor) -> Tensor:
+        """
+        Drops the least likely tokens up to a mass of 1 − top_p; of equal ones, as the guard makes them, the first.
+
+        The filter of transformers sorts equal scores in any order.
+        """
+        ascending, places = scores.sort(stable=True)
+        drop = ascending.softmax(-1).cumsum(-1) <= 1 - self.top_p
+        drop[:, -1] = False
+        return scores.masked_fill(drop.scatter(-1, places, drop), -math.inf)
 
 
 @dataclass(frozen=True)

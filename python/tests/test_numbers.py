@@ -114,3 +114,9 @@ def test_a_token_is_drawn_in_vocabulary_order() -> None:
     assert draw(logits, Sampler(penalty=10), None, [2]).id != 2
     assert draw(logits, sampler, 0.1, []).logp == pytest.approx(np.log(0.2))
     assert draw(torch.tensor([0.0, np.nan]), sampler, 0.5, []).id == -1
+
+
+def test_of_equal_tokens_top_p_drops_the_first() -> None:
+    # The guard makes all scores equal, whatever their logits.
+    logits = torch.linspace(60, 31, 1000, dtype=torch.float64)
+    assert draw(logits, Sampler(top_p=0.4995), 1e-9, []).id == 500
