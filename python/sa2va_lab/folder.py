@@ -143,6 +143,17 @@ class RunFolder:
         if calls > logged[0]:
             self.update(judgeDropped={"calls": calls - logged[0], "cost": cost - logged[1]})
 
+    def record_judge(self, step: int, judge: dict[str, Any]) -> None:
+        """Adds the judge of the steps after this one to judge.json, unless it is the last one; drops later ones."""
+        stored = read_json(self.path / "judge.json") if (self.path / "judge.json").exists() else []
+        kept = [own for own in stored if own["fromStep"] <= step]
+        # An address matters only where the server chooses the model.
+        same = judge.keys() - {"prompts"} - ({"place"} if judge["model"] != "default" else set())
+        if not kept or any(kept[-1].get(name) != judge[name] for name in same):
+            kept.append({"fromStep": step + 1} | judge)
+        if kept != stored:
+            self._replace("judge.json", json.dumps(kept, ensure_ascii=False, indent=2) + "\n")
+
     def _remove(self, folder: Path) -> None:
         """The marker first, so that a partly removed folder never counts."""
         (folder / _MARKER).unlink(missing_ok=True)

@@ -69,6 +69,15 @@ class CaptionJudge:
         self._calls = calls // world + (rank < calls % world) if s.judgeMaxCalls > 0 else math.inf
         self._cost = (s.judgeMaxCost - spent[1]) / world if s.judgeMaxCost > 0 else math.inf
 
+    @property
+    def described(self) -> dict[str, Any]:
+        """The judge without its key, as in the run folder's judge.json."""
+        return {
+            "instrument": self._s.judge, "provider": "server", "place": self._server.place,
+            "model": self._server.model, "temperature": 0, "range": self._s.judgeRange, "version": self._version,
+            "prompts": self._prompts,
+        }  # fmt: skip
+
     def _stored(self) -> "dict[str, Future[str]]":
         """Replies of earlier runs; a truncated line is skipped."""
         found: dict[str, Future[str]] = {}

@@ -85,6 +85,11 @@ class Server:
         path = parts.path.rstrip("/").removesuffix("/chat/completions").rstrip("/") or "/v1"
         self.base, self.query = f"{parts.scheme}://{parts.netloc}{path}", parts.query and f"?{parts.query}"
 
+    @property
+    def place(self) -> str:
+        """The address without key and query."""
+        return self._without_key(self.base)
+
     def _send(self, end: str, body: dict[str, Any] | None) -> Any:
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
         data = None if body is None else compact(body).encode()

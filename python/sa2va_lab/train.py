@@ -87,6 +87,8 @@ def train(run: OpenRun, team: Team, last: int, stop: threading.Event) -> None:
         folder.truncate_after(run.step)
         segments = [own for own in folder.manifest.get("segments", []) if own["fromStep"] < run.step]
         folder.update(state="running", segments=[*segments, _segment(team, run.step, run.dtype)])
+        if run.context.scorer.judge is not None:
+            folder.record_judge(run.step, run.context.scorer.judge.described)
     team.wait()
     try:
         _steps(run, team, last, stop)

@@ -83,6 +83,15 @@ def test_what_the_judge_took_is_counted_after_its_steps_are_dropped(tmp_path: Pa
     assert RunFolder(tmp_path).spending() == (1114, 1.5)
 
 
+def test_the_judge_of_each_step_is_recorded(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('{"format": "sa2va-lab-run/1"}')
+    run, judge = RunFolder(tmp_path), {"model": "m", "place": "a", "version": "v", "prompts": {}}
+    for step, change in ((0, {}), (2, {"place": "b"}), (4, {"model": "n"}), (6, {"version": "w"}), (5, {"model": "n"})):
+        run.record_judge(step, judge | change)
+    found = json.loads((tmp_path / "judge.json").read_text())
+    assert [(own["fromStep"], own["model"], own["version"]) for own in found] == [(1, "m", "v"), (5, "n", "v")]
+
+
 @pytest.mark.parametrize("order", ["ab", "ba"])
 def test_files_of_one_name_in_several_folders_are_told_apart(order: str, tmp_path: Path) -> None:
     shards = []

@@ -68,7 +68,13 @@ def opened(folder: RunFolder, team: Any, **change: object) -> OpenRun:
     s = settings(**({"steps": 5, "saveSteps": 2, "evalSteps": 2, "keepCheckpoints": 1} | change))
     data = SimpleNamespace(report=[1], train=[1, 2, 3])
     context: Any = SimpleNamespace(
-        actor=SimpleNamespace(settings=s), settings=s, model=model, state=state, data=data, step=at + 1
+        actor=SimpleNamespace(settings=s),
+        settings=s,
+        model=model,
+        state=state,
+        data=data,
+        step=at + 1,
+        scorer=SimpleNamespace(judge=None),
     )
     return OpenRun(folder, context, at, "f32")
 
