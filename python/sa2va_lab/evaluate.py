@@ -45,10 +45,7 @@ def score_row(context: Context, index: int) -> Scores | None:
         # The true caption and the true mask come last: the partner's answers to them are compared with the policy's.
         *found, partner = actor.find(features, [*(own.text for own in said), row.caption], height, width)
         *told, described = actor.describe(features, [*(own.mask for own in masks), row.mask])
-    facts = {
-        1: text_facts(context, 1, row, row.caption, said, found),
-        2: told_facts(context, row, masks, [told])[0],
-    }
+    facts = {1: text_facts(context, 1, row, row.caption, said, found), 2: told_facts(context, row, masks, [told])[0]}
     if 3 in s.active_loops and row.questions:
         question, answer = row.exchange(3, 0)
         answers = _texts_of(context, actor.asked(features, cells, question), address(3))

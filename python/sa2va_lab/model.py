@@ -85,6 +85,10 @@ class Sa2va(nn.Module):
         vision, language, sam2 = config["vision_config"], config["llm_config"], config["sam2_config"]
         self.vision_model: Any = VisionTower(vision, config["select_layer"])
         self.language_model: Any = language_model(language)
+        self.side = int(config["force_image_size"] // vision["patch_size"] * config["downsample_ratio"])
+        """Visual tokens per side of a tile."""
+        self.sam_size: int = sam2["image_size"]
+        """Side of SAM2's input."""
         self.window = window_of(language)
         self.rotation = next((own for own in self.language_model.modules() if isinstance(own, Rotation)), None)
         """Rotary angles of a language model that depend on the length."""
@@ -104,17 +108,6 @@ class Sa2va(nn.Module):
         """Whether the pass for one token is recorded as a CUDA graph."""
         self.lockstep: Lockstep | None = None
         """Synchronises a language model that is split over processes."""
-
-    @property
-    def side(self) -> int:
-        """Visual tokens per side of a tile."""
-        tile, patch = self.config["force_image_size"], self.config["vision_config"]["patch_size"]
-        return int(tile // patch * self.config["downsample_ratio"])
-
-    @property
-    def sam_size(self) -> int:
-        """Side of SAM2's input."""
-        return int(self.config["sam2_config"]["image_size"])
 
     @property
     def sam2(self) -> Sam2Model:

@@ -60,7 +60,7 @@ class Context:
 
     @property
     def settings(self) -> Settings:
-        """The actor's prompts."""
+        """The run's settings."""
         return self.actor.settings
 
     def look(self, row: Row) -> Features:

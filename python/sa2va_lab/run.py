@@ -53,7 +53,7 @@ class OpenRun:
 
     @property
     def settings(self) -> Settings:
-        """The actor's model."""
+        """The run's settings."""
         return self.context.settings
 
 

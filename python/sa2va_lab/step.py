@@ -13,34 +13,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from . import loss
 from .judge import judge_metrics
-from .loss import (
-    Grid,
-    GroupScores,
-    LossInputs,
-    LossSettings,
-    RewardGroup,
-    as_array,
-    effect_of,
-    group_scores,
-    inputs_of,
-    policy_loss,
-    spread_of,
-    top_entropy,
-)  # fmt: skip
 from .philox import uniform
 from .play import Context, Live, play, reward_order
 from .rewards import Reward
 from .state import Gradients, Update, taken, update
-from .step_metrics import (
-    Metrics,
-    Played,
-    Recorded,
-    average,
-    pass_metrics,
-    sampled_metrics,
-    source_metrics,
-)
+from .step_metrics import Metrics, Played, Recorded, average, pass_metrics, sampled_metrics, source_metrics
 from .team import Team
 
 
@@ -62,7 +41,7 @@ def phase(seconds: dict[str, float], name: str) -> Iterator[None]:
     seconds[name] = seconds.get(name, 0.0) + time.monotonic() - began
 
 
-def _reward_group(context: Context, played: Played) -> RewardGroup:
+def _reward_group(context: Context, played: Played) -> loss.RewardGroup:
     """Rewards with their weighted parts, permuted if the settings shuffle them as a control."""
     order = reward_order(context, played.loop, played.group, len(played.rewards))
     rewards = [played.rewards[n] for n in order]
@@ -72,10 +51,10 @@ def _reward_group(context: Context, played: Played) -> RewardGroup:
     for name, weight in weights.items():
         values = [None if rewards[n] is None or name not in own else own[name]["value"] for n, own in enumerate(terms)]
         parts.append((weight, values))
-    return RewardGroup(rewards, played.weights, parts)
+    return loss.RewardGroup(rewards, played.weights, parts)
 
 
-def _signed(context: Context, played: Played, scores: GroupScores) -> GroupScores:
+def _signed(context: Context, played: Played, scores: loss.GroupScores) -> loss.GroupScores:
     """In the control a random sign multiplies a group's advantages."""
     address = context.address(played.loop, played.group, "shuffle")
     if not context.settings.shuffleRewards or uniform(address) < 0.5:
@@ -95,35 +74,34 @@ def _compare(context: Context, own: Live) -> None:
     own.played.from_start = s.needs_reference and values is state.start
     if s.needs_reference and (own.played.reference is None or not own.played.from_start):
         with context.model.values(values):
-            own.played.reference = as_array(own.score()[0])
+            own.played.reference = loss.as_array(own.score()[0])
     if own.played.place not in s.window(0):
-        own.played.first = as_array(own.score()[0])
+        own.played.first = loss.as_array(own.score()[0])
 
 
-def _inputs(played: Played, logps: Tensor, entropies: Tensor, old: Grid | None) -> LossInputs:
+def _inputs(played: Played, logps: Tensor, entropies: Tensor, old: loss.Grid | None) -> loss.LossInputs:
     def grid(values: Any) -> Any:
         return None if values is None else torch.as_tensor(values).to(logps)
 
     weights = None if played.weights is None else [p * len(played.weights) for p in played.weights]
     grids = (old, played.reference, played.mask, played.advantages, weights)
-    return LossInputs(logps, entropies, *map(grid, grids))
+    return loss.LossInputs(logps, entropies, *map(grid, grids))
 
 
-def _backward(context: Context, own: Live, settings: LossSettings) -> Recorded:
+def _backward(context: Context, own: Live, settings: loss.LossSettings) -> Recorded:
     """Loss of one group, whose gradient is added on the model, and what it did to the actions."""
     s, played = context.settings, own.played
     played.old = played.reference if s.objective == "notes" else played.first
     logps, entropies, extra = own.score()
-    loss, policy = policy_loss(_inputs(played, logps, entropies, played.old), settings)
+    whole, policy = loss.policy_loss(_inputs(played, logps, entropies, played.old), settings)
     for weight, value in extra.values():
-        loss = loss + value * (weight / settings.groups)
-    torch.autograd.backward(loss * s.loop_weights[played.loop])
+        whole = whole + value * (weight / settings.groups)
+    torch.autograd.backward(whole * s.loop_weights[played.loop])
     played.auxiliary = {name: float(value.detach()) for name, (_, value) in extra.items()}
-    seen = as_array(logps), as_array(entropies)
-    """A group after a pass; before the first one it holds the results of sampling."""
+    seen = loss.as_array(logps), loss.as_array(entropies)
     old = played.sampling if played.old is None else played.old
-    effect = effect_of(_inputs(played, torch.from_numpy(seen[0]), torch.from_numpy(seen[1]), old), settings)
-    found = Recorded(replace(played), effect, float(loss.detach()), float(policy.detach()), *seen)
+    effect = loss.effect_of(_inputs(played, torch.from_numpy(seen[0]), torch.from_numpy(seen[1]), old), settings)
+    found = Recorded(replace(played), effect, float(whole.detach()), float(policy.detach()), *seen)
     played.first = found.logps if played.first is None else played.first
     return found
 
@@ -142,8 +120,8 @@ def _played(context: Context, team: Team, loop: int) -> tuple[list[Live], list[L
     def of_everyone(groups: dict[int, Live], spread: bool) -> list[int]:
         """Keys of the groups of all processes with spread, or without."""
         given = {key: _reward_group(context, group.played) for key, group in groups.items()}
-        own = [key for key, group in given.items() if spread != spread_of(inputs_of(group, s), group.weights).zero]
-        return sorted(team.all_of(own))
+        zero = {key: loss.spread_of(loss.inputs_of(group, s), group.weights).zero for key, group in given.items()}
+        return sorted(team.all_of([key for key, flat in zero.items() if spread != flat]))
 
     for round in range(1, s.resampleRounds + 1):
         dull = of_everyone(chosen, False)
@@ -184,7 +162,7 @@ def grpo_step(context: Context, team: Team) -> Outcome:
         gradients: Gradients = {}
         for loop, groups in live.items():
             bonus = context.state.entropy[loop].applied(s)
-            settings = LossSettings(s, len(s.window(turn)), sizes[loop][0] / s.windows, sizes[loop][1], bonus)
+            settings = loss.LossSettings(s, len(s.window(turn)), sizes[loop][0] / s.windows, sizes[loop][1], bonus)
             with phase(seconds, "loss"):
                 mine = [_backward(context, own, settings) for own in groups if own.played.place in s.window(turn)]
                 found = sorted(team.all_of(mine), key=lambda own: own.played.place)
@@ -214,7 +192,7 @@ def _follow_entropy(context: Context, loop: int, groups: list[Recorded], metrics
     s, state, counted = context.settings, context.state, []
     for item in groups:
         entropies, mask = torch.from_numpy(item.entropies), torch.from_numpy(item.played.mask)
-        counted.append(entropies[top_entropy(entropies, mask, s.topEntropyQuantile) > 0.5])
+        counted.append(entropies[loss.top_entropy(entropies, mask, s.topEntropyQuantile) > 0.5])
     state.entropy[loop] = state.entropy[loop].after(float(torch.cat(counted).mean()), s)
     if s.adaptiveEntropy or s.entropyCoefficient != 0:
         metrics[f"loop{loop}/entropy_coef"] = state.entropy[loop].coefficient
@@ -231,7 +209,7 @@ def _advantages(context: Context, team: Team, live: dict[int, list[Live]]) -> di
     sizes = {}
     for loop, groups in live.items():
         mine = [item for item in everyone if item[0] == loop]
-        scores = group_scores([item[2] for item in mine], context.settings)
+        scores = loss.group_scores([item[2] for item in mine], context.settings)
         for own in groups:
             own.played.scores = _signed(context, own.played, scores[own.played.place])
         longest = context.settings.maxNewTokens if loop != 2 else max([1, *(item[4] for item in mine)])
