@@ -135,7 +135,8 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
   it("repeats a step: field of uncertain cells, rows of a mix by length", async () => {
     await expectStep("field", { fieldBand: 2, mixSources: "rows=1.5", lengthGrouping: true });
   });
-  it("repeats a step, supervised", async () => await expectStep("supervised", { mode: "sft", weightDecay: 0.1 }));
+  it("repeats a step, supervised", async () =>
+    await expectStep("supervised", { mode: "sft", weightDecay: 1, maskRateFactor: 1 }));
 
   it("repeats a step: proposals of phrases and clicks, three loops, likelihoods, groups sampled again", async () => {
     const settings = {
