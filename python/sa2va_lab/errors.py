@@ -11,10 +11,16 @@ class LabError(Exception):
 
 
 @contextmanager
-def reading(name: object) -> Iterator[None]:
-    """Turns the errors of a missing, damaged or unexpected file into a LabError that names it."""
+def reading(name: object, form: bool = True) -> Iterator[None]:
+    """
+    Turns the errors of a missing, damaged or unexpected file into a LabError that names it.
+
+    With `form` those of another structure too; a block that computes as well leaves them out, because its own mistakes
+    raise the same errors.
+    """
+    unexpected = (LookupError, TypeError, AttributeError, StopIteration) if form else ()
     try:
         yield
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration, MemoryError) as cause:
+    except (OSError, ValueError, MemoryError, *unexpected) as cause:
         why = getattr(cause, "strerror", None) or f"{type(cause).__name__}: {cause}"
         raise LabError(f"{name} cannot be read ({why}); nothing was changed") from cause

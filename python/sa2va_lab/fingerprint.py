@@ -36,10 +36,8 @@ def _file_hash(path: Path, piece: int = 1024) -> str:
             start, end = about["data_offsets"]
             size = end - start
             whole.update(f"{name} {about['dtype']} {','.join(map(str, about['shape']))}\n".encode())
-            places = [(0, size)] if size <= 3 * piece else [
-                (at, at + piece) for at in (0, (size - piece) // 2, size - piece)
-            ]  # fmt: skip
-            for first, last in places:
-                file.seek(8 + length + start + first)
-                whole.update(file.read(last - first))
+            short = size <= 3 * piece
+            for at in (0,) if short else (0, (size - piece) // 2, size - piece):
+                file.seek(8 + length + start + at)
+                whole.update(file.read(size if short else piece))
     return whole.hexdigest()

@@ -162,11 +162,12 @@ class RunFolder:
     def _checkpoint(self, step: int) -> Path:
         folder = self.path / "checkpoints" / step_name(step)
         about = read_json(folder / _MARKER)
-        for name, size in about["files"].items():
-            path = folder / name
+        with reading(folder / _MARKER):
+            files = [(folder / name, size, about.get("hashes", {}).get(name)) for name, size in about["files"].items()]
+        for path, size, written in files:
             if not path.exists() or path.stat().st_size != size:
                 raise LabError(f"{path} is missing or has another size")
-            if about.get("hashes", {}).get(name) not in (None, piecewise_hash(path)):
+            if written not in (None, piecewise_hash(path)):
                 raise LabError(f"{path} has other contents than were written")
         return folder
 
@@ -200,11 +201,13 @@ class RunFolder:
         model.put(values["policy"])
         state.ema, state.first, state.second = values["ema"], values["first"], values["second"]
         state.reference = values.get("reference")
-        about = read_json(self.path / "checkpoints" / step_name(step) / "trainer_state.json")["sa2va_lab"]
-        state.optimiser_steps = about["trainer"]["optimiserSteps"]
-        state.skipped_steps = about["trainer"]["skippedSteps"]
-        for loop, kept in about["trainer"].get("entropy", {}).items():
-            state.entropy[int(loop)] = EntropyBonus(kept["coefficient"], kept["lastEntropy"])
+        path = self.path / "checkpoints" / step_name(step) / "trainer_state.json"
+        about = read_json(path)
+        with reading(path):
+            trainer = about["sa2va_lab"]["trainer"]
+            state.optimiser_steps, state.skipped_steps = trainer["optimiserSteps"], trainer["skippedSteps"]
+            for loop, kept in trainer.get("entropy", {}).items():
+                state.entropy[int(loop)] = EntropyBonus(kept["coefficient"], kept["lastEntropy"])
 
     def write_checkpoint(self, step: int, model: Sa2va, state: State) -> None:
         """Writes all files, then the marker that makes the checkpoint valid."""

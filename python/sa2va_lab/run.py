@@ -89,9 +89,10 @@ def open_run(given: argparse.Namespace, team: Team, step: int | None = None) -> 
     contract = read_contract(path)
     with reading(path):
         settings = parse_settings(folder.manifest["config"], contract.defaults, given.reward is not None)
-        about, spent = folder.manifest["model"], folder.spending()
-        if model_hash(model_folder) != about["hash"]:
-            raise LabError(f"--model holds another checkpoint than {about['name']}, which the run was trained on")
+        name, fingerprint = (folder.manifest["model"][key] for key in ("name", "hash"))
+        spent = folder.spending()
+    if model_hash(model_folder) != fingerprint:
+        raise LabError(f"--model holds another checkpoint than {name}, which the run was trained on")
     data = RunData(path, given.shards)
     trained = torch.float64 if dtype == "f64" else torch.float32
     model = load_model(model_folder, DTYPES[dtype], trained)
@@ -125,7 +126,7 @@ def _restored(folder: RunFolder, model: Sa2va, state: State, team: Team) -> int:
     for step in reversed(team.all_of(folder.checkpoints() if team.first else [])):
         damaged: list[str] = []
         try:
-            with reading(f"{folder.path}, {step_name(step)}"):
+            with reading(f"{folder.path}, {step_name(step)}", form=False):
                 folder.restore(step, model, state)
         except LabError as wrong:
             damaged.append(str(wrong))

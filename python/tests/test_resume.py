@@ -272,3 +272,13 @@ def test_the_entropy_bonus_is_kept_where_it_follows_a_target(adaptive: bool, tmp
     state = json.loads((folder.path / "checkpoints" / "step-000002" / "trainer_state.json").read_text())
     kept = state["sa2va_lab"]["trainer"].get("entropy")
     assert kept == ({"1": {"coefficient": 0.5, "lastEntropy": 2}} if adaptive else None)
+
+
+def test_a_mistake_of_the_program_is_not_a_damaged_checkpoint(tmp_path: Path) -> None:
+    team: Any = Alone()
+    run = opened(folder_of(tmp_path / "run"), team)
+    train(run, team, 4, threading.Event())
+    assert opened(RunFolder(tmp_path / "run"), team).step == 4
+    wrong: Any = SimpleNamespace(names=NAMES, trained=run.context.model.trained, put=None)
+    with pytest.raises(TypeError, match="not callable"):
+        _restored(run.folder, wrong, run.context.state, team)
