@@ -123,6 +123,9 @@ class Sam2Model(nn.Module):
             attn_implementation="sdpa",
         )  # fmt: skip
         self.sam_mask_decoder = Sam2MaskDecoder(config)
+        for layer in self.sam_mask_decoder.transformer.layers:
+            # transformers gives an MLP as many layers as the decoder has; the published one has two.
+            del layer.mlp.layers[:]
         self.no_mem_embed = nn.Parameter(torch.zeros(1, 1, c["hidden_dim"]))
 
     def decode(self, levels: Levels, sparse: Tensor) -> Decoded:

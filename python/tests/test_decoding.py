@@ -8,6 +8,8 @@ from torch.nn.functional import pad
 
 from sa2va_lab.language import Slots
 from sa2va_lab.model import load_model
+from sa2va_lab.sam2 import Sam2Model, published
+from sa2va_lab.settings import read_json
 from sa2va_lab.token_step import TokenStep
 
 MODELS = sorted((Path(__file__).parents[2] / "tests" / "golden").glob("sa2va-tiny-*"))
@@ -54,3 +56,10 @@ def test_half_precision_leaves_the_rotary_frequencies(folder: Path) -> None:
     assert {own.dtype for own in model.language_model.parameters()} == {torch.bfloat16}
     frequencies = [own for name, own in model.language_model.named_buffers() if name.endswith("inv_freq")]
     assert {own.dtype for own in frequencies} == {torch.float32}
+
+
+def test_a_mask_decoder_of_any_depth_has_the_published_layers() -> None:
+    config = read_json(MODELS[0] / "config.json")["sam2_config"]
+    names = [published(name) for name, _ in Sam2Model(config | {"decoder_depth": 3}).named_parameters()]
+    own = {name.split("transformer.layers.")[1] for name in names if "transformer.layers" in name and ".mlp." in name}
+    assert own == {f"{n}.mlp.layers.{at}.{kind}" for n in range(3) for at in (0, 1) for kind in ("weight", "bias")}
