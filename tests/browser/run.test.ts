@@ -123,6 +123,18 @@ describe("rows", () => {
     await tabToAndPress(lab.page.getByRole("button", { name: "Use demo shard" }));
     await untilReady(lab.page);
   });
+
+  it("come with a model whose masks are damaged too, and back again", async () => {
+    const { page } = lab;
+    const loaded = () => page.locator("header").first().textContent();
+    const use = (name: string) => page.getByRole("button", { name: `Use ${name}` }).first().click();
+    await use("damaged masks");
+    await expect.poll(loaded).toContain("pocket damaged-model");
+    await untilReady(page);
+    await use("demo shard");
+    await expect.poll(loaded).toContain("pocket model");
+    await untilReady(page);
+  });
 });
 
 describe("the first step", () => {

@@ -38,10 +38,9 @@ it("presets, held-out scores and the charts of Compare follow the registry", () 
   expect(charts.map(({ id }) => id)).toEqual(
     ["reward", "kl"].flatMap((what) => LOOP_IDS.map((id) => `compare-${what}-${id}`)),
   );
+  const own = LOOPS.flatMap(({ id, presets = [] }: LoopAbout) => presets.map(({ name }) => ({ id, name })));
   const alone = PRESETS.filter(({ values }) => values.loops !== undefined);
-  expect(alone.map(({ name }) => name)).toEqual(
-    LOOPS.filter((loop: LoopAbout) => loop.presets !== undefined).map(({ id }) => `loop${id}`),
-  );
+  expect(alone.map(({ name, values }) => ({ id: Number(values.loops), name }))).toEqual(own);
   for (const { values } of alone)
     expect(activeLoops({ ...defaultConfig(), ...values })).toEqual([Number(values.loops)]);
   const weighted = LOOPS.filter((loop: LoopAbout) => loop.matrices !== undefined);

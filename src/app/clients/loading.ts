@@ -253,12 +253,14 @@ export const DEMO_SETS = [
   { name: "demo clips", preset: "clips", rows: "pocket/clips/", model: "pocket/clip-model/" },
   { name: "damaged masks", preset: "repair", rows: "pocket/shards/", model: "pocket/damaged-model/" },
 ] as const;
+type DemoSet = (typeof DEMO_SETS)[number];
 
 /**
  * Opens a set's rows, and its model in place of another one that comes with the page. A user's model stays; so does the
  * open one if the page lacks the set's. The preset of another set becomes this set's, unless a setting was changed.
  */
-export async function openDemoSet({ preset, rows, model: path }: (typeof DEMO_SETS)[number]): Promise<void> {
+export async function openDemoSet(preset: DemoSet["preset"]): Promise<void> {
+  const { rows, model: path } = DEMO_SETS.find((set) => set.preset === preset) as DemoSet;
   requireIdle("the rows that are open");
   for (const other of DEMO_SETS) if (other.preset !== preset) replacePreset(other.preset, preset);
   report(openData([{ kind: "built-in", baseUrl: builtIn(rows) }]));

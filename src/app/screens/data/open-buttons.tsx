@@ -16,9 +16,9 @@ export function OpenButtons(): ReactNode {
       <Button icon={<IconFile />} onClick={() => pick("shard-files")}>
         Open files…
       </Button>
-      {DEMO_SETS.map((set) => (
-        <Button key={set.name} onClick={() => report(openDemoSet(set))}>
-          Use {set.name}
+      {DEMO_SETS.map(({ name, preset }) => (
+        <Button key={preset} onClick={() => report(openDemoSet(preset))}>
+          Use {name}
         </Button>
       ))}
     </>

@@ -1,4 +1,6 @@
 import { type ReactNode, useState } from "react";
+import { report } from "../../clients/lab.ts";
+import { openDemoSet } from "../../clients/loading.ts";
 import { startBlocker } from "../../clients/run/blockers.ts";
 import { act } from "../../clients/run/run-actions.ts";
 import { GuideCards } from "../../components/guide/guide-cards.tsx";
@@ -87,6 +89,19 @@ function Begin(): ReactNode {
       <a className="screen-link" href={linkTo({ screen: "data" })}>
         Use your own data
       </a>
+      {!active && (
+        <Button
+          kind="quiet"
+          title="Opens a model with damaged masks, which loop 2 repairs from captions. Start begins the run"
+          data-testid="open-repair"
+          onClick={() => {
+            report(openDemoSet("repair"));
+            navigate({ screen: "train", run: null });
+          }}
+        >
+          Let loop 2 repair masks
+        </Button>
+      )}
     </div>
   );
 }
