@@ -91,7 +91,6 @@ function Begin(): ReactNode {
       </a>
       {!active && (
         <Button
-          kind="quiet"
           title="Opens a model with damaged masks, which loop 2 repairs from captions. Start begins the run"
           data-testid="open-repair"
           onClick={() => {
