@@ -35,7 +35,8 @@ export const CAPTION_MASK = {
       name: "repair",
       title: "Repair masks",
       summary: "Loop 2 alone, from a pocket model whose masks were damaged: it learns from captions where things are",
-      evidence: "Held-out grounding IoU rises by about 0.1 with every tested seed; with shuffled rewards it does not",
+      evidence:
+        "With every tested seed METEOR of held-out rows rises by about 0.04 and their IoU by about 0.09 in 40 steps; with shuffled rewards neither does",
       values: {
         ...MASKS_ALONE,
         maskPolicy: "proposals",
