@@ -127,7 +127,11 @@ describe("rows", () => {
   it("come with a model whose masks are damaged too, and back again", async () => {
     const { page } = lab;
     const loaded = () => page.locator("header").first().textContent();
-    const use = (name: string) => page.getByRole("button", { name: `Use ${name}` }).first().click();
+    const use = (name: string) =>
+      page
+        .getByRole("button", { name: `Use ${name}` })
+        .first()
+        .click();
     await use("damaged masks");
     await expect.poll(loaded).toContain("pocket damaged-model");
     await untilReady(page);
