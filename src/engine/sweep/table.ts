@@ -39,9 +39,9 @@ export function sweepTable(results: readonly VariantResult[], metrics: readonly 
   return [line(head), line(head.map(() => "---")), ...body.map(line)].join("\n");
 }
 
-/** Bold if the interval is on one side of 0. Without spread, as over one picture, there is no interval. */
+/** Bold if the interval is on one side of 0. Without spread there is none: over one picture, or where nothing changed. */
 export function differenceText({ mean, low, high }: Interval): string {
-  if (low === high) return `${signed(mean)} (no interval)`;
+  if (low === high) return `${signed(mean)} (${mean === 0 ? "no change" : "no interval"})`;
   const text = `${signed(mean)} (${signed(low)} to ${signed(high)})`;
   return low > 0 || high < 0 ? `**${text}**` : text;
 }
