@@ -68,7 +68,7 @@ export async function scaleOutZip(
   const { data, created } = run.manifest();
   if (set === null) throw badInput(`Open ${data.name} first: the export lists the rows that the run used`, data.name);
   const wordnet = urlSource("wordnet30.txt", wordnetUrl, await sizeOf(wordnetUrl));
-  const files = scaleOutFiles(run, { set, dataSet: data.name, wordnet, step: null, fresh: true });
+  const files = scaleOutFiles(run, { set, dataSet: data.name, wordnet, step: null });
   const name = `${runId}-scale-out`;
   return { ...(await zipped(zipFiles(files, name, new Date(created)), name, progress)), note: null };
 }

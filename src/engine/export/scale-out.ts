@@ -30,8 +30,8 @@ export interface ScaleOut {
   readonly wordnet: ByteSource;
   /** The only checkpoint that is exported; null for all of them. */
   readonly step: number | null;
-  /** Without a checkpoint, the run starts anew. */
-  readonly fresh: boolean;
+  /** Whether the run is expected to start anew, because it has no checkpoint; absent takes it as it is. */
+  readonly fresh?: boolean;
 }
 
 /** Bytes at each end of a shard that its reference hashes. */
@@ -72,10 +72,10 @@ function checkStep(id: string, known: readonly number[], { step, fresh }: ScaleO
   if (step !== null && !known.includes(step)) {
     throw badInput(`Run "${id}" has no checkpoint of step ${step}; nothing was written`, id);
   }
-  if (known.length > 0 && fresh) {
+  if (known.length > 0 && fresh === true) {
     throw badInput(`Run "${id}" has checkpoints and continues from them; leave --fresh out. Nothing was written`, id);
   }
-  if (known.length === 0 && !fresh) {
+  if (known.length === 0 && fresh === false) {
     throw badInput(`Run "${id}" has no checkpoint; add --fresh to start it anew on the cluster`, id);
   }
 }
