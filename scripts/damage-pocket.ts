@@ -54,7 +54,11 @@ const [CHECK_SEED, CHECK_EVERY] = [20_270_101, 10];
 /** Only the masks; the candidates keep their share, so that they stay different. */
 const LOSS = {
   ...POCKET_LOSS,
-  ...{ tokenWeight: 0, pointingWeight: 0, namingWeight: 0, featureWeight: 0, trainEmbedding: false },
+  tokenWeight: 0,
+  pointingWeight: 0,
+  namingWeight: 0,
+  featureWeight: 0,
+  trainEmbedding: false,
 };
 
 /** The regions with their phrases in a random order; every order is equally likely. */

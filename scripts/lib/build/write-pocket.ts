@@ -59,7 +59,7 @@ export async function writeGrownPocket(
   const [known, added] = [knowsMotion(model), Object.keys(MOTION_WORDS).length];
   const tensors: TensorToWrite[] = [];
   for (const [name, tensor] of [...tensorsOf(model.frozen), ...model.base]) {
-    if (name.endsWith(".position_embedding")) {
+    if (side !== model.config.tokenGridSide && name.endsWith(".position_embedding")) {
       const sized = tf.tidy(() => resizedPositions(tensor, PATCHES_PER_TOKEN * side));
       tensors.push({ name, shape: sized.shape, data: Float32Array.from(await sized.data()) });
       sized.dispose();

@@ -11,7 +11,7 @@ import {
   Utf8,
   vectorFromArray,
 } from "apache-arrow";
-import type { Rle } from "../../../src/engine/../../src/engine/data/mask/rle.ts";
+import type { Rle } from "../../../src/engine/data/mask/rle.ts";
 
 /** A row to write; `null` is a missing value, which readers must handle. */
 export interface ShardRow {
