@@ -1,7 +1,7 @@
 import { badInput, LabError, toLabError } from "../errors.ts";
 import { decodeSample } from "./clips/film-strip.ts";
 import { decodeRle, encodeRle, rleArea } from "./mask/rle.ts";
-import type { RegionSet } from "./region-set.ts";
+import { OTHER_SPLIT, type RegionSet } from "./region-set.ts";
 import type { ImageDecoder, RegionSample } from "./sample.ts";
 import { epochOrder } from "./splits.ts";
 import { identify } from "./tables/identify.ts";
@@ -49,7 +49,7 @@ export async function checkRegionSet(
     name: "data set loaded",
     ok: summaries.length > 0,
     blocks: true,
-    detail: `${summaries.length} samples from ${good} of ${rows} rows in ${usable} of ${files.length} shards`,
+    detail: `${summaries.length} samples from ${good} of ${rows} rows in ${usable} of ${files.length} shards${otherSplits(set)}`,
   });
   checks.push(checkName(set, names));
   checks.push(await attempt("pictures decode", () => checkPictures(set, decode)));
@@ -80,6 +80,15 @@ export async function checkRegionSet(
   return checks;
 
   /** A check that fails with the message of a thrown error, or if there is no sample. */
+  /** Files of other splits as the end of a sentence; empty for none. */
+  function otherSplits({ ignored }: RegionSet): string {
+    const reasons = ignored.flatMap(({ reason }) => (reason.startsWith(OTHER_SPLIT) ? [reason] : []));
+    if (reasons.length === 0) return "";
+    const splits = [...new Set(reasons)].map((reason) => reason.slice(OTHER_SPLIT.length + 1)).join(" and ");
+    const [files, them] = reasons.length === 1 ? ["1 file", "it"] : [`${reasons.length} files`, "them"];
+    return `; left out: ${files} ${OTHER_SPLIT} ${splits} (to use ${them}, open ${them} alone)`;
+  }
+
   async function attempt(name: DataCheck["name"], body: () => Promise<string>): Promise<DataCheck> {
     if (summaries.length === 0) return { name, ok: false, blocks: true, detail: "there is no sample" };
     try {

@@ -2,6 +2,7 @@ import { inOrder } from "../bytes/in-order.ts";
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
 import { badInput, LabError, LONGEST_SENTENCE, shortened, toLabError } from "../errors.ts";
 import { mountArchives } from "./archive/mount.ts";
+import { namedSplit, otherSplits } from "./file-splits.ts";
 import { handOut } from "./hand-out.ts";
 import { readImageHeader } from "./image/image-header.ts";
 import { type PictureProbe, pictureProbes } from "./image/picture.ts";
@@ -65,7 +66,7 @@ export interface RegionSetOptions {
   readonly columns?: WantedColumns;
   /** Corrections by file, which replace those of the folder's mapping file. */
   readonly mapping?: DataMapping;
-  /** Split of files that name several, such as refs; their training split by default. */
+  /** Split to read where rows or file names give several; the training split by default. */
   readonly split?: string;
   /** Called about 200 times, and once per file, with the rows read and the rows known so far. */
   readonly onProgress?: (progress: {
@@ -82,6 +83,8 @@ export interface RegionSetOptions {
   readonly onRows?: (added: readonly RegionSummary[], set: RegionSet) => void;
 }
 
+/** Start of the reason for files of another split than the one that is read. */
+export const OTHER_SPLIT = "of the split";
 /** Number of rows read concurrently, because reading mostly waits for bytes. */
 const AT_ONCE = 4;
 /** Minimum rows between two reports, and approximate maximum of reports. */
@@ -148,8 +151,9 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
     source: (name) => (files.some((file) => file.name === name) ? folder.get(name) : undefined),
   };
   const findBeside = siblingsOf(folder);
-  const filesTotal = shards.length + found.tables.length;
-  for (const shard of [...shards, ...found.tables]) {
+  const used = leaveOutSplits([...shards, ...found.tables], { ...options, mapping }, ignored);
+  const filesTotal = used.length;
+  for (const shard of used) {
     const source = folder.get(shard.path);
     const entry = await open(shard, source, { ...options, mapping }, files, skipped);
     const inside = mounted.archives.has(shard.path) || source === undefined ? `${shard.path}/` : shard.path;
@@ -227,7 +231,7 @@ async function open(
   files: ShardInfo[],
   skipped: SkippedRow[],
 ): Promise<Omit<Opened, "find"> | undefined> {
-  const { path, split } = shard;
+  const { path, split = namedSplit(path) } = shard;
   const whole = (reason: string): void => {
     skipped.push({ file: path, row: -1, column: "", reason: shortened(reason, LONGEST_SENTENCE) });
   };
@@ -259,6 +263,19 @@ async function open(
     whole(toLabError(thrown).message);
   }
   return undefined;
+}
+
+/** The files but those of other splits, which go to `ignored`. Tables with a split have read it from their rows. */
+function leaveOutSplits(
+  all: readonly (ShardPath | FoundTable)[],
+  { mapping, split }: { readonly mapping: DataMapping; readonly split?: string },
+  ignored: { name: string; reason: string }[],
+): readonly (ShardPath | FoundTable)[] {
+  const paths = all.filter((file) => !("table" in file && file.split !== undefined)).map(({ path }) => path);
+  const corrected = paths.map((path) => mappingOf(mapping, path).split).find((one) => one !== undefined);
+  const others = otherSplits(paths, split ?? corrected ?? "train");
+  ignored.unshift(...[...others].map(([name, other]) => ({ name, reason: `${OTHER_SPLIT} ${other}` })));
+  return all.filter(({ path }) => !others.has(path));
 }
 
 /** The assigned columns. */

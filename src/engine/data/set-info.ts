@@ -21,7 +21,7 @@ export interface SetInfo {
     readonly parts: readonly string[];
     readonly roles: ShardInfo["roles"];
   })[];
-  readonly ignored: readonly string[];
+  readonly ignored: RegionSet["ignored"];
   /** Labels with their counts, most frequent first, ties by name. */
   readonly categories: readonly (readonly [string, number])[];
   /** Results of checkRegionSet. */
@@ -58,7 +58,7 @@ export function describeSet(set: RegionSet, name: string, checks: readonly DataC
       roles: file.roles,
       split: file.split,
     })),
-    ignored: set.ignored.map((file) => file.name),
+    ignored: set.ignored,
     categories: [...categories].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)),
     checks,
   };

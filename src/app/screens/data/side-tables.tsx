@@ -44,8 +44,10 @@ export function ShardsDialog(props: SideProps): ReactNode {
         <details className={`muted mt-3 ${styles.ignored}`}>
           <summary>{formatCount(info.ignored.length)} other files were ignored</summary>
           <ul>
-            {info.ignored.slice(0, 500).map((path) => (
-              <li key={path}>{path}</li>
+            {info.ignored.slice(0, 500).map(({ name, reason }) => (
+              <li key={name}>
+                {name}: {reason}
+              </li>
             ))}
           </ul>
         </details>

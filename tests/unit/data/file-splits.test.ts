@@ -1,0 +1,73 @@
+/** Splits that file names give: a folder with a training split is trained on that alone. */
+import { expect, test } from "vitest";
+import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { checkRegionSet } from "../../../src/engine/data/check.ts";
+import { namedSplit, otherSplits } from "../../../src/engine/data/file-splits.ts";
+import { rleFromBox } from "../../../src/engine/data/mask/rle.ts";
+import { openRegionSet, type RegionSetOptions } from "../../../src/engine/data/region-set.ts";
+import { mappingText } from "../../../src/engine/data/tables/mapping.ts";
+import { regionRows } from "../../../src/engine/eval/suites/rows.ts";
+import { jpg } from "./make.ts";
+
+test.each([
+  ["data/train-00000-of-00002.parquet", "train"],
+  ["rows-validation.jsonl", "validation"],
+  ["annotations/instances_val2017.json", "validation"],
+  ["ReasonSeg/test/1.jpg", "test"],
+  ["test/rows_train.arrow", "train"],
+  ["meta_expressions_valid_u.json", "validation"],
+  ["trained/rows.jsonl", undefined],
+  ["evaluations.jsonl", undefined],
+  ["constraint.parquet", undefined],
+])("%s names %s", (path, split) => {
+  expect(namedSplit(path)).toBe(split);
+});
+
+test("a split is left out only where its directory has files of the wanted one", () => {
+  const paths = ["a/train.parquet", "a/test.parquet", "a/more.parquet", "b/test.parquet", "c/dev.parquet"];
+  expect([...otherSplits(paths, "train")]).toEqual([["a/test.parquet", "test"]]);
+  expect([...otherSplits(paths, "evaluation")]).toEqual([["a/train.parquet", "train"]]);
+  expect([...otherSplits(paths, "testA")]).toEqual([]);
+  const nested = ["d/train.zip/train", "d/val.zip/val", "train/train-0.arrow", "test/test-0.arrow"];
+  expect([...otherSplits(nested, "train").keys()]).toEqual(["d/val.zip/val", "test/test-0.arrow"]);
+});
+
+const row = (caption: string): string =>
+  JSON.stringify({ file_name: "a.jpg", mask: rleFromBox([0, 0, 4, 4], 12, 16), caption });
+const FILES = {
+  "rows-train.jsonl": `${row("a cat")}\n${row("a dog")}`,
+  "rows-val.jsonl": row("a bird"),
+  "more.jsonl": row("a fish"),
+  "a.jpg": jpg(16, 12),
+};
+const open = (files: Record<string, Uint8Array | string> = FILES, options: RegionSetOptions = {}) =>
+  openRegionSet(memoryFolder(files), options);
+const captions = async (...args: Parameters<typeof open>) =>
+  (await open(...args)).summaries.map(({ caption }) => caption);
+
+test("a folder with a training split is read without its other splits, and says so", async () => {
+  const set = await open();
+  expect(set.summaries.map(({ caption }) => caption)).toEqual(["a fish", "a cat", "a dog"]);
+  expect(set.ignored[0]).toEqual({ name: "rows-val.jsonl", reason: "of the split validation" });
+  expect(set.files.map(({ split }) => split)).toEqual([undefined, "train"]);
+  const [loaded] = await checkRegionSet(
+    set,
+    () => Promise.reject(new Error("not decoded here")),
+    () => 0,
+  );
+  expect(loaded?.detail).toContain("; left out: 1 file of the split validation (to use it, open it alone)");
+  const { leftOut } = await regionRows(memoryFolder(FILES), undefined, undefined, false);
+  expect(leftOut).toEqual(["rows-val.jsonl: of the split validation"]);
+});
+
+test("another split is read if it is alone, or named by an argument or in a correction", async () => {
+  const { "rows-train.jsonl": _, ...alone } = FILES;
+  expect(await captions(alone)).toEqual(["a fish", "a bird"]);
+  expect(await captions(FILES, { split: "val" })).toEqual(["a fish", "a bird"]);
+  expect(await captions(FILES, { mapping: { "rows-train.jsonl": { split: "validation" } } })).toEqual([
+    "a fish",
+    "a bird",
+  ]);
+  const file = { "data-mapping.json": mappingText({ "*": { split: "dev" } }) };
+  expect(await captions({ ...FILES, ...file })).toEqual(["a fish", "a bird"]);
+});
