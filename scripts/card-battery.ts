@@ -3,9 +3,9 @@
  * npm run card-battery -- --run [--out FILE] [--seconds N] [--stages NAME,NAME…] [--sizes small]
  *
  * Measures a graphics card: adapter, self-test at the lengths of a 1B model, roofline, tokens of a 1B model, the
- * fastest kernel forms at its shapes, kernels against stock and jax-js, decoding, a step. Writes JSON lines and
- * continues where an earlier call ended (exit code 3: there is more to measure). --pack makes a folder that does this
- * on a Linux machine with only a Vulkan driver installed: `sh DIR/run.sh`.
+ * fastest kernel forms at its shapes, kernels against stock and jax-js, decoding, steps of the pocket model and at the
+ * shapes of 1B, the demo. Writes JSON lines and continues where an earlier call ended (exit code 3: there is more to
+ * measure). --pack makes a folder that does this on a Linux machine with only a Vulkan driver installed: `sh DIR/run.sh`.
  */
 import { one, parseArguments, runTool } from "./lib/arguments.ts";
 

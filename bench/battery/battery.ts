@@ -9,14 +9,17 @@ import { cardStage } from "../../src/engine/self-test/card/measure.ts";
 import { SUITES, type Suite } from "../context.ts";
 import { nodePlace } from "../tool/node-place.ts";
 import type { BatteryRecord } from "./record.ts";
+import { RUN_STAGES, type RunStage, runStage } from "./runs.ts";
 
-export const STAGES = [...CARD_STAGES, ...SUITES] as const;
+export const STAGES = [...CARD_STAGES, ...SUITES, ...RUN_STAGES] as const;
 export type Stage = (typeof STAGES)[number];
 
 interface Turn {
   readonly record: BatteryRecord;
   /** Remaining seconds. */
   readonly left: () => number;
+  /** Seconds of the whole call. */
+  readonly seconds: number;
   /** Names of the card's measurements; the suites of the bench have their own. */
   readonly sizes: CardSizes;
 }
@@ -31,7 +34,8 @@ export async function runBattery(asked: readonly Stage[], turn: Turn): Promise<b
   for (const stage of STAGES.filter((one) => asked.includes(one) && !record.isDone(one))) {
     if (left() <= 0) return false;
     try {
-      if (!(await (isSuite(stage) ? benched(stage, turn) : measured(stage, turn)))) return false;
+      const whole = isSuite(stage) ? benched(stage, turn) : isRun(stage) ? ran(stage, turn) : measured(stage, turn);
+      if (!(await whole)) return false;
     } catch (thrown) {
       // The record names the failure; the other stages still run.
       const { message, stack } = thrown instanceof Error ? thrown : new LabError("internal", String(thrown));
@@ -43,6 +47,15 @@ export async function runBattery(asked: readonly Stage[], turn: Turn): Promise<b
 }
 
 const isSuite = (stage: Stage): stage is Suite => (SUITES as readonly string[]).includes(stage);
+
+const isRun = (stage: Stage): stage is RunStage => (RUN_STAGES as readonly string[]).includes(stage);
+
+/** Starts only in the first half of a call, because a run that is cut off begins anew. */
+async function ran(stage: RunStage, { record, left, seconds, sizes }: Turn): Promise<boolean> {
+  if (left() < seconds / 2) return false;
+  await runStage(stage, sizes, (line) => record.add({ stage, ...line }));
+  return true;
+}
 
 /** Checks of earlier calls are not repeated. */
 async function measured(stage: CardStage, { record, left, sizes }: Turn): Promise<boolean> {

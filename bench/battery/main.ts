@@ -21,10 +21,11 @@ export async function batteryTool(words: readonly string[]): Promise<number> {
   if (unknown !== undefined) throw badInput(`--stages has "${unknown}"; known are ${STAGES.join(", ")}`, "stages");
   const sizes = one(parsed, "sizes") ?? "1B";
   if (sizes !== "1B" && sizes !== "small") throw badInput(`--sizes must be 1B or small, not "${sizes}"`, "sizes");
-  const end = performance.now() + 1000 * whole(parsed, "seconds", 1, 86_400, SECONDS);
+  const seconds = whole(parsed, "seconds", 1, 86_400, SECONDS);
+  const end = performance.now() + 1000 * seconds;
   const record = new BatteryRecord(one(parsed, "out") ?? "card-battery.jsonl");
   const left = (): number => (end - performance.now()) / 1000;
-  return (await runBattery(asked as Stage[], { record, left, sizes })) ? 0 : 3;
+  return (await runBattery(asked as Stage[], { record, left, seconds, sizes })) ? 0 : 3;
 }
 
 if (process.argv.includes("--run")) await runTool(() => batteryTool(process.argv.slice(2)));

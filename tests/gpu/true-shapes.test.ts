@@ -3,12 +3,12 @@ import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { TOKENIZER_FILES, trueConfig, writeSynthetic } from "../../bench/made-up/checkpoint.ts";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
 import { openModelFolder } from "../../src/engine/loading/open-model.ts";
 import { openCheckpoint } from "../../src/engine/model/weights/checkpoint.ts";
 import { compareForward } from "../scripts/compare-forward.ts";
 import { useGpu } from "../support/gpu.ts";
-import { TOKENIZER_FILES, trueConfig, writeSynthetic } from "../support/synthetic-checkpoint.ts";
 
 let directory: string;
 beforeAll(async () => {

@@ -7,6 +7,7 @@
  */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { TOKENIZER_FILES, trueConfig, writeSynthetic } from "../../bench/made-up/checkpoint.ts";
 import { one, parseArguments, runTool } from "../../scripts/lib/arguments.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
@@ -18,7 +19,6 @@ import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { ModelCache } from "../../src/engine/loading/model-cache.ts";
 import { convertedBytes, type OpenedModel, openModelFolder } from "../../src/engine/loading/open-model.ts";
 import { openCheckpoint } from "../../src/engine/model/weights/checkpoint.ts";
-import { TOKENIZER_FILES, trueConfig, writeSynthetic } from "../support/synthetic-checkpoint.ts";
 import { compareForward } from "./compare-forward.ts";
 
 const GOLDEN = join(root, "tests/golden/sa2va-tiny-qwen2");

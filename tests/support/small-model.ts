@@ -4,8 +4,8 @@
  */
 import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { TOKENIZER_FILES, writeSynthetic } from "../../bench/made-up/checkpoint.ts";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { TOKENIZER_FILES, writeSynthetic } from "./synthetic-checkpoint.ts";
 
 const POCKET = join(root, "public", "pocket", "model");
 

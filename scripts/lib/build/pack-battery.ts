@@ -7,6 +7,7 @@ import { chmod, copyFile, cp, mkdir, readdir, realpath, stat, writeFile } from "
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
+import { GOLDEN, TOKENIZER_FILES } from "../../../bench/made-up/checkpoint.ts";
 import { badInput, LabError } from "../../../src/engine/errors.ts";
 import { root } from "../ensure.mjs";
 
@@ -21,7 +22,7 @@ const LIBRARY_FOLDERS = ["/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "
 const NVIDIA = { file_format_version: "1.0.0", ICD: { library_path: "libGLX_nvidia.so.0", api_version: "1.3.0" } };
 
 const LAUNCHER = `#!/bin/sh
-# sh run.sh [--out FILE] [--seconds N] [--stages adapter,self-test,long,rates,decoding,tuning,kernels,decode,step]
+# sh run.sh [--out FILE] [--seconds N] [--stages adapter,self-test,long,rates,decoding,tuning,kernels,decode,step,step-1b,demo]
 #   [--sizes small] to try the folder on a slow adapter
 # Writes JSON lines; another call goes on where this one ended. Exit code 3: there is more to measure.
 set -e
@@ -68,6 +69,10 @@ export async function packBattery(directory: string): Promise<number> {
   }
   for (const part of [join("pocket", "model"), join("pocket", "shards"), "wordnet"]) {
     await cp(join(root, "public", part), join(directory, "public", part), { recursive: true });
+  }
+  for (const file of ["config.json", ...TOKENIZER_FILES]) {
+    await mkdir(join(directory, GOLDEN), { recursive: true });
+    await copyFile(join(root, GOLDEN, file), join(directory, GOLDEN, file));
   }
   await mkdir(join(directory, "lib"));
   await copyFile(await loaderFile(), join(directory, "lib", LOADER));

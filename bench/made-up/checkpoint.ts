@@ -11,7 +11,8 @@ import { expectedShapes } from "../../src/engine/model/weights/tensor-shapes.ts"
 
 type Json = Record<string, unknown>;
 
-const GOLDEN = "tests/golden/sa2va-tiny-qwen2";
+/** Folder of the golden model, below the repository. */
+export const GOLDEN = "tests/golden/sa2va-tiny-qwen2";
 
 /** Tokenizer files a made checkpoint borrows from the golden model. */
 export const TOKENIZER_FILES = [

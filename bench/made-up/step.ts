@@ -1,0 +1,96 @@
+/** Runs of a model and shards on disk, and what a step of them costs. */
+import { nodeFolder } from "../../scripts/lib/node/node-files.ts";
+import { openNodeDevice } from "../../scripts/lib/node/node-gpu.ts";
+import { openNodeRows } from "../../scripts/lib/node/node-rows.ts";
+import { nodeSession } from "../../scripts/lib/node/node-session.ts";
+import type { LabConfig } from "../../src/engine/config/table.ts";
+import { LabError } from "../../src/engine/errors.ts";
+import { storageChoice } from "../../src/engine/loading/storage-settings.ts";
+import type { Sa2vaConfig } from "../../src/engine/model/config.ts";
+import { forecast } from "../../src/engine/plan/fit.ts";
+import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
+import { readPhases } from "../../src/engine/runs/phase-lines.ts";
+import { openRun } from "../../src/engine/runs/run-folder.ts";
+import type { RunStore } from "../../src/engine/storage/store.ts";
+
+/** The settings that tests/oracle/check_step.py computes. Confidence differs between any two masks, so groups have a spread. */
+export const CHECK_SETTINGS = {
+  groupSize: 2,
+  promptsPerStep: 1,
+  accumulation: 1,
+  maxNewTokens: 4,
+  partnerMaxTokens: 4,
+  maxTiles: 1,
+  steps: 1,
+  saveSteps: 1,
+  evalSteps: 0,
+  warmupSteps: 0,
+  heldOutShare: 0,
+  gpuMemory: 12,
+  featureStorage: "f32",
+  featureDisk: 0,
+  towerStorage: "f16",
+  maskPolicy: "candidates",
+  maskAnchor: "truth",
+  loop1Confidence: 1,
+  loop2Confidence: 1,
+  loop1Weight: 1,
+  loop2Weight: 1,
+} as const satisfies Partial<LabConfig>;
+
+/**
+ * Trains a new run; a run that would wait for help ends instead.
+ * @returns the run's id
+ */
+export async function takeSteps(
+  { model, shards }: { readonly model: string; readonly shards: string },
+  settings: LabConfig,
+  store: RunStore,
+  onEvent: (event: TrainerEvent) => void,
+): Promise<string> {
+  const { rows, list } = await openNodeRows([shards]);
+  const device = await openNodeDevice();
+  const session = await nodeSession(device, {
+    store,
+    rows,
+    emit(event) {
+      onEvent(event);
+      if (event.type === "held") session.trainer?.control.stop();
+    },
+  });
+  try {
+    await session.openModel(await nodeFolder(model), "model", { choice: storageChoice(settings) });
+    const run = await session.start({ settings, list, title: "both", created: new Date().toISOString() });
+    await run.done;
+    return run.manifest.id;
+  } finally {
+    session.dispose();
+    device.close();
+  }
+}
+
+/**
+ * The costs of a run's last step, beside the plan's forecast.
+ * @throws LabError("held") when no step was taken
+ */
+export async function readStep(store: RunStore, id: string, model: Sa2vaConfig) {
+  const run = await openRun(store, id);
+  const { adapter, config } = run.manifest();
+  const metrics = (await run.readMetrics()).at(-1);
+  const step = (await readPhases(store, id)).at(-1);
+  if (metrics === undefined || step === undefined) throw new LabError("held", "The step was not taken");
+  const costs = step.phases;
+  const peak = Math.max(...Object.values(costs).map(({ peakBytes }) => peakBytes ?? 0));
+  const said = forecast(model, config, storageChoice(config), null, adapter.software);
+  return {
+    parameters: Object.values(said.weights.parameters).reduce((sum, count) => sum + count, 0),
+    adapter: adapter.description || adapter.vendor,
+    run: id,
+    loss: { loop1: metrics["loop1/loss"], loop2: metrics["loop2/loss"] },
+    gradNorm: metrics.grad_norm ?? Number.NaN,
+    seconds: metrics.step_time,
+    peak: { allocated: peak, forecast: said.peak, ratio: said.peak / peak },
+    parts: said.parts,
+    costs,
+  };
+}
