@@ -264,7 +264,8 @@ describe("a field of Setup", () => {
     const { page } = lab;
     let answer: (() => void) | null = null;
     await lab.context.route("https://huggingface.co/**", async (route) => {
-      await new Promise<void>((resolve) => (answer = resolve));
+      // Only the first request waits; the page repeats one that failed.
+      if (answer === null) await new Promise<void>((resolve) => (answer = resolve));
       await route.abort();
     });
     await page.getByTestId("open-address").click();
