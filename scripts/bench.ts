@@ -30,7 +30,7 @@ import { writeGeneratedDocs } from "./lib/build/generated-docs.ts";
 import { root } from "./lib/ensure.mjs";
 import { openNodeDevice } from "./lib/node/node-gpu.ts";
 
-/** Share of the step suite's time that first steps of fresh processes may take. */
+/** Maximum share of the step suite's time for the first steps of new processes. */
 const FIRST_SHARE = 0.4;
 
 await runTool(async () => {

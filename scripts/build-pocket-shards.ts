@@ -48,8 +48,8 @@ const CLIPS = {
 };
 
 /**
- * Share of captions that identify their region. The others only name it, as people do; the answer that a policy should
- * learn to give is then also the most frequent one in the captions.
+ * Share of captions that identify their region. The others only name it, as people do. With this share, the most
+ * frequent caption is also the one that a policy should learn.
  */
 const DISCRIMINATING = 0.85;
 
@@ -156,7 +156,7 @@ await runTool(async () => {
   const frames = folders ? whole(parsed, "frames", 2, 1000, 300) : whole(parsed, "frames", 1, 64, 1);
   const world = one(parsed, "world");
   if (world !== undefined && (world !== "extent" || frames > 1)) {
-    throw badInput('--world is "extent", and without --frames', "world");
+    throw badInput('--world must be "extent" and cannot be combined with --frames', "world");
   }
   const kind = world !== undefined ? EXTENT : frames === 1 ? PICTURES : CLIPS;
   const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, kind.seed);

@@ -42,8 +42,8 @@ const TOWERS = /^vision_model\.|^grounding_encoder\.sam2_model\.image_encoder\./
 const VECTORS = ["params", "ema", "m", "v"] as const;
 
 /**
- * Share of the candidates that are not the best, over the run. At first it is nearly equal for all, because three free
- * candidates can cover most objects of a scene regardless of the phrase; it falls towards the end.
+ * Loss weight of each mask candidate that is not the best, over the run. At first it is nearly that of the best,
+ * because three free candidates can cover most objects of a scene regardless of the phrase; it falls towards the end.
  */
 const SHARE = { first: 0.3, last: 0.1, from: 0.5 } as const;
 
@@ -75,7 +75,7 @@ await runTool(async () => {
   const pictures = whole(parsed, "pictures", 1, 256, world === "clips" ? 2 : 6);
   const clips = whole(parsed, "clips", 1, 256, 6);
   const regions = whole(parsed, "regions", 1, 16, world === "extent" ? 2 : 3);
-  if (world === "extent" && regions !== 2) throw badInput('Pictures of --world "extent" have two regions', "regions");
+  if (world === "extent" && regions !== 2) throw badInput('--regions must be 2 with --world "extent"', "regions");
   const grid = parsed.has("grid") ? whole(parsed, "grid", 2, 64, GRID) : undefined;
   const rate = Number(one(parsed, "rate") ?? 2e-3);
   const finalPictures = whole(parsed, "final-pictures", 1, 10_000, 100);
@@ -174,7 +174,7 @@ await runTool(async () => {
 function worldOf(name: string): World {
   const found = WORLDS.find((world) => world === name);
   if (found !== undefined) return found;
-  throw badInput(`--world is "${WORLDS.join('", "')}", not "${name}"`, "world");
+  throw badInput(`--world must be "${WORLDS.join('" or "')}", not "${name}"`, "world");
 }
 
 /** @param progress 0..1 of the run */

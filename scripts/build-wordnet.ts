@@ -17,7 +17,7 @@ const DEFAULT_OUT = fileURLToPath(new URL("../public/wordnet/wordnet30.txt", imp
 
 /**
  * The table as bytes; equal database files give equal bytes.
- * @throws LabError("bad-input") naming the file that is missing or has a line that does not fit
+ * @throws LabError("bad-input") naming a file that is missing or has an invalid line
  */
 export async function buildWordnet(from: string, exceptionsFrom = from): Promise<Uint8Array> {
   let version: string | undefined;
@@ -66,7 +66,7 @@ function parseData(text: string, file: string): Map<number, string[]> {
   return synsets;
 }
 
-/** The reader takes the lower-cased lemmas for the index: they must give exactly the index file. */
+/** Checks that the lower-cased lemmas, which the reader uses as its index, are exactly those of the index file. */
 function checkIndex(text: string, synsets: ReadonlyMap<number, readonly string[]>, file: string): void {
   const derived = new Map<string, Set<number>>();
   for (const [offset, names] of synsets) {
@@ -82,12 +82,12 @@ function checkIndex(text: string, synsets: ReadonlyMap<number, readonly string[]
     const offsets = fields.slice(-Number(fields[2])).map(Number);
     const own = derived.get(form);
     if (own === undefined || own.size !== offsets.length || offsets.some((offset) => !own.has(offset))) {
-      throw badInput(`${file} lists "${form}" with other synsets than the data file has`);
+      throw badInput(`${file} lists "${form}" with synsets that differ from the data file`);
     }
     derived.delete(form);
   }
   const [missing] = derived.keys();
-  if (missing !== undefined) throw badInput(`${file} lacks "${missing}" of the data file`);
+  if (missing !== undefined) throw badInput(`${file} lacks "${missing}", which the data file has`);
 }
 
 /** Later lines of a form replace earlier ones, as in the reference. */

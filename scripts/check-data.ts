@@ -77,7 +77,7 @@ function printJson(set: RegionSet, checks: readonly DataCheck[], seconds: number
 }
 
 function printText(set: RegionSet, checks: readonly DataCheck[], seconds: number): void {
-  // Names of files and columns may have line ends.
+  // File and column names may contain line breaks.
   const print = (line: string): void => console.log(line.replace(/[\n\r]+/g, " "));
   for (const file of set.files) {
     const split = file.split === undefined ? "" : `, split ${file.split}`;
@@ -91,7 +91,7 @@ function printText(set: RegionSet, checks: readonly DataCheck[], seconds: number
     print(`  adapter  ${file.adapter === "" ? "none" : file.adapter}`);
     if (file.roles !== undefined) print(`  becomes  ${rolesText(file.roles)}`);
   }
-  // A data set has thousands of pictures.
+  // Files with the same reason share a line, because a data set has thousands of pictures.
   const reasons = new Map<string, string[]>();
   for (const { name, reason } of set.ignored) {
     const names = reasons.get(reason);

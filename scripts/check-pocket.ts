@@ -43,7 +43,7 @@ const OPTIONS = {
   "backend-module": { takes: 1 },
 } as const;
 
-/** A number with its scene, under the name of the measurement. */
+/** Records the value of a measurement for one scene. */
 type Put = (name: string, value: number) => void;
 
 const BARE = { definite: true, family: false, size: false, colour: false, place: false, neighbour: null } as const;
@@ -116,7 +116,7 @@ await runTool(async () => {
       const overlaps = masks.map((mask) => maskIou(drawn[i] ?? new Uint8Array(SIDE * SIDE), mask).iou);
       put(`${name}: IoU`, overlaps[at] as number);
       put(
-        `${name}: the right thing most`,
+        `${name}: the right thing has the highest IoU`,
         Number(overlaps[at] === Math.max(...overlaps) && (overlaps[at] as number) > 0),
       );
     });
@@ -133,7 +133,7 @@ await runTool(async () => {
         "greedy caption: names the kind",
         Number(KINDS[thing.kind]?.words.some((word) => words.includes(word)) ?? false),
       );
-      // A neighbour's colour comes after its object, so the first colour is the object's own.
+      // A neighbour's colour comes after its object, so the first colour is that of the object.
       const colour = words.find((word) => word in COLOURS);
       if (colour !== undefined)
         put("greedy caption: the right colour, where one is named", Number(colour === thing.colour));

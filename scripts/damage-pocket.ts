@@ -51,7 +51,7 @@ const [PICTURES, REGIONS, SIDE] = [6, 3, 128];
  * Seed of the pictures that decide when to stop, which no shard contains, and the number of steps between two checks.
  */
 const [CHECK_SEED, CHECK_EVERY] = [20_270_101, 10];
-/** Only the masks; the candidates keep their share, so that they stay different. */
+/** Only the mask loss. The candidates keep their share, so that they stay different. */
 const LOSS = {
   ...POCKET_LOSS,
   tokenWeight: 0,
@@ -107,7 +107,7 @@ await runTool(async () => {
   if (!(rate > 0)) throw badInput("--rate must be a number above 0", "rate");
   const world = one(parsed, "world") ?? "pictures";
   if (world !== "pictures" && world !== "extent") {
-    throw badInput(`--world is "pictures" or "extent", not "${world}"`, "world");
+    throw badInput(`--world must be "pictures" or "extent", not "${world}"`, "world");
   }
   const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, 29);
   const steps = whole(parsed, "most-steps", 1, 100_000, 400);

@@ -36,12 +36,12 @@ await runTool(async () => {
   const say = (text: string): void => void process.stderr.write(`${text}\n`);
   const { config } = chosenSettings(parsed, [], say);
   if (config.judge !== "off" || config.userReward !== "") {
-    throw new LabError("bad-config", "Judges and custom rewards are sampled on the Rewards screen, not here", {
+    throw new LabError("bad-config", "Judges and custom rewards cannot be used here; the Rewards screen samples them", {
       subject: "judge",
     });
   }
   const loop = whole(parsed, "loop", 1, Math.max(...LOOP_IDS), 2);
-  if (!isLoop(loop)) throw badInput(`--loop is one of ${LOOP_IDS.join(", ")}`, "loop");
+  if (!isLoop(loop)) throw badInput(`--loop must be one of ${LOOP_IDS.join(", ")}`, "loop");
   const file = one(parsed, "keep");
   if (file !== undefined) requireWritable(file);
   const { rows, list } = await openNodeRows(parsed.get("shards"));
@@ -52,7 +52,7 @@ await runTool(async () => {
     const source = await localCheckpoint(one(parsed, "model") ?? POCKET_MODEL);
     await session.openModel(source.folder, source.name, { choice: storageChoice(config), keep: source.keep });
     const groups: BenchGroup[] = [];
-    // Spread over the shards, so that the rows come from many pictures.
+    // Rows are spread over the shards, so that they come from many pictures.
     const indices = Array.from({ length: count }, (_, at) => Math.floor((at * list.rows.length) / count));
     await session.bench(config, indices, [loop], (group) => groups.push(group), new AbortController().signal);
     if (file !== undefined) appendFileSync(file, difficultyText(measuredRows(groups)));

@@ -93,7 +93,7 @@ function requireUsed(parsed: Parsed, { name, judged, similarity }: Suite, { clip
   if (!parsed.has("judge")) refuseIdle(parsed, ["judge-model", "judge-pictures"], "without --judge");
 }
 
-/** Maximum reasons that are printed why rows are left out. */
+/** Maximum number of printed reasons why rows are left out. */
 const SAID = 20;
 
 interface Options {
@@ -128,7 +128,7 @@ async function suiteTools(file: string | undefined): Promise<SuiteTools> {
   if (file === undefined) return { meteor };
   const value = parseJson(readTextFile(file), file);
   if (!isRecord(value) || typeof value.name !== "string" || !isRecord(value.values)) {
-    throw badInput(`${file} has no name and values`, file);
+    throw badInput(`${file} must have "name" and "values"`, file);
   }
   const { name, values } = value;
   const of = (label: string, phrase: string): number => {

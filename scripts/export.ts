@@ -185,7 +185,7 @@ async function openRunAt(directory: string): Promise<RunFolder> {
   return await openRun(folderStore(named), id);
 }
 
-/** The folder may have been renamed; the manifest has the run's name. */
+/** The folder may have been renamed; the manifest has the run's id. */
 function runIdOf(file: string): string {
   return parseJsonAs(readTextFile(file), z.looseObject({ id: z.string().check(z.minLength(1)) }), file).id;
 }

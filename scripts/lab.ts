@@ -50,7 +50,7 @@ const OPTIONS = {
 /** Options that are settings. */
 const FLAGS = (["steps", "seed", "mode", "loops", "hub"] as const).map((name) => [name, name] as const);
 
-/** Settings of a run that is viewed once. */
+/** Default for a short run that shows every screen. */
 const DEFAULT_STEPS = 3;
 
 interface Task {
@@ -63,11 +63,11 @@ interface Task {
   readonly out: string;
   readonly json: boolean;
   readonly timeout: number;
-  /** The judge's key, "" if it is not for the judge of these settings. */
+  /** The judge's key; "" if its origin is not that of the judge in these settings. */
   readonly key: string;
   /** Whether the settings switch a judge on. */
   readonly asksJudge: boolean;
-  /** Consents of the command line, which the page need not ask for. */
+  /** Consents given on the command line, so that the page need not ask for them. */
   readonly allowed: {
     readonly judges: readonly string[];
     readonly rewards: readonly string[];
@@ -82,7 +82,7 @@ async function taskOf(words: readonly string[]): Promise<Task> {
   }
   const out = one(parsed, "out");
   if (out === undefined) throw badInput("--out DIR is needed", "out");
-  // The run is unpacked there: later steps of an earlier run would remain.
+  // The run is unpacked into this folder, where later steps of an earlier run would remain.
   if (existsSync(join(out, "run.json"))) throw badInput(`--out ${out} holds a run already; name another folder`, "out");
   const shards = (parsed.get("shards") ?? []).map((path) => folder(path, "--shards"));
   const model = one(parsed, "model");
@@ -172,7 +172,7 @@ async function until(page: Page, what: string, ready: () => Promise<boolean>, se
 async function drive(watched: WatchedPage, url: string, task: Task): Promise<void> {
   const { page } = watched;
   const run = await followRun(page, task);
-  // The address contains no texts: they are stored where the page keeps them between visits.
+  // Text settings are not part of the address; they are stored where the page keeps them between visits.
   const all = Object.entries(task.settings);
   const texts = Object.fromEntries(all.filter(([key]) => isUnlinked(key)));
   await page.addInitScript(
@@ -184,7 +184,7 @@ async function drive(watched: WatchedPage, url: string, task: Task): Promise<voi
     ...Object.fromEntries(all.filter(([key]) => !isUnlinked(key))),
   });
   await page.goto(`${url}#${settings}`);
-  // The page asks for consent to the judge that its address switches on; the command line has given it.
+  // The address switches on a judge, so the page asks for consent, which the command line has given.
   if (task.asksJudge) await page.getByTestId("consent-allow").click();
   const enabled = () =>
     page
@@ -286,7 +286,7 @@ await runTool(async () => {
     await watched.browser.close();
     await server.close();
   }
-  // The browser logs every 404, also of files that a checkpoint need not have.
+  // The browser logs every 404, also for optional files of a checkpoint.
   const expected = (line: string): boolean => task.checkpoint !== undefined && /status of 404/.test(line);
   const errors = watched.consoleErrors.filter((line) => !expected(line));
   for (const line of errors) process.stderr.write(`console: ${line}\n`);

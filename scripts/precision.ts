@@ -110,7 +110,7 @@ await runTool(async () => {
     for (const numbers of columns) {
       const { title, arithmetic } = numbers;
       process.stderr.write(`${basename(set.path)} in ${title}\n`);
-      // Software adapters have these programs too, but choose others.
+      // Software adapters can run these programs too, but choose others.
       setAdapterKind(arithmetic === "f32" && device.report.software);
       const rows = await rowsOf(set, numbers);
       device.check();

@@ -37,7 +37,7 @@ async function main(): Promise<number> {
     "judge-cache": { takes: 1 },
     ...JUDGE_OPTIONS,
   });
-  refuseIdle(options, ["allow-judge"], "on scores: --judge names the judge");
+  refuseIdle(options, ["allow-judge"], "on scores; name the judge with --judge");
   if (!options.has("judge")) refuseIdle(options, JUDGE_NEEDED, "without --judge");
   const [predictedPath, referencePath] = [path("pred"), path("ref")];
   const predicted = await readPairFile(predictedPath);

@@ -27,7 +27,7 @@ function check(title, command, args) {
   process.stdout.write(`${ok ? "ok  " : "FAIL"} ${title} (${((Date.now() - started) / 1000).toFixed(1)} s)\n`);
 }
 
-/** All projects in one run, so that the files of one use processors that another leaves idle. */
+/** All projects run together, so that files of one project use processors that another leaves idle. */
 function vitest(projects) {
   const folder = mkdtempSync(join(tmpdir(), "lab-test-"));
   const report = join(folder, "report.json");

@@ -13,7 +13,7 @@ export interface OptionSpec {
 
 export type Parsed = ReadonlyMap<string, readonly string[]>;
 
-/** Name of the words without an option; absent for tools that take none. */
+/** Name under which arguments without an option are collected; absent for tools that take none. */
 export const WORDS = "";
 
 /** @throws LabError("bad-input") for an unknown option, a missing value or a stray word */
@@ -74,7 +74,7 @@ export function refuseIdle(parsed: Parsed, options: Iterable<string>, why: strin
   for (const name of options) if (parsed.has(name)) throw badInput(`--${name} has no effect ${why}`, name);
 }
 
-/** Checks before long work that its file can be written, without changing the file. @throws Node's error */
+/** Checks that a file can be written, without changing it; used before long work. @throws Node's error */
 export function requireWritable(path: string): void {
   const isNew = !existsSync(path);
   closeSync(openSync(path, "a"));

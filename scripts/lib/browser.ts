@@ -1,12 +1,12 @@
-/** A headless Chromium with WebGPU on its software adapter, whose console is watched. */
+/** A headless Chromium with WebGPU on its software adapter; collects console errors. */
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { LabError } from "../../src/engine/errors.ts";
 import { ensureChromium } from "./ensure.mjs";
 
 /**
- * Playwright's default list of disabled features, which the last such option replaces, and features that an unattended
- * browser does not need: pages behind the address bar, a process per window that takes a fifth of the processor time of
- * opening the lab, and a spare process.
+ * Features to disable. Chromium uses only the last list, so this one repeats Playwright's and adds features that an
+ * unattended browser does not need: pages behind the address bar, a process per window (a fifth of the processor time
+ * of opening the lab) and a spare process.
  */
 const DISABLED = [
   "AimEnabled",
@@ -74,7 +74,7 @@ export async function openBrowser(options: BrowserOptions): Promise<WatchedPage>
     );
   }
   const args = CHROMIUM_ARGS.filter((arg) => options.webgpu !== false || arg !== "--enable-unsafe-webgpu");
-  // Loading takes half a second, which is wasted for a wrong argument.
+  // Imported here because loading takes half a second, which a wrong argument should not cost.
   const { chromium } = await import("playwright-core");
   const browser = await chromium.launch({
     executablePath,

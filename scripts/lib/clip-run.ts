@@ -39,7 +39,7 @@ export interface ScoredClip {
   readonly text: string;
   readonly type?: number | undefined;
   readonly answer: string;
-  /** Frames that the language model saw. */
+  /** Frames given to the language model. */
   readonly frames: readonly number[];
   /** Masklets in the answer; the first one is scored, and without one the masks are empty. */
   readonly found: number;
@@ -50,7 +50,7 @@ const STATE = "tracking.safetensors";
 const PARTIAL = "partial.json";
 
 /**
- * @throws LabError("cancelled") when the signal fires; stored frames stay
+ * @throws LabError("cancelled") when the signal aborts; stored frames stay
  * @throws LabError("bad-input") when the folder holds masklets of another model, clip, expression or settings
  */
 export async function runClip(job: ClipJob): Promise<ScoredClip> {
@@ -70,13 +70,13 @@ export async function runClip(job: ClipJob): Promise<ScoredClip> {
   }
   const pictures = await clipPictures(clip);
   const size: [number, number] = [pictures.height, pictures.width];
-  // Before the work, which may take hours.
+  // Masks are checked before the work, which may take hours.
   const truth = await expression.truth?.();
   checkMaskSizes(`${clip.id}, ${expression.id}`, truth ?? [], size);
   const weights = weightsView(model.frozen, Object.fromEntries(model.base), 0);
   const seen: FollowKeeper["seen"] = ({ bankBytes }, done) => {
     if (done % job.keepEvery !== 0 && done !== pictures.total) return;
-    say(`${done} frames: ${bankBytes} bytes remembered, ${tf.memory().numBytes} bytes of tensors`);
+    say(`${done} frames: ${bankBytes} bytes in the memory bank, ${tf.memory().numBytes} bytes of tensors`);
   };
   const keeper = { ...keeperIn(store, name, job.keepEvery, of), seen };
   const { answers, frames, masklets } = await followExpressions(
@@ -105,7 +105,7 @@ export async function runClip(job: ClipJob): Promise<ScoredClip> {
   return result;
 }
 
-/** Tells a clip from another one of its name: names and bytes of its frames. */
+/** Names and sizes of a clip's frames, which distinguish it from another clip of the same name. */
 export function framesMark({ frames, names }: Clip): string {
   return names.map((name, at) => `${name} ${frames[at]?.size}`).join();
 }

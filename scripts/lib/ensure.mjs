@@ -1,4 +1,4 @@
-// What a fresh clone needs first: packages, a Chromium, a Vulkan loader for Dawn.
+// Installs what a fresh clone needs first: packages, a Chromium, a Vulkan loader for Dawn.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -61,8 +61,9 @@ export function offersMesa(policy) {
 }
 
 /**
- * The loader library Dawn opens under Node and, on a machine without any Vulkan driver, Mesa's software driver, which is a few
- * times as fast as the SwiftShader of Chromium. Both come from apt when they are missing and may; apt's sources stay as they are.
+ * The loader library Dawn opens under Node and, on a machine without any Vulkan driver, Mesa's software driver, which
+ * is a few times as fast as the SwiftShader of Chromium. If they are missing and apt may be used, they are installed
+ * through apt; apt's sources stay as they are.
  */
 export function ensureVulkan() {
   if (process.platform !== "linux") return;
@@ -71,7 +72,7 @@ export function ensureVulkan() {
   const drivers = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
   if (drivers.some((folder) => existsSync(folder) && readdirSync(folder).length > 0) || !mayUseApt()) return;
   const policy = () => spawnSync("apt-cache", ["policy", "mesa-vulkan-drivers"], { encoding: "utf8" }).stdout ?? "";
-  // A fresh container knows no packages before the first update.
+  // A fresh container has no package lists before the first update.
   if (/Candidate: \(none\)|^$/.test(policy())) run("apt-get", ["update", "-qq"]);
   if (offersMesa(policy())) aptInstall(["mesa-vulkan-drivers"]);
 }

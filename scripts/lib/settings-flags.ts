@@ -107,7 +107,7 @@ export function readFileOfSettings(file: string): Readonly<Record<string, unknow
   return readSettingsFile(readTextFile(file), file);
 }
 
-/** Says which changed settings supervised steps do not read; loops 1 and 2 choose captions or masks there. */
+/** Reports changed settings that supervised steps do not use; loops 1 and 2 select captions or masks there. */
 function tellUnused(config: LabConfig, preset: LabConfig, tell: (sentence: string) => void): void {
   const weights = LOOP_IDS.map((id) => `loop${id}Weight` as const).filter((key) => config[key] !== preset[key]);
   const unused = config.loops === "3" ? ["loops=3", ...weights] : weights;

@@ -3,8 +3,8 @@ import { markUnseen } from "../../src/engine/errors.ts";
 type Write = typeof process.stdout.write;
 
 /**
- * Protects the terminal from texts that a tool reads: control characters and bidirectional marks are written as
- * numbers. In lines of JSON these are the same text.
+ * Protects the terminal from texts that a tool reads: control characters and bidirectional marks are written as numeric
+ * escapes, which JSON reads as the same characters.
  */
 export function guardTerminal(streams: readonly { write: Write }[] = [process.stdout, process.stderr]): void {
   for (const stream of streams) {

@@ -94,12 +94,9 @@ it("writes and scores masklets, and an interrupted run ends as one that was not"
   const before = tf.memory().numTensors;
   const said: string[] = [];
   const whole = await runClip(job("whole", { say: (text) => said.push(text) }));
-  expect(said.map((text) => /^(\d) frames: \d+ bytes remembered, \d+ bytes of tensors$/.exec(text)?.[1])).toEqual([
-    "2",
-    "4",
-    "6",
-    undefined,
-  ]);
+  expect(
+    said.map((text) => /^(\d) frames: \d+ bytes in the memory bank, \d+ bytes of tensors$/.exec(text)?.[1]),
+  ).toEqual(["2", "4", "6", undefined]);
   expect(whole).toMatchObject({ clip: "drawn", expression: "0", answer: "Sure, [SEG].", frames: [0, 1], found: 1 });
   expect(whole.score?.jf).toBeCloseTo(((whole.score?.j ?? 0) + (whole.score?.f ?? 0)) / 2, 12);
   const folder = (out: string): string => join(scratch, out, "drawn", "0");

@@ -1,5 +1,5 @@
 /**
- * An alias for bundles, which take only the core of TensorFlow.js and its gradients (see src/engine/gpu/tfjs/core.ts).
+ * An alias for bundles that need only the core of TensorFlow.js and its gradients (see src/engine/gpu/tfjs/core.ts).
  */
 import { fileURLToPath } from "node:url";
 

@@ -53,7 +53,7 @@ async function benchResults(): Promise<readonly TableFacts[]> {
   );
 }
 
-/** Results stored by `npm run step-1b -- --write`; null before. */
+/** Results stored by `npm run step-1b -- --write`; null if there are none. */
 async function stepAt1B(): Promise<StepFacts | null> {
   const [found] = await filesOf("docs/performance", /^1b-step\.json$/);
   return found === undefined ? null : (JSON.parse(found[1]) as StepFacts);

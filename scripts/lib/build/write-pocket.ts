@@ -15,7 +15,7 @@ import { writeFileList } from "./file-list.ts";
 /**
  * Writes configuration, tokenizer, weights and the list of files.
  * @param grid visual tokens along a side
- * @param motion with the words of clips, for which the tables have rows
+ * @param motion adds the words of clips; the embedding must have rows for them
  */
 export function writePocket(out: string, tensors: readonly TensorToWrite[], grid: number, motion = false): void {
   for (const [name, text] of Object.entries(pocketFiles(grid, motion))) writeFileSync(join(out, name), text);
@@ -87,7 +87,7 @@ function knowsMotion(model: Sa2vaModel): boolean {
   return model.config.language.vocabSize > vocabulary().length + SPECIAL_TOKENS.length;
 }
 
-/** Readers never see a partial file. */
+/** Replaces a file at once, so that readers never see a partial file. */
 export function replaceFile(path: string, bytes: Uint8Array): void {
   writeFileSync(`${path}.new`, bytes);
   renameSync(`${path}.new`, path);

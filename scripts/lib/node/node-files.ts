@@ -83,7 +83,7 @@ export async function nodeFolder(directory: string): Promise<ByteFolder> {
   await visit(root, "");
   for (let link = links.shift(); link !== undefined; link = links.shift()) {
     const target = await realpath(link.full).catch(() => undefined);
-    // Around what was met before there may be a link that leads to it and all beside it.
+    // Skips a link to a folder that was visited or that contains the root, so that no link leads in circles.
     if (target === undefined || met.has(target) || root.startsWith(`${target}/`)) continue;
     const info = await stat(target);
     if (info.isDirectory()) await visit(target, link.path);

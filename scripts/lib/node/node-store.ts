@@ -16,7 +16,10 @@ import { LOCK_FILE, lockRun } from "./run-lock.ts";
 
 /** Ending of a file that is being written; such files are never listed. */
 const UNFINISHED = ".unfinished~";
-/** Maximum attempts to write a file: if another process renamed the unfinished file of both, this one writes again. */
+/**
+ * Maximum attempts to write a file. If another process renamed the unfinished file, which both share, this one writes
+ * again.
+ */
 const TRIES = 50;
 
 /** Runs in a directory, each in a folder named by its id. The directory is created with the first file. */
@@ -85,7 +88,7 @@ export function nodeStore(directory: string): RunStore {
         before = (await stat(full(path)).catch(unlessGone))?.size ?? 0;
         await appendFile(full(path), bytes, { flush: true });
       } catch (thrown) {
-        // Remove all of it, so that it can be written again.
+        // Undo a partial append, so that the bytes can be written again.
         if (before !== undefined) await truncate(full(path), before).catch(unlessGone);
         throw await failed(thrown, path, bytes.length);
       }

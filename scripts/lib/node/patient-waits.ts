@@ -8,7 +8,7 @@
 /** Methods, by class of the binding, whose promises it polls for. */
 const WAITS = { GPUBuffer: ["mapAsync"], GPUQueue: ["onSubmittedWorkDone"], GPUDevice: ["createComputePipelineAsync"] };
 
-/** Sleep before the next poll, as a share of the wait so far; an answer arrives later by at most that much. */
+/** Sleep before the next poll, as a share of the wait so far; it delays an answer by at most this share. */
 const SHARE = 1 / 32;
 
 /** Maximum milliseconds of a sleep. */

@@ -57,7 +57,7 @@ export interface ComparedRun {
 }
 
 const LACKS =
-  "older version: its rows chose the best checkpoint and are reported, loop 2 was sampled from SAM2's candidates, run rewards were not scored";
+  "older version: the same rows chose its best checkpoint and are reported, loop 2 chose among SAM2's candidates, run rewards were not scored";
 
 /**
  * @param folder of the run

@@ -16,7 +16,7 @@ import { nodeStore } from "../node/node-store.ts";
 
 /**
  * The table of evaluations of suites, and of all held-out evaluations of run folders.
- * @param file Parquet if its name ends so, else CSV; undefined returns CSV
+ * @param file Parquet if its name ends in .parquet, else CSV; undefined returns CSV
  * @throws LabError("bad-input") for a folder that holds no finished evaluation, or one of other rows;
  * LabError("storage") when the file cannot be written
  */
