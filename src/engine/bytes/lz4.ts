@@ -122,7 +122,7 @@ function decodeBlock(block: Uint8Array, out: Uint8Array, written: number, from: 
   return to;
 }
 
-/** Copies `length` bytes from `back` bytes before `to`; if `back` is smaller, the bytes repeat. */
+/** Copies `length` bytes from `back` bytes before `to`; if `back` is smaller than `length`, the bytes repeat. */
 export function repeat(out: Uint8Array, to: number, back: number, length: number): void {
   if (length < 32) {
     for (let at = to; at < to + length; at++) out[at] = out[at - back] as number;

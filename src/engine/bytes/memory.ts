@@ -47,13 +47,13 @@ export function blobSource(name: string, blob: Blob): ByteSource {
   };
 }
 
-/** Sources under their paths as a folder. A string is stored as UTF-8. */
+/** A folder of sources, by path. A string is stored as UTF-8. */
 export function folderOf(files: ReadonlyMap<string, ByteSource>): ByteFolder {
   const paths = [...files.keys()].sort((a, b) => (a < b ? -1 : 1));
   return { paths, get: (path) => files.get(path) };
 }
 
-/** Files in memory as a folder, for tests, tools and built-in data. */
+/** A folder of files in memory, for tests, tools and built-in data. */
 export function memoryFolder(files: Readonly<Record<string, Uint8Array | string>>): ByteFolder {
   const encoder = new TextEncoder();
   return folderOf(

@@ -1,8 +1,8 @@
 /** Texts of files whose encoding is not stated. */
 
 /**
- * Characters of the bytes 0x80 to 0x9F in Windows-1252; other bytes are code points. Runtimes decode this encoding
- * differently.
+ * Characters of the bytes 0x80 to 0x9F in Windows-1252; other bytes equal their code points. Runtimes differ in how
+ * they decode this encoding.
  */
 const WINDOWS_1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
 

@@ -200,7 +200,7 @@ function codedWeights(bytes: Uint8Array): number[] {
   }
 }
 
-/** Fills `out` with the symbols of one Huffman stream, which must end where the bits do. */
+/** Fills `out` with the symbols of one Huffman stream, which must end exactly at the last bit. */
 export function decodeHuffman(bytes: Uint8Array, table: HuffmanTable, out: Uint8Array): void {
   const bits = new BackwardBits(bytes);
   const { log, symbols, widths } = table;

@@ -68,9 +68,9 @@ const POCKET: Partial<LabConfig> = {
 };
 
 /**
- * A checkpoint of 1B or more. Rank 16 keeps moments and averages small, and recomputation does the same for
- * activations. The planner accepts each size for 1B in f16 (tests/unit/plan/fit.test.ts), which a preset without
- * `gpuMemory` cannot promise.
+ * Settings for a checkpoint of 1B or more. Rank 16 keeps moments and averages small, and recomputation does the same
+ * for activations. tests/unit/plan/fit.test.ts checks that the planner accepts each size for 1B in f16; this needs
+ * `gpuMemory` in the preset.
  */
 const REAL: Partial<LabConfig> = {
   weightStorage: "f16",

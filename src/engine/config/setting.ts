@@ -42,7 +42,7 @@ export interface TextSetting extends Common {
   /** In UTF-16 units. */
   readonly maxLength: number;
   /**
-   * Whether the page's address contains the text instead of the page remembering it: for text that is neither long nor
+   * Whether the text is part of the page's address and therefore not remembered: for text that is neither long nor
    * code.
    */
   readonly linked?: true;

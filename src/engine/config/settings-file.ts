@@ -19,7 +19,7 @@ export function readSettingsFile(text: string, name: string): Readonly<Record<st
   // A run.json has its settings under "config".
   const settings = isRecord(value.config) ? withOlderMeaning(value.config) : value;
   const nested = Object.keys(settings).find((key) => isRecord(settings[key]));
-  if (nested !== undefined) throw refused(name, `has names below ${quote(nested)}, but no setting has parts`);
+  if (nested !== undefined) throw refused(name, `has names below ${quote(nested)}, but settings are not nested`);
   return settings;
 }
 

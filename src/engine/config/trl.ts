@@ -154,7 +154,7 @@ export function readTrl(
 
 /**
  * Number of TRL micro-batches per micro-batch of the lab: 1, unless a count exceeds the lab's range, because the lab
- * exports every group as one TRL micro-batch. A batch that is named in the lab's own units stays as it is.
+ * exports every group as one TRL micro-batch. A batch in the lab's units stays as it is.
  */
 function joinedBatches(record: Readonly<Record<string, unknown>>): number {
   const { promptsPerStep, accumulation, stepsPerGeneration } = SETTINGS;
@@ -252,9 +252,10 @@ function isShare(value: unknown): value is number {
 }
 
 /**
- * Settings under TRL's names, in its units and spellings, in table order, plus values that differ from TRL's defaults. A
- * micro-batch of TRL is one group, because losses that count the tokens of a micro-batch count those of a group here. One
- * value is approximate: the schedule "linear-then-cosine" becomes cosine, whose warm-up begins at 0.
+ * Settings under TRL's names, in its units and spellings, in table order, plus values that differ from TRL's defaults.
+ * A micro-batch of TRL is one group, because losses that TRL averages over the tokens of a micro-batch are averaged
+ * over those of a group here. One value is approximate: the schedule "linear-then-cosine" becomes cosine, whose warm-up
+ * begins at 0.
  */
 export function toTrl(config: LabConfig): readonly (readonly [name: string, value: unknown])[] {
   return [

@@ -385,7 +385,7 @@ prompt: |
     [
       "a.yaml",
       "deep:\n  steps: 3",
-      /^a\.yaml has names below "deep", but no setting has parts; the settings are kept$/,
+      /^a\.yaml has names below "deep", but settings are not nested; the settings are kept$/,
     ],
     ["a.yaml", "steps: {a: 1}", /^a\.yaml has names below "steps"/],
     [
