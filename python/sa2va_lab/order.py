@@ -23,7 +23,7 @@ def parse_sources(text: str) -> list[tuple[str, float]]:
         try:
             found.append((name.strip(), float(amount)))
         except ValueError as cause:
-            raise LabError(f"mixSources has {part!r}, which is not a name, = and a number") from cause
+            raise LabError(f"mixSources has {part!r}, which is not name=number") from cause
     return found if not found or any(name == _OTHERS for name, _ in found) else [*found, (_OTHERS, 1.0)]
 
 

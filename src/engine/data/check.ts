@@ -17,7 +17,7 @@ export interface DataCheck {
     | "batch built"
     | "ready for training";
   readonly ok: boolean;
-  /** Whether training is impossible without it. */
+  /** Whether training is impossible if this check fails. */
   readonly blocks: boolean;
   /** One sentence with the numbers. */
   readonly detail: string;

@@ -92,7 +92,7 @@ const REPORT_EVERY = 16;
 const MOST_REPORTS = 200;
 
 interface Opened {
-  /** Of the file. */
+  /** Bytes of the file. */
   readonly bytes: number;
   readonly table: Table;
   readonly adapter: Adapter;
@@ -265,7 +265,7 @@ async function open(
   return undefined;
 }
 
-/** The files but those of other splits, which go to `ignored`. Tables with a split have read it from their rows. */
+/** All files except those of other splits, which are added to `ignored`. A table with a split has chosen its rows itself. */
 function leaveOutSplits(
   all: readonly (ShardPath | FoundTable)[],
   { mapping, split }: { readonly mapping: DataMapping; readonly split?: string },
@@ -278,7 +278,7 @@ function leaveOutSplits(
   return all.filter(({ path }) => !others.has(path));
 }
 
-/** The assigned columns. */
+/** The columns that are assigned; undefined entries are dropped. */
 function named(columns: WantedColumns = {}): WantedColumns {
   return Object.fromEntries(Object.entries(columns).filter(([, column]) => column !== undefined));
 }
@@ -290,7 +290,7 @@ function leftOut(
   told: ReadonlySet<string>,
 ): { readonly name: string; readonly reason: string }[] {
   const known = new Set([...tables.map(({ path }) => path), ...ignored.map(({ name }) => name)]);
-  // Records before pictures, of which there are thousands.
+  // Records are listed before pictures, of which there may be thousands.
   return [...ignored, ...others.filter(({ name }) => !known.has(name) && !inSamples.has(name) && !told.has(name))];
 }
 

@@ -55,7 +55,8 @@ async function textEach(items: readonly unknown[], masks: number): Promise<RowCa
 async function textOf(cell: unknown, masks: number): Promise<RowCaptions | undefined> {
   if (cell === null || cell === undefined) return undefined;
   if (isBinaryCell(cell)) {
-    if (cell.length > MAX_TEXT_BYTES) throw badInput(`the text has ${cell.length} bytes`);
+    if (cell.length > MAX_TEXT_BYTES)
+      throw badInput(`the text has ${cell.length} bytes, more than the ${MAX_TEXT_BYTES} allowed`);
     return textOf(new TextDecoder().decode(await cell.read()), masks);
   }
   const turns = readTurns(cell);

@@ -33,7 +33,7 @@ function sourceIn(part: string): Source {
   const [, name = "", number = ""] = /^(.*?)\s*=\s*([^=]*)$/.exec(part) ?? [];
   const amount = decimal(number);
   if (name === "" || !(amount >= 0 && amount <= MOST)) {
-    throw bad(`has ${quote(part)}, which is not a name, = and a number from 0 to ${MOST}`);
+    throw bad(`has ${quote(part)}, which is not name=number with a number from 0 to ${MOST}`);
   }
   return { name, amount };
 }
@@ -87,5 +87,5 @@ export function requireSources(text: string, rowIds: readonly string[]): void {
     .slice(0, FILES_NAMED)
     .map((file) => quote(file))
     .join(", ");
-  throw bad(`has ${quote(unmatched.name)}, which gets no row of the data set; its files are ${known}${more}`);
+  throw bad(`has ${quote(unmatched.name)}, which matches no file of the data set; its files are ${known}${more}`);
 }

@@ -176,7 +176,7 @@ async function expectRead(bytes: Uint8Array<ArrayBuffer>, drawn: readonly Pixels
 const column = fc.constantFrom("mask", "masks", "segmentation", "mask_rle");
 const CASES = FORMS.length;
 
-test("one mask a row", () =>
+test("one mask per row", () =>
   forAny(CASES, fc.tuple(fc.constantFrom(...FORMS), masks(2, 2), column), async ([form, rows, mask]) => {
     const size = rows[0] as Pixels;
     const bytes = shard({
@@ -187,7 +187,7 @@ test("one mask a row", () =>
     await expectRead(bytes, rows, form.name);
   }));
 
-test("several masks a row", () =>
+test("several masks per row", () =>
   forAny(CASES, fc.tuple(fc.constantFrom(...FORMS), masks(1, 12), column), async ([form, all, mask]) => {
     const size = all[0] as Pixels;
     const bytes = shard({

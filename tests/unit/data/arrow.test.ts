@@ -219,7 +219,7 @@ test("plain caption shards: binary picture, JSON mask text, polygons, base64 pic
     ),
   });
   const set = await openRegionSet(folder);
-  expect(set.files.map((file) => file.adapter)).toEqual(["captions, one mask a row", "captions, one mask a row"]);
+  expect(set.files.map((file) => file.adapter)).toEqual(["captions, one mask per row", "captions, one mask per row"]);
   expect(set.summaries.map((summary) => [summary.file, summary.caption, summary.maskShare])).toEqual([
     ["json.arrow", "One.", 80 / 768],
     ["polygon.arrow", "Box.", 70 / 768],

@@ -22,7 +22,7 @@ const run = (...args: string[]) => tool("check-data", args);
 test("prints schema, adapter, checks and what was left out; 0 with good rows, 1 without", async () => {
   const good = await run(join(directory, "good"));
   expect(good.code).toBe(0);
-  expect(good.out).toContain("adapter  conversations, one mask a row");
+  expect(good.out).toContain("adapter  conversations, one mask per row");
   expect(good.out).toContain("ok      ready for training: all checks passed");
   expect(good.out).toContain("data-00000-of-00001.arrow, row 1, conversations: the caption is empty");
   const bad = await run(join(directory, "bad"));

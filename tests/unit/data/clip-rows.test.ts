@@ -42,7 +42,7 @@ async function opened(rows: readonly ShardRow[]) {
 
 test("a clip is a strip of its frames, with the masklet as one mask", async () => {
   const set = await opened([clip()]);
-  expect([set.skipped, set.files[0]?.adapter]).toEqual([[], "conversations, one masklet a row"]);
+  expect([set.skipped, set.files[0]?.adapter]).toEqual([[], "conversations, one masklet per row"]);
   const [summary] = set.summaries;
   expect(summary).toMatchObject({ width: 32, height: 72, frames: 3, caption: "A red box." });
   const pixels = decodeRle(summary?.mask as Rle);

@@ -50,7 +50,7 @@ test.each<[readonly Layout[], string, boolean]>([
 
 test("the demo shards go by what they say of themselves, not by a data set whose columns they share", async () => {
   const set = await openRegionSet(await nodeFolder(join(root, "public", "pocket", "shards")));
-  expect(new Set(set.files.map(({ adapter }) => adapter))).toEqual(new Set(["conversations, one mask a row"]));
+  expect(new Set(set.files.map(({ adapter }) => adapter))).toEqual(new Set(["conversations, one mask per row"]));
   const checks = await checkRegionSet(set, decodeImage, () => 0, ["pocket shards"]);
   const named = checks.find(({ name }) => name === "data set named");
   expect(named?.ok).toBe(true);

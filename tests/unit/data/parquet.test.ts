@@ -112,7 +112,7 @@ test("what cannot be read is one sentence, the shard beside it stays", async () 
   );
   const reasons = Object.fromEntries(set.skipped.map(({ file, reason }) => [file, reason]));
   expect(reasons["cut.parquet"]).toBe(
-    "cut.parquet is a Parquet file without its end: it is cut off, and with it the schema",
+    "cut.parquet is a truncated Parquet file: its end, which holds the schema, is missing",
   );
   expect(reasons["footer.parquet"]).toMatch(/^footer\.parquet has a damaged footer \(/);
   expect(reasons["tiny.parquet"]).toBe("tiny.parquet has only 4 bytes, too few for a Parquet file");

@@ -113,7 +113,7 @@ test("a list of masks gives one sample per mask: by answer without tags, by what
     row({ mask: [masks[0]!, boxMask(24, 32, 0, 0, 0, 0)], conversations: turns("Good.", "Empty mask.") }),
   ];
   const set = await openRegionSet(memoryFolder({ [NAME]: writeRegionShard(rows, { layout: "relation" }) }));
-  expect(set.files[0]?.adapter).toBe("conversations, several masks a row");
+  expect(set.files[0]?.adapter).toBe("conversations, several masks per row");
   expect(set.summaries.map(({ id, caption }) => [id.slice(NAME.length), caption])).toEqual([
     ["#0/0", "A dog."],
     ["#0/1", "A cat."],
@@ -200,7 +200,7 @@ test("broken files beside a good one: one sentence each, the good rows stay", as
     /^cut\.arrow: record batch 4 is cut off: .*; 3 complete batches with 3 rows before it kept$/,
   );
   expect(reasons["text.arrow"]).toBe('text.arrow is text, not Arrow; it begins with "image,mask 1,2"');
-  expect(reasons["parquet.arrow"]).toContain("is a Parquet file");
+  expect(reasons["parquet.arrow"]).toContain("is a truncated Parquet file");
   expect(reasons["lfs.arrow"]).toContain("is a Git LFS pointer");
   expect(reasons["zip.arrow"]).toBe("zip.arrow is a ZIP archive; give it the ending .zip");
   expect(reasons["tar.arrow"]).toBe("tar.arrow is a tar archive; give it the ending .tar");
@@ -220,8 +220,8 @@ test("a directory of save_to_disk: listed shards, six picture formats under one 
   );
   expect(set.skipped).toEqual([]);
   expect(set.files.map(({ rows, adapter }) => [rows, adapter])).toEqual([
-    [3, "conversations, one mask a row"],
-    [3, "conversations, one mask a row"],
+    [3, "conversations, one mask per row"],
+    [3, "conversations, one mask per row"],
   ]);
   expect(set.ignored.map(({ reason }) => reason)).toContain("not listed in state.json");
   const samples = await Promise.all(set.summaries.map(({ index }) => set.sample(index)));

@@ -38,7 +38,7 @@ test("a video without frames, cut off, too long or of another kind is refused in
   const astray = (await video(40)).fill(7, 55);
   expect(await refused(astray)).toBe("the video is damaged: its parts are not in sequence");
   expect(await refused(new TextEncoder().encode("no video at all"))).toMatch(
-    /^the video is damaged, cut off or of another kind than MP4/,
+    /^the video is damaged, cut off, or not MP4/,
   );
 });
 
@@ -50,7 +50,7 @@ test("rows with a video are one masklet; without a decoder, or without the file,
   const set = await openRegionSet(
     memoryFolder({ "rows.json": new TextEncoder().encode(JSON.stringify(rows)), "a.webm": await video(2) }),
   );
-  expect(set.files[0]?.adapter).toBe("captions, one masklet of a video a row");
+  expect(set.files[0]?.adapter).toBe("captions, one masklet of a video per row");
   expect(set.skipped.map(({ reason }) => reason)).toEqual([
     "videos are decoded by the page only; store the frames as pictures for tools",
     'the video is not in the shard, only its path "b.webm", and that file does not exist',
@@ -84,7 +84,7 @@ test("Ref-SAV as published: texts for objects of videos with masks for every fou
   const folder = memoryFolder(Object.fromEntries(Object.entries(files).map(([path, file]) => [path, bytes(file)])));
   const { files: opened, skipped } = await openRegionSet(folder);
   const table = opened.find(({ name }) => name === "Ref-SAV.json");
-  expect(table).toMatchObject({ rows: 3, adapter: "captions, one masklet of a video a row" });
+  expect(table).toMatchObject({ rows: 3, adapter: "captions, one masklet of a video per row" });
   expect(skipped.filter(({ file }) => file === table?.name).map(({ reason }) => reason)).toEqual([
     "videos are decoded by the page only; store the frames as pictures for tools",
     "the clip has 3 frames and 2 masks",

@@ -105,7 +105,7 @@ describe("a mix", () => {
 
   it("of another form is refused with its part", () => {
     for (const [text, sentence] of [
-      ["refcoco", /has "refcoco", which is not a name, = and a number/],
+      ["refcoco", /has "refcoco", which is not name=number/],
       ["a = -1", /"a = -1"/],
       ["a=1, a=2", /names "a" twice/],
       ["a=0, *=0", /leaves out every source/],
@@ -113,7 +113,7 @@ describe("a mix", () => {
       expect(() => parseSources(text), text).toThrow(sentence);
     }
     expect(() => requireSources("one=1, twoo=2", IDS)).toThrow(
-      'mixSources has "twoo", which gets no row of the data set; its files are "one/a.arrow", "two/b.tar", "c.json"',
+      'mixSources has "twoo", which matches no file of the data set; its files are "one/a.arrow", "two/b.tar", "c.json"',
     );
     requireSources("one=1, c.json=0, *=0", IDS);
     requireSources("", IDS);

@@ -65,7 +65,7 @@ async function kindOf(source: ByteSource): Promise<"tar" | "zip" | undefined> {
   const head = await source.read(0, Math.min(512, source.size));
   const [a, b] = head;
   if (a === 0x50 && b === 0x4b) return "zip";
-  // Old tar files have no magic number; their checksum decides when they are read.
+  // Old tar files have no magic number; `readTar` verifies their checksum.
   const empty = head.length === 512 && head.every((byte) => byte === 0);
   const ustar = String.fromCharCode(...head.subarray(257, 262)) === "ustar";
   if (empty && source.size > 0) throw badInput(`${source.name} is an empty tar archive`);

@@ -94,7 +94,7 @@ async function* walk(tar: ByteSource, signal?: AbortSignal): AsyncGenerator<TarE
     }
     at = offset + Math.ceil(size / BLOCK) * BLOCK;
     if (type === "L" || type === "x" || type === "g") {
-      if (size > MAX_HEADER_BODY) throw bad(`a name of ${size} bytes`);
+      if (size > MAX_HEADER_BODY) throw bad(`it has a name of ${size} bytes`);
       const body = await source.read(offset, offset + size);
       if (type === "L") longName = storedText(body.subarray(0, endOf(body)));
       else if (type === "x") own = readPax(body);
@@ -110,7 +110,7 @@ async function* walk(tar: ByteSource, signal?: AbortSignal): AsyncGenerator<TarE
     yield { name: plain === "directory" ? name.replace(/\/+$/, "") : name, type: plain, offset, size };
   }
   if (at < tar.size) throw bad("it ends inside a header");
-  if (count === 0) throw bad(`its ${tar.size} bytes begin with no header`);
+  if (count === 0) throw bad("it does not begin with a header");
 }
 
 interface Pax {

@@ -32,7 +32,7 @@ export async function readZip(zip: ByteSource): Promise<Archive> {
   const bad = (what: string): LabError => badInput(`${zip.name} is a damaged zip archive: ${what}`, zip.name);
   const { start, size, count } = await directoryOf(zip, bad);
   if (size > MAX_DIRECTORY || count > MAX_MEMBERS) throw bad(`its directory states ${count} members in ${size} bytes`);
-  if (start + size > zip.size) throw bad(`its directory is stated at ${start} to ${start + size} of ${zip.size} bytes`);
+  if (start + size > zip.size) throw bad(`its directory would be at bytes ${start} to ${start + size} of ${zip.size}`);
   const bytes = await zip.read(start, start + size);
   const view = viewOf(bytes);
   const keep = unpackedCache();
@@ -72,7 +72,7 @@ export async function readZip(zip: ByteSource): Promise<Archive> {
   const left: readonly (readonly [number, string])[] = [
     [unsafe, "names that lead out of the archive"],
     [locked, "encrypted members"],
-    [other, "members packed by another method than deflate"],
+    [other, "members compressed by a method other than deflate"],
   ];
   for (const [n, what] of left) if (n > 0) problems.push(`${zip.name} has ${n} ${what}; they are left out`);
   return { members, problems };
@@ -170,7 +170,7 @@ function memberSource(
     read: async (start, end) => {
       checkRange(name, size, start, end);
       if (entry.method === 0) {
-        if (entry.packed !== size) throw bad(`it states ${size} bytes stored in ${entry.packed}`);
+        if (entry.packed !== size) throw bad(`it states ${size} bytes but stores ${entry.packed}`);
         const bytes = await (await body()).read(start, end);
         return start === 0 && end === size ? checked(bytes) : bytes;
       }

@@ -49,7 +49,7 @@ export function bufferReader(source: ByteSource, body: ArrowBody): BufferReader 
   const load = async (buffer: number): Promise<Uint8Array<ArrayBuffer>> => {
     const { at, length } = place(buffer);
     if (body.codec === undefined) return source.read(at, at + length);
-    // Not read if so large: packed bytes exceed their content by a frame header at most.
+    // Checked before reading: packed bytes exceed their content by at most a frame header.
     if (unpacked + length - WHOLE_BUFFER > MAX_UNPACKED) throw tooLarge();
     const bytes = await source.read(at, at + length);
     unpacked += statedSize(bytes, length, body.codec) ?? 0;

@@ -96,7 +96,7 @@ export function batchCells(
           const [start, end] = await offsets(buffers, slot.buffer + 1, row, layout === "large");
           return items(child, start, end, meter);
         }
-        // Offsets and sizes in a buffer each.
+        // Offsets and sizes are in separate buffers.
         const int: ColumnType = { kind: "int", bits: layout === "view" ? 32 : 64, signed: true };
         const start = Number(await fixed(int, slot.buffer + 1, row));
         return items(child, start, start + Number(await fixed(int, slot.buffer + 2, row)), meter);

@@ -24,7 +24,7 @@ export interface ArrowIndex extends Pick<Table, "columns" | "metadata" | "rows" 
  * Indexes an Arrow IPC stream or file by its message headers, a few hundred bytes each; bodies are skipped. A truncated
  * file keeps its complete batches and has a `problem`.
  * @throws LabError("bad-input") when it is not Arrow (the sentence names its format), has a damaged schema or is
- *   big-endian; LabError("cancelled") when the signal fires
+ *   big-endian; LabError("cancelled") when the signal aborts
  */
 export async function indexArrow(source: ByteSource, options: { signal?: AbortSignal } = {}): Promise<ArrowIndex> {
   const sniffed = await sniffArrow(source);

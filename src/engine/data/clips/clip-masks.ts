@@ -84,8 +84,8 @@ export function paletteTruth(
 }
 
 /**
- * Pixels of all annotated objects of each frame, from mask_dict_foreground.json of ReVOS; objects that overlap count
- * twice, as in its program.
+ * Pixels of all annotated objects of each frame, from mask_dict_foreground.json of ReVOS. Objects that overlap count
+ * twice, as in its evaluation program.
  * @throws LabError("bad-input") naming the file
  */
 export async function foregroundPixels(masks: Records, id: string, frames: number): Promise<number[]> {

@@ -54,7 +54,7 @@ export interface ClipSet {
 export async function openClips(dropped: ByteFolder, split?: string): Promise<ClipSet> {
   const { folder, problems } = await mountArchives(dropped);
   const metas = metasOf(folder);
-  // The folder of a split itself names none.
+  // If the opened folder is that of one split, its paths name no split.
   const named = split === undefined ? metas : metas.filter((path) => (splitOf(path) ?? split) === split);
   if (metas.length > 0 && named.length !== 1) {
     const all = metas.map((path) => splitOf(path) ?? path).join(", ");
@@ -93,7 +93,7 @@ export async function clipsOfFile(folder: ByteFolder, meta: string): Promise<Cli
   const split = splitOf(meta);
   const masks = await maskDictionary(folder, meta);
   const everything = folder.get(folder.paths.find((path) => /(?:^|\/)mask_dict_foreground\.json$/.test(path)) ?? "");
-  // Opened when it is first asked for, because the file is large and only evaluations need it.
+  // Opened on first use, because the file is large and only evaluations need it.
   let opened: ReturnType<typeof openRecords> | undefined;
   const foreground = async (id: string, frames: number): Promise<number[]> => {
     opened ??= openRecords(everything as ByteSource);

@@ -1,4 +1,4 @@
-/** The frames of a clip that a step uses, as a part of its row. */
+/** Restricts the row of a clip to the frames that a step uses. */
 import { encodeRle } from "../mask/rle.ts";
 import type { TrainingRow } from "../training-row.ts";
 import { type FrameView, unviewed, viewed } from "./film-strip.ts";

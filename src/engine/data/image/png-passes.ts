@@ -44,7 +44,7 @@ export function joinPasses(raw: Uint8Array, width: number, height: number, depth
 
 /** Restores a row in place; a pixel of less than a byte is predicted from the byte before it. */
 function unfilter(filter: number, row: Uint8Array, above: Uint8Array): void {
-  if (filter > 4) throw new RangeError(`there is no filter ${filter}`);
+  if (filter > 4) throw new RangeError(`filter ${filter} does not exist`);
   for (let at = 0, a = 0, c = 0; at < row.length; at++) {
     const b = above[at] as number;
     row[at] = (row[at] as number) + ([0, a, b, (a + b) >> 1, paeth(a, b, c)][filter] as number);

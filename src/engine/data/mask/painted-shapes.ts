@@ -14,7 +14,7 @@ type Point = readonly [x: number, y: number];
 const MAX_WORK = 2 ** 31;
 /** Largest coordinate, so that products of two are exact in a double. */
 const MAX_COORDINATE = 2 ** 20;
-/** Fractions of a pixel along an edge. */
+/** Units per pixel for positions along an edge. */
 const ONE = 2 ** 16;
 
 /**
@@ -62,7 +62,7 @@ function pointsOf(shape: unknown): Point[] {
   });
 }
 
-/** An edge that crosses the rows from `top` to before `bottom`; x at `top` and its increase per row, in fractions. */
+/** An edge that crosses the rows [top, bottom): x at `top` and its increase per row, in units of 1 / ONE pixel. */
 interface Edge {
   readonly top: number;
   readonly bottom: number;

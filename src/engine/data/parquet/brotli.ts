@@ -5,7 +5,7 @@
 import { BrotliBits, type PrefixCode, readContextMap, readCount, readPrefixCode, readSymbol } from "./brotli-codes.ts";
 import type { BrotliWords } from "./brotli-words.ts";
 
-/** Maximum content bytes per packed byte: ten times what a page of one repeated value reaches. */
+/** Maximum content bytes per packed byte: ten times the ratio of a page with one repeated value. */
 export const BROTLI_RATIO = 2 ** 20;
 
 /** First value and extra bits of the codes of lengths, in order. */

@@ -37,7 +37,7 @@ export async function unpackPage(packed: Uint8Array, size: number, codec: Chunk[
     );
   }
   if (size > MAX_PAGE || size > ratio * packed.length)
-    throw new RangeError(`${packed.length} bytes state ${size} bytes of content`);
+    throw new RangeError(`${packed.length} bytes cannot hold ${size}`);
   if (size === 0) return new Uint8Array(0);
   switch (codec) {
     case "SNAPPY": {

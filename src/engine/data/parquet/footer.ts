@@ -38,7 +38,7 @@ export async function readFooter(source: ByteSource): Promise<Footer> {
   const end = await source.read(source.size - 8, source.size);
   const magic = String.fromCharCode(...end.subarray(4));
   if (magic === "PARE") throw new LabError("unsupported", `${source.name} is an encrypted Parquet file`);
-  if (magic !== "PAR1") throw bad(source, "is a Parquet file without its end: it is cut off, and with it the schema");
+  if (magic !== "PAR1") throw bad(source, "is a truncated Parquet file: its end, which holds the schema, is missing");
   const length = viewOf(end).getUint32(0, true);
   if (length > MAX_FOOTER || length > source.size - 12) throw bad(source, `states a footer of ${length} bytes`);
   const bytes = await source.read(source.size - 8 - length, source.size);
@@ -56,7 +56,8 @@ function interpret(found: FileMetaData, source: ByteSource): Footer {
   let firstRow = 0;
   const groups = found.row_groups.map((group): RowGroup => {
     const rows = Number(group.num_rows);
-    if (group.columns.length !== schema.leaves.length) throw new RangeError("a row group has other columns");
+    if (group.columns.length !== schema.leaves.length)
+      throw new RangeError("a row group has columns that differ from the schema");
     // Without rows there may be no pages either.
     const columns = rows === 0 ? [] : group.columns;
     const chunks = columns.map(({ meta_data: chunk, file_path: other }): Chunk => {

@@ -17,7 +17,7 @@ export function readHybrid(
   if (width === 0) return { numbers, end: start };
   let [at, filled] = [start, 0];
   const next = (): number => {
-    if (at >= bytes.length) throw new RangeError("a run of numbers reaches out of its page");
+    if (at >= bytes.length) throw new RangeError("a run of numbers extends beyond its page");
     return bytes[at++] as number;
   };
   while (filled < count) {

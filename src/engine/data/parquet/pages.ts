@@ -47,7 +47,8 @@ export function pageReader(source: ByteSource, chunk: Chunk, leaf: Leaf): PageRe
   const readDictionary = async (start: number, header: PageHeader): Promise<Dictionary> => {
     const packed = await source.read(start, start + header.compressed_page_size);
     const count = header.dictionary_page_header?.num_values ?? 0;
-    if (!(count >= 0 && count <= MAX_ENTRIES)) throw new RangeError(`a dictionary states ${count} values`);
+    if (!(count >= 0 && count <= MAX_ENTRIES))
+      throw new RangeError(`a dictionary states an impossible number of values, ${count}`);
     const plain = await unpackPage(packed, header.uncompressed_page_size, chunk.codec);
     return { values: plainValues(plain, count, leaf), count };
   };
@@ -58,7 +59,7 @@ export function pageReader(source: ByteSource, chunk: Chunk, leaf: Leaf): PageRe
       const body = place + length;
       const next = body + header.compressed_page_size;
       if (!(header.compressed_page_size >= 0 && header.uncompressed_page_size >= 0 && next <= chunk.end)) {
-        throw new RangeError(`a page of ${header.compressed_page_size} bytes reaches out of its column`);
+        throw new RangeError(`a page of ${header.compressed_page_size} bytes extends beyond its column`);
       }
       if (header.type === "DICTIONARY_PAGE") {
         dictionary ??= readDictionary(body, header);
@@ -75,7 +76,7 @@ export function pageReader(source: ByteSource, chunk: Chunk, leaf: Leaf): PageRe
     const entries = (v1 ?? v2)?.num_values;
     const encoding = encodingOf(header);
     if (entries === undefined || encoding === undefined || !(entries >= 0 && entries <= MAX_ENTRIES)) {
-      throw new RangeError(`a page states ${entries} values`);
+      throw new RangeError(`a page states an impossible number of values, ${entries}`);
     }
     const large = await largeValues(source, start, header, chunk.codec, leaf);
     if (large !== undefined) return large;
@@ -87,7 +88,7 @@ export function pageReader(source: ByteSource, chunk: Chunk, leaf: Leaf): PageRe
       const [repBytes, defBytes] = [v2.repetition_levels_byte_length, v2.definition_levels_byte_length];
       const levels = repBytes + defBytes;
       if (!(repBytes >= 0 && defBytes >= 0 && levels <= packed.length))
-        throw new RangeError("its levels reach out of it");
+        throw new RangeError("its levels extend beyond it");
       if (repBits > 0) rep = readHybrid(packed.subarray(0, repBytes), 0, repBits, entries).numbers;
       if (defBits > 0) def = readHybrid(packed.subarray(repBytes, levels), 0, defBits, entries).numbers;
       const size = header.uncompressed_page_size - levels;
@@ -98,7 +99,7 @@ export function pageReader(source: ByteSource, chunk: Chunk, leaf: Leaf): PageRe
       // Each kind of level: the length of its runs in 32 bits, then the runs.
       const take = (bits: number): ArrayLike<number> => {
         const length = viewOf(body).getUint32(0, true);
-        if (4 + length > body.length) throw new RangeError("its levels reach out of it");
+        if (4 + length > body.length) throw new RangeError("its levels extend beyond it");
         const { numbers } = readHybrid(body.subarray(4, 4 + length), 0, bits, entries);
         body = body.subarray(4 + length);
         return numbers;

@@ -31,7 +31,7 @@ export function struct(fields: Readonly<Record<number, Thrift>>): Thrift {
   return { type: 12, bytes: [...bytes, 0] };
 }
 
-/** Seven bits a byte, lowest first. @param value whole, from 0 to 2⁵³ */
+/** Seven bits per byte, lowest first. @param value whole, from 0 to 2⁵³ */
 export function varint(value: number): number[] {
   const bytes: number[] = [];
   let rest = value;

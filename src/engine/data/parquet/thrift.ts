@@ -13,7 +13,7 @@ const [STOP, TRUE, FALSE, BYTE, DOUBLE, BINARY, LIST, SET, STRUCT] = [0, 1, 2, 3
 export function checkStruct(bytes: Uint8Array, start: number): number {
   let at = start;
   const next = (): number => {
-    if (at >= bytes.length) throw new RangeError("a struct reaches out of its bytes");
+    if (at >= bytes.length) throw new RangeError("a struct extends beyond its bytes");
     return bytes[at++] as number;
   };
   const number = (): number => {
@@ -26,7 +26,7 @@ export function checkStruct(bytes: Uint8Array, start: number): number {
     throw new RangeError("a number has more than ten bytes");
   };
   const skip = (count: number): void => {
-    if (count > bytes.length - at) throw new RangeError("a value reaches out of its bytes");
+    if (count > bytes.length - at) throw new RangeError("a value extends beyond its bytes");
     at += count;
   };
   const value = (type: number, depth: number): void => {

@@ -143,7 +143,7 @@ function varints(
     let value = 0;
     for (let shift = 0, more = true; more; shift += 7) {
       const byte = bytes[at++];
-      if (byte === undefined || shift > 63) throw new RangeError("a number reaches out of its page");
+      if (byte === undefined || shift > 63) throw new RangeError("a number extends beyond its page");
       value += (byte & 127) * 2 ** shift;
       more = byte >= 128;
     }

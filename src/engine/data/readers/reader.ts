@@ -61,7 +61,7 @@ export interface Reader {
   recognise(sign: Sign): string | undefined;
   /**
    * Opens the file; a sentence instead for kinds without rows.
-   * @throws LabError like the records
+   * @throws LabError as reading the records does
    */
   readonly open: ((context: ReadContext) => Promise<ReadTable>) | string;
 }
@@ -93,7 +93,7 @@ export async function examplesOf(
 
 /**
  * Reads the start of records.
- * @throws LabError like the records
+ * @throws LabError as reading the records does
  */
 export async function signOf(records: Records): Promise<Sign> {
   const { shape, length } = records;

@@ -82,14 +82,14 @@ export class PickleCursor {
   }
 
   whole(text: string): number | bigint {
-    if (text.length > MAX_LONG || !/^-?\d+$/.test(text.trim())) throw this.bad("a whole number is not a number");
+    if (text.length > MAX_LONG || !/^-?\d+$/.test(text.trim())) throw this.bad("a whole number has invalid digits");
     return shortest(BigInt(text.trim()));
   }
 
   /** An index of the memo. */
   place(text: string): number {
     const value = this.whole(text);
-    if (typeof value !== "number" || value < 0) throw this.bad("an index of the memo is not a number");
+    if (typeof value !== "number" || value < 0) throw this.bad("an index of the memo has invalid digits");
     return value;
   }
 
@@ -97,7 +97,7 @@ export class PickleCursor {
     const plain = text.trim().toLowerCase();
     const special: Readonly<Record<string, number>> = { nan: Number.NaN, inf: Infinity, "-inf": -Infinity };
     const value = special[plain] ?? (/^[+-]?[\d.]+(e[+-]?\d+)?$/.test(plain) ? Number(plain) : Number.NaN);
-    if (Number.isNaN(value) && plain !== "nan") throw this.bad("a float is not a number");
+    if (Number.isNaN(value) && plain !== "nan") throw this.bad("a float has invalid digits");
     return value;
   }
 

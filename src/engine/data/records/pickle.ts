@@ -54,7 +54,7 @@ export function readPickle(bytes: Uint8Array, name: string): PickleValue {
       const refused = REFUSED[op];
       if (refused === undefined) {
         throw cursor.bad(
-          `byte ${cursor.at - 1} is 0x${op.toString(16).padStart(2, "0")}, no opcode of a pickle of data`,
+          `byte ${cursor.at - 1} is 0x${op.toString(16).padStart(2, "0")}, which is not an opcode of a pickle of data`,
         );
       }
       throw cursor.bad(
@@ -110,7 +110,7 @@ const ACTIONS: Readonly<Record<number, (cursor: PickleCursor, machine: Machine) 
   128: (cursor) => {
     // PROTO
     const protocol = cursor.u8();
-    if (protocol > 5) throw cursor.bad(`its protocol is ${protocol}, known are 0 to 5`);
+    if (protocol > 5) throw cursor.bad(`its protocol is ${protocol}, but only 0 to 5 are supported`);
   },
   149: (cursor) => cursor.skip(8), // FRAME
   40: (_, machine) => machine.mark(), // MARK

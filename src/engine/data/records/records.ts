@@ -109,7 +109,7 @@ function plainJson(text: string): string {
   return out + text.slice(from);
 }
 
-/** Place behind the quote that ends a text. @param start place behind the quote that begins it */
+/** Position after the closing quote of a text. @param start position after the opening quote */
 function endOfText(text: string, start: number): number {
   for (let at = text.indexOf('"', start); at >= 0; at = text.indexOf('"', at + 1)) {
     let escapes = 0;

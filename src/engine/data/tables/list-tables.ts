@@ -41,7 +41,10 @@ export interface TableList {
 /** Files of records, recognised by name. */
 export const RECORDS = /\.(json|jsonl|ndjson|p|pkl|pickle)$/i;
 const DESCRIBES = /(^|\/)(state|dataset_info|dataset_dict|files|data-mapping)\.json$/;
-/** COCO instances without captions beside true captions in another file; as data their category names would be texts. */
+/**
+ * COCO instances of an evaluation whose captions are in another file; read as data, category names would become
+ * captions.
+ */
 const GCG_TRUTH = /_gcg_coco_mask_gt\.json$/;
 /** Maximum number of files of records that are inspected; a folder with more is not a data set. */
 const MOST_FILES = 4096;
@@ -49,7 +52,7 @@ const MOST_FILES = 4096;
 /**
  * Opens every file of records and every set of samples. A file that cannot be read is a problem, never an error.
  * @param split split of files that name splits; "train" if absent
- * @throws LabError("cancelled") when the signal fires
+ * @throws LabError("cancelled") when the signal aborts
  */
 export async function listTables(
   { folder, archives }: Pick<MountedFolder, "folder" | "archives">,

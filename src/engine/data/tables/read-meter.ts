@@ -23,7 +23,7 @@ export function valueMeter(pass?: ReadMeter): ReadMeter {
  * days.
  */
 export function passMeter(bytes: number): ReadMeter {
-  return meter(PASS + PASS_A_BYTE * bytes, "the earlier rows have reached the limit of memory for a file of this size");
+  return meter(PASS + PASS_A_BYTE * bytes, "the earlier rows have reached the memory limit for a file of this size");
 }
 
 /** Memory cost of a list item: a number, a big integer, anything else. */

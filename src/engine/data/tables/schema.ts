@@ -15,7 +15,7 @@ export interface Role {
 
 /** How the rows of a table are read. */
 export interface Adapter {
-  /** Kind of row, for display: "conversations, one mask a row". It does not depend on the origin of the data. */
+  /** Kind of row, for display: "conversations, one mask per row". It does not depend on the origin of the data. */
   readonly name: string;
   readonly image: Role;
   readonly mask: Role;
@@ -30,7 +30,7 @@ export interface Adapter {
 const IMAGE_NAMES = "image jpg jpeg png webp img picture images pictures image_bytes image_path img_path pixel_values";
 /** Names of a list of pictures that are the frames of a clip. */
 const FRAME_NAMES = "frames video_frames clip video";
-/** Names of a column with one video a row, as a path or as bytes. */
+/** Names of a column with one video per row, as a path or as bytes. */
 const VIDEO_NAMES = "video clip video_path video_file video_bytes";
 const MASK_NAMES =
   "mask_rle mask masks rle rles mask_rles segmentation segmentations segment segments masklet mask_png mask_image mask_path mask_file bitmap polygon polygons";
@@ -42,7 +42,7 @@ const TEXT_NAMES =
   "conversations conversation messages caption captions description descriptions text texts sentence sentences expression expressions answer";
 const CATEGORY_NAMES = "catagory category categories label labels class class_name";
 
-/** What is impossible without each role. */
+/** The consequence of each missing role. */
 const LOST = {
   image: "neither loop has anything to look at",
   mask: "loop 1 has no region, loop 2 no mask to score",
@@ -106,7 +106,7 @@ export function chooseAdapter(columns: readonly Column[], wanted: WantedColumns 
   const frames = several && FRAME_NAMES.split(" ").includes(image.name) && isFrames(image.type);
   const video = several && VIDEO_NAMES.split(" ").includes(image.name) && isPicture(image.type);
   const kind = isTurns(text.type) ? "conversations" : "captions";
-  const name = `${kind}, ${video ? "one masklet of a video" : frames ? "one masklet" : several ? "several masks" : "one mask"} a row`;
+  const name = `${kind}, ${video ? "one masklet of a video" : frames ? "one masklet" : several ? "several masks" : "one mask"} per row`;
   const roles = { image: image.role, mask: mask.role, text: text.role, category: category?.role };
   return { name, ...roles, clip: frames || video, ...(video ? { every: 1 } : {}) };
 }

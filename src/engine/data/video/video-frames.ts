@@ -37,13 +37,11 @@ const MOST_CODED = 20_000;
 export async function openVideo(bytes: PictureBytes, every: number): Promise<OpenVideo> {
   const { ALL_FORMATS, CustomSource, Input } = await import("mediabunny");
   const input = new Input({
-    // All reads of the demuxer go through `limited`, because it searches damaged files endlessly.
+    // All reads of the demuxer go through `limited`, because in a damaged file it searches without end.
     source: new CustomSource({ getSize: () => bytes.length, read: limited(bytes), maxCacheSize: 0 }),
     formats: ALL_FORMATS,
   });
-  const track = await step("is damaged, cut off or of another kind than MP4, MOV and WebM", () =>
-    input.getPrimaryVideoTrack(),
-  );
+  const track = await step("is damaged, cut off, or not MP4, MOV or WebM", () => input.getPrimaryVideoTrack());
   if (track === null) throw badInput("the video has no track of pictures, or is cut off before its first frame");
   const coded = await step(
     "is damaged or cut off",
