@@ -18,7 +18,7 @@ export interface Clusters {
   readonly names: readonly string[];
 }
 
-/** A metric of drawn clusters, each counted as often as it was drawn; NaN if they do not define it. */
+/** A metric of drawn clusters, each counted as often as it was drawn; NaN if it is undefined for them. */
 export type ClusterStatistic = (clusters: ArrayLike<number>) => number;
 
 /** @param images picture of each row */
@@ -98,7 +98,7 @@ export function centralInterval(mean: number, resampled: Float64Array): Interval
   };
 }
 
-/** Fewer pictures than this say too little about others. */
+/** Minimum number of pictures for a reliable interval. */
 const LEAST_PICTURES = 10;
 
 /** The warning beside intervals over few pictures; empty for enough (docs/spec/evaluation.md#61-the-unit-is-the-picture). */

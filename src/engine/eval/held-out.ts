@@ -27,7 +27,7 @@ export interface EvalDeps extends Omit<LikelihoodSource, "watchLikelihood"> {
 
 /** A loop's rollouts of a row, with their scores. */
 export interface LoopAnswers extends LoopFacts {
-  /** Score `heldOut` of the loop: of the greedy rollout, then of the sampled ones. */
+  /** The loop's `heldOut` score: of the greedy rollout, then of each sampled one. */
   readonly scores?: readonly number[];
   /** Fields of the row's scores that only this loop fills. */
   readonly record?: Partial<RowScores>;

@@ -31,7 +31,7 @@ export interface BoardLine {
 
 /** Runs that were evaluated on the same rows. */
 export interface Board {
-  /** Of the rows. */
+  /** Hash of the rows. */
   readonly hash: string;
   readonly rows: number;
   readonly pictures: number;

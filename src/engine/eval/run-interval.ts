@@ -12,7 +12,7 @@ const T_975 = [
 ];
 
 /**
- * @param values one mean difference a run, at least two
+ * @param values one mean difference per run, at least two
  * @returns their mean with its 95 % interval; beyond 21 runs it uses the quantile of 21, which is slightly too wide
  */
 export function runInterval(values: readonly number[]): Interval {

@@ -38,7 +38,7 @@ export function runReward(config: LabConfig): RunReward {
 export interface LoopFacts {
   readonly greedy: RolloutFacts;
   readonly sampled: readonly RolloutFacts[];
-  /** Probability of each sampled one where they are all actions; null for independent samples. */
+  /** Probability of each sampled rollout if they are all possible actions; null for independent samples. */
   readonly weights: readonly number[] | null;
 }
 

@@ -23,7 +23,7 @@ export interface MergeOptions {
   /** Bytes after which a new shard starts. */
   readonly shardBytes?: number;
   readonly onProgress?: (done: number, total: number) => void;
-  /** Python files that the base's config.json needs for remote code but its folder lacks. */
+  /** Receives the Python files that the base's config.json needs for remote code but its folder lacks. */
   readonly onMissingCode?: (files: readonly string[]) => void;
   readonly signal?: AbortSignal;
 }
@@ -78,7 +78,7 @@ export async function* mergedFiles(base: ByteFolder, trained: TrainedTensors, op
   }
 }
 
-/** The configuration with another element type, which readers load the weights in; all else stays as it is. */
+/** The configuration with another element type, in which readers load the weights; everything else is unchanged. */
 function retyped(bytes: Uint8Array<ArrayBuffer>, dtype: FloatDtype): string {
   const name = { F32: "float32", F16: "float16", BF16: "bfloat16" }[dtype];
   return new TextDecoder().decode(bytes).replace(/("(?:torch_)?dtype"\s*:\s*)"[^"]*"/g, `$1"${name}"`);

@@ -30,7 +30,7 @@ export interface ScaleOut {
   readonly wordnet: ByteSource;
   /** The only checkpoint that is exported; null for all of them. */
   readonly step: number | null;
-  /** Whether the run is expected to start anew, because it has no checkpoint; absent takes it as it is. */
+  /** Whether the run must be without checkpoints and starts anew; false requires a checkpoint; absent accepts both. */
   readonly fresh?: boolean;
 }
 
@@ -80,7 +80,7 @@ function checkStep(id: string, known: readonly number[], { step, fresh }: ScaleO
   }
 }
 
-/** Words, constants and default settings that both sides share, from the tables of this program. */
+/** Words, constants and default settings that the lab and the Python package share, from the tables of this program. */
 export function contract(): Readonly<Record<string, unknown>> {
   const templates = Object.entries(TEMPLATES).map(([name, { wrap, stopWords, bos }]) => {
     const [before, after] = wrap("\u0000").split("\u0000");

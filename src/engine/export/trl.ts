@@ -48,7 +48,7 @@ function completionRow(rollout: RolloutRecord, group: GroupRecord): Record<strin
     reward: rollout.reward,
     advantage: rollout.advantage,
     prompt_ids: group.promptIds ?? null,
-    // If the actions draw a mask, the answer is forced.
+    // The answer of a loop that samples masks is forced, so its ids are those of the group.
     completion_ids:
       aboutLoop(rollout.loop).samples === "text" ? actions.map(({ id }) => id) : (group.answerIds ?? null),
     action_ids: actions.map(({ id }) => id),
@@ -83,7 +83,7 @@ function trlConfig(run: RunFolder, trained: TrainedTensors | null): string {
 
 function yamlValue(value: unknown): string {
   if (typeof value !== "number") return JSON.stringify(value);
-  // YAML 1.1 reads 1e-05 as text without the point.
+  // YAML 1.1 reads 1e-05 as text but 1.0e-05 as a number.
   const text = String(value);
   return /e/.test(text) && !text.includes(".") ? text.replace("e", ".0e") : text;
 }

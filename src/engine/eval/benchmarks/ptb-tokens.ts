@@ -105,7 +105,7 @@ function written(found: string): string {
   if (WHOLE_CLITIC.test(token)) return token.replace("’", "'");
   const known = BECOMES.get(token);
   if (known !== undefined) return known;
-  // Brackets alone, and in faces and telephone numbers.
+  // Brackets alone, or in emoticons and telephone numbers.
   const plain = /^(?:\W+|\(\d.*)$/u.test(token) ? token.replace("(", "-lrb-").replace(")", "-rrb-") : token;
   return plain.replace(/\s/g, "\u00a0");
 }

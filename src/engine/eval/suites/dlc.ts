@@ -19,7 +19,7 @@ const triple = (model: string, source: string, positive: number, negative: numbe
 export const dlc: Suite = {
   name: "dlc",
   what: "DLC-Bench: detailed captions of regions, scored by a judge's questions",
-  rule: "Avg = (Pos + Neg) / 2 of means over objects; the recognition question in own words; captions are greedy",
+  rule: "Avg = (Pos + Neg) / 2 of means over objects; the lab words the recognition question; captions are greedy",
   split: undefined,
   judged: true,
   judgeSees: "masks",

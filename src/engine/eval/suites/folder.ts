@@ -17,14 +17,14 @@ export interface EvalFacts {
   /** Absent for all rows. */
   readonly part?: "selection" | "report";
   readonly answers: "free" | "forced";
-  /** Longest answer in tokens; absent for the usual 256. */
+  /** Maximum tokens of an answer; absent for the default of 256. */
   readonly maxTokens?: number;
   /** Decoder and frames, in suites of clips. */
   readonly follow?: string;
   readonly model: { readonly name: string; readonly hash: string };
   readonly adapter: { readonly name: string; readonly hash: string } | null;
   readonly rows: number;
-  /** Of `suiteRowsHash`. */
+  /** Result of `suiteRowsHash`. */
   readonly rowsHash: string;
 }
 

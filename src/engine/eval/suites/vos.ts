@@ -17,7 +17,7 @@ import {
 
 const CARD = "model card of ByteDance/Sa2VA (InternVL2.5 weights)";
 const PAPER = "Sa2VA paper (InternVL2 weights)";
-/** Kinds of ReVOS, and of Ref-SAV its long and short texts; others do not count. */
+/** Kinds of expressions of ReVOS; for Ref-SAV, its long and short texts. Other kinds do not count. */
 const KINDS = ["referring", "reasoning"];
 const LENGTHS = ["long", "short"];
 
@@ -80,7 +80,7 @@ async function openClipRows(
   };
 }
 
-/** The expressions of a clip that can be scored; a sentence for each other one is added to `leftOut`. */
+/** The expressions of a clip that can be scored; for each of the others a sentence is added to `leftOut`. */
 async function scoredRows(clip: Clip, kinds: readonly string[], leftOut: string[]): Promise<SuiteItem[]> {
   const items: SuiteItem[] = [];
   let frames: readonly [height: number, width: number] | undefined;

@@ -17,7 +17,7 @@ export interface MaskletScore extends SetScore {
 
 /**
  * Mean over all frames, the first and the last included, as the programs for referring segmentation count.
- * @throws LabError("bad-input") for no frame, or unequally many
+ * @throws LabError("bad-input") for no frames, or different numbers of frames
  */
 export function maskletScore(truth: readonly (FrameMask | Rle)[], found: readonly (FrameMask | Rle)[]): MaskletScore {
   if (truth.length === 0 || truth.length !== found.length) {
@@ -33,8 +33,8 @@ export function maskletScore(truth: readonly (FrameMask | Rle)[], found: readonl
 }
 
 /**
- * Means over frames of the share of pixels that are right (A) and, if the pixels of all objects of each frame are known,
- * of how few wrong pixels were marked beside them (R).
+ * Means over frames of pixel accuracy (A) and, if the pixels of all objects of each frame are known, of robustness (R):
+ * 1 minus the wrongly marked pixels as a share of the objects' pixels, at least 0.
  */
 export function pixelScores(
   truth: readonly Rle[],
@@ -58,7 +58,7 @@ function frameMask(mask: FrameMask | Rle): FrameMask {
 }
 
 /**
- * @param place names them in the sentence @throws LabError("bad-input") when a true mask does not have the size of the
+ * @param place start of the sentence @throws LabError("bad-input") when a true mask does not have the size of the
  * frames
  */
 export function checkMaskSizes(place: string, masks: readonly Rle[], frames: Rle["size"]): void {
