@@ -1,8 +1,8 @@
 /**
  * Compiles the most expensive programs of sampling and training while weights are read. A driver that compiles at
- * creation is done by the first step, on several threads if it can. One that compiles at the first dispatch no longer
- * blocks the recording thread. A software adapter compiles for a second or more on the processors that read the
- * weights, and many sessions start no run, so there the programs are compiled when a run starts.
+ * creation has finished by the first step, on several threads if it can. With a driver that compiles at the first
+ * dispatch, the recording thread no longer waits. A software adapter compiles for a second or more on the processors
+ * that read the weights, and many sessions start no run, so there the programs are compiled when a run starts.
  */
 
 import { EMBED, mixProgram, NORM, ROTATE, scoreLanes, scoresProgram, sharedHeads } from "./decode/attend.ts";

@@ -69,7 +69,7 @@ export function philox(counter: Words, key: readonly [number, number]): Words {
   return [c0, c1, c2, c3];
 }
 
-/** The same in WGSL; the number of rounds is a uniform, so that the loop stays a loop. */
+/** The same in WGSL; the number of rounds is a uniform, so that compilers do not unroll the loop. */
 export const PHILOX = `
   fn multiplyHigh(a: u32, b: u32) -> u32 {
     let a0 = a & 0xffffu; let a1 = a >> 16u;
@@ -90,7 +90,7 @@ export const PHILOX = `
     return c;
   }`;
 
-/** An address in Philox' terms: the counter is `counter` followed by `position`. */
+/** Philox counter and key of an address: the counter is `counter` followed by `position`. */
 export function drawAddress(key: RandomKey): {
   readonly counter: readonly [number, number, number];
   readonly key: readonly [number, number];

@@ -16,7 +16,7 @@ const SOFTWARE_ROWS = 8;
 /** A row kernel; its body may call `sum(x)` and `largest(x)`, which reduce over the row's threads. */
 export interface RowProgram extends Omit<GpuProgram, "workgroup"> {
   /**
-   * Sees `row`, `first` and `step`; it loops over the row's elements with `for (var i = first; i < u.width; i +=
+   * May use `row`, `first` and `step`; it loops over the row's elements with `for (var i = first; i < u.width; i +=
    * step)`.
    */
   readonly body: string;
@@ -88,7 +88,7 @@ export function runRows(
 
 const POINTS = 64;
 
-/** Makes an element-wise program; the body sees `i` below `u.size`. */
+/** Makes an element-wise program; the body may use `i`, which is below `u.size`. */
 export function pointProgram(source: Omit<GpuProgram, "workgroup">): GpuProgram {
   return {
     ...source,

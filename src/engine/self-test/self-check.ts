@@ -17,6 +17,6 @@ export interface SelfCheck {
 
 /** Whether a check found nothing wrong. */
 export function passed({ error, allowed, repeats, problem }: SelfCheck): boolean {
-  // Written this way round because a comparison with NaN is false.
+  // A comparison with NaN is false, so NaN does not pass.
   return problem === null && repeats && error <= allowed;
 }

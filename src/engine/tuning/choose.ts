@@ -22,9 +22,9 @@ export interface Choice {
  * compile.
  */
 export const LEAST_GAIN = 0.05;
-/** Maximum number of rounds in which it may be slower than the reference. */
+/** Maximum number of rounds in which a chosen form may be slower than the reference. */
 const MOST_LOST = 1;
-/** A form that takes more than this many times the best of the first round is measured no further. */
+/** A form that takes more than this many times the best of the first round is not measured further. */
 export const HOPELESS = 1.6;
 
 export function median(values: readonly number[]): number {

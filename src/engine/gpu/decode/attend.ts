@@ -137,7 +137,7 @@ export const PLACE_TAILS: GpuProgram = {
   name: "lab-decode-tails",
   inputs: { tailKeys: "vec4<f32>", tailValues: "vec4<f32>" },
   outputs: { keys: "vec4<f32>", values: "vec4<f32>" },
-  /** Vectors per head in the tail and in the row's own cache; the grid's y counts heads, its z rows. */
+  /** Vectors per head in the tail and in the row's own cache; grid y is the head, grid z the row. */
   uniforms: { tail4: "u32", own4: "u32" },
   workgroup: [POINT_LANES, 1],
   body: `
@@ -154,14 +154,14 @@ const CACHE_UNIFORMS = u32s("d4 heads keyHeads places capacity stride");
 
 /**
  * For a slot and a key head: of `count` keys, key j is at `pastHead + j` of the prefixes' cache if j < split, else at
- * `customKey + j − split` of the row's own cache; both count keys. The state is read once, because loads cost the most.
+ * `localKey + j − split` of the row's own cache; both count keys. The state is read once, because loads cost the most.
  */
 const PLACES = `
     let s = slot * SLOT_WORDS;
     let split = state[s + HEAD];
     let count = split + state[s + TAIL] + state[s + COUNT] + 1u;
     let pastHead = (state[s + PAST_ROW] * u.keyHeads + keyHead) * u.places;
-    let customKey = (state[s + ROW] * u.keyHeads + keyHead) * u.capacity;`;
+    let localKey = (state[s + ROW] * u.keyHeads + keyHead) * u.capacity;`;
 
 /**
  * Number of query heads of one key head that a thread processes together, so that each key or value is loaded only
@@ -231,8 +231,8 @@ export function scoresProgram(lanes: number, shared: 1 | 2): GpuProgram {
       ${dots("past", "before")}
     }
     if (j0 >= split || (j1 >= split && j1 < count)) {
-      let a0 = customKey + max(j0, split) - split;
-      let a1 = customKey + min(j1, count - 1u) - split;
+      let a0 = localKey + max(j0, split) - split;
+      let a1 = localKey + min(j1, count - 1u) - split;
       ${dots("own", "after")}
     }
     ${lines(
@@ -288,7 +288,7 @@ export function mixProgram(shared: 1 | 2): LaneProgram {
       ${add("past")}
     }
     for (var j = split + first; j < count; j += step) {
-      let at = (customKey + j - split) * u.d4 + c;
+      let at = (localKey + j - split) * u.d4 + c;
       ${add("own")}
     }
     totals = sum4(totals, lane);

@@ -39,8 +39,8 @@ const FOLDS: Readonly<Record<Exclude<Reduction, "before">, Fold>> = {
 };
 
 /**
- * The body sees `tile` (below `u.tiles`, the first uniform), `first` and `step` for its loop over the axis, `lane` and
- * `group`. It writes its result where `first == 0u`. Tiles are counted along x and y of the grid (`flatGrid`).
+ * The body may use `tile` (below `u.tiles`, the first uniform), `first` and `step` for its loop over the axis, `lane`
+ * and `group`. It writes its result where `first == 0u`. Tiles are counted along x and y of the grid (`flatGrid`).
  */
 export interface LaneProgram extends Omit<GpuProgram, "workgroup"> {
   readonly reductions: readonly Reduction[];
@@ -49,7 +49,7 @@ export interface LaneProgram extends Omit<GpuProgram, "workgroup"> {
   readonly end?: string;
   /**
    * Lanes of a subgroup. On a software adapter the workgroup is then one subgroup whose threads exchange values, so
-   * threads beyond the last tile keep running; the body sees `inside`, false for them. The GPU form does not use it.
+   * threads beyond the last tile keep running; `inside` is false for them. The GPU form does not use it.
    */
   readonly subgroup?: number;
 }

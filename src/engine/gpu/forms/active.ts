@@ -22,7 +22,7 @@ export interface FormTable {
   readonly get: (bucket: string) => ProductName | AttentionName | undefined;
 }
 
-/** A shape for which a form was requested. */
+/** Number of requests. */
 export type SeenShape = (
   | { readonly family: "product"; readonly sizes: ProductSizes }
   | { readonly family: "attention"; readonly sizes: AttentionSizes }

@@ -1,7 +1,7 @@
 /**
  * The forms that run where nothing has been measured, by class of adapter. This is the only place that looks at the
  * kind of an adapter (tests/policy/forms.test.ts); a measured table replaces the forms (active.ts). The entries of
- * cards are reasoned, not measured.
+ * graphics cards are estimates, not measurements.
  */
 import { KEPT_SCORE_BYTES, RUN_BYTES } from "../memory-sizes.ts";
 import type { AttentionSizes, ProductSizes } from "./buckets.ts";

@@ -31,7 +31,7 @@ export function repeatRows(x: Tensor, times: number): Tensor {
   return repeat(x);
 }
 
-/** A tensor with zeros behind its elements, so many along each axis; the tensor itself if there are none. */
+/** A tensor with `counts` zeros added at the end of each axis; the tensor itself if there are none to add. */
 export function zerosBehind(x: Tensor, counts: readonly number[]): Tensor {
   if (counts.every((count) => count === 0)) return x;
   return tf.pad(

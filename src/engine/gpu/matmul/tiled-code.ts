@@ -40,7 +40,7 @@ interface Phase {
 }
 
 /**
- * Loads a tile of `count` lines and `u.depth` steps: neighbours in memory are neighbours among threads.
+ * Loads a tile of `count` lines and `u.depth` steps; adjacent threads load adjacent elements.
  * @param read code that sets `value` to the elements from `inside` and `k` on
  */
 function loadTile(

@@ -15,7 +15,7 @@ export interface GpuProgram extends UniformBlock {
   readonly enable?: readonly string[];
   /** Functions and workgroup variables; may be empty. */
   readonly header?: string;
-  /** Body of the entry point; sees `group`, `local`, `groups` (vec3u), `u` and the buffers. */
+  /** Body of the entry point; may use `group`, `local`, `groups` (vec3u), `u` and the buffers. */
   readonly body: string;
 }
 
@@ -36,7 +36,7 @@ export interface Compiled {
 
 const compiled = new WeakMap<GPUDevice, Map<string, Compiled>>();
 
-/** The WGSL extension of subgroup matrices; its programs also see `subgroup`, the index of their subgroup. */
+/** The WGSL extension of subgroup matrices; its programs can also use `subgroup`, the index of their subgroup. */
 export const SUBGROUP_MATRICES = "chromium_experimental_subgroup_matrix";
 
 /** The shader text of a program. */

@@ -49,7 +49,7 @@ export function setPlannedBytes(bytes?: number): void {
   planned = bytes;
 }
 
-/** For tests. */
+/** For tests: bounds the bytes of free buffers. */
 export function setMostFree(bytes: number = FREE_BYTES): void {
   mostFree = bytes;
 }

@@ -10,7 +10,7 @@ import { tf } from "../tf.ts";
 import { compile, type GpuProgram } from "./pipelines.ts";
 import { UniformPages } from "./uniforms.ts";
 
-/** Rows of a tensor that a program sees: its buffer from an aligned byte on. */
+/** Rows of a tensor that a program uses: its buffer from an aligned byte on. */
 export interface Part {
   readonly of: tf.TensorInfo;
   /** Multiples of 256. */
@@ -29,7 +29,7 @@ export interface OutputSpec {
 /** An existing tensor that the program writes, wholly or in part; nothing else may share its buffer. */
 export interface OutputInto {
   readonly into: tf.TensorInfo;
-  /** The part that the program sees; all by default. */
+  /** The part that the program uses; all by default. */
   readonly part?: Part;
 }
 

@@ -18,7 +18,7 @@ const GRID_ROWS = 8 * MAX_GROUPS;
 
 let budget = DISPATCH_WORK;
 
-/** For tests. */
+/** For tests: sets the maximum work of a dispatch. */
 export function setDispatchWork(work: number = DISPATCH_WORK): void {
   budget = work;
 }

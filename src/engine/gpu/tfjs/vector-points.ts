@@ -23,7 +23,7 @@ export interface VectorProgram {
   readonly outputs: readonly string[];
   /** Functions; `V` is the type of a group of elements, a vector or a single number. */
   readonly header?: string;
-  /** Sees the elements of every input under its name, and declares each output with `let`. */
+  /** May use the elements of every input under its name; declares each output with `let`. */
   readonly body: string;
 }
 

@@ -71,7 +71,7 @@ async function copyRate(device: GPUDevice, now: () => number, sizes: CardSizes):
 const THREADS = 64;
 const WORDS = 1024;
 
-/** Every thread reads vectors of four numbers, in each turn at another place. */
+/** Every thread reads vectors of four numbers, each time at another position. */
 const WORKGROUP: GpuProgram = {
   name: "lab-card-workgroup",
   inputs: {},

@@ -68,7 +68,7 @@ function softmax(
     return;
   }
   const uniforms = seenValues(s, run, form, q.shape[1] as number, mask);
-  // Without a mask some buffer has to be bound too.
+  // Every binding needs a buffer, so without a mask another one is bound.
   runRows(SOFTMAX, [mask ?? q], outputs, rows, run.width, [groups, ...uniforms]);
 }
 
