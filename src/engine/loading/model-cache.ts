@@ -201,7 +201,7 @@ export class ModelCache {
     const begun = (await this.#json(`${id}/entry.json`, ENTRY)) !== undefined;
     const records = begun ? await this.#journal(id) : [];
     if (records.length === 0) await this.#begin(id, key, name, originalBytes, folder);
-    // A line that a crash cut off would spoil the next one.
+    // Written again without a truncated last line, which would corrupt the next one.
     else await this.#store.write(`${id}/${JOURNAL}`, (await Promise.all(records.map(journalLine))).join(""));
     const kept = new Set(records.flatMap((record) => record.pieces.map((piece) => pieceKey(piece))));
     const store = this.#store;

@@ -28,7 +28,7 @@ export function visionTower(w: Weights, config: VisionConfig, pixels: Tensor, pr
     const [count] = pixels.shape as [number];
     let stream = tf.tidy(() => embedPatches(w, config, pixels));
     probe?.("vit.embeddings", stream);
-    // Hidden states are [embeddings, block 0, …]; later blocks than the selected one are not run.
+    // Hidden states are [embeddings, block 0, …]; blocks after the selected one are not run.
     const blocks = config.layers + 1 + config.selectLayer;
     for (let layer = 0; layer < blocks; layer++) {
       const before = stream;

@@ -45,7 +45,7 @@ export function shapeOf(parameters: number, trained: number): StepShape {
 export interface StepTime {
   readonly decode: number;
   readonly compute: number;
-  /** Seconds to sum the gradients between machines, once a step. */
+  /** Seconds to sum the gradients between machines, once per step. */
   readonly sum: number;
   readonly seconds: number;
 }

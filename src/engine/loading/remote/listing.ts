@@ -190,7 +190,7 @@ async function partFacts(path: string, url: string, deps: RemoteDeps): Promise<R
   const size = Number(total ?? Number.NaN);
   const named = (bytes: number): RemoteFile => ({ path, size: bytes, version: versionOf(url, headers, bytes) });
   if (isSize(size) && (status !== 206 || headers.get("content-range") !== null)) return named(size);
-  // Servers that compress texts as they send them do not know their length.
+  // Servers that compress texts while they send them report no length.
   if (!path.endsWith(".safetensors")) return named((await fetchSmall(path, url.slice(0, -path.length), deps)).length);
   throw badInput(`The server does not say how large ${url} is; no weights were fetched`, path);
 }

@@ -22,7 +22,7 @@ export function fromFloat32(values: Float32Array<ArrayBuffer>, dtype: FloatDtype
 export function parseFloatDtype(name: string): FloatDtype {
   const upper = name.toUpperCase();
   if (upper === "F32" || upper === "F16" || upper === "BF16") return upper;
-  throw badInput(`"${name}" is no element type to write; f32, f16 and bf16 are`, name);
+  throw badInput(`"${name}" is not an element type to write; use f32, f16 or bf16`, name);
 }
 
 function brainWord(bits: number): number {

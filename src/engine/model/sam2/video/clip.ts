@@ -39,7 +39,7 @@ export type ClipPrompt =
       readonly masks: ReadonlyMap<number, readonly GivenMask[]>;
     };
 
-/** State in which the work on a clip was left. */
+/** The stored state of an unfinished clip. */
 export interface StoredTracking {
   /** Number of finished frames, in processing order. */
   readonly done: number;
