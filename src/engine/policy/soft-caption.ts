@@ -1,8 +1,8 @@
 /**
  * Likelihood of a caption given a soft mask, differentiable in the mask: an upper bound on what masks can learn from
- * captions without sampling. The region offers every visual token of the picture, and the log-probability of a token's
- * cell is added to the attention scores of its key. With probabilities of 0 and 1 this is the likelihood given the mask
- * (caption-likelihood.ts).
+ * captions without sampling. The region contains every visual token of the picture, and the log-probability of a
+ * token's cell is added to the attention scores of its key. With probabilities of 0 and 1 this is the likelihood given
+ * the mask (caption-likelihood.ts).
  */
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { languageForward, languageScores } from "../model/language/language.ts";

@@ -11,7 +11,7 @@ import { chosenFrames, type FrameChoice } from "./frames.ts";
 import { type ClipDecoder, type ClipPictures, type FrameResult, masklets } from "./masklets.ts";
 
 export interface FollowSettings {
-  /** Frames that the language model sees. */
+  /** Frames given to the language model. */
   readonly choice: FrameChoice;
   readonly decoder: ClipDecoder;
   readonly answers: "free" | "forced";
@@ -56,7 +56,7 @@ export interface FollowJob {
 export interface Followed {
   /** The language model's answer to each expression. */
   readonly answers: readonly string[];
-  /** Frames that the language model saw, or frames with a given mask. */
+  /** Frames given to the language model, or frames with a given mask. */
   readonly frames: readonly number[];
   /** One masklet per [SEG] or given mask, [object][frame]. */
   readonly masklets: readonly (readonly Rle[])[];

@@ -1,4 +1,4 @@
-/** Which frames of a clip the language model sees (docs/spec/video.md#10-clips-and-prompts). */
+/** Chooses the frames of a clip for the language model (docs/spec/video.md#10-clips-and-prompts). */
 import { badInput } from "../../errors.ts";
 
 /** `first`: Sa2VA's inference; `uniform`: Sa2VA-i's; `every`: the first ones of every k-th frame. */

@@ -20,7 +20,7 @@ import { greedyToken, sampleToken } from "./sampler.ts";
 
 /**
  * Completes every row. The cache grows by a copy per token and the logits of every position are read back.
- * @throws LabError("cancelled") when the signal fires
+ * @throws LabError("cancelled") when the signal aborts
  */
 export async function decodeOnHost(
   language: LanguageConfig,

@@ -130,7 +130,7 @@ export function decodeBlocker(
   if (config.window !== undefined && length > config.window.size) return "a sliding window shorter than the sequence";
   const paths = languageLinears(config).map(({ path }) => path);
   if (paths.some((path) => (weights.lora(path)?.a.shape[0] ?? 0) % 4 !== 0))
-    return "a rank that is no multiple of four";
+    return "a rank that is not a multiple of four";
   const matrices: Matrix[] = [
     weights.matrix(languageFamily(config).embedding),
     headMatrix(weights),

@@ -29,7 +29,7 @@ export function composeGroup(
     case "group":
       return rows.map((terms) => ({ ...composed(terms, weights), reward: null }));
     case "meteor": {
-      // Applies to the whole group; otherwise the missing verdict alone would set a rollout apart.
+      // The whole group uses METEOR; otherwise the missing verdict would distinguish one rollout from the others.
       const instead = actingWeights(weights, false);
       return rows.map((terms) => composed(terms, instead));
     }

@@ -94,7 +94,7 @@ export function askSession(deps: AskDeps, record: AskRecord, signal: AbortSignal
   };
 }
 
-/** A failure of the judge holds for all that wait; where another caller stopped the request, it is sent again. */
+/** A failure of the judge applies to all waiting callers; if another caller stopped the request, it is sent again. */
 function unlessJudged(thrown: unknown): undefined {
   if (thrown instanceof JudgeFailure) throw thrown;
 }

@@ -62,7 +62,7 @@ function clipTerm({ logRatio, unbounded, advantages }: ObjectiveInputs, settings
   };
 }
 
-/** 0 where the log-ratio was bounded. */
+/** The slope, 0 where the log-ratio was bounded. */
 function unless(slope: Tensor, unbounded: Tensor | null): Tensor {
   return unbounded === null ? slope : slope.mul(unbounded);
 }

@@ -239,7 +239,7 @@ export function restoreState(
     }
   };
   const { params, ema, moments, reference } = checkpoint;
-  // All of them before the first tensor is made.
+  // Check all sets before any tensor is made.
   check(params, "weights");
   check(ema, "averages");
   check(moments.m, "moments");

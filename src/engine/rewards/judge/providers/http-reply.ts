@@ -49,7 +49,7 @@ export function statusFailure(
   if (status === 408) return new JudgeFailure("timeout", `The judge gave up waiting (status 408)${quote}`, more);
   if (status >= 500) return new JudgeFailure("server", `The judge failed (status ${status})${quote}`, more);
   if (status === 404 || /model.{0,80}(not found|does not exist|unknown)|unknown model/is.test(said)) {
-    return new JudgeFailure("no-model", `The judge knows no such model or address (status ${status})${quote}`, more);
+    return new JudgeFailure("no-model", `The judge has no such model or address (status ${status})${quote}`, more);
   }
   return new JudgeFailure("bad-request", `The judge refused the request (status ${status})${quote}`, more);
 }
