@@ -239,7 +239,7 @@ export interface RowSelection {
 }
 
 export interface ModelInfo extends Pick<Sa2vaModel, "name" | "parameters" | "bytes" | "storage"> {
-  /** Of its weights. */
+  /** Hash of its weights. */
   readonly hash: string;
   readonly family: string;
   readonly visualTokensPerTile: number;

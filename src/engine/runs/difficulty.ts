@@ -34,7 +34,7 @@ export function mergedDifficulty(known: readonly RowDifficulty[], newer: readonl
   return [...new Map([...known, ...newer].map((row) => [`${row.loop} ${row.rowId}`, row])).values()];
 }
 
-/** One line a row. */
+/** One line per row. */
 export function difficultyText(rows: readonly RowDifficulty[]): string {
   return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
 }

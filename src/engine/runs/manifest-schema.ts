@@ -57,6 +57,6 @@ export function parseManifest(value: unknown): { readonly manifest: RunManifest 
   const { config, problems } = parseConfig(withOlderMeaning(parsed.value.config));
   if (problems.length > 0) return { problem: problems.join("; ") };
   const { id, title } = parsed.value;
-  // A link needs a text.
+  // Links show the title, so a run without one shows its id.
   return { manifest: { ...parsed.value, title: plainLine(title) || id, config } as RunManifest };
 }

@@ -6,7 +6,7 @@ import { joinBytes } from "../bytes/memory.ts";
 import type { RgbImage } from "../data/sample.ts";
 
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
-/** 8 bits a channel, RGB; compression, filter method and interlace 0. */
+/** 8 bits per channel, RGB; compression, filter method and interlace 0. */
 const FORMAT = [8, 2, 0, 0, 0];
 
 export function encodePng({ width, height, data }: RgbImage): Uint8Array<ArrayBuffer> {

@@ -190,7 +190,7 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
     truncateAfter: async (step) => {
       const kept = (await metricsLines()).filter(({ row }) => (row.step as number) <= step);
       for (const read of [readEvaluations, readAlarms, readThumbs]) await read(store, id);
-      // First, so that a run killed midway resumes from this step and not after removed lines.
+      // Checkpoints are removed first, so that a run killed midway resumes from this step and not after removed lines.
       await removeCheckpointsAfter(store, id, step);
       await truncateEvaluations(store, id, step);
       await store.write(metricsPath, kept.map(({ line }) => `${line}\n`).join(""));

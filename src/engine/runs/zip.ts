@@ -46,7 +46,7 @@ export async function* zipFiles(
     if (++count > MOST_FILES)
       throw new LabError("unsupported", `The export has more than ${MOST_FILES} files, the limit of a zip`);
     const entry = new ZipPassThrough(`${folder}/${file.path}`);
-    // The zip format knows the years 1980 to 2099.
+    // The zip format supports the years 1980 to 2099.
     entry.mtime = year >= 1980 && year <= 2099 ? modified : new Date(1980, 0, 1);
     zip.add(entry);
     for await (const piece of file.pieces()) {

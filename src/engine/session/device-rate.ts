@@ -14,7 +14,7 @@ export class DeviceRate {
   async measured(idle: boolean): Promise<Throughput | undefined> {
     if (this.#rate === undefined && idle) {
       this.#rate = measureThroughput(this.#now);
-      // Measured again next time.
+      // After a failure, the next call measures again.
       this.#rate.catch(() => this.forget());
     }
     return this.#rate;

@@ -63,7 +63,7 @@ export class ClipFollower {
   }
 
   /**
-   * @throws LabError("cancelled") when the signal fires: finished frames are kept; "bad-input" for a picture, an unusable mask, or
+   * @throws LabError("cancelled") when the signal aborts: finished frames are kept; "bad-input" for a picture, an unusable mask, or
    *   a checkpoint without memory where it is needed
    */
   async follow(
@@ -97,7 +97,7 @@ export class ClipFollower {
 
   #keeper(prefix: string, tell: OnFollow): NonNullable<FollowJob["keeper"]> {
     return {
-      // Only when the signal fires: reading the bank back takes time.
+      // Only when the signal aborts: reading the bank back takes time.
       every: Number.POSITIVE_INFINITY,
       find: async (of) => (this.#kept?.of === prefix + of ? this.#kept.frames : undefined),
       keep: async (of, frames) => {

@@ -47,7 +47,7 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
   const attempt = (own: TrainingState, done: number): (() => Promise<RunEnd>) => {
     const loaded = host.model();
     const { model } = loaded;
-    // Settings become smaller when memory runs out.
+    // The settings in the manifest are current; they become smaller when memory runs out.
     const { config } = run.manifest();
     const before = host.trainer();
     const source = checkedRows(rows, list);
@@ -103,7 +103,8 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
     throw thrown;
   }
   const done = runWithDeviceRecovery(first, {
-    // A run fails only if its device is not lost, and the session is free as soon as the failure is reported.
+    // A run whose device is lost does not fail. The device is not asked, because the session is free as soon as the
+    // failure is reported.
     lost: async () => (mine?.control.state === "failed" ? undefined : host.device().whyLost()),
     pause: async () => {
       try {

@@ -107,7 +107,7 @@ export async function repeatUpTo<T>(
   let held: LabError | undefined;
   const emit = (event: TrainerEvent, stop: () => void): void => {
     if (event.type === "held") {
-      // A replay does not wait for an answer: what holds a run ends it.
+      // A replay does not wait for the user: it ends where a run would pause.
       held = new LabError(event.error.code, event.error.message);
       stop();
     }

@@ -43,7 +43,7 @@ export class Question {
 
   /**
    * Answers a request; the caller ensures that there is one at a time.
-   * @throws LabError("cancelled") when the signal fires or the request yields, "bad-input" naming the problem
+   * @throws LabError("cancelled") when the signal aborts or the request yields, "bad-input" naming the problem
    */
   async ask(context: Outside, { picture, task, from }: Asked, onPhase: TryContext["onPhase"]): Promise<TryAnswer> {
     this.#features ??= tryFeatures(context.model);

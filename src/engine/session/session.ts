@@ -289,7 +289,7 @@ export class Session {
 
   /**
    * Answers one question about a picture; during a run only while it is paused.
-   * @throws LabError("cancelled") when the signal fires or the run continues
+   * @throws LabError("cancelled") when the signal aborts or the run continues
    */
   async tryOut(asked: Asked, onPhase: TryContext["onPhase"], signal: AbortSignal): Promise<TryAnswer> {
     return this.#besideRun(signal, (context) => this.#question.ask(context, asked, onPhase));

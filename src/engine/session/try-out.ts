@@ -116,7 +116,7 @@ function viewOf({ frames: total }: AskedPicture, task: TryTask): FrameView | und
 }
 
 /**
- * @throws LabError("cancelled") when the signal fires, "bad-input" naming the problem
+ * @throws LabError("cancelled") when the signal aborts, "bad-input" naming the problem
  */
 export async function tryOut(
   context: TryContext,

@@ -12,7 +12,7 @@ import type { Span } from "../text/prompt.ts";
 export interface SftRegion {
   /** 0/1 row-major at picture size; for a clip, its frames below each other. */
   readonly mask: Uint8Array;
-  /** Of all frames taken together. */
+  /** Height of all frames together. */
   readonly height: number;
   readonly width: number;
   /** Answer of the caption task. */

@@ -72,7 +72,7 @@ export async function addressStore(
       return JSON.parse(new TextDecoder().decode(await get(name)));
     } catch (thrown) {
       if (thrown instanceof LabError) throw thrown;
-      throw refused(baseUrl, `has a ${name} that is no valid JSON`);
+      throw refused(baseUrl, `has a ${name} that is not valid JSON`);
     }
   };
   const manifest = await json("run.json");
@@ -80,7 +80,7 @@ export async function addressStore(
   if (typeof runId !== "string" || !/^[A-Za-z0-9][A-Za-z0-9-]*$/.test(runId)) throw refused(baseUrl, "shows no run");
   const list = async (): Promise<StoredFile[]> => {
     const files = await json("files.json");
-    if (!Array.isArray(files)) throw refused(baseUrl, "has a files.json that is no list");
+    if (!Array.isArray(files)) throw refused(baseUrl, "has a files.json that is not a list");
     return files.filter(isFile).map(({ path, size }) => ({ path: `${runId}/${path}`, size }));
   };
   let listing: Promise<StoredFile[]> | null = null;

@@ -91,7 +91,7 @@ export function sweepPlan(
 ): SweepPlan {
   const read = checkShape(content, FILE, file);
   const unknown = Object.keys(content).find((key) => !(key in FILE.shape));
-  if (unknown !== undefined) throw refused(file, `has no meaning for ${quote(unknown)}`);
+  if (unknown !== undefined) throw refused(file, `has the unknown field ${quote(unknown)}`);
   if (read.variants !== undefined && read.grid !== undefined) throw refused(file, "has both variants and a grid");
   const variants = read.variants ?? gridVariants(read.grid ?? {});
   const names = new Set(variants.map(({ name }) => name));

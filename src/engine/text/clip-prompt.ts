@@ -13,9 +13,9 @@ import {
 import { TEMPLATES } from "./template.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
-/** An expression is used as it is written. */
+/** Wording for an expression, which is used as written. */
 export const CLIP_WORDING = "<image>\nPlease segment {phrase}.";
-/** For an expression that is a question; the blank is in the published text. */
+/** Wording for an expression that is a question; the blank is in the published text. */
 export const CLIP_QUESTION_WORDING = "<image>\n {phrase} Please respond with a segmentation mask.";
 
 export interface ClipPromptRequest {

@@ -73,7 +73,7 @@ describe("a sweep's file", () => {
   });
 
   it.each([
-    ["an unknown field", { settings, wat: 1 }, /no meaning for "wat"/],
+    ["an unknown field", { settings, wat: 1 }, /unknown field "wat"/],
     ["an unknown setting", { settings: { ...settings, wat: 1 } }, /no setting "wat"/],
     ["a bad value of a variant", { settings, variants: [{ name: "a", settings: { beta: -1 } }] }, /variant a: beta/],
     ["runs without an evaluation", { settings: { evalSteps: 0 } }, /evaluates nothing/],

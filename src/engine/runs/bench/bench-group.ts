@@ -27,9 +27,9 @@ export interface BenchGroup extends Omit<GroupRecord, "rollouts"> {
 
 /** Terms of two masks that were not sampled, each described by the partner. */
 export interface GroupBounds {
-  /** Of the policy's mask without sampling. */
+  /** Terms of the policy's mask without sampling. */
   readonly greedy: readonly RewardTerm[];
-  /** Of the row's own mask. */
+  /** Terms of the row's mask. */
   readonly truth: readonly RewardTerm[];
   /** Whether the two cover the same visual tokens, so that the partner cannot distinguish them. */
   readonly alike: boolean;

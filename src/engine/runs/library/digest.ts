@@ -151,7 +151,7 @@ async function folderBytes(
     return { rollouts: { files: own.length, last, bytes: sum(own) }, bytes: sum(all) };
   }
   const files = await store.names(folder);
-  // A run that was reset to a checkpoint has fewer.
+  // A run that was reset to a checkpoint has fewer rollout files.
   if (files[known.files - 1] !== known.last) return folderBytes(run, names, undefined);
   let { bytes } = known;
   for (const name of files.slice(known.files)) bytes += (await store.size(`${folder}/${name}`)) ?? 0;
