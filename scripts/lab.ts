@@ -118,7 +118,7 @@ function folder(path: string, option: string): string {
   return resolve(path);
 }
 
-/** One folder for the file input; several are copied below a temporary one, as if that had been dropped. */
+/** One folder for the file input; several are copied into a temporary folder, which is used instead. */
 function gathered(paths: readonly string[]): { readonly path: string; readonly remove: () => void } {
   const [only] = paths;
   if (paths.length === 1 && only !== undefined && statSync(only).isDirectory()) return { path: only, remove: () => {} };

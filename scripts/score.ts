@@ -21,7 +21,7 @@ import { composedScores, scoreConfig, termValues } from "./lib/scores/score-term
 /** Options that act on the judge that --judge names. */
 const JUDGE_NEEDED = ["judge-model", "judge-kind", "judge-questions", "judge-cache"];
 
-/** Numbers of one pair; the mean is that of `score`. */
+/** Scores of one pair; the printed mean is that of `score`. */
 interface Row {
   readonly score: number;
   readonly [name: string]: number;

@@ -84,7 +84,7 @@ const OPTIONS = {
   ...JUDGE_OPTIONS,
 } as const;
 
-/** Default number of evaluations after the first, and of their rows. */
+/** Default number of evaluations after the first, and default number of their rows. */
 const EVALUATIONS = 5;
 const EVALUATED_ROWS = 64;
 

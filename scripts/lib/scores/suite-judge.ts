@@ -22,7 +22,7 @@ import { readTextFile } from "../node/node-files.ts";
 import { judgeFlags, nodeJudgeHost } from "../node/node-judge.ts";
 import { nodeStore } from "../node/node-store.ts";
 
-/** Maximum rows whose pictures are in memory at once; verdicts are stored after as many rows. */
+/** Maximum rows whose pictures are in memory at once; verdicts are stored after each batch of this size. */
 const AT_ONCE = 8;
 
 /** A caption and the row it belongs to. */

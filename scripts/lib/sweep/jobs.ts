@@ -41,7 +41,7 @@ export async function jobState(out: string, plan: SweepPlan, job: SweepJob): Pro
   if (readFileSync(path, "utf8") !== jobText(plan, job)) {
     throw new LabError(
       "bad-config",
-      `${path} has other settings than this sweep; remove the folder or name another --out, its runs are kept`,
+      `${path} has settings that differ from this sweep's; remove the folder or name another --out, its runs are kept`,
       { subject: path },
     );
   }
@@ -158,7 +158,7 @@ function runProcess(
         // A shell does not react while its own command runs, and may end before it, so the signal goes to the whole group.
         process.kill(process.platform === "win32" ? child.pid : -child.pid, "SIGINT");
       } catch (cause) {
-        // All of them have ended.
+        // ESRCH: every process of the group has ended.
         if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause;
       }
     };
