@@ -85,7 +85,8 @@ export function plainLine(text: string): string {
 }
 
 /**
- * A foreign text with its lines and tabs and nothing hidden: terminal escapes, control characters and bidirectional
+ * A foreign text that keeps its lines and tabs but hides nothing: terminal escapes, control characters and
+ * bidirectional
  * marks appear as numbers, such as \\u202e, which JSON reads as the same text.
  */
 export function markUnseen(text: string): string {

@@ -21,7 +21,7 @@ export interface Preset {
   readonly name: PresetName;
   readonly title: string;
   readonly summary: string;
-  /** Results of runs with it (docs/learning.md). */
+  /** Results of runs with this preset (docs/learning.md). */
   readonly evidence?: string;
   readonly values: Partial<LabConfig>;
 }

@@ -8,7 +8,7 @@ interface Common {
   readonly trl?: string;
   /** Shown only when "all settings" is open. */
   readonly advanced?: true;
-  /** Screen with a control for it; the settings form leaves it out. */
+  /** Screen with a control for the setting; the settings form leaves the setting out. */
   readonly home?: "rewards" | "judge" | "setup";
 }
 

@@ -6,7 +6,7 @@ import { withOlderMeaning } from "./stored-settings.ts";
 
 /** Maximum characters of a file; the longest settings are prompts, prepared questions and a custom reward. */
 const MAX_LENGTH = 2 ** 21;
-/** Maximum tokens of a YAML file; a block text is one token. All settings together take about 1,500. */
+/** Maximum tokens of a YAML file; a block scalar is one token. All settings together take about 1,500. */
 const MAX_TOKENS = 20_000;
 
 /**

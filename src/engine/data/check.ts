@@ -106,7 +106,7 @@ function checkName({ files, description }: RegionSet, names: readonly string[]):
   return { name: "data set named", ok: conflict === undefined, blocks: false, detail: conflict ?? what };
 }
 
-/** Rows of the usable shards that were not skipped because of their text. */
+/** The share of rows in usable shards that were not skipped because of their text. */
 function checkCaptions({ files, skipped, summaries }: RegionSet): DataCheck {
   const texts = new Map(files.map((file) => [file.name, file.roles?.text]));
   const good = new Set(summaries.map((summary) => `${summary.file}#${summary.row}`));

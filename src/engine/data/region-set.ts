@@ -77,8 +77,8 @@ export interface RegionSetOptions {
     readonly samples: number;
   }) => void;
   /**
-   * Receives new regions as they are found, so that the first rows appear early. The batches grow, so that a receiver
-   * that copies everything at every call copies the whole only a few times.
+   * Receives new regions as they are found, so that the first rows appear early. The batches grow, which bounds the
+   * work of a receiver that copies its whole list at every call.
    */
   readonly onRows?: (added: readonly RegionSummary[], set: RegionSet) => void;
 }

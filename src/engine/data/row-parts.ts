@@ -44,7 +44,7 @@ export async function rowCaptions(cell: unknown, { text }: Adapter, masks: numbe
   return texts;
 }
 
-/** One text per item of a list; the texts of one item are those of one mask. */
+/** The caption of each mask from the item of the same index; an item may hold several texts. */
 async function textEach(items: readonly unknown[], masks: number): Promise<RowCaptions> {
   const captions: (string | undefined)[] = [];
   for (const item of items.slice(0, masks)) captions.push((await textOf(item, 1))?.captions[0] ?? "");

@@ -38,7 +38,7 @@ export interface QuestionAnswer {
   readonly answer: string;
 }
 
-/** Summary of a row in an index, which needs no further read of its picture. */
+/** Summary of a row in an index; it can be shown without reading the row's picture. */
 export interface RegionSummary extends Pick<RegionSample, "id" | "mask" | "caption" | "category" | "imageId"> {
   readonly index: number;
   readonly file: string;

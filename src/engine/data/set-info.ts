@@ -15,7 +15,7 @@ export interface SetInfo {
     readonly what: string;
     /** The columns used as picture, mask and text; empty if the file is unusable. */
     readonly becomes: string;
-    /** Why the file gives no rows; undefined if it does. */
+    /** Why the file gives no rows; undefined if it gives rows. */
     readonly problem: string | undefined;
     /** Columns that can be chosen for a part, and the chosen ones. */
     readonly parts: readonly string[];

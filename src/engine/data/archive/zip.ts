@@ -131,7 +131,7 @@ async function directoryOf(
   const locator = at - 20;
   if (locator < 0 || view.getUint32(locator, true) !== LOCATOR64) return short;
   const place = Number(view.getBigUint64(locator + 8, true));
-  if (!(place + 56 <= zip.size)) throw bad("its 64-bit directory lies outside");
+  if (!(place + 56 <= zip.size)) throw bad("its 64-bit directory is outside the file");
   const long = viewOf(await zip.read(place, place + 56));
   if (long.getUint32(0, true) !== END64) throw bad("its 64-bit directory is missing");
   const [count, size, start] = [32, 40, 48].map((field) => Number(long.getBigUint64(field, true))) as [
@@ -152,9 +152,9 @@ function memberSource(
 ): ByteSource {
   const bad = (what: string): LabError => badInput(`${name} in ${zip.name} cannot be read: ${what}`, name);
   const body = async (): Promise<ByteSource> => {
-    if (entry.offset + 30 > zip.size) throw bad("its place lies outside the archive");
+    if (entry.offset + 30 > zip.size) throw bad("its position is outside the archive");
     const head = viewOf(await zip.read(entry.offset, entry.offset + 30));
-    if (head.getUint32(0, true) !== LOCAL) throw bad("there is no header at its place");
+    if (head.getUint32(0, true) !== LOCAL) throw bad("there is no header at its position");
     const start = entry.offset + 30 + head.getUint16(26, true) + head.getUint16(28, true);
     if (start + entry.packed > zip.size) throw bad(`it states ${entry.packed} bytes, more than follow`);
     return part(zip, name, start, entry.packed);

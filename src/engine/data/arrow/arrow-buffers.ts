@@ -6,7 +6,7 @@ import { decodeZstd, ZSTD_RATIO } from "../../bytes/zstd.ts";
 import { badInput, LabError, thrownText } from "../../errors.ts";
 import type { ArrowBody } from "./arrow-frames.ts";
 
-/** Buffers up to this size are fetched whole, larger ones by pages. */
+/** Buffers up to this size are fetched whole, larger ones in pages. */
 const WHOLE_BUFFER = 2 ** 17;
 const PAGE = 2 ** 17;
 /** Ranges of at least this size bypass the pages, because they hold one large value, such as a picture. */

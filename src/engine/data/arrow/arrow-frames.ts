@@ -57,7 +57,7 @@ export async function readMessage(source: ByteSource, position: number): Promise
   try {
     return interpret(metadata, start + length, source.size);
   } catch {
-    // Out-of-range reads of a damaged header, or a type that the library does not know.
+    // A damaged header leads to a read out of range, or holds an unknown type.
     return broken("has a damaged or unsupported header");
   }
 }

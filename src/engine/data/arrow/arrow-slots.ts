@@ -6,9 +6,9 @@ export interface Slot {
   readonly type: ColumnType;
   readonly name: string;
   readonly node: number;
-  /** First of its buffers. */
+  /** Index of its first buffer. */
   readonly buffer: number;
-  /** Data buffers of a view. */
+  /** Number of data buffers of a view column. */
   readonly extra: number;
   readonly children: readonly Slot[];
 }

@@ -43,7 +43,7 @@ function chunkExif(bytes: Uint8Array, png: boolean): Change[] {
   const changes: Change[] = [];
   for (let at = png ? 8 : 12; at + (png ? 12 : 8) <= bytes.length; ) {
     const kind = at + (png ? 4 : 0);
-    // A lower-case first letter lets PNG decoders skip the chunk, and WebP decoders do not know it.
+    // A lower-case first letter lets PNG decoders skip the chunk, and WebP decoders skip unknown names.
     if (ascii(bytes, kind) === (png ? "eXIf" : "EXIF")) changes.push({ at: kind + (png ? 1 : 0), value: 0x78 });
     const length = view.getUint32(at + (png ? 0 : 4), !png);
     at += 8 + length + (png ? 4 : length % 2);

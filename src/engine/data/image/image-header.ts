@@ -98,7 +98,7 @@ function webp(head: Uint8Array, view: DataView): [number, number] {
   throw badInput(`the WebP picture has an unknown chunk ${JSON.stringify(kind)}`);
 }
 
-/** Maximum chunks read before the EXIF chunk, and maximum bytes of it. */
+/** Maximum chunks read before the EXIF chunk, and its maximum bytes. */
 const MAX_CHUNKS = 64;
 const MAX_EXIF = 2 ** 16;
 

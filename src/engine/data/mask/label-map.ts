@@ -16,7 +16,7 @@ const MOST_LABELS = 4096;
 
 /**
  * The masks of a label map for a number of texts. Text i belongs to label i + 1 if no label exceeds the number of
- * texts, else to the i-th label in order if labels and texts are equally many. A missing label gives null.
+ * texts, else to the i-th label in order if there is one label per text. A missing label gives null.
  * @param texts number of texts, at least 2
  * @returns undefined for anything else, such as a mask of one region
  */

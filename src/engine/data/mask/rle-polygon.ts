@@ -45,7 +45,8 @@ export function rleFromPolygons(
   const budget = { left: most, most, meter };
   const areas = polygons.filter((polygon) => polygon.length >= 6);
   const wrong = polygons.find((polygon) => polygon.length % 2 !== 0 || areas.length === 0);
-  if (wrong !== undefined) throw badInput(`a polygon has ${wrong.length} coordinates, not an even number from 6 on`);
+  if (wrong !== undefined)
+    throw badInput(`a polygon has ${wrong.length} coordinates, not an even number of at least 6`);
   return united(areas.map((polygon) => rasterise(polygon, height, width, budget)));
 }
 
@@ -126,8 +127,8 @@ function gridPoint(coordinate: number): number {
 /**
  * Writes the crossings of an edge from (startX, startY) to (endX, endY) on the grid into `scratch` from `count` on, as
  * column-major pixel numbers, and returns their total number. The reference follows the grid point by point; a crossing
- * lies between the grid lines m and m + 1, m the centre of a column, at the upper one of the two points. An edge is
- * always sampled from its end with the smaller coordinate, so that both polygons of a shared edge agree.
+ * lies between the grid lines m and m + 1, where m is the centre of a column, at the upper one of the two points. An
+ * edge is always sampled from its end with the smaller coordinate, so that both polygons of a shared edge agree.
  */
 function crossEdge(
   startX: number,

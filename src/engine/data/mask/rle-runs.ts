@@ -26,11 +26,11 @@ const LAST_CHARACTER = 111;
 
 /**
  * Validated height and width of a mask.
- * @throws LabError("bad-input") unless both are whole numbers from 1 on with a product of at most MAX_MASK_PIXELS
+ * @throws LabError("bad-input") unless both are whole numbers of at least 1 with a product of at most MAX_MASK_PIXELS
  */
 export function checkMaskSize(height: number, width: number): void {
   if (!Number.isInteger(height) || !Number.isInteger(width) || height < 1 || width < 1) {
-    throw badInput(`mask size [${height}, ${width}] is not a pair of whole numbers from 1 on`);
+    throw badInput(`mask size [${height}, ${width}] is not a pair of whole numbers of at least 1`);
   }
   if (height * width > MAX_MASK_PIXELS) {
     throw badInput(
@@ -105,7 +105,8 @@ export function rleFromRuns(runs: readonly number[], height: number, width: numb
   let total = 0;
   for (let index = 0; index < runs.length; index++) {
     const run = runs[index] as number;
-    if (!Number.isInteger(run) || run < 0) throw badInput(`mask run ${index} is ${run}, not a whole number from 0 on`);
+    if (!Number.isInteger(run) || run < 0)
+      throw badInput(`mask run ${index} is ${run}, not a whole number of at least 0`);
     total += run;
     if (total > pixels) throw sumError(`more than ${pixels}`, height, width);
     // From the fourth run on, the difference to the previous run of the same colour is written.

@@ -58,7 +58,7 @@ function interpret(found: FileMetaData, source: ByteSource): Footer {
     const rows = Number(group.num_rows);
     if (group.columns.length !== schema.leaves.length)
       throw new RangeError("a row group has columns that differ from the schema");
-    // Without rows there may be no pages either.
+    // A group without rows may have no pages.
     const columns = rows === 0 ? [] : group.columns;
     const chunks = columns.map(({ meta_data: chunk, file_path: other }): Chunk => {
       if (chunk === undefined) throw new LabError("unsupported", `${source.name} has encrypted columns`);
@@ -68,7 +68,7 @@ function interpret(found: FileMetaData, source: ByteSource): Footer {
       const start = Math.min(...pages.filter((at) => at > 0));
       const end = start + Number(chunk.total_compressed_size);
       if (!(Number.isSafeInteger(end) && start >= 4 && end >= start && end <= source.size)) {
-        throw new RangeError(`a column lies at ${start} to ${end} of ${source.size} bytes`);
+        throw new RangeError(`a column would be at bytes ${start} to ${end} of ${source.size}`);
       }
       return { start, end, codec: chunk.codec };
     });

@@ -96,7 +96,7 @@ export function pageReader(source: ByteSource, chunk: Chunk, leaf: Leaf): PageRe
       body = v2.is_compressed === false || rest.length === 0 ? rest : await unpackPage(rest, size, chunk.codec);
     } else {
       body = await unpackPage(packed, header.uncompressed_page_size, chunk.codec);
-      // Each kind of level: the length of its runs in 32 bits, then the runs.
+      // Levels of each kind are stored as the length of their runs in 32 bits, then the runs.
       const take = (bits: number): ArrayLike<number> => {
         const length = viewOf(body).getUint32(0, true);
         if (4 + length > body.length) throw new RangeError("its levels extend beyond it");

@@ -46,7 +46,7 @@ export function readValues(
       };
     }
     case "RLE": {
-      // Booleans, after the length of their runs.
+      // Booleans follow the length of their runs.
       if (leaf.type.kind !== "bool") break;
       const { numbers } = readHybrid(bytes, 4, 1, count);
       return (place) => numbers[place] === 1;
@@ -98,7 +98,7 @@ export function plainValues(bytes: Uint8Array, count: number, leaf: Leaf): Value
   return (place) => read(view, place * width);
 }
 
-/** Small integers are stored in 32 bits, of which the lowest bits count. */
+/** Small integers are stored in 32 bits, of which only the lowest bits are used. */
 function storedWidth({ type, element }: Leaf): number {
   if (element.type === "INT32" || element.type === "FLOAT") return 4;
   if (element.type === "INT64" || element.type === "DOUBLE") return 8;

@@ -57,7 +57,7 @@ export interface Reader {
   readonly label: string;
   /** Description for display. */
   readonly what: string;
-  /** The evidence that it is a file of this kind, or undefined. */
+  /** The evidence that the file is of this kind, or undefined. */
   recognise(sign: Sign): string | undefined;
   /**
    * Opens the file; a sentence instead for kinds without rows.

@@ -15,7 +15,7 @@ import { remembered, takeCost } from "./picture-table.ts";
 import { examplesOf } from "./reader.ts";
 import { columnsOf } from "./rows.ts";
 
-/** Files of one name by field: the rest of the base name, in lower case. */
+/** Files that share a name, by field: the rest of the base name, in lower case. */
 export interface Sample {
   readonly fields: ReadonlyMap<string, string>;
 }

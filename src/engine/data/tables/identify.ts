@@ -74,7 +74,7 @@ const LAYOUTS: readonly (Layout & { readonly fits: (find: Find, columns: readonl
   {
     family: "refcoco",
     label: "refcoco-m",
-    what: "RefCOCO-M (samples of mask and sentences): other masks than RefCOCO",
+    what: "RefCOCO-M (samples of mask and sentences): masks that differ from RefCOCO's",
     fits: (find) => {
       const fields = fieldsOf(itemOf(find("samples")?.type ?? NULL)?.type ?? NULL).map(({ name }) => name);
       // If the fields of the samples are unknown, the other columns decide.

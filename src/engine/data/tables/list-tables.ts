@@ -1,5 +1,6 @@
 /**
- * Finds the files of a folder with rows besides Arrow and Parquet: records, and samples in tar shards or directories.
+ * Finds the files of a folder that hold rows in formats other than Arrow and Parquet: records, and samples in tar
+ * shards or directories.
  */
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { badInput, LONGEST_SENTENCE, shortened, toLabError } from "../../errors.ts";

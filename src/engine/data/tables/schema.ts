@@ -9,7 +9,7 @@ export interface Role {
   readonly path: readonly string[];
   /** Whether there is a list on the path, so that the part has one value per item. */
   readonly each: boolean;
-  /** For display, such as `objects.mask`. */
+  /** Name for display, such as `objects.mask`. */
   readonly name: string;
 }
 

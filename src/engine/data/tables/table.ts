@@ -5,7 +5,7 @@ import type { ReadMeter } from "./read-meter.ts";
 /** A binary value that has not been read: its length is known, its bytes are fetched on demand. */
 export interface BinaryCell {
   readonly length: number;
-  /** Bytes [start, end) of the value, the whole by default; a copy. Throws LabError on an invalid range. */
+  /** Bytes [start, end) of the value as a copy, all of them by default. Throws LabError on an invalid range. */
   read(start?: number, end?: number): Promise<Uint8Array<ArrayBuffer>>;
 }
 

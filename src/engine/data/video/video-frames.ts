@@ -19,7 +19,7 @@ export interface OpenVideo {
   readonly codec: string;
   /**
    * Decodes everything without keeping pixels.
-   * @throws LabError("unsupported" | "bad-input") for what `read` would refuse
+   * @throws LabError("unsupported" | "bad-input") for a video that `read` would refuse
    */
   check(): Promise<void>;
   /** The frames as PNG, in order of time. @throws LabError("unsupported" | "bad-input") */
