@@ -87,7 +87,7 @@ export function bootstrapClusters(count: number, seed: number, statistics: reado
   return statistics.map((statistic, at) => centralInterval(statistic(every), found[at] as Float64Array));
 }
 
-/** A value with the central 95 % of its resampled values; those that are not a number are left out. */
+/** A value with the central 95 % of its resampled values; NaN values are left out. */
 export function centralInterval(mean: number, resampled: Float64Array): Interval {
   const found = resampled.filter((value) => !Number.isNaN(value)).sort();
   const at = (index: number): number => found[index] ?? mean;

@@ -1,4 +1,6 @@
-/** Stored runs by a held-out score, over the same rows: mean, and paired difference to their starts or to one of them. */
+/**
+ * Stored runs by a held-out score over the same rows: mean, and paired difference from their starts or from one run.
+ */
 import { rowsHash } from "../data/open-rows.ts";
 import { EVAL_METRICS, type EvalMetric, type Interval, readEvaluations } from "../runs/evaluations/evaluations.ts";
 import type { RunDigest } from "../runs/library/digest.ts";
@@ -92,7 +94,7 @@ interface Candidate {
   readonly start: LedgerColumn | undefined;
 }
 
-/** Boards by their rows; the one with the most runs first. */
+/** One board per set of rows; the board with the most runs comes first. */
 export async function leaderboards(entries: readonly BoardEntry[], asked: BoardAsked): Promise<Board[]> {
   const groups = await grouped(entries, asked);
   const boards = [...groups].map(([hash, candidates]): Board => {

@@ -156,7 +156,7 @@ function intervalOf(rows: readonly { readonly image: string; readonly value: num
   return bootstrapMean(values, images, SEED);
 }
 
-/** Null without selection rows; its value is null unless all of them have the score. */
+/** The selection, null without selection rows. Its value is null unless every row has the score. */
 function selectionOf(rows: Rows, { loops, bestMetric: metric }: EvalTerms): Selection | null {
   if (rows.length === 0) return null;
   const values = rows.flatMap((row) => rowValue(row, metric, loops) ?? []);

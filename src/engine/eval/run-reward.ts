@@ -49,7 +49,7 @@ export interface RowRewards {
 }
 
 /**
- * Rewards of one row, and what they cost of the judge's budget. The sampled rollouts are one group, as in training; the
+ * Rewards of one row, and their cost to the judge's budget. The sampled rollouts are one group, as in training; the
  * greedy one is a separate group.
  * @param facts by loop; a loop that cannot sample the row has none
  * @throws LabError("held") when a reward is not available and the run must wait

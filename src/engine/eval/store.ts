@@ -4,8 +4,8 @@ import type { RunStore } from "../storage/store.ts";
 import { baselineOf, type EvalTerms, evalReport } from "./report.ts";
 
 /**
- * Reports scores against the run's earliest comparable evaluation before `step` and stores both. One of the same step is
- * replaced; those of later steps stay, since any checkpoint can be evaluated.
+ * Reports scores against the run's earliest comparable evaluation before `step` and stores both. An evaluation of the
+ * same step is replaced; those of later steps stay, since any checkpoint can be evaluated.
  */
 export async function storeEvaluation(
   store: RunStore,

@@ -26,7 +26,7 @@ export const SUBMIT_DISPATCHES = 64;
 export const FREE_SHARE = 1 / 16;
 export const FREE_BYTES = 64 * 2 ** 20;
 /**
- * During a run, free buffers may also take at most the bytes that its plan leaves, or this share of the plan if that is
- * more.
+ * During a run, free buffers are also limited to the bytes that its plan leaves, or to this share of the plan if that
+ * is more.
  */
 export const PLANNED_FREE_SHARE = 1 / 32;

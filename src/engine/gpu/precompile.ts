@@ -36,7 +36,7 @@ export function precompiledPrograms(): GpuProgram[] {
 
 /**
  * Compiles the programs and settles when that is done. Does nothing without custom kernels, or if this adapter compiles
- * at the other moment.
+ * at the other of the two moments.
  */
 export async function compileUsualPrograms(moment: "load" | "run"): Promise<void> {
   if (customKernels() && builtInForms().compiled === moment) await compileAhead(backendDevice(), precompiledPrograms());

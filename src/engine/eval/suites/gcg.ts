@@ -72,7 +72,7 @@ export const gcg: Suite = {
   score: (row) => pictureMiou(iouMatrix(gcgPicture(row))),
 };
 
-/** An answer as the metrics read it: without empty masks, the others with the label or phrase of the same index. */
+/** An answer as the metrics read it: every mask that is not empty, with the label or phrase of its index. */
 export function gcgPicture({ item, answer }: AnsweredItem): GcgPicture {
   const { phrases } = parseGcgAnswer(answer.text ?? "");
   const masks = answer.masks ?? [];

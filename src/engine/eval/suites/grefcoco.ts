@@ -72,7 +72,8 @@ export function gresIou({ noTarget, declared, intersection, union }: GresRow): n
 }
 
 /**
- * gIoU, cIoU, the share of sentences without and with a target that are recognised as such, and Pr@x of those with one.
+ * gIoU, cIoU, the shares of sentences without and with a target that are recognised as such, and Pr@x of the sentences
+ * with a target.
  */
 export function gresMetrics(rows: readonly GresRow[], clusters: Clusters): SuiteMetric[] {
   const pixels = ({ noTarget, declared, intersection, union }: GresRow) => ({

@@ -42,7 +42,7 @@ export async function liveVerdicts(
   return found;
 }
 
-/** Sentences about the failures of a judge, one per kind that `known` lacks; their kinds are added to it. */
+/** Sentences about a judge's failures, one per kind that is not in `known`; adds these kinds to `known`. */
 export function newFailures(terms: readonly RewardTerm[], known: Set<string>): string[] {
   return terms.flatMap(({ value, note, judge }) => {
     const kind = judge?.failure ?? "";

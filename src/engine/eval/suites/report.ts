@@ -67,7 +67,9 @@ export function suiteReport(
   };
 }
 
-/** What a reader must know about the rows before a number: their part, how often they were evaluated, and whether they are few. */
+/**
+ * Facts about the rows that precede a number: their part, how often they were evaluated, and a warning if they are few.
+ */
 export function looksText({
   part = "all",
   looks = 1,

@@ -96,7 +96,7 @@ export async function findFiles(
 }
 
 /**
- * The file of a kind: the only one of its published name, else the only one.
+ * The file of a kind: the only one with the published name, or else the only one.
  * @throws LabError("bad-input") when there are several to choose from
  */
 export function onlyFile(found: ReadonlyMap<string, readonly SuiteFile[]>, label: string, name = ""): SuiteFile {

@@ -133,7 +133,7 @@ export function suiteScores(
   return { systems: { base: scores(of), adapter: scores(other) }, difference: scores(pairs) };
 }
 
-/** The rows, keeping only the verdicts that the other system has for the same rows too. */
+/** The rows, without the verdicts that the other system lacks for the same rows. */
 function judgedIn(rows: readonly AnsweredItem[], others: readonly AnsweredItem[]): AnsweredItem[] {
   return rows.map((row, at) => (others[at]?.judged === undefined ? { ...row, judged: undefined } : row));
 }

@@ -1,4 +1,4 @@
-/** J and F of whole masklets, and their means as the field's programs take them (docs/spec/video.md#11-scores). */
+/** J and F of whole masklets, and their means as the published programs compute them (docs/spec/video.md#11-scores). */
 
 import { boundaryScore, type FrameMask, regionSimilarity } from "../../data/mask/boundary.ts";
 import { decodeRle, maskIou, type Rle, rleArea } from "../../data/mask/rle.ts";

@@ -1,6 +1,6 @@
 /**
- * State of every slot of the batch, as words of one buffer. A slot is a place in the batch; it holds a row while that
- * row generates, so that ended rows cost nothing.
+ * State of every slot of the batch, as words of one buffer. A slot is a position in the batch. It holds a row while
+ * that row generates tokens, so that ended rows cost nothing.
  */
 
 /** Words per slot. */

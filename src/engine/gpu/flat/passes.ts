@@ -189,7 +189,8 @@ export function movePass(
 }
 
 /**
- * Σ x², max |x| and the count of NaN and infinite elements of every segment, or of its difference from that of `minus`.
+ * Σ x², max |x| and the count of NaN and infinite elements of every segment, or of its difference from the segment of
+ * `minus`.
  * @returns [segments, 3], owned by the caller; rows of absent segments are undefined
  */
 export function summaryPass(layout: FlatLayout, flats: Flats, minus?: Flats): Tensor {

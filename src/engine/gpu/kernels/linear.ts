@@ -36,7 +36,9 @@ export class Following {
     this.#other = other;
   }
 
-  /** Records a product that applies it. @param record returns the values @returns the tensor that the tape sees */
+  /**
+   * Records a product that applies the activation. @param record returns the values @returns the tensor for the tape
+   */
   by(shape: readonly number[], record: (after: AfterSums) => tf.TensorInfo): tf.TensorInfo {
     const [kind, other] = [this.#kind, this.#other];
     if (!onTape()) {
@@ -52,7 +54,7 @@ export class Following {
     return sums;
   }
 
-  /** The layer's output, from what its product returned. @param shape of the output */
+  /** The layer's output, from the result of its product. @param shape of the output */
   end(y: Tensor, shape: number[]): Tensor {
     if (this.#values === "in place") return y.reshape(shape);
     const sums = y.reshape(shape);

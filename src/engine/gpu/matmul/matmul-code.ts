@@ -160,7 +160,7 @@ function startCode({ vectors }: Form): string {
 }
 
 /**
- * Adds the extra to what the thread wrote and applies the activation, in a separate loop. Next to the sums, which fill
+ * Adds the extra to the thread's results and applies the activation, in a separate loop. Next to the sums, which fill
  * all registers, every condition makes SwiftShader spill them (a quarter of the time of a product with 64 steps), and
  * every written-out load adds ten milliseconds of compiling on llvmpipe.
  */

@@ -2,7 +2,7 @@
  * WGSL of matrix products whose operands pass through workgroup memory, for cards: a workgroup computes a tile of the
  * result, every element of both operands is loaded once per tile, and a thread keeps rows × columns of the result in
  * registers, interleaved with those of its neighbours. Operands are read at any stride, in the order of their memory,
- * so one program serves all layouts of an end. f32; sums run over K in order without atomics, so every run gives the
+ * so one program per `End` serves all layouts. f32; sums run over K in order without atomics, so every run gives the
  * same bits.
  */
 import { type TileForm, tileThreads } from "../forms/records.ts";

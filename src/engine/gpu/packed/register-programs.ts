@@ -49,7 +49,7 @@ export const FORWARD_UNIFORMS = {
   factor: "f32",
 } as const;
 
-/** A bound that the compiler does not know, so that it does not unroll the loop that writes a tile. */
+/** A bound as a uniform, so that the compiler does not unroll the loop that writes a tile. */
 const TILE_ROWS = { tileRows: "u32" } as const;
 
 /**

@@ -88,7 +88,7 @@ export function writableBuffer(size: number): GPUBuffer {
   return pool.acquireBuffer(size, usage, false, false);
 }
 
-/** Changes when buffers of the current backend, which must be a new "webgpu" one, are free, and when it submits. */
+/** Changes when the current backend frees buffers and when it submits. The backend must be a new "webgpu" one. */
 export function installPool(): void {
   tf.env().set("WEBGPU_DEFERRED_SUBMIT_BATCH_SIZE", SUBMIT_DISPATCHES);
   recorded = new Set();
@@ -124,7 +124,10 @@ export function installPool(): void {
   };
 }
 
-/** If free buffers exceed the bound, destroys them down to half of it, so that not every new buffer has to. */
+/**
+ * If free buffers exceed the bound, destroys them until half of it is left, so that this does not happen for every new
+ * buffer.
+ */
 function makeRoom(pool: Pool, size: number): void {
   const free = pool.numBytesAllocated - pool.numBytesUsed;
   let most = Math.max(mostFree, FREE_SHARE * pool.numBytesUsed);

@@ -41,7 +41,7 @@ export class RawBuffers {
     const size = Math.max(16, Math.ceil(bytes / 16) * 16);
     const known = this.#buffers.get(name);
     if (known !== undefined && known.size >= size) return known;
-    // Work that was already submitted keeps the old one alive until it ends.
+    // Work that was already submitted keeps the old buffer alive until it ends.
     known?.destroy();
     const made = this.#device.createBuffer({ label: name, size, usage });
     this.#buffers.set(name, made);

@@ -1,8 +1,9 @@
 /**
  * Uniform blocks of custom programs. The blocks of all dispatches of a submit are adjacent in pages, which are written
- * to the queue once, right before the commands that read them. A separate write for each of some 5,000 dispatches per
- * step would cost the host more than the dispatches, and a GPU one copy each. The next submit overwrites the same
- * pages; the queue keeps the order.
+ * to
+ * the queue once, right before the commands that read them. With a separate write for each of some 5,000 dispatches per
+ * step, the host would spend more time on writes than on dispatches, and a GPU would make a copy per dispatch. The next
+ * submit overwrites the same pages; the queue keeps the order.
  */
 import { LabError } from "../../errors.ts";
 

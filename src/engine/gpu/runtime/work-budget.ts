@@ -13,7 +13,7 @@ const SUBMIT_WORK = 8 * DISPATCH_WORK;
 
 /** Chunks are multiples of this many rows, so that their byte offsets are aligned for bindings. */
 export const ROW_STEP = 64;
-/** Rows that a grid holds if workgroups take eight, the fewest of any form. */
+/** Rows that a grid covers if each workgroup processes eight, the fewest of any form. */
 const GRID_ROWS = 8 * MAX_GROUPS;
 
 let budget = DISPATCH_WORK;

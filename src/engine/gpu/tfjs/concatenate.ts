@@ -1,7 +1,7 @@
 /**
  * Concatenates float32 tensors with two programs, for few and for many operands. The backend compiles one for every
- * number of operands. Unused operands are empty; if there are more than a program takes, groups of them are written
- * into the result one after another.
+ * number of operands. Unused operands are empty; if there are more operands than the program takes, groups of them are
+ * written into the result one after another.
  */
 import { builtInForms } from "../forms/active.ts";
 import { pointProgram, runPoints } from "../rows-program.ts";
@@ -19,7 +19,7 @@ import { stridedCopy } from "./strided-copy.ts";
  */
 const FEW = 3;
 const MANY = 7;
-/** Number of elements up to which the dispatch takes longer than the reads, however these are arranged. */
+/** Up to this number of elements, the dispatch takes longer than the reads in any order. */
 const SMALL = 8192;
 
 /** Number of elements from which copying operand by operand is faster on software adapters, despite more dispatches. */

@@ -30,7 +30,7 @@ export interface BroadcastAxis {
 }
 
 const THREADS = 64;
-/** Number of elements up to which the dispatch takes longer than the reads, however these are arranged. */
+/** Up to this number of elements, the dispatch takes longer than the reads in any order. */
 const SMALL = 8192;
 /** Maximum elements per thread, one after another. */
 const RUN = 4;

@@ -26,7 +26,7 @@ export interface MoveAxis {
 
 const RANK = 4;
 const AXES = Array.from({ length: RANK }, (_, axis) => axis);
-/** Number of elements up to which the dispatch takes longer than the reads, however these are arranged. */
+/** Up to this number of elements, the dispatch takes longer than the reads in any order. */
 const SMALL = 8192;
 
 const fields = (name: string, from = 0): [string, "u32"][] => AXES.slice(from).map((axis) => [`${name}${axis}`, "u32"]);

@@ -108,7 +108,8 @@ function backward(
     tf.TensorInfo,
   ];
   const dq = unwritten(q.shape);
-  // The last run sees all keys unless a window hides the first ones, so it initialises what the others add to.
+  // The last run sees all keys unless a window hides the first ones. If it does, it initialises the arrays to which the
+  // other runs add.
   const whole = (runs.at(-1) as Run).from === 0;
   const fresh = (shape: number[]): tf.TensorInfo => (whole ? unwritten(shape) : cleared(shape));
   const [dk, dv] = [fresh(k.shape), fresh(v.shape)];

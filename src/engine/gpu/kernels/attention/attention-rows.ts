@@ -24,7 +24,7 @@ const ROW = `
     let begin = select(0u, max(place + u.last + 1u, u.reach) - u.reach, u.reach != 0u);
     let above = u.maskStart + (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + place * u.maskRow;`;
 
-/** Code for which of the four keys from `key` on the row sees. */
+/** Code that tells which of the four keys from `key` on are visible to the row. */
 const VISIBLE = `
     fn visible(key: u32, begin: u32, end: u32) -> vec4<bool> {
       let keys = vec4u(key, key + 1u, key + 2u, key + 3u);
