@@ -216,7 +216,7 @@ describe("a checkpoint by address", () => {
       () => {
         server.manner = { ...server.manner, cors: false };
       },
-      /127\.0\.0\.1:\d+ is there, but does not let this page read its files \(CORS\)/,
+      /127\.0\.0\.1:\d+ answers, but does not let this page read its files \(CORS\)/,
     ],
     ["refuses", () => (server.fault = () => ({ status: 401 })), /refuses it \(401\).*private or gated/],
     ["has nothing there", () => (server.fault = () => ({ status: 404 })), /config\.json is missing/],

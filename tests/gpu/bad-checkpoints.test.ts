@@ -154,7 +154,7 @@ const FAULTS: readonly (readonly [string, (good: Files) => Files, RegExp])[] = [
         "added_tokens.json": encoded({ ...added, "<of another model>": rows + 5 }),
       };
     },
-    /^tokenizer\.json: the tokenizer has ids up to \d+, the embedding only \d+ rows; nothing was loaded$/,
+    /^tokenizer\.json: the tokenizer has ids up to \d+, the embedding has only \d+ rows; nothing was loaded$/,
   ],
   [
     "a zip under the name of a shard",

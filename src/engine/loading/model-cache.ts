@@ -182,7 +182,7 @@ export class ModelCache {
       whole !== undefined &&
       (whole.content !== (await contentHash(records)) ||
         (whole.journal !== undefined && whole.journal !== (await journalHash(records))));
-    if (other) throw await this.#damaged(id, name, JOURNAL, "has other contents");
+    if (other) throw await this.#damaged(id, name, JOURNAL, "has different contents");
     for (const record of records) {
       if (signal?.aborted === true) throw new LabError("cancelled", "Loading the stored model was stopped");
       const bytes = await this.#readPart(id, name, record);
@@ -296,11 +296,11 @@ export class ModelCache {
   async #readPart(id: string, name: string, record: PartRecord): Promise<Uint8Array<ArrayBuffer>> {
     const path = `${id}/${record.file}`;
     if ((await this.#store.size(path)) !== record.bytes) {
-      throw await this.#damaged(id, name, record.file, "has another size");
+      throw await this.#damaged(id, name, record.file, "has a different size");
     }
     const bytes = await this.#store.read(path);
     if ((await sha256Hex(bytes)) !== record.sha256) {
-      throw await this.#damaged(id, name, record.file, "has other contents");
+      throw await this.#damaged(id, name, record.file, "has different contents");
     }
     // Words are read in place, which needs an aligned offset.
     return bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();

@@ -72,7 +72,7 @@ export async function modelTokenizer(folder: ByteFolder, config: Sa2vaConfig): P
   const file = vocabularyFile(folder);
   if (tokenizer.vocabSize > rows) {
     throw badInput(
-      `${file}: the tokenizer has ids up to ${tokenizer.vocabSize - 1}, the embedding only ${rows} rows; nothing was loaded`,
+      `${file}: the tokenizer has ids up to ${tokenizer.vocabSize - 1}, the embedding has only ${rows} rows; nothing was loaded`,
       file,
     );
   }

@@ -24,7 +24,8 @@ interface Copies {
   readonly recompute: number;
   readonly logit: number;
   /**
-   * Arrays of the mask decoder in units of its finest grid times the decoder's width; `found` is without a gradient.
+   * Arrays of the mask decoder in units of its finest grid times the decoder's width; `found` applies without a
+   * gradient.
    */
   readonly decoder: number;
   readonly found: number;

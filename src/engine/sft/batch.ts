@@ -66,7 +66,7 @@ export interface SftBatch {
 
 /**
  * @param tiles tiles per picture, the same for all; a frame has one
- * @param pictures the regions of each picture or clip, equally many in each
+ * @param pictures the regions of each picture or clip, the same number in each
  * @throws LabError("bad-input") when a region covers nothing or a row is longer than the shape allows
  */
 export function sftBatch(
@@ -77,7 +77,7 @@ export function sftBatch(
 ): SftBatch {
   const regions = pictures[0]?.length ?? 0;
   if (regions === 0 || pictures.some((picture) => picture.length !== regions)) {
-    throw new LabError("internal", "Pictures of a batch must have equally many regions, at least one");
+    throw new LabError("internal", "All pictures of a batch must have the same number of regions, at least one");
   }
   const view = { total: frames, frames: Array.from({ length: frames }, (_, frame) => frame) };
   const rows = pictures.flat().map((region) => regionRow(model, tiles, region, view));

@@ -77,7 +77,7 @@ export function openPieces(
         parts.push(...(before === "" ? [token] : [before, token]));
         run = [];
       }
-      // Unlike the others, the last run counts even if its text is empty.
+      // Unlike the other runs, the last one counts even if its text is empty.
       if (run.length > 0) parts.push(style.join(pieces, run, special));
       const text = parts.join(" ");
       return config.clean_up_tokenization_spaces === true ? cleanUp(text) : text;
@@ -117,7 +117,7 @@ function joinInternlm(pieces: SentencePiece, run: readonly string[], special: Re
     waiting.push(token);
     afterSpecial = false;
   }
-  // The published class adds a blank in front of every text and removes it again, so it has no effect.
+  // The published class adds a blank in front of every text and removes it again, so none is added here.
   return cleanUp(text + pieces.decode(waiting));
 }
 

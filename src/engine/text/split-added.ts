@@ -25,7 +25,7 @@ export function addedPattern(added: readonly Pick<RawAddedToken, "content">[]): 
 
 /** The letters by which Hugging Face's fast tokenizers find the ends of a word, for a character class. */
 export const WORD = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}";
-/** The slow tokenizers look for a blank. */
+/** The letters of a word for the slow tokenizers: everything except a blank. */
 const NO_BLANK = "^ ";
 
 /** Half-open range of UTF-16 positions in a text. */

@@ -197,7 +197,7 @@ describe("files of a tokenizer", () => {
     const config = parseSa2vaConfig(json(new Uint8Array(await readFile(`${QWEN}/config.json`))));
     const rows = (vocabSize: number): Sa2vaConfig => ({ ...config, language: { ...config.language, vocabSize } });
     const folder = await nodeFolder(QWEN);
-    await expect(modelTokenizer(folder, rows(336))).rejects.toThrow(/ids up to 336, the embedding only 336 rows/);
+    await expect(modelTokenizer(folder, rows(336))).rejects.toThrow(/ids up to 336, the embedding has only 336 rows/);
     await expect(modelTokenizer(folder, rows(151_679))).rejects.toThrow(/has 337 ids, the embedding has 151679 rows/);
     expect((await modelTokenizer(folder, rows(600))).vocabSize).toBe(337);
   });

@@ -166,7 +166,7 @@ export async function explained(failure: LabError, url: string, deps: RemoteDeps
   return new LabError(
     "network",
     there
-      ? `${host} is there, but does not let this page read its files (CORS); download the folder and drop it here, or let the server send Access-Control-Allow-Origin`
+      ? `${host} answers, but does not let this page read its files (CORS); download the folder and drop it here, or let the server send Access-Control-Allow-Origin`
       : `${host} could not be reached; check the address and the connection`,
     { subject: url, cause: failure },
   );

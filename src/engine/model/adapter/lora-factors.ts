@@ -26,7 +26,7 @@ export interface LoraShape {
  */
 export function loraShapes(config: LanguageConfig, rank: number): LoraShape[] {
   if (!Number.isInteger(rank) || rank < 1) {
-    throw new LabError("bad-config", `The rank of the adapter is ${rank}, it must be a whole number from 1 on`, {
+    throw new LabError("bad-config", `The rank of the adapter is ${rank}, it must be a whole number of at least 1`, {
       subject: "lora rank",
     });
   }

@@ -154,7 +154,10 @@ function candidates(iou: Tensor): Tensor {
   return iou.slice([0, 1], [iou.shape[0] as number, MASK_TOKENS - 1]);
 }
 
-/** One-hot [B, 3] of the best candidate, a constant for gradients: weight decay leaves tensors alone that only choose. */
+/**
+ * One-hot [B, 3] of the best candidate, a constant for gradients, so that weight decay skips tensors that affect only
+ * the choice.
+ */
 function chosen(iou: Tensor): Tensor {
   const value = (): Tensor => tf.oneHot(candidates(iou).argMax(1), MASK_TOKENS - 1).toFloat();
   return tf.customGrad(() => ({ value: value(), gradFunc: () => [] }))();
