@@ -1,6 +1,6 @@
 /**
- * Consent to what settings make the lab send or run. Settings come from files, addresses and other people's runs, so a
- * judge is called and a custom reward runs only after the user named it or agreed to it.
+ * Consent to the judges and custom rewards that settings name. Settings come from files, addresses and other people's
+ * runs, so a judge is called and a custom reward runs only after the user named it or agreed to it.
  */
 import * as z from "zod/mini";
 import type { LabConfig } from "../config/table.ts";

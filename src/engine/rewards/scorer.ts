@@ -43,7 +43,7 @@ export function rewardScorer({ wordnet, judge, judgeHost, user }: ScorerParts): 
       opened = null;
       if (config.judge === "off") return null;
       if (judgeHost === undefined) {
-        throw new LabError("bad-config", "No judge is available here. Turn it off", { subject: "judge" });
+        throw new LabError("bad-config", "No judge is available here. Turn the judge off", { subject: "judge" });
       }
       opened = await openJudge(config, judgeHost, before);
       return opened?.description ?? null;

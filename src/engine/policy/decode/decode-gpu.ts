@@ -26,7 +26,7 @@ import { type BoundModel, bindModel, FOLD_BYTES } from "./decode-weights.ts";
 import type { Prefilled } from "./prefill.ts";
 import { seenWords } from "./sample-step.ts";
 
-/** Tokens per submit; ended rows leave after it. */
+/** Tokens per submit; ended rows leave the batch after each submit. */
 const TOKENS_PER_SUBMIT = 8;
 /** Bytes of a drawn token: id, log-probability, entropy, and the number of clipped logits with a mark for NaN. */
 const DRAWN_BYTES = 16;

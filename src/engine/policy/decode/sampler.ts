@@ -69,7 +69,7 @@ export function checkSampler(settings: SamplerSettings): void {
   const { temperature, guard, topK, topP, minP, repetitionPenalty } = settings;
   if (!(temperature > 0 && Number.isFinite(temperature))) wrong("temperature", "above 0", temperature);
   if (!(guard > 0)) wrong("guard", "above 0", guard);
-  if (!(Number.isInteger(topK) && topK >= 0)) wrong("topK", "a whole number from 0", topK);
+  if (!(Number.isInteger(topK) && topK >= 0)) wrong("topK", "a whole number of at least 0", topK);
   if (!(topP > 0 && topP <= 1)) wrong("topP", "in (0, 1]", topP);
   if (!(minP >= 0 && minP <= 1)) wrong("minP", "in [0, 1]", minP);
   if (!(repetitionPenalty > 0)) wrong("repetitionPenalty", "above 0", repetitionPenalty);

@@ -26,8 +26,8 @@ export function poolCells(logits: Tensor, grid: number): Tensor {
  * @param grid n, cells per side
  * @param noise relative to the logits' standard deviation over the picture, or in logits
  * @param band cells whose mean logit is at least this far from 0 get no noise and are not actions: their
- * log-probability is 0, and their entropy equals that of the others, so that they are not selected as most uncertain; 0
- * gives noise to all cells
+ * log-probability is 0, and they have the entropy of the other cells, so that they are not selected as most uncertain;
+ * 0 gives noise to all cells
  */
 export function fieldPolicy(grid: number, noise: Noise, band = 0): MaskPolicy {
   const cells = grid * grid;

@@ -1,7 +1,7 @@
 import type { ScoredRollout } from "../types.ts";
 
 /**
- * Means over the draws that have a value. Details are those of the first draw; the note lists a term's value for each
+ * Means over the draws that have a value. Details come from the first draw; the note lists a term's value for each
  * text.
  * @param draws [draw][rollout], at least one
  * @param texts texts in the same order; null where there was nothing to describe

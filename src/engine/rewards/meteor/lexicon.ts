@@ -14,7 +14,7 @@ export interface Word {
   stem: Word | undefined;
   /** Synonyms without the word itself; null when it has none, undefined until they are needed. */
   others: ReadonlySet<string> | null | undefined;
-  /** Scratch of the alignment: the pass that wrote `last`, and the last free place of the word in that pass. */
+  /** Working values of the alignment: the pass that wrote `last`, and the last free place of the word in that pass. */
   pass: number;
   last: number;
 }

@@ -87,7 +87,7 @@ function checkParameters({ alpha, beta, gamma }: MeteorParameters): void {
   if (!share(alpha) || !share(gamma) || !(beta >= 0 && Number.isFinite(beta))) {
     throw new LabError(
       "bad-config",
-      `METEOR takes alpha and gamma from 0 to 1 and beta from 0 on, not ${alpha}, ${gamma} and ${beta}; nothing was scored`,
+      `METEOR takes alpha and gamma from 0 to 1 and beta of at least 0, not ${alpha}, ${gamma} and ${beta}; nothing was scored`,
     );
   }
 }

@@ -84,7 +84,7 @@ function pluralEndings(word: string): string {
   return applyFirst(word, Object.entries({ sses: "ss", ies: "i", ss: "ss", s: "" }));
 }
 
-/** Step 1b: "-ed" and "-ing", then repair of what they leave. */
+/** Step 1b: "-ed" and "-ing", then repair of the rest of the word. */
 function pastEndings(word: string): string {
   if (word.endsWith("ied")) return word.slice(0, letterCount(word) === 4 ? -1 : -2);
   if (word.endsWith("eed")) return positive(word.slice(0, -3)) ? word.slice(0, -1) : word;
@@ -114,7 +114,7 @@ function derivedEndings(word: string): string {
   return applyFirst(stem, STEP_2);
 }
 
-/** Step 5a: a final "e" goes after a long rest. */
+/** Step 5a: a final "e" is removed after a long rest. */
 function finalE(word: string): string {
   if (!word.endsWith("e")) return word;
   const rest = word.slice(0, -1);

@@ -158,6 +158,6 @@ export function checkLoss(settings: LossSettings): void {
   demand(
     Number.isInteger(settings.accumulation) && settings.accumulation >= 1,
     "accumulation",
-    "a whole number from 1",
+    "a whole number of at least 1",
   );
 }

@@ -1,6 +1,7 @@
 /**
- * Weights of each token's loss and entropy (docs/spec/grpo.md#6-aggregation, docs/spec/grpo.md#8-entropy). All on [N,
- * T] tensors without gradient.
+ * Weights of each token's loss and entropy (docs/spec/grpo.md#6-aggregation, docs/spec/grpo.md#8-entropy). All
+ * functions
+ * work on [N, T] tensors without gradient.
  */
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { LossSettings } from "./loss-types.ts";

@@ -19,7 +19,7 @@ export interface LossInputs {
   readonly oldLogps: Tensor | null;
   /** [N, T] under the reference; needed when beta > 0. */
   readonly refLogps: Tensor | null;
-  /** [N, T] nats; needed for the entropy bonus and the top-entropy mask; the bonus' gradient flows into this. */
+  /** [N, T] nats; needed for the entropy bonus, whose gradient flows into it, and for the top-entropy mask. */
   readonly entropies: Tensor | null;
   /** [N, T] 1 for counted actions; values at masked positions have no effect. */
   readonly mask: Tensor;
@@ -104,9 +104,9 @@ function lossParts(inputs: LossInputs, settings: LossSettings): LossParts {
   checkLoss(settings);
   const { beta, level, klLevel, logRatioBound: bound, entropyCoefficient, topEntropyQuantile } = settings;
   if (beta > 0 && inputs.refLogps === null)
-    throw new LabError("internal", "beta is above 0 but there are no reference log-probs.");
+    throw new LabError("internal", "beta is above 0 but there are no reference log-probs");
   if ((entropyCoefficient !== 0 || topEntropyQuantile < 1) && inputs.entropies === null)
-    throw new LabError("internal", "The loss needs the entropy, which is missing.");
+    throw new LabError("internal", "The loss needs the entropy, which is missing");
   const [rows, tokens] = inputs.logps.shape as [number, number];
   const mask = inputs.mask.toFloat();
   const none = tf.zerosLike(mask);

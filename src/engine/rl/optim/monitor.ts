@@ -17,7 +17,7 @@ export interface GradientReport {
   readonly blocks: Readonly<Record<string, number>>;
   /** NaN and infinite elements. */
   readonly nonFinite: number;
-  /** Names of tensors with such elements. */
+  /** Names of tensors with NaN or infinite elements. */
   readonly nonFiniteTensors: readonly string[];
 }
 

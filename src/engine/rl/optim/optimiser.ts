@@ -47,7 +47,7 @@ export class AdamState {
   /** Takes ownership of the two sets. */
   constructor(step: number, first: ParameterSet, second: ParameterSet) {
     if (!Number.isInteger(step) || step < 0)
-      throw badInput(`The optimiser state has step ${step}, it must be a whole number from 0.`);
+      throw badInput(`The optimiser state has step ${step}, it must be a whole number of at least 0`);
     this.step = step;
     this.layout = FlatLayout.of(first);
     this.#sets = { m: first, v: second };

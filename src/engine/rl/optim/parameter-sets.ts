@@ -46,6 +46,6 @@ export function disposeSet(set: ParameterSet): void {
 export function member(set: ParameterSet, name: string): Tensor {
   const tensor = set[name];
   if (tensor === undefined)
-    throw new LabError("internal", `The parameter set has no tensor "${name}".`, { subject: name });
+    throw new LabError("internal", `The parameter set has no tensor "${name}"`, { subject: name });
   return tensor;
 }

@@ -30,7 +30,7 @@ export type ScheduleSettings =
  */
 export function learningRate(base: number, step: number, settings: ScheduleSettings): number {
   if (!Number.isInteger(step) || step < 0)
-    throw new LabError("bad-config", `The schedule has no step ${step}; steps are whole numbers from 0.`);
+    throw new LabError("bad-config", `The schedule has no step ${step}; steps are whole numbers of at least 0`);
   return base * rateFactor(step, settings);
 }
 

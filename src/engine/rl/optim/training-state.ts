@@ -29,7 +29,7 @@ export interface TrainingState {
   params: ParameterSet;
   /** φ, the partner. */
   ema: ParameterSet;
-  /** Weights of the start: the reference of the KL, unless that is synchronised or the partner is. */
+  /** Weights at the start: the reference of the KL, unless the reference is synchronised or is the partner. */
   readonly start: ParameterSet;
   /** The synchronised reference; null before the first synchronisation. */
   reference: ParameterSet | null;
@@ -91,7 +91,7 @@ export class NonFiniteGradient extends LabError {
   /** Whether weights, moments and average are those before the step. */
   readonly whole: boolean;
 
-  /** @param where tensors with such gradients */
+  /** @param where names of the tensors with non-finite gradients */
   constructor(where: string, whole: boolean) {
     const left = whole
       ? "the weights before this step are kept"

@@ -91,10 +91,10 @@ export class RunControl {
   }
 
   /**
-   * Runs work after any earlier work while the trainer is held with the weights of its last step; it stays held
-   * afterwards.
+   * While the trainer is held: runs work, after any earlier work, with the weights of the last step. The trainer stays
+   * held afterwards.
    * @param between allows the work only between two steps, because it can fail as a step does
-   * @returns false if it is not held, or if the weights are being updated
+   * @returns false if the trainer is not held, or if the weights are being updated
    */
   whileHeld(work: () => Promise<void>, between = false): boolean {
     if (this.#state !== "paused" || this.#updating || (between && this.#inStep)) return false;
@@ -128,9 +128,11 @@ export class RunControl {
     this.#events.onPhase(phase, loop);
   }
 
-  /** Before a step or an evaluation: holds after a single step, a single phase or a pause. @param next the next phase */
+  /**
+   * Before a step or an evaluation: waits after a single step, a single phase or a pause. @param next the next phase
+   */
   async beforeStep(next: Phase = "sample"): Promise<void> {
-    // A repeated evaluation leaves no step behind.
+    // A repeated evaluation has no step that could be left unfinished.
     this.#inStep = false;
     if (this.#eta === "hold") await this.#hold({ phase: next, loop: null });
     this.#stopIfAsked();
@@ -147,7 +149,7 @@ export class RunControl {
     return { times: this.#times, counts: this.#counts };
   }
 
-  /** Ends a step whose weights and metrics belong together from now on. */
+  /** Ends a step; from now on its weights and metrics belong together. */
   endStep(): void {
     this.#leave();
     this.#inStep = false;

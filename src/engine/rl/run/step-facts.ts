@@ -4,7 +4,8 @@ import type { LabConfig } from "../../config/table.ts";
 import { memorySnapshot } from "../../gpu/runtime/memory.ts";
 
 /**
- * @param pooled bytes of free buffers, which do not count as allocated, because a repeated run may find another pool
+ * @param pooled bytes of free buffers, which do not count as allocated, because a repeated run may start with a
+ * different pool
  * @param trainRows number of training rows, at least 1
  */
 export function stepFacts(step: number, config: LabConfig, pooled: number, trainRows: number): Record<string, number> {

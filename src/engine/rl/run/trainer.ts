@@ -321,7 +321,7 @@ export class Trainer {
   }
 
   /**
-   * Evaluates held-out rows with the present weights, or at step 0 with those of the start.
+   * Evaluates held-out rows with the current weights, or at step 0 with those of the start.
    * @param goesOn whether checkpoints are pruned @throws LabError("cancelled") when stopped, "held" without a reward
    */
   async evaluate(step: number, goesOn: boolean): Promise<void> {

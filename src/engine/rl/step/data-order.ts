@@ -172,7 +172,7 @@ function permuted(items: readonly number[], draw: (place: number) => number): nu
   return order;
 }
 
-/** Places from the highest to the lowest reward; rows without one stand at the median. */
+/** Places from the highest to the lowest reward; rows without a reward are placed at the median. */
 function ranked(rows: readonly number[], reward: (index: number) => number | undefined): number[] {
   const known = rows.flatMap((index) => reward(index) ?? []).sort((a, b) => a - b);
   const median = known[Math.floor(known.length / 2)] ?? 0;
@@ -182,7 +182,7 @@ function ranked(rows: readonly number[], reward: (index: number) => number | und
   });
 }
 
-/** Weight of each place where rows are drawn with replacement. */
+/** Weight of each place for draws with replacement. */
 function weights(count: number, bySource: readonly number[][], amounts: readonly number[], by: LabConfig["mixBy"]) {
   const found = new Float64Array(count);
   for (const [at, places] of bySource.entries()) {

@@ -86,7 +86,7 @@ export interface Group {
 /** A loop's groups of one step. */
 export interface LoopRollouts {
   readonly groups: readonly Group[];
-  /** These and the groups that dynamic sampling dropped, which may be freed; the same as `groups` if absent. */
+  /** `groups` and the groups that dynamic sampling dropped, which may be freed; the same as `groups` if absent. */
   readonly sampled?: readonly Group[];
   /**
    * `logProbs` for several groups in one batch.

@@ -249,7 +249,7 @@ function entropyCoefficient(own: EntropyControlState, config: LabConfig): number
   return appliedCoefficient(own, entropyControl(config));
 }
 
-/** A loop's adaptive entropy bonus after a pass; the same without one. */
+/** A loop's adaptive entropy bonus after a pass; without adaptation, the bonus as it was. */
 function entropyAfter(
   own: EntropyControlState,
   config: LabConfig,

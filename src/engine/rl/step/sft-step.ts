@@ -1,7 +1,7 @@
 /**
  * One supervised step in place of a GRPO step: the same rows, weights, accumulation, update and moving average, but
  * with the region's caption and mask as targets. Token cross-entropy + 2 · BCE + 0.5 · Dice of the selected mask
- * (docs/spec/sa2va.md#18-supervised-training-recipe); every row counts alike.
+ * (docs/spec/sa2va.md#18-supervised-training-recipe); every row has the same weight.
  */
 import type { LabConfig } from "../../config/table.ts";
 import type { TrainingRow } from "../../data/training-row.ts";

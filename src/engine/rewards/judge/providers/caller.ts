@@ -47,7 +47,7 @@ const TIMEOUT_REPEATS = 1;
 export function caller(settings: CallerSettings, deps: CallerDeps): Ask {
   const { clock, jitter } = deps;
   let calls = 0;
-  /** No call starts before this time: a server's Retry-After holds for all of them. */
+  /** No call starts before this time, because a server's Retry-After applies to all calls. */
   let notBefore = 0;
   return (request, spent, signal) =>
     deps.slots.run(async () => {

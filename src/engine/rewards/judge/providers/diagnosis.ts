@@ -114,7 +114,7 @@ function unreachable({ origin, url, reach }: Circumstances): Diagnosis {
     const fix = corsSetting(url, origin);
     return {
       title: "CORS refused",
-      advice: `The server is there, but does not let pages of ${origin} read its answers. ${fix.advice}`,
+      advice: `The server is running, but does not let pages of ${origin} read its answers. ${fix.advice}`,
       ...(fix.line === undefined ? {} : { line: fix.line }),
     };
   }

@@ -8,7 +8,7 @@ import { type HttpAnswer, readBody, retryAfterMs, statusFailure } from "./http-r
 import type { ChatMessage, ChatReply, ChatRequest, JudgeProvider } from "./provider.ts";
 
 export interface ServerSettings {
-  /** As typed; see parseEndpoint. */
+  /** The address as typed; see parseEndpoint. */
   readonly url: string;
   readonly model: string;
   /** Read at every call, so that a new key takes effect at once; "" for servers that need none. */

@@ -1,5 +1,5 @@
 /**
- * Waits until every call has ended, even if one fails, because all belong to the same account.
+ * Waits until every call has ended, even if one fails, because all calls are charged to the same account.
  * @throws the first failure in order
  */
 export async function together<Value>(calls: readonly Promise<Value>[]): Promise<Value[]> {

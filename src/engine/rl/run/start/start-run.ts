@@ -116,7 +116,7 @@ function parseCounters(
     if (typeof value === "number" && Number.isInteger(value) && value >= 0) return value;
     throw badInput(`trainer_state.json has no usable "${name}"; the run was not resumed`, name);
   };
-  // Checkpoints of older versions hold no entropy bonus, or those of fewer loops.
+  // Checkpoints of older versions lack entropy bonuses, or those of some loops.
   const entropy = { ...freshEntropy(config), ...(record.entropy as Partial<TrainingState["entropy"]> | undefined) };
   return {
     optimiserSteps: whole("optimiserSteps"),

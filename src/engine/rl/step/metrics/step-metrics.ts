@@ -74,7 +74,7 @@ function meanTerminated(groups: readonly Group[]): number | null {
  * @param groups the groups with their scores and the denominators of the shown ratios
  * @param readbacks results of the pass, one per group
  * @param settings settings of its loss
- * @param alike whether the pass computes the same as sampling did: same weights, no dropout
+ * @param alike whether the pass repeats the computation of sampling: same weights, no dropout
  */
 export function passMetrics(
   loop: LoopId,
