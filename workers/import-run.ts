@@ -30,7 +30,7 @@ export async function runIn(ref: FolderRef): Promise<FoundRun | null> {
   const text = new TextDecoder().decode(await manifest.read(0, manifest.size));
   const value: unknown = parseJson(text, `${home}run.json`);
   const id = isRecord(value) && typeof value.id === "string" ? value.id : "";
-  if (!/^[\w-]+$/.test(id)) throw badInput(`${home}run.json names no run; nothing was changed`);
+  if (!/^[\w-]+$/.test(id)) throw badInput(`${home}run.json has no valid run id; nothing was changed`);
   const files = new Map<string, ByteSource>();
   for (const path of folder.paths) {
     if (path.startsWith(home)) files.set(`${id}/${path.slice(home.length)}`, folder.get(path) as ByteSource);

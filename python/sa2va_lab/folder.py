@@ -166,9 +166,9 @@ class RunFolder:
             files = [(folder / name, size, about.get("hashes", {}).get(name)) for name, size in about["files"].items()]
         for path, size, written in files:
             if not path.exists() or path.stat().st_size != size:
-                raise LabError(f"{path} is missing or has another size")
+                raise LabError(f"{path} is missing or has a different size")
             if written not in (None, piecewise_hash(path)):
-                raise LabError(f"{path} has other contents than were written")
+                raise LabError(f"{path} does not have the contents that were written")
         return folder
 
     def read_values(self, step: int, model: Sa2va) -> dict[str, Values]:

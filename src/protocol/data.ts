@@ -121,17 +121,18 @@ export interface DataCalls {
   /** The row's record as JSON text, picture bytes left out. */
   rawRow(rowId: string): Promise<string>;
   /**
-   * Makes the runs of a folder served with the page readable. Returns the id of the first one; null if there is none.
+   * Opens the runs of a folder that is served with the page. Returns the id of the first one, or null if there is none.
    */
   recorded(baseUrl: string): Promise<string | null>;
   /**
-   * Makes an exported run readable in place, or adds its steps to the stored run that it continues. Returns its id and
-   * whether it is stored; null if the files contain no run.
+   * Opens an exported run in place, or adds its steps to the stored run that it continues. Returns its id and whether
+   * it is
+   * stored; null if the files contain no run.
    * @throws LabError when it is damaged, or stored here with other steps
    */
   importRun(folder: FolderRef): Promise<{ readonly id: string; readonly stored: boolean } | null>;
   /**
-   * Makes growing runs readable where they are computed. Returns their ids.
+   * Opens growing runs at the place where they are computed. Returns their ids.
    * @param place address of one run's server, or a folder on disk
    * @param token token of the server; "" for none
    */
@@ -191,7 +192,7 @@ export interface DataCalls {
    */
   remote(address: RemoteAddress): Promise<Asked>;
   /**
-   * The copy of such a checkpoint that this browser would store; null if it cannot store one, regardless of free space.
+   * The copy of this checkpoint that the browser would store; null if it cannot store one, regardless of free space.
    */
   copyOf(asked: Asked, choice: StorageChoice): Promise<RemoteCopy | null>;
   /** The trainer's port; `RowCalls` are served on it. */
@@ -205,7 +206,7 @@ export interface DataCalls {
 export interface RowCalls {
   /** Files of a run stored elsewhere (dropped, served with the page, at an address); null for one stored here. */
   filesElsewhere(runId: string): Promise<readonly StoredFile[] | null>;
-  /** Bytes [start, end) of such a file. */
+  /** Bytes [start, end) of a file that `filesElsewhere` lists. */
   bytesElsewhere(runId: string, path: string, start: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
   /** A row of the open set; pixels and mask are transferred. */
   row: RowSource;

@@ -288,7 +288,7 @@ describe("three steps, and two and one in a fresh session", () => {
     expect(await resumed.done).toBe("finished");
     const alarms = second.events.flatMap((event) => (event.type === "alarm" ? [event.alarm] : []));
     expect(alarms.filter(({ id }) => id === "checkpoint-damaged").map(({ message }) => message)).toEqual([
-      `The checkpoint of step 2 cannot be used (${path} has other contents than were written; resume from another checkpoint; nothing was changed); the run continues from step 1`,
+      `The checkpoint of step 2 cannot be used (${path} does not have the contents that were written; resume from another checkpoint; nothing was changed); the run continues from step 1`,
     ]);
     expect((await second.metrics(run.manifest.id)).map((row) => row.step)).toEqual([1, 2]);
   });

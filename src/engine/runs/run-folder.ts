@@ -55,7 +55,7 @@ export interface RunFolder {
 /** Creates a run folder. @throws LabError("storage") when the id is taken or not a valid folder name */
 export async function createRun(store: RunStore, manifest: RunManifest): Promise<RunFolder> {
   if (!/^[A-Za-z0-9][A-Za-z0-9-]*$/.test(manifest.id)) {
-    throw new LabError("storage", `"${manifest.id}" cannot name a run: only letters, digits and dashes can`, {
+    throw new LabError("storage", `"${manifest.id}" is not a valid run name: use only letters, digits and dashes`, {
       subject: manifest.id,
     });
   }
@@ -168,7 +168,7 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
         // Read again: another worker may have changed the title.
         const { manifest, settings } = await readStored(store, id);
         const next = { ...manifest, ...change };
-        // Settings that only another version knows are kept.
+        // Settings of other versions are kept.
         await writeManifest(store, { ...next, config: { ...settings, ...next.config } });
         current = next;
         return next;

@@ -106,7 +106,7 @@ export class Session {
   }
 
   async #replaceModel(open: (beforeWeights: () => void) => Promise<OpenedModel>): Promise<OpenedModel> {
-    // One at a time: of two concurrent loads, one model could not be freed.
+    // Loads run one at a time, because one of two concurrent models could not be freed.
     return this.#loads(async () => {
       this.#uses.requireIdle();
       let free = (): void => undefined;
@@ -328,7 +328,7 @@ export class Session {
     };
   }
 
-  /** Opens another device with the model on it, after a loss. */
+  /** After a loss, opens another device and loads the model on it. */
   async #reopen(): Promise<LoadedModel> {
     const { model: old, hash, reload } = this.#loaded();
     old.dispose();

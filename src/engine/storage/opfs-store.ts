@@ -172,7 +172,8 @@ async function fits(root: FileSystemDirectoryHandle, bytes: number): Promise<boo
       await optional(root.removeEntry(TRIAL));
     }
   } catch (thrown) {
-    // Other errors, such as a probe in another tab, are unrelated to space; the write will show.
+    // Other errors, such as a probe in another tab, are unrelated to space; the write itself shows whether there is
+    // room.
     return nameOf(thrown) !== "QuotaExceededError";
   }
 }

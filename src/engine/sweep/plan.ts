@@ -96,7 +96,7 @@ export function sweepPlan(
   const variants = read.variants ?? gridVariants(read.grid ?? {});
   const names = new Set(variants.map(({ name }) => name));
   if (names.size < variants.length) throw refused(file, "has two variants with the same name");
-  if (new Set(read.seeds).size < read.seeds.length) throw refused(file, "names a seed twice");
+  if (new Set(read.seeds).size < read.seeds.length) throw refused(file, "lists a seed twice");
   const preset = read.preset ?? "demo";
   const { config: base, given } = requireParsed(read.settings ?? {}, presetConfig(preset), file, tell);
   if (given.seed !== undefined) throw refused(file, "sets seed, which the list of seeds replaces");
@@ -141,7 +141,7 @@ function gridVariants(grid: Readonly<Record<string, readonly (string | number | 
       })),
     );
   }
-  // The names are those of folders; values may be texts.
+  // Names become folder names; values may contain any text.
   const safe = (name: string): string => name.toLowerCase().replace(/[\\/:*?"<>|\n\t]+/g, "-");
   return all.map(({ name, settings }) => ({ name: name === "" ? "run" : safe(name), settings }));
 }

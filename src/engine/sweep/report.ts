@@ -17,7 +17,7 @@ import type { SweepJob, SweepPlan } from "./plan.ts";
 import type { DoneJob, VariantResult } from "./results.ts";
 import { differenceText } from "./table.ts";
 
-/** Number of held-out rows shown of each kind, and of groups of the last training step. */
+/** Number of held-out rows shown of each kind. */
 const SHOWN = 4;
 /** Number of groups shown of a step. */
 const GROUPS = 3;
@@ -26,7 +26,7 @@ const STYLE = `body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2r
 table{border-collapse:collapse;font-size:13px}td,th{border:1px solid #ccc;padding:.3rem .5rem;text-align:left;vertical-align:top}
 figure{margin:1rem 0}figcaption{font-size:13px;color:#444}img,svg{max-width:100%;height:auto}h3{margin-top:2rem}`;
 
-/** Sources of what the results do not contain. */
+/** Sources of data that the results do not contain. */
 export interface ReportSources {
   /** The store with the job's run. */
   readonly store: (job: SweepJob) => RunStore;

@@ -41,8 +41,8 @@ export interface JobRunner {
 }
 
 /**
- * Runs the unfinished jobs in order; a failed job does not stop the others. Jobs with the same start share its
- * evaluation.
+ * Runs the unfinished jobs in order; a failed job does not stop the others. Jobs with the same start share the
+ * evaluation of that start.
  * @param atOnce maximum concurrent jobs
  * @param signal when aborted, no further job starts
  * @returns names of the jobs that failed

@@ -39,7 +39,7 @@ export function sweepTable(results: readonly VariantResult[], metrics: readonly 
   return [line(head), line(head.map(() => "---")), ...body.map(line)].join("\n");
 }
 
-/** Bold if the interval is on one side of 0. Without spread there is none: over one picture, or where nothing changed. */
+/** Bold if the interval is on one side of 0. A difference over one picture, or of unchanged scores, has no interval. */
 export function differenceText({ mean, low, high }: Interval): string {
   if (low === high) return `${signed(mean)} (${mean === 0 ? "no change" : "no interval"})`;
   const text = `${signed(mean)} (${signed(low)} to ${signed(high)})`;

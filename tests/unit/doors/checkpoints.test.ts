@@ -64,7 +64,9 @@ describe("a checkpoint", () => {
       const at = Math.floor(bytes.length * 0.9);
       bytes[at] = (bytes[at] as number) ^ 1;
       await store.write(path, bytes);
-      await expect(readCheckpoint(store, RUN, 8)).rejects.toThrow(`${path} has other contents than were written`);
+      await expect(readCheckpoint(store, RUN, 8)).rejects.toThrow(
+        `${path} does not have the contents that were written`,
+      );
     }
   });
 

@@ -21,7 +21,7 @@ export interface BenchGroup extends Omit<GroupRecord, "rollouts"> {
   /** Probability of each rollout when they are the whole action set; null for independent samples. */
   readonly weights: readonly number[] | null;
   readonly rollouts: readonly BenchRollout[];
-  /** Bounds of what training can gain; absent for loops that sample text and for imported rollouts. */
+  /** Bounds of the possible gain; absent for loops that sample text and for imported rollouts. */
   readonly bounds?: GroupBounds;
 }
 
@@ -41,7 +41,7 @@ export const UNSCORED = { rewardMean: Number.NaN, rewardStd: 0, zeroSpread: true
 /** Position of a rollout and name of its row. */
 export type RolloutPlace = Pick<BenchRollout, "id" | "index" | "rowId" | "imageId" | "completion">;
 
-/** An unscored rollout of which only the facts are known; its terms are the ones that `factsOf` reads. */
+/** An unscored rollout made from facts alone; it has only the terms that `factsOf` reads. */
 export function rolloutOf(facts: RolloutFacts, place: RolloutPlace): BenchRollout {
   const { loop, reference, caption, given, predicted, confidence, likelihood, truncated } = facts;
   const [height, width] = (given ?? predicted)?.size ?? [1, 1];

@@ -1,8 +1,8 @@
 /**
  * The best checkpoint of a run: the one with the highest selection value, which is the mean of the score in the setting
  * bestMetric over the selection rows. If several are equal, it is the newest. A step is never chosen if it has no
- * evaluation or checkpoint, or if its value is of another score than the newest one's, as in a fork. No reported number
- * is computed from the selection rows.
+ * evaluation or checkpoint, or if its value is the mean of another score than the newest evaluation's, as in a fork. No
+ * reported number is computed from the selection rows.
  */
 import type { LabConfig } from "../../config/table.ts";
 import type { RunStore } from "../../storage/store.ts";

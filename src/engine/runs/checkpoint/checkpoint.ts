@@ -132,7 +132,7 @@ export async function readCheckpoint(store: RunStore, runId: string, step: numbe
   const missing = order.find((name) => !params.has(name));
   if (missing !== undefined || params.size !== order.length) {
     const difference = missing === undefined ? `${params.size} tensors, not ${order.length}` : `no "${missing}"`;
-    throw badInput(`${folder} holds ${difference}, other than its trainer_state.json lists`, folder);
+    throw badInput(`${folder} holds ${difference}, which differs from its trainer_state.json`, folder);
   }
   const moments = splitMoments(await tensors(OPTIMIZER_FILE));
   const ema = (await has(EMA_FILE)) ? await tensors(EMA_FILE) : null;
@@ -190,7 +190,7 @@ export async function checkFiles(store: RunStore, runId: string, step: number): 
     if (marker.hashes === undefined) continue;
     const source = await store.open(file);
     const hash = await piecewiseHash(size, (start, end) => source.read(start, end));
-    if (hash !== marker.hashes[name]) throw bad(file, "has other contents than were written");
+    if (hash !== marker.hashes[name]) throw bad(file, "does not have the contents that were written");
   }
 }
 

@@ -85,7 +85,7 @@ export function parseTrainerState(text: string, path: string): Parsed {
     badInput(`${path} ${why}; the run cannot be resumed from it`, path, cause);
   const value = parseExactJson(text, path);
   if (!isRecord(value) || !isRecord(value.sa2va_lab) || value.sa2va_lab.format !== FORMAT) {
-    throw bad(`is not a state of the form ${FORMAT}`);
+    throw bad(`is not a trainer state of the form ${FORMAT}`);
   }
   const shape = shapeOf(value, STATE);
   if ("problem" in shape) throw bad(`is damaged: ${shape.problem}`);

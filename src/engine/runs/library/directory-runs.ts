@@ -40,7 +40,7 @@ async function idOf(files: RunStore, name: string): Promise<string> {
   const manifest = parseJson(await files.readText("run.json"), `${name}/run.json`);
   const id = isRecord(manifest) ? manifest.id : undefined;
   if (typeof id === "string" && /^[\w-]+$/.test(id)) return id;
-  throw badInput(`${name}/run.json names no run; nothing was changed`, name);
+  throw badInput(`${name}/run.json has no valid run id; nothing was changed`, name);
 }
 
 /** Maps the files of one run to their paths in a store of runs, below the run's id. */
