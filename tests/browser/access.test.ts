@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => lab.close());
 
-it("a run in a narrow window has moved nothing that was read", () => {
+it("a run in a narrow window moves no text that is being read", () => {
   expect(shift).toBeLessThan(0.05);
 });
 
@@ -54,7 +54,7 @@ describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
   it("the list of keys passes", async () => {
     await show(lab.page, { screen: "runs" });
     await lab.page.keyboard.press("?");
-    await lab.page.getByRole("dialog", { name: "Keys" }).waitFor();
+    await lab.page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
     await lab.page.waitForTimeout(300);
     expect(await violations(lab.page)).toEqual([]);
     await lab.page.keyboard.press("Escape");

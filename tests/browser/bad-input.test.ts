@@ -86,12 +86,12 @@ describe("a folder of shards with", () => {
   it("nothing but a table of other columns says that no row can be used, and Start says why", async () => {
     const { page } = lab;
     await page.getByTestId("pick-shards").setInputFiles(files.alone("schema"));
-    await page.getByText("No usable row in these files").waitFor();
+    await page.getByText("No usable rows in these files").waitFor();
     expect(await skipped()).toHaveLength(1);
     await expect.poll(() => page.getByTestId("strip-start").getAttribute("title")).toMatch(/No rows are loaded/);
   });
 
-  it("good files again makes all well", async () => {
+  it("good files again repairs everything", async () => {
     const { page } = lab;
     await page.getByTestId("pick-shard-files").setInputFiles([join(files.folder("text"), "good.arrow")]);
     await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(new RegExp(`^${GOOD_ROWS} rows?`));

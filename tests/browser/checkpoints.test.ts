@@ -146,7 +146,7 @@ describe("a checkpoint by address", () => {
     expect(server.seen.some(({ path }) => path === "tree")).toBe(true);
   });
 
-  it("is not asked for at a hub that settings bring until the person agrees", async () => {
+  it("is not asked for at a hub that settings bring until the user agrees", async () => {
     const { page } = lab;
     const hub = server.hub.replace("127.0.0.1", "localhost");
     const buffer = Buffer.from(JSON.stringify({ hub, weightStorage: "q8", towerStorage: "f16" }));
@@ -178,7 +178,7 @@ describe("a checkpoint by address", () => {
     expect(await problems(lab.page)).toEqual([]);
   });
 
-  it("that is stopped in the middle is listed as unfinished and goes on where it was", async () => {
+  it("that is stopped in the middle is listed as unfinished and continues where it stopped", async () => {
     const { page } = lab;
     const third = (path: string): { ETag: string } | undefined => (path === WEIGHTS ? { ETag: '"third"' } : undefined);
     // All bytes come in one request of eight mebibytes, which stalls in the middle.
@@ -241,7 +241,7 @@ describe("a checkpoint by address", () => {
     expect(await weightsFrom("folder")).toBe("the files; the conversion is stored");
   });
 
-  it("that is still loading gives way to another that is asked for", async () => {
+  it("that is still loading gives way to another that is requested", async () => {
     const { page } = lab;
     const headers = { ETag: '"fourth"' };
     server.manner = { ...server.manner, ranges: false };

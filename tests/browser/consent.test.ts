@@ -67,7 +67,7 @@ const url = async (): Promise<string> => {
 };
 
 describe("settings of a file", () => {
-  it("name a judge that is shown with what it would get, and get nothing before the person agrees", async () => {
+  it("name a judge that is shown with what it would get, and get nothing before the user agrees", async () => {
     const { page } = lab;
     await show(page, { screen: "judge" });
     await page.getByTestId("judge-url").fill(good.url);
@@ -93,7 +93,7 @@ describe("settings of a file", () => {
     expect(trap.calls).toEqual([]);
   });
 
-  it("bring a custom reward that is shown, and its code runs only when the person agrees", async () => {
+  it("bring a custom reward that is shown, and its code runs only when the user agrees", async () => {
     const { page } = lab;
     await importSettings({ userReward: CODE, loop1User: 1 });
     await expect.poll(() => page.getByTestId("consent-code").textContent()).toBe(CODE);
@@ -128,7 +128,7 @@ describe("settings of a file", () => {
 });
 
 describe("a stored run", () => {
-  it("that names a judge nobody agreed to is asked about before it goes on", async () => {
+  it("that names a judge without consent asks before it continues", async () => {
     const { page } = lab;
     const from = events.length;
     await page.getByTestId("strip-start").click();
@@ -155,8 +155,8 @@ describe("a stored run", () => {
     await page.reload();
     await untilReady(page);
     await show(page, { screen: "runs" });
-    await page.getByRole("button", { name: "Train on…" }).first().click();
-    await page.getByRole("button", { name: "Train on", exact: true }).click();
+    await page.getByRole("button", { name: "Extend…" }).first().click();
+    await page.getByRole("button", { name: "Extend", exact: true }).click();
     await page.getByTestId("consent").waitFor();
     await expect.poll(() => page.getByTestId("consent-origin").textContent()).toBe(origin(trap));
     await picture("consent-run");
@@ -171,7 +171,7 @@ describe("a stored run", () => {
 });
 
 describe("a link", () => {
-  it("switches a judge on only when the person agrees", async () => {
+  it("switches a judge on only when the user agrees", async () => {
     const { page } = lab;
     const open = async (): Promise<void> => {
       await page.goto("about:blank");

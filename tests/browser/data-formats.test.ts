@@ -124,13 +124,13 @@ describe("a wrong guess", () => {
     const tiles = page.getByTestId("gallery").getByRole("button");
     await expect.poll(() => tiles.first().textContent()).toContain("the cat");
     await page.getByRole("button", { name: /^1 shard, / }).click();
-    await page.getByTestId("corrections").getByText("Correct what was found").click();
+    await page.getByTestId("corrections").getByText("Correct the detected columns").click();
     await page.getByLabel("Text", { exact: true }).selectOption("title");
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Save data-mapping.json" }).click(),
     ]);
-    await page.getByRole("button", { name: "Open again" }).click();
+    await page.getByRole("button", { name: "Reopen" }).click();
     await expect.poll(() => tiles.first().textContent()).toContain("title of the cat");
     expect(download.suggestedFilename()).toBe("data-mapping.json");
     // Opens other data, then the folder with the mapping file: nothing is corrected by hand now.
@@ -152,7 +152,7 @@ describe("checks", () => {
     await page.keyboard.press("Escape");
   });
 
-  it("warn of a name that stands for another data set, and let a run begin", async () => {
+  it("warn of a name that belongs to another data set, and let a run begin", async () => {
     const folder = join(place, "describe-anything-dataset");
     mkdirSync(folder);
     writeFileSync(join(folder, "data-00000-of-00001.arrow"), writeRegionShard([row(), row()]));
@@ -178,7 +178,7 @@ describe("checks", () => {
     await show(page, { screen: "setup" });
     await expect
       .poll(() => page.getByTestId("start-reason").textContent())
-      .toMatch(/^The data are not ready for training: 3 of 3 masks/);
+      .toMatch(/^The data is not ready for training: 3 of 3 masks/);
   });
 
   it("nothing else is listed as having failed", async () => {

@@ -139,7 +139,7 @@ it("an exported run opens as a run, read-only, beside the rows that are open", a
   await page.getByTestId("data-counts").waitFor();
 });
 
-it("two files of one name and one of a name that turns its text: all rows are there, told apart", async () => {
+it("two files of one name and one of a name that turns its text: all rows are there, distinguished", async () => {
   const { page } = lab;
   await drag(["one/a.arrow", "two/a.arrow", "two/\u202eodd.arrow"], "dragEnter", "dragOver");
   await page.getByText("Drop shards, a folder of shards").waitFor();
@@ -207,7 +207,7 @@ it("a folder with a file that the system refuses to open: the file is named, the
   await page.getByTestId("data-counts").waitFor();
 });
 
-it("two folders of one name, with a folder inside: all rows are there, told apart", async () => {
+it("two folders of one name, with a folder inside: all rows are there, distinguished", async () => {
   await drag(["one/train", "two/train"], "dragEnter", "dragOver", "drop");
   await rowsAre(12);
   expect((await shards()).toSorted()).toEqual([

@@ -76,18 +76,18 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
     await show(lab.page, { screen: "runs" });
     await open(token);
     const screen = lab.page.getByTestId("screen-train");
-    await screen.getByText("computed elsewhere, 3 steps so far, read-only here").waitFor();
+    await screen.getByText("computed on another machine, 3 steps so far, read-only").waitFor();
     const whole = `${lines.join("\n")}\n`;
     // Half of the last line: the page shows one more step and no error.
     await writeFile(join(run, "metrics.jsonl"), whole.slice(0, -40));
-    await screen.getByText("computed elsewhere, 4 steps so far").waitFor();
+    await screen.getByText("computed on another machine, 4 steps so far").waitFor();
     await writeFile(join(run, "metrics.jsonl"), whole);
-    await screen.getByText("computed elsewhere, 5 steps so far").waitFor();
+    await screen.getByText("computed on another machine, 5 steps so far").waitFor();
     await expect.poll(() => screen.getByText("Cannot read this run").count()).toBe(0);
     expect(lab.page.url()).not.toContain(token);
   });
 
-  it("shows rollouts that arrive while it is looked at", async () => {
+  it("shows rollouts that arrive while it is viewed", async () => {
     await show(lab.page, { screen: "rollouts", run: "far-1" });
     const head = lab.page.getByTestId("screen-rollouts").locator("header");
     await head.getByText("step 1", { exact: true }).waitFor();
@@ -134,14 +134,14 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
     await write("disk-2", 2);
     await page.getByRole("button", { name: "Follow a folder…" }).click();
     const screen = page.getByTestId("screen-train");
-    await screen.getByText(/^computed elsewhere, [23] steps so far/).waitFor();
+    await screen.getByText(/^computed on another machine, [23] steps so far/).waitFor();
     await show(page, { screen: "runs" });
     const list = page.getByTestId("runs-elsewhere");
     for (const name of ["Far away", "disk-1", "disk-2"]) await list.getByRole("link", { name }).waitFor();
     await list.getByRole("link", { name: "disk-1" }).click();
-    await screen.getByText("computed elsewhere, 3 steps so far").waitFor();
+    await screen.getByText("computed on another machine, 3 steps so far").waitFor();
     await write("disk-1", 5);
-    await screen.getByText("computed elsewhere, 5 steps so far").waitFor();
+    await screen.getByText("computed on another machine, 5 steps so far").waitFor();
   });
 
   it("keeps what it showed when the server is gone, and says so in one sentence", async () => {
@@ -150,6 +150,6 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
     server.kill();
     const screen = lab.page.getByTestId("screen-train");
     await screen.getByText(/^Cannot read this run: .*did not answer: it is not running/).waitFor();
-    await screen.getByText("computed elsewhere, 5 steps so far").waitFor();
+    await screen.getByText("computed on another machine, 5 steps so far").waitFor();
   });
 });

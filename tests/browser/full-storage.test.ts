@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => lab.close());
 
-it("waits, says so, and goes on without a gap once there is room", async () => {
+it("waits, says so, and continues without a gap once there is room", async () => {
   const { page } = lab;
   const client = await page.context().newCDPSession(page);
   const { origin } = new URL(page.url());

@@ -76,7 +76,7 @@ describe("an older run", () => {
     await line.waitFor();
     await expect
       .poll(() => line.textContent())
-      .toMatch(/^An older version evaluated this run: it did not score the run/);
+      .toMatch(/^This evaluation is from an older version, which did not score the run/);
     await expect
       .poll(() => page.getByTestId("eval-where").textContent())
       .toMatch(/^\d+ held-out rows, after 40 steps$/);
@@ -122,7 +122,7 @@ describe("held-out rows of a run", () => {
     await expect
       .poll(() => line.textContent())
       .toMatch(
-        /^Best checkpoint: step 5, chosen by run reward, sampled \(\d\.\d{3}\) on 2 selection rows that are in no number on this screen\. The report rows are few: below 10 pictures no interval can be trusted\.$/,
+        /^Best checkpoint: step 5, chosen by run reward, sampled \(\d\.\d{3}\) on 2 selection rows that no number on this screen includes\. The report rows are few: below 10 pictures no interval can be trusted\.$/,
       );
     const titles = await page.locator("[data-testid=screen-eval] fieldset button > span:first-child").allTextContents();
     expect(titles.slice(0, 5)).toEqual([

@@ -85,10 +85,10 @@ describe("the Judge screen", () => {
     await page.getByTestId("judge-url").fill(judge.url);
   });
 
-  it("judges a pair of one's own by keyboard, with answers, raw replies and the prompts that were sent", async () => {
+  it("judges a pair of the user by keyboard, with answers, raw replies and the prompts that were sent", async () => {
     const { page } = lab;
     const button = page.getByTestId("judge-pair");
-    await expect.poll(() => button.getAttribute("title")).toBe("Write the reference first");
+    await expect.poll(() => button.getAttribute("title")).toBe("Enter the reference first");
     await page.getByTestId("pair-reference").focus();
     await page.keyboard.type("a shiny red car");
     await page.keyboard.press("Tab");
@@ -132,7 +132,7 @@ describe("the Judge screen", () => {
     await expect.poll(() => newest.locator("summary").first().locator("b").textContent()).toBe("missing");
     await expect.poll(() => newest.textContent()).toMatch(/The server failed.*scripted 500/);
     judge.script(() => "good");
-    await page.getByRole("button", { name: "Clear" }).click();
+    await page.getByRole("button", { name: "Clear", exact: true }).click();
     await expect.poll(() => page.getByTestId("pair-verdicts").count()).toBe(0);
   });
 
@@ -194,7 +194,7 @@ describe("the Judge screen", () => {
     await expect
       .poll(() => page.getByTestId("prompt-problem").textContent())
       .toMatch(/lacks \{\{caption\}\} and \{\{questions\}\}/);
-    await page.getByRole("button", { name: "Restore the built-in text" }).last().click();
+    await page.getByRole("button", { name: "Restore the built-in prompt" }).last().click();
     await expect.poll(() => version.textContent()).toBe(before);
   });
 
@@ -263,7 +263,7 @@ describe("a run with the judge", () => {
     await expect.poll(() => inspector.textContent()).toMatch(/Judge.*Is it likely that the description is about/s);
   });
 
-  it("is compared with METEOR and with the person's thumbs", async () => {
+  it("is compared with METEOR and with the user's thumbs", async () => {
     const { page } = lab;
     await page.getByTestId("thumb-up").click();
     await expect.poll(() => page.getByTestId("thumb-up").getAttribute("aria-pressed")).toBe("true");
@@ -383,7 +383,7 @@ describe("a key", () => {
     await lab.page.getByTestId("judge-key-use").click();
   };
 
-  it("is gone with the page unless the person wants it remembered", async () => {
+  it("is gone with the page unless the user wants it remembered", async () => {
     await show(lab.page, { screen: "judge" });
     await enter("zk-first");
     expect(await stored()).toBeNull();

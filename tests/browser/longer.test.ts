@@ -126,27 +126,27 @@ describe("the report of a run", () => {
 });
 
 describe("a run that has done all its steps", () => {
-  it("asks how long it shall be, and takes no length it has reached", async () => {
+  it("asks for its new length, and takes no length it has reached", async () => {
     const { page } = lab;
     await show(page, { screen: "runs" });
-    await page.getByRole("button", { name: "Train on…" }).click();
-    const dialog = page.getByRole("dialog", { name: "Train on" });
+    await page.getByRole("button", { name: "Extend…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Extend run" });
     const length = dialog.getByLabel("Total steps");
     await expect.poll(() => length.inputValue()).toBe("2");
     await dialog.getByText("1 more steps; the result equals an uninterrupted run of 2 steps").waitFor();
     await length.fill("1");
     await dialog.getByText("1 step is already done").waitFor();
-    await expect.poll(() => dialog.getByRole("button", { name: "Train on" }).isDisabled()).toBe(true);
+    await expect.poll(() => dialog.getByRole("button", { name: "Extend", exact: true }).isDisabled()).toBe(true);
     await length.fill("many");
     await dialog.getByRole("alert").waitFor();
     await length.fill("2");
     expect(await violations(page)).toEqual([]);
   });
 
-  it("goes on to that length, and says so where it is stored", async () => {
+  it("continues to that length, and says so where it is stored", async () => {
     const { page } = lab;
     const from = events.length;
-    await page.getByRole("dialog").getByRole("button", { name: "Train on" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Extend", exact: true }).click();
     const step = await untilEvent(events, from, (event) => event.type === "step");
     expect(step.step).toBe(2);
     await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");

@@ -62,7 +62,7 @@ describe("a link of the page", () => {
 });
 
 describe("a link that goes with its screen", () => {
-  it("hands the focus to the next screen, so that Tab goes on there", async () => {
+  it("hands the focus to the next screen, so that Tab continues there", async () => {
     const { page } = lab;
     await show(page, { screen: "home" });
     await page.getByRole("link", { name: "All curves and rollouts" }).press("Enter");
@@ -255,7 +255,7 @@ describe("a field of Setup", () => {
   it("takes no length below zero for a run of one step", async () => {
     const { page } = lab;
     await page.getByLabel(/^epochs of/).fill("-5");
-    await page.getByText("not a valid length; 40 steps stay").waitFor();
+    await page.getByText("not a valid length; 40 steps are kept").waitFor();
     await page.keyboard.press("Tab");
     await expect.poll(() => page.getByLabel("Steps", { exact: true }).inputValue()).toBe("40");
   });

@@ -80,7 +80,7 @@ describe("the page", () => {
     });
 
     it("lists the keys by ? and closes the list by Escape", async () => {
-      const dialog = lab.page.getByRole("dialog", { name: "Keys" });
+      const dialog = lab.page.getByRole("dialog", { name: "Keyboard shortcuts" });
       await lab.page.keyboard.press("?");
       await dialog.waitFor();
       await expect.poll(() => dialog.textContent()).toMatch(/Hold to hide masks/);
@@ -171,7 +171,7 @@ describe("the page", () => {
         .poll(() => lab.page.evaluate(() => document.activeElement?.getAttribute("aria-label")))
         .toBe("Search captions");
       await lab.page.keyboard.type("zzzz");
-      await lab.page.getByText("No row matches the filter").waitFor();
+      await lab.page.getByText("No rows match the filter").waitFor();
       await lab.page.getByRole("button", { name: "Clear filter" }).press("Enter");
       await expect
         .poll(() => lab.page.evaluate(() => document.activeElement?.getAttribute("aria-label")))

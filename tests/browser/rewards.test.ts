@@ -26,7 +26,7 @@ afterAll(() => lab.close());
 const text = (id: string): Promise<string | null> => lab.page.getByTestId(id).textContent();
 
 describe("the composer", () => {
-  it("takes the rewards of the notes and shows what they come to", async () => {
+  it("takes the rewards of the notes and shows the resulting formula", async () => {
     const { page } = lab;
     await page.getByTestId("reward-preset-judgeCaptions").click();
     await expect.poll(() => text("reward-formulas")).toMatch(/Loop 1r = IoU \+ METEOR.*no judge.*Loop 2r = METEOR$/);
@@ -55,9 +55,9 @@ describe("a try-out", () => {
     await page.getByTestId("try-caption").fill("something else entirely");
     await expect.poll(() => text("try-loop2")).toMatch(/METEOR 0\.00.*0\.000$/);
     expect(best).not.toMatch(/0\.000$/);
-    await page.getByRole("button", { name: "Empty" }).click();
+    await page.getByRole("button", { name: "Clear", exact: true }).click();
     await expect.poll(() => text("try-loop1")).toMatch(/0\.000$/);
-    await page.getByRole("button", { name: "Full" }).click();
+    await page.getByRole("button", { name: "Fill", exact: true }).click();
     await expect.poll(() => text("try-loop1")).not.toMatch(/0\.000$/);
     const full = await text("try-loop1");
     await page.getByText("Erase", { exact: true }).click();
@@ -159,7 +159,7 @@ describe("the bench", () => {
     await page.getByTestId("bench-progress").waitFor();
     await page.getByTestId("bench-progress").waitFor({ state: "detached" });
     await expect.poll(() => text("bench-source")).toMatch(/4 groups$/);
-    await expect.poll(() => text("bench-facts")).toMatch(/Zero-advantage groups.*%.*Rewards missing0 of 4/);
+    await expect.poll(() => text("bench-facts")).toMatch(/Zero-advantage groups.*%.*Missing rewards0 of 4/);
     // Captions have no bounds; for masks the greedy and the true one are compared.
     await expect.poll(() => text("bench-diagnosis")).toMatch(/inside groups/);
     await page.getByRole("radio", { name: "Loop 2: caption → mask" }).click();
@@ -178,7 +178,7 @@ describe("the bench", () => {
     await expect.poll(() => text("try-loop1")).toMatch(/IoU/);
   });
 
-  it("scores anew when a weight moves", async () => {
+  it("scores again when a weight changes", async () => {
     const { page } = lab;
     const before = await text("bench-facts");
     await page.getByTestId("weight-loop1Centre").fill("2");
@@ -222,7 +222,7 @@ describe("the bench", () => {
     await page.getByTestId("bench-file").setInputFiles({ name: "other.jsonl", mimeType: "text/plain", buffer });
     await expect.poll(() => text("bench-source")).toBe("other.jsonl · 2 groups");
     // "a red car" has three words in one run: 1 - 0.5 / 27.
-    await expect.poll(() => text("bench-facts")).toMatch(/Zero-advantage groups50 %Rewards missing0 of 4/);
+    await expect.poll(() => text("bench-facts")).toMatch(/Zero-advantage groups50 %Missing rewards0 of 4/);
     await expect.poll(() => page.getByTestId("bench-terms").locator("tbody tr").first().textContent()).toMatch(/0\.98/);
     await page.getByTestId("bench-facts").getByRole("button", { name: "50 %" }).click();
     await expect.poll(() => text("bench-selection")).toMatch(/ 1 of 2 groups/);
@@ -235,7 +235,7 @@ describe("the bench", () => {
     await page.getByTestId("reward-preset-standard").click();
   });
 
-  it("takes a mask of another size than the row's into the try-out, where painting begins anew", async () => {
+  it("takes a mask of another size than the row's into the try-out, where painting starts again", async () => {
     const { page } = lab;
     const buffer = Buffer.from(
       JSON.stringify({
@@ -253,7 +253,7 @@ describe("the bench", () => {
     await expect.poll(() => text("try-problem")).toMatch(/cannot be compared/);
     await page.getByRole("button", { name: "Grow", exact: true }).click();
     await expect.poll(() => text("try-loop1")).toMatch(/IoU 0\.00/);
-    await page.getByRole("button", { name: "Full", exact: true }).click();
+    await page.getByRole("button", { name: "Fill", exact: true }).click();
     await expect.poll(() => text("try-loop1")).not.toMatch(/IoU 0\.00/);
     expect(lab.consoleErrors).toEqual([]);
   });
@@ -269,7 +269,7 @@ describe("the bench", () => {
     await page.getByTestId("bench-start").click();
     await expect.poll(() => text("bench-source")).toMatch(/1 group$/);
     await page.getByTestId("bench-progress").waitFor({ state: "detached" });
-    await expect.poll(() => text("bench-facts")).toMatch(/Rewards missing0 of 2/);
+    await expect.poll(() => text("bench-facts")).toMatch(/Missing rewards0 of 2/);
     expect(lab.consoleErrors).toEqual([]);
   });
 });

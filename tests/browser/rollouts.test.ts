@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => lab.close());
 
 describe("a search in rollouts", () => {
-  it("goes on past steps that cannot be read and names them, and reads them when they are back", async () => {
+  it("continues past steps that cannot be read and names them, and reads them when they are back", async () => {
     const { page } = lab;
     await page.getByTestId("rollout-card").first().waitFor();
     // Not the newest, which has already been read.
@@ -222,7 +222,7 @@ describe("keys and gestures", () => {
     const json = list.map((file) => (/step-0*1\.arrow$/.test(file.path) ? { ...file, size: body.length } : file));
     await page.route(/recorded\/files\.json/, (route) => route.fulfill({ json }));
     await page.reload();
-    await page.getByRole("radio", { name: "As drawn" }).click();
+    await page.getByRole("radio", { name: "As sampled" }).click();
     await page.getByTestId("rollout-card").nth(1).getByRole("button").click();
     const swipe = page.getByRole("button", { name: "Swipe" });
     await swipe.click();
@@ -268,7 +268,7 @@ describe("a rollout", () => {
     const iou = async (): Promise<number> => Number(/IoU ([\d.]+)/.exec((await told.textContent()) ?? "")?.[1]);
     await expect.poll(iou).toBeCloseTo(rollout?.terms.find(({ name }) => name === "iou")?.value ?? Number.NaN, 1);
     const before = await iou();
-    await page.getByRole("slider", { name: "Threshold of the mask" }).focus();
+    await page.getByRole("slider", { name: "Mask threshold" }).focus();
     await page.keyboard.press("End");
     await expect.poll(iou).not.toBe(before);
     const tokens = page.getByTestId("closer-look").getByRole("listitem").getByRole("button");
@@ -300,11 +300,11 @@ describe("all steps of a run together", () => {
       .poll(() => page.getByTestId("chart-pass-at-g").getByRole("img").first().getAttribute("aria-label"))
       .toMatch(/^pass@G (rises|falls|stays)/);
     const silent = await page.getByTestId("silent-rows").locator("p").first().textContent();
-    expect(silent).toMatch(new RegExp(`^\\d+ of ${rows} rows gave no signal in any draw`));
+    expect(silent).toMatch(new RegExp(`^\\d+ of ${rows} rows never gave a learning signal`));
     expect(await violations(page)).toEqual([]);
     await page
       .getByTestId("spikes")
-      .getByRole("button", { name: /pulls most/ })
+      .getByRole("button", { name: /has the largest effect/ })
       .first()
       .click();
     await page.getByTestId("inspector").waitFor();

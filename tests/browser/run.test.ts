@@ -263,7 +263,7 @@ describe("after a reload", () => {
     expect(JSON.parse(rows[0] as string)).toMatchObject({ step: 1, "loop1/reward": firstStep["loop1/reward"] });
   });
 
-  it("it goes on at the next step, to its end", async () => {
+  it("it continues at the next step, to its end", async () => {
     const { page } = lab;
     // A judge without an address prevents a new run from starting; this one has its own settings.
     await show(page, { screen: "setup", judge: "dlc" });
@@ -313,7 +313,7 @@ describe("another start", () => {
     }
     await other.keyboard.press("Escape");
     await row.getByRole("link", { name: "Open" }).click();
-    await other.getByText("training in another tab, read-only here").waitFor();
+    await other.getByText("training in another tab, read-only").waitFor();
     const curve = other.getByTestId("chart-reward").getByRole("img").first();
     await expect.poll(() => curve.getAttribute("aria-label")).toMatch(/at step 1/);
     const from = events.length;
@@ -334,7 +334,7 @@ describe("another start", () => {
     await page.getByTestId("pick-captioner").setInputFiles(adapter);
     await expect
       .poll(() => page.getByTestId("captioner").textContent())
-      .toMatch(/^Likelihoods are those of lab-adapter-\w+: rank 4, scale [\d.]+Close it$/);
+      .toMatch(/^Likelihoods come from lab-adapter-\w+: rank 4, scale [\d.]+Close adapter$/);
     await untilReady(page);
     const from = events.length;
     await start.click();
@@ -343,7 +343,7 @@ describe("another start", () => {
     await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
   });
 
-  it("is laid over the first run, also after a reload", async () => {
+  it("is drawn over the first run, also after a reload", async () => {
     const { page } = lab;
     await show(page, { screen: "runs" });
     const boxes = page.getByTestId("runs-table").getByRole("checkbox");

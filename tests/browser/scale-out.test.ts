@@ -93,11 +93,11 @@ describe.skipIf(needed.code !== 0)("a run from the page to two processes and bac
     await page.getByTestId("pick-shard-files").setInputFiles({ name: "back.zip", mimeType: "application/zip", buffer });
     await page.locator("main[data-screen=runs]").waitFor();
     await expect.poll(() => page.getByTestId("runs-table").textContent()).toMatch(/6 \/ 6/);
-    await page.getByRole("button", { name: "Train on…" }).click();
-    const dialog = page.getByRole("dialog", { name: "Train on" });
+    await page.getByRole("button", { name: "Extend…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Extend run" });
     await dialog.getByLabel("Total steps").fill("9");
     const from = events.length;
-    await dialog.getByRole("button", { name: "Train on" }).click();
+    await dialog.getByRole("button", { name: "Extend", exact: true }).click();
     await finished(from);
     await show(page, { screen: "runs" });
     const back = await recordsOf(await saved());

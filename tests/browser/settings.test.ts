@@ -72,7 +72,7 @@ it("a dry run measures a step beside the forecast, can be cancelled, and stores 
     expect.stringMatching(/^A step.*#( s| ms)$/),
     expect.stringMatching(/^First step, compiling# s$/),
   ]);
-  await expect.poll(() => length.textContent()).toMatch(/minutes, by the dry run/);
+  await expect.poll(() => length.textContent()).toMatch(/minutes, estimated from the dry run/);
   await show(page, { steps: "12" });
   await expect.poll(settings).toMatchObject({ steps: 12 });
   await expect.poll(() => reality.count()).toBe(1);
@@ -108,7 +108,7 @@ it("a mix shows the rows and shares of its sources; it comes from a file, as add
   await pick("mix.json", JSON.stringify({ mixSources: "" }));
 });
 
-it("the plan warns of checkpoints that the browser's storage has no room for, and the run may start all the same", async () => {
+it("the plan warns of checkpoints that the browser's storage has no room for, and the run may start anyway", async () => {
   const { page, context } = lab;
   await expect.poll(() => page.getByText(/checkpoints take up to/).count()).toBe(0);
   const client = await context.newCDPSession(page);

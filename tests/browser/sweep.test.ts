@@ -30,7 +30,7 @@ describe("a sweep", () => {
     await page.getByLabel("Setting 1", { exact: true }).selectOption("temperature");
     await page.getByLabel("Values of setting 1").fill("0.9");
     await page.getByLabel("Seeds").fill("1, 2");
-    await page.getByRole("button", { name: "Make file" }).click();
+    await page.getByRole("button", { name: "Create file" }).click();
     expect(JSON.parse(await file.inputValue())).toMatchObject({
       preset: "demo",
       settings: { steps: 2, groupSize: 2, evalRows: 2 },
@@ -57,7 +57,7 @@ describe("a sweep", () => {
     await expect.poll(runs).toBe(1);
   });
 
-  it("goes on after a reload with the job's own run, and shows one table over the seeds", async () => {
+  it("continues after a reload with the job's own run, and shows one table over the seeds", async () => {
     const { page } = lab;
     await page.reload();
     const from = events.length;

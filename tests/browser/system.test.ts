@@ -103,7 +103,7 @@ describe("the measurement of the card", () => {
 });
 
 describe("with a run", () => {
-  it("shows what every phase cost, as the trainer told it, while the run goes on", async () => {
+  it("shows what every phase cost, as the trainer told it, while the run continues", async () => {
     const { page } = lab;
     await page.getByTestId("strip-start").click();
     await page.locator("main[data-screen=train]").waitFor();

@@ -85,7 +85,7 @@ describe("a run", () => {
     await expect.poll(() => left.textContent()).toMatch(/^(about \d+ (s|min|h( \d+ min)?)|a few seconds)$/);
   });
 
-  it("tells none while paused, and plays phase by phase, the next one named", async () => {
+  it("tells none while paused, and runs phase by phase, the next one named", async () => {
     const { page } = lab;
     await expect.poll(() => title("single-phase")).toBe("Pause the run first");
     const from = events.length;
@@ -137,7 +137,7 @@ describe("a run", () => {
     await expect.poll(() => title("save-now")).toBe("Save a checkpoint at the end of this step (C)");
     await page.keyboard.press("c");
     await expect.poll(() => page.getByTestId("checkpoint").textContent()).toBe(`after step ${step}`);
-    await expect.poll(() => title("save-now")).toBe(`Step ${step} will be saved when it ends`);
+    await expect.poll(() => title("save-now")).toBe(`A checkpoint will be saved after step ${step}`);
     await expect.poll(() => page.getByTestId("save-now").getAttribute("aria-disabled")).toBe("true");
     await playPhase();
     expect(events.slice(from).filter(({ type }) => type === "checkpoint")).toEqual([]);
@@ -186,7 +186,7 @@ describe("further metrics", () => {
   });
 
   it("can be taken off again", async () => {
-    await lab.page.getByRole("button", { name: "More for loop1/policy_loss" }).click();
+    await lab.page.getByRole("button", { name: "More actions for loop1/policy_loss" }).click();
     await lab.page.getByRole("menuitem", { name: "Remove" }).click();
     await expect.poll(() => chart().count()).toBe(0);
     expect(new URL(lab.page.url()).hash).not.toContain("policy_loss");

@@ -63,7 +63,7 @@ describe("trying the model out", () => {
     return (await page.getByTestId("try-answer").textContent()) ?? "";
   };
 
-  it("scores the rows of a suite, goes on after a stop, and shows the worst rows first", async () => {
+  it("scores the rows of a suite, continues after a stop, and shows the worst rows first", async () => {
     const { page } = lab;
     await show(page, { screen: "eval", part: "suites" });
     await page.getByTestId("suite-rows").fill("16");
@@ -125,7 +125,7 @@ describe("trying the model out", () => {
       .getByTestId("try-phrases")
       .fill("the red chair at the bottom left\nthe large green chair at the top right");
     const text = await ask();
-    const shown = [...text.matchAll(/IoU with the row ([\d.]+)/g)].map((found) => Number(found[1]));
+    const shown = [...text.matchAll(/IoU with the row's mask ([\d.]+)/g)].map((found) => Number(found[1]));
     expect(shown).toHaveLength(2);
     expect(shown[0]).toBeGreaterThan(0.5);
     expect(shown[1]).toBeLessThan(0.2);
@@ -148,7 +148,7 @@ describe("trying the model out", () => {
     await page.setViewportSize({ width: 1280, height: 860 });
   });
 
-  it("takes a picture of one's own, with a box that was drawn", async () => {
+  it("takes a picture of the user, with a box that was drawn", async () => {
     const { page } = lab;
     await page.getByTestId("try-picture").setInputFiles(join(root, "tests/golden/sa2va-tiny-qwen2/image.png"));
     await page.getByRole("radio", { name: "Describe regions" }).click();
@@ -166,7 +166,7 @@ describe("trying the model out", () => {
     expect(await problems(page)).toEqual([]);
   });
 
-  it("gives a question up with the picture it was about", async () => {
+  it("cancels a question with its picture", async () => {
     const { page } = lab;
     await page.getByRole("radio", { name: "Segment phrases" }).click();
     await page.getByTestId("try-phrases").fill("the thing on the left");
@@ -177,7 +177,7 @@ describe("trying the model out", () => {
     })()`);
     await page.getByTestId("try-ask").waitFor();
     await expect.poll(() => page.getByTestId("try-answer").count()).toBe(0);
-    expect(await ask()).toMatch(/IoU with the row/);
+    expect(await ask()).toMatch(/IoU with the row's mask/);
     expect(await problems(page)).toEqual([]);
   });
 
@@ -270,7 +270,7 @@ describe("trying the model out", () => {
     expect(await problems(page)).toEqual([]);
   });
 
-  it("follows with SAM2's memory, stops at a frame, goes on there, and hands the masklet out", async () => {
+  it("follows with SAM2's memory, stops at a frame, continues there, and hands the masklet out", async () => {
     const { page } = lab;
     const golden = join(root, "tests/golden/sa2va-tiny-qwen2");
     await page.getByTestId("pick-model").setInputFiles(golden);

@@ -131,9 +131,7 @@ describe("the time line", () => {
     const { page } = lab;
     await show(page, { screen: "rollouts", step: "17" });
     await expect.poll(() => page.locator("button[aria-current=step]").textContent()).toBe("15");
-    await expect
-      .poll(() => page.locator("main").textContent())
-      .toMatch(/step 15, the nearest with rollouts to step 17/);
+    await expect.poll(() => page.locator("main").textContent()).toMatch(/step 15, because step 17 has no rollouts/);
   });
 
   it("explains the phases of its step with the numbers of a rollout, and leads to it", async () => {
@@ -219,7 +217,7 @@ describe("the charts of a run", () => {
     lab.page.locator("[data-testid^=chart-]:is(section)").evaluateAll((all) => all.map((one) => one.dataset.testid));
   const fromMenu = async (entry: string): Promise<void> => {
     await chart().hover();
-    await lab.page.getByRole("button", { name: "More for Reward", exact: true }).click();
+    await lab.page.getByRole("button", { name: "More actions for Reward", exact: true }).click();
     await lab.page.getByRole("menuitem", { name: entry }).click();
   };
 
@@ -273,7 +271,7 @@ describe("the charts of a run", () => {
     // Two lines of 40 steps, and the area behind each.
     const paths = [...svg.matchAll(/<path d="([^"]*)"/g)].map((found) => (found[1] as string).split(/[ML]/).length - 1);
     expect(paths).toEqual([80, 80, 40, 40]);
-    await page.getByRole("button", { name: "More for GPU memory" }).click();
+    await page.getByRole("button", { name: "More actions for GPU memory" }).click();
     const [memory] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("menuitem", { name: "Save as SVG" }).click(),
@@ -281,7 +279,7 @@ describe("the charts of a run", () => {
     expect(readFileSync(await memory.path(), "utf8")).toMatch(/text-anchor="end">[\d.]+ MB<\/text>/);
     await show(page, { screen: "train", x: "", band: "", clip: "" });
     await page.getByTestId("chart-options").click();
-    await page.getByRole("button", { name: "Usual order of charts" }).click();
+    await page.getByRole("button", { name: "Reset the order of charts" }).click();
     await page.keyboard.press("Escape");
     await expect.poll(async () => (await ids())[0]).toBe("chart-reward");
   });
@@ -320,7 +318,7 @@ describe("every panel", () => {
     const chart = page.getByTestId("chart-kl");
     await expectPicture(chart, 20, async () => {
       await chart.hover();
-      await page.getByRole("button", { name: "More for KL and entropy", exact: true }).click();
+      await page.getByRole("button", { name: "More actions for KL and entropy", exact: true }).click();
       await page.getByRole("menuitem", { name: "Copy as a picture" }).click();
     });
     const group = page.getByTestId("live-strip").locator("article").filter({ hasText: "Loop 1" }).first();
@@ -341,7 +339,7 @@ describe("the rollouts of a run", () => {
     await page.mouse.wheel(0, 400);
   });
 
-  it("say how their advantage came about", async () => {
+  it("show the computation of their advantage", async () => {
     const { page } = lab;
     await page.getByRole("tab", { name: "Reward" }).click();
     const text = (await page.getByTestId("advantage-formula").textContent()) ?? "";
@@ -353,7 +351,7 @@ describe("the rollouts of a run", () => {
     expect((centred as number) / (std as number)).toBeCloseTo(advantage as number, 1);
   });
 
-  it("answer what other settings had made of them: as logged with the run's own, otherwise with others", async () => {
+  it("show what other settings would give: as logged with the run's own, otherwise with others", async () => {
     const { page } = lab;
     await page.getByRole("tab", { name: "What if" }).click();
     const loss = page.getByTestId("what-if-loss");
@@ -371,7 +369,7 @@ describe("the rollouts of a run", () => {
     await page.getByLabel("Weight of METEOR").fill("0");
     await expect.poll(rewards).not.toEqual(before);
     await expect.poll(() => loss.textContent()).toMatch(/→/);
-    await page.getByRole("button", { name: "As it was" }).click();
+    await page.getByRole("button", { name: "Reset", exact: true }).click();
     await expect.poll(rewards).toEqual(before);
   });
 
@@ -536,7 +534,7 @@ describe("runs of this browser", () => {
     await show(page, { screen: "runs" });
   });
 
-  it("stand on a leaderboard with those of the same rows, and lead to the rows behind a score", async () => {
+  it("are on a leaderboard with those of the same rows, and lead to the rows behind a score", async () => {
     const { page } = lab;
     await page.getByTestId("leaderboard-open").click();
     const tables = page.getByTestId("leaderboard").getByRole("table");
@@ -568,7 +566,7 @@ describe("runs of this browser", () => {
     await page.setViewportSize({ width: 1440, height: 900 });
   });
 
-  it("are offered after a reload when one was in progress: to look at and to discard", async () => {
+  it("are offered after a reload when one was in progress: to view and to delete", async () => {
     const { page } = lab;
     await show(page, { screen: "home" });
     await page.reload();
@@ -582,11 +580,11 @@ describe("runs of this browser", () => {
     await other.close();
     await expect
       .poll(() => banner.getByRole("button", { name: "Resume" }).getAttribute("title"))
-      .toBe("It has no checkpoint");
-    await banner.getByRole("button", { name: "Look" }).click();
+      .toBe("The run has no checkpoint");
+    await banner.getByRole("button", { name: "View" }).click();
     await expect.poll(() => page.url()).toMatch(/screen=train.*run=left/);
     await page.reload();
-    await banner.getByRole("button", { name: "Discard…" }).click();
+    await banner.getByRole("button", { name: "Delete…" }).click();
     await banner.getByRole("button", { name: /^Delete/ }).click();
     await expect.poll(() => banner.count()).toBe(0);
     await show(page, { screen: "runs" });
@@ -604,7 +602,7 @@ describe("demo clips", () => {
     return new Uint8Array(readFileSync(await file.path()));
   };
 
-  it("play in the gallery under the pointer, and stand still for people who ask for less motion", async () => {
+  it("play in the gallery under the pointer, and stay still for users who prefer less motion", async () => {
     const { page } = lab;
     await show(page, { screen: "data" });
     await page.getByRole("button", { name: "Use demo clips" }).first().click();
@@ -632,7 +630,7 @@ describe("demo clips", () => {
     await page.emulateMedia({ reducedMotion: null });
   });
 
-  it("are gone through by frame, with the outlines of the frames around it", async () => {
+  it("can be stepped through by frame, with the outlines of the frames around it", async () => {
     const { page } = lab;
     const figure = page.getByTestId("row-detail").getByRole("img").first();
     const pixels = () => figure.evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
@@ -653,7 +651,7 @@ describe("demo clips", () => {
     await expect.poll(pixels).toBe(plain);
   });
 
-  it("leave as run lengths and as pictures", async () => {
+  it("export as run lengths and as pictures", async () => {
     const { objects, size } = JSON.parse(new TextDecoder().decode(await saved("json"))) as {
       readonly objects: readonly Rle[][];
       readonly size: readonly number[];
@@ -665,7 +663,7 @@ describe("demo clips", () => {
     expect(Array.from(data, (pixel) => pixel / 255)).toEqual([...decodeRle(objects[0]?.[3] as Rle)]);
   });
 
-  it("leave as no film when it is cancelled", async () => {
+  it("export no video when cancelled", async () => {
     const { page } = lab;
     const before = await problems(page);
     let downloads = 0;
@@ -687,7 +685,7 @@ describe("demo clips", () => {
     expect([downloads, await problems(page)]).toEqual([0, before]);
   });
 
-  it("leave as a film, which opens as a row beside MP4, WebM and Ref-SAV; a broken video is left out with a sentence", async () => {
+  it("export as a video, which opens as a row beside MP4, WebM and Ref-SAV; a broken video is left out with a sentence", async () => {
     const { page } = lab;
     const film = await saved("webm");
     const shades = [20, 60, 100, 140, 180, 220];

@@ -22,7 +22,7 @@ export interface BenchParts {
     readonly config: LabConfig;
     readonly model: { readonly name: string } | null;
   };
-  /** Settles when all groups were handed to `addBenchGroup`. @throws LabError("cancelled") after `stop` */
+  /** Settles after the last call of `addBenchGroup`. @throws LabError("cancelled") after `stop` */
   readonly sample: (config: LabConfig, indices: readonly number[], loops: readonly LoopId[]) => Promise<void>;
   /** Ends the current sampling. */
   readonly stop: () => void;
@@ -48,7 +48,7 @@ export interface BenchWork {
 
 /** The work of the page's bench. It never throws: an error becomes the store's `problem`, and existing groups stay. */
 export function benchWork(parts: BenchParts): BenchWork {
-  /** The newest work; older work changes nothing any more. */
+  /** The newest work; older work has no effect. */
   let newest = 0;
 
   /** @param begin state of the store at the start. @param work receives a function that says whether it is still the newest */
@@ -88,7 +88,7 @@ export function benchWork(parts: BenchParts): BenchWork {
     async rescore(config) {
       const bench = useBench.getState();
       if (!isOutdated(bench, config)) return;
-      // Set before the work, so that settings that cannot score are not tried over and over.
+      // Set before the work, so that settings that cannot score are not retried endlessly.
       await working({ state: "scoring", scored: config, total: bench.groups.length }, async (current) => {
         const groups = await scoreAll(parts, bench.groups, config, "keep", current);
         if (groups !== null) useBench.setState({ groups });

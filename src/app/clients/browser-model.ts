@@ -14,7 +14,7 @@ interface ModelSession {
   destroy(): void;
 }
 
-/** The part that is used here; the type library does not have it yet. */
+/** The part of Chrome's API that is used here; the type library does not declare it yet. */
 interface LanguageModelApi {
   availability(): Promise<Availability>;
   create(options: {

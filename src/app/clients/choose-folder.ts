@@ -9,7 +9,7 @@ type PickDirectory = (options: { readonly mode: "read" | "readwrite" }) => Promi
  */
 export async function chooseFolder(mode: "read" | "readwrite", instead: string): Promise<FileSystemDirectoryHandle> {
   const choose = (window as Window & { readonly showDirectoryPicker?: PickDirectory }).showDirectoryPicker;
-  if (choose === undefined) throw new LabError("unsupported", `This browser cannot open a folder for this; ${instead}`);
+  if (choose === undefined) throw new LabError("unsupported", `This browser cannot open folders; ${instead}`);
   return choose.call(window, { mode }).catch((thrown: unknown) => {
     if (thrown instanceof DOMException && thrown.name === "AbortError") {
       throw new LabError("cancelled", "No folder was selected; nothing was changed");

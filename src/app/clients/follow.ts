@@ -1,4 +1,4 @@
-/** Follows objects through an open clip in the trainer's worker; the store shows frames as they come. */
+/** Follows objects through an open clip in the trainer's worker; the store publishes each finished frame. */
 import { frameMasks, stripOfMasks } from "../../engine/data/clips/export-masklets.ts";
 import { maskIou, type Rle, rleIsEmpty } from "../../engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
@@ -14,7 +14,7 @@ import { loadedFolder } from "./loading.ts";
 const SHOW_EVERY_MS = 200;
 
 interface FinishedFrame {
-  /** One an object. */
+  /** One per object. */
   readonly masks: readonly Rle[];
   readonly scores: readonly (number | null)[];
 }

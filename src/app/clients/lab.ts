@@ -42,7 +42,7 @@ export function builtIn(path: string): string {
 
 /** Starts the workers; called once. */
 export function startLab(): void {
-  // The constructor is written out for each: the bundler finds workers by it.
+  // Each constructor is written out, because the bundler finds workers by it.
   const data = connectTo<DataCalls>(
     "data",
     new Worker(new URL("../../../workers/data.ts", import.meta.url), { type: "module", name: "data" }),
@@ -95,7 +95,7 @@ function connectTo<Theirs, Mine = unknown>(
   worker.addEventListener("error", ({ filename, lineno, message }) => {
     const place = filename ? ` (${filename.split("/").pop()}:${lineno})` : "";
     const cause = message || "its script could not be loaded";
-    // Without a message the script itself never ran.
+    // No message means that the script never ran.
     failed(`The ${name} worker failed: ${cause}${place}. Stored runs are kept; reload the page to continue`, !message);
   });
   worker.addEventListener("messageerror", () => failed(`A message of the ${name} worker could not be read`, false));

@@ -107,13 +107,13 @@ export async function openData(
       },
       mine.signal,
     );
-    // Even if another data set is being opened meanwhile: if it fails, these rows stay open.
+    // Set even if another data set is opening: if that fails, these rows stay open.
     whole = { folders, session: { rows: read, dataInfo, mapping: corrections } };
     if (!isNewest()) return;
     if (!begun) begin();
     useSession.setState({ rows: read, dataInfo, opening: null });
   } catch (thrown) {
-    // A half-read set cannot be trained on: it is left out as a whole.
+    // A partly read data set cannot be trained on, so it is dropped as a whole.
     if (isNewest()) {
       mine.abort();
       opening = new AbortController();
@@ -257,7 +257,7 @@ type DemoSet = (typeof DEMO_SETS)[number];
 
 /**
  * Opens a set's rows, and its model in place of another one that comes with the page. A user's model stays; so does the
- * open one if the page lacks the set's. The preset of another set becomes this set's, unless a setting was changed.
+ * open one if the page lacks the set's. A preset of another set is replaced by this set's, unless a setting was changed.
  */
 export async function openDemoSet(preset: DemoSet["preset"]): Promise<void> {
   const { rows, model: path } = DEMO_SETS.find((set) => set.preset === preset) as DemoSet;
@@ -271,7 +271,7 @@ export async function openDemoSet(preset: DemoSet["preset"]): Promise<void> {
   if (!own && !known && (await isServed(baseUrl))) await openModel({ kind: "built-in", baseUrl });
 }
 
-/** Shows the recorded run until there is another; does nothing if the page has none. */
+/** Shows the recorded run until there is another run; does nothing if the page has none. */
 async function openRecorded(baseUrl: string): Promise<void> {
   let recordedRun: string | null = null;
   try {

@@ -5,6 +5,6 @@ export function saveBlob(blob: Blob, fileName: string): void {
   link.href = url;
   link.download = fileName;
   link.click();
-  // By then the download keeps the bytes itself.
+  // By then the download has its own copy of the bytes.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -19,7 +19,7 @@ import { requireAgreed } from "./run/agreed.ts";
 
 let stop = new AbortController();
 
-/** Stops after the answer in progress; what was answered is kept. */
+/** Stops after the answer in progress; all answers are kept. */
 export function stopSuite(): void {
   stop.abort();
 }

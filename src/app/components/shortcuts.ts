@@ -3,7 +3,7 @@ import { remember, rememberedFlag } from "../stores/saved.ts";
 
 let letters = rememberedFlag("letterKeys", true);
 
-/** Whether shortcuts of one character act; people who dictate turn them off. */
+/** Whether single-character shortcuts are on; people who dictate turn them off. */
 export function letterKeysOn(): boolean {
   return letters;
 }
@@ -13,7 +13,7 @@ export function setLetterKeys(on: boolean): void {
   remember("letterKeys", on);
 }
 
-/** Whether a press may be a shortcut: the browser and fields do not use it, and keys of one character are on; "?" always is. */
+/** Whether a key press may be a shortcut: neither the browser nor a field uses it, and single-character keys are on; "?" always is. */
 export function isShortcut({ defaultPrevented, ctrlKey, metaKey, altKey, target, key }: KeyboardEvent): boolean {
   if (defaultPrevented || ctrlKey || metaKey || altKey || isTyping(target)) return false;
   return letters || key.length > 1 || key === "?";

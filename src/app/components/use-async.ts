@@ -31,7 +31,7 @@ export function useAsync<S, T>(
 ): Async<T> {
   const [read, setRead] = useState<{ readonly subject: S; readonly result: Result<T> }>();
   const [busy, setBusy] = useState(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `load` is what the subject and `again` determine
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the subject and `again` determine `load`
   useEffect(() => {
     if (subject === null) return;
     const stop = new AbortController();

@@ -17,7 +17,7 @@ const NONE = { list: [], best: null };
 
 /**
  * Held-out evaluations of a run, read again after each new evaluation or checkpoint of the run of this page, and with each
- * read of a run that is computed elsewhere. What was read stays when a read fails.
+ * read of a run that is computed elsewhere. Earlier results stay when a read fails.
  */
 export function useEvaluations(run: ViewedRun | null): Evaluations {
   const runId = run?.runId ?? null;

@@ -53,14 +53,14 @@ function Question({ question }: { readonly question: ConsentQuestion }): ReactNo
           </pre>
         </>
       )}
-      <p>Nothing has been sent and nothing has run.</p>
+      <p>Nothing has been sent and nothing has run</p>
       <div className="flex wrap gap-2 justify-end mt-4">
         <Button data-testid="consent-cancel" onClick={() => answer("cancel")}>
           Cancel
         </Button>
         {partly && (
           <Button data-testid="consent-without" onClick={() => answer("without")}>
-            Use the rest only
+            Use the other settings only
           </Button>
         )}
         <Button kind="primary" data-testid="consent-allow" onClick={() => answer("allow")}>
@@ -71,7 +71,7 @@ function Question({ question }: { readonly question: ConsentQuestion }): ReactNo
   );
 }
 
-/** What a judge would be sent, and where to. */
+/** What would be sent to a judge, and to which place. */
 export function JudgeWords(props: {
   readonly source: string;
   readonly place: string;
@@ -82,7 +82,7 @@ export function JudgeWords(props: {
   if (place === TAB_MODEL) {
     return (
       <p className="mb-3">
-        <b>{source}</b> asks for a judge in this tab. A language model of about 1 GB would be fetched from
+        <b>{source}</b> asks for a judge in this tab. A language model of about 1 GB would be downloaded from
         huggingface.co; captions stay in this browser
       </p>
     );
@@ -102,7 +102,7 @@ export function JudgeWords(props: {
 }
 
 function keyWords(place: string, keyOrigin: string | null, pictures: boolean): string {
-  if (keyOrigin === place) return "The key you gave for this server is sent with them";
+  if (keyOrigin === place) return "The key you entered for this server is sent with them";
   if (keyOrigin === null) return pictures ? "No key is sent" : "No pictures and no key are sent";
   return `${pictures ? "Your" : "No pictures are sent, and your"} key for ${keyOrigin} stays with that server`;
 }

@@ -15,7 +15,7 @@ export function useLatestMetric(runId: string | null, names: readonly string[]):
   });
 }
 
-/** Bytes the run takes on the GPU: all buffers when that was measured, else those of live tensors. */
+/** Bytes that the run takes on the GPU: of all buffers if measured, else of live tensors. */
 export const GPU_BYTES = ["memory/gpu_bytes_allocated", "memory/gpu_bytes"] as const;
 /** Live tensors after the step. */
 export const GPU_TENSORS = ["memory/num_tensors"] as const;

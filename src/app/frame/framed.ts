@@ -10,7 +10,7 @@ export function refuseFrame(root: HTMLElement | null): boolean {
   link.href = location.href;
   link.target = "_blank";
   link.rel = "noopener";
-  link.textContent = "Open sa2va-lab in a new tab: it does not run inside another page";
+  link.textContent = "Open sa2va-lab in a new tab; it does not run inside another page";
   root?.replaceChildren(link);
   return true;
 }

@@ -12,7 +12,7 @@ import { useSession } from "../stores/session.ts";
 import { formatBytes } from "../styles/format.ts";
 import styles from "./problems.module.css";
 
-/** Offers to go on with the run that the last visit left in the middle. */
+/** Offers to resume the run that the last visit left unfinished. */
 export function InterruptedBanner(): ReactNode {
   const run = useSession((session) => session.interrupted);
   const missing = useSession(loadedBlocker);
@@ -41,16 +41,16 @@ export function InterruptedBanner(): ReactNode {
       <Button
         kind="primary"
         icon={<IconPlay />}
-        blocker={saved === undefined ? "It has no checkpoint" : missing}
+        blocker={saved === undefined ? "The run has no checkpoint" : missing}
         onClick={() => report(resume())}
       >
         Resume
       </Button>
-      <Button onClick={look}>Look</Button>
+      <Button onClick={look}>View</Button>
       <Button kind="danger" onClick={() => (sure ? report(deleteRun(manifest.id)) : setSure(true))}>
-        {sure ? `Delete ${formatBytes(bytes)}` : "Discard…"}
+        {sure ? `Delete ${formatBytes(bytes)}` : "Delete…"}
       </Button>
-      <Button kind="quiet" icon={<IconClose />} aria-label="Later" title="Later" onClick={forgetInterrupted} />
+      <Button kind="quiet" icon={<IconClose />} aria-label="Dismiss" title="Dismiss" onClick={forgetInterrupted} />
     </div>
   );
 }

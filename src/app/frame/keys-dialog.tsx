@@ -13,7 +13,7 @@ export function KeysDialog(props: {
 }): ReactNode {
   const [letters, setLetters] = useState(letterKeysOn);
   return (
-    <Dialog title="Keys" open={props.open} onOpenChange={props.onOpenChange}>
+    <Dialog title="Keyboard shortcuts" open={props.open} onOpenChange={props.onOpenChange}>
       <details className="fold mb-3">
         <summary>Guide in six steps</summary>
         <GuideCards onGo={() => props.onOpenChange(false)} />

@@ -10,14 +10,14 @@ export interface KeyHelp {
   readonly what: string;
 }
 
-/** Shortcuts in the help dialog, by screen. */
+/** Shortcuts as the dialog lists them, by screen. */
 export const KEY_HELP: readonly { readonly place: string; readonly keys: readonly KeyHelp[] }[] = [
   {
     place: "Everywhere",
     keys: [
-      { keys: ["?"], what: "This list" },
+      { keys: ["?"], what: "Show this list" },
       ...[HOME, ...SCREEN_LIST].map(({ key, label }) => ({ keys: ["G", key.toUpperCase()], what: `Go to ${label}` })),
-      { keys: ["P"], what: "Start, pause, continue" },
+      { keys: ["P"], what: "Start, pause or continue the run" },
       { keys: ["S"], what: "Run one step, while paused" },
       { keys: ["F"], what: "Run one phase, while paused" },
       { keys: ["C"], what: "Save a checkpoint at the end of the step" },
@@ -27,14 +27,14 @@ export const KEY_HELP: readonly { readonly place: string; readonly keys: readonl
     place: "Pictures",
     keys: [
       { keys: ["H"], what: "Hold to hide masks" },
-      { keys: ["+", "−"], what: "Zoom the focused picture; 0 resets" },
+      { keys: ["+", "−"], what: "Zoom the focused picture; 0 resets the zoom" },
       { keys: ["Shift", "arrows"], what: "Move the zoomed picture" },
     ],
   },
   {
     place: "Data",
     keys: [
-      { keys: ["←", "→", "↑", "↓"], what: "Go to the next or previous row" },
+      { keys: ["←", "→", "↑", "↓"], what: "Go to the previous or next row" },
       { keys: ["Esc"], what: "Close the row" },
       { keys: ["/"], what: "Search captions" },
     ],
@@ -42,14 +42,14 @@ export const KEY_HELP: readonly { readonly place: string; readonly keys: readonl
   {
     place: "Rollouts",
     keys: [
-      { keys: ["←", "→"], what: "Rollout" },
-      { keys: ["↑", "↓"], what: "Step" },
+      { keys: ["←", "→"], what: "Go to the previous or next rollout" },
+      { keys: ["↑", "↓"], what: "Go to the previous or next step" },
       { keys: ["Home", "End"], what: "Go to the best or worst rollout" },
-      { keys: ["D"], what: "Difference of given mask and answer" },
-      { keys: ["1", "…", "4"], what: "Layers: given, answer, difference, greedy" },
-      { keys: ["[", "]"], what: "Mask opacity" },
+      { keys: ["D"], what: "Show the difference between given mask and answer" },
+      { keys: ["1", "…", "4"], what: "Show or hide a layer: given, answer, difference, no noise" },
+      { keys: ["[", "]"], what: "Change mask opacity" },
       { keys: ["B"], what: "Blink between the layers" },
-      { keys: ["/"], what: "Find" },
+      { keys: ["/"], what: "Search captions and rows" },
       { keys: ["Enter"], what: "Open the rollout; Esc goes back" },
     ],
   },

@@ -44,7 +44,7 @@ export function RunButtons(): ReactNode {
         title={running ? "Pause after this phase (P)" : "Continue (P)"}
         onClick={() => act(running ? "pause" : "play")}
       >
-        {running ? "Pause" : "Play"}
+        {running ? "Pause" : "Continue"}
       </Button>
       <Button
         icon={<IconStep />}
@@ -61,7 +61,7 @@ export function RunButtons(): ReactNode {
         icon={<IconStop />}
         blocker={actionBlocker("stop", state)}
         data-testid="stop"
-        title="Save and end the run"
+        title="Save a checkpoint and end the run"
         onClick={() => act("stop")}
       >
         Stop
@@ -95,7 +95,9 @@ function SaveButton(): ReactNode {
   const asked = useRun((run) => run.saveAsked);
   const step = useRun((run) => run.step);
   const written = useWritten();
-  const saving = now ? `Step ${step} is being saved` : `Step ${step + 1} will be saved when it ends`;
+  const saving = now
+    ? `The checkpoint of step ${step} is being saved`
+    : `A checkpoint will be saved after step ${step + 1}`;
   const waits = asked ? saving : null;
   return (
     <Button

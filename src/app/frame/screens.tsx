@@ -33,7 +33,7 @@ export const SCREEN_LIST: readonly ScreenEntry[] = [
   { id: "system", label: "System", key: "y", icon: <IconSystem size={18} /> },
 ];
 
-/** Loaded on demand: the first script holds the frame alone. */
+/** Loaded on demand, so that the first script holds only the frame. */
 const COMPONENTS: Readonly<Record<Screen, ComponentType>> = {
   home: lazy(async () => ({ default: (await import("../screens/home/home-screen.tsx")).HomeScreen })),
   data: lazy(async () => ({ default: (await import("../screens/data/data-screen.tsx")).DataScreen })),
@@ -47,7 +47,7 @@ const COMPONENTS: Readonly<Record<Screen, ComponentType>> = {
   system: lazy(() => import("../screens/system/system-screen.tsx")),
 };
 
-/** Opened by the name in the strip; the rail lists the working screens. */
+/** Opened by the product name in the status strip; the rail lists the other screens. */
 export const HOME = { id: "home", label: "Home", key: "h" } as const;
 
 export function screenComponent(id: Screen): ComponentType {

@@ -60,14 +60,20 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
         )}
         <RunButtons />
         <ThemeSwitch />
-        <Button kind="quiet" icon={<IconKeys />} aria-label="Keys…" title="Keys… (?)" onClick={props.onKeys} />
+        <Button
+          kind="quiet"
+          icon={<IconKeys />}
+          aria-label="Keyboard shortcuts…"
+          title="Keyboard shortcuts… (?)"
+          onClick={props.onKeys}
+        />
       </div>
     </header>
   );
 }
 
 /**
- * A run that ended before its last step was stopped: it can be resumed.
+ * A run that ended before its last step counts as stopped and can be resumed.
  * @param asking whether a question for consent is open, for which a starting run waits
  */
 export function stateWord(run: Pick<RunStoreState, "state" | "step" | "manifest">, asking: boolean): string {
@@ -149,7 +155,7 @@ function CheckpointAge(): ReactNode {
   const now = useClock(last !== null);
   if (asked) return <Fact name="saves" value={`after step ${step + 1}`} testId="checkpoint" />;
   if (written !== null) return <Fact name="saved" value={`step ${written}, just now`} testId="checkpoint" />;
-  // A new checkpoint may be newer than the clock.
+  // A new checkpoint may be later than `now`, which is updated only every few seconds.
   const ago = last === null || last.at === null ? "" : `, ${formatAge(Math.max(0, now - last.at) / 1000)} ago`;
   const age = last === null ? NONE : `step ${last.step}${ago}`;
   return <Fact name="saved" value={age} testId="checkpoint" />;

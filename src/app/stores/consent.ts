@@ -111,7 +111,7 @@ export async function askLinkedJudge(config: LabConfig): Promise<boolean> {
 
 /**
  * Asks before a model hub is contacted that came with settings of a file, a link or a stored run.
- * @throws LabError("cancelled") when the person does not agree
+ * @throws LabError("cancelled") when the user does not agree
  */
 export async function requireHub(hub: string): Promise<void> {
   const { hubs } = useConsent.getState();

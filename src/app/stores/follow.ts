@@ -22,7 +22,7 @@ export interface FollowedClip {
   readonly task: FollowTask;
   readonly weights: TryWeights;
   readonly state: "running" | "stopped" | "finished";
-  /** The language model's answer to each expression; null before it is there, empty for a given mask. */
+  /** The language model's answer to each expression; null before it arrives, empty for a given mask. */
   readonly answers: readonly string[] | null;
   readonly objects: readonly FollowedObject[];
   /** Frames of the clip, and how many of them are done. */

@@ -20,7 +20,7 @@ type News = Omit<LogLine, "at">;
 /** Lines that are kept. */
 const MOST_LINES = 300;
 
-/** Whether it is a log as this page keeps it. */
+/** Whether a stored value has the form of this log. */
 export const isLog = (value: unknown): value is readonly LogLine[] =>
   Array.isArray(value) &&
   value.every((line) => typeof line?.at === "number" && typeof line.text === "string" && LEVELS.includes(line.level));
@@ -44,12 +44,13 @@ export function runNews(now: RunFacts, before: RunFacts): readonly News[] {
     told(`${title} is ${now.state} at step ${now.step}`, now.state === "failed" ? "error" : "info");
   }
   const same = now.runId !== null && now.runId === before.runId;
-  if (same && now.step < before.step) told(`${title} continues from step ${now.step}, not ${before.step}`, "warning");
+  if (same && now.step < before.step)
+    told(`${title} went back from step ${before.step} to step ${now.step}`, "warning");
   const saved = now.lastCheckpoint;
   if (same && saved !== before.lastCheckpoint && saved !== null && saved.at !== null) {
     told(`Checkpoint of step ${saved.step} written, ${formatBytes(saved.bytes)}`);
   }
-  if (same && now.evaluations > before.evaluations) told(`Held-out rows evaluated by step ${now.step}`);
+  if (same && now.evaluations > before.evaluations) told(`Held-out rows evaluated at step ${now.step}`);
   for (const alarm of now.alarms) {
     if (before.alarms.includes(alarm)) continue;
     told(`Step ${alarm.step}: ${alarm.message}`, alarm.severity === "error" ? "error" : "warning");

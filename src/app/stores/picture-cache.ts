@@ -75,7 +75,7 @@ export function loadPicture(
   return remember(frame === null ? pictures : frames, `${maxSide} ${frame} ${imageId} ${rowId}`, async () => {
     const file = own.peek(rowId);
     if (file !== undefined) return ownPicture(file, maxSide);
-    if (source === null) throw new Error("no source of pictures");
+    if (source === null) throw new Error("there is no source of pictures");
     return source(rowId, imageId, maxSide, frame);
   });
 }

@@ -57,9 +57,9 @@ export interface Route {
   readonly x: Axis;
   /** Whether curves have a band of minimum and maximum. */
   readonly band: boolean;
-  /** Whether outliers are left out of the limits of curves. */
+  /** Whether the limits of curves exclude outliers. */
   readonly clip: boolean;
-  /** Ids of charts in the order that the user gave them; null for the usual one. */
+  /** Ids of charts in the order that the user gave them; null for the default. */
   readonly order: readonly string[] | null;
   /** Id of the enlarged chart. */
   readonly chart: string | null;

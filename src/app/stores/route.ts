@@ -84,7 +84,7 @@ function readSettings(own: boolean): void {
   const asked = !own && now !== null && now !== then;
   useSession.setState({ preset, config: asked ? { ...parsed.config, judge: "off" } : parsed.config });
   if (asked) {
-    // Without the judge: after a reload the address counts as the page's own.
+    // The judge is left out, because after a reload the address counts as written by the page.
     writeHash(false);
     void askLinkedJudge(parsed.config).then((yes) => yes && changeConfig({ judge: parsed.config.judge }));
   }

@@ -35,7 +35,7 @@ export interface SessionState {
   readonly gpu: GpuReport | null;
   readonly gpuError: WireError | null;
   readonly dataInfo: SetInfo | null;
-  /** Corrections that the person opened the data with. */
+  /** Corrections with which the user opened the data. */
   readonly mapping: DataMapping;
   /** Rows of the open data set, in file order; grows while it is being indexed. */
   readonly rows: readonly RegionSummary[];
@@ -58,7 +58,7 @@ export interface SessionState {
   readonly recordedRun: string | null | undefined;
   /** Runs that are computed elsewhere, opened by address or in a folder. */
   readonly followedRuns: readonly string[];
-  /** A run that the last visit left in the middle, until it is resumed or dismissed. */
+  /** A run that the last visit left unfinished, until it is resumed or dismissed. */
   readonly interrupted: RunDigest | null;
   /** Runs that another tab trains; for a moment after it ended, also that of this page. */
   readonly otherTabs: readonly string[];

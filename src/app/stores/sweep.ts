@@ -1,4 +1,4 @@
-/** The sweep of the page: its file, the run of each job, and how far it is. */
+/** The sweep of the page: its file, the run of each job, and its progress. */
 import { create } from "zustand";
 import { isRecord } from "../../engine/bytes/json.ts";
 import type { StoredSweep, SweepResults } from "../../protocol/data.ts";
@@ -52,7 +52,7 @@ export function reloadSweep(): void {
   if (sweep !== null) useSweep.setState({ sweep });
 }
 
-/** Stores the sweep, so that it can go on after a reload. */
+/** Stores the sweep, so that it can continue after a reload. */
 export function keepSweep(sweep: StoredSweep): void {
   remember("sweep", sweep);
   useSweep.setState({ sweep });

@@ -19,7 +19,7 @@ export function signed(value: number | null | undefined, decimals: number): stri
   return !isMissing(value) && Number(value.toFixed(decimals)) > 0 ? `+${text}` : text;
 }
 
-/** A value of unknown size, short: fixed decimals near 1, powers of ten far from it. */
+/** A value of any magnitude in short form: fixed decimals near 1, powers of ten far from 1. */
 export function compact(value: number | null | undefined): string {
   if (isMissing(value)) return fixed(value, 0);
   const size = Math.abs(value);
@@ -71,7 +71,7 @@ export function formatSeconds(seconds: number | null | undefined): string {
   return pair(Math.floor(whole / 3600), "h", Math.floor((whole % 3600) / 60), "min");
 }
 
-/** A waiting time or an age in its largest units: 45 s, 3 min, 2 h 5 min. */
+/** A duration in its largest units: 45 s, 3 min, 2 h 5 min. */
 export function formatAge(seconds: number): string {
   if (seconds < 60) return `${Math.max(0, Math.round(seconds))} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;

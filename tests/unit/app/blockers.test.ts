@@ -23,7 +23,7 @@ describe("what keeps a run from beginning", () => {
     expect(loadedBlocker(ready)).toBeNull();
   });
 
-  it("is not a check that stops nobody", () => {
+  it("is not a check that does not block", () => {
     const checks = [{ name: "data set named", ok: false, blocks: false, detail: "another name" }] as const;
     expect(startBlocker({ ...ready, dataInfo: { checks } as unknown as SetInfo })).toBeNull();
   });
@@ -41,12 +41,12 @@ describe("what keeps a run from beginning", () => {
       /not ready for training: 9 of 9 masks/,
     ],
     ["a dry run", { dryRun: { place: null, stop: null } }, /A dry run is in progress/],
-    ["rows under way", { opening: { files: 0, filesTotal: 1, rows: 0, file: "" } }, /still being read/],
+    ["rows under way", { opening: { files: 0, filesTotal: 1, rows: 0, file: "" } }, /still loading/],
     ["no model", { model: null }, /No model is loaded/],
     [
       "a model under way",
       { modelProgress: { loadedBytes: 0, totalBytes: 0, what: "Reading the folder", rate: 0 } },
-      /still being loaded/,
+      /still loading/,
     ],
   ])("is %s, for a new run and a resumed one", (_, change, sentence) => {
     expect(startBlocker({ ...ready, ...change })).toMatch(sentence);

@@ -37,7 +37,7 @@ describe("smoothing", () => {
     expect(smooth([0, 10], 1)[1]).toBeGreaterThan(0);
   });
 
-  it("tells a gap from a value that is no number", () => {
+  it("tells a gap from a value that is NaN", () => {
     expect(nonFinitePlaces([1, Number.NaN, Number.NaN, Infinity], (at) => at === 1)).toEqual([2, 3]);
   });
 });
@@ -201,7 +201,7 @@ describe("a chart as SVG", () => {
     bands: [{ colour: "#0050D0", right: false, low: [0, 0, 0], high: [1, 1, 1] }],
   };
 
-  it("draws every point at its place, breaks a line at a value that is no number, and only there", () => {
+  it("draws every point at its place, breaks a line at a value that is NaN, and only there", () => {
     const paths = [...chartSvg(chart).matchAll(/<path d="([^"]*)" stroke=/g)].map((found) => found[1]);
     // The plot is 562 pixels wide from 58 and 258 high from 58.
     expect(paths).toEqual(["M58.0 316.0L339.0 58.0L620.0 187.0", "M58.0 316.0M620.0 58.0", "M58.0 316.0L620.0 58.0"]);

@@ -43,7 +43,7 @@ describe("joined runs", () => {
     expect(Array.from(joined.column("b loss"))).toEqual([Number.NaN, Number.NaN, 30, 50]);
   });
 
-  it("tell a value that is no number from a step that a run does not have", () => {
+  it("tell a value that is NaN from a step that a run does not have", () => {
     expect(joined.isMissing("a kl", 1)).toBe(false);
     expect(joined.isMissing("a kl", 0)).toBe(true);
     expect(joined.isMissing("b loss", 0)).toBe(true);
@@ -72,7 +72,7 @@ describe("charts of a comparison", () => {
     { id: "b", title: "calm heron" },
   ];
 
-  it("have a line a run and leave out what nobody logged", () => {
+  it("have one line per run and leave out what no run logged", () => {
     const logged = new Set(["step", "loop1/reward", "grad_norm", "loop1/entropy"]);
     const charts = compareCharts(runs, logged);
     expect(charts.map(({ id }) => id)).toEqual(["compare-reward-1", "compare-gradient"]);
@@ -166,7 +166,7 @@ describe("differences of runs", () => {
       evaluations: [{ ...evaluation(4, 0.25), rows: run("a").evaluations[0]?.rows.slice(2) ?? [] }],
     };
     const [counts, first] = heldOutRows([run("a"), fewer]);
-    expect(counts).toMatchObject({ label: "Rows of the run", group: expect.stringMatching(/that all have: 2$/) });
+    expect(counts).toMatchObject({ label: "Rows of the run", group: expect.stringMatching(/were evaluated on: 2$/) });
     expect(first?.values[0]).toBe(first?.values[1]);
     expect(heldOutRows([run("a"), run("b")]).map(({ label }) => label)).toEqual(["Rows of the run", "Best checkpoint"]);
     const older = { evaluations: [olderEvaluation(4, 0.25)], best: { step: 4, selection: null } };

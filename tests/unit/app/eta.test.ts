@@ -90,7 +90,7 @@ describe("time left of a run", () => {
     expect(left({ ...timed, evaluatedTo: 16, savedTo: 10 }, 21.5, { config, step: 4 })).toBe(40 + 21 + 3);
   });
 
-  it("takes what is left of an evaluation or a checkpoint under way", () => {
+  it("takes what is left of an evaluation or a checkpoint in progress", () => {
     const config = { ...CONFIG, evalSteps: 4, saveSteps: 4 };
     const first = etaOf([0, phase("eval")], [8, evaluated(0)], [10, phase("checkpoint")], [12, saved(0)]);
     const begun = etaAfter(etaAfter(first, stepped(4), 20_000), phase("eval"), 20_000);

@@ -67,7 +67,7 @@ it("another run's deletion changes none of it", async () => {
   expect(useRoute.getState().run).toBe("owl");
 });
 
-it("a run that goes on is not offered again when it ends, wherever it was resumed", async () => {
+it("a run that continues is not offered again when it ends, wherever it was resumed", async () => {
   await resumeRun(manifest);
   expect(useSession.getState().interrupted).toBeNull();
 });

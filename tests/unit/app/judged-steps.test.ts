@@ -6,7 +6,7 @@ import { createRun } from "../../../src/engine/runs/run-folder.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { group, manifest } from "../runs/sample-run.ts";
 
-test("a step under way has no file yet and is not read", () => {
+test("a step in progress has no file yet and is not read", () => {
   expect(finishedSteps([1, 2, 3], 2)).toEqual([1, 2]);
   expect(finishedSteps([1], 0)).toEqual([]);
   expect(finishedSteps([1, 5, 10], null)).toEqual([1, 5, 10]);

@@ -83,7 +83,7 @@ it("a rollout whose loop has no weight changes nothing, and says so", () => {
     .find(({ advantage }) => advantage > 0) as RolloutRecord;
   const weighted = { ...config, loop2Weight: 0.1 };
   expect(effectText(rollout, weighted)).toMatch(/^Raises the probability of its \d+ actions$/);
-  expect(effectText(rollout, { ...config, loop2Weight: 0 })).toBe("Loop 2 has weight 0: it changes nothing");
+  expect(effectText(rollout, { ...config, loop2Weight: 0 })).toBe("Loop 2 has weight 0, so this rollout has no effect");
   const none = { ...rollout, advantage: 0 };
   expect(effectText(none, weighted)).toBe("Only the KL penalty acts on this rollout");
   expect(effectText(none, { ...weighted, beta: 0 })).toBe("This rollout adds no policy gradient");
@@ -96,14 +96,18 @@ it("says of a rollout what its advantage does not do", () => {
   }) as [RolloutRecord, RolloutRecord];
   const cut = { ...text, truncated: true };
   expect(effectText(cut, config)).toMatch(/^(Raises|Lowers) the probability of its \d+ tokens?$/);
-  expect(effectText(cut, { ...config, maskTruncated: true })).toBe("Truncated and masked: it changes nothing");
+  expect(effectText(cut, { ...config, maskTruncated: true })).toBe(
+    "Truncated and masked, so this rollout has no effect",
+  );
   expect(effectText(text, { ...config, topEntropyQuantile: 0.2 })).toMatch(
     /tokens?, only those among the 20 % most uncertain$/,
   );
   expect(effectText(mask, { ...config, loop2Weight: 1, maskPolicy: "imitation" })).toMatch(
-    /^Imitation trains the mask/,
+    /^Imitation trains the model/,
   );
-  expect(effectText(mask, { ...config, loop2Weight: 1, maskPolicy: "pathwise" })).toMatch(/not the advantage$/);
+  expect(effectText(mask, { ...config, loop2Weight: 1, maskPolicy: "pathwise" })).toMatch(
+    /the advantage has no effect$/,
+  );
 });
 
 it("a step without an update has a lesson that says so", () => {

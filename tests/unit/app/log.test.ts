@@ -15,7 +15,7 @@ it("tells states that last, saves, alarms and a step that is taken back, each on
   expect(texts(run({ state: "paused", step: 3 }), run({ state: "pausing", step: 3 }))).toEqual([
     "Run is paused at step 3",
   ]);
-  expect(texts(run({ step: 5 }), run({ step: 9 }))).toEqual(["Run continues from step 5, not 9"]);
+  expect(texts(run({ step: 5 }), run({ step: 9 }))).toEqual(["Run went back from step 9 to step 5"]);
   const saved = { step: 4, at: 1, bytes: 2_000_000, asked: false };
   expect(texts(run({ lastCheckpoint: saved, alarms: [alarm] }), run({}))).toEqual([
     "Checkpoint of step 4 written, 2.0 MB",

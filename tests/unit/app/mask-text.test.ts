@@ -6,7 +6,7 @@ const found = { mask: encodeRle([1, 1, 0, 0, 0, 0], 2, 3), confidence: 0.5 };
 
 test("a mask is compared with one of its own size", () => {
   expect(maskText(found, encodeRle([1, 0, 0, 0, 0, 0], 2, 3))).toMatch(
-    /^33.* of the picture · confidence 0\.5.* IoU with the row 0\.5/,
+    /^33.* of the picture · confidence 0\.5.* IoU with the row's mask 0\.5/,
   );
   expect(maskText(found, null)).not.toMatch(/IoU/);
 });

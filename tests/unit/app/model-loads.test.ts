@@ -30,7 +30,7 @@ const CANCELLED = { code: "cancelled" };
 const soon = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 describe("loadings of models", () => {
-  it("stop the one under way, and begin when it has ended", async () => {
+  it("stop the one in progress, and begin when it has ended", async () => {
     const { loads, load, said, finish } = loader();
     const first = load("large");
     const stopped = expect(first).rejects.toMatchObject(CANCELLED);
@@ -45,7 +45,7 @@ describe("loadings of models", () => {
     expect(loads.pending).toBe(false);
   });
 
-  it("pass over those that were asked for between the one under way and the newest", async () => {
+  it("pass over those that were asked for between the one in progress and the newest", async () => {
     const { load, said, finish } = loader();
     const first = expect(load("first")).rejects.toMatchObject(CANCELLED);
     await soon();

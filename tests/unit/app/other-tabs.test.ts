@@ -51,7 +51,7 @@ it("a run that another tab holds is listed while it does", async () => {
   expect(released).toBe(1);
 });
 
-it("the run of this page is outdated once another tab goes on with it, whose result is then shown", async () => {
+it("the run of this page is outdated once another tab continues with it, whose result is then shown", async () => {
   useRun.setState({ runId: "mine", state: "finished", step: 4 });
   held = ["mine"];
   expect(await others()).toEqual(["mine"]);

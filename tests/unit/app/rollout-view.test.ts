@@ -134,11 +134,11 @@ describe("what a rollout shows", () => {
   });
 
   it("names its picture in words", () => {
-    expect(figureLabel(rollout({ index: 2 }))).toBe("rollout 3, IoU 0.33, mask covers 50 % of the image");
+    expect(figureLabel(rollout({ index: 2 }))).toBe("rollout 3, IoU 0.33, mask covers 50 % of the picture");
     expect(figureLabel(rollout({ predictedMask: null }))).toBe("rollout 1, no mask");
     // A small mask is not none.
     const small = rollout({ predictedMask: mask("#".padEnd(16, "."), ...Array<string>(15).fill(".".repeat(16))) });
-    expect(figureLabel(small)).toMatch(/mask covers 0\.4 % of the image$/);
+    expect(figureLabel(small)).toMatch(/mask covers 0\.4 % of the picture$/);
     const shown = rolloutColumns([small]).find(({ id }) => id === "area")?.shown;
     expect([small, rollout({ predictedMask: null })].map((one) => shown?.(one))).toEqual(["0.4 %", "–"]);
   });
@@ -206,7 +206,7 @@ describe("filters", () => {
     expect(filterGroups(each, NO_FILTER)).toHaveLength(rewards.length);
   });
 
-  it("reads a limit that was typed, and none while it is no number", () => {
+  it("reads a limit that was typed, and none while it is NaN", () => {
     expect(["-0.25", "0", "2", "", " ", "-", "1e999"].map(limitOf)).toEqual([-0.25, 0, 2, null, null, null, null]);
     expect(filterCount(NO_FILTER)).toBe(0);
   });
@@ -289,7 +289,7 @@ describe("stored groups", () => {
     expect(told.at(-1)?.[1]).toEqual([5, 3, 2, 1].flatMap((step) => [0, 1].map((at) => [step, at])));
   });
 
-  it("goes on past steps that cannot be read, and says how many and why", async () => {
+  it("continues past steps that cannot be read, and says how many and why", async () => {
     const source = new GroupSource((_, step) =>
       step % 2 === 0 ? Promise.reject(new Error(`step ${step} is cut off`)) : Promise.resolve([group([], { step })]),
     );

@@ -83,7 +83,7 @@ describe("route", () => {
 describe("an address", () => {
   fakeAddress("#screen=judge&judge=questions&judgeProvider=webllm");
 
-  it("that switches a judge on is left without it until the person agrees, so that a reload does not switch it on", async () => {
+  it("that switches a judge on is left without it until the user agrees, so that a reload does not switch it on", async () => {
     // Other files share the store.
     const following = vi.spyOn(useSession, "subscribe").mockReturnValue(() => undefined);
     const before = useSession.getState();

@@ -29,7 +29,7 @@ function held(): (readonly [number, number])[] {
 }
 
 describe("groups in memory", () => {
-  it("are whole steps, the newest as far as it has come", () => {
+  it("are whole steps, the newest as far as it is sampled", () => {
     for (let step = 1; step <= 80; step++) play(step);
     play(81, 2);
     const steps = held();
@@ -83,7 +83,7 @@ describe("groups in memory", () => {
     expect(held()).toEqual([[1, PER_STEP]]);
   });
 
-  it("stay the same list where nothing goes, so that nothing is drawn anew", () => {
+  it("stay the same list where nothing goes, so that nothing is redrawn", () => {
     play(1);
     const { groups } = useRun.getState();
     expect(groupsAt(groups, "running", 1)).toBe(groups);

@@ -17,7 +17,7 @@ it("keeps the row filter, which is about the open rows", () => {
   changeConfig({ rowFilter: "" });
 });
 
-it("keeps settings of one's own", () => {
+it("keeps the user's settings", () => {
   changeConfig({ groupSize: 3 });
   replacePreset("demo", "clips");
   expect(useSession.getState()).toMatchObject({ preset: "demo", config: { groupSize: 3 } });

@@ -12,7 +12,7 @@ type Tell = (judges: readonly string[], rewards: readonly string[]) => Promise<v
  * Asks for missing consent and reports it to the worker.
  * @param source source of the settings, shown in the question
  * @param pictures whether the judge would be sent pictures too
- * @throws LabError("cancelled") when the person does not agree
+ * @throws LabError("cancelled") when the user does not agree
  */
 export async function requireAgreed(config: LabConfig, source: string, tell: Tell, pictures = false): Promise<void> {
   if ((await askConsent(config, source, false, pictures)) !== "allow") {

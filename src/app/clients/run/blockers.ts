@@ -5,11 +5,11 @@ import { type SessionState, useSession } from "../../stores/session.ts";
 export function loadedBlocker(session: SessionState = useSession.getState()): string | null {
   const { dataInfo, rows, model, modelProgress, opening, gpuError, dryRun } = session;
   if (gpuError !== null) return gpuError.message;
-  if (opening !== null) return "Rows are still being read";
+  if (opening !== null) return "The rows are still loading";
   if (dataInfo === null || rows.length === 0) return "No rows are loaded; open shards or use the demo shard";
   const unready = dataInfo.checks.find((check) => check.blocks && !check.ok);
-  if (unready !== undefined) return `The data are not ready for training: ${unready.detail}`;
-  if (modelProgress !== null) return "The model is still being loaded";
+  if (unready !== undefined) return `The data is not ready for training: ${unready.detail}`;
+  if (modelProgress !== null) return "The model is still loading";
   if (model === null) return "No model is loaded; open a checkpoint folder or use the pocket model";
   return dryRun === null ? null : "A dry run is in progress; wait for it or cancel it";
 }

@@ -1,4 +1,4 @@
-/** Runs from elsewhere, read-only here: computed by another machine and opened by address, or exported and dropped. */
+/** Read-only runs: computed on another machine and opened by address, or exported and dropped. */
 import type { FolderRef } from "../../../protocol/common.ts";
 import { navigate } from "../../stores/route.ts";
 import { forgetMetrics } from "../../stores/run/metrics.ts";
@@ -7,7 +7,7 @@ import { useSession } from "../../stores/session.ts";
 import { lab } from "../lab.ts";
 
 /**
- * Opens runs where they are computed and shows the newest.
+ * Opens the runs of a server or a folder and shows the newest.
  * @param place address of one run's server, or a folder on disk @param token of the server
  * @throws LabError when it shows no run
  */

@@ -7,7 +7,7 @@ import { forgetRun, useRun } from "../../stores/run/run.ts";
 import { addProblem, useSession } from "../../stores/session.ts";
 import { lab } from "../lab.ts";
 
-/** Runs whose offer was taken off the page. */
+/** Runs whose offer was dismissed. */
 const dismissed = new Set<string>();
 
 /** Offers the newest run that is stored as in progress and that no tab trains, unless its offer was dismissed. */
@@ -19,7 +19,7 @@ export async function findInterrupted(): Promise<void> {
   useSession.setState({ interrupted: newest });
 }
 
-/** Takes the offer off the page; the run stays stored. */
+/** Dismisses the offer; the run stays stored. */
 export function forgetInterrupted(): void {
   const { interrupted } = useSession.getState();
   if (interrupted !== null) dismissed.add(interrupted.manifest.id);
@@ -28,7 +28,7 @@ export function forgetInterrupted(): void {
 
 const DELETED = "sa2va-lab/deleted-run";
 
-/** Deletes a stored run with its rollouts and checkpoints; nothing of this page or another tab shows it any more. */
+/** Deletes a stored run with its rollouts and checkpoints; this page and other tabs no longer show it. */
 export async function deleteRun(id: string): Promise<void> {
   await lab().data.deleteRun(id);
   dropRun(id);

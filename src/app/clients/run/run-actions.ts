@@ -15,7 +15,7 @@ export function actionBlocker(action: RunAction, state: RunState): string | null
   if (action === "stop" || action === "checkpoint") return null;
   if (action === "evaluate") return evaluationBlocker();
   if (action === "pause") return state === "running" ? null : `The run is ${state}`;
-  // A pause that is still waiting for its phase to end can be taken back.
+  // A pause that still waits for its phase to end can be cancelled.
   if (state === "paused" || (state === "pausing" && action === "play")) return null;
   return state === "pausing" ? "The run pauses after this phase" : "Pause the run first";
 }
@@ -40,7 +40,7 @@ export function act(action: RunAction): void {
   report(lab().trainer.control(action));
 }
 
-/** Starts, pauses or continues, whichever the state calls for. */
+/** Starts, pauses or continues, depending on the state. */
 export function togglePlay(): void {
   const { state } = useRun.getState();
   if (state === "running") act("pause");

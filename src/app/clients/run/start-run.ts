@@ -80,7 +80,7 @@ export async function dryRun(): Promise<void> {
 
 /**
  * Starts a new run with settings that were agreed to.
- * @param first id of a run with the same start, whose evaluation of the start is reused
+ * @param first id of a run with the same starting weights, whose evaluation of them is reused
  * @returns its id
  */
 export async function startRunWith(config: LabConfig, title: string, first?: string): Promise<string> {
@@ -126,7 +126,7 @@ export async function evaluateCheckpoint(run: StoredRun, step: number): Promise<
     checkpointEvaluationStore.setState({
       now: { runId: id, title, step, done, total, stop: () => stop.abort() },
     });
-  // Before the question for consent: a second click must not begin another one.
+  // Set before consent is requested, so that a second click cannot start another evaluation.
   show(0, 0);
   try {
     await agreeToRun(run);

@@ -35,7 +35,7 @@ function openStart(): Pick<StoredSweep, "model" | "rows"> {
   return { model: model.hash, rows: `${dataInfo?.name ?? ""} (${rows.length} rows)` };
 }
 
-/** Starts the sweep of the form on the open model and rows. @throws LabError when it cannot begin or go on */
+/** Starts the sweep of the form on the open model and rows. @throws LabError when it cannot begin or continue */
 export async function startSweep(): Promise<void> {
   const { draft } = useSweep.getState();
   const plan = planOf(draft);
@@ -47,7 +47,7 @@ export async function startSweep(): Promise<void> {
   });
 }
 
-/** Goes on with the stored sweep: finished jobs are kept, a job with a checkpoint is resumed. @throws LabError like `startSweep` */
+/** Continues the stored sweep: finished jobs are kept, a job with a checkpoint is resumed. @throws LabError like `startSweep` */
 export async function resumeSweep(): Promise<void> {
   reloadSweep();
   const { sweep } = useSweep.getState();
@@ -112,7 +112,7 @@ async function drive(plan: SweepPlan, begin: () => void): Promise<void> {
         },
         tell(job, event) {
           setJob(job.name, event === "starts" || event === "resumes" ? "training" : event);
-          // A job that is done changes the table.
+          // A finished job changes the table.
           if (event === "done") report(refreshSweep());
         },
       },

@@ -13,7 +13,7 @@ export function AllSteps({ sync, axis }: { readonly sync: string; readonly axis:
     <Button
       icon={<IconClose size={12} />}
       data-testid="all-steps"
-      title="Show everything; a double click on a chart does the same"
+      title="Reset the zoom; double-clicking a chart does the same"
       onClick={() => setZoom(sync, null)}
     >
       {AXIS_NAMES[axis]} {shown}

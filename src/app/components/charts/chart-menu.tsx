@@ -26,7 +26,7 @@ export function ChartMenu(props: {
     <Menu
       entries={entries}
       trigger={
-        <button type="button" className={styles.tool} aria-label={`More for ${title}`} title="More">
+        <button type="button" className={styles.tool} aria-label={`More actions for ${title}`} title="More">
           <IconMore size={12} />
         </button>
       }

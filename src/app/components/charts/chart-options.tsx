@@ -27,8 +27,8 @@ export function ChartOptions(): ReactNode {
   return (
     <PanelButton label="Curves" title="Curves" testId="chart-options" arrow>
       <div className="row wrap gap-2-3 between">
-        <span>Over</span>
-        <Segmented label="Curves over" options={AXIS_OPTIONS} value={axis} onChange={(x) => navigate({ x })} />
+        <span>Horizontal axis</span>
+        <Segmented label="Horizontal axis" options={AXIS_OPTIONS} value={axis} onChange={(x) => navigate({ x })} />
       </div>
       <div className={`grid gap-2 align-centre ${styles.smoothing}`}>
         <span>Smoothing</span>
@@ -46,19 +46,19 @@ export function ChartOptions(): ReactNode {
       </div>
       <div className="row gap-2 between">
         <label htmlFor={`${id}b`}>
-          Minimum and maximum as a band
+          Show minimum and maximum as a band
           <small className="block muted">of the smoothed values; for compared runs, across the runs</small>
         </label>
         <Switch id={`${id}b`} checked={band} onChange={(on) => navigate({ band: on })} />
       </div>
       <div className="row gap-2 between">
         <label htmlFor={`${id}c`}>
-          Leave outliers out of the vertical limits
-          <small className="block muted">values beyond three interquartile ranges</small>
+          Exclude outliers from the vertical range
+          <small className="block muted">values more than three interquartile ranges beyond the quartiles</small>
         </label>
         <Switch id={`${id}c`} checked={clip} onChange={(on) => navigate({ clip: on })} />
       </div>
-      {order !== null && <Button onClick={() => navigate({ order: null })}>Usual order of charts</Button>}
+      {order !== null && <Button onClick={() => navigate({ order: null })}>Reset the order of charts</Button>}
     </PanelButton>
   );
 }

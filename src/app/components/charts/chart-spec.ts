@@ -86,7 +86,7 @@ export function findSeries(spec: ChartSpec, source: MetricSource): FoundSeries[]
   });
 }
 
-/** Limits that include nearby levels. A distant level would flatten the curve; the legend shows its value. */
+/** Limits that include nearby levels. A distant level would flatten the curve; only the legend shows it. */
 export function withLevels(low: number, high: number, levels: readonly Level[]): readonly [number, number] {
   let [least, most] = [low, high];
   for (const { value } of levels) {

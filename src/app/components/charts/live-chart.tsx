@@ -186,7 +186,9 @@ export function LiveChart(props: LiveChartProps): ReactNode {
             </span>
           )}
           {drawn.outside > 0 && (
-            <span title="Outliers beyond the vertical limits; Curves shows them again">{drawn.outside} outside</span>
+            <span title="Outliers beyond the vertical range; turn off their exclusion under Curves to show them">
+              {drawn.outside} outside
+            </span>
           )}
           {drawn.thinned && (
             <span title="All points are kept; the chart draws the minimum and maximum per pixel">thinned</span>

@@ -12,7 +12,7 @@ interface Props {
   readonly onChange: (chosen: readonly string[]) => void;
 }
 
-/** A button that opens the list of all other metrics; each ticked metric gets a chart. */
+/** A button that opens the list of all other metrics; each selected metric gets a chart. */
 export function MetricPicker(props: Props): ReactNode {
   const { names, chosen } = props;
   const count = chosen.filter((name) => names.includes(name)).length;

@@ -58,7 +58,7 @@ export function leaveClip(rowId: string): void {
   if (playing?.rowId === rowId && playing.back !== null) pauseClip();
 }
 
-/** Whether the person asks for less motion. */
+/** Whether the user prefers reduced motion. */
 function isCalm(): boolean {
   return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 }

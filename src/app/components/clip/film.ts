@@ -17,11 +17,11 @@ export interface FilmedClip {
 const RATE = 5;
 /** Minimum length of a video's shorter side in pixels, so that outlines stay visible. */
 const LEAST_SIDE = 480;
-/** Bits a second. */
+/** Bits per second. */
 const BITRATE = 2e6;
 /** In the order in which they are tried. */
 const CODECS = ["vp9", "vp8", "av1"] as const;
-/** These videos are small, and a run may need the GPU. */
+/** Encoded on the processor, because these videos are small and a run may need the GPU. */
 const HARDWARE = "prefer-software";
 
 export interface FilmWork {

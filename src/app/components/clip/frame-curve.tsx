@@ -7,7 +7,7 @@ import styles from "./clip-player.module.css";
 export interface Curve {
   readonly name: string;
   readonly selected?: boolean;
-  /** IoU a frame. */
+  /** IoU per frame. */
   readonly scores: FrameScores;
 }
 
@@ -61,7 +61,7 @@ function linePath(scores: FrameScores): string {
     .join("");
 }
 
-/** Strokes without length, which round ends make dots. */
+/** Zero-length strokes, which round caps draw as dots. */
 function dotPath(scores: FrameScores): string {
   return scores.map((score, at) => (typeof score === "number" ? `M${at} ${1 - score}h0` : "")).join("");
 }

@@ -7,7 +7,7 @@ import { useSession } from "../../stores/session.ts";
 import type { Frame } from "../mask/draw.ts";
 import { useClips } from "./clip-store.ts";
 
-/** Open clips by id, once a list of rows. */
+/** Open clips by id, built once per list of rows. */
 const clipsOf = new WeakMap<readonly RegionSummary[], ReadonlyMap<string, RegionSummary>>();
 
 function openClips(rows: readonly RegionSummary[]): ReadonlyMap<string, RegionSummary> {
@@ -20,7 +20,7 @@ function openClips(rows: readonly RegionSummary[]): ReadonlyMap<string, RegionSu
 
 /**
  * The frame to show of a row: the chosen one, else the first on which the mask has a pixel. Undefined for a picture.
- * @param mask the row's own when absent
+ * @param mask the row's mask by default
  * @param stored frames as the run recorded them, for a row that is not open
  */
 export function useClipFrame(

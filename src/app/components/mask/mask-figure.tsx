@@ -26,7 +26,7 @@ export interface MaskFigureProps {
   readonly layers: readonly MaskLayer[];
   /** Shows hit, missed and extra pixels of the second mask against the first instead of the layers. */
   readonly difference?: readonly [Rle, Rle] | null;
-  /** Accessible name, such as "rollout 3, IoU 0.81, mask covers 12 % of the image". */
+  /** Accessible name, such as "rollout 3, IoU 0.81, mask covers 12 % of the picture". */
   readonly label: string;
   /** "contain" keeps the picture's shape; "cover" fills the box that the caller's CSS gives. */
   readonly fit?: "contain" | "cover";
@@ -60,7 +60,7 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
 
   const shown = Math.max(box?.width ?? 0, box?.height ?? 0) * (box?.ratio ?? 1) * view.zoom;
   const wanted = Math.min(of * shown, Math.max(width, height));
-  // Frames of a long clip are fetched one by one; a picture of all would be blurred.
+  // One picture of all frames of a long clip would be blurred, so its frames are fetched one by one.
   const alone = of > 1 && isTooLarge(wanted) ? at : null;
   const side =
     box === null ? null : pictureSide(alone === null ? wanted : Math.min(shown, Math.max(width, height / of)));

@@ -31,7 +31,7 @@ export class GroupSource {
     return remember(this.#steps, `${runId} ${step}`, () => this.#read(runId, step));
   }
 
-  /** Reads the steps of every run again: some were dropped. */
+  /** Forgets the groups read so far, because some steps were dropped. */
   forget(): void {
     this.#steps.clear();
   }

@@ -95,7 +95,7 @@ export function Inspector(props: {
             <CopyPanel name={`rollout ${rollout.index + 1}`} />
           </span>
           {zoom === 1 ? (
-            <span className={`muted small ${styles.quiet}`}>Click and scroll to zoom, or press +</span>
+            <span className={`muted small ${styles.quiet}`}>Click the picture, then scroll or press + to zoom</span>
           ) : (
             <Button onClick={() => useViews.getState().setView(sync, WHOLE)}>Whole picture · {zoom.toFixed(1)}×</Button>
           )}
@@ -111,7 +111,7 @@ export function Inspector(props: {
             advantage <b>{signed(rollout.advantage, 3)}</b>
           </span>
           {thumbs !== null && <ThumbButtons runId={thumbs} rollout={rollout} />}
-          {rollout.truncated && <span className="warn">cut off at the length limit</span>}
+          {rollout.truncated && <span className="warn">truncated at the length limit</span>}
         </header>
         <Tabs label="About this rollout" tabs={tabs} value={tab} onChange={(id) => navigate({ tab: id })} />
       </div>

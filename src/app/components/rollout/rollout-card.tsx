@@ -48,7 +48,9 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
         <span className={`flex align-baseline ${styles.cardHead}`}>
           <span className="muted small">#{rollout.index + 1}</span>
           <span className={`flex grow min-0 clip ${styles.badges}`}>
-            {rollout.truncated && <span className={`tiny nowrap round-s warn-soft warn ${styles.badge}`}>cut off</span>}
+            {rollout.truncated && (
+              <span className={`tiny nowrap round-s warn-soft warn ${styles.badge}`}>truncated</span>
+            )}
             {noMask && <span className={`tiny nowrap round-s warn-soft warn ${styles.badge}`}>no mask</span>}
           </span>
           <strong className={`bold ${styles.reward}`} title="Reward">

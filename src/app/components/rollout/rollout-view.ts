@@ -21,7 +21,7 @@ export function parseLayers(names: readonly string[] | null): Layers {
   return names === null ? GIVEN_AND_ANSWER : new Set(LAYER_KEYS.filter((key) => names.includes(key)));
 }
 
-/** Whose mask the predicted one is; the partner's where the loop has none. */
+/** Role that predicts the mask; the partner where the loop predicts none. */
 export function answerRole(loop: LoopId): MaskRole {
   return aboutLoop(loop).mask ?? "partner";
 }
@@ -78,10 +78,10 @@ export function figureLabel(rollout: RolloutRecord): string {
   if (mask === null) return `rollout ${rollout.index + 1}, no mask`;
   const share = rleArea(mask) / (mask.size[0] * mask.size[1]);
   const iou = compareMasks(rollout)?.iou ?? null;
-  return `rollout ${rollout.index + 1}, IoU ${fixed(iou, 2)}, mask covers ${formatShare(share)} of the image`;
+  return `rollout ${rollout.index + 1}, IoU ${fixed(iou, 2)}, mask covers ${formatShare(share)} of the picture`;
 }
 
-/** Answers of a group for the overlap over the frames of its clip. @param selected the one that lies on top */
+/** Answers of a group for the overlap over the frames of its clip. @param selected the one that is drawn on top */
 export function groupTracks(rollouts: readonly RolloutRecord[], selected: RolloutRecord | null): Track[] {
   return rollouts.map((rollout) => ({
     name: `rollout ${rollout.index + 1}`,

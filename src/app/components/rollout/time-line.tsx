@@ -78,7 +78,7 @@ export function StepTitle({
   return (
     <span className="grow muted large">
       <span className="nowrap">step {shown}</span>
-      {asked !== null && asked !== shown && <small>, the nearest with rollouts to step {asked}</small>}
+      {asked !== null && asked !== shown && <small>, because step {asked} has no rollouts</small>}
     </span>
   );
 }

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 
 /**
- * Debounces a value that changes in bursts, so that a burst causes one redraw and drawing does not slow the burst.
+ * Debounces a value that changes in bursts, so that a burst causes one redraw.
  * @param quiet milliseconds without a change before the value is passed on
  * @param longest maximum milliseconds of delay while it keeps changing
  */

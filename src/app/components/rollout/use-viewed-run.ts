@@ -188,11 +188,11 @@ export function useAllGroups(run: ViewedRun | null, wanted: boolean): Scan {
   const storedKey = stored.join(" ");
   // biome-ignore lint/correctness/useExhaustiveDependencies: the list's content decides, not its identity
   useEffect(() => {
-    // What was read is kept only while it is wanted: dropped steps may have been trained again in between.
+    // Results are kept only while they are wanted: dropped steps may have been trained again since.
     if (!wanted || runId === null) return setRead(undefined);
     const stop = new AbortController();
     const known = last?.runId === runId ? last.groups : NO_GROUPS;
-    // Every look at the groups takes longer the more there are: later looks are rarer.
+    // Each scan takes longer as the groups grow, so later scans are less frequent.
     let next = 0;
     report(
       storedGroups.scan(

@@ -60,8 +60,7 @@ export function Field(props: {
         <Control id={id} name={name} setting={setting} value={value} />
       </div>
       <p className={`muted small ${styles.help}`} id={`${id}-help`}>
-        {setting.help}
-        {range !== null && <span className="nowrap"> · {range}</span>}
+        {setting.help}.{range !== null && <span className="nowrap"> · {range}</span>}
       </p>
       {children}
     </div>

@@ -27,7 +27,7 @@ export function Dialog(props: {
             opener.current = focused();
           }}
           onCloseAutoFocus={(event) => {
-            // The library only returns the focus to its own openers.
+            // The library returns the focus only to its own triggers.
             event.preventDefault();
             opener.current?.focus();
           }}

@@ -36,7 +36,7 @@ export function runFolders(files: readonly PickedFile[]): readonly [readonly Fol
 /** The folders that hold a file, and the files outside them. @param loose name of files in no folder */
 function foldersWith(file: string, loose: string, files: readonly PickedFile[]): [FolderRef[], PickedFile[]] {
   const homes = files.filter(({ path }) => baseName(path) === file).map(({ path }) => folderOf(path));
-  // A folder inside another such folder belongs to the outer one.
+  // A folder inside another of these folders belongs to the outer one.
   const roots = homes.filter((home) => !homes.some((other) => other !== home && isInside(home, other)));
   const rest = files.filter(({ path }) => !roots.some((root) => isInside(folderOf(path), root)));
   return [roots.map((root) => picked(lastPart(root) || loose, root, files)), rest];

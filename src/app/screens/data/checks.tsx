@@ -42,7 +42,7 @@ export function ChecksDialog(props: {
   readonly onOpenChange: (open: boolean) => void;
 }): ReactNode {
   return (
-    <Dialog title="Checks of the data" open={props.open} onOpenChange={props.onOpenChange} wide>
+    <Dialog title="Data checks" open={props.open} onOpenChange={props.onOpenChange} wide>
       <ul className={`column-flex gap-3 m-0 p-0 no-bullets ${styles.list}`} data-testid="checks-list">
         {props.checks.map((check) => (
           <li key={check.name}>

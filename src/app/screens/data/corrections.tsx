@@ -1,4 +1,4 @@
-/** Wrong guesses corrected by hand: which column is the picture, the mask and the text, and which split is read. */
+/** Corrects the detected picture, mask and text columns and the split by hand. */
 import { type ReactNode, useState } from "react";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
 import { type FileMapping, MAPPING_FILE, mappingText } from "../../../engine/data/tables/mapping.ts";
@@ -29,7 +29,7 @@ export function Corrections(props: { readonly info: SetInfo; readonly onReopen: 
   };
   return (
     <details className="mb-3" data-testid="corrections">
-      <summary className="pointer">Correct what was found</summary>
+      <summary className="pointer">Correct the detected columns</summary>
       <div className="row wrap gap-2-3 mt-2">
         <Select
           label="File"
@@ -59,8 +59,8 @@ export function Corrections(props: { readonly info: SetInfo; readonly onReopen: 
         )}
         {/video/.test(file.adapter) && (
           <TextInput
-            aria-label="Frames of a video"
-            placeholder="Frames of a video: every 1"
+            aria-label="Every Nth video frame"
+            placeholder="Every Nth video frame: 1"
             value={own.every ?? ""}
             onChange={(event) => change("every", event.currentTarget.value.trim())}
           />
@@ -72,11 +72,11 @@ export function Corrections(props: { readonly info: SetInfo; readonly onReopen: 
             report(reopenData(mapping));
           }}
         >
-          Open again
+          Reopen
         </Button>
         <Button onClick={() => saveBlob(new Blob([mappingText(mapping)]), MAPPING_FILE)}>Save {MAPPING_FILE}</Button>
       </div>
-      <p className="small muted mt-2">A {MAPPING_FILE} beside the files is read with them, here and by the tools</p>
+      <p className="small muted mt-2">The page and the tools read a {MAPPING_FILE} that lies beside the files</p>
     </details>
   );
 }

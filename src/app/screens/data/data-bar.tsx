@@ -34,7 +34,7 @@ export function DataBar(
 ): ReactNode {
   const { rows, shown, filter, onFilter, offered } = props;
   const text = rowFilterText(filter);
-  // A small window leaves its room to the pictures.
+  // A small window keeps its space for the pictures.
   const [unfolded, setUnfolded] = useState(() => matchMedia("(width >= 1024px)").matches);
   const info = useSession((session) => session.dataInfo);
   const search = useRef<HTMLInputElement>(null);

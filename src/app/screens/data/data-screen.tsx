@@ -23,7 +23,7 @@ export function DataScreen(): ReactNode {
   const opening = useSession((session) => session.opening);
   const selected = useRoute((route) => route.row);
   const written = useRoute((route) => route.rows) ?? "";
-  // Kept as well, because the address has no unfinished search.
+  // Kept in state too, because the address does not hold an unfinished search.
   const { problem } = readFilter(written);
   const [filter, setFilter] = useState(() => readFilter(written).filter);
   const [read, setRead] = useState(written);
@@ -63,11 +63,11 @@ export function DataScreen(): ReactNode {
       </div>
       <div className={`grid ${styles.body}`} data-detail={row !== null}>
         {nothingUsable ? (
-          <Empty title="No usable row in these files" actions={<OpenButtons />}>
+          <Empty title="No usable rows in these files" actions={<OpenButtons />}>
             <WhyNothing skipped={info?.skipped ?? []} />
           </Empty>
         ) : shown.length === 0 && rows.length > 0 ? (
-          <Empty title="No row matches the filter">Change or clear the filter to see rows again</Empty>
+          <Empty title="No rows match the filter">Change or clear the filter to see rows again</Empty>
         ) : (
           <Gallery rows={shown} selected={selected} size={size} onSelect={(id) => navigate({ row: id })} />
         )}
@@ -86,7 +86,7 @@ export function DataScreen(): ReactNode {
 function WhyNothing(props: { readonly skipped: readonly SkippedRow[] }): ReactNode {
   const { skipped } = props;
   if (skipped.length === 0) {
-    return "The files hold no rows; the lab reads Arrow and Parquet files as the datasets library saves them";
+    return "The files hold no rows; the lab reads Arrow and Parquet files saved by the datasets library, and other forms";
   }
   const rest = skipped.length - 3;
   return (

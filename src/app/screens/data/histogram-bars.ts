@@ -18,7 +18,7 @@ export function areaBars(shares: readonly number[]): readonly Limits[] {
   );
 }
 
-/** Equally wide bars of whole numbers; one per cent of them, the largest, may share the last bar. */
+/** Bars of equal width over whole numbers; the largest one per cent of the numbers may share the last bar. */
 export function wordBars(words: readonly number[]): readonly Limits[] {
   const sorted = [...words].sort((a, b) => a - b);
   const [least = 0, most = 0] = [sorted[0], sorted[Math.ceil(0.99 * (sorted.length - 1))]];
@@ -30,7 +30,7 @@ export function wordBars(words: readonly number[]): readonly Limits[] {
   });
 }
 
-/** Number of values within each bar; a value at the end of two shares is in both, as it is for a filter. */
+/** Number of values in each bar; a share on the border of two bars counts in both, as in a filter. */
 export function countIn(values: readonly number[], bars: readonly Limits[]): readonly number[] {
   return bars.map((bar) => values.reduce((sum, value) => sum + (isWithin(value, bar) ? 1 : 0), 0));
 }

@@ -29,8 +29,8 @@ export function NothingOpen(): ReactNode {
   return (
     <Empty title="Drop shards or a folder here" actions={<OpenButtons />}>
       <p>
-        Arrow shards as the datasets library saves them: each row has a picture, a mask and a caption. Nothing is
-        uploaded; files are read from your disk
+        Arrow or Parquet shards of the datasets library, COCO, RefCOCO and other forms, whose rows have a picture, a
+        mask and a caption. Nothing is uploaded; files are read from your disk.
       </p>
     </Empty>
   );

@@ -42,7 +42,7 @@ export function filterOptions(info: SetInfo | null, { category, shard }: RowFilt
   };
 }
 
-/** The filter of a text; where it cannot be read, none with the reason. */
+/** The filter that a text states; for an invalid text no filter, and the reason. */
 export function readFilter(text: string): { readonly filter: RowFilter; readonly problem: string | null } {
   try {
     return { filter: parseRowFilter(text), problem: null };

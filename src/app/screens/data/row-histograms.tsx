@@ -25,7 +25,7 @@ const MEASURES: readonly Measure[] = [
   { key: "words", label: "Words in caption", value: ({ caption }) => wordCount(caption), bars: wordBars, text: String },
 ];
 
-/** Rows and the filter that they pass or not. */
+/** All rows and the row filter. */
 export interface FilteredRows {
   readonly rows: readonly RegionSummary[];
   /** Those that pass the filter. */

@@ -48,11 +48,11 @@ const TEXTS: readonly EvalMetricText[] = [
   {
     id: "caption_meteor",
     title: "Caption METEOR",
-    help: "METEOR of the greedy caption against the true one; it falls when policy and partner develop a private language",
+    help: "METEOR of the greedy caption against the true one; it falls when policy and partner agree on wording that the data does not have",
   },
 ];
 
-/** Sampling of older versions, which ignored the run's settings. */
+/** Help for evaluations of older versions, whose sampling ignored the run's settings. */
 const OLDER_HELP: Readonly<Partial<Record<ScoreId, string>>> = {
   loop1_sampled: "mask → caption → mask′: IoU for four captions per row, sampled at temperature 1",
   loop2_sampled: "caption → mask → caption′: METEOR over SAM2's candidates, weighted by their probability",

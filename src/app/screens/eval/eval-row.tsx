@@ -32,7 +32,7 @@ interface Column {
   readonly score: number | null;
 }
 
-/** Start and now, and the current partner where it has its own answer to the score. */
+/** The start, the current weights, and the current partner where it has its own answer for the score. */
 function columnsOf(pair: RowPair, metric: ScoreId): readonly Column[] {
   const sides = SIDES.map((side): Column => {
     const row = pair[side];
@@ -49,7 +49,7 @@ function useGiven(rowId: string, open: boolean): Rle | undefined {
   return useSession((session) => (open ? session.rows.find((row) => row.id === rowId)?.mask : undefined));
 }
 
-/** One held-out row: what the start and the newest weights answered, with the change of the score. */
+/** One held-out row: the answers of the start and of the newest weights, with the change of the score. */
 export function RowCard(props: RowProps & { readonly onOpen: () => void }): ReactNode {
   const { pair, metric, open, onOpen } = props;
   const { rowId } = pair.after;
@@ -119,7 +119,7 @@ export function RowDetails({ pair, metric, open }: RowProps): ReactNode {
         <span className="muted small">{after.rowId}</span>
       </p>
       {!stored && (
-        <p className="muted">An older version evaluated this run and kept only the answer without sampling</p>
+        <p className="muted">This evaluation is from an older version, which kept only the answer without sampling</p>
       )}
       {given !== undefined && <ClipPlayer rowId={after.rowId} given={given} tracks={tracks} fileName="held-out-row" />}
       {columnsOf(pair, metric).map(({ name, row, answers, score }) => {

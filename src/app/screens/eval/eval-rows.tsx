@@ -45,7 +45,7 @@ export function EvalRows(props: {
       </header>
       {open === false && (
         <p className="muted" data-testid="eval-not-open">
-          {`The rows of this run${run === null ? "" : ` (${run.data.name})`} are not open, so their pictures and given masks are not shown`}
+          {`The rows of this run${run === null ? "" : ` (${run.data.name})`} are not open, so pictures and given masks are missing`}
         </p>
       )}
       <RowCards

@@ -36,7 +36,7 @@ export function ScoreCard(props: {
       {partner !== undefined && (
         <span
           className="muted small"
-          title="The EMA partner's own answers (captions end at the partner caption length), and their paired difference to the policy's"
+          title="Mean score of the EMA partner's own answers, and their paired difference to the policy's. Captions end at the partner caption length"
         >
           EMA partner {fixed(partner.mean, 3)}, {differenceText(partner.difference)}
         </span>

@@ -7,7 +7,7 @@ import { differenceText, verdict } from "./score-card.tsx";
 
 const NAMES: readonly { readonly id: SegmentationMetric; readonly name: string; readonly help: string }[] = [
   { id: "giou", name: "gIoU", help: "Mean IoU over rows" },
-  { id: "ciou", name: "cIoU", help: "Total intersection over total union; large regions count most" },
+  { id: "ciou", name: "cIoU", help: "Total intersection over total union; large regions count more" },
   { id: "precision_50", name: "P@0.5", help: "Share of rows with IoU of at least 0.5" },
   { id: "precision_70", name: "P@0.7", help: "Share of rows with IoU of at least 0.7" },
   { id: "precision_90", name: "P@0.9", help: "Share of rows with IoU of at least 0.9" },

@@ -25,11 +25,11 @@ function selectionSentence(report: EvalReport, best: BestCheckpoint | null): str
   const { selection } = report;
   if (selection === undefined) {
     const chosen = best === null ? "" : ` Its best checkpoint, step ${best.step}, was chosen on the rows shown here.`;
-    return `An older version evaluated this run: it did not score the run's reward, sampled loop 2 from SAM2's candidates and set no selection rows aside.${chosen}`;
+    return `This evaluation is from an older version, which did not score the run's reward, sampled loop 2 from SAM2's candidates and had no selection rows.${chosen}`;
   }
-  if (selection === null) return "No rows were set aside, so no best checkpoint is chosen.";
+  if (selection === null) return "There are no selection rows, so no best checkpoint is chosen.";
   const name = selectionName(report);
-  const rows = `${counted(selection.n, "selection row")} that are in no number on this screen`;
+  const rows = `${counted(selection.n, "selection row")} that no number on this screen includes`;
   if (best?.selection === null || best?.selection === undefined) {
     return `The best checkpoint is chosen by ${name} on ${rows}; no evaluated checkpoint is stored.`;
   }

@@ -40,7 +40,7 @@ export function HomeScreen(): ReactNode {
   );
 }
 
-/** The guide until it is closed; the list of keys also has it. */
+/** The guide until it is closed; the list of keyboard shortcuts also has it. */
 function Guide(): ReactNode {
   const [open, setOpen] = useState(() => rememberedFlag("guide", true));
   if (!open) return null;
@@ -50,7 +50,7 @@ function Guide(): ReactNode {
         <h2>From rows to a trained adapter</h2>
         <Button
           kind="quiet"
-          title="The list of keys (press ?) still has the guide"
+          title="The guide stays in the list of keyboard shortcuts (press ?)"
           onClick={() => {
             remember("guide", false);
             setOpen(false);
@@ -91,7 +91,7 @@ function Begin(): ReactNode {
       </a>
       {!active && (
         <Button
-          title="Opens a model with damaged masks, which loop 2 repairs from captions. Start begins the run"
+          title="Opens a model whose masks are damaged; press Start and loop 2 repairs them from captions"
           data-testid="open-repair"
           onClick={() => {
             report(openDemoSet("repair"));

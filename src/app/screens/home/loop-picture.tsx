@@ -9,7 +9,7 @@ import { navigate } from "../../stores/route.ts";
 import { fixed, NONE } from "../../styles/format.ts";
 import styles from "./home.module.css";
 
-/** One loop on a real row: the input, the policy's answer, the partner's answer to it, and the reward. */
+/** One loop on a real row: the input, the policy's answer, the partner's answer to that, and the reward. */
 export function LoopPicture({
   group,
   runId,
@@ -47,7 +47,7 @@ export function LoopPicture({
             <RolloutFigure className={styles.figure ?? ""} rollout={best} layers={ANSWER} />
           )}
         </Stage>
-        <Stage name="Its partner maps it back" step={2}>
+        <Stage name="The partner maps it back" step={2}>
           {samples === "text" ? (
             <RolloutFigure className={styles.figure ?? ""} rollout={best} layers={ANSWER} />
           ) : (

@@ -3,7 +3,7 @@ import { aboutLoop, LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord } from "../../../engine/runs/rollouts/records.ts";
 import { useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 
-/** Milliseconds a step stays: long enough to read two captions. */
+/** Milliseconds for which a step is shown: long enough to read two captions. */
 const STEP_MS = 3600;
 
 export interface Playback {

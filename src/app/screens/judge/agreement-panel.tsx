@@ -47,8 +47,8 @@ function ThumbAgreement(props: {
   if (up === 0 || up === given.length) {
     return (
       <p className={styles.help} data-testid="no-thumbs">
-        Give some rollouts a thumb up and some a thumb down on the Rollouts screen; this panel then shows which scores
-        separate them{given.length > 0 && ` (${up} up, ${given.length - up} down so far)`}
+        Give some rollouts a thumb up and others a thumb down on the Rollouts screen; this panel then shows which scores
+        agree with you{given.length > 0 && ` (${up} up, ${given.length - up} down so far)`}
       </p>
     );
   }
@@ -76,7 +76,7 @@ function Disagreements(props: { readonly runId: string | null; readonly found: r
   }
   return (
     <table className={`full-width ${styles.table}`} data-testid="disagreements">
-      <TableHead columns={["Rollout", "Captions", "Judge", "METEOR", "Ranks apart"]} />
+      <TableHead columns={["Rollout", "Captions", "Judge", "METEOR", "Rank difference"]} />
       <tbody>
         {found.slice(0, SHOWN).map(({ rollout, judge, meteor, gap }) => {
           const { id, step, loop, group, referenceCaption } = rollout;

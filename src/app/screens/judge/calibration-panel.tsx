@@ -49,7 +49,7 @@ export function CalibrationPanel({ groups }: { readonly groups: readonly GroupRe
       <p className={styles.help}>
         {stored.length >= 2
           ? "Captions of the open run"
-          : "Captions of the open rows, paired with themselves, with shortened and with swapped captions"}
+          : "Captions of the open rows, paired with themselves, with a shortened and with another row's caption"}
         , each scored several times without the cache
       </p>
       <div className="mt-2">
@@ -62,7 +62,7 @@ export function CalibrationPanel({ groups }: { readonly groups: readonly GroupRe
       </div>
       {busy === "calibration" && (
         <p className={styles.help} role="status">
-          Asking …
+          Waiting for the judge…
         </p>
       )}
       {calibration !== null && <Result calibration={calibration} />}

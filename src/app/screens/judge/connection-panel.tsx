@@ -39,7 +39,7 @@ export function ConnectionPanel(): ReactNode {
           onChange={(value) => changeConfig({ judge: value })}
         />
         <p className={styles.help}>{KIND_HELP[judge]}</p>
-        <label htmlFor="judge-provider">Runs</label>
+        <label htmlFor="judge-provider">Provider</label>
         <Select
           id="judge-provider"
           testId="judge-provider"
@@ -79,7 +79,7 @@ function ServerFields(): ReactNode {
         onChange={(event) => {
           const typed = event.currentTarget.value;
           setDraft(typed);
-          // An address that holds a key is refused, so that the key is never stored.
+          // An address that contains a key is refused, so that the key is never stored.
           if (typed.trim() !== "" && addressProblem(typed) !== null) return;
           allowWritten("judges", originOf(typed));
           useJudge.setState({ models: null });
@@ -94,7 +94,7 @@ function ServerFields(): ReactNode {
         role={problem === null ? undefined : "alert"}
       >
         {problem ??
-          "Any OpenAI-compatible server: an https service, or vLLM, Ollama, LM Studio or llama.cpp on this machine. It receives captions, and pictures only if you choose to send them on Eval"}
+          "Any OpenAI-compatible server: an https service, or vLLM, Ollama, LM Studio or llama.cpp on this machine. It receives captions, and pictures only if you choose so on the Eval screen"}
       </p>
       <label htmlFor="judge-model">Model</label>
       <div className={`flex wrap gap-2 ${styles.withButton}`}>
@@ -174,10 +174,12 @@ function KeyField(): ReactNode {
       </form>
       <p className={styles.help} id="judge-key-help" data-testid="judge-key-state">
         {keySet ? "A key is set. " : ""}
-        {keyOrigin === null || keySet ? "" : `The key you gave is for ${keyOrigin} and is not sent to this address. `}
+        {keyOrigin === null || keySet
+          ? ""
+          : `The key you entered is for ${keyOrigin} and is not sent to this address. `}
         {keep
-          ? "The next key you enter is stored in this browser with its server, readable by anyone who uses it"
-          : "Kept in memory until this page closes; it is sent to the server it was entered for and nowhere else"}
+          ? "The next key you enter is stored in this browser with its server; anyone who uses this browser can read it"
+          : "The key stays in memory until this page closes and is sent only to the server it was entered for"}
       </p>
       <span />
       <label className="inline-flex gap-2 align-centre pointer" htmlFor="judge-keep">
@@ -204,11 +206,11 @@ function WebllmFields(): ReactNode {
       />
       <p className={styles.help}>
         A model name from WebLLM's list. Test or Start downloads it once (about 1 GB); the browser keeps it. The model
-        shares the GPU with training
+        shares the GPU with training.
       </p>
       {progress !== null && (
         <div className={styles.progress} role="status">
-          <progress max={1} value={progress.share} aria-label="Model fetched" />
+          <progress max={1} value={progress.share} aria-label="Model downloaded" />
           <p className={styles.help}>{progress.text}</p>
         </div>
       )}
@@ -217,7 +219,7 @@ function WebllmFields(): ReactNode {
 }
 
 function ChromeNote(): ReactNode {
-  const { value: blocker = "Being asked", problem } = useAsync("chrome", browserModelBlocker);
+  const { value: blocker = "Checking the built-in model", problem } = useAsync("chrome", browserModelBlocker);
   if (problem !== null) return <p className={styles.problem}>{problem}</p>;
   return (
     <p className={blocker === null ? styles.help : styles.problem}>

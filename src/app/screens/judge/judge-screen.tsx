@@ -21,7 +21,7 @@ export function JudgeScreen(): ReactNode {
         {active && (
           <p className="p-2-3 warn warn-soft round-m">
             The run in progress keeps its judge. A new key takes effect at once; all other changes take effect with the
-            next run
+            next run.
           </p>
         )}
         <ConnectionPanel />

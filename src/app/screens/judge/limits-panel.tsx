@@ -26,10 +26,10 @@ export function LimitsPanel(): ReactNode {
       aside={
         <Button
           kind="quiet"
-          title="Judge replies are cached by content, so that the same question is never asked twice. This empties the cache"
+          title="Deletes the cached judge replies, so repeated requests are sent again"
           onClick={() => report(lab().reward.forgetReplies())}
         >
-          Empty the cache
+          Clear the cache
         </Button>
       }
     >

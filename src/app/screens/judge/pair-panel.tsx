@@ -45,19 +45,19 @@ export function PairPanel(): ReactNode {
       }
     >
       <div className={`grid gap-2-3 ${styles.fields}`}>
-        <Caption label="Reference" hint="Reference: what the region shows" field="reference" onKeyDown={onKeyDown} />
+        <Caption label="Reference" hint="Reference caption of the region" field="reference" onKeyDown={onKeyDown} />
         <Caption label="Caption" hint="Caption to score" field="hypothesis" onKeyDown={onKeyDown} />
       </div>
       <div className={`row wrap mt-1 ${styles.foot}`}>
         <p className={judge.help} role="status">
-          {busy ? "Asking …" : <Said verdict={verdicts[0]} />}
+          {busy ? "Waiting for the judge…" : <Said verdict={verdicts[0]} />}
         </p>
         <Button
           kind="quiet"
-          blocker={draft.reference === draft.hypothesis ? "Both are the same" : null}
+          blocker={draft.reference === draft.hypothesis ? "Both captions are the same" : null}
           onClick={() => setDraft({ reference: draft.hypothesis, hypothesis: draft.reference })}
         >
-          Exchange
+          Swap
         </Button>
         {verdicts.length > 0 && (
           <Button kind="quiet" onClick={() => useJudge.setState({ verdicts: [] })}>
@@ -82,8 +82,8 @@ export function PairPanel(): ReactNode {
 }
 
 function unwritten({ reference, hypothesis }: CaptionPair): string | null {
-  if (reference.trim() === "") return "Write the reference first";
-  return hypothesis.trim() === "" ? "Write the caption first" : null;
+  if (reference.trim() === "") return "Enter the reference first";
+  return hypothesis.trim() === "" ? "Enter the caption first" : null;
 }
 
 function setDraft(change: Partial<CaptionPair>): void {

@@ -105,7 +105,7 @@ function Prompt(props: { readonly name: PromptName; readonly setting: TextKey; r
       )}
       <Button
         kind="quiet"
-        blocker={value === "" ? "This is the built-in text" : null}
+        blocker={value === "" ? "This is the built-in prompt" : null}
         // The field keeps the focus: on blur the sentence above disappears and the button moves away from the pointer.
         onMouseDown={(event) => event.preventDefault()}
         onClick={() => {
@@ -113,7 +113,7 @@ function Prompt(props: { readonly name: PromptName; readonly setting: TextKey; r
           changeConfig({ [key]: "" });
         }}
       >
-        Restore the built-in text
+        Restore the built-in prompt
       </Button>
     </details>
   );
@@ -153,7 +153,7 @@ function Written(): ReactNode {
       )}
       <p className={styles.help}>
         A list of question sets, each with the reference caption it belongs to; a set without one applies to every
-        caption. Each set begins with a recognition question
+        caption. Each set begins with a recognition question.
       </p>
       <Button
         kind="quiet"

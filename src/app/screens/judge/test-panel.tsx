@@ -35,10 +35,10 @@ export function TestPanel(): ReactNode {
         )
       }
     >
-      <p className={styles.help}>Sends the real prompts for three fixed caption pairs, without the cache</p>
+      <p className={styles.help}>Scores three fixed caption pairs with the current prompts, without the cache</p>
       {busy === "test" && (
         <p className={styles.help} role="status">
-          {progress === null ? "Asking …" : `${progress.text} ${Math.round(progress.share * 100)} %`}
+          {progress === null ? "Waiting for the judge…" : `${progress.text} ${Math.round(progress.share * 100)} %`}
         </p>
       )}
       {problem !== null && (

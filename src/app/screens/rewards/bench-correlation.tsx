@@ -29,7 +29,7 @@ export function BenchCorrelation(props: MeasuresProps): ReactNode {
           onChange={(value) => setInside(value === "inside")}
         />
         <span className="muted small">
-          Advantages depend only on differences within a group. IoU and METEOR serve as ground truth
+          Advantages depend only on differences within a group. IoU and METEOR serve as ground truth.
         </span>
       </header>
       <div className={`flex wrap ${look.pairs}`}>

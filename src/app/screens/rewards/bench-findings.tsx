@@ -25,7 +25,7 @@ export function BenchFindings(props: {
     <div className={`grid mt-3 ${styles.findings}`}>
       <dl className={`flex wrap ${styles.facts}`} data-testid="bench-facts">
         <Fact name="Mean reward" value={fixed(reward.mean, 3)} />
-        <Fact name="Spread in a group" value={fixed(reward.withinStd, 3)} />
+        <Fact name="Spread within a group" value={fixed(reward.withinStd, 3)} />
         <Fact
           name="Zero-advantage groups"
           value={percent(reward.flatShare)}
@@ -33,7 +33,7 @@ export function BenchFindings(props: {
           onPress={() => setSelection({ kind: "flat", measure: "reward" })}
         />
         <Fact
-          name="Rewards missing"
+          name="Missing rewards"
           value={`${reward.missing} of ${reward.missing + reward.count}`}
           warn={reward.missing > 0}
           onPress={() => setSelection({ kind: "missing", measure: "reward" })}

@@ -70,7 +70,7 @@ export function BenchGroups(props: {
         ))}
       </ul>
       {ranked.length > shown && (
-        <Button onClick={() => setShown(shown + 4 * PAGE)}>Show more of {ranked.length}</Button>
+        <Button onClick={() => setShown(shown + 4 * PAGE)}>Show more of {ranked.length} rows</Button>
       )}
     </section>
   );

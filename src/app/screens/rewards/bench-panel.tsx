@@ -26,7 +26,7 @@ export function BenchPanel({ onTrial }: { readonly onTrial: (trial: Trial) => vo
   useRescoring();
   return (
     <Panel
-      title="Bench"
+      title="Reward bench"
       aside={
         bench.groups.length > 0 && (
           <span className="muted small" data-testid="bench-source">
@@ -55,7 +55,7 @@ export function BenchPanel({ onTrial }: { readonly onTrial: (trial: Trial) => vo
   );
 }
 
-/** Scores the rollouts again when a weight or a form has changed, also while this screen was not shown. */
+/** Scores the rollouts again after a change of the reward's settings, also one made on another screen. */
 function useRescoring(): void {
   const config = useSession((session) => session.config);
   const outdated = useBench((bench) => isOutdated(bench, config));
@@ -125,7 +125,7 @@ function Controls(): ReactNode {
         </Button>
       )}
       <FileButton
-        label="File of rollouts"
+        label="Rollouts file"
         accept=".jsonl,.arrow,.json,.txt"
         testId="bench-file"
         onFile={(file) => report(benchWork.take(file))}

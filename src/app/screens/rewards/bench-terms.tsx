@@ -19,8 +19,8 @@ export function BenchTerms({ groups, measures, selection, onSelect }: MeasuresPr
             "Distribution",
             "Mean",
             { label: "Std", title: "Standard deviation over all rollouts" },
-            { label: "In a group", title: "Mean standard deviation within a group. Advantages depend only on this" },
-            { label: "Flat groups", title: "Share of groups in which the term does not vary" },
+            { label: "Within groups", title: "Mean standard deviation within a group. Advantages depend only on this" },
+            { label: "Zero-spread groups", title: "Share of groups in which the term does not vary" },
             "Missing",
           ]}
         />
@@ -46,7 +46,7 @@ function Row(props: MeasureProps): ReactNode {
     <tr data-rewarded={measure === "reward" || weight !== 0}>
       <th scope="row">
         {measureName(measure)}
-        {measure !== "reward" && <span>{weight === 0 ? "watched" : `weight ${fixed(weight, 2)}`}</span>}
+        {measure !== "reward" && <span>{weight === 0 ? "not rewarded" : `weight ${fixed(weight, 2)}`}</span>}
       </th>
       <td>
         <Bars {...props} />

@@ -50,7 +50,7 @@ export function Composer(): ReactNode {
             <tr key={term} data-cost={isCost(term)}>
               <th scope="row" title={termSpec(term).help}>
                 {termName(term)}
-                <span className="block muted small normal">{termSpec(term).help}</span>
+                <span className="block muted small normal">{termSpec(term).help}.</span>
               </th>
               {LOOP_IDS.map((loop) => (
                 <td key={loop}>
@@ -99,7 +99,7 @@ function Formulas({ config }: { readonly config: LabConfig }): ReactNode {
             <dt>Loop {loop}</dt>
             <dd>
               r = {formula(acting)}
-              {moved && <span className="block muted small">no judge is set: METEOR takes its weight</span>}
+              {moved && <span className="block muted small">no judge is set, so METEOR takes its weight</span>}
             </dd>
           </div>
         );

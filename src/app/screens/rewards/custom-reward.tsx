@@ -64,7 +64,7 @@ export function CustomReward(): ReactNode {
         )}
         {unused && (
           <>
-            <span className={`small warn ${styles.unused}`}>It has no weight</span>
+            <span className={`small warn ${styles.unused}`}>The custom reward has no weight</span>
             {shownLoops(config).map((loop) => (
               <Button key={loop} onClick={() => changeConfig({ [weightKey(loop, "user")]: 1 })}>
                 Set weight 1 in loop {loop}

@@ -23,7 +23,7 @@ export function MaskPainter(props: {
   const pixels = useRef<Uint8Array>(new Uint8Array(0));
   const last = useRef<readonly [number, number] | null>(null);
   const frame = useRef(0);
-  /** The mask passed to the caller last: any other mask replaces the painted one. */
+  /** The mask that the caller received last: any other mask replaces the painted one. */
   const own = useRef<Rle | null>(undefined);
 
   if (painted !== own.current) {
@@ -94,11 +94,11 @@ export function MaskPainter(props: {
         </div>
       </div>
       <div className="row wrap gap-2">
-        <Button onClick={() => replace(decodeRle(given))}>As given</Button>
+        <Button onClick={() => replace(decodeRle(given))}>Reset to given</Button>
         <Button onClick={() => replace(grown(pixels.current, width, height, 1))}>Grow</Button>
         <Button onClick={() => replace(grown(pixels.current, width, height, -1))}>Shrink</Button>
-        <Button onClick={() => replace(new Uint8Array(width * height))}>Empty</Button>
-        <Button onClick={() => replace(new Uint8Array(width * height).fill(1))}>Full</Button>
+        <Button onClick={() => replace(new Uint8Array(width * height))}>Clear</Button>
+        <Button onClick={() => replace(new Uint8Array(width * height).fill(1))}>Fill</Button>
       </div>
     </div>
   );

@@ -19,7 +19,7 @@ export function RewardsScreen(): ReactNode {
     <div className={`grid gap-4 p-4 ${styles.screen}`} data-testid="screen-rewards">
       <h1 className="visually-hidden">Rewards</h1>
       {active && (
-        <p className="p-2-3 warn-soft round-m">The run in progress keeps its rewards. Changes apply to the next run</p>
+        <p className="p-2-3 warn-soft round-m">The run in progress keeps its rewards. Changes apply to the next run.</p>
       )}
       <div className={`grid gap-4 align-start ${styles.top}`}>
         <div className="grid gap-4 min-0">

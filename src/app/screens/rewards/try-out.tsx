@@ -130,9 +130,7 @@ function Trying(props: {
       {LOOP_IDS.some((loop) => config[`loop${loop}Confidence`] !== 0) && (
         <p className="mt-2 muted small">A painted mask has confidence 1</p>
       )}
-      {config.judge !== "off" && (
-        <p className="mt-2 muted small">The judge is not called here; METEOR takes its place</p>
-      )}
+      {config.judge !== "off" && <p className="mt-2 muted small">The judge is not called here; METEOR replaces it</p>}
       {terms.length > 0 && <Terms loops={score.loops} />}
       {meteor !== undefined && (
         <div className="mt-4">
@@ -171,7 +169,7 @@ function Terms({ loops }: { readonly loops: Readonly<Record<LoopId, ScoredRollou
     >
       <summary>All terms</summary>
       <table>
-        <TableHead columns={["Term", "Value", ...LOOP_IDS.map((loop) => `in loop ${loop}`)]} />
+        <TableHead columns={["Term", "Value", ...LOOP_IDS.map((loop) => `Loop ${loop}`)]} />
         <tbody>
           {loops[1].terms.map((term, at) => (
             <tr key={term.name}>

@@ -1,4 +1,4 @@
-/** The score of a caption and a mask while they are edited; always of the newest edit. */
+/** The score of a caption and a mask while they are edited; only the newest edit counts. */
 
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { LabError } from "../../../engine/errors.ts";

@@ -19,7 +19,7 @@ export function CloserLook({ run, rollout }: { readonly run: ViewedRun; readonly
       <Repeated
         run={run}
         step={rollout.step}
-        about="The log holds the sampled tokens and the mask. Their probabilities are recomputed with the weights that sampled this rollout, from the checkpoint before its step; nothing is stored"
+        about="Recomputes the probabilities of the logged tokens and mask from the checkpoint before this step; nothing is stored"
         label="Compute probabilities"
         work={(manifest, onStep, signal) => lookAtRollout(manifest, rollout, onStep, signal)}
       >
@@ -27,7 +27,9 @@ export function CloserLook({ run, rollout }: { readonly run: ViewedRun; readonly
           <>
             {mask !== null && <Threshold rollout={rollout} mask={mask} />}
             {tokens.length > 0 && <Alternatives rollout={rollout} tokens={tokens} />}
-            {mask === null && tokens.length === 0 && <p>This rollout has no tokens and no mask of a single picture</p>}
+            {mask === null && tokens.length === 0 && (
+              <p>This rollout has neither tokens nor the mask of a single picture</p>
+            )}
           </>
         )}
       </Repeated>
@@ -70,7 +72,7 @@ function Threshold({ rollout, mask }: { readonly rollout: RolloutRecord; readonl
         <ProbabilityMap mask={mask} />
       </div>
       <Slider
-        label="Threshold of the mask"
+        label="Mask threshold"
         className={styles.threshold ?? ""}
         value={threshold}
         min={0.01}
@@ -87,7 +89,7 @@ function Threshold({ rollout, mask }: { readonly rollout: RolloutRecord; readonl
   );
 }
 
-/** Probabilities from black, 0, to white, 1. */
+/** Probabilities as grey levels: black for 0, white for 1. */
 function ProbabilityMap({ mask: { height, width, values } }: { readonly mask: Probabilities }): ReactNode {
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
@@ -104,7 +106,7 @@ function ProbabilityMap({ mask: { height, width, values } }: { readonly mask: Pr
       width={width}
       height={height}
       role="img"
-      aria-label="Probability of the mask in every pixel, from black for 0 to white for 1"
+      aria-label="Mask probability of every pixel, from black for 0 to white for 1"
     />
   );
 }

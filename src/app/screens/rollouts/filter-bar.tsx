@@ -13,9 +13,9 @@ const LOOP_OPTIONS = [
 
 const FLAGS = [
   ["zeroSpread", "No learning signal"],
-  ["truncated", "Cut off at the length limit"],
-  ["emptyMask", "Empty or no mask"],
-  ["unscored", "A score is missing or not a number"],
+  ["truncated", "Truncated at the length limit"],
+  ["emptyMask", "Empty mask or no mask"],
+  ["unscored", "Missing or invalid score"],
 ] as const;
 
 /** Text search beside a panel of further filters. */

@@ -17,7 +17,7 @@ import styles from "./rollouts.module.css";
 
 const SORTS = [
   { value: "reward", label: "Best first" },
-  { value: "index", label: "As drawn" },
+  { value: "index", label: "As sampled" },
 ] as const;
 
 /** The rollouts of one prompt side by side. */

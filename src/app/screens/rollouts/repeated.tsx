@@ -30,7 +30,7 @@ export function Repeated<T>(props: {
   useEffect(() => () => running.current?.abort(), []);
   const { manifest, otherTabs } = run;
   if (manifest === null) return null;
-  const blocker = active ? "Stop the run first" : otherTabs ? "It is training in another tab" : missing;
+  const blocker = active ? "Stop the run first" : otherTabs ? "This run is training in another tab" : missing;
   const start = async (): Promise<void> => {
     const stop = new AbortController();
     running.current = stop;

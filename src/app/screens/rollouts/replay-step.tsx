@@ -15,7 +15,7 @@ export function ReplayStep({ run, step }: { readonly run: ViewedRun; readonly st
       <Repeated
         run={run}
         step={step}
-        about="The step runs again from its seeds and the checkpoint before it, without being stored; every metric, caption, mask and log-probability is compared with the log"
+        about="Repeats the step from its seeds and the checkpoint before it, and compares every metric, caption, mask and log-probability with the log; nothing is stored"
         label={`Replay step ${step}`}
         work={(manifest, onStep, signal) => replayStep(manifest, step, onStep, signal)}
       >

@@ -65,7 +65,7 @@ function areaOf({ predictedMask }: RolloutRecord): number | null {
   return predictedMask === null ? null : rleArea(predictedMask) / (predictedMask.size[0] * predictedMask.size[1]);
 }
 
-/** Sorted by a column, equal values in their order; values that are missing or not numbers are last in both directions. */
+/** Rollouts sorted by a column; equal values keep their order, missing values and NaN come last in both directions. */
 export function sortByColumn(
   rollouts: readonly RolloutRecord[],
   { value }: RolloutColumn,

@@ -20,7 +20,7 @@ export function RowHistory(props: { readonly run: ViewedRun; readonly group: Gro
   const scan = useAllGroups(run, wanted);
   const same = useMemo(
     () =>
-      // The group that is shown is a draw of its row, whether or not its step was read.
+      // The shown group belongs to the history, whether or not its step was read.
       [
         group,
         ...scan.groups.filter(({ step, loop, rowId }) => step !== group.step && sameRow(group, loop, rowId)),
@@ -32,7 +32,7 @@ export function RowHistory(props: { readonly run: ViewedRun; readonly group: Gro
   return (
     <div className="grid gap-3">
       <p className="row gap-3 muted">
-        Row {group.rowId} in loop {group.loop}: drawn {counted(same.length, "time")} in {Math.max(1, scan.done)} of{" "}
+        Row {group.rowId} in loop {group.loop}: sampled {counted(same.length, "time")} in {Math.max(1, scan.done)} of{" "}
         {scan.total} steps read
         {!complete && !wanted && <Button onClick={() => setWanted(true)}>Read all steps</Button>}
       </p>

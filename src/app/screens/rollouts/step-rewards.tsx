@@ -18,7 +18,7 @@ export function RewardHistogram(props: {
 }): ReactNode {
   const { title, groups, filter, onPick } = props;
   const bins = useMemo(() => {
-    // A bar sets the limits of the reward; the rest of the filter stays.
+    // A bar sets the reward limits of the filter; its other conditions stay.
     const rest = { ...filter, least: null, most: null };
     const passing = filterGroups(groups, rest).map((group) => ({
       ...group,

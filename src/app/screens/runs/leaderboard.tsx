@@ -61,7 +61,7 @@ export function Leaderboard({ runs }: { readonly runs: readonly RunDigest[] }): 
               <Select
                 id={id}
                 options={[
-                  { value: OWN_START, label: "its own start" },
+                  { value: OWN_START, label: "the run's start" },
                   ...evaluated.map(({ manifest }) => ({ value: manifest.id, label: manifest.title })),
                 ]}
                 value={known}

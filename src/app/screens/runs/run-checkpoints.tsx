@@ -51,7 +51,7 @@ export function RunCheckpoints(props: {
   );
 }
 
-/** How far an evaluation is. */
+/** Progress of an evaluation. */
 export function evaluationText({ done, total }: { readonly done: number; readonly total: number }): string {
   return total === 0 ? "reading the checkpoint" : `${done} of ${total} rows`;
 }

@@ -14,7 +14,7 @@ import { EditNotes } from "./run-notes.tsx";
 import { TrainOn } from "./train-on.tsx";
 
 const TITLES = {
-  longer: "Train on",
+  longer: "Extend run",
   fork: "Continue from a checkpoint",
   notes: "Notes",
   delete: "Delete this run?",
@@ -108,7 +108,7 @@ function DeleteRun(props: {
         undone
       </p>
       <div className="flex gap-2 justify-end mt-4">
-        <Button onClick={props.onCancel}>Keep it</Button>
+        <Button onClick={props.onCancel}>Keep</Button>
         <Button kind="danger" onClick={props.onDelete}>
           Delete {formatBytes(bytes)}
         </Button>

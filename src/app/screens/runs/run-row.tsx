@@ -18,9 +18,9 @@ import { RunTitle } from "./run-title.tsx";
 import styles from "./runs.module.css";
 
 /** Blocker of a run that another tab trains. */
-export const OTHER_TAB = "It is training in another tab";
+export const OTHER_TAB = "This run is training in another tab";
 
-/** Worded as in the strip: a run stored as paused was stopped and can be resumed. */
+/** Words as in the status strip: a run stored as paused was stopped and can be resumed. */
 const STATE_WORDS = { running: "running", paused: "stopped", finished: "finished", failed: "failed" } as const;
 
 const TONES = { running: "accent", paused: "warn", finished: "good", failed: "bad" } as const;
@@ -120,7 +120,7 @@ export function RunRow(props: RunRowProps): ReactNode {
             Open
           </a>
           <Button blocker={resumeBlocker} onClick={props.done ? () => props.onAsk("longer") : props.onResume}>
-            {props.done ? "Train on…" : "Resume"}
+            {props.done ? "Extend…" : "Resume"}
           </Button>
           <Menu
             entries={EXPORT_CHOICES.map(({ value, label }) => ({ label, act: () => props.onExport(value) }))}
@@ -137,19 +137,19 @@ export function RunRow(props: RunRowProps): ReactNode {
               {
                 label: "Use settings",
                 act: props.onSettings,
-                help: "Fills the form of a new run with the settings of this one",
+                help: "Fills the Setup form with the settings of this run",
               },
               {
                 label: "Delete…",
                 act: () => props.onAsk("delete"),
                 danger: true,
-                blocker: otherTabs ? OTHER_TAB : state === null ? null : "Stop it first",
+                blocker: otherTabs ? OTHER_TAB : state === null ? null : "Stop the run first",
               },
             ]}
             trigger={
               <Button
                 data-testid="more-of-run"
-                aria-label={`More for ${manifest.title}`}
+                aria-label={`More actions for ${manifest.title}`}
                 title="More"
                 icon={<IconMore />}
               />

@@ -43,7 +43,7 @@ export function RunTitle(props: { readonly title: string; readonly onRename: (ti
       onBlur={keep}
       onKeyDown={(event) => {
         byKey.current = event.key === "Enter" || event.key === "Escape";
-        // The same key would press the button.
+        // Otherwise the same key press would activate the button.
         if (byKey.current) event.preventDefault();
         if (event.key === "Enter") keep();
         if (event.key === "Escape") setDraft(null);

@@ -65,7 +65,7 @@ export function RunsScreen(): ReactNode {
   const deleted = useSession((session) => session.deletedElsewhere);
   const saved = useExports((state) => state.saved);
   const [changes, setChanges] = useState(0);
-  // Read again when a run here or in another tab moves on.
+  // Read again when a run in any tab advances.
   const list = useAsync("runs", readRuns, [
     state,
     checkpoint,
@@ -97,7 +97,7 @@ export function RunsScreen(): ReactNode {
   /** Why a run cannot be continued or evaluated now, or null. @param lack why this run itself cannot, or null */
   const blockerOf = ({ manifest: { id } }: RunDigest, lack: string | null): string | null => {
     if (otherTabs.includes(id)) return OTHER_TAB;
-    if (isActive(state) && id === liveId) return "It is in progress";
+    if (isActive(state) && id === liveId) return "This run is in progress";
     return lack ?? (isActive(state) ? "Another run is in progress" : missing);
   };
   return (
@@ -126,7 +126,7 @@ export function RunsScreen(): ReactNode {
       )}
       <TagFilter tags={tags} />
       {compared.length === 1 && (
-        <p className="muted">Select another run to compare them on the same charts and list the settings that differ</p>
+        <p className="muted">Select another run to compare both on the same charts and to list different settings</p>
       )}
       {compared.length > 1 && <ComparePanel runs={compared} onClose={() => navigate({ compare: [] })} />}
       {compared.length > 0 && (
@@ -145,7 +145,7 @@ export function RunsScreen(): ReactNode {
           }
         >
           <p>
-            Runs are stored in this browser with metrics, rollouts and checkpoints. You can export them as zip files
+            Runs are stored in this browser with metrics, rollouts and checkpoints. You can export them as zip files.
           </p>
         </Empty>
       ) : (
@@ -178,7 +178,7 @@ export function RunsScreen(): ReactNode {
                     state={manifest.id === liveId && isActive(state) ? state : null}
                     otherTabs={otherTabs.includes(manifest.id)}
                     changes={before === null ? null : runChanges(manifest, before)}
-                    resumeBlocker={blockerOf(run, run.checkpoints.length === 0 ? "It has no checkpoint" : null)}
+                    resumeBlocker={blockerOf(run, run.checkpoints.length === 0 ? "The run has no checkpoint" : null)}
                     compared={compared.includes(run)}
                     compareBlocker={compared.length < MOST_RUNS ? null : `At most ${MOST_RUNS} runs`}
                     onCompare={(on) => tick(manifest.id, on)}

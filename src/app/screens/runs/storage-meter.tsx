@@ -22,12 +22,12 @@ export function StorageMeter(props: {
       {features.pictures > 0 && (
         <>
           <span data-testid="kept-features">
-            including {formatBytes(features.bytes)} for features of {counted(features.pictures, "picture")}
+            including {formatBytes(features.bytes)} for cached features of {counted(features.pictures, "picture")}
           </span>
           <Button
             data-testid="delete-features"
-            blocker={props.running ? "The run in progress uses them" : null}
-            title="They are recomputed when a run needs them"
+            blocker={props.running ? "The run in progress uses the features" : null}
+            title="Deletes cached features; a run recomputes the features that it needs"
             onClick={props.onDeleteFeatures}
           >
             Delete features

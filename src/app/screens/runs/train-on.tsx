@@ -48,12 +48,12 @@ export function TrainOn(props: {
         {problem ??
           (manifest.config.schedule === "constant"
             ? `${steps - done} more steps; the result equals an uninterrupted run of ${steps} steps`
-            : `${steps - done} more steps; the learning rate follows a schedule of ${steps} steps and starts higher than it ended`)}
+            : `${steps - done} more steps; the learning-rate schedule is stretched to ${steps} steps, so the rate first jumps up`)}
       </p>
       <div className="flex gap-2 justify-end mt-4">
         <Button onClick={props.onCancel}>Cancel</Button>
         <Button kind="primary" type="submit" disabled={problem !== null}>
-          Train on
+          Extend
         </Button>
       </div>
     </form>

@@ -63,7 +63,7 @@ export function AddressForm(): ReactNode {
       </form>
       <p className={`muted small ${styles.help}`} id="address-help">
         A repository of the hub below (add @revision for another branch), or a folder on any server that allows
-        cross-origin reads. Weights are downloaded only when you press Load
+        cross-origin reads. Weights are downloaded only when you press Load.
       </p>
       <label className="row wrap gap-2 muted small" htmlFor="hub">
         <span>{SETTINGS.hub.label}</span>
@@ -93,7 +93,7 @@ function Found(props: { readonly asked: Asked }): ReactNode {
   const { listing } = asked;
   const storage = useSession((session) => `${session.config.weightStorage} ${session.config.towerStorage}`);
   const loading = useSession((session) => session.modelProgress !== null);
-  // A load uses storage, so the room for a copy is computed again when it ends.
+  // A load uses storage, so the space for a copy is computed again when it ends.
   const copy = useAsync(loading ? null : `${listing.baseUrl} ${storage}`, () => copyOf(asked));
   const host = new URL(listing.baseUrl).host;
   return (
@@ -128,5 +128,5 @@ function copyText(copy: RemoteCopy | null): string {
   const { bytes, room } = copy;
   return bytes <= room
     ? `A copy of ${formatBytes(bytes)} is stored in this browser, so the next visit downloads nothing`
-    : `A copy needs ${formatBytes(bytes)}, but only ${formatBytes(room)} are free: no copy will be stored`;
+    : `No copy will be stored, because it needs ${formatBytes(bytes)} and only ${formatBytes(room)} are free`;
 }

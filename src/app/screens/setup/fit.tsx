@@ -102,7 +102,7 @@ function FindMemory(): ReactNode {
       <Button data-testid="find-memory" blocker={blocker} onClick={() => report(findMemory())}>
         Measure memory
       </Button>{" "}
-      Allocates up to {MOST_GIGABYTES} GB on the GPU for a moment
+      Allocates up to {MOST_GIGABYTES} GB on the GPU for a short time
     </p>
   );
 }
@@ -111,7 +111,7 @@ function Changes({ fit }: { readonly fit: Fit }): ReactNode {
   if (fit.changes.length === 0) return null;
   return (
     <div className={`mt-3 ${styles.changes}`} data-testid="fit-changes">
-      <h3>Any one of these is enough</h3>
+      <h3>Each of these changes alone is enough</h3>
       <ul className="p-0 no-bullets">
         {fit.changes.slice(0, 6).map(({ label, values, reload, peak }) => (
           <li key={label} className="row gap-2 between">

@@ -48,14 +48,14 @@ function CaptionerLine(): ReactNode {
       <p className="muted anywhere">
         {captioner === null
           ? "Likelihoods need the adapter of another checkpoint"
-          : `Likelihoods are those of ${captioner.name}: rank ${captioner.rank}, scale ${captioner.scale}`}
+          : `Likelihoods come from ${captioner.name}: rank ${captioner.rank}, scale ${captioner.scale}`}
       </p>
       {captioner === null ? (
         <Button blocker={model === null ? "Load its model first" : null} onClick={() => pick("captioner")}>
           Open its adapter…
         </Button>
       ) : (
-        <Button onClick={() => report(openCaptioner(null))}>Close it</Button>
+        <Button onClick={() => report(openCaptioner(null))}>Close adapter</Button>
       )}
     </div>
   );
@@ -94,7 +94,7 @@ export function ModelPanel(): ReactNode {
           <Button onClick={stopLoading}>Stop loading</Button>
         </div>
       ) : model === null ? (
-        <p className="muted">No model is loaded. Drop a checkpoint folder anywhere on the page</p>
+        <p className="muted">No model is loaded. Drop a checkpoint folder anywhere on the page.</p>
       ) : (
         <FactList
           testId="model-facts"

@@ -18,9 +18,7 @@ export function Preflight(): ReactNode {
   if (plan === null) {
     return (
       <Panel title="Preflight">
-        <p className="muted">
-          {model === null ? "Memory and trainable parts are shown when a model is loaded" : "Computing"}
-        </p>
+        <p className="muted">{model === null ? "Load a model to see memory, time and trainable parts" : "Computing"}</p>
       </Panel>
     );
   }
@@ -48,7 +46,7 @@ export function Preflight(): ReactNode {
       {failed > 0 && (
         <p className={`warn warn-soft ${styles.warning}`}>
           The <a href={linkTo({ screen: "system" })}>self-test</a> of this graphics adapter failed in {failed}{" "}
-          {failed === 1 ? "check" : "checks"}; what a run computes on it may be wrong
+          {failed === 1 ? "check" : "checks"}; its results may be wrong
         </p>
       )}
       <FitTable plan={plan} />

@@ -25,7 +25,7 @@ export function DryRun(): ReactNode {
         <Button data-testid="dry-run" blocker={busy ?? missing} onClick={() => report(dryRun())}>
           Dry run
         </Button>
-        Takes two steps{judged && " without the judge"} and keeps nothing
+        Runs two steps{judged && " without the judge"} and stores nothing
       </p>
     );
   }
@@ -35,7 +35,7 @@ export function DryRun(): ReactNode {
     <p className="row wrap gap-2 mt-3 muted small">
       <Button
         data-testid="dry-run-cancel"
-        blocker={stop === null ? "It ends after this phase" : null}
+        blocker={stop === null ? "The dry run ends after this phase" : null}
         onClick={() => stop?.()}
       >
         Cancel

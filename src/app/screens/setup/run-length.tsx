@@ -17,7 +17,7 @@ export function rowsPerStep(
   return config.mode === "sft" ? config.accumulation * config.promptsPerStep : groupsPerStep(config);
 }
 
-/** The length of the next run in epochs of the training rows and in minutes; both can be typed instead of steps. */
+/** The length of the next run in epochs and minutes; typing one sets the steps. */
 export function RunLength({ config }: { readonly config: LabConfig }): ReactNode {
   // Null until all rows are open.
   const data = useSession((session) => session.dataInfo);
@@ -40,7 +40,11 @@ export function RunLength({ config }: { readonly config: LabConfig }): ReactNode
         />
       )}
       {seconds !== null && seconds > 0 && (
-        <Amount label={`minutes, by the ${measured?.by ?? "forecast"}`} steps={config.steps} perUnit={60 / seconds} />
+        <Amount
+          label={`minutes, estimated from the ${measured?.by ?? "forecast"}`}
+          steps={config.steps}
+          perUnit={60 / seconds}
+        />
       )}
     </div>
   );
@@ -75,7 +79,7 @@ function Amount(props: { readonly label: string; readonly steps: number; readonl
       <label htmlFor={id}>{label}</label>
       {refused && (
         <span className="bad" role="alert">
-          not a valid length; {counted(steps, "step")} stay
+          not a valid length; {counted(steps, "step")} are kept
         </span>
       )}
     </span>

@@ -18,7 +18,7 @@ export function SetupScreen(): ReactNode {
       <div className="column-flex gap-4 min-0">
         {active && (
           <p className="p-2-3 warn warn-soft round-m">
-            The run in progress keeps its settings. Changes apply to the next run
+            The run in progress keeps its settings. Changes apply to the next run.
           </p>
         )}
         <PresetCards />

@@ -11,7 +11,7 @@ import styles from "./stored-models.module.css";
 export function StoredModels(): ReactNode {
   const models = useSession((session) => session.storedModels);
   const busy = useSession((session) => session.modelProgress !== null);
-  /** The conversion whose *Delete* was pressed once: a second press deletes it. */
+  /** The conversion whose Delete button was pressed once; a second press deletes it. */
   const [sure, setSure] = useState<string | null>(null);
   if (models.length === 0) return null;
   return (

@@ -9,7 +9,7 @@ import { FactList } from "./fact-list.tsx";
 import styles from "./system.module.css";
 
 const UNREPORTED = "not reported by the browser";
-const UNMEASURED = "measured with the first plan";
+const UNMEASURED = "not measured yet";
 
 /** The graphics adapter: vendor, features, limits and measured speed. */
 export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }): ReactNode {
@@ -69,7 +69,7 @@ export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }):
           );
         })}
       </ul>
-      {others.length > 0 && <p className="mt-2 muted small">Also on: {others.join(", ")}</p>}
+      {others.length > 0 && <p className="mt-2 muted small">Also enabled: {others.join(", ")}</p>}
       <h3>Limits</h3>
       <FactList
         facts={LIMITS.map(({ name, label, bytes }) => [label, (bytes ? formatBytes : formatCount)(gpu.limits[name])])}

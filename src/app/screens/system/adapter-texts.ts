@@ -1,7 +1,7 @@
 /** Features that the lab requests, and their use. */
 export const FEATURES: readonly { readonly name: string; readonly help: string }[] = [
   { name: "shader-f16", help: "half-precision arithmetic in shaders" },
-  { name: "subgroups", help: "exchange of values between lanes without memory" },
+  { name: "subgroups", help: "exchange of values between threads without memory" },
   { name: "timestamp-query", help: "GPU time per phase" },
 ];
 

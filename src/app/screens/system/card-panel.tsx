@@ -16,11 +16,11 @@ import styles from "./system.module.css";
 import { useBusy } from "./use-busy.ts";
 
 const SIZES = [
-  { value: "1B", label: "Sizes of 1B" },
+  { value: "1B", label: "1B model" },
   { value: "small", label: "Small" },
 ] as const satisfies readonly { readonly value: CardSizes; readonly label: string }[];
 
-/** Measures the graphics card as `npm run card-battery` does, without its peers, and makes a report to share. */
+/** Measures the graphics card as `npm run card-battery` does, without other libraries, and writes a report to share. */
 export function CardPanel(): ReactNode {
   const { state, lines, total } = useCardReport((own) => own);
   const [sizes, setSizes] = useState<CardSizes>("1B");
@@ -58,9 +58,9 @@ export function CardPanel(): ReactNode {
       </div>
       {state === "never" ? (
         <p className="muted">
-          Checks at the lengths of a 1B model, arithmetic, memory, dispatches, tokens of a 1B language model with
-          made-up weights for 1 to 16 rows, and the fastest form of its products and attention. Takes minutes and 1.2 GB
-          of GPU memory; small sizes take seconds. The report names adapter and browser, no data
+          Checks correctness and measures arithmetic, memory, dispatches, decoding of 1 to 16 rows and the fastest
+          kernel forms, all at the sizes of a 1B model with random weights. Takes minutes and 1.2 GB of GPU memory;
+          small sizes take seconds. The report names the adapter and the browser and contains no data.
         </p>
       ) : (
         <div data-testid="card-report">

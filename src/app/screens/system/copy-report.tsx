@@ -17,12 +17,12 @@ export function CopyReport(props: { readonly report: SystemReport | null; readon
     <span className="row wrap gap-2">
       <CopyText
         kind="quiet"
-        title="Adapter, storage, costs and memory as JSON, without data or keys"
+        title="Copies adapter, storage, costs and memory as JSON, without data or keys"
         label="Copy report"
         text={() => JSON.stringify(reportOf(props.report, props.page), null, 2)}
       />
       <Button
-        title="The report with the log, which names runs and files, as a JSON file"
+        title="Saves the report and the log as JSON; the log names runs and files"
         onClick={() => {
           const text = JSON.stringify({ ...reportOf(props.report, props.page), log: useLog.getState().lines }, null, 2);
           saveBlob(new Blob([text], { type: "application/json" }), "sa2va-lab-diagnostics.json");

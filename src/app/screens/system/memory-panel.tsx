@@ -19,7 +19,7 @@ export function MemoryPanel({ report }: { readonly report: SystemReport | null }
     return (
       <Panel title="Memory by owner">
         <p className="muted">
-          {broken ? "No memory is used: there is no GPU device" : "Shown when the GPU device is open"}
+          {broken ? "No memory is used: there is no GPU device" : "Memory is shown when the GPU device is open"}
         </p>
       </Panel>
     );

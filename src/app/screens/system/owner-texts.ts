@@ -14,7 +14,7 @@ export const OWNER_GROUPS: readonly { readonly id: Group; readonly title: string
 const frozen = (label: string): { group: Group; label: string; help: string } => ({
   group: "model",
   label,
-  help: "Frozen: every pass reads them, none changes them",
+  help: "Frozen weights, which training does not change",
 });
 
 /** Name of an owner, and one sentence about its contents. */
@@ -36,35 +36,39 @@ export const OWNER_TEXTS: Readonly<
   },
   trained: { group: "run", label: "Trained weights θ", help: "Adapters and the other trained tensors: the policy" },
   partner: { group: "run", label: "Moving average φ", help: "The partner of both loops" },
-  start: { group: "run", label: "Weights of the start", help: "Reference for KL and anchors" },
-  captioner: { group: "run", label: "Other checkpoint", help: "Captioner whose likelihoods the run uses" },
+  start: { group: "run", label: "Starting weights", help: "Reference for KL and anchors" },
+  captioner: { group: "run", label: "Other checkpoint", help: "Captioner that scores likelihoods" },
   reference: { group: "run", label: "Synchronised reference", help: "Reference for KL that follows the policy" },
   "first moments": { group: "run", label: "First moments", help: "AdamW's mean of gradients" },
   "second moments": { group: "run", label: "Second moments", help: "AdamW's mean of squared gradients" },
   "moment tables": {
     group: "run",
-    label: "Tables of the update",
+    label: "Update tables",
     help: "Offsets of the trained tensors in the moments",
   },
   decoding: {
     group: "kept",
-    label: "Buffers of generation",
+    label: "Generation buffers",
     help: "Key-value caches and activations of decoding, reused between batches",
   },
   pool: {
     group: "kept",
-    label: "Free buffers of the pool",
+    label: "Free pool buffers",
     help: "Large buffers are released after every step; small ones are reused",
   },
   features: {
     group: "host",
-    label: "Features of pictures",
+    label: "Picture features",
     help: "Outputs of the frozen towers; the least recently used are dropped first",
   },
-  "try-out features": { group: "host", label: "Features of try-outs", help: "For the pictures of try-outs" },
+  "try-out features": {
+    group: "host",
+    label: "Try-out features",
+    help: "Outputs of the frozen towers for pictures of try-outs",
+  },
   work: {
     group: "work",
-    label: "Work of the step",
+    label: "Tensors of the step",
     help: "Tensors of the current phase; none between steps",
   },
 };

@@ -53,7 +53,7 @@ export function browserName(): string | null {
   const found = /(Edg|OPR|Firefox|Chrome|Version)\/([\d.]+)/g;
   const names: Readonly<Record<string, string>> = { Edg: "Edge", OPR: "Opera", Version: "Safari" };
   const parts = [...navigator.userAgent.matchAll(found)];
-  // Browsers based on Chromium list Chrome before their own name.
+  // Chromium-based browsers list Chrome before their own name.
   const last = parts.at(-1);
   return last === undefined ? null : `${names[last[1] as string] ?? last[1]} ${last[2]}`;
 }

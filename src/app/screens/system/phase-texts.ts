@@ -2,10 +2,10 @@ import type { Phase } from "../../../engine/rl/run/events.ts";
 
 /** One sentence about each phase. */
 export const PHASE_TEXTS: Readonly<Record<Phase, string>> = {
-  sample: "Draws the rows of the step by seed and reads their pictures and masks from the data worker",
+  sample: "Selects the rows of the step by seed and reads their pictures and masks from the data worker",
   features: "Runs both frozen towers once per picture; features of known pictures come from the cache in host memory",
   generate: "Samples captions of all groups in one batch and samples masks for the given captions",
-  partner: "The partner computes masks for captions and captions for masks",
+  partner: "The partner computes masks for the policy's captions, and captions for its masks",
   reward:
     "Compares outputs with the ground truth: IoU of masks, METEOR of captions, and the judge if one is set. Also computes the masks for the anchor",
   advantage:

@@ -31,18 +31,28 @@ const COLUMNS: readonly {
   },
   { key: "dispatches", label: "Dispatches", help: "Compute dispatches", format: formatCount },
   { key: "submits", label: "Submits", help: "Command buffers submitted to the queue", format: formatCount },
-  { key: "readBacks", label: "Read-backs", help: "Buffers mapped for reading; each may block", format: formatCount },
+  {
+    key: "readBacks",
+    label: "Read-backs",
+    help: "Buffers mapped for reading; each may wait for the GPU",
+    format: formatCount,
+  },
   { key: "readBytes", label: "Read", help: "Bytes read from the GPU", format: formatBytes },
   { key: "writtenBytes", label: "Written", help: "Bytes written to the GPU", format: formatBytes },
-  { key: "buffers", label: "New buffers", help: "Created, not reused from the pool", format: formatCount },
-  { key: "bufferBytes", label: "Their bytes", help: "Size of the new buffers", format: formatBytes },
+  {
+    key: "buffers",
+    label: "New buffers",
+    help: "Buffers that were created, not reused from the pool",
+    format: formatCount,
+  },
+  { key: "bufferBytes", label: "New buffer bytes", help: "Size of the new buffers", format: formatBytes },
   {
     key: "programs",
     label: "New programs",
     help: "New compute pipelines; most are created in the first steps",
     format: formatCount,
   },
-  { key: "peakBytes", label: "Peak memory", help: "Most bytes of all GPU buffers at once", format: formatBytes },
+  { key: "peakBytes", label: "Peak memory", help: "Maximum total size of all GPU buffers", format: formatBytes },
 ];
 
 const NO_COSTS: readonly StepCosts[] = [];

@@ -38,7 +38,7 @@ export function SelfTestPanel(): ReactNode {
       {state === "never" ? (
         <p className="muted">
           Compares products, attention, norms, gradients and the update with double-precision results, each twice. Takes
-          a few seconds
+          a few seconds.
         </p>
       ) : (
         <div data-testid="self-checks">
@@ -68,7 +68,7 @@ function Checks({ checks }: { readonly checks: readonly SelfCheck[] }): ReactNod
         <TableHead
           columns={[
             "Check",
-            { label: "Error", title: "Largest difference from the host, relative to the largest value" },
+            { label: "Error", title: "Largest difference from the host's result, relative to the largest value" },
             "Allowed",
             "Repeats",
             "Time",

@@ -14,7 +14,7 @@ import { counted, formatShare } from "../../styles/format.ts";
 import styles from "./system.module.css";
 import { useBusy } from "./use-busy.ts";
 
-/** Which form of products and attention is fastest here, measured on request for the shapes that were computed. */
+/** Measures on request which form of products and attention is fastest, for the shapes computed so far. */
 export function TuningPanel(): ReactNode {
   const tuning = useTuning((own) => own);
   const ready = useSession((session) => session.gpu !== null && session.gpuError === null);
@@ -28,7 +28,9 @@ export function TuningPanel(): ReactNode {
   const missing = tuning.report?.missing ?? 0;
   const busy = useBusy();
   const nothing =
-    missing + entries.length === 0 ? "Train a step or try the model first: its shapes are measured" : null;
+    missing + entries.length === 0
+      ? "Train a step or try the model first; tuning measures the shapes that were used"
+      : null;
   return (
     <Panel
       title="Kernel forms"
@@ -89,9 +91,9 @@ function Entries({
           columns={[
             { label: "Shape", title: "Layout, epilogue, storage, and sizes as powers of two" },
             "Form",
-            { label: "Built-in", title: "Time relative to the form that runs before tuning" },
+            { label: "Built-in", title: "Time relative to the form used before tuning" },
             { label: "Stock", title: "Time relative to stock TensorFlow.js" },
-            { label: "Of the peak", title: "Share of the measured peak rate of multiply-adds" },
+            { label: "Share of peak", title: "Share of the measured peak rate of multiply-adds" },
           ]}
         />
         <tbody>

@@ -13,7 +13,7 @@ import { useSession } from "../../stores/session.ts";
 import styles from "./train.module.css";
 import type { RunAlarms } from "./use-alarms.ts";
 
-/** Newest alarms that are shown. A finished run shows one, because its result and rollouts come first. */
+/** Number of newest alarms that are shown. A finished run shows one, because its result and rollouts come first. */
 const SHOWN = { live: 3, past: 1 };
 /** Maximum rollout links per alarm. */
 const LINKED = 4;
@@ -26,7 +26,7 @@ export function Alarms({ run, alarms }: { readonly run: ViewedRun; readonly alar
   if (unknown && !run.live && run.manifest !== null) {
     return (
       <p className={`muted ${styles.noAlarms}`} data-testid="no-alarms">
-        An older version made this run and stored no alarms
+        This run is from an older version, which stored no alarms
       </p>
     );
   }
@@ -79,7 +79,7 @@ function Remedies({ alarm, run }: { readonly alarm: Alarm; readonly run: ViewedR
           key={label}
           blocker={stored ? missing : null}
           disabled={taken}
-          title="Continues a copy of the run from the checkpoint before this step; without one, fills the form of a new run"
+          title="Forks the run at the checkpoint before this step; without one, fills the Setup form"
           onClick={() => {
             setTaken(true);
             report(takeRemedy(manifest, stored, alarm.step, changes).finally(() => setTaken(false)));

@@ -123,7 +123,7 @@ function advantage({ rollout, groups, config }: LessonInput): LessonPart {
     phase: "advantage",
     made:
       rollout.advantage === 0
-        ? "No advantage: nothing to learn"
+        ? "No advantage, so nothing to learn"
         : `${compared} than its group: ${signed(rollout.advantage, 2)}`,
     formulas,
   };

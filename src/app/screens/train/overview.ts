@@ -78,7 +78,7 @@ const OVERVIEW: readonly ChartSpec[] = [
   },
   {
     id: "masks",
-    title: "Mask area, empty",
+    title: "Mask area, empty masks",
     range: share,
     series: [
       ...perLoop({ names: ["mask/area_mean"], label: "area", colour: 0, decimals: 3 }),
@@ -128,7 +128,7 @@ const SUPERVISED: readonly ChartSpec[] = [
   {
     id: "sft-token",
     title: "Caption loss",
-    series: [one({ metrics: ["sft/token_loss"], label: "nats a token", colour: 0, decimals: 3 })],
+    series: [one({ metrics: ["sft/token_loss"], label: "nats per token", colour: 0, decimals: 3 })],
   },
   {
     id: "sft-mask",

@@ -20,7 +20,7 @@ export function PhaseLesson({ run, step }: { readonly run: ViewedRun; readonly s
   const rollouts = useMemo(() => (group === undefined ? [] : sortRollouts(group.rollouts, "reward")), [group]);
   const rollout = rollouts.find(({ id }) => id === asked) ?? rollouts[0];
   if (group === undefined || rollout === undefined || run.manifest === null) {
-    return <p className="muted">The phases are explained on a step with rollouts</p>;
+    return <p className="muted">Select a step with rollouts to see its phases</p>;
   }
   return (
     <section className="grid gap-3 framed round-l surface p-4" aria-label="Phases of the step" data-testid="lesson">

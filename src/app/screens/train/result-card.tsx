@@ -59,7 +59,7 @@ function Gain(props: { readonly loop: string | number | undefined; readonly resu
         </span>
         <span className="muted small">
           {result === undefined
-            ? "no gain before the second evaluation"
+            ? "shown after the second evaluation"
             : `${result.better} better, ${result.worse} worse · ${signed(difference?.low, 3)} to ${signed(difference?.high, 3)}`}
         </span>
       </p>

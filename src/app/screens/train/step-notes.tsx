@@ -60,7 +60,7 @@ export function StepNotes(props: {
               id={id}
               className="grow"
               maxLength={MOST_STEP_TEXT}
-              placeholder="What changed here"
+              placeholder="Text of the note"
               value={text}
               onChange={(event) => setText(event.currentTarget.value)}
             />

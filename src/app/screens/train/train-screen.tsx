@@ -58,7 +58,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   const begun = useRun((state) => state.step > 0);
   const starting = run.live && !arrived && !begun;
   const { groups: newest, complete } = useLiveGroups();
-  // Steps differ between runs, and places between axes, so each has its own zoom.
+  // Steps differ between runs and positions between axes, so each combination has its own zoom.
   const sync = `train ${run.runId}${axis === "step" ? "" : ` ${axis}`}`;
   const trainRows = run.manifest?.data.trainRows ?? 0;
   const source = useMemo(() => alongAxis(run.metrics, axis, trainRows), [run.metrics, axis, trainRows]);
@@ -71,7 +71,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   // The last groups stay until those of another step are read.
   const kept = useRef(shown.groups);
   if (shown.groups.length > 0 || shown.problem !== null) kept.current = shown.groups;
-  // The lower charts wait for the groups of a first step, which would push them.
+  // The lower charts wait for the groups of the first step, so that the groups do not push them down.
   const waiting = run.live && !supervised && !complete;
   // A stored run is drawn when all its parts are read, so that none pushes the others.
   const read = useRef(false);
@@ -119,7 +119,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
           )}
           {starting && (
             <p className={`muted round-m ${styles.waiting}`} role="status">
-              The first step is running. Curves and rollouts appear here as they arrive
+              The first step is running. Curves and rollouts appear here as they arrive.
             </p>
           )}
           {!supervised && shown.problem !== null && <p className="bad">Cannot read these rollouts: {shown.problem}</p>}
@@ -164,8 +164,8 @@ function drop(metric: string): void {
 }
 
 function kindOf({ live, otherTabs, recorded, followed, imported, metrics }: ViewedRun): string {
-  if (followed) return `computed elsewhere, ${metrics.steps.length} steps so far, read-only here`;
-  if (otherTabs) return "training in another tab, read-only here";
+  if (followed) return `computed on another machine, ${metrics.steps.length} steps so far, read-only`;
+  if (otherTabs) return "training in another tab, read-only";
   if (imported) return "imported run, read-only";
   if (live) return "";
   return recorded ? "recorded run" : "stored run";

@@ -36,7 +36,7 @@ export function followOtherTabs(onReleased: () => void): void {
       const { otherTabs } = useSession.getState();
       if (String(lasting) !== String(otherTabs)) useSession.setState({ otherTabs: lasting });
       const { runId } = useRun.getState();
-      // Another tab has gone on with the run of this page, which is outdated from now on.
+      // Another tab has continued the run of this page, so this page's copy is outdated.
       if (runId !== null && lasting.includes(runId)) forgetRun(runId);
       // The run that the page showed while the other tab trained it stays in view.
       const [shown] = otherTabs;
@@ -45,7 +45,7 @@ export function followOtherTabs(onReleased: () => void): void {
       }
       if (released) onReleased();
     } catch (thrown) {
-      // A browser that refuses will always refuse.
+      // A browser that refuses once always refuses, so one problem is enough.
       if (!failed) addProblem({ code: "internal", message: `Cannot detect other tabs: ${String(thrown)}` });
       failed = true;
     }

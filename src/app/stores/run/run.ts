@@ -39,7 +39,7 @@ export interface RunStoreState {
   readonly lastCheckpoint: LastCheckpoint | null;
   /** Whether a requested checkpoint is not written yet. */
   readonly saveAsked: boolean;
-  /** Whether a requested evaluation has not begun or not ended yet. */
+  /** Whether a requested evaluation is waiting or in progress. */
   readonly evaluationAsked: boolean;
   /** The next phase, while paused. */
   readonly nextPhase: NextPhase | null;

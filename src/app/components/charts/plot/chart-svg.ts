@@ -8,7 +8,7 @@ export interface SvgLine {
   readonly width: number;
   /** Whether it is measured on the right scale. */
   readonly right: boolean;
-  /** Listed in the legend; a faint line behind another one is not. */
+  /** Whether the legend lists it; false for a faint line behind another one. */
   readonly named: boolean;
   /** Null breaks the line; undefined has no point and breaks nothing. */
   readonly values: readonly (number | null | undefined)[];

@@ -136,7 +136,7 @@ function outsideOf(found: readonly FoundSeries[], { inner }: Fed, from: number, 
   return count;
 }
 
-/** Limits of the data, without outliers where they are left out. */
+/** Limits of the data, without outliers if these are excluded. */
 export function inner(
   plot: uPlot,
   scale: ScaleName,

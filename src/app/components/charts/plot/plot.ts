@@ -147,7 +147,7 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
   plot.over.addEventListener("click", (event) => {
     const step = cursorOf(plot)?.step ?? null;
     clearTimeout(picking);
-    // The first click of a double click does not leave the screen.
+    // Waits for a second click, because the first click of a double click must not leave the screen.
     if (step !== null && event.detail < 2 && Math.abs(event.clientX - pressed) < 5) {
       picking = setTimeout(() => settings.onPick(step), DOUBLE_CLICK_MS);
     }

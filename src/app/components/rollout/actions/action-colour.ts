@@ -12,9 +12,9 @@ export const ACTION_MEASURES: readonly {
   {
     value: "logp",
     label: "log-prob",
-    help: "log π under the weights being updated, in nats: a stronger colour means less likely",
+    help: "log π under the weights being updated, in nats; a stronger colour means less likely",
   },
-  { value: "ratio", label: "ratio", help: "π / π at sampling time: blue above 1, orange below" },
+  { value: "ratio", label: "ratio", help: "π / π at sampling time; blue above 1, orange below" },
   { value: "kl", label: "KL", help: "k3 estimate against the reference, in nats" },
   { value: "entropy", label: "entropy", help: "Entropy of the sampling distribution, in nats" },
   { value: "clipped", label: "clipped", help: "Actions whose gradient was clipped to zero" },

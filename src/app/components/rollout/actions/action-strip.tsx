@@ -26,7 +26,7 @@ export function ActionStrip({ actions }: { readonly actions: readonly ActionReco
   return (
     <div>
       <div className="row wrap gap-2 between">
-        <Segmented label="Coloured by" options={ACTION_MEASURES} value={measure} onChange={setMeasure} />
+        <Segmented label="Colour by" options={ACTION_MEASURES} value={measure} onChange={setMeasure} />
         <button
           type="button"
           className={`inline-flex align-centre muted framed round-m clear pointer ${styles.toggle}`}

@@ -44,14 +44,14 @@ export function advantageText(
 
 /** What the update does with the actions of a rollout. */
 export function effectText({ loop, advantage, actions, truncated }: RolloutRecord, config: LabConfig): string {
-  if (config[`loop${loop}Weight`] === 0) return `Loop ${loop} has weight 0: it changes nothing`;
+  if (config[`loop${loop}Weight`] === 0) return `Loop ${loop} has weight 0, so this rollout has no effect`;
   const text = aboutLoop(loop).samples === "text";
-  if (text && truncated && config.maskTruncated) return "Truncated and masked: it changes nothing";
+  if (text && truncated && config.maskTruncated) return "Truncated and masked, so this rollout has no effect";
   if (!text && config.maskPolicy === "imitation") {
-    return "Imitation trains the mask towards this one, weighted by its share of the group's reward";
+    return "Imitation trains the model towards this mask, weighted by its share of the group's reward";
   }
   if (!text && config.maskPolicy === "pathwise")
-    return "The mask is trained by the caption's likelihood, not the advantage";
+    return "The likelihood of the caption trains the mask; the advantage has no effect";
   if (advantage === 0) {
     return config.beta > 0 ? "Only the KL penalty acts on this rollout" : "This rollout adds no policy gradient";
   }

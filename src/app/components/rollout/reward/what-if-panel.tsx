@@ -41,8 +41,7 @@ export function WhatIfPanel(props: {
   return (
     <div className="grid gap-3" data-testid="what-if">
       <p className="muted">
-        The rollouts stay as they were sampled; rewards, advantages and the loss of the first pass follow from these
-        settings
+        Recomputes rewards, advantages and the loss of the first pass with other settings, for the same rollouts
       </p>
       <div className={`grid gap-2-3 ${styles.fields}`}>
         {keys.map((name) => (
@@ -62,7 +61,7 @@ export function WhatIfPanel(props: {
           <>
             → <b className="accent">{fixed(then.result?.loss?.loss, 5)}</b>
             <Button kind="quiet" onClick={() => setChanges({})}>
-              As it was
+              Reset
             </Button>
           </>
         )}

@@ -4,7 +4,7 @@ export interface DiffWord {
   readonly kind: "same" | "added" | "removed";
 }
 
-/** Most pairs of words that are compared: 16 MiB. */
+/** Maximum number of word pairs to compare; 16 MiB. */
 const MOST_PAIRS = 2 ** 22;
 
 /**

@@ -8,16 +8,16 @@ const SVG = "http://www.w3.org/2000/svg";
 const XHTML = "http://www.w3.org/1999/xhtml";
 /** CSS pixels around the panel. */
 const MARGIN = 12;
-/** Least device pixels per CSS pixel, because pictures are enlarged. */
+/** Minimum device pixels per CSS pixel, so that enlarged pictures stay sharp. */
 const LEAST_RATIO = 2;
 
 /** Copies a panel to the clipboard. @throws LabError("unsupported") when the browser takes no pictures into its clipboard */
 export async function copyPanel(panel: HTMLElement): Promise<void> {
   try {
-    // The item takes a promise, because the permission of the click may end before the picture is drawn.
+    // The item takes a promise, because the click's permission may expire before the picture is drawn.
     await navigator.clipboard.write([new ClipboardItem({ "image/png": panelPicture(panel) })]);
   } catch (cause) {
-    throw new LabError("unsupported", "The browser refused to copy the picture; click into the page and try again", {
+    throw new LabError("unsupported", "The browser refused to copy the picture; click the page and try again", {
       cause,
     });
   }
@@ -54,7 +54,7 @@ function documentOf(panel: HTMLElement, height: number): string {
   frame.setAttribute("width", "100%");
   frame.setAttribute("height", "100%");
   const root = frame.appendChild(document.createElementNS(XHTML, "html"));
-  // Rules as text lose the page's font, because it is a shorthand with variables.
+  // Rules copied as text lose the font, which is a shorthand with variables.
   const { fontFamily, fontSize, lineHeight } = getComputedStyle(document.documentElement);
   root.setAttribute("style", `display: block; height: 100%; padding: ${MARGIN}px; overflow: hidden`);
   Object.assign((root as HTMLElement).style, { fontFamily, fontSize, lineHeight, fontVariantNumeric: "tabular-nums" });
@@ -65,7 +65,7 @@ function documentOf(panel: HTMLElement, height: number): string {
 
 function copyOf(panel: HTMLElement): HTMLElement {
   const copy = panel.cloneNode(true) as HTMLElement;
-  // In the order of the document, as the copies.
+  // In document order, like the copies.
   const drawn = panel.querySelectorAll("canvas");
   copy.querySelectorAll("canvas").forEach((canvas, at) => {
     const image = document.createElement("img");

@@ -5,7 +5,7 @@ import { answerColour } from "../../../components/mask/layers.ts";
 import { maskText } from "./mask-text.ts";
 import styles from "./try-out.module.css";
 
-/** Which mask of the answer lies on the picture. */
+/** Which mask of the answer is drawn on the picture. */
 export type Shown = number | "all";
 
 export interface TrialAnswer extends Tried {
@@ -17,7 +17,7 @@ export interface TrialAnswer extends Tried {
 
 const SEG = "[SEG]";
 
-/** Outside the component: a new function would be called again with every letter typed beside the answer. */
+/** Defined outside the component, because a new function would run again at every keystroke. */
 const intoView = (element: HTMLElement | null): void => element?.scrollIntoView({ block: "nearest" });
 
 /** Captions of the regions, the masks of the phrases with their share of the picture, or a free answer with its masks. */
@@ -63,7 +63,7 @@ export function Answer(props: {
                 <input type="radio" name="try-shown" checked={shown === at} onChange={() => onShow(at)} />
                 <span>{labels[at]}</span>
               </label>
-              <span className="muted anywhere">{found === null ? "no question yet" : maskText(found, truth)}</span>
+              <span className="muted anywhere">{found === null ? "not asked yet" : maskText(found, truth)}</span>
             </li>
           ))}
         </ul>
@@ -96,9 +96,9 @@ function FreeAnswer(props: {
           </span>
         ))}
       </p>
-      {!ended && <p className="muted anywhere">The answer reached its length limit and was cut off.</p>}
+      {!ended && <p className="muted anywhere">The answer was truncated at the length limit</p>}
       {masks.length === 0 ? (
-        <p className="muted anywhere">The answer marks nothing: it has no {SEG}.</p>
+        <p className="muted anywhere">The answer has no {SEG}, so it marks nothing</p>
       ) : (
         <ul data-testid="try-masks">
           <li>
@@ -113,7 +113,7 @@ function FreeAnswer(props: {
               <label>
                 <input type="radio" name="try-shown" checked={shown === at} onChange={() => onShow(at)} />
                 <Mark at={at} />
-                <span>{found.phrase === "" ? "without words" : found.phrase}</span>
+                <span>{found.phrase === "" ? "no phrase" : found.phrase}</span>
               </label>
               <span className="muted anywhere">{maskText(found, truth)}</span>
             </li>

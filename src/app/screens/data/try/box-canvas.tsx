@@ -27,7 +27,7 @@ export function BoxCanvas(props: {
     setDrag(null);
     const [x0, y0, x1, y1] = drag;
     const box: Box = [Math.min(x0, x1), Math.min(y0, y1), Math.abs(x1 - x0), Math.abs(y1 - y0)];
-    // A press without a drag is no box.
+    // A click without a drag makes no box.
     if (box[2] >= 2 && box[3] >= 2) onBox?.(box);
   };
   return (

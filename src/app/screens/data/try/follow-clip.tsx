@@ -142,7 +142,7 @@ export function FollowClip(props: {
       ) : (
         <p className="muted anywhere" data-testid="follow-reason">
           SAM2's tracker follows the given mask of frame {at + 1}, forward and then back. The language model is not
-          asked.
+          used.
         </p>
       )}
       <div className={`row wrap gap-2 ${styles.line}`}>
@@ -190,7 +190,7 @@ function useBlocker(row: RegionSummary, start: Start, empty: boolean): string | 
   const elsewhere = useFollow(({ clip }) => clip?.state === "running" && clip.rowId !== row.id);
   if (blocker !== null) return blocker;
   if (elsewhere) return "Another clip is being followed. Cancel it first";
-  if (start === "masks" && lacking !== null) return "A given mask needs SAM2's memory, which the model lacks";
+  if (start === "masks" && lacking !== null) return "Following a given mask needs SAM2's memory, which the model lacks";
   if (!empty) return null;
-  return start === "masks" ? "The given mask is empty on this frame; show another" : "Enter an expression";
+  return start === "masks" ? "The given mask is empty on this frame; show another frame" : "Enter an expression";
 }

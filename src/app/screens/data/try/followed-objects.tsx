@@ -31,10 +31,10 @@ export function FollowedObjects(props: {
             data-testid="follow-memory"
             data-bank={bankBytes}
             data-tensors={tensorBytes}
-            title="Memory of SAM2's bank, and of all tensors of the trainer, after the last frame"
+            title="Size of SAM2's memory bank and of all tensors of the trainer, after the last frame"
           >
-            {bankBytes > 0 && `${formatBytes(bankBytes)} remembered, `}
-            {formatBytes(tensorBytes)} of tensors
+            {bankBytes > 0 && `${formatBytes(bankBytes)} in the memory bank, `}
+            {formatBytes(tensorBytes)} in tensors
           </span>
         )}
       </div>
@@ -48,7 +48,7 @@ export function FollowedObjects(props: {
       ))}
       {nothing && (
         <p className="muted anywhere">
-          The answer has no [SEG], so nothing was followed. Choose “Answer: Sure, [SEG].”
+          The answer has no [SEG], so nothing was followed. Select “Answer: Sure, [SEG].”
         </p>
       )}
       {objects.length > 0 && (

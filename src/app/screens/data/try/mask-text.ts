@@ -13,7 +13,7 @@ export function maskText(found: { readonly mask: Rle; readonly confidence: numbe
   const parts = [`${formatShare(area / (height * width))} of the picture`];
   if (found.confidence !== null) parts.push(`confidence ${fixed(found.confidence)}`);
   if (truth !== null && truth.size[0] === height && truth.size[1] === width) {
-    parts.push(`IoU with the row ${fixed(maskIou(found.mask, truth).iou)}`);
+    parts.push(`IoU with the row's mask ${fixed(maskIou(found.mask, truth).iou)}`);
   }
   return parts.join(" · ");
 }

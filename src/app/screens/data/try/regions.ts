@@ -7,7 +7,7 @@ export interface TrialPicture {
   readonly id: string;
   readonly width: number;
   readonly height: number;
-  /** Row of the open data set, or the file of a picture of the user. */
+  /** Row of the open data set, or the file name of the user's picture. */
   readonly source: { readonly row: number } | { readonly file: Blob; readonly name: string };
 }
 
@@ -26,7 +26,7 @@ export function rowPicture(row: RegionSummary): TrialPicture {
   return { id: row.id, width: row.width, height: row.height, source: { row: row.index } };
 }
 
-/** The region of the row, marked, and the other regions of its picture, not marked. */
+/** The row's region, selected, and the other regions of its picture, not selected. */
 export function rowRegions(row: RegionSummary, rows: readonly RegionSummary[]): readonly Region[] {
   const others = rows.filter(({ imageId, id }) => imageId === row.imageId && id !== row.id);
   return [row, ...others].map(({ id, caption, mask }) => ({

@@ -30,8 +30,8 @@ const TASKS = [
 ] as const;
 
 const PHASES = {
-  asked: "Asked",
-  weights: "Fetching the weights",
+  asked: "Waiting for the model",
+  weights: "Loading the weights",
   features: "Encoding the picture",
   answer: "Answering",
 } as const;
@@ -39,7 +39,7 @@ const PHASES = {
 const BUTTONS: Readonly<Record<Task, string>> = { describe: "Describe", segment: "Segment", ask: "Ask" };
 
 const MAX_NEW_TOKENS = 64;
-/** A free answer may name many things. */
+/** A free answer may name many objects. */
 const MAX_ANSWER_TOKENS = 256;
 
 /** Asks the loaded model about this row's picture, or a picture of the user, outside training. */
@@ -56,7 +56,7 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
   const [answer, setAnswer] = useState<TrialAnswer | null>(null);
   const [shown, setShown] = useState<Shown>(0);
   const drawn = useRef(0);
-  /** Counts pictures and questions, so that an answer to an earlier one is dropped. */
+  /** Counts changes of the picture and questions, so that an answer to an earlier one is dropped. */
   const newest = useRef(0);
   const sides = useSides();
   const side = sides.find(({ value }) => value === sideName) ?? sides[0];
@@ -146,7 +146,7 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
       />
       <div className={`row wrap gap-2 ${styles.line}`}>
         <span className="muted anywhere">{fileName ?? "Picture of this row"}</span>
-        <FileButton label="Your picture" accept="image/*" testId="try-picture" onFile={(file) => report(own(file))}>
+        <FileButton label="Use your picture" accept="image/*" testId="try-picture" onFile={(file) => report(own(file))}>
           Use your picture…
         </FileButton>
         {fileName !== null && <Button onClick={back}>Back to the row</Button>}
@@ -168,7 +168,7 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
               checked={withRegions}
               onChange={(event) => setWithRegions(event.currentTarget.checked)}
             />
-            <span>Include the marked regions as region1, region2 and so on</span>
+            <span>Include the selected regions as region1, region2 and so on</span>
           </label>
         </>
       )}
@@ -222,8 +222,8 @@ function taskOf(task: Task, phrases: readonly string[], question: string, region
 function useBlocker(task: Task, regions: readonly Region[], words: string): string | null {
   const blocker = useModelBlocker();
   if (blocker !== null) return blocker;
-  if (task === "describe" && regions.every(({ on }) => !on)) return "Mark a region to describe";
+  if (task === "describe" && regions.every(({ on }) => !on)) return "Select a region to describe";
   if (task === "segment" && words.trim() === "") return "Enter a phrase to segment";
-  if (task === "ask" && words.trim() === "") return "Write a question";
+  if (task === "ask" && words.trim() === "") return "Enter a question";
   return null;
 }

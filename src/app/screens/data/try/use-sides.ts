@@ -10,7 +10,7 @@ export interface Side {
   readonly weights: TryWeights;
 }
 
-/** Weights that can answer: the base model, the opened adapter, policy and partner of runs with a checkpoint. */
+/** Weights that can answer: the base model, the open adapter, and policy and partner of runs with a checkpoint. */
 export function useSides(): readonly Side[] {
   const adapter = useTry((state) => state.adapter);
   const live = useRun((run) => run.manifest);

@@ -40,7 +40,9 @@ export function EarlierEvaluations(): ReactNode {
     <Panel title="Earlier evaluations">
       <div className="scroll-x">
         <table className={styles.table} data-testid="earlier-evaluations">
-          <TableHead columns={["Suite", "Rows", "Model", "Adapter", "Metric", "Base", "With adapter", "Table", ""]} />
+          <TableHead
+            columns={["Suite", "Rows", "Model", "Adapter", "Metric", "Base", "With adapter", "In table", ""]}
+          />
           <tbody>
             {list.map(({ id, facts, report: found }) => {
               const first = found.systems.base?.[0];
@@ -82,7 +84,7 @@ export function EarlierEvaluations(): ReactNode {
         {(["csv", "parquet"] as const).map((format) => (
           <Button
             key={format}
-            blocker={ids.length === 0 ? "Tick evaluations of the same rows first" : null}
+            blocker={ids.length === 0 ? "Select evaluations of the same rows first" : null}
             onClick={() => report(save(format))}
           >
             Save table as {format === "csv" ? "CSV" : "Parquet"}

@@ -65,12 +65,12 @@ export function SuiteResult(): ReactNode {
       </div>
       {extra.length > 0 && (
         <p className="small muted mt-3">
-          Published, not computed here: <Published entries={extra} metric />
+          Published numbers, not computed here: <Published entries={extra} metric />
         </p>
       )}
       {leftOut.length > 0 && (
         <details className="small mt-3">
-          <summary>{counted(leftOut.length, "reason")} why rows are left out</summary>
+          <summary>Rows left out, {counted(leftOut.length, "reason")}</summary>
           <ul className="anywhere">
             {leftOut.slice(0, 50).map((reason) => (
               <li key={reason}>{reason}</li>

@@ -66,7 +66,7 @@ function Choice(): ReactNode {
       <p className="muted mb-3">{suite?.what}</p>
       <fieldset
         className={`grid m-0 gap-3 p-0 borderless ${styles.form}`}
-        aria-label="What is evaluated"
+        aria-label="Evaluation choices"
         disabled={busy}
         title={changing ?? undefined}
       >
@@ -134,12 +134,12 @@ function Choice(): ReactNode {
         <dd>{model ?? "none loaded"}</dd>
         <dt>Adapter</dt>
         <dd>
-          {adapter ?? "none; the base model alone is scored"}{" "}
+          {adapter ?? "none; only the base model is scored"}{" "}
           <Button kind="quiet" blocker={changing} onClick={() => pick("adapter")}>
             Open adapter…
           </Button>
         </dd>
-        <dt>Counting</dt>
+        <dt>Rule</dt>
         <dd>{suite?.rule}</dd>
       </dl>
       <div className="row wrap gap-2 mt-3">
@@ -152,13 +152,13 @@ function Choice(): ReactNode {
             Evaluate
           </Button>
         )}
-        <span className="small muted">Answers are kept: a stopped evaluation continues where it stopped</span>
+        <span className="small muted">Answers are kept, so a stopped evaluation continues where it stopped</span>
       </div>
     </Panel>
   );
 }
 
-/** Number of rows; 0 asks all. The value is taken when the field is left. */
+/** Number of rows; 0 for all. The value applies when the field loses the focus. */
 function RowCount(props: { readonly value: number }): ReactNode {
   const [text, setText] = useState(String(props.value));
   const take = (): void => {

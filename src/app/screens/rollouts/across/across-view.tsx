@@ -44,7 +44,7 @@ function openStep(step: number): void {
   navigate({ view: "step", step, group: null, rollout: null });
 }
 
-/** All rollouts of a run together, from the rows that were drawn to the tokens that were written. */
+/** All rollouts of a run together, from the sampled rows to the tokens. */
 export default function AcrossView({ run }: { readonly run: ViewedRun }): ReactNode {
   const scan = useAllGroups(run, true);
   const { groups } = scan;
@@ -121,10 +121,10 @@ function OfLoop(props: {
         <Panel title="Distribution of rewards">
           <RidgePlot ridges={ridges} loop={loop} />
         </Panel>
-        <Panel title="What the reward is made of">
+        <Panel title="Reward by term">
           <ShareArea shares={shares} marked={marked} />
         </Panel>
-        <Panel title="Place in the answer">
+        <Panel title="Position in the completion">
           <TokenPlot places={places} />
         </Panel>
         <Panel title="Largest gradient norms">

@@ -14,14 +14,15 @@ const SCALE = [
   [94, 201, 98],
   [253, 231, 37],
 ] as const;
-/** Pixels of a row of the map; less where the map would be taller than a canvas can be. */
+/** Pixels of a row of the map; fewer where the map would exceed the maximum height of a canvas. */
 const LEAST = 4;
 const MOST = 14;
 const HEIGHT = 420;
 const TALLEST = 8000;
 
 /**
- * Rows from best to worst over the steps of the run. A draw is a full cell; until its next draw a row keeps the colour, paler.
+ * Rows from best to worst over the steps of the run. A sampled row has a bright cell, and keeps a paler one until it is
+ * sampled again.
  * @param marked step that is marked by a line
  */
 export function HeatMap(props: {
@@ -73,7 +74,7 @@ export function HeatMap(props: {
   };
   const told =
     hovered === null
-      ? `${rows.length} rows, best first; a bright cell is a draw of the row. Click one to open its group`
+      ? `${rows.length} rows, best first; a bright cell is a step that sampled the row. Click one to open its group`
       : `Step ${hovered.step}, row ${hovered.rowId}: ${fixed(hovered.rewardMean, 3)} · ${hovered.rollouts[0]?.referenceCaption ?? ""}`;
   return (
     <div className="grid gap-2">

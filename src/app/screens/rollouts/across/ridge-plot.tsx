@@ -10,7 +10,7 @@ const BAND = 20;
 const PEAK = 34;
 const WIDTH = 300;
 
-/** Rewards of consecutive bands of steps, oldest at the top: learning moves the hills to the right. */
+/** Histograms of the rewards in consecutive bands of steps, oldest at the top: learning moves the peaks to the right. */
 export function RidgePlot({
   ridges: { ridges, low, high },
   loop,

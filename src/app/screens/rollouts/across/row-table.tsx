@@ -2,12 +2,12 @@ import { type ReactNode, useState } from "react";
 import type { RowDraws } from "../../../../engine/runs/rollouts/group-measures.ts";
 import type { GroupRecord } from "../../../../engine/runs/rollouts/records.ts";
 import { Button } from "../../../components/ui/button.tsx";
-import { fixed } from "../../../styles/format.ts";
+import { counted, fixed } from "../../../styles/format.ts";
 import styles from "./across.module.css";
 
 const PAGE = 8;
 
-/** Rows whose groups had equal rewards in every draw: the policy learns nothing from them. */
+/** Rows whose groups had equal rewards every time: the policy learns nothing from them. */
 export function RowTable(props: {
   readonly rows: readonly RowDraws[];
   readonly onOpen: (group: GroupRecord) => void;
@@ -19,7 +19,7 @@ export function RowTable(props: {
   return (
     <div className="grid gap-2" data-testid="silent-rows">
       <p>
-        <b>{silent.length}</b> of {rows.length} rows gave no signal in any draw
+        <b>{silent.length}</b> of {rows.length} rows never gave a learning signal
         {silent.length > 0 && `: ${solved} with a mean reward of 0.5 or more, ${silent.length - solved} below`}
       </p>
       {silent.length > 0 && (
@@ -36,7 +36,7 @@ export function RowTable(props: {
                   <b>{fixed(mean, 2)}</b>
                   <span className="clip ellipsis nowrap">{last.rollouts[0]?.referenceCaption ?? rowId}</span>
                   <small className="muted nowrap">
-                    {draws.length} × drawn, last at step {last.step}
+                    sampled {counted(draws.length, "time")}, last at step {last.step}
                   </small>
                 </button>
               </li>

@@ -12,7 +12,7 @@ interface Layer {
   readonly band: readonly (readonly [number, number, number])[];
 }
 
-/** Contributions of the terms, stacked over the steps; costs hang below zero. */
+/** Contributions of the terms, stacked over the steps; costs are drawn below zero. */
 export function ShareArea({
   shares,
   marked,

@@ -33,7 +33,8 @@ export function SpikeList(props: {
                 className="p-0 text-left muted small pointer anywhere clear borderless"
                 onClick={() => navigate({ view: "step", step, group: null, rollout: rollout.id })}
               >
-                Loop {rollout.loop}, #{rollout.index + 1} pulls most: {generatedText(rollout.loop, rollout) ?? "–"}
+                Loop {rollout.loop}, #{rollout.index + 1} has the largest effect:{" "}
+                {generatedText(rollout.loop, rollout) ?? "–"}
               </button>
             )}
           </li>

@@ -3,7 +3,7 @@ import type { TokenPlace } from "../../../../engine/runs/rollouts/group-measures
 import { compact, counted, fixed } from "../../../styles/format.ts";
 import styles from "./across.module.css";
 
-/** Maximum number of places shown; few answers reach the later ones. */
+/** Maximum number of positions shown; few completions reach the later ones. */
 const SHOWN = 48;
 
 const LINES = [
@@ -12,7 +12,7 @@ const LINES = [
   { key: "kl", label: "KL, nats", show: compact },
 ] as const;
 
-/** One strip per quantity, one cell per token: |advantage|, entropy and KL by the place in an answer. */
+/** One strip per quantity, one cell per token: |advantage|, entropy and KL by position in the completion. */
 export function TokenPlot({ places }: { readonly places: readonly TokenPlace[] }): ReactNode {
   const shown = places.slice(0, SHOWN);
   return (
@@ -27,7 +27,10 @@ export function TokenPlot({ places }: { readonly places: readonly TokenPlace[] }
               <span>{label}</span>
               <span>up to {show(most)}</span>
             </p>
-            <ol className={`flex m-0 p-0 no-bullets ${styles.strip}`} aria-label={`${label} by place in the answer`}>
+            <ol
+              className={`flex m-0 p-0 no-bullets ${styles.strip}`}
+              aria-label={`${label} by position in the completion`}
+            >
               {values.map((value, at) => (
                 <li
                   // biome-ignore lint/suspicious/noArrayIndexKey: a cell is its place

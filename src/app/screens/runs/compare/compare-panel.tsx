@@ -26,7 +26,7 @@ export function ComparePanel(props: { readonly runs: readonly RunDigest[]; reado
   const manifests = props.runs.map(({ manifest }) => manifest);
   const key = manifests.map(({ id }) => id).join(",");
   const axis = useRoute((route) => route.x);
-  // Steps differ between runs, and places between axes, so each has its own zoom.
+  // Steps differ between runs and positions between axes, so each combination has its own zoom.
   const sync = `compare ${key}${axis === "step" ? "" : ` ${axis}`}`;
   const titles = manifests.map(({ title }) => title).join("\n");
   const { source, evaluations, problem } = useCompared(key, manifests.map(({ data }) => data.trainRows).join(), axis);

@@ -51,9 +51,9 @@ export interface HeldOut {
   readonly best: BestCheckpoint | null;
 }
 
-const REPORTED = "Held-out report rows, newest score and its paired difference to the start";
-const REPORTED_COMMON = "The runs were evaluated on different rows; scores over the rows that all have";
-const CHOSEN = "Held-out selection rows, which are in none of the scores above";
+const REPORTED = "Held-out report rows: newest score and its paired difference to the start";
+const REPORTED_COMMON = "Scores on the held-out rows that all of these runs were evaluated on";
+const CHOSEN = "Held-out selection rows, which the scores above exclude";
 
 /** Held-out scores of the newest evaluation with the paired difference to the first one, and the choice of the best checkpoint. */
 export function heldOutRows(runs: readonly HeldOut[]): ComparedRow[] {
@@ -63,7 +63,7 @@ export function heldOutRows(runs: readonly HeldOut[]): ComparedRow[] {
   const rows = runs.map(({ evaluations }) => reportRows(evaluations.at(-1)));
   const evaluated = rows.filter((own) => own.size > 0);
   const common = [...(evaluated[0]?.keys() ?? [])].filter((id) => evaluated.every((own) => own.has(id)));
-  // Means over other rows cannot be compared: then only the rows that all runs have count.
+  // Means over different rows cannot be compared, so only the shared rows count.
   const alike = evaluated.every((own) => own.size === common.length);
   const group = alike ? REPORTED : `${REPORTED_COMMON}: ${common.length}`;
   const scores = evalTexts(newest).flatMap(({ id, title }): ComparedRow[] => {

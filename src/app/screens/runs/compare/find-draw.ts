@@ -1,4 +1,4 @@
-/** The steps at which a run drew a row. */
+/** The steps at which a run sampled a row. */
 import type { GroupRecord } from "../../../../engine/runs/rollouts/records.ts";
 
 /** Direction of the search from a step. */

@@ -74,7 +74,7 @@ export function SideBySide({ runs }: { readonly runs: readonly NamedRun[] }): Re
   );
 }
 
-/** Another draw of the same row. */
+/** Another group of the same row. */
 function OtherSide(props: {
   readonly run: NamedRun;
   readonly like: GroupRecord;
@@ -100,8 +100,8 @@ function OtherSide(props: {
       onStep={(towards) => setAsked({ around: group?.step ?? asked.around, towards })}
     >
       {found.loading
-        ? "Looking for the row"
-        : `No ${asked.towards === "nearest" ? (otherStep ? "other " : "") : `${asked.towards} `}step of this run drew the row`}
+        ? "Searching for the row"
+        : `No ${asked.towards === "nearest" ? (otherStep ? "other " : "") : `${asked.towards} `}step of this run sampled the row`}
     </Side>
   );
 }

@@ -63,13 +63,13 @@ export function SweepGrid(): ReactNode {
         <TextInput id={id} value={seeds} onChange={(event) => setSeeds(event.currentTarget.value)} />
       </label>
       <div>
-        <Button type="submit">Make file</Button>
+        <Button type="submit">Create file</Button>
       </div>
     </form>
   );
 }
 
-/** Comma-separated values: numbers, true, false and words. The file's reader refuses what does not fit. */
+/** Comma-separated values: numbers, true, false and words. The parser of the file refuses invalid values. */
 function listed(text: string): (string | number | boolean)[] {
   return text
     .split(",")

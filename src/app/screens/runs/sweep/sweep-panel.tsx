@@ -51,7 +51,7 @@ export function SweepPanel(): ReactNode {
           <Button
             kind="primary"
             data-testid="sweep-start"
-            blocker={text.trim() === "" ? "Open, drop or paste a sweep file, or make one from a grid" : blocker}
+            blocker={text.trim() === "" ? "Open, drop or paste a sweep file, or create one from a grid" : blocker}
             onClick={() => report(startSweep())}
           >
             Start
@@ -60,9 +60,9 @@ export function SweepPanel(): ReactNode {
       }
     >
       <p className="muted small">
-        Trains every variant under every seed, one run after the other, from the open model on the open rows. The file
-        has the same form as those in experiments/; its entries model, shards and build are for npm run sweep and are
-        ignored here
+        Trains every variant with every seed, one run after the other, from the open model on the open rows. Files have
+        the form of those in experiments/; the entries model, shards and build are for npm run sweep and are ignored
+        here.
       </p>
       <div className={`grid gap-3 ${styles.form}`}>
         <div className="column-flex gap-2">

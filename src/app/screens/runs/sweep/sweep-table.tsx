@@ -69,10 +69,10 @@ export function SweepTable({ results }: { readonly results: SweepResults }): Rea
         <figure key={variant} className={styles.curves}>
           <img
             src={`data:image/svg+xml,${encodeURIComponent(curves)}`}
-            alt={`Differences of ${variant} to the start over the steps, one line per seed`}
+            alt={`Difference of ${variant} to the start over the steps, one line per seed`}
           />
           <figcaption className="muted small">
-            {variant}: differences to the start over the steps, one line per seed
+            {variant}: difference to the start over the steps, one line per seed
           </figcaption>
         </figure>
       ))}
