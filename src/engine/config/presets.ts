@@ -94,7 +94,7 @@ export const PRESETS: readonly Preset[] = [
     summary:
       "Both loops on the pocket model, in a minute or two. Loop 1 trains on IoU and half of METEOR; loop 2 is shown but does not train",
     evidence:
-      "Loop 1 gains with every tested seed. Loop 2 is sampled, scored and shown with weight 0, so it does not train: with weight 0.1 its reward rose by the same amount, because these masks are good from the start",
+      "Loop 1 gains with every tested seed. Loop 2 has weight 0, so it is sampled and scored but does not train: with weight 0.1 its reward rose by the same amount, because these masks are good from the start",
     // Three prompts keep a step short.
     values: { ...POCKET, ...loopValues("demo"), promptsPerStep: 3 },
   },

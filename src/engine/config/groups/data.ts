@@ -18,27 +18,27 @@ export const DATA_SETTINGS = inGroup("data", {
     advanced: true,
   }),
   microRollouts: int("Rollouts per backward pass", 0, [0, 64], {
-    help: "Captions per backward pass; 0 takes the whole group. A smaller number saves memory, costs one more forward pass, and gives the same gradient",
+    help: "Captions per backward pass; 0 takes the whole group. A smaller number saves memory, needs one more forward pass, and gives the same gradient",
     advanced: true,
   }),
   groupsAtOnce: int("Groups at once", 1, [0, 64], {
-    help: "Groups that policy, partner, reference and backward pass process in one batch; 0 takes all groups of a step. A larger number is faster on small models and needs more memory. Results are equal up to rounding",
+    help: "Groups that are processed in one batch; 0 takes all groups of a step. A larger number is faster on small models and needs more memory. Results are equal up to rounding",
     advanced: true,
   }),
-  clipFrames: int("Frames of a clip", 5, [2, 64], {
+  clipFrames: int("Frames per clip", 5, [2, 64], {
     unit: "frames",
-    help: "Frames of a clip that a step uses: drawn for each row and step in training, evenly spread in evaluations. The published training uses 5. No effect on pictures",
+    help: "Frames of a clip that a step uses: sampled for each row and step in training, evenly spread in evaluations. The published training uses 5. No effect on pictures",
     advanced: true,
   }),
   heldOutShare: float("Held-out share", 0.1, [0, 0.5, 0.01], {
-    help: "Share of the images that are kept out of training. The split is by image, so no image is on both sides",
+    help: "Share of the pictures that are kept out of training. The split is by picture, so no picture is on both sides",
   }),
   splitSeed: int("Split seed", 1, [0, 4294967295], {
-    help: "Selects the held-out images and the selection images among them. The training seed has no effect on it, so runs with different training seeds are scored on the same rows",
+    help: "Seed that selects the held-out pictures, and the selection pictures among them. It is separate from the training seed, so runs with different training seeds are scored on the same rows",
     advanced: true,
   }),
   selectionShare: float("Selection share", 0.25, [0, 0.5, 0.05], {
-    help: "Share of the held-out images that choose the best checkpoint; reported numbers exclude them. 0: no best checkpoint",
+    help: "Share of the held-out pictures that choose the best checkpoint; reported numbers exclude them. 0: no best checkpoint",
     advanced: true,
   }),
   rowFilter: text("Row filter", "", 400, {

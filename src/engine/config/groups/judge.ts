@@ -8,13 +8,13 @@ export const JUDGE_SETTINGS = inGroup("reward", {
       choice("questions", "Question judge: questions generated from the reference"),
       choice("dlc", "DLC-style: prepared questions"),
     ],
-    help: "Scores captions with a language model; this is the reward term “judge”",
+    help: "Kind of language-model judge that scores captions; its score is the reward term “judge”",
   }),
-  judgeProvider: oneOf("Judge runs", "server", {
+  judgeProvider: oneOf("Judge provider", "server", {
     choices: [
-      choice("server", "On an OpenAI-compatible server"),
-      choice("webllm", "In this tab (WebLLM)"),
-      choice("chrome", "In Chrome's built-in model"),
+      choice("server", "OpenAI-compatible server"),
+      choice("webllm", "This tab (WebLLM)"),
+      choice("chrome", "Chrome's built-in model"),
     ],
     help: "Where the judge model runs. A server receives the captions; with the other two, captions stay in the browser",
     home: "judge",

@@ -44,7 +44,7 @@ export const LOSS_OPTION_SETTINGS = inGroup("objective", {
   offPolicyThreshold: float("Off-policy mask", 0, [0, 100, 0.1], {
     unit: "nats",
     trl: "off_policy_mask_threshold",
-    help: "Rollouts with a negative advantage lose their policy term if their mean of log π_old − log π exceeds this; 0 is off",
+    help: "Rollouts with a negative advantage lose their policy term if their mean of log π_old − log π exceeds this value; 0 is off",
     advanced: true,
   }),
   biasCorrectedKl: flag("Bias-corrected KL", false, {

@@ -12,7 +12,7 @@ export const MASK_SETTINGS = inGroup("mask", {
       choice("imitation", "No policy gradient: imitate masks, weighted by reward"),
       choice("pathwise", "No policy gradient: likelihood of the caption through the soft mask"),
     ],
-    help: "Selects where loop 2 samples. Only the modules before that point receive a policy gradient",
+    help: "Point of the model at which loop 2 samples. Only the modules before that point receive a policy gradient",
   }),
   candidateTemperature: float("Candidate temperature", 0.1, [0.001, 10, 0.01], {
     help: "Temperature of the softmax over predicted IoU. Lower is greedier",
@@ -27,17 +27,17 @@ export const MASK_SETTINGS = inGroup("mask", {
     help: "Masks above this IoU count as one proposal. A lower value keeps fewer, more different proposals",
     advanced: true,
   }),
-  proposalPhrases: flag("Proposals of other phrases", false, {
+  proposalPhrases: flag("Proposals from other phrases", false, {
     help: "Also proposes the policy's masks for the captions of the picture's other objects, which noise alone may not reach",
     advanced: true,
   }),
-  proposalPoints: int("Proposals of clicks", 0, [0, 8], {
-    unit: "points a side",
+  proposalPoints: int("Proposals from clicks", 0, [0, 8], {
+    unit: "points per side",
     help: "Also proposes SAM2's masks for clicks on a grid, without the phrase. Needs trained point prompts, as in published checkpoints; the pocket model's are untrained",
     advanced: true,
   }),
   fieldGrid: int("Field grid", 8, [1, 64], {
-    unit: "cells a side",
+    unit: "cells per side",
     help: "Side of the coarse grid whose mean logits receive noise",
   }),
   fieldSigma: float("Field noise σ", 0.75, [0.01, 20, 0.05], {
@@ -64,7 +64,7 @@ export const MASK_SETTINGS = inGroup("mask", {
     advanced: true,
   }),
   pixelTemperature: float("Pixel temperature", 1, [0.01, 10, 0.1], {
-    help: "Divides the logits before each pixel is sampled, or before the soft cells of the pathwise gradient (4 reaches objects that the mask misses)",
+    help: "Divides the logits before each pixel is sampled, or before the soft cells of the pathwise gradient (with 4, objects that the mask misses get a gradient)",
     advanced: true,
   }),
   loop2Reach: oneOf("Loop 2 trains", "all", {

@@ -5,16 +5,16 @@ export const MIX_SETTINGS = {
   mixSources: {
     group: "data",
     kind: "text",
-    label: "Sources of the mix",
+    label: "Mix sources",
     default: "",
     maxLength: 4000,
-    help: "Comma-separated sources, each with a number, as in refcoco=4, osprey=0.5. A row belongs to the first source whose name begins its file path, or a folder or file name in it; * stands for all other files, which have 1 by default. 0 leaves a source out. Empty: no mix",
+    help: "Comma-separated sources, each with a number, as in refcoco=4, osprey=0.5. A row belongs to the first source whose name begins its file path, or a folder or file name in it; * stands for all other files, whose number is 1 by default. 0 leaves a source out. Empty: no mix",
     advanced: true,
   },
   mixBy: {
     group: "data",
     kind: "choice",
-    label: "Numbers of the mix",
+    label: "Meaning of the mix numbers",
     default: "repeats",
     choices: [choice("repeats", "Repeats per epoch"), choice("weights", "Weight per draw")],
     help: "repeats: how often each row of a source occurs in an epoch, fractions allowed. weights: relative share of the prompts for a source, whatever its size; rows are then drawn with replacement",
@@ -63,10 +63,10 @@ export const MIX_SETTINGS = {
   zeroSpreadRows: {
     group: "data",
     kind: "choice",
-    label: "Rows measured without spread",
+    label: "Rows without reward spread",
     default: "keep",
-    choices: [choice("keep", "Draw"), choice("skip", "Leave out")],
-    help: "skip leaves out rows whose groups had equal rewards on the reward bench. They give no gradient until the policy changes",
+    choices: [choice("keep", "Use"), choice("skip", "Leave out")],
+    help: "skip leaves out rows whose groups had equal rewards on the reward bench; they give no gradient until the policy changes",
     advanced: true,
   },
   resampleRounds: {

@@ -12,7 +12,7 @@ export const MODEL_SETTINGS = inGroup("model", {
   }),
   loraDropout: float("LoRA dropout", 0, [0, 0.9, 0.01], {
     trl: "lora_dropout",
-    help: "Share of an adapter's inputs that is dropped in training passes. Sampling, partner and reference use no dropout, so above 0 the trained policy differs from the sampling policy. Use 0 for reinforcement learning",
+    help: "Share of an adapter's inputs that is dropped in training passes only, so above 0 the trained policy differs from the sampling policy. Use 0 for reinforcement learning",
     advanced: true,
   }),
   maxTiles: int("Maximum tiles", 12, [1, 12], {
@@ -29,11 +29,11 @@ export const MODEL_SETTINGS = inGroup("model", {
   }),
   recompute: flag("Recompute activations", false, {
     trl: "gradient_checkpointing",
-    help: "Stores only the inputs of each language-model block and recomputes the block in the backward pass. Saves memory and takes about a third more time",
+    help: "Stores only the inputs of each language-model block and recomputes the block in the backward pass. This saves memory and takes about a third more time",
   }),
   weightStorage: oneOf("Weight storage", "f32", {
     choices: [
-      choice("f32", "f32, 4 bytes a weight"),
+      choice("f32", "f32, 4 bytes per weight"),
       choice("f16", "f16, 2 bytes: at least the precision of a bfloat16 checkpoint"),
       choice("q8", "q8, 1.06 bytes"),
       choice("q4", "q4, 0.56 bytes"),

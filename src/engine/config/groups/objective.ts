@@ -54,7 +54,7 @@ export const OBJECTIVE_SETTINGS = inGroup("objective", {
   }),
   reference: oneOf("Reference", "start", {
     choices: [choice("start", "Frozen start of the run"), choice("ema", "EMA partner")],
-    help: "Weights that the KL term pulls towards",
+    help: "Weights to which the KL term pulls the policy",
     advanced: true,
   }),
   iterations: int("Passes per batch μ", 1, [1, 8], {
@@ -69,12 +69,12 @@ export const OBJECTIVE_SETTINGS = inGroup("objective", {
       choice("batch", "By the standard deviation of the batch"),
       choice("none", "Centre only"),
     ],
-    help: "How advantages are scaled",
+    help: "Divisor of the advantages",
     advanced: true,
   }),
   advantageBaseline: oneOf("Baseline", "mean", {
     choices: [choice("mean", "Mean of the group"), choice("leave-one-out", "Mean of the other rollouts (RLOO)")],
-    help: "What is subtracted from a reward; leave-one-out is unbiased and G / (G − 1) times larger",
+    help: "Value subtracted from each reward; with leave-one-out, advantages are unbiased and G / (G − 1) times larger",
     advanced: true,
   }),
   rewardAggregation: oneOf("Combine rewards", "sum_then_normalize", {
@@ -87,7 +87,7 @@ export const OBJECTIVE_SETTINGS = inGroup("objective", {
     advanced: true,
   }),
   advantageEps: float("Advantage ε", 1e-4, [0, 1, 1e-4], {
-    help: "Added to the standard deviation. Groups with equal rewards always give advantage 0",
+    help: "Added to the standard deviation that divides advantages. Groups with equal rewards always give advantage 0",
     advanced: true,
   }),
   maskTruncated: flag("Mask truncated captions", false, {

@@ -26,7 +26,7 @@ export const OPTIMISER_SETTINGS = inGroup("optimiser", {
   warmupSteps: int("Warm-up", 1, [0, 100000], {
     unit: "steps",
     trl: "warmup_steps",
-    help: "Steps of linear warm-up. The first has rate 0 and only fills Adam's moments; with linear-then-cosine it has the rate divided by this number",
+    help: "Steps of linear warm-up. The first step has rate 0 and only fills Adam's moments; with linear-then-cosine its rate is the peak divided by this number",
   }),
   weightDecay: float("Weight decay", 0, [0, 1, 0.01], {
     trl: "weight_decay",
@@ -52,9 +52,9 @@ export const OPTIMISER_SETTINGS = inGroup("optimiser", {
     trl: "max_grad_norm",
     help: "Maximum global gradient norm over all trainable tensors; 0 is off",
   }),
-  clipScope: oneOf("Clip", "loop", {
+  clipScope: oneOf("Clip scope", "loop", {
     choices: [choice("loop", "Each loop's gradient"), choice("sum", "The sum of the loops")],
-    help: "With both loops: clip each loop's gradient before the sum, so that a large gradient cannot outweigh the other loop, or clip the sum once",
+    help: "Clips each loop's gradient before the sum, so that neither loop outweighs the other, or clips the sum once",
     advanced: true,
   }),
   gradientReport: int("Gradient report every", 0, [0, 100000], {
@@ -63,7 +63,7 @@ export const OPTIMISER_SETTINGS = inGroup("optimiser", {
     advanced: true,
   }),
   haltOnNan: flag("Stop on NaN", false, {
-    help: "Stops the run when a gradient is not finite. When off, that update is skipped",
+    help: "Stops the run when a gradient is not finite. If off, only that update is skipped",
     advanced: true,
   }),
 });

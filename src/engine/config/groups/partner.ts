@@ -6,15 +6,15 @@ export const PARTNER_SETTINGS = inGroup("partner", {
     help: "Partner ← decay · partner + (1 − decay) · policy after every optimiser step; 0.999 moves the partner 10 % in 100 steps",
   }),
   emaRamp: flag("EMA ramp", false, {
-    help: "Uses min(decay, (1 + t) / (10 + t)), so that the partner follows the policy in short runs",
+    help: "Uses the decay min(decay, (1 + t) / (10 + t)) at step t, so that the partner follows the policy in short runs",
     advanced: true,
   }),
   partnerTemperature: float("Partner temperature", 0, [0, 10, 0.1], {
-    help: "Loop 2: temperature of the partner's captions of masks; 0 takes the likeliest caption. Held-out rows always use the likeliest",
+    help: "Loop 2: temperature of the partner's captions; 0 decodes greedily. Held-out rows are always decoded greedily",
     advanced: true,
   }),
   partnerSamples: int("Captions per mask", 4, [1, 64], {
-    help: "Loop 2: captions that the partner samples per mask if its temperature is above 0. The reward is their mean, so it follows the probability of captions, not only the likeliest one",
+    help: "Loop 2: captions that the partner samples per mask if its temperature is above 0. The reward is their mean score, so it depends on all likely captions, not only on the greedy one",
     advanced: true,
   }),
 });

@@ -4,22 +4,22 @@ import { choice, flag, float, inGroup, int, oneOf, text } from "../setting.ts";
 export const REWARD_SETTINGS = inGroup("reward", {
   iouShape: oneOf("IoU form", "plain", {
     choices: [choice("plain", "IoU"), choice("squared", "IoU squared"), choice("tiered", "Tiers at 0.5, 0.7, 0.9")],
-    help: "How IoU becomes the reward",
+    help: "Conversion of IoU to the reward term",
   }),
   emptyPairReward: float("Both masks empty", 1, [0, 1], {
     help: "Reward when the given and the predicted mask are both empty",
     advanced: true,
   }),
-  likelihoodJudge: oneOf("Captioner of likelihoods", "partner", {
+  likelihoodJudge: oneOf("Likelihood captioner", "partner", {
     choices: [
       choice("partner", "The partner"),
       choice("start", "The start of the run"),
       choice("adapter", "Another checkpoint, opened as an adapter"),
     ],
-    help: "Weights that compute the terms likelihood and contrast. Training changes neither the start nor another checkpoint; the partner follows the policy",
+    help: "Model that computes the terms likelihood and contrast. The partner follows the policy; the start and another checkpoint stay fixed",
   }),
   shuffleRewards: flag("Shuffle rewards", false, {
-    help: "Control experiment: permutes the rewards within each group and flips the sign of its advantages at random, so that nothing can be learned from them",
+    help: "Control experiment: shuffles the rewards within each group and flips the sign of its advantages at random, so that the policy cannot learn from them",
     advanced: true,
   }),
   missingVerdict: oneOf("Missing judge score", "drop", {

@@ -26,7 +26,7 @@ export const RUN_SETTINGS = inGroup("run", {
   }),
   loops: oneOf("Loops", "both", {
     choices: [choice("both", "Both loops"), ...LOOPS.map(({ id, task }) => choice(`${id}`, `Loop ${id}: ${task}`))],
-    help: "Which loop trains. “Both” sums their weighted losses in every step. In supervised mode, loop 1 is captions and loop 2 is masks",
+    help: "Loops that train. “Both” sums their weighted losses in every step. In supervised mode, loop 1 trains captions and loop 2 trains masks",
   }),
   ...LOOP_WEIGHTS,
   saveSteps: int("Checkpoint every", 10, [0, 100000], {

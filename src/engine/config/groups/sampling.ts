@@ -9,7 +9,7 @@ export const SAMPLING_SETTINGS = inGroup("sampling", {
   }),
   temperature: float("Temperature", 1, [0.05, 5, 0.05], {
     trl: "temperature",
-    help: "Divides the logits in sampling and in log-probabilities. Must be above 0, because greedy rollouts would all be equal",
+    help: "Divides the logits in sampling and in log-probabilities. Must be above 0, because greedy rollouts are all equal",
   }),
   maxNewTokens: int("Caption length", 24, [1, 1024], {
     unit: "tokens",

@@ -2,7 +2,7 @@ import { type Metric, row } from "./metric.ts";
 
 /** The judge over both loops; absent in steps without one. */
 export const JUDGE_ROWS: readonly Metric[] = [
-  row("judge/verdicts", "Captions with a judge score", "", "captions", "All of them", 0),
+  row("judge/verdicts", "Captions with a judge score", "", "captions", "All captions", 0),
   row(
     "judge/failures",
     "Captions without a judge score after all retries; they count as missing, never as 0",
@@ -18,7 +18,7 @@ export const JUDGE_ROWS: readonly Metric[] = [
     "Judge scores from the cache",
     "",
     "captions",
-    "Grows as captions repeat; equals the number of captions when a run is repeated",
+    "Grows as captions repeat; in a repeated run it equals the number of captions",
     0,
   ),
   row(

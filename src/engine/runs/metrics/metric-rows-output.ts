@@ -42,7 +42,7 @@ export const OUTPUT_ROWS: readonly Metric[] = [
   ),
   row(
     "loopK/mask/area_mean",
-    "Mean share of the image covered by the predicted masks",
+    "Mean share of the picture that the predicted masks cover",
     "",
     SHARE,
     "Close to the share of the given masks",
@@ -75,7 +75,7 @@ export const OUTPUT_ROWS: readonly Metric[] = [
     DOWN,
   ),
   row("loopK/mask/empty_ratio", "Share of predicted masks that are empty", "", SHARE, "Near 0", 3, DOWN),
-  row("loopK/mask/full_ratio", "Share of predicted masks that cover the whole image", "", SHARE, "Near 0", 3, DOWN),
+  row("loopK/mask/full_ratio", "Share of predicted masks that cover the whole picture", "", SHARE, "Near 0", 3, DOWN),
   row("loopK/mask/iou_to_truth", "Mean IoU of the predicted and the given mask", "∩ / ∪", "IoU 0–1", "Rises", 4, UP),
   row(
     "loopK/mask/pairwise_iou",
