@@ -8,7 +8,7 @@ const notices = thirdPartyNotices();
 /**
  * Content security: scripts only from our own origin, and the page connects to nothing else. Judges and hubs are named
  * at run time, which a policy cannot anticipate: the workers, whose policy comes with their own files, connect to
- * origins that the user agreed to (docs/decisions/0026-foreign-settings-ask-before-they-reach-out.md). The development
+ * origins that the user agreed to (docs/decisions/0026-settings-from-outside-need-consent.md). The development
  * server injects inline modules for hot reload, so it gets a nonce-free relaxation there only.
  */
 const csp = (dev: boolean, connect: string): string =>
