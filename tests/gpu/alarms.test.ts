@@ -9,7 +9,7 @@ beforeAll(async () => {
   lab = await openTestLab();
 });
 
-it("are told and stored alike, name rollouts that the run has, and stay when it goes on", async () => {
+it("are told and stored alike, name rollouts that the run has, and stay when it continues", async () => {
   // A limit that every caption reaches.
   const run = await lab.start({ steps: 5, loops: "1", maxNewTokens: 1, saveSteps: 5 });
   await run.done;

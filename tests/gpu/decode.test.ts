@@ -135,7 +135,7 @@ describe("decoding on the GPU gives the rows of the CPU sampler", () => {
     await expectLikeHost(tinyLanguage(config, 0), GROUP, { greedy: true, maxNewTokens: 2 });
   });
 
-  it("ends rows where they stop, and goes on with the others", async () => {
+  it("ends rows where they stop, and continues with the others", async () => {
     const stop = (ids: readonly number[]): boolean => (ids[ids.length - 1] as number) % 4 === 0;
     const rows = await expectLikeHost(tinyLanguage(tinyConfig("qwen2"), 8), MIXED, { stop, maxNewTokens: 13 });
     expect(new Set(rows.map((row) => row.ids.length)).size).toBeGreaterThan(1);
@@ -297,7 +297,7 @@ describe("a row", () => {
     model.dispose();
   });
 
-  it("whose logits are no numbers ends there and is told apart", async () => {
+  it("whose logits are NaN ends there and is marked", async () => {
     const model = tinyLanguage(tinyConfig("qwen2"), 0);
     const head = model.weights.get("language_model.lm_head.weight");
     const broken = tf.tidy(() => head.mul(Number.NaN));

@@ -74,7 +74,7 @@ test("refuses questions beside those of the suite", async () => {
   });
 });
 
-test("scores base and adapter on the same sentences, beside published numbers, and goes on where it stopped", async () => {
+test("scores base and adapter on the same sentences, beside published numbers, and continues where it stopped", async () => {
   const set = await openRegionSet(await nodeFolder(join(root, "tests/fixtures/photographs")));
   const samples = await Promise.all(set.summaries.map(({ index }) => set.sample(index)));
   const data = join(place, "data");
@@ -156,7 +156,7 @@ function dlcFiles(): string {
   return data;
 }
 
-test("a signal while the judge reads keeps its replies, and the same command goes on", async () => {
+test("a signal while the judge reads keeps its replies, and the same command continues", async () => {
   const server = await judgeServer();
   try {
     const out = join(place, "judged");

@@ -235,7 +235,7 @@ describe("frozen features on disk", () => {
     expect(tiny.counts.written).toBe(0);
   });
 
-  it("on a full disk are told once and training goes on", async () => {
+  it("on a full disk are told once and training continues", async () => {
     const told: unknown[] = [];
     const diskCache = await openFeatureDiskCache(memoryStore({ quota: 100 }), ORIGIN, ROOM, (thrown) =>
       told.push(thrown),

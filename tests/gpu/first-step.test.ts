@@ -98,7 +98,7 @@ describe("programs compiled ahead", () => {
  */
 const MOST = 84;
 
-it("a first step of the demo compiles few programs, and a second one hardly any", async () => {
+it("a first step of the demo compiles few programs, and a second one almost none", async () => {
   // Our programs have names; a descriptor does not distinguish the backend's.
   const made = new Set<string>();
   let stock = 0;

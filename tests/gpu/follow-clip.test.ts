@@ -58,7 +58,7 @@ function drawnRow(frames: number): TrainingRow {
 }
 
 describe("beside a run", () => {
-  it("follows while the run is paused, ends when it goes on, and forgets the frames of other weights", async () => {
+  it("follows while the run is paused, ends when it continues, and forgets the frames of other weights", async () => {
     const lab = await openTestLab({ shards: [CLIPS] });
     const asked: FollowAsked = {
       ...{ row: 0, task: expressions("alone", "the car"), from: { from: "base" }, memory: undefined, resume: true },
@@ -147,7 +147,7 @@ describe("with SAM2's memory", () => {
       "given mask",
       { kind: "masks", frame: 3, masks: [encodeRle(new Uint8Array(HEIGHT * WIDTH).fill(1, 99, 200), HEIGHT, WIDTH)] },
     ],
-  ])("of a %s goes on at the frame where it was stopped, and ends as one that was not", async (_, task) => {
+  ])("of a %s continues at the frame where it stopped, and ends as one that was not", async (_, task) => {
     const before = tf.memory().numTensors;
     const whole = await session.follow(ask(task, { row: 1 }), () => undefined, never());
     const stop = new AbortController();

@@ -57,7 +57,7 @@ describe("a checkpoint for which there is no room", () => {
     expect(await lab.train({ steps: 1 })).toHaveLength(1);
   });
 
-  it("names what is kept, from which the run goes on", async () => {
+  it("names what is kept, from which the run continues", async () => {
     lab.watch = (event, session) => {
       if (event.type === "checkpoint") full = true;
       if (event.type === "held") session.trainer?.control.stop();

@@ -102,14 +102,14 @@ describe("the run reward of held-out rows", () => {
     expect(report.reward).toMatchObject({ judge: "none", scores: { reward1_sampled: { mean: 1.375, n: 2 } } });
   });
 
-  it("is there for the loops that train alone", async () => {
+  it("exists only for loops that train", async () => {
     const { rows } = await start({ loops: "1" });
     for (const { rewards } of rows) {
       expect([rewards?.reward1_sampled, rewards?.reward2_sampled]).toEqual([expect.any(Number), null]);
     }
   });
 
-  it("that cannot be given holds the run before the evaluation, which begins anew when a person goes on", async () => {
+  it("that cannot be given holds the run before the evaluation, which begins anew when a person continues", async () => {
     const userReward = "function reward(r) { return r.iou.value }";
     const settings = { ...EVALUATED, ...OWN, loop2User: 1, userReward };
     // The start is scored after the first step.

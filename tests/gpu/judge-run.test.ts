@@ -145,7 +145,7 @@ describe("held-out rows of a run with a judge", () => {
 
 describe("a run whose judge fails", () => {
   const FAIL = { judgeRetries: 0 };
-  it("pauses when it shall, naming the reason, and not its key though the server repeats it", async () => {
+  it("pauses when set to, naming the reason, and not its key though the server repeats it", async () => {
     server.script((_, { headers }) => ({
       status: 401,
       body: JSON.stringify({ error: { message: headers.authorization } }),
@@ -158,7 +158,7 @@ describe("a run whose judge fails", () => {
     expect(contents(join(folder, "pause")).filter(({ text }) => holdsKey(text))).toEqual([]);
   });
 
-  it("goes on with METEOR when it shall, and counts what is missing", async () => {
+  it("continues with METEOR when set to, and counts what is missing", async () => {
     server.script(() => ({ status: 500 }));
     const ended = await train("meteor", { ...FAIL, missingVerdict: "meteor" });
     expect(ended.code).toBe(0);
@@ -170,7 +170,7 @@ describe("a run whose judge fails", () => {
     expect(ended.err).toMatch(/The judge gave no verdict for/);
   });
 
-  it("leaves the group out when it shall: no reward, no gradient, never 0", async () => {
+  it("leaves the group out when set to: no reward, no gradient, never 0", async () => {
     const ended = await train("group", { ...FAIL, missingVerdict: "group" });
     expect(ended.code).toBe(0);
     const [line] = steps(ended) as unknown as [Record<string, number> & { loop2: Record<string, number | string> }];

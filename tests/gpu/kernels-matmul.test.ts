@@ -84,7 +84,7 @@ describe("the matrix product", () => {
     [1, 100, 12],
     [8, 351, 9],
     [19, 40, 16],
-  ])("%i x %i over %i: what is no number stays in its row and column, tiny and huge stay apart", async (m, n, k) => {
+  ])("%i x %i over %i: NaN stays in its row and column, tiny and huge stay apart", async (m, n, k) => {
     for (const transposed of [false, true]) {
       const given = (rows: number, columns: number, seed: number): Promise<Float32Array> =>
         tf.tidy(() => randomTensor([rows, columns], seed)).data() as Promise<Float32Array>;

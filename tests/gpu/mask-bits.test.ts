@@ -61,7 +61,7 @@ describe("masks as bits", () => {
     expect(tf.memory().numTensors).toBe(before);
   });
 
-  it("leave out what is no number, and take infinity as sure", async () => {
+  it("leave out NaN, and take infinity as sure", async () => {
     const logits = tf.tensor3d([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0], [1, 2, 2]);
     const [words, sums] = await numbers(maskBits(logits));
     expect(words).toEqual([2]);

@@ -27,7 +27,7 @@ describe("between steps", () => {
     );
   });
 
-  it("what a run holds is its five sets and its features, and nothing is nobody's", async () => {
+  it("what a run holds is its five sets and its features, and every byte has an owner", async () => {
     const reports: Promise<MemoryReport>[] = [];
     lab.watch = (event, session) => {
       if (event.type === "step") reports.push(session.system().then(({ memory }) => memory));
@@ -58,7 +58,7 @@ describe("between steps", () => {
     expect(owners(memory).filter((owner) => !/^(frozen|published|pool)/.test(owner))).toEqual([]);
   });
 
-  it("work under way is told apart", async () => {
+  it("work in progress is distinguished", async () => {
     const asked: Promise<MemoryReport>[] = [];
     lab.watch = (event, session) => {
       if (event.type === "phase" && event.phase === "update") asked.push(session.system().then(({ memory }) => memory));

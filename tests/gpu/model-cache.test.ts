@@ -141,7 +141,7 @@ describe("a converted checkpoint", () => {
     expect(again.cached).toBe("read");
   });
 
-  it("that was stopped goes on where it was, with the same result", async () => {
+  it("that was stopped continues where it stopped, with the same result", async () => {
     const golden = await nodeFolder(GOLDEN);
     const whole = await openModelFolder(golden, "golden", { choice: CHOICE });
     const expected = await valuesOf(whole.model, MATRIX);
@@ -171,7 +171,7 @@ describe("a converted checkpoint", () => {
     fresh.model.dispose();
   });
 
-  it("goes on behind a line that a crash cut off, in the room that its own parts leave", async () => {
+  it("continues behind a line that a crash cut off, in the room that its own parts leave", async () => {
     const golden = await nodeFolder(GOLDEN);
     const path = join(directory, String(used++));
     const store = nodeStore(path);
@@ -260,7 +260,7 @@ describe("a converted checkpoint", () => {
     }
   });
 
-  it("is not kept where there is no room, and the model loads all the same", async () => {
+  it("is not kept where there is no room, and the model loads anyway", async () => {
     const golden = await nodeFolder(GOLDEN);
     const store = nodeStore(join(directory, String(used++)));
     const needed = convertedBytes(await openCheckpoint(golden), CHOICE);

@@ -57,7 +57,7 @@ it("the memory of a device is found by allocating until it refuses, and given ba
 
 const steps = (): number[] => lab.events.flatMap((event) => (event.type === "step" ? [event.step] : []));
 
-it("the user has allowed it: the run goes on, equal to one whose step had the setting from its start", async () => {
+it("the user has allowed it: the run continues, equal to one whose step had the setting from its start", async () => {
   const settings = { ...OWN, outOfMemory: "smaller", steps: 2 } as const;
   const refused = refuseIn(2, "loss");
   const run = await lab.start(settings);
@@ -86,7 +86,7 @@ it("the user has allowed it: the run goes on, equal to one whose step had the se
   expect(memorySnapshot().tensors).toBe(tensors);
 });
 
-it("a dry run goes on as well, and says with what", async () => {
+it("a dry run continues as well, and says with what", async () => {
   let refused = (): boolean => false;
   const onPhase = ({ step, phase }: DryRunPlace): void => {
     if (step === 1 && phase === "loss" && !refused()) refused = refuseNextBuffer(lab.session.device).refused;

@@ -205,7 +205,7 @@ describe.each(["f16", "q8", "q4"] as const)("a matrix in %s and products in half
     }
   });
 
-  it("an element that is no number spoils its own row only", async () => {
+  it("an element that is NaN spoils its own row only", async () => {
     setAdapterKind(false);
     const matrix = halfMatrix(storage, 24, 40, 2 ** 25);
     const values = Float32Array.from({ length: 12 * 40 }, (_, i) => Math.sin(i));

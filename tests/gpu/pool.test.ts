@@ -42,7 +42,7 @@ function chain(size: number, count = COUNT): tf.Tensor {
 }
 
 describe("recorded work", () => {
-  it("is handed in every so many dispatches, and holds no buffer for each of them", async () => {
+  it("is handed in after a fixed number of dispatches, and holds no buffer for each of them", async () => {
     const size = 10_000;
     const [before, start] = [gpuCounts(), memorySnapshot()];
     const y = chain(size);

@@ -126,7 +126,7 @@ describe("a checkpoint on a server", () => {
     expect(memorySnapshot().tensors).toBe(before.tensors);
   });
 
-  it("that is cut off for good keeps what arrived whole, and goes on there", async () => {
+  it("that is cut off for good keeps what arrived whole, and continues there", async () => {
     const cache = emptyCache();
     const before = memorySnapshot();
     const size = (await readFile(join(GOLDEN, WEIGHTS))).length;
@@ -145,7 +145,7 @@ describe("a checkpoint on a server", () => {
     resumed.model.dispose();
   });
 
-  it("that is stopped goes on the next time, also when whole files only are sent", async () => {
+  it("that is stopped continues the next time, also when whole files only are sent", async () => {
     const cache = emptyCache();
     server.manner = { ...server.manner, ranges: false };
     const stop = new AbortController();
@@ -194,7 +194,7 @@ describe("a checkpoint on a server", () => {
     }
   });
 
-  it("whose version nobody tells is loaded and not kept", async () => {
+  it("without a version is loaded and not kept", async () => {
     server.manner = { ...server.manner, ranges: false, tag: "none" };
     const cache = emptyCache();
     const opened = await load(cache, Q8);

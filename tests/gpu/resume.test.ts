@@ -223,7 +223,7 @@ describe("three steps, and two and one in a fresh session", () => {
     expect((await replay(1)).otherMetrics.map(({ name }) => name)).toEqual(["loop1/reward"]);
   });
 
-  it("go on as a fork like their parent, with other settings otherwise, and from an earlier checkpoint", async () => {
+  it("continue as a fork like their parent, with other settings otherwise, and from an earlier checkpoint", async () => {
     const parent = await second.start({ steps: 2, saveSteps: 1, keepCheckpoints: 2, evalRows: 3 });
     await parent.done;
     const id = parent.manifest.id;
@@ -275,7 +275,7 @@ describe("three steps, and two and one in a fresh session", () => {
     expect((await second.metrics(halves)).map((row) => row.step)).toEqual([1, 2, 3]);
   });
 
-  it("go on from the checkpoint before where the newest is damaged, and say so", async () => {
+  it("continue from the checkpoint before where the newest is damaged, and say so", async () => {
     const run = await second.start({ steps: 2, saveSteps: 1, keepCheckpoints: 2 });
     await run.done;
     const path = `${checkpointPath(run.manifest.id, 2)}/optimizer.safetensors`;

@@ -154,7 +154,7 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     await expectStep("terms", settings, { reward: 1e-6 });
   });
 
-  it("repeats a step: candidates, two passes, a judge and a reward of one's own", async () => {
+  it("repeats a step: candidates, two passes, a judge and a reward of the user", async () => {
     const judge = await judgeServer();
     const source =
       "function reward(r) { return r.terms.iou / 2 + r.caption.length / 100 + (r.predicted?.area ?? 0) / 1e6; }";
@@ -205,7 +205,7 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     expect(split).toBeLessThan(1e-6);
   });
 
-  it("goes on after a killed process without losing or doubling a step", async () => {
+  it("continues after a killed process without losing or doubling a step", async () => {
     const calm = await exported(await trained("begun", 3, { saveSteps: 3, evalSteps: 3, evalRows: 6 }));
     const disturbed = join(scratch, "disturbed", basename(calm));
     await cp(calm, disturbed, { recursive: true });

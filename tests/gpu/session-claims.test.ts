@@ -90,7 +90,7 @@ describe("a question to a paused run", () => {
     expect(memorySnapshot().tensors).toBe(tensors);
   });
 
-  it("is answered while the run stays paused, which then goes on as if it had not been asked", async () => {
+  it("is answered while the run stays paused, which then continues as if it had not been asked", async () => {
     const run = await pausedRun();
     const few = { ...question, task: { ...question.task, maxNewTokens: 4 } } as Asked;
     const answer = await lab.session.tryOut(few, () => undefined, never());
@@ -102,7 +102,7 @@ describe("a question to a paused run", () => {
   });
 });
 
-describe("a run that is asked for", () => {
+describe("a run that is requested", () => {
   it("keeps everything else out before it has begun", async () => {
     const earlier = await lab.start({ steps: 1 });
     await earlier.done;

@@ -36,7 +36,7 @@ const phases = (events: readonly TrainerEvent[]): string[] =>
   events.flatMap((event) => (event.type === "phase" ? [`${event.step}:${event.loop ?? ""}:${event.phase}`] : []));
 
 describe("pacing", () => {
-  it("holds at a pause, goes on by a phase, by a step and to the end, with the numbers of an undisturbed run", async () => {
+  it("holds at a pause, continues by a phase, by a step and to the end, with the numbers of an undisturbed run", async () => {
     const plain = await lab.train();
     lab.events.length = 0;
     lab.watch = (event, session) => {
@@ -230,7 +230,7 @@ describe("a gradient that is not finite", () => {
     expect(alarm?.message).not.toMatch(/overflows/);
   });
 
-  it("ends the run when it shall, naming a tensor", async () => {
+  it("ends the run when set to, naming a tensor", async () => {
     await withNan(async () => {
       const started = await lab.start({ steps: 1, loops: "2", entropyCoefficient: 0.1, haltOnNan: true });
       await expect(started.done).rejects.toThrow(

@@ -74,7 +74,7 @@ describe("a sweep", () => {
     expect(first.err).not.toContain("run-s2");
   });
 
-  it("goes on with the job's own run", () => {
+  it("continues with the job's own run", () => {
     expect(second.code, second.err).toBe(0);
     expect(second.err).toMatch(/run-s1 resumes loop2-/);
     expect(second.err).toContain("run-s2 starts");

@@ -85,7 +85,7 @@ describe("a user's reward in a run", () => {
     },
   );
 
-  it("that fails now and then lets the step be played again", async () => {
+  it("that fails now and then lets the step be repeated", async () => {
     failures = 1;
     const run = await lab.start({ ...OWN, userReward: REWARD, steps: 1 });
     await untilPaused(lab);

@@ -53,7 +53,7 @@ async function follow(golden: VideoGolden, lang: Tensor, total: number, options:
 }
 type Each = (step: ClipStep) => Promise<void> | void;
 
-it("holds as much after frame 18 as at the end, frees everything when it is left and goes on where it was", async () => {
+it("holds as much after frame 18 as at the end, frees everything when it is left and continues where it stopped", async () => {
   const golden = await openVideoGolden(await nodeFolder(GOLDEN));
   const lang = tf.tidy(() => tf.range(0, 32).sin().reshape([1, 32])) as Tensor;
   const before = tf.memory().numTensors;

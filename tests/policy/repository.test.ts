@@ -26,12 +26,12 @@ describe("packages", () => {
     expect(wanted.filter(([, version]) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))).toEqual([]);
   });
 
-  it("are locked to the version that is asked for", () => {
+  it("are locked to the version that is requested", () => {
     const other = wanted.filter(([name, version]) => lock.packages[`node_modules/${name}`]?.version !== version);
     expect(other).toEqual([]);
   });
 
-  it("come from whichever registry the person uses", () => {
+  it("come from whichever registry the user has set", () => {
     expect(Object.entries(lock.packages).filter(([, entry]) => /^https?:/.test(entry.resolved ?? ""))).toEqual([]);
     expect(trackedFiles((path) => path.endsWith(".npmrc")).map(({ path }) => path)).toEqual([]);
   });

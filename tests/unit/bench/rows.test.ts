@@ -23,7 +23,7 @@ describe("a row", () => {
     expect("ratio_ort" in row).toBe(false);
   });
 
-  it("leaves out whoever was not measured", () => {
+  it("leaves out baselines that were not measured", () => {
     const row = benchRow(NAMES, { own: [3] });
     expect(Object.keys(row).sort()).toEqual(["adapter", "case", "own_ms", "rounds", "suite", "where"]);
     expect(rowLine(row)).toMatch(/^matmul +3\.00 ms$/);

@@ -131,7 +131,7 @@ describe.each([
 ] as const)("npm run %s", (name, [...words]) => {
   const nowhere = "no-such-folder";
 
-  it("takes --set and goes on to what it needs next", async () => {
+  it("takes --set and continues to what it needs next", async () => {
     const set = ["--set", "num_generations=4", "--set", "steps=2"];
     const { code, err } = await tool(name, ["--out", join(scratch, name), ...set, ...words, nowhere]);
     expect(err).toMatch(/^--set: Names of other trainers were translated: num_generations is groupSize 4\n/);

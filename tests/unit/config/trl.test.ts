@@ -320,7 +320,7 @@ describe("TRL's names", () => {
     );
   });
 
-  it("are told to whoever asks for the settings", () => {
+  it("are told to callers that read the settings", () => {
     const told: string[] = [];
     requireConfig({ num_generations: 8, logging_steps: 1 }, undefined, "grpo.yaml", (sentence) => told.push(sentence));
     expect(told).toEqual([

@@ -21,7 +21,7 @@ it("take turns, repeat from their seed and differ between seeds", () => {
   expect(extentPicture(6, 3, SIDE).rgb.data).not.toEqual(PICTURES[3]?.rgb.data);
 });
 
-it("have two regions that share pixels, differ in extent and in caption, in words that the model has", () => {
+it("have two regions that share pixels, differ in extent and in caption, in words of the vocabulary", () => {
   const words = new Set(vocabulary());
   for (const { extent, regions } of PICTURES) {
     const [one, other] = regions;

@@ -102,7 +102,7 @@ function withMask(fields: object, mask: readonly number[]): Uint8Array {
   return Uint8Array.of(0x80, 2, ...plain, 0x55, 4, ...text("mask"), ...mask, 0x73, 0x2e);
 }
 
-test("the columns of a pickle that shares its parts without end are found all the same", async () => {
+test("the columns of a pickle that shares its parts without end are found anyway", async () => {
   const record = withMask({ image: "a.png", caption: "a box" }, SHARING);
   const rows = Uint8Array.of(0x80, 2, ...listOf([...record.slice(2, -1)]), 0x2e);
   const set = await openRegionSet(memoryFolder({ "rows.p": rows, "a.png": png(32, 24) }));

@@ -77,7 +77,7 @@ it("a row of more labels than any set has keeps its region, without the labels",
   ]);
 });
 
-it("texts of imported rollouts lose what nobody can see", async () => {
+it("texts of imported rollouts lose invisible characters", async () => {
   const line = JSON.stringify({
     caption: "a \u202ered\u001b[0m car",
     reference: "the\u200b car",

@@ -88,7 +88,7 @@ it("a list of 100,000 items is copied fewer than ten times", () => {
   expect(copied).toBeLessThan(10 * 100_000);
 });
 
-it("works run side by side, their results come in order, and none begins once nobody asks", async () => {
+it("works run side by side, their results come in order, and none begins once no caller waits", async () => {
   const ends: (() => void)[] = [];
   const begun: number[] = [];
   const works = inOrder(10, 3, async (index) => {

@@ -210,7 +210,7 @@ test("a TIFF mask that is cut off, compressed or in tiles is refused; large numb
   await expect(readMask(cellOf(tiff(1).subarray(0, 200)), SIZE)).rejects.toThrow("the mask's TIFF is damaged");
 });
 
-test("many labels in a PNG mask are things, shades around white are edges", async () => {
+test("many labels in a PNG mask are objects, shades around white are edges", async () => {
   const grey = (value: (at: number) => number): unknown =>
     cellOf(
       encode({ width: 16, height: 12, channels: 1, data: Uint8Array.from({ length: 192 }, (_, at) => value(at)) }),

@@ -119,7 +119,7 @@ describe("npm run train", () => {
     expect(trap.calls).toEqual([]);
   });
 
-  it("keeps the settings of a run that goes on, and says so when others are named", async () => {
+  it("keeps the settings of a run that continues, and says so when others are named", async () => {
     const run = await storedRun("own-settings", {});
     const other = await tool("train", [...NOWHERE, "--resume", run, "--set", "seed=4"]);
     expect(other.err).toMatch(

@@ -579,7 +579,7 @@ test("an evaluation asks what is open, picture by picture, and ends in the same 
   expect(report(whole).difference?.[0]).toEqual({ metric: "cIoU", value: 1, low: 1, high: 1 });
 });
 
-test("an evaluation goes on in its folder, a cut line is asked again, another one is refused", async () => {
+test("an evaluation continues in its folder, a cut line is asked again, another one is refused", async () => {
   const facts: EvalFacts = {
     suite: "masks",
     split: null,

@@ -117,7 +117,7 @@ test.each(["hub", "plain"] as const)("are fetched and kept: %s", async (how) => 
   expect(lacking).toEqual([]);
 });
 
-test("what is not there or too large is left out, and the export names it", async () => {
+test("absent and too large files are left out, and the export names them", async () => {
   await writeFile(
     join(served, "modeling_sa2va_chat.py"),
     `${CODE["modeling_sa2va_chat.py"]}${"#".repeat(MAX_CODE_BYTES)}`,

@@ -196,7 +196,7 @@ describe("asking", () => {
     await expect(ask()).rejects.toThrow(/lists 2000 files of weights, at most 1024/);
   });
 
-  it("refuses sizes that no model has before it reckons with them", async () => {
+  it("refuses sizes that no model has before it computes with them", async () => {
     const config = JSON.parse(await readFile("tests/golden/sa2va-tiny-qwen2/config.json", "utf8")) as {
       llm_config: object;
     };
@@ -205,7 +205,7 @@ describe("asking", () => {
     await expect(ask()).rejects.toThrow(/llm_config\.num_hidden_layers is 1000000000, it must be a whole number/);
   });
 
-  it("says that nobody answers, after trying again", async () => {
+  it("says that no server answers, after trying again", async () => {
     const repeats: string[] = [];
     server.fault = () => ({ drop: true });
     const failed = ask({ ...DEPS, onRepeat: (sentence) => repeats.push(sentence) });
@@ -243,7 +243,7 @@ describe("reading", () => {
     expect(server.seen.length - before).toBe(1);
   });
 
-  it("goes on where the connection was cut, in the middle of a tensor", async () => {
+  it("continues where the connection was cut, in the middle of a tensor", async () => {
     const expected = await readFile(join(GOLDEN, FIRST));
     const source = await firstFile();
     server.fault = (path, _, { range }) => (path === FIRST && (range?.[0] ?? 0) < 60_000 ? { cutAfter: 20_000 } : null);

@@ -86,7 +86,7 @@ describe("distinct masks", () => {
 });
 
 describe("the proposal policy", () => {
-  it("plays several different masks, the greedy one first, with probabilities that sum to 1", async () => {
+  it("proposes several different masks, the greedy one first, with probabilities that sum to 1", async () => {
     const { actions } = await acted();
     const rows = actions.labels.length;
     expect(rows).toBeGreaterThan(2);
@@ -104,7 +104,7 @@ describe("the proposal policy", () => {
     expect(await greedy.data()).toEqual(await selectMask(masks, iou).mask.data());
   });
 
-  it("plays what other phrases find before it plays noise, and frees their prompts", async () => {
+  it("proposes the masks of other phrases before those of noise, and frees their prompts", async () => {
     const other = [-0.3, 0.9, -0.6, 0.2, 0.8];
     const before = tf.memory().numTensors;
     const { language, masks, iou, actions } = await acted(6, other);
@@ -119,7 +119,7 @@ describe("the proposal policy", () => {
     expect(tf.memory().numTensors).toBe(before);
   });
 
-  it("plays what clicks on a grid find before it plays noise, and frees their masks", async () => {
+  it("proposes the masks of clicks on a grid before those of noise, and frees their masks", async () => {
     const before = tf.memory().numTensors;
     const { language, masks, iou, actions } = await acted(6, undefined, 2);
     const played = (await actions.logits.data()) as Float32Array;

@@ -147,7 +147,7 @@ describe("what changes hands", () => {
 });
 
 describe("a side that is gone", () => {
-  it("rejects the calls under way, and later ones only when it is gone for good", async () => {
+  it("rejects the calls in progress, and later ones only when it is gone for good", async () => {
     const { page } = pair();
     const waiting = page.call.wait("first");
     page.fail({ code: "internal", message: "It threw", subject: "data" }, false);

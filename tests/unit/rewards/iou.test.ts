@@ -50,7 +50,7 @@ test("forms of the reward keep order and ends; tiers pay from their bound on", (
   expect(tiers).toEqual([0, 1 / 3, 1 / 3, 2 / 3, 2 / 3, 1]);
 });
 
-test("the reward term says how it came about", () => {
+test("the reward term shows its computation", () => {
   const [a, empty] = [mask("11/00"), mask("00/00")];
   expect(shapedIou(a, mask("10/00"), "squared")).toEqual({ value: 0.25, iou: { intersection: 1, union: 2 } });
   expect(shapedIou(a, null)).toEqual({ value: 0, note: "no mask" });

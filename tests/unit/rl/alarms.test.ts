@@ -27,7 +27,7 @@ describe("an alarm", () => {
     expect(ring(20, 1)).toEqual(["zero-spread-1"]);
   });
 
-  it("goes on after a resume as if there had been none", () => {
+  it("continues after a resume as if there had been none", () => {
     const rows = Array.from({ length: 12 }, (_, at) => ({
       step: at + 1,
       "loop1/frac_reward_zero_std": 1,

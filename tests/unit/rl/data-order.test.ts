@@ -47,7 +47,7 @@ describe("the order of prompts", () => {
     expect(Array.from({ length: 12 }, (_, n) => place(n, 1))).toEqual([0, 4, 2, 3, 1, 2, 1, 4, 0, 3, 1, 4]);
   });
 
-  it("goes on from any prompt as if it had drawn all before, whatever the settings", () => {
+  it("continues from any prompt as if it had drawn all before, whatever the settings", () => {
     const difficulty = KNOWN.train.map((index) => {
       return { rowId: KNOWN.id(index), loop: 1, reward: (index * 7) % 11, zeroSpread: index % 5 === 0 } as const;
     });

@@ -115,7 +115,7 @@ describe("the control of the phase machine", () => {
     await next;
   });
 
-  it("does what is asked during other work after it, and none of it once it goes on", async () => {
+  it("does what is asked during other work after it, and none of it once it continues", async () => {
     const { control, run, log } = machine(1);
     const done = run();
     control.pause();

@@ -190,7 +190,7 @@ test("the digest averages the last ten rewards that are numbers", async () => {
   expect(digest.bytes).toBeGreaterThan(300);
 });
 
-test("a curve goes on where it was read, and is read again where its file was cut and has grown", async () => {
+test("a curve is read from its last position on, and again where its file was cut and has grown", async () => {
   const store = memoryStore();
   const path = "run/metrics.jsonl";
   const lines = (from: number, to: number, reward: number): string =>

@@ -74,7 +74,7 @@ describe("supervised trainer", () => {
 });
 
 describe("cluster interval", () => {
-  it("is wider when regions of a picture agree than when they are told apart", () => {
+  it("is wider when regions of a picture agree than when they are distinguished", () => {
     const values = Array.from({ length: 60 }, (_, at) => Number(at % 6 < 3));
     const byPicture = clusterInterval(
       values,

@@ -147,7 +147,7 @@ describe("questions from a reference", () => {
   });
   const kept = readQuestions(reply, counts, (choices) => choices);
 
-  it("are recognition, at most so many positive, at most so many negative", () => {
+  it("are recognition, at most the set number of positive, at most the set number of negative", () => {
     expect(kept.map(({ type }) => type)).toEqual(["recognition", "positive", "positive", "negative"]);
     expect(kept[1]?.choices.map(([, score]) => score)).toEqual([0, 0.5, -1, 1]);
     expect(kept[3]?.choices.map(([, score]) => score)).toEqual([1, -1]);
@@ -305,7 +305,7 @@ describe("the cache", () => {
     expect([again.get("a"), again.get("c"), again.get("d"), again.size]).toEqual(["1", "3\n", "4", 3]);
   });
 
-  it("goes on in memory when nothing can be written, and says so once", async () => {
+  it("continues in memory when nothing can be written, and says so once", async () => {
     const told: unknown[] = [];
     const append = () => Promise.reject(new Error("full"));
     const cache = await openCache({ read: async () => "", append }, (thrown) => told.push(thrown));

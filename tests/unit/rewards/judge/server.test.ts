@@ -239,7 +239,7 @@ test("a date in Retry-After is understood", async () => {
   expect(judge.clock.waits.some((wait) => wait > 10_000 && wait < 25_000)).toBe(true);
 });
 
-test("no more calls are under way than allowed", async () => {
+test("no more calls are in progress than allowed", async () => {
   server.script(() => ({ slow: 20 }));
   const pairs = Array.from({ length: 12 }, (_, n) => ({
     reference: `a red car ${"x".repeat(n + 3)}`,

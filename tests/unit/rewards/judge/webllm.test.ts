@@ -84,7 +84,7 @@ test("one model is loaded once, whatever asks for it", async () => {
   expect(webllmModel("  ")).toBe(WEBLLM_DEFAULT);
 });
 
-test("calls under way when another model is loaded end, and later ones are refused", async () => {
+test("calls in progress when another model is loaded end, and later ones are refused", async () => {
   const open = models(silent);
   const first = await open("one", () => undefined);
   const failure = {
@@ -148,7 +148,7 @@ test("a model whose worker cannot start is tried again at the next call", async 
   expect(workers).toHaveLength(2);
 });
 
-test("a failed call is the server's failure, a worker that throws takes the calls under way with it", async () => {
+test("a failed call is the server's failure, a worker that throws takes the calls in progress with it", async () => {
   const broken = await models({ load: loads, complete: () => Promise.reject(new Error("out of memory")) })(
     "one",
     loads,
