@@ -316,6 +316,8 @@ describe("without WebGPU the page", () => {
     const screen = lab.page.getByTestId("screen-system");
     await screen.getByText("chrome://gpu").waitFor();
     const text = await screen.textContent();
+    const said = await problems(lab.page);
+    expect(said).toEqual([expect.not.stringMatching(/×/)]);
     expect(text).toMatch(/WebGPU found no graphics adapter|does not support WebGPU/);
     expect(text).toMatch(/No memory is used/);
     expect(text).toMatch(/Storage used[\d.]+ [kMG]?B of/);

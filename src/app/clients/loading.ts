@@ -197,6 +197,8 @@ function loadRate(): (bytes: number) => number {
 }
 
 async function refreshStored(): Promise<void> {
+  // Without a GPU every call of the trainer fails with the sentence that the load itself reports.
+  if (useSession.getState().gpuError !== null) return;
   useSession.setState({ storedModels: await lab().trainer.storedModels() });
 }
 

@@ -68,6 +68,7 @@ function Guide(): ReactNode {
 function Begin(): ReactNode {
   const active = useRun((run) => isActive(run.state));
   const blocker = useSession(startBlocker);
+  const noGpu = useSession(({ gpuError }) => gpuError?.message ?? null);
   return (
     <div className="row wrap gap-2-3">
       {active ? (
@@ -92,6 +93,7 @@ function Begin(): ReactNode {
       {!active && (
         <Button
           title="Opens a model whose masks are damaged; press Start and loop 2 repairs them from captions"
+          blocker={noGpu}
           data-testid="open-repair"
           onClick={() => {
             report(openDemoSet("repair"));

@@ -74,7 +74,6 @@ export function ModelPanel(): ReactNode {
   const folder = useSession((session) => session.modelFolder);
   const wanted = storageChoice(useSession((session) => session.config));
   const gpu = useSession((session) => session.gpu);
-  const gpuError = useSession((session) => session.gpuError);
   const [byAddress, setByAddress] = useState(false);
   return (
     <Panel title="Loaded model">
@@ -116,13 +115,11 @@ export function ModelPanel(): ReactNode {
       )}
       {progress === null && model?.note && <p className="mt-2 muted small">{model.note}</p>}
       <p className="mt-2 muted small">
-        {gpuError !== null
-          ? gpuError.message
-          : gpu === null
-            ? "GPU: not opened yet"
-            : `GPU: ${[gpu.vendor, gpu.architecture].filter(Boolean).join(" ") || gpu.description}${
-                gpu.software ? ", a software adapter: correct but slow" : ""
-              }`}
+        {gpu === null
+          ? "GPU: not open"
+          : `GPU: ${[gpu.vendor, gpu.architecture].filter(Boolean).join(" ") || gpu.description}${
+              gpu.software ? ", a software adapter: correct but slow" : ""
+            }`}
       </p>
       <div className="flex wrap gap-2 mt-3">
         <Button icon={<IconFolder />} onClick={() => pick("model")}>
