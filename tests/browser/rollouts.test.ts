@@ -321,6 +321,23 @@ describe("all steps of a run together", () => {
   });
 });
 
+it("the table shows the steps that the view of the whole run has read", async () => {
+  const { page } = lab;
+  await show(page, { screen: "rollouts", view: "run" });
+  const steps = page.getByRole("status").getByText(/^\d+ steps$/);
+  await steps.waitFor();
+  await page.evaluate(`
+    globalThis.seen = [];
+    new MutationObserver(() => seen.push(document.querySelector("main").textContent))
+      .observe(document.querySelector("main"), { childList: true, subtree: true, characterData: true });
+  `);
+  await page.getByRole("radio", { name: "Table" }).click();
+  await page.getByText(/^\d+ groups in \d+ steps/).waitFor();
+  const seen = (await page.evaluate("seen")) as string[];
+  expect(seen.length).toBeGreaterThan(0);
+  expect(seen.filter((text) => text.includes("steps read"))).toEqual([]);
+});
+
 describe("rollouts that cannot be read", () => {
   it("are not called none, of a step or of the whole run", async () => {
     const { page } = lab;

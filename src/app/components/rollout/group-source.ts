@@ -49,14 +49,14 @@ export class GroupSource {
     found: (groups: () => readonly GroupRecord[], progress: ScanProgress) => void,
     signal: AbortSignal,
   ): Promise<void> {
-    const wanted = new Set(steps);
-    const all = known.filter(({ step }) => wanted.has(step));
-    const done = new Set(all.map(({ step }) => step));
-    const groups = (): GroupRecord[] => [...all].sort((a, b) => b.step - a.step);
-    let progress: ScanProgress = { ...NOTHING_READ, done: done.size };
-    if (done.size > 0) found(groups, progress);
-    for (const step of [...steps].sort((a, b) => b - a)) {
-      if (done.has(step)) continue;
+    const order = [...steps].sort((a, b) => b - a);
+    const kept = new Map<number, readonly GroupRecord[]>();
+    for (const group of known) kept.set(group.step, [...(kept.get(group.step) ?? []), group]);
+    const missing = order.filter((step) => !kept.has(step));
+    const groups = (): GroupRecord[] => order.flatMap((step) => kept.get(step) ?? []);
+    let progress: ScanProgress = { ...NOTHING_READ, done: order.length - missing.length };
+    if (progress.done > 0) found(groups, progress);
+    for (const step of missing) {
       const read = await this.step(runId, step).catch((thrown: unknown) => causeOf(thrown));
       if (signal.aborted) return;
       const failed = typeof read === "string";
@@ -65,7 +65,7 @@ export class GroupSource {
         unread: progress.unread + Number(failed),
         cause: progress.cause ?? (failed ? read : null),
       };
-      if (!failed) all.push(...read);
+      if (!failed) kept.set(step, read);
       found(groups, progress);
     }
   }

@@ -1,4 +1,4 @@
-import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from "react";
+import { lazy, type ReactNode, Suspense, useMemo, useRef, useState } from "react";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/rollouts/records.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
@@ -20,6 +20,7 @@ import {
 import { StepTitle, shownStep, TimeLine } from "../../components/rollout/time-line.tsx";
 import {
   groupKey,
+  type Scan,
   titleOf,
   useAllGroups,
   useNoRun,
@@ -44,11 +45,10 @@ import styles from "./rollouts.module.css";
 import { RowHistory } from "./row-history.tsx";
 import { StepList } from "./step-list.tsx";
 import { RewardHistogram } from "./step-rewards.tsx";
+import { useBlink } from "./use-blink.ts";
 import { useRolloutKeys } from "./use-rollout-keys.ts";
 
 const SYNC = "rollouts";
-/** Milliseconds per layer: fewer than two changes a second, safe for photosensitive users. */
-const BLINK_MS = 650;
 
 const AcrossView = lazy(() => import("./across/across-view.tsx"));
 
@@ -57,6 +57,10 @@ export function RolloutsScreen(): ReactNode {
   const run = useViewedRun();
   const noRun = useNoRun(run);
   const view = useRoute((route) => route.view);
+  const written = useRoute((route) => route.filter);
+  const filter = useMemo(() => parseFilter(written), [written]);
+  // Read here, so that the views share what was read.
+  const scan = useAllGroups(run, view !== "step" || filterCount(filter) > 0);
   return (
     <div className="screen" data-testid="screen-rollouts">
       {noRun && (
@@ -76,7 +80,12 @@ export function RolloutsScreen(): ReactNode {
           <p>Masks, captions and rewards of every rollout, step by step</p>
         </Empty>
       )}
-      {run !== null && (view === "run" ? <WholeRun run={run} /> : <Viewer key={run.runId} run={run} />)}
+      {run !== null &&
+        (view === "run" ? (
+          <WholeRun run={run} scan={scan} />
+        ) : (
+          <Viewer key={run.runId} run={run} scan={scan} filter={filter} />
+        ))}
     </div>
   );
 }
@@ -92,7 +101,7 @@ function ViewSwitch(): ReactNode {
   return <Segmented label="Rollouts of" options={VIEWS} value={view} onChange={(value) => navigate({ view: value })} />;
 }
 
-function WholeRun({ run }: { readonly run: ViewedRun }): ReactNode {
+function WholeRun({ run, scan }: { readonly run: ViewedRun; readonly scan: Scan }): ReactNode {
   const asked = useRoute((route) => route.step);
   return (
     <>
@@ -104,28 +113,26 @@ function WholeRun({ run }: { readonly run: ViewedRun }): ReactNode {
       <RunProblem run={run} />
       <ErrorBoundary>
         <Suspense fallback={<p className="muted">Reading rollouts…</p>}>
-          <AcrossView key={run.runId} run={run} />
+          <AcrossView key={run.runId} run={run} scan={scan} />
         </Suspense>
       </ErrorBoundary>
     </>
   );
 }
 
-function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
+function Viewer(props: { readonly run: ViewedRun; readonly scan: Scan; readonly filter: RolloutFilter }): ReactNode {
+  const { run, scan, filter } = props;
   useHoldToHide();
   const asked = useRoute((route) => route.step);
   const askedGroup = useRoute((route) => route.group);
   const askedRollout = useRoute((route) => route.rollout);
   const layerNames = useRoute((route) => route.layers);
-  const written = useRoute((route) => route.filter);
   const table = useRoute((route) => route.view === "table");
-  const filter = useMemo(() => parseFilter(written), [written]);
   const [sort, setSort] = useState<SortBy>("reward");
   const search = useRef<HTMLInputElement>(null);
   const inspector = useRef<HTMLDivElement>(null);
 
   const filtered = filterCount(filter) > 0;
-  const scan = useAllGroups(run, filtered || table);
   const unread = unreadText(scan);
   const reading = scan.done < scan.total;
   const matching = useMemo(
@@ -331,15 +338,4 @@ function pickGroup(groups: readonly GroupRecord[], key: string | null, rollout: 
     groups[0] ??
     null
   );
-}
-
-/** Alternates between given mask and answer while on, else null. */
-function useBlink(on: boolean): ReadonlySet<LayerKey> | null {
-  const [shown, setShown] = useState<LayerKey>("given");
-  useEffect(() => {
-    if (!on) return;
-    const timer = window.setInterval(() => setShown((now) => (now === "given" ? "answer" : "given")), BLINK_MS);
-    return () => window.clearInterval(timer);
-  }, [on]);
-  return useMemo(() => (on ? new Set([shown]) : null), [on, shown]);
 }

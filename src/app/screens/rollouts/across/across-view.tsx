@@ -16,7 +16,7 @@ import { AllSteps } from "../../../components/charts/all-steps.tsx";
 import type { ChartSpec } from "../../../components/charts/chart-spec.ts";
 import { LiveChart } from "../../../components/charts/live-chart.tsx";
 import { unreadText } from "../../../components/rollout/group-source.ts";
-import { groupKey, useAllGroups, type ViewedRun } from "../../../components/rollout/use-viewed-run.ts";
+import { groupKey, type Scan, type ViewedRun } from "../../../components/rollout/use-viewed-run.ts";
 import { Segmented } from "../../../components/ui/controls.tsx";
 import { Panel } from "../../../components/ui/panel/panel.tsx";
 import { navigate, useRoute } from "../../../stores/route.ts";
@@ -45,8 +45,7 @@ function openStep(step: number): void {
 }
 
 /** All rollouts of a run together, from the sampled rows to the tokens. */
-export default function AcrossView({ run }: { readonly run: ViewedRun }): ReactNode {
-  const scan = useAllGroups(run, true);
+export default function AcrossView({ run, scan }: { readonly run: ViewedRun; readonly scan: Scan }): ReactNode {
   const { groups } = scan;
   const loops = LOOP_IDS.filter((id) => groups.some((group) => group.loop === id));
   const [wanted, setLoop] = useState<LoopId | null>(null);
