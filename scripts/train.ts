@@ -226,7 +226,7 @@ await runTool(async () => {
     now: () => performance.now() / 1000,
     emit(event) {
       if (event.type === "step") process.stdout.write(`${stepLine(event, json)}\n`);
-      if (event.type === "eval") process.stdout.write(`${evalLine(event.report, json)}\n`);
+      if (event.type === "eval") process.stdout.write(`${evalLine(event, json)}\n`);
       if (event.type === "alarm") say(`step ${event.alarm.step}: ${event.alarm.message}`);
       if (event.type === "held") {
         // No user can continue it here, so the run ends as stopped and can be resumed.

@@ -1,12 +1,14 @@
 /** One line per step, as the tools print it. */
 
+import { fewPicturesText } from "../../src/engine/eval/bootstrap.ts";
 import { LOOP_IDS } from "../../src/engine/rl/loops/abouts.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
+import { rangeText } from "../../src/engine/runs/evaluations/difference-text.ts";
 import { SCORES, scoreOf, selectionText } from "../../src/engine/runs/evaluations/evaluation-scores.ts";
-import type { EvalReport } from "../../src/engine/runs/evaluations/evaluations.ts";
 import type { StepMetrics } from "../../src/engine/runs/rollouts/records.ts";
 
 type StepEvent = Extract<TrainerEvent, { type: "step" }>;
+type EvalEvent = Omit<Extract<TrainerEvent, { type: "eval" }>, "type">;
 
 /** Metrics of one loop without their prefix. */
 function ofLoop(metrics: StepMetrics, loop: number): Record<string, number> | undefined {
@@ -32,18 +34,20 @@ export function stepLine({ step, metrics, phaseTimes, costs }: StepEvent, json: 
 }
 
 /** `{"eval": {"step", "loop1_sampled", …, "n", "ci", "difference", "reward", "selection", …}}`, or sentences for people. */
-export function evalLine(report: EvalReport, json: boolean): string {
+export function evalLine({ report, pictures }: EvalEvent, json: boolean): string {
   const { step, n, means, ci, difference, reward, selection, maskPolicy, baseline } = report;
   if (json) {
-    return JSON.stringify({ eval: { step, ...means, n, ci, difference, reward, selection, maskPolicy, baseline } });
+    return JSON.stringify({
+      eval: { step, ...means, n, pictures, ci, difference, reward, selection, maskPolicy, baseline },
+    });
   }
   const shown = SCORES.flatMap((id) => {
     const score = scoreOf(report, id);
     if (score === null) return [];
     const change = score.difference;
-    const range =
-      change === null ? "" : ` (${change.low.toFixed(3)} to ${change.high.toFixed(3)} against step ${baseline ?? 0})`;
+    const range = change === null ? "" : ` (${rangeText(change)} against step ${baseline ?? 0})`;
     return [`${id} ${score.mean.toFixed(3)}${range}`];
   });
-  return `evaluation at step ${step} over ${n} report rows: ${shown.join(", ")}; ${selectionText(report)}`;
+  const few = fewPicturesText(pictures);
+  return `evaluation at step ${step} over ${n} report rows: ${shown.join(", ")}; ${selectionText(report)}${few === "" ? "" : `; ${few}`}`;
 }

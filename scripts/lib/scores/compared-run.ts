@@ -8,6 +8,7 @@ import { fewPicturesText } from "../../../src/engine/eval/bootstrap.ts";
 import { reportPictures } from "../../../src/engine/eval/row-image.ts";
 import { bestOf } from "../../../src/engine/runs/checkpoint/best-checkpoint.ts";
 import { listCheckpoints } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
+import { markedDifference } from "../../../src/engine/runs/evaluations/difference-text.ts";
 import {
   SCORES,
   type Score,
@@ -25,7 +26,6 @@ import {
 import { parseManifest } from "../../../src/engine/runs/manifest-schema.ts";
 import { parseMetricsLine } from "../../../src/engine/runs/numbers-json.ts";
 import type { StepMetrics } from "../../../src/engine/runs/rollouts/records.ts";
-import { differenceText } from "../../../src/engine/sweep/table.ts";
 import { nodeStore } from "../node/node-store.ts";
 
 export interface ComparedRun {
@@ -138,7 +138,7 @@ export function compareTable(rows: readonly ComparedRun[]): string {
     ...shown.map((id) => {
       const difference = row.difference[id];
       if (difference === undefined) return "–";
-      return `${row.start[id]?.toFixed(3)} ${differenceText(difference)}`;
+      return `${row.start[id]?.toFixed(3)} ${markedDifference(difference)}`;
     }),
     [1, 2].map((loop) => row.zeroSpread[`loop${loop}/frac_reward_zero_std`]?.toFixed(2) ?? "–").join(" / "),
     row.stepTime.toFixed(2),

@@ -6,6 +6,7 @@ import type { LabConfig } from "../config/table.ts";
 import type { Rle } from "../data/mask/rle.ts";
 import type { RgbImage } from "../data/sample.ts";
 import { aboutLoop, HELD_OUT_LOOPS } from "../rl/loops/abouts.ts";
+import { markedDifference } from "../runs/evaluations/difference-text.ts";
 import type { EvalMetric } from "../runs/evaluations/evaluation-metrics.ts";
 import type { RowScores } from "../runs/evaluations/evaluations.ts";
 import type { GroupRecord } from "../runs/rollouts/records.ts";
@@ -15,7 +16,7 @@ import type { RunStore } from "../storage/store.ts";
 import { curveSvg } from "./curve-svg.ts";
 import type { SweepJob, SweepPlan } from "./plan.ts";
 import type { DoneJob, VariantResult } from "./results.ts";
-import { differenceText } from "./table.ts";
+import { fewPicturesNotes } from "./table.ts";
 
 /** Number of held-out rows shown of each kind. */
 const SHOWN = 4;
@@ -54,6 +55,7 @@ export async function sweepReport(
     "<h2>Held-out differences from the start</h2>",
     "<p>Paired by row. 95 % bootstrap intervals: of one seed over pictures, of all seeds over both seeds and pictures. Bold: the interval excludes 0.</p>",
     resultTable(plan, results),
+    ...fewPicturesNotes(results).map((note) => `<p>${escaped(note)}</p>`),
     ...sections,
     "</body></html>\n",
   ].join("\n");
@@ -64,14 +66,14 @@ function resultTable(plan: SweepPlan, results: readonly VariantResult[]): string
     results.flatMap(({ variant, rows, images, metrics }) => {
       const found = metrics[metric];
       if (found === undefined) return [];
-      const seeds = found.seeds.map(({ seed, difference }) => `${seed}: ${bold(differenceText(difference))}`);
+      const seeds = found.seeds.map(({ seed, difference }) => `${seed}: ${bold(markedDifference(difference))}`);
       const cells = [
         escaped(variant),
         metric,
         `${rows} (${images})`,
         found.start.toFixed(3),
-        found.all === null ? "–" : bold(differenceText(found.all)),
-        found.runs === null ? "–" : bold(differenceText(found.runs)),
+        found.all === null ? "–" : bold(markedDifference(found.all)),
+        found.runs === null ? "–" : bold(markedDifference(found.runs)),
         seeds.join("<br>"),
       ];
       return [`<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`];

@@ -37,7 +37,7 @@ const costs = (...seconds: number[]) =>
   }));
 const phase = (name: Phase): TrainerEvent => ({ type: "phase", step: 1, loop: null, phase: name, programs: 0 });
 const state = (name: RunState): TrainerEvent => ({ type: "state", state: name, step: 1 });
-const evaluated = (step: number): TrainerEvent => ({ type: "eval", report: { step } as EvalReport });
+const evaluated = (step: number): TrainerEvent => ({ type: "eval", report: { step } as EvalReport, pictures: 20 });
 const saved = (step: number): TrainerEvent => ({ type: "checkpoint", step, bytes: 1 });
 const stepped = (step: number): TrainerEvent => ({ type: "step", step, metrics: {}, phaseTimes: {}, costs: {} });
 

@@ -1,7 +1,8 @@
 import type { ReactNode } from "react";
+import { differenceText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
 import { scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
-import type { EvalReport, Interval } from "../../../engine/runs/evaluations/evaluations.ts";
-import { fixed, signed } from "../../styles/format.ts";
+import type { EvalReport } from "../../../engine/runs/evaluations/evaluations.ts";
+import { fixed } from "../../styles/format.ts";
 import styles from "./eval.module.css";
 import type { EvalMetricText } from "./eval-metrics.ts";
 
@@ -52,15 +53,3 @@ function noDifference({ step, difference }: EvalReport): string {
 
 /** Name of the score of a loop's sampled reward; its group is the loop. */
 export const SAMPLED_REWARD = /^reward(\d)_sampled$/;
-
-/** A paired difference with its 95 % interval. */
-export function differenceText({ mean, low, high }: Interval): string {
-  return `${signed(mean, 3)} (${signed(low, 3)} to ${signed(high, 3)})`;
-}
-
-/** "better" or "worse" only if the 95 % interval excludes 0. */
-export function verdict(difference: Pick<Interval, "low" | "high"> | null): "better" | "worse" | "open" {
-  if (difference === null) return "open";
-  if (difference.low > 0) return "better";
-  return difference.high < 0 ? "worse" : "open";
-}

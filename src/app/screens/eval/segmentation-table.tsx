@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
+import { differenceText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
 import type { EvalReport, SegmentationMetric } from "../../../engine/runs/evaluations/evaluations.ts";
 import { TableHead } from "../../components/ui/table-head.tsx";
 import { fixed, NONE } from "../../styles/format.ts";
 import styles from "./eval.module.css";
-import { differenceText, verdict } from "./score-card.tsx";
 
 const NAMES: readonly { readonly id: SegmentationMetric; readonly name: string; readonly help: string }[] = [
   { id: "giou", name: "gIoU", help: "Mean IoU over rows" },

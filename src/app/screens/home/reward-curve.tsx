@@ -1,5 +1,6 @@
 import { type ReactNode, useMemo, useSyncExternalStore } from "react";
 import { HELD_OUT_LOOPS } from "../../../engine/rl/loops/abouts.ts";
+import { rangeText } from "../../../engine/runs/evaluations/difference-text.ts";
 import { scoreOf } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import { lab } from "../../clients/lab.ts";
 import { smooth } from "../../components/charts/plot/smoothing.ts";
@@ -40,9 +41,7 @@ export function RewardCurve({ run, step }: { readonly run: ViewedRun; readonly s
         {gain !== null && last !== undefined && (
           <>
             ; {loop.score} on {counted(last.n, "held-out row")} <b data-testid="home-gain">{signed(gain.mean, 3)}</b>{" "}
-            <span className="nowrap">
-              ({signed(gain.low, 3)} to {signed(gain.high, 3)})
-            </span>
+            <span className="nowrap">({rangeText(gain)})</span>
           </>
         )}
       </figcaption>

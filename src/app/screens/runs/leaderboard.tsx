@@ -1,5 +1,6 @@
 import { type ReactNode, useId, useState } from "react";
 import type { Board, BoardAsked, BoardLine } from "../../../engine/eval/leaderboard.ts";
+import { differenceText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
 import { EVAL_METRICS, type EvalMetric } from "../../../engine/runs/evaluations/evaluation-metrics.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { lab, report } from "../../clients/lab.ts";
@@ -12,7 +13,6 @@ import { useAsync } from "../../components/use-async.ts";
 import { linkTo } from "../../stores/route.ts";
 import { counted, fixed, NONE } from "../../styles/format.ts";
 import { evalTexts } from "../eval/eval-metrics.ts";
-import { differenceText, verdict } from "../eval/score-card.tsx";
 import styles from "./board.module.css";
 
 const SCORES = evalTexts({ maskPolicy: "candidates" }).flatMap(({ id, title }) => {

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
+import { rangeText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
 import type { ScoreId } from "../../../engine/runs/evaluations/evaluation-scores.ts";
 import type { RunDigest } from "../../../engine/runs/library/digest.ts";
 import { Sparkline } from "../../components/charts/sparkline.tsx";
@@ -7,7 +8,7 @@ import { loopStyle } from "../../components/rollout/loop-colour.ts";
 import { linkTo } from "../../stores/route.ts";
 import { fixed, NONE, signed } from "../../styles/format.ts";
 import { evalTexts } from "../eval/eval-metrics.ts";
-import { SAMPLED_REWARD, verdict } from "../eval/score-card.tsx";
+import { SAMPLED_REWARD } from "../eval/score-card.tsx";
 import styles from "./runs.module.css";
 
 /** Each loop's reward over the steps, and its mean over the last ten. */
@@ -56,10 +57,7 @@ export function RunGains({ run }: { readonly run: RunDigest }): ReactNode {
       {shown.map(({ score, rows, ...difference }) => (
         <span key={score} title={`${titles.get(score) ?? score} of ${rows} rows`}>
           <span className="muted small">{SAMPLED_REWARD.exec(score)?.[1] ?? SUPERVISED[score]}</span>{" "}
-          <b data-verdict={verdict(difference)}>{signed(difference.mean, 3)}</b>{" "}
-          <small>
-            {signed(difference.low, 3)} to {signed(difference.high, 3)}
-          </small>
+          <b data-verdict={verdict(difference)}>{signed(difference.mean, 3)}</b> <small>{rangeText(difference)}</small>
         </span>
       ))}
     </a>

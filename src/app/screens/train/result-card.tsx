@@ -1,5 +1,8 @@
 import type { ReactNode } from "react";
 import { activeLoops } from "../../../engine/config/derived.ts";
+import { fewPicturesText } from "../../../engine/eval/bootstrap.ts";
+import { reportPictures } from "../../../engine/eval/row-image.ts";
+import { rangeText, verdict } from "../../../engine/runs/evaluations/difference-text.ts";
 import type { StoredEvaluation } from "../../../engine/runs/evaluations/evaluations.ts";
 import { runResult, type ScoreResult } from "../../../engine/runs/library/run-result.ts";
 import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
@@ -7,7 +10,7 @@ import { CopyPanel } from "../../components/ui/panel/copy-panel.tsx";
 import { linkTo } from "../../stores/route.ts";
 import { useRun } from "../../stores/run/run.ts";
 import { counted, NONE, signed } from "../../styles/format.ts";
-import { SAMPLED_REWARD, verdict } from "../eval/score-card.tsx";
+import { SAMPLED_REWARD } from "../eval/score-card.tsx";
 import styles from "./train.module.css";
 
 /**
@@ -24,6 +27,7 @@ export function ResultCard(props: {
   const { config } = run.manifest ?? {};
   const expected = holdsOut && config !== undefined && config.mode !== "sft" && config.evalSteps > 0;
   if (result === null && !expected) return null;
+  const few = result === null ? "" : fewPicturesText(reportPictures(result.last.rows));
   const scores = result?.scores.filter(({ id }) => SAMPLED_REWARD.test(id));
   return (
     <section className="grid gap-2" aria-label="Result" data-testid="result">
@@ -36,6 +40,7 @@ export function ResultCard(props: {
           Step {result?.first.report.step ?? 0} to {result?.last.report.step ?? NONE}, reward of sampled answers, 95 %
           interval
         </span>
+        {few !== "" && <span className="warn">{few}</span>}
         <a href={linkTo({ screen: "eval", run: run.place })}>Best and worst rows</a>
         <a href={linkTo({ screen: "runs" })}>Export</a>
         <CopyPanel name="the result" />
@@ -60,7 +65,7 @@ function Gain(props: { readonly loop: string | number | undefined; readonly resu
         <span className="muted small">
           {result === undefined
             ? "shown after the second evaluation"
-            : `${result.better} better, ${result.worse} worse · ${signed(difference?.low, 3)} to ${signed(difference?.high, 3)}`}
+            : `${result.better} better, ${result.worse} worse · ${rangeText(result.score.difference)}`}
         </span>
       </p>
     </div>

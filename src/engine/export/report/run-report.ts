@@ -4,6 +4,7 @@ import { defaultConfig, SETTING_KEYS } from "../../config/parse.ts";
 import { SETTINGS } from "../../config/table.ts";
 import { HELD_OUT_LOOPS, LOOP_IDS, LOOPS } from "../../rl/loops/abouts.ts";
 import { readAlarms } from "../../runs/alarms.ts";
+import { rangeText, signed, verdict } from "../../runs/evaluations/difference-text.ts";
 import { type ScoreId, scoreOf } from "../../runs/evaluations/evaluation-scores.ts";
 import { readEvaluations, type StoredEvaluation } from "../../runs/evaluations/evaluations.ts";
 import { type RowPair, type RunResult, rowPairs, runResult, type ScoreResult } from "../../runs/library/run-result.ts";
@@ -100,9 +101,7 @@ function resultParts(result: RunResult | null): string[] {
   if (result === null) return ['<p class="headline">This run was not evaluated on held-out rows</p>'];
   const { last, first, scores } = result;
   const lines = headline(result).map(({ id, score, better, worse }) => {
-    const { mean } = score.difference;
-    const tone = mean > 0 ? "better" : mean < 0 ? "worse" : "";
-    return `<p class="headline"><b class="${tone}">${signed(mean)}</b> ${escaped(nameOf(id))} on ${score.n} held-out rows: ${better} better, ${worse} worse</p>`;
+    return `<p class="headline"><b class="${verdict(score.difference)}">${signed(score.difference.mean)}</b> ${escaped(nameOf(id))} on ${score.n} held-out rows: ${better} better, ${worse} worse</p>`;
   });
   const head = [
     "Score",
@@ -117,7 +116,7 @@ function resultParts(result: RunResult | null): string[] {
     scoreOf(first.report, id)?.mean.toFixed(3) ?? "–",
     score.mean.toFixed(3),
     signed(score.difference.mean),
-    `${signed(score.difference.low)} to ${signed(score.difference.high)}`,
+    rangeText(score.difference),
     String(score.n),
   ]);
   return [...lines, htmlTable(head, rows)];
@@ -267,8 +266,4 @@ function settingParts({ config }: RunManifest): string[] {
     "<h2>Settings</h2>",
     `<details><summary>${SETTING_KEYS.length} settings; those that differ from the default are bold</summary>${htmlTable(["Setting", "Name", "Value"], rows)}</details>`,
   ];
-}
-
-function signed(value: number, digits = 3): string {
-  return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
 }

@@ -94,4 +94,4 @@ export type TrainerEvent =
   | { readonly type: "checkpoint"; readonly step: number; readonly bytes: number }
   /** Scored rows of the current evaluation. */
   | { readonly type: "eval-rows"; readonly done: number; readonly total: number }
-  | { readonly type: "eval"; readonly report: EvalReport };
+  | { readonly type: "eval"; readonly report: EvalReport; readonly pictures: number };

@@ -2,10 +2,10 @@
 import { activeLoops } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { type EvalDeps, evaluateRows } from "../../eval/held-out.ts";
+import { reportPictures } from "../../eval/row-image.ts";
 import { runReward } from "../../eval/run-reward.ts";
 import { storeEvaluation } from "../../eval/store.ts";
 import { trimPool } from "../../gpu/runtime/pool.ts";
-import type { EvalReport } from "../../runs/evaluations/evaluations.ts";
 import { aboutLoop, LOOP_IDS } from "../loops/abouts.ts";
 import { LOOP_CODE } from "../loops/registry.ts";
 import { evaluationRows } from "../step/clip-frames.ts";
@@ -13,13 +13,13 @@ import type { StepContext } from "../step/context.ts";
 import type { TrainerDeps } from "./trainer-deps.ts";
 
 /**
- * Evaluates held-out rows with the current weights, or at step 0 with those of the start, and stores the result.
+ * Evaluates held-out rows with the current weights, or at step 0 with those of the start, stores the result and emits it.
  * @throws LabError("cancelled") when stopped, LabError("held") when a reward is not available
  */
 export async function evaluateRun(
   { config, run, rows, evaluated, emit, checkDevice }: TrainerDeps,
   context: StepContext,
-): Promise<EvalReport> {
+): Promise<void> {
   const { step } = context;
   const total = evaluated.report.length + evaluated.selection.length;
   const weights = step === 0 ? { policy: context.start, partner: context.start } : {};
@@ -27,7 +27,8 @@ export async function evaluateRun(
   const scores = await evaluateRows(deps, evaluated, (done) => emit({ type: "eval-rows", done, total }));
   await checkDevice();
   trimPool();
-  return storeEvaluation(run.store, run.id, step, scores, { ...config, ...runReward(config) });
+  const report = await storeEvaluation(run.store, run.id, step, scores, { ...config, ...runReward(config) });
+  emit({ type: "eval", report, pictures: reportPictures(scores) });
 }
 
 /** The loops that sample held-out rows: those with a fixed score, and those that train. */

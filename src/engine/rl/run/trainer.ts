@@ -327,8 +327,7 @@ export class Trainer {
   async evaluate(step: number, goesOn: boolean): Promise<void> {
     if (this.control.signal.aborted) throw new LabError("cancelled", "The run was stopped");
     this.#tellPhase("eval", step);
-    const report = await evaluateRun({ ...this.#deps, config: this.#config }, this.#context(step));
-    this.#deps.emit({ type: "eval", report });
+    await evaluateRun({ ...this.#deps, config: this.#config }, this.#context(step));
     // The checkpoint of this step may be the new best.
     if (goesOn) await pruneRun(this.#deps.run, this.#config);
   }

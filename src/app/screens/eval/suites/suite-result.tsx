@@ -2,11 +2,11 @@ import type { ReactNode } from "react";
 import { looksText } from "../../../../engine/eval/suites/report.ts";
 import type { SuiteScore } from "../../../../engine/eval/suites/run-suite.ts";
 import type { PublishedScore } from "../../../../engine/eval/suites/suite.ts";
+import { verdict } from "../../../../engine/runs/evaluations/difference-text.ts";
 import { Panel } from "../../../components/ui/panel/panel.tsx";
 import { TableHead } from "../../../components/ui/table-head.tsx";
 import { useSuite } from "../../../stores/suite.ts";
 import { counted, fixed, NONE } from "../../../styles/format.ts";
-import { verdict } from "../score-card.tsx";
 import styles from "./suites.module.css";
 
 /** A score times 100, as papers print it. */

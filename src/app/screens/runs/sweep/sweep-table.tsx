@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
+import { differenceText } from "../../../../engine/runs/evaluations/difference-text.ts";
 import { SCORES } from "../../../../engine/runs/evaluations/evaluation-scores.ts";
-import { differenceText } from "../../../../engine/sweep/table.ts";
+import { fewPicturesNotes } from "../../../../engine/sweep/table.ts";
 import type { SweepResults } from "../../../../protocol/data.ts";
 import { report } from "../../../clients/lab.ts";
 import { saveSweepReport } from "../../../clients/run/sweep.ts";
@@ -23,7 +24,7 @@ const COLUMNS = [
 /** Held-out differences to the start with their intervals and curves; a seed leads to its run's rows. */
 export function SweepTable({ results }: { readonly results: SweepResults }): ReactNode {
   const text = (interval: Parameters<typeof differenceText>[0] | null): string =>
-    interval === null ? NONE : differenceText(interval).replaceAll("**", "");
+    interval === null ? NONE : differenceText(interval);
   const lines = SCORES.flatMap((score) =>
     results.flatMap(({ variant, rows, images, metrics, runs }) => {
       const found = metrics[score];
@@ -65,6 +66,11 @@ export function SweepTable({ results }: { readonly results: SweepResults }): Rea
           </tbody>
         </table>
       </div>
+      {fewPicturesNotes(results).map((note) => (
+        <p key={note} className="warn">
+          {note}
+        </p>
+      ))}
       {results.map(({ variant, curves }) => (
         <figure key={variant} className={styles.curves}>
           <img

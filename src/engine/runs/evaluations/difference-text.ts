@@ -1,0 +1,31 @@
+/** Paired differences as text, alike on the page, in the tools and in exported reports. */
+import type { Interval } from "./evaluations.ts";
+
+/** "better" or "worse" only if the 95 % interval excludes 0. Without spread there is no interval. */
+export function verdict(difference: Pick<Interval, "low" | "high"> | null): "better" | "worse" | "open" {
+  if (difference === null || difference.low === difference.high) return "open";
+  if (difference.low > 0) return "better";
+  return difference.high < 0 ? "worse" : "open";
+}
+
+/** The interval of a difference. Without spread there is none: over one picture, or where nothing changed. */
+export function rangeText({ mean, low, high }: Interval): string {
+  if (low === high) return mean === 0 ? "no change" : "no interval";
+  return `${signed(low)} to ${signed(high)}`;
+}
+
+export function differenceText(difference: Interval): string {
+  return `${signed(difference.mean)} (${rangeText(difference)})`;
+}
+
+/** `differenceText` in Markdown: bold if the interval is on one side of 0. */
+export function markedDifference(difference: Interval): string {
+  const text = differenceText(difference);
+  return verdict(difference) === "open" ? text : `**${text}**`;
+}
+
+/** Fixed decimals with a sign; a value that rounds to 0 has no sign. */
+export function signed(value: number, decimals = 3): string {
+  const digits = Math.abs(value).toFixed(decimals);
+  return Number(digits) === 0 ? digits : `${value > 0 ? "+" : "−"}${digits}`;
+}
