@@ -18,6 +18,7 @@ import {
   type FinishedEvaluation,
   finishedEvaluations,
   looksAt,
+  storedSuites as suitesIn,
 } from "../src/engine/eval/suites/finished.ts";
 import { type EvalFolder, evalId, openEvalFolder, suiteRowsHash } from "../src/engine/eval/suites/folder.ts";
 import { ledgerCsv, ledgerParquet } from "../src/engine/eval/suites/ledger.ts";
@@ -211,7 +212,10 @@ const dataCalls: Handlers<DataCalls> = {
     evaluations.set(id, folder);
     return { id, answers: [...folder.answers.values()], looks: looksAt(facts, id, await allFinished(store)) };
   },
-  finishedEvaluations: async () => allFinished(await openOpfsStore("evaluations")),
+  async storedSuites() {
+    const store = await openOpfsStore("evaluations");
+    return suitesIn(store, await store.names(""));
+  },
   async deleteEvaluation(id) {
     evaluations.delete(id);
     await (await openOpfsStore("evaluations")).remove(id);

@@ -5,7 +5,7 @@ import type { SetInfo } from "../engine/data/set-info.ts";
 import type { DataMapping } from "../engine/data/tables/mapping.ts";
 import type { RowSource } from "../engine/data/training-row.ts";
 import type { Board, BoardAsked } from "../engine/eval/leaderboard.ts";
-import type { FinishedEvaluation } from "../engine/eval/suites/finished.ts";
+import type { StoredSuite } from "../engine/eval/suites/finished.ts";
 import type { EvalFacts } from "../engine/eval/suites/folder.ts";
 import type { SuitePart } from "../engine/eval/suites/part.ts";
 import type { SuiteReport } from "../engine/eval/suites/report.ts";
@@ -109,8 +109,8 @@ export interface DataCalls {
   openEvaluation(
     facts: EvalFacts,
   ): Promise<{ readonly id: string; readonly answers: readonly SuiteRow[]; readonly looks: number }>;
-  /** Finished evaluations of suites, by name. */
-  finishedEvaluations(): Promise<readonly FinishedEvaluation[]>;
+  /** Finished and stopped evaluations of suites, by name. */
+  storedSuites(): Promise<readonly StoredSuite[]>;
   deleteEvaluation(id: string): Promise<void>;
   /** Finished evaluations of the same rows as one table. @throws LabError("bad-input") naming one of other rows */
   ledger(ids: readonly string[], format: "csv" | "parquet"): Promise<Blob>;

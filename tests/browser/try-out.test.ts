@@ -63,7 +63,7 @@ describe("trying the model out", () => {
     return (await page.getByTestId("try-answer").textContent()) ?? "";
   };
 
-  it("scores the rows of a suite, continues after a stop, and shows the worst rows first", async () => {
+  it("scores the rows of a suite, continues after a stop and a reload, and shows the worst rows first", async () => {
     const { page } = lab;
     await show(page, { screen: "eval", part: "suites" });
     await page.getByTestId("suite-rows").fill("16");
@@ -75,8 +75,13 @@ describe("trying the model out", () => {
       .toMatch(/^Answering, [1-9]\d* of 16 rows/);
     await expect.poll(() => page.getByTestId("suite-rows").isDisabled()).toBe(true);
     await page.getByTestId("suite-stop").click();
-    await page.getByTestId("suite-start").waitFor();
-    await page.getByTestId("suite-start").click();
+    // After a reload the page offers to go on, with the choices of then.
+    await page.reload();
+    await untilReady(page);
+    await show(page, { screen: "eval", part: "suites" });
+    const stopped = page.getByTestId("stopped-evaluation");
+    await expect.poll(() => stopped.textContent()).toMatch(/^masks 16 rows, pocket model/);
+    await stopped.getByRole("button", { name: "Continue" }).click();
     await expect.poll(() => page.getByTestId("suite-progress").textContent()).toMatch(/[1-9]\d* answers kept$/);
     const table = page.getByTestId("suite-scores");
     await table.waitFor();

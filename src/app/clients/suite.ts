@@ -5,6 +5,7 @@
 import type { LabConfig } from "../../engine/config/table.ts";
 import { badInput, LabError } from "../../engine/errors.ts";
 import { suiteOf } from "../../engine/eval/suites/all.ts";
+import type { EvalFacts } from "../../engine/eval/suites/folder.ts";
 import { judgeAnswers, judgeName, judgeSettings, liveVerdicts, newFailures } from "../../engine/eval/suites/judged.ts";
 import { answerKey, answerRows, type SuiteRow, type System } from "../../engine/eval/suites/run-suite.ts";
 import type { Suite, SuiteItem } from "../../engine/eval/suites/suite.ts";
@@ -12,7 +13,7 @@ import type { CaptionPair } from "../../engine/rewards/types.ts";
 import { ANSWER_TOKENS, suiteAnswersOf, tryTaskOf } from "../../engine/session/suite-ask.ts";
 import type { Judged } from "../../protocol/reward.ts";
 import { addProblem, useSession } from "../stores/session.ts";
-import { useSuite } from "../stores/suite.ts";
+import { chooseSuite, useSuite } from "../stores/suite.ts";
 import { useTry } from "../stores/try-out.ts";
 import { lab } from "./lab.ts";
 import { requireAgreed } from "./run/agreed.ts";
@@ -24,11 +25,18 @@ export function stopSuite(): void {
   stop.abort();
 }
 
+/** Continues an evaluation that was stopped, also by closing the page. @throws LabError as `runSuite` */
+export async function continueSuite({ suite, split, part, answers, rows, rowsHash }: EvalFacts): Promise<void> {
+  chooseSuite({ suite, split: split ?? "", part: part ?? "all", mode: answers, rows });
+  await runSuite(rowsHash);
+}
+
 /**
  * Evaluates the chosen suite on the open files with the loaded model, and with the open adapter if there is one.
+ * @param expected hash of the rows of the evaluation to continue
  * @throws LabError("cancelled") after `stopSuite`, "bad-input" naming what is missing
  */
-export async function runSuite(): Promise<void> {
+export async function runSuite(expected?: string): Promise<void> {
   const { suite: name, split, part, mode, rows: most } = useSuite.getState();
   const suite = suiteOf(name);
   if (suite === undefined) throw new LabError("internal", `There is no suite ${name}`);
@@ -43,6 +51,9 @@ export async function runSuite(): Promise<void> {
     if (model === null) throw badInput("No model is loaded; open a model folder first");
     const items = most === 0 ? opened.items : opened.items.slice(0, most);
     useSuite.setState({ items, leftOut: opened.leftOut });
+    if (expected !== undefined && opened.rowsHash !== expected) {
+      throw badInput("The open files hold other rows than this evaluation; its answers are kept. Open its files first");
+    }
     if (items.length === 0) throw badInput(opened.leftOut[0] ?? "The open files have no row that can be scored");
     const {
       id,

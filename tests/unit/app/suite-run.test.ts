@@ -2,11 +2,13 @@
 import { afterEach, expect, test, vi } from "vitest";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { badInput } from "../../../src/engine/errors.ts";
+import { isFinished, storedSuites } from "../../../src/engine/eval/suites/finished.ts";
 import type { EvalFacts } from "../../../src/engine/eval/suites/folder.ts";
 import type { SuiteReport } from "../../../src/engine/eval/suites/report.ts";
 import type { SuiteRow } from "../../../src/engine/eval/suites/run-suite.ts";
 import type { SuiteItem } from "../../../src/engine/eval/suites/suite.ts";
 import type { CaptionPair } from "../../../src/engine/rewards/types.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 
 const LAB = "../../../src/app/clients/lab.ts";
 const items: SuiteItem[] = ["1", "2"].map((id) => ({
@@ -62,7 +64,7 @@ async function page() {
     suiteReport: async () => REPORT,
   };
   vi.doMock(LAB, () => ({ lab: () => ({ data, trainer, reward }), report: () => undefined, builtIn: String }));
-  const { runSuite } = await import("../../../src/app/clients/suite.ts");
+  const { continueSuite, runSuite } = await import("../../../src/app/clients/suite.ts");
   const { chooseSuite, showReport, useSuite } = await import("../../../src/app/stores/suite.ts");
   const { changeConfig, useSession } = await import("../../../src/app/stores/session.ts");
   const { useTry } = await import("../../../src/app/stores/try-out.ts");
@@ -74,6 +76,7 @@ async function page() {
   open("first", "first adapter");
   chooseSuite({ suite: "dlc", split: "" });
   return {
+    continueSuite,
     runSuite,
     chooseSuite,
     showReport,
@@ -175,4 +178,30 @@ test("a choice that changes nothing leaves the report", async () => {
   expect(useSuite.getState()).toMatchObject({ report: REPORT, items });
   chooseSuite({ rows: 7 });
   expect(useSuite.getState()).toMatchObject({ report: null, items: [], rows: 7 });
+});
+
+test("an evaluation that was stopped goes on with its own choices, on its own rows only", async () => {
+  const { continueSuite, runSuite, chooseSuite, facts } = await page();
+  chooseSuite({ mode: "forced", rows: 1, part: "report" });
+  await runSuite();
+  chooseSuite({ suite: "masks", mode: "free", rows: 50, part: "all" });
+  const [first] = facts as [EvalFacts];
+  await continueSuite(first);
+  expect(facts).toEqual([first, first]);
+  await expect(continueSuite({ ...first, rowsHash: "of other files" })).rejects.toThrow("hold other rows");
+  expect(facts).toHaveLength(2);
+});
+
+test("evaluations without a report are those that can be continued", async () => {
+  const store = memoryStore();
+  const known = { suite: "masks", split: null };
+  await store.write("a/eval.json", JSON.stringify(known));
+  await store.write("b/eval.json", JSON.stringify(known));
+  await store.write("b/report.json", JSON.stringify({ systems: {} }));
+  await store.write("c/eval.json", JSON.stringify({ suite: "no such" }));
+  const stored = await storedSuites(store, ["a", "b", "c"]);
+  expect(stored.map((one) => [one.id, isFinished(one)])).toEqual([
+    ["a", false],
+    ["b", true],
+  ]);
 });

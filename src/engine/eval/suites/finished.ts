@@ -18,15 +18,26 @@ export interface FinishedEvaluation {
 
 type Reader = Pick<RunStore, "readText" | "size">;
 
-/** The finished evaluations among these folders, in order; other folders are skipped. */
-export async function finishedEvaluations(store: Reader, names: readonly string[]): Promise<FinishedEvaluation[]> {
-  const found: FinishedEvaluation[] = [];
+/** An evaluation of which some answers are kept; without a report it was stopped and can be continued. */
+export type StoredSuite = Omit<FinishedEvaluation, "report"> & { readonly report: SuiteReport | null };
+
+/** The evaluations among these folders, in order; other folders are skipped. */
+export async function storedSuites(store: Reader, names: readonly string[]): Promise<StoredSuite[]> {
+  const found: StoredSuite[] = [];
   for (const id of names) {
     const [facts, report] = [await record(store, `${id}/eval.json`), await record(store, `${id}/report.json`)];
-    const known = typeof facts?.suite === "string" && suiteOf(facts.suite) !== undefined && isRecord(report?.systems);
-    if (known) found.push({ id, facts: facts as unknown as EvalFacts, report: report as unknown as SuiteReport });
+    if (typeof facts?.suite !== "string" || suiteOf(facts.suite) === undefined) continue;
+    const finished = isRecord(report?.systems) ? (report as unknown as SuiteReport) : null;
+    found.push({ id, facts: facts as unknown as EvalFacts, report: finished });
   }
   return found;
+}
+
+export const isFinished = (one: StoredSuite): one is FinishedEvaluation => one.report !== null;
+
+/** The finished ones among them. */
+export async function finishedEvaluations(store: Reader, names: readonly string[]): Promise<FinishedEvaluation[]> {
+  return (await storedSuites(store, names)).filter(isFinished);
 }
 
 /** An object of a file; undefined if there is none or it holds something else. */

@@ -41,12 +41,13 @@ const PHASES = {
 
 /** Evaluation suites of the field on the open files: base model, and the open adapter beside it. */
 export function SuiteScreen(): ReactNode {
+  const missing = useBlocker();
   return (
     <>
       <Choice />
       <SuiteResult />
       <SuiteRows />
-      <EarlierEvaluations />
+      <EarlierEvaluations missing={missing} />
     </>
   );
 }
@@ -100,7 +101,7 @@ function Choice(): ReactNode {
             onChange={(chosen) => chooseSuite({ part: chosen })}
           />
         </div>
-        <RowCount value={rows} />
+        <RowCount key={rows} value={rows} />
         <div className="grid gap-1">
           <span className="small muted">Masks from</span>
           <Segmented
