@@ -78,7 +78,8 @@ const openSet: Open = async (folders, mapping, onProgress, onRows, signal) => {
   const set = await openRegionSet(folder, {
     signal,
     ...(mapping === null ? {} : { mapping }),
-    onProgress: ({ file, filesTotal, rows }) => onProgress({ files: seen.add(file).size, filesTotal, rows, file }),
+    onProgress: ({ file, filesTotal, rows, totalRows }) =>
+      onProgress({ files: seen.add(file).size, filesTotal, rows, totalRows }),
     onRows: (rows, growing) => {
       for (const row of rows) byId.set(row.id, row);
       // Pictures of the first rows are available while the rest is still being indexed.

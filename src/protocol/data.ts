@@ -35,7 +35,7 @@ export interface OpeningProgress {
   readonly files: number;
   readonly filesTotal: number;
   readonly rows: number;
-  readonly file: string;
+  readonly totalRows: number;
 }
 
 /** The stored runs, and the frozen features: bytes and number of pictures. */

@@ -100,7 +100,7 @@ describe("micro-batches over rollouts", () => {
     expect(whole.found.size).toBeGreaterThan(20);
     expect(gradientGap(whole.found, split.found)).toBeLessThan(2e-6);
     expect(split.readback.loss).toBeCloseTo(whole.readback.loss, 5);
-    expect(split.readback.klPenalty).toBeCloseTo(whole.readback.klPenalty, 5);
+    expect(split.readback.policy).toBeCloseTo(whole.readback.policy, 5);
     const gap = split.readback.logps.map((value, at) => Math.abs(value - (whole.readback.logps[at] as number)));
     const counted = gap.filter((_gap, at) => sampled().mask[at] === 1);
     expect(Math.max(...counted)).toBeLessThan(2e-6);

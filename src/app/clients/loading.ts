@@ -92,7 +92,7 @@ export async function openData(
   useSession.setState({
     mapping: corrections,
     ...(begun && { rows: [] }),
-    opening: { files: 0, filesTotal: 0, rows: 0, file: "" },
+    opening: { files: 0, filesTotal: 0, rows: 0, totalRows: 0 },
   });
   try {
     const dataInfo = await lab().data.open(

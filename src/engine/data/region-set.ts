@@ -317,6 +317,5 @@ async function readSample(summary: RegionSummary, { opened, picture, pictureInde
     caption: summary.caption,
     category: summary.category,
     imageId: summary.imageId,
-    source: { file: summary.file, row: summary.row, region: summary.region },
   };
 }

@@ -17,7 +17,6 @@ export interface RegionSample {
   readonly category: readonly string[];
   /** Cache key of the image: a hash of its encoded bytes, so that the same picture in two rows is encoded once. */
   readonly imageId: string;
-  readonly source: { readonly file: string; readonly row: number; readonly region: number };
 }
 
 /** The encoded picture of a row; decoding happens on demand. */

@@ -68,8 +68,6 @@ export interface CachedModel extends CacheKey {
   readonly name: string;
   /** `weightsHash` of the converted content; equal to `source` in entries of older versions. */
   readonly hash: string;
-  /** SHA-256 over the hashes of all parts, in order; null while the entry is unfinished. */
-  readonly content: string | null;
   /** Bytes of the original weight files, and of the entry. */
   readonly originalBytes: number;
   readonly bytes: number;
@@ -258,7 +256,6 @@ export class ModelCache {
       }),
       id,
       hash: manifest?.hash ?? entry?.source ?? "",
-      content: manifest?.content ?? null,
       bytes: 0,
       finished: manifest !== undefined && entry !== undefined,
     };

@@ -41,7 +41,7 @@ describe("what keeps a run from beginning", () => {
       /not ready for training: 9 of 9 masks/,
     ],
     ["a dry run", { dryRun: { place: null, stop: null } }, /A dry run is in progress/],
-    ["rows under way", { opening: { files: 0, filesTotal: 1, rows: 0, file: "" } }, /still loading/],
+    ["rows under way", { opening: { files: 0, filesTotal: 1, rows: 0, totalRows: 0 } }, /still loading/],
     ["no model", { model: null }, /No model is loaded/],
     [
       "a model under way",

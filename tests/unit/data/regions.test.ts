@@ -70,13 +70,12 @@ test("every broken row is left out with one sentence, the good rows around it st
   expect(checks[4]?.detail).toBe("86.7 % of 30 rows have a caption");
 });
 
-test("a sample carries the picture's own bytes, its sniffed format and the row it came from", async () => {
+test("a sample carries the picture's own bytes, and its sniffed format", async () => {
   const bytes = jpg(40, 30);
   const shard = writeRegionShard([row(), row({ image: { bytes, path: "x.png" }, mask: boxMask(30, 40, 0, 0, 8, 5) })]);
   const set = await openRegionSet(memoryFolder({ [NAME]: shard }));
   const sample = await set.sample(1);
   expect(sample.image).toEqual({ bytes, mime: "image/jpeg", width: 40, height: 30, orientation: 1 });
-  expect(sample.source).toEqual({ file: NAME, row: 1, region: 0 });
   expect(sample.id).toBe(`${NAME}#1`);
   expect(sample.caption).toBe("A red box.");
   expect(rleArea(sample.mask)).toBe(40);

@@ -65,7 +65,6 @@ function readback({ actions }: Group, logp: number): LossReadback {
   return {
     loss: 0.5,
     policy: 0.5,
-    klPenalty: 0,
     logps: new Float32Array(size).fill(logp),
     entropies: new Float32Array(size).fill(0.1),
     auxiliary: {},

@@ -132,7 +132,7 @@ function Counts(props: { readonly shown: number }): ReactNode {
   if (opening !== null) {
     return (
       <div className={`row wrap muted ${styles.opening}`} role="status">
-        <progress max={Math.max(1, opening.filesTotal)} value={opening.files} aria-label="Files read" />
+        <progress max={Math.max(1, opening.totalRows)} value={opening.rows} aria-label="Rows read" />
         <span>
           {opening.filesTotal === 0
             ? "Looking for shards"

@@ -41,7 +41,7 @@ export async function lossGradients(task: LossTask): Promise<GroupGradients> {
           (sum, { weight, value }) => sum.add(value.mul(weight / settings.accumulation)),
           result.loss as Tensor,
         );
-        const parts = [loss, result.policy, result.klPenalty, ...auxiliary.map((extra) => extra.value)];
+        const parts = [loss, result.policy, ...auxiliary.map((extra) => extra.value)];
         kept.push(tf.keep(tf.stack(parts.map((part) => part.reshape([])))));
         kept.push(tf.keep(scored.logps.clone()), tf.keep(scored.entropies.clone()));
         return loss;
@@ -65,10 +65,10 @@ export async function lossGradients(task: LossTask): Promise<GroupGradients> {
     .finally(() => tf.dispose([value, ...kept, ...constants]));
   const readbacks = groups.map((_, at): LossReadback => {
     const [scalars, logps, entropies] = arrays.slice(3 * at) as [Float32Array, Float32Array, Float32Array];
-    const [loss, policy, klPenalty, ...values] = scalars as unknown as [number, number, number, ...number[]];
+    const [loss, policy, ...values] = scalars as unknown as [number, number, ...number[]];
     const names = (extras[at] ?? []).map(({ name }) => name);
     const auxiliary = Object.fromEntries(names.map((name, i) => [name, values[i] as number]));
-    return { loss, policy, klPenalty, logps, entropies, auxiliary };
+    return { loss, policy, logps, entropies, auxiliary };
   });
   return { gradients: reachedGradients(names, grads), readbacks };
 }

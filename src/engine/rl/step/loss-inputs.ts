@@ -7,7 +7,6 @@ import { type Group, learntAdvantages } from "./group.ts";
 export interface LossReadback {
   readonly loss: number;
   readonly policy: number;
-  readonly klPenalty: number;
   /** [N·T]. */
   readonly logps: Float32Array;
   readonly entropies: Float32Array;

@@ -73,7 +73,7 @@ export async function microGradients(task: MicroTask, rows: number): Promise<Gro
   const { value, grads } = tf.engine().gradients(
     () => {
       const result = policyLoss({ ...inputs, logps, entropies }, settings);
-      kept.push(tf.keep(tf.stack([result.loss, result.policy, result.klPenalty])));
+      kept.push(tf.keep(tf.stack([result.loss, result.policy])));
       return result.loss.mul(loopWeight).asScalar();
     },
     [logps, entropies],
@@ -100,11 +100,10 @@ export async function microGradients(task: MicroTask, rows: number): Promise<Gro
       throw thrown;
     })
     .finally(() => tf.dispose([value, byLogp, byEntropy, logps, entropies, ...kept, ...constants]));
-  const [loss = Number.NaN, policy = Number.NaN, klPenalty = Number.NaN] = scalars ?? [];
+  const [loss = Number.NaN, policy = Number.NaN] = scalars ?? [];
   const readback = {
     loss,
     policy,
-    klPenalty,
     logps: ownLogps as Float32Array,
     entropies: ownEntropies as Float32Array,
     auxiliary: {},
