@@ -200,7 +200,7 @@ it("a folder with a file that the system refuses to open: the file is named, the
   })()`);
   await drag(["one/train"], "dragEnter", "dragOver", "drop");
   await rowsAre(3);
-  const sentence = "train/deep/c.arrow was left out: Not allowed";
+  const sentence = "train/deep/c.arrow was left out: the browser may not read it; drop it again and allow access";
   await expect.poll(() => problems(page)).toContain(sentence);
   await page.getByTestId("problems").locator("div", { hasText: sentence }).getByRole("button").click();
   await page.reload();

@@ -77,7 +77,7 @@ export function opfsStore(root: FileSystemDirectoryHandle, storage: StorageEstim
   const file = async (path: string): Promise<File> => {
     const handle = await find(path);
     if (handle === null) throw missingFile(path);
-    return handle.getFile();
+    return allowed(handle.getFile());
   };
   const failed = async (thrown: unknown, path: string, bytes: number): Promise<LabError> => {
     if (nameOf(thrown) === "QuotaExceededError") {
@@ -328,15 +328,22 @@ function storageError(what: string, kept: string, subject: string, thrown: unkno
 /** The value, or null when the entry does not exist or is a folder. @throws LabError for a folder that may not be read */
 async function optional<T>(promise: Promise<T>): Promise<T | null> {
   try {
-    return await promise;
+    return await allowed(promise);
   } catch (thrown) {
     if (nameOf(thrown) === "NotFoundError" || nameOf(thrown) === "TypeMismatchError") return null;
-    if (nameOf(thrown) === "NotAllowedError") {
-      throw new LabError("storage", "The browser no longer allows access to this folder; choose it again", {
-        cause: thrown,
-      });
-    }
     throw thrown;
+  }
+}
+
+/** @throws LabError where the browser withdrew its permission */
+async function allowed<T>(promise: Promise<T>): Promise<T> {
+  try {
+    return await promise;
+  } catch (thrown) {
+    if (nameOf(thrown) !== "NotAllowedError") throw thrown;
+    throw new LabError("storage", "The browser no longer allows access to this folder; choose it again", {
+      cause: thrown,
+    });
   }
 }
 

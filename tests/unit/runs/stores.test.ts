@@ -260,9 +260,17 @@ test("a folder that another worker has open names what could not be removed", as
 
 test("a folder that the user withdrew is named as the cause, with what to do", async () => {
   const refuse = () => Promise.reject(new DOMException("The request is not allowed", "NotAllowedError"));
-  const folder = { getDirectoryHandle: refuse, getFileHandle: refuse } as unknown as FileSystemDirectoryHandle;
-  const store = opfsStore(folder, { estimate: async () => ({}) });
-  for (const read of [store.readText("run/run.json"), store.size("run.json"), store.names("run")]) {
+  const folder = { getDirectoryHandle: refuse, getFileHandle: refuse, entries: () => ({ next: refuse }) };
+  const open = (root: object) => opfsStore(root as FileSystemDirectoryHandle, { estimate: async () => ({}) });
+  const store = open(folder);
+  // Withdrawn after the file was found.
+  const missing = () => Promise.reject(new DOMException("No such file", "NotFoundError"));
+  const late = open({
+    ...folder,
+    getFileHandle: (name: string) => (name === "run.json" ? Promise.resolve({ getFile: refuse }) : missing()),
+  });
+  const reads = [store.readText("run/run.json"), store.size("run.json"), store.names("run"), store.names("")];
+  for (const read of [...reads, store.list(""), late.readText("run.json"), late.open("run.json")]) {
     await expect(read).rejects.toThrow("The browser no longer allows access to this folder; choose it again");
   }
 });

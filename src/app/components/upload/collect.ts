@@ -38,7 +38,9 @@ async function collectItem(
 /** Lists a file or folder that cannot be read; the others are opened. */
 function leftOut(path: string): (thrown: unknown) => PickedFile[] {
   return (thrown) => {
-    addProblem({ code: "bad-input", message: `${path} was left out: ${thrownText(thrown)}`, subject: path });
+    const refused = thrown instanceof DOMException && thrown.name === "NotAllowedError";
+    const why = refused ? "the browser may not read it; drop it again and allow access" : thrownText(thrown);
+    addProblem({ code: "bad-input", message: `${path} was left out: ${why}`, subject: path });
     return [];
   };
 }
