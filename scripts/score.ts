@@ -1,10 +1,11 @@
 /**
- * `npm run score -- --pred FILE --ref FILE [--json] [--judge URL [--judge-model NAME] [--judge-kind questions|dlc] [--judge-questions FILE]
- *                    [--judge-cache DIR] [--config FILE]] [--allow-custom-reward]`
+ * `npm run score -- --pred FILE --ref FILE [--config FILE] [--json] [--judge URL [--judge-model NAME] [--judge-kind questions|dlc]
+ *                    [--judge-questions FILE] [--judge-cache DIR]] [--allow-custom-reward]`
  *
  * Prints METEOR of caption files or IoU of mask files, pair by pair and as a mean, and below it the reward of the
- * settings (loop 2 for captions, loop 1 for masks) term by term. --ref is the ground truth. Two empty masks score 0
- * here. The file forms are in scripts/lib/scores/pair-file.ts.
+ * settings (loop 2 for captions, loop 1 for masks) term by term. --ref is the ground truth. Pairs are formed by order;
+ * two entries with different ids are refused. Two empty masks have IoU 0, in the reward the setting emptyPairReward.
+ * The file forms are in scripts/lib/scores/pair-file.ts.
  */
 import { badInput, LabError } from "../src/engine/errors.ts";
 import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
@@ -47,7 +48,11 @@ async function main(): Promise<number> {
   const wordnet = await nodeWordnet();
   const rows = kind === "captions" ? meteorRows(predicted, reference, wordnet) : iouRows(predicted, reference);
   const consent = await commandLineConsent(options, process.env);
-  const composed = await composedScores(predicted, reference, { ...scoreConfig(options), wordnet, consent });
+  const settings = scoreConfig(options);
+  if (kind === "captions" && settings.config.judge !== "off") {
+    process.stderr.write(`The judge of ${settings.from} is not asked without --judge; METEOR has its weight\n`);
+  }
+  const composed = await composedScores(predicted, reference, { ...settings, wordnet, consent });
   const name = kind === "captions" ? "meteor" : "iou";
   const mean = rows.reduce((sum, row) => sum + row.score, 0) / rows.length;
   const print = (line: string): boolean => process.stdout.write(`${line}\n`);
@@ -87,6 +92,13 @@ function comparable(predicted: PairFile, reference: PairFile): "captions" | "mas
   const describe = ({ name, kind, items }: PairFile): string => `${name} has ${items.length} ${kind}`;
   if (predicted.kind !== reference.kind || predicted.items.length !== reference.items.length) {
     throw badInput(`${describe(predicted)}, but ${describe(reference)}; nothing was scored`);
+  }
+  for (const [at, id] of reference.ids.entries()) {
+    const other = predicted.ids[at];
+    if (id !== undefined && other !== undefined && id !== other) {
+      const each = `id ${other} in ${predicted.name}, but ${id} in ${reference.name}`;
+      throw badInput(`Pair ${at + 1} has ${each}; nothing was scored`);
+    }
   }
   return predicted.kind;
 }

@@ -1,6 +1,7 @@
 /** Rewards of pairs under a configuration: captions as in loop 2, masks as in loop 1, each pair as a separate group. */
 import { requireConfig } from "../../../src/engine/config/parse.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
+import { composeReward } from "../../../src/engine/rewards/compose.ts";
 import { rewardPlan } from "../../../src/engine/rewards/composer/plan.ts";
 import type { Consent } from "../../../src/engine/rewards/consent.ts";
 import { rewardScorer } from "../../../src/engine/rewards/scorer.ts";
@@ -53,7 +54,7 @@ export async function composedScores(
   try {
     const scores: ScoredRollout[] = [];
     for (const facts of pairFacts(predicted, reference)) {
-      scores.push(...(await scorer.scoreGroup([facts], plan)));
+      scores.push(...(await scorer.scoreGroup([facts], plan)).map((score) => measured(score, predicted.kind)));
       pair++;
     }
     return scores;
@@ -85,6 +86,16 @@ function pairFacts(predicted: PairFile, reference: PairFile): readonly RolloutFa
     }));
   }
   return [];
+}
+
+/** Terms of parts that the files lack: the mask of a caption, the caption of a mask. */
+const UNKNOWN = { captions: ["confidence"], masks: ["repetition", "leak"] } as const;
+
+/** The score without terms that a run would compute of an empty part. */
+function measured({ reward, terms }: ScoredRollout, kind: PairFile["kind"]): ScoredRollout {
+  const unknown: readonly string[] = UNKNOWN[kind];
+  const known = terms.map((term) => (unknown.includes(term.name) ? { ...term, value: null } : term));
+  return { reward: reward === null ? null : composeReward(known), terms: known };
 }
 
 /** Values of a pair's terms by name; null for a weighted term without a value. */

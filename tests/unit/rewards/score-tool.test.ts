@@ -25,10 +25,15 @@ test("files of captions are read in all their forms", async () => {
   };
   for (const [name, content] of Object.entries(forms)) {
     const path = await file(name, content);
-    expect(await readPairFile(path), name).toEqual({ name: path, kind: "captions", items: ["a dog", "", "A cat"] });
+    expect(await readPairFile(path), name).toMatchObject({ kind: "captions", items: ["a dog", "", "A cat"] });
   }
   const bracket = await readPairFile(await file("bracket.txt", "[blurred] a dog\n{a cat}"));
   expect(bracket.items).toEqual(["[blurred] a dog", "{a cat}"]);
+  for (const encoding of ["utf16le", "latin1"] as const) {
+    const path = await file(`${encoding}.txt`, "");
+    await writeFile(path, Buffer.from(`${encoding === "utf16le" ? "\ufeff" : ""}a café\na cat\n`, encoding));
+    expect((await readPairFile(path)).items, encoding).toEqual(["a café", "a cat"]);
+  }
 });
 
 test("files of masks are read in all their forms", async () => {
@@ -38,7 +43,7 @@ test("files of masks are read in all their forms", async () => {
     await file("m.json", JSON.stringify(content)),
     await file("m.jsonl", content.map((item) => JSON.stringify(item)).join("\n")),
   ]) {
-    expect(await readPairFile(path)).toEqual({ name: path, kind: "masks", items: [dot, dot, dot] });
+    expect(await readPairFile(path)).toMatchObject({ kind: "masks", items: [dot, dot, dot] });
   }
   expect((await readPairFile(await file("one.json", JSON.stringify(dot)))).items).toEqual([dot]);
 });
@@ -69,7 +74,7 @@ test("the tool prints pairs and mean, and one JSON object per line when asked", 
   ]);
   // The defaults reward captions by METEOR when no judge is set.
   expect(lines[0]).toMatchObject({ reward: 0.9814814814814815, terms: { length: 0, repetition: 0, leak: 0 } });
-  expect(lines[0].terms).not.toHaveProperty("iou");
+  expect(Object.keys(lines[0].terms)).toEqual(["meteor", "length", "repetition", "leak"]);
   const plain = await score("--pred", pred, "--ref", ref);
   expect(plain).toMatchObject({ code: 0, err: "" });
   expect(plain.out).toContain("mean meteor 0.615741 of 2");
@@ -105,6 +110,16 @@ test("the tool composes what a file of settings says, custom reward included", a
   const lacking = await score("--pred", pred, "--ref", ref, "--config", judged, "--allow-custom-reward");
   expect(lacking.out).toContain("reward missing");
   expect(lacking.out).toContain("mean reward missing of 0, 2 without one");
+  // A mask has no caption that could leak, a caption no mask with a confidence.
+  const text = await file("t.txt", "a dog\n");
+  const unknown = await file("unknown.json", JSON.stringify({ loop1LeakCost: 1, loop2Confidence: 1 }));
+  for (const pairs of [
+    ["--pred", pred, "--ref", ref],
+    ["--pred", text, "--ref", text],
+  ]) {
+    const words = [...pairs, "--config", unknown, "--json"];
+    expect(JSON.parse((await score(...words)).out.split("\n")[0] as string)).toMatchObject({ reward: null });
+  }
   const failing = await file("failing.json", JSON.stringify({ loop1User: 1, userReward: "throw new Error('mine')" }));
   const stopped = await score("--pred", pred, "--ref", ref, "--config", failing, "--allow-custom-reward");
   expect(stopped.code).toBe(1);
@@ -131,6 +146,9 @@ test("with a judge the reward has all terms of the settings, and nothing is sent
       { mean: { reward: -0.25 }, missing: 0 },
     ]);
     server.forget();
+    const named = await file("named.json", JSON.stringify({ judge: "questions", judgeUrl: server.url }));
+    const unasked = await score("--pred", pred, "--ref", ref, "--config", named);
+    expect(unasked.err).toContain("named.json is not asked without --judge; METEOR has its weight");
     const own = { ...plain, loop2User: 1, userReward: "export default () => 0.25" };
     const user = await file("own.json", JSON.stringify(own));
     expect((await score(...words, user)).code).toBe(2);
@@ -146,7 +164,10 @@ test("a bad argument or pair ends with code 2 and one sentence", async () => {
   const masks = await file("a.json", '[{"size": [3, 4], "counts": "714"}]');
   const turned = await file("b.json", '[{"size": [4, 3], "counts": "714"}]');
   const captions = await file("c.txt", "a\nb\n");
+  const ids = await file("ids.json", '[{"id": 1, "caption": "a"}, {"id": 2, "caption": "b"}]');
+  const mixed = await file("other.json", '[{"id": "1", "caption": "a"}, {"id": "x", "caption": "b"}]');
   const cases: [string[], string][] = [
+    [["--pred", mixed, "--ref", ids], "Pair 2 has id x in"],
     [["--pred", masks], "--ref FILE is missing"],
     [["--pred", masks, "--ref", join(folder, "none")], "there is no such file"],
     [["--pred", masks, "--ref", captions], "a.json has 1 masks, but"],
