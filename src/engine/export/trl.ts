@@ -21,9 +21,7 @@ export async function* trlFiles(run: RunFolder, trained: TrainedTensors | null):
   yield wholeFile("run.json", `${JSON.stringify(manifest, null, 2)}\n`);
   for (const step of await run.groupSteps()) {
     const groups = await run.readGroups(step);
-    const lines = groups.flatMap((group) =>
-      group.rollouts.map((rollout) => JSON.stringify(completionRow(rollout, group))),
-    );
+    const lines = groups.flatMap((group) => group.rollouts.map((rollout) => completionLine(rollout, group)));
     // A supervised step has no rollouts.
     if (lines.length === 0) continue;
     yield wholeFile(`completions/completions_${String(step).padStart(5, "0")}.jsonl`, `${lines.join("\n")}\n`);
@@ -35,12 +33,13 @@ export async function* trlFiles(run: RunFolder, trained: TrainedTensors | null):
 /**
  * One completion under TRL's names, or the lab's where TRL has none. `prompt` is the text of the prompt's ids, so the
  * base model's tokenizer gives `prompt_ids` again; with the ids and log-probabilities of the sample, the rollout can be
- * replayed without a tokenizer.
+ * replayed without a tokenizer. Real numbers have a decimal point, because `datasets` takes the type of a column from
+ * the first file.
  */
-function completionRow(rollout: RolloutRecord, group: GroupRecord): Record<string, unknown> {
+function completionLine(rollout: RolloutRecord, group: GroupRecord): string {
   const terms = Object.fromEntries(rollout.terms.map(({ name, value }) => [name, value]));
   const { actions } = rollout;
-  return {
+  const row: Record<string, unknown> = {
     step: rollout.step,
     prompt: withVisualTokens(rollout.prompt),
     completion: rollout.completion,
@@ -66,6 +65,12 @@ function completionRow(rollout: RolloutRecord, group: GroupRecord): Record<strin
     predicted_mask: rollout.predictedMask,
     truncated: rollout.truncated,
   };
+  const real = new Set([...Object.keys(terms), "reward", "advantage", "sampling_logps", "ref_logps"]);
+  const cells = Object.entries(row).map(([name, value]) => {
+    const text = JSON.stringify(value);
+    return `"${name}":${real.has(name) ? text.replace(/(^|[[,])(-?\d+)(?=[,\]]|$)/g, "$1$2.0") : text}`;
+  });
+  return `{${cells.join(",")}}`;
 }
 
 function trlConfig(run: RunFolder, trained: TrainedTensors | null): string {
@@ -100,7 +105,7 @@ const README = `# A run for TRL
 - \`completions/\`: one JSON object per rollout under TRL's column names. \`prompt\` has every visual token;
   \`prompt_ids\` and \`completion_ids\` are the token ids of prompt and answer (null in runs of older versions);
   \`action_ids\` with \`sampling_logps\` and \`ref_logps\` are the actions in the loss: tokens where a loop samples text, parts
-  of the mask where it samples masks.
+  of the mask where it samples masks. \`load_dataset("json", data_files="completions/*.jsonl")\` reads them.
 - \`adapter/\`: the policy for PEFT, on Sa2VA's \`language_model\`, and the other trained modules.
 
 TRL's trainers do not drive Sa2VA's mask branch. The receiving side needs a GRPOTrainer with its own generation (captions of

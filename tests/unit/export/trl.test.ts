@@ -61,6 +61,7 @@ function sampled(loop: 1 | 2, prompt: Prompt, answer: readonly number[]): GroupR
     rollouts: base.rollouts.map((rollout) => ({
       ...rollout,
       prompt: prompt.text,
+      reward: 1,
       actions: loop === 1 ? answer.map((id, at) => ({ ...(actions[at % 2] as ActionRecord), id })) : actions,
     })),
   };
@@ -129,6 +130,8 @@ test("completions hold the prompt's tokens, not their number", async () => {
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as Record<string, unknown>);
+  // A whole number in the first file would make a column of integers.
+  expect(text).toMatch(/"reward":1\.0,.*"sampling_logps":\[-1\.1.*"loop":1,/u);
   expect(rows.map((row) => row.prompt)).toEqual([0, 0, 1, 1].map((at) => prompts[at]?.full));
   expect(rows.map((row) => row.prompt_ids)).toEqual([0, 0, 1, 1].map((at) => prompts[at]?.ids));
   expect(rows.map((row) => row.completion_ids)).toEqual([0, 0, 1, 1].map((at) => answers[at]));

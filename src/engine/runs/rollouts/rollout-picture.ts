@@ -8,8 +8,10 @@ import type { GroupRecord } from "./records.ts";
 /** Pixels of a row's picture; null if it is not available. */
 export type PictureOf = (rowId: string, imageId: string) => Promise<RgbImage | null>;
 
-/** Longest side of one tile, in pixels. */
+/** Longest side of one tile, in pixels; the width of a clip's strip of frames. */
 const TILE = 224;
+/** Maximum height of a strip. */
+const TALLEST = 4096;
 /** Maximum rollouts in a picture. */
 const MOST = 8;
 const GIVEN = [60, 200, 90] as const;
@@ -35,7 +37,8 @@ export function groupPicture(group: GroupRecord, photo: RgbImage | null): EventI
  */
 export function maskTiles(truth: Rle | null, masks: readonly (Rle | null)[], photo: RgbImage | null): EventImage {
   const [rows, columns] = truth?.size ?? [1, 1];
-  const scale = TILE / Math.max(rows, columns);
+  const strip = rows >= 2 * columns;
+  const scale = strip ? Math.min(TILE / columns, TALLEST / rows) : TILE / Math.max(rows, columns);
   const [height, width] = [Math.max(1, Math.round(rows * scale)), Math.max(1, Math.round(columns * scale))];
   const picture = photo !== null && photo.width === columns && photo.height === rows ? photo : null;
   const total = width * (masks.length + 1);
