@@ -71,6 +71,19 @@ test("the report names rows that gained and rows that lost, and no row for what 
   expect(await parts([0, 0])).toEqual([]);
 });
 
+test("the report counts the rows of a difference, not those of a mean", async () => {
+  const run = await createRun(memoryStore(), manifest());
+  for (const step of [0, 1]) {
+    const rows = [0.5, null, 0.25].map((reward, at) =>
+      row(String(at), 0.5, { rewards: { reward1_sampled: at === 1 && step === 1 ? 1 : reward } }),
+    );
+    await storeEvaluation(run.store, run.id, step, rows, TERMS);
+  }
+  const html = await runReport(run, null);
+  expect(html).toContain("loop 1 reward, sampled on 2 held-out rows: 0 better, 0 worse");
+  expect(html).toContain("Some rows lack a verdict");
+});
+
 test("a chart holds every step of the longest run", () => {
   const points = Array.from({ length: 100_000 }, (_, at) => [at + 1, at % 7] as const);
   const chart = lineChart("Reward", [
@@ -79,4 +92,6 @@ test("a chart holds every step of the longest run", () => {
   ]);
   expect(chart?.match(/[ML]/g)).toHaveLength(200_000);
   expect(chart).toContain(">100000</text>");
+  const small = lineChart("Gain", [{ name: "loop 1", points: [[1, -0.00128]] }]);
+  expect(small).toContain(">-1.3e-3</text>");
 });

@@ -60,7 +60,8 @@ function Gain(props: { readonly loop: string | number | undefined; readonly resu
       </b>
       <p className="grid">
         <span>
-          loop {loop} on {result === undefined ? "held-out rows" : counted(result.score.n, "held-out row")}
+          loop {loop} on{" "}
+          {result === undefined ? "held-out rows" : counted(result.better + result.worse + result.same, "held-out row")}
         </span>
         <span className="muted small">
           {result === undefined

@@ -81,7 +81,8 @@ function path(points: ChartLine["points"], x: (step: number) => string, y: (valu
     .join("");
 }
 
+/** At most seven characters, which fit left of the axis. */
 function short(value: number): string {
   const size = Math.abs(value);
-  return size !== 0 && (size < 0.001 || size >= 10_000) ? value.toExponential(1) : String(Number(value.toPrecision(3)));
+  return size !== 0 && (size < 0.01 || size >= 10_000) ? value.toExponential(1) : String(Number(value.toPrecision(3)));
 }

@@ -100,8 +100,10 @@ function headline({ scores }: RunResult): readonly ScoreResult[] {
 function resultParts(result: RunResult | null): string[] {
   if (result === null) return ['<p class="headline">This run was not evaluated on held-out rows</p>'];
   const { last, first, scores } = result;
-  const lines = headline(result).map(({ id, score, better, worse }) => {
-    return `<p class="headline"><b class="${verdict(score.difference)}">${signed(score.difference.mean)}</b> ${escaped(nameOf(id))} on ${score.n} held-out rows: ${better} better, ${worse} worse</p>`;
+  const pairs = ({ better, worse, same }: ScoreResult): number => better + worse + same;
+  const lines = headline(result).map((found) => {
+    const { id, score, better, worse } = found;
+    return `<p class="headline"><b class="${verdict(score.difference)}">${signed(score.difference.mean)}</b> ${escaped(nameOf(id))} on ${pairs(found)} held-out rows: ${better} better, ${worse} worse</p>`;
   });
   const head = [
     "Score",
@@ -111,15 +113,18 @@ function resultParts(result: RunResult | null): string[] {
     "95 % interval",
     "Rows",
   ];
-  const rows = scores.map(({ id, score }) => [
-    escaped(nameOf(id)),
-    scoreOf(first.report, id)?.mean.toFixed(3) ?? "–",
-    score.mean.toFixed(3),
-    signed(score.difference.mean),
-    rangeText(score.difference),
-    String(score.n),
+  const rows = scores.map((found) => [
+    escaped(nameOf(found.id)),
+    scoreOf(first.report, found.id)?.mean.toFixed(3) ?? "–",
+    found.score.mean.toFixed(3),
+    signed(found.score.difference.mean),
+    rangeText(found.score.difference),
+    String(pairs(found)),
   ]);
-  return [...lines, htmlTable(head, rows)];
+  const partial = scores.some((found) => pairs(found) < last.report.n);
+  const note =
+    '<p class="quiet">Some rows lack a verdict of the judge. A difference is over the rows that have the score at both steps, a mean over those that have it at its step.</p>';
+  return [...lines, htmlTable(head, rows), ...(partial ? [note] : [])];
 }
 
 function nameOf(id: ScoreId): string {
