@@ -7,16 +7,16 @@
  *
  * `merged` needs the base model (--model) and verifies the written checkpoint before it is accepted. `sa2va` takes the
  * run's shards (--shards) for annotations and pictures of its training rows, and --model for a run of an older
- * version. `proof` needs the shards for the held-out rows; `python tests/oracle/prove_run.py --proof DIR` recomputes
- * it. `report`, `csv` and `tfevents` take shards for the pictures under the masks. `scale-out` needs the shards for
- * the order of the rows; --fresh exports a run without a checkpoint. --out appears only once it is complete.
+ * version. `proof` needs the shards for the held-out rows; `python tests/oracle/prove_run.py --proof DIR --base DIR`
+ * recomputes it. `report`, `csv` and `tfevents` take shards for the pictures under the masks. `scale-out` needs the
+ * shards for the order of the rows; --fresh exports a run without a checkpoint. --out appears only once it is complete.
  */
 import { basename, join, resolve } from "node:path";
 import * as z from "zod/mini";
 import { parseJsonAs, readJson } from "../src/engine/bytes/json.ts";
 import { subFolder } from "../src/engine/bytes/memory.ts";
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
-import { isStoredRow } from "../src/engine/data/open-rows.ts";
+import { isStoredRow, rowsHash } from "../src/engine/data/open-rows.ts";
 import { badInput } from "../src/engine/errors.ts";
 import { adapterFiles } from "../src/engine/export/adapter.ts";
 import { checkMerged } from "../src/engine/export/check-merged.ts";
@@ -98,7 +98,7 @@ async function write(parsed: Parsed, format: Format, run: RunFolder, out: OutFol
     return await writeMerged(parsed, run, await readTrained(run.store, run.id, step, side), out);
   }
   const rows = WITH_ROWS.includes(format) ? await rowsOf(parsed, run) : null;
-  const pictures = WITH_PICTURES.includes(format) ? await picturesOf(parsed) : null;
+  const pictures = WITH_PICTURES.includes(format) ? await picturesOf(parsed, run) : null;
   const folder = format === "sa2va" ? one(parsed, "model") : undefined;
   const model = folder === undefined ? null : await factsOf(await nodeFolder(folder));
   await out.add(await exportFiles(run, format, rows, pictures, { step, side, model }));
@@ -206,10 +206,13 @@ async function rowsOf(parsed: Parsed, run: RunFolder): Promise<ExportRows | null
 }
 
 /** Pictures of the rows in the named shards; undefined for other rows, and for all without shards. */
-async function picturesOf(parsed: Parsed): Promise<PictureOf | null> {
+async function picturesOf(parsed: Parsed, run: RunFolder): Promise<PictureOf | null> {
   const shards = parsed.get("shards");
   if (shards === undefined) return null;
-  const { set, rows } = await openNodeRows(shards);
+  const { set, list, rows } = await openNodeRows(shards);
+  if ((await rowsHash(list.rows)) !== run.manifest().data.hash) {
+    say(`--shards is not the data set of the run; rows that ${list.dataSet} lacks have no picture`);
+  }
   const byId = new Map(set.summaries.map((summary) => [summary.id, summary]));
   return async (rowId, imageId) => {
     const row = byId.get(rowId);

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node/node-files.ts";
@@ -88,6 +88,13 @@ test("tables and the hand-over to TRL", async () => {
     expect(made.code, format).toBe(0);
     // TensorBoard cannot open a folder of that name.
     expect(made.err, format).toMatch(format === "tfevents" ? /rename it/ : /^$/);
+  }
+  for (const [shards, said] of [
+    [SHARDS, /^$/],
+    [POCKET_SHARDS, /^--shards is not the data set of the run; rows that shards lacks have no picture$/m],
+  ] as const) {
+    const words = ["--run", run, "--format", "csv", "--shards", shards, "--out", join(scratch, basename(shards))];
+    expect((await tool(...words)).err).toMatch(said);
   }
   expect(await readFile(join(scratch, "csv/metrics.csv"), "utf8")).toMatch(/^step,loss,loop1\/reward.*\n3,0.5,0.25/);
   // Every rollout is a line; the picture is that of the first group of each loop.
