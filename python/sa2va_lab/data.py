@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet
 from PIL import Image, ImageOps
 
-from .errors import LabError, reading
+from .errors import FORM, LabError, reading
 from .masks import Mask, Rle, decode_rle
 from .order import Known, word_count
 from .settings import read_json, read_lines
@@ -65,17 +65,18 @@ class RunData:
     def __init__(self, run: Path, shards: list[Path]) -> None:
         """Raises LabError when a shard is missing or is not the one that the run used."""
         self._rows: list[dict[str, Any]] = read_lines(run / "scale" / "rows.jsonl")
-        with reading(run / "scale" / "rows.jsonl"):
+        with reading(run / "scale" / "rows.jsonl", *FORM):
             ids = [[row["id"], row["imageId"]] for row in self._rows]
         text = json.dumps(ids, ensure_ascii=False, separators=(",", ":"))
-        with reading(run / "scale" / "data.json"):
-            about = read_json(run / "scale" / "data.json")
-            if hashlib.sha256(text.encode()).hexdigest() != about["hash"]:
-                raise LabError("scale/rows.jsonl is not the list of rows that run.json names; export the run again")
+        about = read_json(run / "scale" / "data.json")
+        with reading(run / "scale" / "data.json", *FORM):
             parts: list[list[int]] = [about[name] for name in ("train", "selection", "report")]
             self.train, self.selection, self.report = parts
-            self._folders = shards
-            self._files = {shard["name"]: self._find(shard) for shard in about["shards"]}
+            ends = {own["name"]: (own["bytes"], own["head"], own["tail"]) for own in about["shards"]}
+            same = about["hash"] == hashlib.sha256(text.encode()).hexdigest()
+        if not same:
+            raise LabError("scale/rows.jsonl is not the list of rows that run.json names; export the run again")
+        self._files = {name: _find(name, known, shards) for name, known in ends.items()}
         self._captions: dict[str, dict[str, None]] = {}
         for row in self._rows:
             self._captions.setdefault(row["imageId"], {})[row["caption"]] = None
@@ -88,23 +89,6 @@ class RunData:
         ids, words = [row["id"] for row in self._rows], [word_count(row["caption"]) for row in self._rows]
         return Known(self.train, ids, words, self._difficulty, streams)
 
-    def _find(self, shard: dict[str, Any]) -> Path:
-        name = shard["name"]
-        # With several folders the lab prefixes a file's name with its folder's name.
-        ends = (name, name.partition("/")[2] or name)
-        places = [place / end if place.is_dir() else place for place in self._folders for end in ends]
-        found = [path for path in places if path.is_file() and path.name == Path(name).name]
-        for path in found:
-            with path.open("rb") as file:
-                size = path.stat().st_size
-                head = hashlib.sha256(file.read(_END)).hexdigest()
-                file.seek(max(0, size - _END))
-                tail = hashlib.sha256(file.read()).hexdigest()
-            if (size, head, tail) == (shard["bytes"], shard["head"], shard["tail"]):
-                return path
-        wrong = f"{found[0]} is not the shard that the run drew from" if found else f"--shards holds no {name}"
-        raise LabError(f"{wrong}; nothing was changed")
-
     def row(self, index: int) -> Row:
         """The row with its pixels. Raises LabError naming a row whose picture has changed."""
         about = self._rows[index]
@@ -113,8 +97,7 @@ class RunData:
         if key not in self._pictures:
             if len(self._pictures) >= 256:
                 self._pictures.pop(next(iter(self._pictures)))
-            with reading(self._files[about["file"]]):
-                self._pictures[key] = self._picture(about)
+            self._pictures[key] = self._picture(about)
         others = tuple(caption for caption in self._captions[key] if caption != about["caption"])
         questions = tuple((asked["question"], asked["answer"]) for asked in about.get("questions") or [])
         mask = decode_rle(rle)
@@ -122,18 +105,40 @@ class RunData:
 
     def _picture(self, about: dict[str, Any]) -> Rgb:
         path = self._files[about["file"]]
-        if about["file"] not in self._tables:
-            self._tables[about["file"]] = _open_table(path)
         if not about["column"]:
             raise LabError(f"{path} is not an Arrow or Parquet shard; convert the data set to train on it here")
-        column, *inner = about["column"].split(".")
-        cell = self._tables[about["file"]].column(column)[about["row"]].as_py()
-        for name in inner:
-            cell = [item[name] for item in cell] if isinstance(cell, list) else cell[name]
-        for data in _encoded(cell, path.parent):
-            if image_id(data) == about["imageId"]:
-                return pixels_of(data, about["height"], about["width"])
-        raise LabError(f"Row {about['id']} has another picture than the run drew from; nothing was changed")
+        with reading(path, *FORM, pa.ArrowException):
+            if about["file"] not in self._tables:
+                self._tables[about["file"]] = _open_table(path)
+            column, *inner = about["column"].split(".")
+            cell = self._tables[about["file"]].column(column)[about["row"]].as_py()
+            for name in inner:
+                cell = [item[name] for item in cell] if isinstance(cell, list) else cell[name]
+        with reading(path):
+            same = next((data for data in _encoded(cell, path.parent) if image_id(data) == about["imageId"]), None)
+        if same is None:
+            raise LabError(f"Row {about['id']} has another picture than the run drew from; nothing was changed")
+        # Pillow's decoders raise errors of many kinds.
+        with reading(f"The picture of row {about['id']}", Exception):
+            return pixels_of(same, about["height"], about["width"])
+
+
+def _find(name: str, known: tuple[int, str, str], shards: list[Path]) -> Path:
+    """The file in `shards` of a name, with this size and these hashes of its ends. Raises LabError without one."""
+    # With several folders the lab prefixes a file's name with its folder's name.
+    ends = (name, name.partition("/")[2] or name)
+    places = [place / end if place.is_dir() else place for place in shards for end in ends]
+    found = [path for path in places if path.is_file() and path.name == Path(name).name]
+    for path in found:
+        with reading(path), path.open("rb") as file:
+            size = path.stat().st_size
+            head = hashlib.sha256(file.read(_END)).hexdigest()
+            file.seek(max(0, size - _END))
+            tail = hashlib.sha256(file.read()).hexdigest()
+        if (size, head, tail) == known:
+            return path
+    wrong = f"{found[0]} is not the shard that the run drew from" if found else f"--shards holds no {name}"
+    raise LabError(f"{wrong}; nothing was changed")
 
 
 def _open_table(path: Path) -> pa.Table:

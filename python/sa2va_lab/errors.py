@@ -10,17 +10,21 @@ class LabError(Exception):
     """An invalid file, setting or environment; only the message is shown."""
 
 
-@contextmanager
-def reading(name: object, form: bool = True) -> Iterator[None]:
-    """
-    Turns the errors of a missing, damaged or unexpected file into a LabError that names it.
+FORM = (LookupError, TypeError, AttributeError, StopIteration)
+"""Errors of a file with another structure; mistakes of the program raise them too."""
 
-    With `form` those of another structure too; a block that computes as well leaves them out, because its own mistakes
-    raise the same errors.
+
+@contextmanager
+def reading(name: object, *more: type[Exception]) -> Iterator[None]:
     """
-    unexpected = (LookupError, TypeError, AttributeError, StopIteration) if form else ()
+    Turns the errors of a missing or damaged file into a LabError that names it.
+
+    `more` are further errors that a damaged file causes in this block: FORM only where the block does nothing but take
+    values out of a file.
+    """
+    kinds: tuple[type[Exception], ...] = (OSError, ValueError, MemoryError, *more)
     try:
         yield
-    except (OSError, ValueError, MemoryError, *unexpected) as cause:
+    except kinds as cause:
         why = getattr(cause, "strerror", None) or f"{type(cause).__name__}: {cause}"
         raise LabError(f"{name} cannot be read ({why}); nothing was changed") from cause

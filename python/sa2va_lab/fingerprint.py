@@ -4,7 +4,7 @@ import json
 from hashlib import sha256
 from pathlib import Path
 
-from .errors import LabError, reading
+from .errors import FORM, LabError, reading
 
 
 def model_hash(folder: Path) -> str:
@@ -28,7 +28,7 @@ def model_hash(folder: Path) -> str:
 
 def _file_hash(path: Path, piece: int = 1024) -> str:
     whole = sha256()
-    with reading(path), path.open("rb") as file:
+    with reading(path, *FORM), path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(length))
         header.pop("__metadata__", None)

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import TrainerState
 
-from .errors import LabError, reading
+from .errors import FORM, LabError, reading
 from .model import Sa2va, Values
 from .records import exact_json, number
 from .settings import read_json, read_lines, whole_lines
@@ -65,7 +66,7 @@ class RunFolder:
         """Raises LabError when there is no run."""
         self.path = path
         self.manifest: dict[str, Any] = read_json(path / "run.json")
-        with reading(path / "run.json"):
+        with reading(path / "run.json", *FORM):
             if self.manifest["format"] != "sa2va-lab-run/1":
                 raise LabError(f"{path / 'run.json'} is not of the form sa2va-lab-run/1; nothing was changed")
 
@@ -162,7 +163,7 @@ class RunFolder:
     def _checkpoint(self, step: int) -> Path:
         folder = self.path / "checkpoints" / step_name(step)
         about = read_json(folder / _MARKER)
-        with reading(folder / _MARKER):
+        with reading(folder / _MARKER, *FORM):
             files = [(folder / name, size, about.get("hashes", {}).get(name)) for name, size in about["files"].items()]
         for path, size, written in files:
             if not path.exists() or path.stat().st_size != size:
@@ -176,7 +177,7 @@ class RunFolder:
         folder, named = self._checkpoint(step), dict(zip(model.names, model.trained, strict=True))
         found: dict[str, dict[str, Tensor]] = {}
         for file, tensors in _layout(model.names, (folder / "reference.safetensors").exists()).items():
-            read = load_file(folder / f"{file}.safetensors")
+            read = _tensors(folder / f"{file}.safetensors")
             for stored, (kind, name) in tensors.items():
                 if stored not in read or read[stored].shape != named[name].shape:
                     raise LabError(f"{folder} does not fit the trained tensors at {name}")
@@ -188,7 +189,7 @@ class RunFolder:
         start = self.path / "start"
         if not start.exists():
             return
-        files = [load_file(path) for path in start.glob("*.safetensors")]
+        files = [_tensors(path) for path in start.glob("*.safetensors")]
         known = {name: value for file in files for name, value in file.items()}
         for name, parameter in zip(model.names, model.trained, strict=True):
             value = known.get(peft_name(name) if _LORA in name else name)
@@ -203,7 +204,7 @@ class RunFolder:
         state.reference = values.get("reference")
         path = self.path / "checkpoints" / step_name(step) / "trainer_state.json"
         about = read_json(path)
-        with reading(path):
+        with reading(path, *FORM):
             trainer = about["sa2va_lab"]["trainer"]
             state.optimiser_steps, state.skipped_steps = trainer["optimiserSteps"], trainer["skippedSteps"]
             for loop, kept in trainer.get("entropy", {}).items():
@@ -251,6 +252,12 @@ class RunFolder:
             if known and at < known[-1] and at not in kept:
                 with contextlib.suppress(FileNotFoundError):
                     self._remove(path)
+
+
+def _tensors(path: Path) -> dict[str, Tensor]:
+    with reading(path, SafetensorError):
+        found: dict[str, Tensor] = load_file(path)
+        return found
 
 
 def _targets(names: list[str]) -> list[str]:

@@ -10,7 +10,7 @@ from nltk.corpus.reader.wordnet import WordNetCorpusReader
 from nltk.stem.porter import PorterStemmer
 from nltk.translate.meteor_score import _count_chunks, _enum_stem_match, _enum_wordnetsyn_match, _match_enums
 
-from .errors import reading
+from .errors import FORM, reading
 
 _PARTS = ("n", "v", "a", "r")
 
@@ -22,7 +22,7 @@ class Wordnet:
         """Raises LabError for another file."""
         self._synsets: dict[str, dict[str, list[str]]] = {}
         self._exceptions: dict[str, dict[str, list[str]]] = {}
-        with reading(path):
+        with reading(path, *FORM):
             self._read(iter(path.read_text(encoding="ascii").split("\n")))
 
     def _read(self, lines: Iterator[str]) -> None:

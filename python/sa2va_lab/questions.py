@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from typing import Any
 
-from .errors import reading
+from .errors import FORM, reading
 
 Choice = tuple[str, float | str]
 LETTERS = "ABCDE"
@@ -243,7 +243,7 @@ def scored(questions: list[Question], responses: list[str]) -> dict[str, Any]:
 
 def prepared_questions(text: str) -> Callable[[str], list[Question] | None]:
     """Finds the questions of a reference in the setting judgeWritten. Raises LabError for a damaged list."""
-    with reading("The list of questions in judgeWritten"):
+    with reading("The list of questions in judgeWritten", *FORM):
         value = json.loads(text)
         sets = value["sets"] if isinstance(value, dict) else value
         found: dict[str | None, list[Question]] = {}

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from .data import RunData
-from .errors import LabError, reading
+from .errors import FORM, LabError, reading
 from .fingerprint import model_hash
 from .folder import RunFolder, step_name
 from .judge import CaptionJudge
@@ -87,10 +87,11 @@ def open_run(given: argparse.Namespace, team: Team, step: int | None = None) -> 
     if step and step not in folder.checkpoints():
         raise LabError(f"{path} has no checkpoint of step {step}, only of {folder.checkpoints()}; nothing was changed")
     contract = read_contract(path)
-    with reading(path):
-        settings = parse_settings(folder.manifest["config"], contract.defaults, given.reward is not None)
+    with reading(path, *FORM):
+        config = dict(folder.manifest["config"])
         name, fingerprint = (folder.manifest["model"][key] for key in ("name", "hash"))
         spent = folder.spending()
+    settings = parse_settings(config, contract.defaults, given.reward is not None)
     if model_hash(model_folder) != fingerprint:
         raise LabError(f"--model holds another checkpoint than {name}, which the run was trained on")
     data = RunData(path, given.shards)
@@ -126,7 +127,7 @@ def _restored(folder: RunFolder, model: Sa2va, state: State, team: Team) -> int:
     for step in reversed(team.all_of(folder.checkpoints() if team.first else [])):
         damaged: list[str] = []
         try:
-            with reading(f"{folder.path}, {step_name(step)}", form=False):
+            with reading(f"{folder.path}, {step_name(step)}"):
                 folder.restore(step, model, state)
         except LabError as wrong:
             damaged.append(str(wrong))

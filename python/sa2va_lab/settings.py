@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from .errors import LabError, reading
+from .errors import FORM, LabError, reading
 
 # Settings that are used, settings of the page that have no effect here, refused ones, and the known choices.
 _KNOWN: dict[str, Any] = json.loads(Path(__file__).with_name("settings.json").read_text(encoding="utf-8"))
@@ -125,7 +125,7 @@ class Contract:
 
 def read_json(path: Path) -> Any:
     """A JSON file. Raises LabError naming it."""
-    with reading(path):
+    with reading(path, RecursionError):
         return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -138,7 +138,7 @@ def read_lines(path: Path) -> list[Any]:
     """Complete lines of a file of JSON lines; empty if there is no file. Raises LabError naming a damaged one."""
     found = []
     for at, line in enumerate(whole_lines(path), 1):
-        with reading(f"{path} line {at}"):
+        with reading(f"{path} line {at}", RecursionError):
             found.append(json.loads(line))
     return found
 
@@ -148,8 +148,8 @@ def read_contract(run: Path) -> Contract:
     path = run / "scale" / "contract.json"
     if not path.exists():
         raise LabError(f"{path} is missing; export the run with --format scale-out")
-    with reading(path):
-        given = read_json(path)
+    given = read_json(path)
+    with reading(path, *FORM):
         if given["format"] != "sa2va-lab-scale/2":
             raise LabError(f"{path} is not of the form sa2va-lab-scale/2; export the run again")
         return Contract(**{field.name: given[field.name] for field in fields(Contract)})

@@ -1,6 +1,7 @@
 """A run folder and its data set with files that users add or change."""
 
 import hashlib
+import io
 import json
 import math
 from collections.abc import Callable
@@ -8,11 +9,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from PIL import Image
 from test_loss import settings
 
-from sa2va_lab.data import RunData
-from sa2va_lab.errors import LabError
+from sa2va_lab.data import RunData, image_id
+from sa2va_lab.errors import LabError, reading
 from sa2va_lab.fingerprint import model_hash
 from sa2va_lab.folder import RunFolder
 from sa2va_lab.meteor import Wordnet
@@ -51,6 +54,35 @@ def test_a_damaged_file_is_named(name: str, text: str, read: Callable[[Path], ob
     (tmp_path / "config.json").unlink()
     with pytest.raises(LabError, match=r"No such file|is missing|holds no config\.json"):
         read(tmp_path)
+
+
+@pytest.mark.parametrize("wrong", ["the size", "another column"])
+def test_a_damaged_picture_is_named(wrong: str, tmp_path: Path) -> None:
+    file = io.BytesIO()
+    Image.new("RGB", (200, 100)).save(file, "BMP")
+    data = bytearray(file.getvalue())
+    if wrong == "the size":
+        data[18:26] = b"\x00\x00\x7f\x00" * 2
+    shard = tmp_path / "rows.arrow"
+    table = pa.table({"image": [bytes(data)]})
+    with pa.OSFile(str(shard), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    digest = hashlib.sha256(shard.read_bytes()).hexdigest()
+    row = {"id": "rows.arrow#0", "imageId": image_id(bytes(data)), "caption": "a", "mask": "", "row": 0, "height": 100,
+           "width": 200, "file": shard.name, "column": "photo" if wrong == "another column" else "image"}  # fmt: skip
+    ids = hashlib.sha256(json.dumps([[row["id"], row["imageId"]]], separators=(",", ":")).encode()).hexdigest()
+    known = {"name": shard.name, "bytes": shard.stat().st_size, "head": digest, "tail": digest}
+    (tmp_path / "scale").mkdir()
+    (tmp_path / "scale" / "rows.jsonl").write_text(json.dumps(row) + "\n")
+    parts: dict[str, Any] = {"train": [0], "selection": [], "report": [], "hash": ids, "shards": [known]}
+    (tmp_path / "scale" / "data.json").write_text(json.dumps(parts))
+    with pytest.raises(LabError, match=r"(rows\.arrow|picture of row rows\.arrow#0) cannot be read"):
+        RunData(tmp_path, [tmp_path]).row(0)
+
+
+def test_a_mistake_of_the_program_is_not_a_damaged_file() -> None:
+    with pytest.raises(KeyError), reading("rows.arrow"):
+        {}["no such key"]
 
 
 def test_copies_that_people_made_are_left_alone(tmp_path: Path) -> None:
