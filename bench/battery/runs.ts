@@ -56,7 +56,7 @@ async function demo(sizes: CardSizes, add: (line: Record<string, unknown>) => vo
   const changes = { seed: SEED, ...(sizes === "small" ? { steps: 1, evalSteps: 0 } : {}) };
   const onEvent = (event: TrainerEvent): void => {
     if (event.type === "step") add(JSON.parse(stepLine(event, true)) as Record<string, unknown>);
-    if (event.type === "eval") add(JSON.parse(evalLine(event.report, true)) as Record<string, unknown>);
+    if (event.type === "eval") add(JSON.parse(evalLine(event, true)) as Record<string, unknown>);
   };
   const settings = requireConfig(changes, presetConfig("demo"), "battery");
   await takeSteps({ model: POCKET_MODEL, shards: POCKET_SHARDS }, settings, memoryStore(), onEvent);
