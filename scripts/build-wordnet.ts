@@ -33,7 +33,7 @@ export async function buildWordnet(from: string, exceptionsFrom = from): Promise
     exceptions.set(part, irregular);
     synsets.set(part, reduced(all).sort(byText));
   }
-  if (version === undefined) throw badInput(`${from}: the database files name no WordNet version`);
+  if (version === undefined) throw badInput(`${from}: the database files do not name a WordNet version`);
   const lines = [TABLE_HEADER, `wordnet ${version}`];
   for (const [part, sets] of synsets) {
     lines.push(`synsets ${part} ${sets.length}`);

@@ -148,7 +148,8 @@ function shownTo(
   items: readonly SuiteItem[],
   { picture }: SuiteRows,
 ): (item: SuiteItem) => Promise<readonly string[]> {
-  if (judgeSees === undefined) throw badInput(`--judge-pictures: the judge of suite ${name} sees no pictures`, name);
+  if (judgeSees === undefined)
+    throw badInput(`--judge-pictures: the judge of suite ${name} does not take pictures`, name);
   return async (item) => {
     const image = await picture(items.indexOf(item));
     return judgePictures(judgeSees, image, await decodeImage(image), item.masks);

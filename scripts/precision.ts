@@ -98,7 +98,7 @@ await runTool(async () => {
   const paths = parsed.get("golden") ?? DEFAULT_SETS.map((path) => join(root, path));
   const found = (await Promise.all(paths.map(findGoldenSets))).flat();
   const sets = found.filter((set) => set.kind.name === "sa2va");
-  if (sets.length === 0) throw badInput("None of the folders is a whole golden model");
+  if (sets.length === 0) throw badInput("None of the folders is a complete golden model");
   const device = await openNodeDevice();
   const sections: string[] = [];
   const columns: Numbers[] = WEIGHT_STORAGES.map((storage) => ({ title: storage, storage, arithmetic: "f32" }));

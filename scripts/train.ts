@@ -262,7 +262,7 @@ await runTool(async () => {
     const captionerPath = one(parsed, "captioner");
     if (captionerPath !== undefined) {
       const { hash } = await session.openAdapter(await nodeFolder(captionerPath), basename(captionerPath), "captioner");
-      say(`likelihoods of another checkpoint are those of ${captionerPath} (${hash.slice(0, 12)})`);
+      say(`likelihoods come from another checkpoint, ${captionerPath} (${hash.slice(0, 12)})`);
     }
     const created = new Date().toISOString();
     const run =

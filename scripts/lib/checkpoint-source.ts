@@ -24,7 +24,7 @@ export interface CheckpointSource {
 export function checkpointText(parsed: Parsed): string | undefined {
   const [model, checkpoint] = [one(parsed, "model"), one(parsed, "checkpoint")];
   if (model !== undefined && checkpoint !== undefined) {
-    throw badInput("--model and --checkpoint name two models; give one of them", "checkpoint");
+    throw badInput("--model and --checkpoint name two models; give only one of them", "checkpoint");
   }
   return checkpoint;
 }

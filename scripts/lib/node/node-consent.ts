@@ -70,7 +70,7 @@ export async function requireConsent(
   if (lines.length > SHOWN_LINES) say(`  and ${lines.length - SHOWN_LINES} lines more`);
   throw new LabError(
     "bad-config",
-    `${from} brings the custom reward above (${reward.hash.slice(0, 12)}…); it was not run, allow it with --allow-custom-reward`,
+    `${from} contains the custom reward above (${reward.hash.slice(0, 12)}…); it was not run, allow it with --allow-custom-reward`,
     { subject: "userReward" },
   );
 }
