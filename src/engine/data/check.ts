@@ -157,7 +157,7 @@ function checkMasks(set: RegionSet): string {
     const counted = pixels.reduce((sum, pixel) => sum + pixel, 0);
     const again = rleArea(encodeRle(pixels, summary.height, summary.width));
     if (counted !== rleArea(summary.mask) || again !== counted) {
-      throw new Error(`${summary.id}: the mask has ${counted} pixels, its runs say ${rleArea(summary.mask)}`);
+      throw new Error(`${summary.id}: the mask has ${counted} pixels, but its runs add up to ${rleArea(summary.mask)}`);
     }
   }
   const tiny = summaries.filter(

@@ -87,7 +87,7 @@ export interface RegionSetOptions {
 export const OTHER_SPLIT = "of the split";
 /** Number of rows read concurrently, because reading mostly waits for bytes. */
 const AT_ONCE = 4;
-/** Minimum rows between two reports, and approximate maximum of reports. */
+/** Minimum rows between two reports, and approximate maximum number of reports. */
 const REPORT_EVERY = 16;
 const MOST_REPORTS = 200;
 

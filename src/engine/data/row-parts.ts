@@ -85,7 +85,7 @@ export function readLabels(cell: unknown): string[] {
   const list: unknown[] = Array.isArray(cell) ? cell : [cell];
   const labels = list.filter((label): label is string => typeof label === "string" && label.trim() !== "");
   if (labels.length > MAX_LABELS || labels.some((label) => label.length > MAX_LABEL)) {
-    throw badInput(`the row has more than ${MAX_LABELS} labels, or one of more characters than that`);
+    throw badInput(`the row has more than ${MAX_LABELS} labels, or a label of more than ${MAX_LABEL} characters`);
   }
   return labels.map(dropUnseen);
 }

@@ -17,7 +17,7 @@ import { videoCells, videoProbes } from "./video/video-cells.ts";
 /** Maximum masks of one row. */
 const MAX_MASKS = 4096;
 
-/** `the row has more than ${MAX_LABELS} labels, or a label of more than ${MAX_LABELS} characters` */
+/** A usable (mask, caption) pair of a row. */
 export interface RowRegion
   extends Pick<RegionSummary, "region" | "mask" | "caption" | "questions" | "category" | "frames"> {
   /** Foreground pixels. */

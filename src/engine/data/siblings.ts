@@ -38,7 +38,7 @@ export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
       if (only === undefined) return undefined;
       if (other !== undefined) {
         throw badInput(
-          `the path ${quote(path, 80)} fits ${candidates.length} files, ${only} and ${other} among them; name the folder in the path`,
+          `the path ${quote(path, 80)} matches ${candidates.length} files, such as ${only} and ${other}; name the folder in the path`,
         );
       }
       folders ??= folderEnds(folder);

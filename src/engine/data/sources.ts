@@ -25,7 +25,8 @@ export function parseSources(text: string): readonly Source[] {
   const names = sources.map(({ name }) => name);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   if (twice !== undefined) throw bad(`names ${quote(twice)} twice`);
-  if (sources.length > 0 && sources.every(({ amount }) => amount === 0)) throw bad("leaves out every source it names");
+  if (sources.length > 0 && sources.every(({ amount }) => amount === 0))
+    throw bad("gives the number 0 to every source it names");
   return sources.length === 0 || names.includes(OTHERS) ? sources : [...sources, { name: OTHERS, amount: 1 }];
 }
 

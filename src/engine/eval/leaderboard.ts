@@ -9,7 +9,7 @@ import type { RunStore } from "../storage/store.ts";
 import { bootstrapMean } from "./bootstrap.ts";
 import { type LedgerColumn, runColumn } from "./suites/ledger.ts";
 
-/** The seed of evaluation reports, so that differences to the start equal theirs. */
+/** The seed of evaluation reports, so that differences from the start equal theirs. */
 const SEED = 1;
 
 export interface BoardAsked {

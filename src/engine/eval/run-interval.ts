@@ -17,7 +17,7 @@ const T_975 = [
  */
 export function runInterval(values: readonly number[]): Interval {
   const count = values.length;
-  if (count < 2) throw new LabError("internal", `${count} runs have no interval`);
+  if (count < 2) throw new LabError("internal", `An interval needs at least two runs, not ${count}`);
   const mean = values.reduce((sum, value) => sum + value, 0) / count;
   const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (count - 1);
   const half = (T_975[Math.min(count - 1, T_975.length) - 1] as number) * Math.sqrt(variance / count);

@@ -34,7 +34,7 @@ export async function* sa2vaFiles(
   const { template, base } = { ...model, ...manifest.model };
   if (template === undefined) {
     throw badInput(
-      `Run "${manifest.id}" of an older version does not name its chat template; export it with npm run export and --model DIR`,
+      `Run "${manifest.id}" was made by an older version and does not name its chat template; export it with npm run export and --model DIR`,
       manifest.id,
     );
   }

@@ -263,7 +263,7 @@ describe("a data set of clips", () => {
       `x/mask_dict.json: annotation "3" ${of("text")} is not a list of masks`,
     );
     await expect(sizes?.truth?.()).rejects.toThrow(
-      'x/mask_dict.json: clip "v", expression "sizes" has masks of 2 x 2 and of 2 x 1',
+      'x/mask_dict.json: clip "v", expression "sizes" has masks of 2 x 2 and of 2 x 1 pixels',
     );
     const colours = encode({ width: 1, height: 1, data: new Uint8Array(3), channels: 3, depth: 8 });
     const plain = memoryFolder({ "JPEGImages/v/0.jpg": JPEG, "Annotations/v/0.png": colours });

@@ -249,14 +249,14 @@ test("files beside a shard are found by their path, by a shorter one, and never 
   expect(path("/srv/someone/train/images/2.png")).toBe("train/images/2.png");
   expect(path("C:\\set\\test\\images\\2.png")).toBe("test/images/2.png");
   expect(path("1.png")).toBe("train/images/1.png");
-  const several = /"2.png" fits 2 files, test\/images\/2.png and train\/images\/2.png among them/;
+  const several = /"2.png" matches 2 files, such as test\/images\/2.png and train\/images\/2.png/;
   expect(() => path("2.png")).toThrow(several);
   expect(path(`images/${"é".normalize("NFC")}.png`)).toBe(`train/images/${"é".normalize("NFD")}.png`);
   expect(path("../train/images/1.png")).toBe("train/images/1.png");
   expect(path("images/none/../1.png")).toBe("train/images/1.png");
   // Never a file beside the shard, where the path leads up.
   expect(path("../test/images/2.png")).toBe("test/images/2.png");
-  expect(() => path("../images/2.png")).toThrow(/fits 2 files/);
+  expect(() => path("../images/2.png")).toThrow(/matches 2 files/);
   expect(siblingsOf(folder)("annotations/rows.json")("../../set/train/images/2.png")?.name).toBe("train/images/2.png");
   expect(path("")).toBeUndefined();
 });

@@ -52,7 +52,7 @@ test("rows with a video are one masklet; without a decoder, or without the file,
   );
   expect(set.files[0]?.adapter).toBe("captions, one masklet of a video per row");
   expect(set.skipped.map(({ reason }) => reason)).toEqual([
-    "videos are decoded by the page only; store the frames as pictures for tools",
+    "only the page decodes videos; for command-line tools, store the frames as pictures",
     'the video is not in the shard, only its path "b.webm", and that file does not exist',
     "the clip has 2 frames and 3 masks",
     "the row has 4097 masks, more than the 4096 allowed",
@@ -86,7 +86,7 @@ test("Ref-SAV as published: texts for objects of videos with masks for every fou
   const table = opened.find(({ name }) => name === "Ref-SAV.json");
   expect(table).toMatchObject({ rows: 3, adapter: "captions, one masklet of a video per row" });
   expect(skipped.filter(({ file }) => file === table?.name).map(({ reason }) => reason)).toEqual([
-    "videos are decoded by the page only; store the frames as pictures for tools",
+    "only the page decodes videos; for command-line tools, store the frames as pictures",
     "the clip has 3 frames and 2 masks",
     'annotations/c_manual.json has no list "masklet"',
   ]);

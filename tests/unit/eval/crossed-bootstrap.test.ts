@@ -57,7 +57,7 @@ describe("the t interval over runs", () => {
       expect.closeTo(high - mean, 12),
     ]);
     expect(width(runInterval([0, 1])) / 2).toBeCloseTo(12.7062 / 2, 3);
-    expect(() => runInterval([1])).toThrow("1 runs have no interval");
+    expect(() => runInterval([1])).toThrow("An interval needs at least two runs, not 1");
   });
 
   it("holds the true mean of three runs in 95 % of the cases, which a bootstrap of three does not", () => {

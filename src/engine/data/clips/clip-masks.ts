@@ -48,7 +48,7 @@ export function dictionaryTruth(
     const other = known.find((mask) => mask.size.join() !== size.join());
     if (other !== undefined) {
       const [one, two] = [size, other.size].map(([height, width]) => `${width} x ${height}`);
-      throw badInput(`${masks.name}: ${subject} has masks of ${one} and of ${two}`, masks.name);
+      throw badInput(`${masks.name}: ${subject} has masks of ${one} and of ${two} pixels`, masks.name);
     }
     return frames.map((_, frame) => {
       const own = lists.flatMap((list) => list[frame] ?? []);

@@ -57,7 +57,7 @@ export function eachRun(rle: Rle, use: (run: number, index: number) => void): vo
   checkMaskSize(height, width);
   const pixels = height * width;
   const { counts } = rle;
-  if (counts.length > MAX_TEXT) throw badInput(`mask text has ${counts.length} characters`);
+  if (counts.length > MAX_TEXT) throw badInput(`mask text has ${counts.length} characters, more than ${MAX_TEXT}`);
   // The two previous runs: from the fourth on, a run is stored as its difference from the previous run of its colour.
   let [before, last, index] = [0, 0, 0];
   let total = 0;
@@ -109,7 +109,7 @@ export function rleFromRuns(runs: readonly number[], height: number, width: numb
       throw badInput(`mask run ${index} is ${run}, not a whole number of at least 0`);
     total += run;
     if (total > pixels) throw sumError(`more than ${pixels}`, height, width);
-    // From the fourth run on, the difference to the previous run of the same colour is written.
+    // From the fourth run on, the difference from the previous run of the same colour is written.
     let value = index > 2 ? run - (runs[index - 2] as number) : run;
     let more: boolean;
     do {

@@ -28,7 +28,7 @@ export function brotliWords(): BrotliWords {
       const [start, bits] = [starts[length - 4], BITS[length - 4]];
       const found = bits === undefined ? undefined : changes[Math.floor(number / 2 ** bits)];
       if (start === undefined || bits === undefined || found === undefined)
-        throw new RangeError("a word does not exist");
+        throw new RangeError("it uses a word that is not in the dictionary");
       const [before, change, after] = found;
       const from = start + (number % 2 ** bits) * length;
       const word = changed(words.slice(from, from + length), change);

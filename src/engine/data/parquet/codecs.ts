@@ -33,7 +33,7 @@ export async function unpackPage(packed: Uint8Array, size: number, codec: Chunk[
   if (ratio === undefined) {
     throw new LabError(
       "unsupported",
-      `pages packed with ${codec} are not read here, only Snappy, gzip, Zstandard, Brotli and LZ4`,
+      `pages compressed with ${codec} cannot be read here, only Snappy, gzip, Zstandard, Brotli and LZ4`,
     );
   }
   if (size > MAX_PAGE || size > ratio * packed.length)

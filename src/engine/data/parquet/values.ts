@@ -63,7 +63,7 @@ export function readValues(
       return plainValues(joined(bytes, count), count, leaf);
     default:
   }
-  throw new LabError("unsupported", `values in the encoding ${encoding} are not read here`);
+  throw new LabError("unsupported", `values in the encoding ${encoding} cannot be read here`);
 }
 
 const nothing: Values = () => null;
@@ -93,7 +93,7 @@ export function plainValues(bytes: Uint8Array, count: number, leaf: Leaf): Value
   if (bytes.length < count * width) throw short(bytes, count);
   if (type.kind === "fixed-binary") return (place) => binaryOf(bytes.subarray(place * width, (place + 1) * width));
   const read = numberReader(type);
-  if (read === undefined) throw new LabError("unsupported", `values of type ${type.kind} are not read here`);
+  if (read === undefined) throw new LabError("unsupported", `values of type ${type.kind} cannot be read here`);
   const view = viewOf(bytes);
   return (place) => read(view, place * width);
 }
@@ -107,7 +107,7 @@ function storedWidth({ type, element }: Leaf): number {
 
 function typed({ type }: Leaf, numbers: Int32Array | BigInt64Array): Values {
   const read = numberReader(type);
-  if (read === undefined) throw new LabError("unsupported", `values of type ${type.kind} are not read here`);
+  if (read === undefined) throw new LabError("unsupported", `values of type ${type.kind} cannot be read here`);
   const view = viewOf(new Uint8Array(numbers.buffer));
   return (place) => read(view, place * numbers.BYTES_PER_ELEMENT);
 }

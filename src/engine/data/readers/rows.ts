@@ -20,7 +20,7 @@ export const rows: Reader = {
   open: async ({ records, sign }) => ({ table: rowTable(records, examplesIn(sign)) }),
 };
 
-/** Records at the start of a file; of an object those under its first keys. */
+/** Records at the start of a file; for an object, the values under its first keys. */
 function examplesIn({ examples, values }: Sign): Sign["examples"] {
   return [...examples, ...values.flatMap(({ value }) => (isRecord(value) ? [value] : []))];
 }

@@ -5,7 +5,7 @@ import { isRle, isTurns } from "./schema.ts";
 /** A published data set with these columns, or "other". */
 export interface Layout {
   readonly family: "gar" | "dam" | "refcoco" | "other";
-  /** Short name, as `gar-relation`; empty for "other". */
+  /** Short name, such as `gar-relation`; empty for "other". */
   readonly label: string;
   /** Display text, with the evidence. */
   readonly what: string;

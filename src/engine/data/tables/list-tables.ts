@@ -15,14 +15,14 @@ import type { SkippedRow } from "../sample.ts";
 import { type DataMapping, mappingOf } from "./mapping.ts";
 import type { Table } from "./table.ts";
 
-/** A table with how it was recognised. */
+/** A table and how it was recognised. */
 export interface FoundTable {
   /** Path of the file, or of the archive or directory of samples. */
   readonly path: string;
   /** Total size of all files that it is read from. */
   readonly bytes: number;
   readonly table: Table;
-  /** Short name of the kind, as `coco-instances`. */
+  /** Short name of the kind, such as `coco-instances`. */
   readonly label: string;
   /** For display: the kind and the evidence for it. */
   readonly reason: string;
@@ -82,7 +82,7 @@ export async function listTables(
       Number(/\.json$/i.test(a)) - Number(/\.json$/i.test(b)) || Number(isInstances(a)) - Number(isInstances(b)),
   );
   if (files.length > MOST_FILES) {
-    const reason = `there are ${files.length} files of records; the first ${MOST_FILES} are examined`;
+    const reason = `there are ${files.length} files of records; only the first ${MOST_FILES} are examined`;
     problems.push({ file: "", row: -1, column: "", reason });
   }
   for (const path of files.slice(0, MOST_FILES)) {

@@ -20,7 +20,7 @@ export type DataMapping = Readonly<Record<string, FileMapping>>;
 
 export const MAPPING_FILE = "data-mapping.json";
 const PARTS = ["image", "mask", "text", "split", "every"] as const;
-/** Maximum distance from one read frame to the next. */
+/** Maximum distance between two frames that are read. */
 const MOST_EVERY = 1000;
 
 export function isMappingFile(path: string): boolean {
@@ -35,7 +35,7 @@ export function mappingOf(mapping: DataMapping, path: string): FileMapping {
 }
 
 /**
- * Distance in frames from one read frame of a video to the next.
+ * Distance between two frames of a video that are read.
  * @param known distance of the format
  * @throws LabError("bad-input")
  */

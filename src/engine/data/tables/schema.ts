@@ -23,7 +23,7 @@ export interface Adapter {
   readonly category: Role | undefined;
   /** Whether the pictures of a row are the frames of a clip, and its masks one masklet. */
   readonly clip: boolean;
-  /** For a column of videos: distance in frames from one read frame to the next. */
+  /** For a column of videos: distance between two frames that are read. */
   readonly every?: number;
 }
 

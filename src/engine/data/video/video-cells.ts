@@ -7,7 +7,7 @@ import type { FindFile } from "../siblings.ts";
 import type { BinaryCell } from "../tables/table.ts";
 import { openVideo } from "./video-frames.ts";
 
-/** Location of a video, and distance from one read frame to the next. */
+/** Location of a video, and distance between two frames that are read. */
 export interface VideoCell {
   readonly cell: unknown;
   readonly every: number;

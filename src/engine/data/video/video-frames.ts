@@ -31,7 +31,7 @@ const MOST_CODED = 20_000;
 
 /**
  * Reads the container, not the pixels.
- * @param every distance from one read frame to the next
+ * @param every distance between two frames that are read
  * @throws LabError("bad-input") for a file that is not a video, a damaged video, or more pixels than a clip may have
  */
 export async function openVideo(bytes: PictureBytes, every: number): Promise<OpenVideo> {
@@ -105,7 +105,10 @@ async function decode(
   take: (sample: VideoSample, at: number) => Promise<void>,
 ): Promise<void> {
   if (typeof VideoDecoder === "undefined") {
-    throw new LabError("unsupported", "videos are decoded by the page only; store the frames as pictures for tools");
+    throw new LabError(
+      "unsupported",
+      "only the page decodes videos; for command-line tools, store the frames as pictures",
+    );
   }
   if (!(await track.canDecode())) {
     throw new LabError("unsupported", `this browser does not decode ${quote(codec)}; convert the video to VP9 or AV1`);

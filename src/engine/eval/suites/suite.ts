@@ -105,7 +105,7 @@ export interface SuiteRows {
 /** A published score, 0..100. */
 export interface PublishedScore {
   readonly model: string;
-  /** Metric of this suite that it is compared with. */
+  /** The metric of this suite with which the value is compared. */
   readonly metric: string;
   readonly value: number;
   readonly source: string;
