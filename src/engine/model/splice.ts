@@ -78,7 +78,7 @@ function selectedCells(
   const cells = Array.from(grid.keys()).filter((cell) => grid[cell] !== 0);
   if ((grid.length !== tokensPerTile && grid.length !== count) || cells.length === 0) {
     throw badInput(
-      `Region ${region + 1} has ${cells.length} of ${grid.length} cells set, a tile has ${tokensPerTile} tokens`,
+      `Region ${region + 1} has ${cells.length} of ${grid.length} cells set, but a tile has ${tokensPerTile} tokens`,
       "region",
     );
   }

@@ -88,7 +88,7 @@ export function sftBatch(
   for (const row of rows) {
     const own = [row.captionIds.slice(0, from), row.segmentIds.slice(0, end)];
     if (own.some((ids) => String(ids) !== String(prefix.slice(0, ids.length)))) {
-      throw new LabError("internal", "The prompts of a picture differ before its end, so they cannot share it");
+      throw new LabError("internal", "The prompts differ before the end of their picture, so they cannot share it");
     }
   }
   const captions = rows.map((row) => ({ ...row, ids: row.captionIds.slice(from, -1) }));
@@ -188,7 +188,7 @@ function labelsOf(row: RegionRow, from: number): number[] {
 function padded(lengths: readonly number[], wanted: number): number {
   const longest = Math.max(...lengths);
   if (wanted !== 0 && longest > wanted) {
-    throw badInput(`A prompt has ${longest} tokens after the picture, this run has room for ${wanted}`);
+    throw badInput(`A prompt has ${longest} tokens after the picture, but this run has room for ${wanted}`);
   }
   return wanted === 0 ? longest : wanted;
 }

@@ -121,7 +121,7 @@ function* fields(data: Uint8Array, fail: Fail): Generator<Field> {
   while (at < data.length) {
     const key = varint();
     const [number, wire] = [Math.floor(key / 8), key % 8];
-    if (number === 0) fail(`byte ${at} starts a field 0, which does not exist`);
+    if (number === 0) fail(`byte ${at} starts field 0, which does not exist`);
     if (wire === VARINT) yield { number, wire, value: varint(), bytes: EMPTY };
     else if (wire === BYTES) yield { number, wire, value: 0, bytes: take(varint()) };
     else if (wire === FIXED32 || wire === FIXED64)

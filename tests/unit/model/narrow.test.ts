@@ -41,7 +41,7 @@ test.each(["F16", "BF16"] as const)("numbers between two %s go to the nearer, ti
 
 test("element types are named in any case and others refused", () => {
   expect(parseFloatDtype("bf16")).toBe("BF16");
-  expect(() => parseFloatDtype("q4")).toThrow(/"q4".*f32, f16 and bf16/);
+  expect(() => parseFloatDtype("q4")).toThrow(/"q4".*f32, f16 or bf16/);
 });
 
 test("a streamed file is the file written at once, and ranges of it read as its tensors do", async () => {

@@ -22,13 +22,13 @@ export interface FormTable {
   readonly get: (bucket: string) => ProductName | AttentionName | undefined;
 }
 
-/** Number of requests. */
+/** A shape for which a form was requested. */
 export type SeenShape = (
   | { readonly family: "product"; readonly sizes: ProductSizes }
   | { readonly family: "attention"; readonly sizes: AttentionSizes }
 ) & {
   readonly bucket: string;
-  /** How often. */
+  /** Number of requests. */
   readonly times: number;
 };
 

@@ -45,7 +45,10 @@ export interface EngineDevice {
   whyFull(): Promise<OutOfMemory | undefined>;
   /** Resolves with a sentence when the device is lost; never rejects. */
   readonly lost: Promise<string>;
-  /** That sentence, or undefined. Read after an error, because an error may arrive before the loss is reported. */
+  /**
+   * The sentence of a lost device, or undefined. Read after an error, because an error may arrive before the loss is
+   * reported.
+   */
   whyLost(): Promise<string | undefined>;
   /** Removes the backend and destroys the device. */
   close(): void;

@@ -128,7 +128,7 @@ const MOST_SHARDS = 1024;
 function shardNames(json: unknown): string[] {
   const names = [...new Set(Object.values(checkShape(json, WEIGHT_INDEX, INDEX).weight_map))].sort();
   if (names.length > MOST_SHARDS) {
-    throw badInput(`${INDEX} lists ${names.length} files of weights, at most ${MOST_SHARDS} are read`, INDEX);
+    throw badInput(`${INDEX} lists ${names.length} files of weights, but at most ${MOST_SHARDS} can be read`, INDEX);
   }
   const odd = names.find((name) => !/^\w[\w.-]*\.safetensors$/.test(name));
   if (odd !== undefined || names.length === 0) {

@@ -172,7 +172,7 @@ export async function explained(failure: LabError, url: string, deps: RemoteDeps
   );
 }
 
-/** The sentence for a status that no repeat changes. */
+/** The sentence for a status that a repeat would not change. */
 export function refused(url: string, status: number): LabError {
   const why =
     status === 401 || status === 403

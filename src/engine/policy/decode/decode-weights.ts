@@ -202,7 +202,7 @@ function boundMatrix(matrix: Matrix): BoundMatrix {
 
 /** @throws LabError("internal") for packed weights, which are never copied */
 function matrixBuffer(matrix: Matrix): GPUBuffer {
-  if (matrix instanceof PackedMatrix) throw new LabError("internal", "Packed weights are not folded");
+  if (matrix instanceof PackedMatrix) throw new LabError("internal", "Packed weights cannot be bound as one buffer");
   return bufferOf(matrix);
 }
 

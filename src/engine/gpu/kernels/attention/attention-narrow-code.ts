@@ -5,11 +5,13 @@
  * j.
  * Forward: one thread per query makes one pass over the keys and rescales its sums when it meets a larger score.
  * Backward: one thread per key passes over the queries of its group and recomputes scores and weights from the stored
- * largest score and inverse sum. It writes the key's two gradients, and the slopes [B·Hq, Tq, Tk], from which the
- * queries' gradient is a product.
+ * largest score and inverse sum. It writes the key's two gradients, and the slopes [B·Hq, Tq, Tk]: the gradients of the
+ * scores, whose product with the keys is the queries' gradient.
  * The lanes of a subgroup all need the same vector of the other side. Each loads a share and broadcasts it, because
- * every load of a lane is a gather. Conditions are joined with & and |: && and || are branches, and a software adapter
- * spills all registers before a branch. f32, sums in order of the keys or queries, no atomics.
+ * every
+ * load of a lane is a gather. Conditions are joined with & and |: && and || are branches, and a software adapter spills
+ * all
+ * registers before a branch. f32, sums in order of the keys or queries, no atomics.
  */
 import { READ_BEYOND } from "../../matmul/product-form.ts";
 import type { GpuProgram } from "../../runtime/pipelines.ts";

@@ -67,7 +67,8 @@ export function backwardNarrow(
   const lanes = broadcastLanes();
   const program = programOnce(`attention-narrow-back-${s.d}-${lanes}`, () => narrowBackward(s.d / 4, lanes));
   const [run, ...more] = runsOf(s, { ...form, reach: 0 });
-  if (run === undefined || more.length > 0) throw new LabError("internal", "Slopes of narrow heads come in one run");
+  if (run === undefined || more.length > 0)
+    throw new LabError("internal", "Gradients of narrow heads must fit into one run");
   const rows = s.heads * s.queries;
   const [delta] = runRows(DELTA, [dy, y], [{ shape: [rows] }], rows, s.dv) as [tf.TensorInfo];
   const groups = Math.ceil(s.keys / program.workgroup[0]);
