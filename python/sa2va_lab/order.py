@@ -118,7 +118,7 @@ class LoopOrder:
         self._sums = lru_cache(maxsize=2)(self._sums_of)
         self._length = len(self._slots(0, 0))
         if self._length == 0 and s.mixBy == "repeats":
-            raise LabError("mixSources gives an epoch without rows; raise a number")
+            raise LabError("mixSources gives an epoch without rows; raise one of its numbers")
 
     def _address(self, stream: str, step: int, round: int, position: int) -> Address:
         return Address(self._s.seed, step, self._loop, 0, self._streams[stream], round, position)

@@ -139,7 +139,7 @@ describe("three steps, and two and one in a fresh session", () => {
     const short = await second.start({ ...fixed, steps: CUT });
     expect(await short.done).toBe("finished");
     const id = short.manifest.id;
-    await expect(second.resume(id, CUT - 1)).rejects.toThrow(/has done 2 steps; its length must be larger/);
+    await expect(second.resume(id, CUT - 1)).rejects.toThrow(/already has 2 steps; set steps to a larger number/);
     await expect(second.resume(id, 2.5)).rejects.toThrow(/steps must be/);
     const longer = await second.resume(id, STEPS);
     expect(longer).toMatchObject({ resumedAt: CUT, manifest: { config: { steps: STEPS } } });

@@ -89,7 +89,7 @@ async function userTerms(
       subject: "userReward",
     });
   }
-  if (user === undefined) throw new LabError("internal", "There is no sandbox for the custom reward here");
+  if (user === undefined) throw new LabError("internal", "No sandbox for the custom reward is available here");
   const values = await user.run(plan.user, group, rows);
   return values.map((value): RewardTerm => ({ name: "user", value, weight: 0 }));
 }

@@ -54,8 +54,8 @@ export function parseWordnet(bytes: Uint8Array): Wordnet {
   if (version === undefined) throw damaged("line 2 does not name the database version");
   const synsets = PARTS_OF_SPEECH.map((part) => readSynsets(lines, part));
   const exceptions = PARTS_OF_SPEECH.map((part) => readExceptions(lines, part));
-  if (lines.next() !== "end") throw damaged(`line ${lines.line} is not its end`);
-  if (!lines.done) throw damaged(`something follows its end in line ${lines.line}`);
+  if (lines.next() !== "end") throw damaged(`line ${lines.line} is not "end"`);
+  if (!lines.done) throw damaged(`line ${lines.line} follows "end"`);
   const parts = new Map<PartOfSpeech, Part>();
   for (const [at, part] of PARTS_OF_SPEECH.entries()) {
     const index = synsets[at] ?? new Map<string, string[]>();

@@ -103,8 +103,8 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
     throw thrown;
   }
   const done = runWithDeviceRecovery(first, {
-    // A run whose device is lost does not fail. The device is not asked, because the session is free as soon as the
-    // failure is reported.
+    // A failed run has not lost its device. The device is not asked, because other work may use it once the failure is
+    // reported.
     lost: async () => (mine?.control.state === "failed" ? undefined : host.device().whyLost()),
     pause: async () => {
       try {

@@ -177,7 +177,7 @@ function warningsOf(config: LabConfig, device: EngineDevice): string[] {
   }
   if (config.objective === "grpo" && config.lossType === "cispo" && config.epsilonHigh < 1) {
     warnings.push(
-      `With cispo, Clip ε high ${config.epsilonHigh} is the largest weight: it scales down every action; 5 is usual`,
+      `With cispo, Clip ε high is the largest weight of an action, so ${config.epsilonHigh} scales down every action; 5 is usual`,
     );
   }
   if (config.objective === "notes")

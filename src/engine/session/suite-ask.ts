@@ -16,7 +16,7 @@ export function tryTaskOf(tasks: readonly SuiteTask[], maxNewTokens: number): Tr
   if (phrases.length === tasks.length) return { kind: "segment", phrases };
   const regions = tasks.flatMap((task) => (task.kind === "describe" ? [task.region] : []));
   if (regions.length === tasks.length) return { kind: "describe", regions, maxNewTokens };
-  throw new LabError("internal", "Tasks of different kinds were put together");
+  throw new LabError("internal", "Tasks of different kinds cannot be asked together");
 }
 
 /** Answers in the order of the tasks. */

@@ -214,7 +214,7 @@ export async function weightsOf(context: Outside, from: TryWeights): Promise<Own
   const manifest = (await openRun(store, from.runId)).manifest();
   if (manifest.model.hash !== context.hash) {
     throw badInput(
-      `Run "${manifest.title}" was trained on ${manifest.model.name}, another model is loaded`,
+      `Run "${manifest.title}" was trained on ${manifest.model.name}, but another model is loaded`,
       from.runId,
     );
   }

@@ -77,7 +77,7 @@ export async function addressStore(
   };
   const manifest = await json("run.json");
   const runId = isRecord(manifest) ? manifest.id : undefined;
-  if (typeof runId !== "string" || !/^[A-Za-z0-9][A-Za-z0-9-]*$/.test(runId)) throw refused(baseUrl, "shows no run");
+  if (typeof runId !== "string" || !/^[A-Za-z0-9][A-Za-z0-9-]*$/.test(runId)) throw refused(baseUrl, "serves no run");
   const list = async (): Promise<StoredFile[]> => {
     const files = await json("files.json");
     if (!Array.isArray(files)) throw refused(baseUrl, "has a files.json that is not a list");

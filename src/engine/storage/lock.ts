@@ -13,7 +13,7 @@ export interface RunLocks {
 }
 
 /**
- * Locks a run or a stored conversion, by its id, or a sweep for this worker.
+ * Locks a run or a stored conversion (by its id), or a sweep, for this worker.
  * @param locks null without lock support (Node): no check is made
  * @returns the function that releases it, or null if another tab holds it
  */

@@ -83,9 +83,9 @@ test("a table that is cut off or does not fit is refused with the place", () => 
     [replaced(4, ""), "line 5 is empty"],
     [replaced(4, "ax\u00e9"), "not an ASCII character"],
     [replaced(10, "axes"), "line 11 is not an irregular form"],
-    [replaced(14, "fin"), "line 15 is not its end"],
+    [replaced(14, "fin"), 'line 15 is not "end"'],
     [bytesOf(SMALL, ""), "ends after line 14"],
-    [bytesOf(SMALL, "\n\n"), "something follows its end"],
+    [bytesOf(SMALL, "\n\n"), 'follows "end"'],
   ];
   for (const [bytes, cause] of cases) expect(() => parseWordnet(bytes), cause).toThrow(cause);
 });

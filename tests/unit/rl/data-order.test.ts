@@ -108,7 +108,7 @@ describe("a mix", () => {
       ["refcoco", /has "refcoco", which is not name=number/],
       ["a = -1", /"a = -1"/],
       ["a=1, a=2", /names "a" twice/],
-      ["a=0, *=0", /leaves out every source/],
+      ["a=0, *=0", /gives the number 0 to every source/],
     ] as const) {
       expect(() => parseSources(text), text).toThrow(sentence);
     }

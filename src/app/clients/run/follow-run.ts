@@ -9,7 +9,7 @@ import { lab } from "../lab.ts";
 /**
  * Opens the runs of a server or a folder and shows the newest.
  * @param place address of one run's server, or a folder on disk @param token of the server
- * @throws LabError when it shows no run
+ * @throws LabError when it serves no run
  */
 export async function followRuns(place: string | FileSystemDirectoryHandle, token = ""): Promise<void> {
   const runIds = await lab().data.follow(place, token);

@@ -164,7 +164,9 @@ function hasVowel(rest: string): boolean {
   return letters.some((_, at) => !isConsonant(letters, at));
 }
 
-/** Consonant-vowel-consonant at the end, the last none of w, x, y; also true for a two-letter vowel-consonant word. */
+/**
+ * Consonant-vowel-consonant at the end, the last letter not w, x or y; also true for a two-letter vowel-consonant word.
+ */
 function endsShort(rest: string): boolean {
   const letters = [...rest];
   const size = letters.length;

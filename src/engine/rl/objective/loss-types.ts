@@ -128,7 +128,7 @@ const PRESETS: Readonly<Record<LossType, Partial<LossSettings>>> = {
   sapo: { objective: "sapo", aggregation: "row-mean" },
   luspo: { objective: "clip", aggregation: "row-sum", level: "sequence" },
   vespo: { objective: "vespo", aggregation: "window-token-mean" },
-  // Pass the reference log-probs as `oldLogps` too: the notes take the ratio against the reference.
+  // Pass the reference log-probs as `oldLogps` too: the design notes take the ratio against the reference.
   notes: { objective: "clip", aggregation: "row-mean", klEstimator: "notes", klClamp: null, logRatioBound: null },
 };
 

@@ -87,7 +87,7 @@ interface LossParts {
   readonly policy: tf.Scalar;
   readonly klPenalty: tf.Scalar;
   readonly gradLogps: Tensor;
-  /** The subtracted entropy bonus and its slope by the entropies; null without a bonus. */
+  /** The subtracted entropy bonus and its derivatives with respect to the entropies; null without a bonus. */
   readonly bonus: { readonly value: Tensor; readonly weights: Tensor } | null;
   readonly details: () => LossDetails;
 }
@@ -131,7 +131,7 @@ function lossParts(inputs: LossInputs, settings: LossSettings): LossParts {
   const onPolicy = rowsOnPolicy(tokenLogRatio, advantages, toRow, settings.offPolicyThreshold);
   const keep = uncertain === null ? onPolicy : times(uncertain, onPolicy);
 
-  // KL term: value, slope by the log-ratio to the reference, slope by the importance ratio.
+  // KL term: value, and derivatives with respect to the log-ratio to the reference and to the importance ratio.
   const ratio = (): Tensor => logRatio.exp();
   const toReference = inputs.refLogps === null ? null : logps.sub(hide(inputs.refLogps));
   const kl = toReference === null ? null : klParts(toReference, settings, toRow, ratio, unbounded);
@@ -177,7 +177,10 @@ type RowLevel = "token" | "gspo_token" | "sequence" | "sequence_sum";
 interface RowReduction {
   /** [N, T] → [N, 1]: masked mean (`sequence`, `gspo_token`) or sum. */
   reduce(x: Tensor, level: RowLevel): Tensor;
-  /** Gradient by a row value, given at every use [N, T] → gradient by the tokens [N, T]. Token levels pass through. */
+  /**
+   * Gradient with respect to a row value, given at every use [N, T] → gradient with respect to the tokens [N, T]. Token
+   * levels are unchanged.
+   */
   spread(uses: Tensor, level: RowLevel): Tensor;
 }
 

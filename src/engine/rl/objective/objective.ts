@@ -5,7 +5,7 @@ import type { LossSettings } from "./loss-types.ts";
 
 /**
  * One term per token or per row: shapes broadcast against [N, T].
- * `viaRatio` = d value / d log w, `viaLogp` = d value / d logp with the ratio held; null where it is 0.
+ * `viaRatio` = d value / d log w, `viaLogp` = d value / d logp with the ratio constant; null where it is 0.
  */
 export interface ObjectiveTerm {
   readonly value: Tensor;

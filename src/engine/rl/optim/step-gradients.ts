@@ -33,7 +33,7 @@ export async function joinLoops(
   { clipScope, maxGradNorm }: Pick<LabConfig, "clipScope" | "maxGradNorm">,
 ): Promise<StepGradients> {
   const [first, ...others] = [...gradients];
-  if (first === undefined) throw new RangeError("A step without a loop");
+  if (first === undefined) throw new RangeError("A step has no loop");
   if (others.length === 0) return { sum: first[1], loops: [], dot: 0 };
   const loops: LoopNorm[] = [];
   for (const [loop, own] of gradients) {

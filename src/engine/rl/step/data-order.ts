@@ -110,7 +110,7 @@ function loopOrder(known: OrderRows, config: OrderSettings, loop: LoopId): LoopO
     });
   const epochLength = slots(0, 0).length;
   if (epochLength === 0 && mixBy === "repeats") {
-    throw new LabError("bad-config", "mixSources gives an epoch without rows; raise a number", {
+    throw new LabError("bad-config", "mixSources gives an epoch without rows; raise one of its numbers", {
       subject: "mixSources",
     });
   }

@@ -36,7 +36,7 @@ export function groupRecord(step: number, group: Group, readback: LossReadback, 
 
 function recordOf(step: number, group: Group, actionsOf: (rollout: number) => readonly ActionRecord[]): GroupRecord {
   const { loop, row, scores, promptIds, answerIds } = group;
-  if (scores === undefined) throw new LabError("internal", "A group without advantages was to be recorded");
+  if (scores === undefined) throw new LabError("internal", "A group without advantages cannot be recorded");
   const rollouts = group.rollouts.map((rollout, index): RolloutRecord => {
     const id = `${step}-${loop}-${group.group}-${index}`;
     return {

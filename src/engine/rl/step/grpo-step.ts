@@ -295,7 +295,7 @@ function denominatorOf({ objective }: LabConfig, { refLogps, firstLogps }: Group
 /** Combines the updates of a step: the numbers of the last one, and all non-finite elements of any. */
 function together(updates: readonly UpdateReport[]): UpdateReport {
   const last = updates.at(-1);
-  if (last === undefined) throw new LabError("internal", "A step without a pass over its rollouts");
+  if (last === undefined) throw new LabError("internal", "A step made no pass over its rollouts");
   return {
     stepped: updates.every(({ stepped }) => stepped),
     metrics: last.metrics,

@@ -31,7 +31,7 @@ export function placesOf({ groups }: LoopRollouts, some: readonly Group[]): numb
   return some.map((group) => groups.indexOf(group));
 }
 
-/** Norm of the gradient of a loop's groups with other advantages, one group at a time. */
+/** Norm of the gradient of a loop's groups with changed advantages or settings, one group at a time. */
 export async function normOfLoss(
   input: PassInput,
   own: LoopOfStep,
@@ -56,7 +56,7 @@ export async function normOfLoss(
 
 interface ChangedLoss {
   readonly groups: readonly Group[];
-  /** The same groups with other advantages. */
+  /** The same groups, possibly with other advantages. */
   readonly changed: readonly Group[];
   readonly settings: LossSettings;
   readonly auxiliary: boolean;

@@ -33,7 +33,7 @@ export interface WhatIf {
  * @throws LabError("bad-input") when the record lacks what the settings need, LabError("held") for a missing verdict
  */
 export function whatIf(groups: readonly GroupRecord[], config: LabConfig): WhatIf {
-  if (config.shuffleRewards) throw badInput("Rewards of this run were shuffled: there is no what-if");
+  if (config.shuffleRewards) throw badInput("This run shuffled its rewards, so it has no what-if");
   const plan = rewardPlan(config);
   const rewarded = groups.map(({ loop, rollouts }) => ({
     rollouts: composeGroup(

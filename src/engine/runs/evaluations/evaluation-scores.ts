@@ -10,7 +10,7 @@ export const SCORES: readonly ScoreId[] = [...REWARD_METRICS, ...EVAL_METRICS];
 export interface Score extends Interval {
   /** Number of rows in the mean. */
   readonly n: number;
-  /** Paired difference to the baseline; null for the baseline itself. */
+  /** Paired difference from the baseline; null for the baseline itself. */
   readonly difference: Interval | null;
 }
 

@@ -106,7 +106,7 @@ export interface EvalReport {
   readonly means: Readonly<Record<EvalMetric, number>>;
   /** 95 % bootstrap interval of each mean. */
   readonly ci: Readonly<Record<EvalMetric, readonly [number, number]>>;
-  /** Mean paired difference to the baseline with its interval; null for the baseline itself. */
+  /** Mean paired difference from the baseline with its interval; null for the baseline itself. */
   readonly difference: Readonly<Record<EvalMetric, Interval>> | null;
   /** Scores of masks for true captions, computed as in segmentation papers; absent in reports of older versions. */
   readonly segmentation?: Readonly<Record<SegmentationMetric, SegmentationScore>>;

@@ -28,7 +28,7 @@ export async function takeOver(store: RunStore, from: RunStore, id: string): Pro
   // Equal metrics without the checkpoints mean that a copy was interrupted.
   if (!begins || (other.length === own.length && newest === offered)) {
     throw badInput(
-      `Run "${id}" is stored in this browser with ${own.length} steps, which the opened one does not continue; export and delete it here first`,
+      `Run "${id}" is stored in this browser with ${own.length} steps, which the opened run does not continue; export and delete the stored run first`,
       id,
     );
   }

@@ -72,7 +72,7 @@ export async function listModels(
   const value = parseBody(text);
   const list = isRecord(value) && Array.isArray(value.data) ? value.data : Array.isArray(value) ? value : null;
   if (list === null)
-    throw new JudgeFailure("wrong-form", "The server's list of models has no known form", { raw: text });
+    throw new JudgeFailure("wrong-form", "The server's list of models has an unknown form", { raw: text });
   return list.flatMap((item: unknown) => (isRecord(item) && typeof item.id === "string" ? [redact(item.id)] : []));
 }
 

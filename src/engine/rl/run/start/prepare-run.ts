@@ -151,7 +151,7 @@ function lengthOf(
   const [from, to] = [manifest.config.steps, config.steps];
   if (to === from) return {};
   if (to <= done) {
-    const message = `Run "${manifest.title}" has done ${done} steps; its length must be larger`;
+    const message = `Run "${manifest.title}" already has ${done} steps; set steps to a larger number`;
     throw new LabError("bad-config", message, { subject: "steps" });
   }
   return { config, lengths: [...(manifest.lengths ?? []), { afterStep: done, from, to }] };

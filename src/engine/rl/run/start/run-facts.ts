@@ -73,7 +73,7 @@ export async function describeData(
 export async function rowsOfSameRun(manifest: RunManifest, hash: string, list: RowList): Promise<RunRows> {
   const { id, title } = manifest;
   if (manifest.model.hash !== hash) {
-    throw badInput(`Run "${title}" was trained on ${manifest.model.name}, another model is loaded`, id);
+    throw badInput(`Run "${title}" was trained on ${manifest.model.name}, but another model is loaded`, id);
   }
   return storedRunRows(manifest, list);
 }
