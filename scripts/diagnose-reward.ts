@@ -36,7 +36,7 @@ await runTool(async () => {
   const say = (text: string): void => void process.stderr.write(`${text}\n`);
   const { config } = chosenSettings(parsed, [], say);
   if (config.judge !== "off" || config.userReward !== "") {
-    throw new LabError("bad-config", "Judges and custom rewards cannot be used here; the Rewards screen samples them", {
+    throw new LabError("bad-config", "Judges and custom rewards cannot be used here; use the Rewards screen", {
       subject: "judge",
     });
   }

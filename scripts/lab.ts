@@ -162,7 +162,7 @@ async function until(page: Page, what: string, ready: () => Promise<boolean>, se
     if (Date.now() > deadline) {
       throw new LabError(
         "internal",
-        `${what} did not happen within ${seconds} s; the page says: ${(await problemOn(page)) ?? "nothing"}`,
+        `${what} did not finish within ${seconds} s; the page says: ${(await problemOn(page)) ?? "nothing"}`,
       );
     }
     await page.waitForTimeout(200);

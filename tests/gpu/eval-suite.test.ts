@@ -121,7 +121,10 @@ test("scores base and adapter on the same sentences, beside published numbers, a
   expect(readFileSync(file, "utf8").trim().split("\n").sort()).toEqual(rows.trim().split("\n").sort());
   // Shorter answers are another evaluation.
   const shorter = await tool("eval", [...words, "--out", out, "--max-tokens", "4"]);
-  expect(shorter).toMatchObject({ code: 2, err: expect.stringContaining("another evaluation (other maxTokens)") });
+  expect(shorter).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("a different evaluation (different maxTokens)"),
+  });
 });
 
 /**

@@ -103,7 +103,7 @@ const LEAST_PICTURES = 10;
 
 /** The warning beside intervals over few pictures; empty for enough (docs/spec/evaluation.md#61-the-unit-is-the-picture). */
 export function fewPicturesText(pictures: number): string {
-  return pictures < LEAST_PICTURES ? `below ${LEAST_PICTURES} pictures no interval can be trusted` : "";
+  return pictures < LEAST_PICTURES ? `with fewer than ${LEAST_PICTURES} pictures no interval can be trusted` : "";
 }
 
 /** @param values one per row, at least one @param images of the rows */

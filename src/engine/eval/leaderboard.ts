@@ -110,7 +110,7 @@ export async function leaderboards(entries: readonly BoardEntry[], asked: BoardA
   return boards.sort((a, b) => b.lines.length - a.lines.length);
 }
 
-/** The score's columns of the runs over the rows with this hash, for a table of rows. */
+/** One column per run, with its scores of the rows with this hash. */
 export async function boardColumns(
   entries: readonly BoardEntry[],
   asked: BoardAsked,

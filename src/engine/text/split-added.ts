@@ -77,7 +77,7 @@ export function splitAdded(
   return out;
 }
 
-/** Whether a letter of a word, which may be two units long, is next to the range, also one of another added token. */
+/** Whether a letter of a word (one or two units long) adjoins the range, even if it belongs to another added token. */
 function touchesWord(text: string, { start, end }: TextRange, word: string): boolean {
   const [before, behind] = [text.slice(Math.max(0, start - 2), start), text.slice(end, end + 2)];
   return new RegExp(`[${word}]$`, "u").test(before) || new RegExp(`^[${word}]`, "u").test(behind);

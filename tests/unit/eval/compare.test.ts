@@ -27,7 +27,7 @@ test("a run is said to have few pictures, as in evaluations of suites", () => {
     .filter((line) => /^(?:few|many): \w/.test(line));
   expect(notes).toEqual([
     "few: run rewards are without judge",
-    "few: below 10 pictures no interval can be trusted",
+    "few: with fewer than 10 pictures no interval can be trusted",
     "many: run rewards are without judge",
   ]);
 });

@@ -600,7 +600,7 @@ test("an evaluation continues in its folder, a cut line is asked again, another 
   await again.add(rows.slice(1));
   expect(await readFile(file, "utf8")).toBe(text);
   await expect(openEvalFolder(store, "out", { ...facts, rowsHash: "3" })).rejects.toThrow(
-    "out holds another evaluation (other rows, or of an older version); name another folder",
+    "out holds a different evaluation (different rows, or an older version); name another folder",
   );
   const stored = join(place, "out", "eval.json");
   const turned = (value: object): object => Object.fromEntries(Object.entries(value).reverse());
@@ -609,7 +609,7 @@ test("an evaluation continues in its folder, a cut line is asked again, another 
   expect((await openEvalFolder(store, "out", facts)).answers.size).toBe(2);
   await openEvalFolder(store, "part", { ...facts, part: "report" });
   await expect(openEvalFolder(store, "part", facts)).rejects.toThrow(
-    "part holds another evaluation (other part); name another folder",
+    "part holds a different evaluation (different part); name another folder",
   );
 });
 
@@ -730,7 +730,7 @@ test("evaluations of the same rows are one table, the rows that differ most firs
   );
   const few = [9, 10].map((pictures) => looksText({ pictures }));
   expect(few).toEqual([
-    "first evaluation of these rows; below 10 pictures no interval can be trusted",
+    "first evaluation of these rows; with fewer than 10 pictures no interval can be trusted",
     "first evaluation of these rows",
   ]);
   await writeFile(join(place, "two", "items.jsonl"), `${JSON.stringify(items[0])}\n`);

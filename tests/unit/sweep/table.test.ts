@@ -20,7 +20,7 @@ test("without an interval no difference is called better, on the page as in the 
 
 test("a sweep and the line of an evaluation say that the pictures are few", () => {
   const results = [9, 10].map((images) => ({ variant: `of ${images}`, images }));
-  expect(fewPicturesNotes(results)).toEqual(["of 9: below 10 pictures no interval can be trusted"]);
+  expect(fewPicturesNotes(results)).toEqual(["of 9: with fewer than 10 pictures no interval can be trusted"]);
   const each = <T>(value: T) => Object.fromEntries(EVAL_METRICS.map((metric) => [metric, value]));
   const report = {
     ...{ step: 4, n: 12, baseline: 0, selection: null, maskPolicy: "field" },
@@ -30,6 +30,6 @@ test("a sweep and the line of an evaluation say that the pictures are few", () =
   } as unknown as EvalReport;
   const line = evalLine({ report, pictures: 1 }, false);
   expect(line).toContain("grounding_iou 0.500 (no interval against step 0)");
-  expect(line).toContain("below 10 pictures no interval can be trusted");
+  expect(line).toContain("with fewer than 10 pictures no interval can be trusted");
   expect(evalLine({ report, pictures: 10 }, false)).not.toContain("below 10");
 });

@@ -38,7 +38,7 @@ export async function largeValues(
   let def: ArrayLike<number> | undefined;
   if (leaf.def > 0) {
     const length = viewOf(await source.read(at, at + 4)).getUint32(0, true);
-    if (length > Math.min(MAX_LEVELS, size - 4)) throw new RangeError("its levels extend beyond it");
+    if (length > Math.min(MAX_LEVELS, size - 4)) throw new RangeError("its levels extend beyond the page");
     def = readHybrid(await source.read(at + 4, at + 4 + length), 0, bitsFor(leaf.def), entries).numbers;
     at += 4 + length;
   }

@@ -88,7 +88,7 @@ export function pageReader(source: ByteSource, chunk: Chunk, leaf: Leaf): PageRe
       const [repBytes, defBytes] = [v2.repetition_levels_byte_length, v2.definition_levels_byte_length];
       const levels = repBytes + defBytes;
       if (!(repBytes >= 0 && defBytes >= 0 && levels <= packed.length))
-        throw new RangeError("its levels extend beyond it");
+        throw new RangeError("its levels extend beyond the page");
       if (repBits > 0) rep = readHybrid(packed.subarray(0, repBytes), 0, repBits, entries).numbers;
       if (defBits > 0) def = readHybrid(packed.subarray(repBytes, levels), 0, defBits, entries).numbers;
       const size = header.uncompressed_page_size - levels;
@@ -99,7 +99,7 @@ export function pageReader(source: ByteSource, chunk: Chunk, leaf: Leaf): PageRe
       // Levels of each kind are stored as the length of their runs in 32 bits, then the runs.
       const take = (bits: number): ArrayLike<number> => {
         const length = viewOf(body).getUint32(0, true);
-        if (4 + length > body.length) throw new RangeError("its levels extend beyond it");
+        if (4 + length > body.length) throw new RangeError("its levels extend beyond the page");
         const { numbers } = readHybrid(body.subarray(4, 4 + length), 0, bits, entries);
         body = body.subarray(4 + length);
         return numbers;

@@ -76,8 +76,8 @@ export async function openEvalFolder(store: RunStore, name: string, facts: EvalF
       (key) => sortedJson(before?.[key]) !== sortedJson(now?.[key]),
     );
     if (other !== undefined) {
-      const what = other === "rowsHash" ? "other rows, or of an older version" : `other ${other}`;
-      throw badInput(`${name} holds another evaluation (${what}); name another folder`, name);
+      const what = other === "rowsHash" ? "different rows, or an older version" : `different ${other}`;
+      throw badInput(`${name} holds a different evaluation (${what}); name another folder`, name);
     }
   }
   const stored = (await readText(rowsFile)) ?? "";

@@ -27,7 +27,7 @@ export interface TiledForm {
 interface Phase {
   readonly a: string;
   readonly aAt: string;
-  /** Whether A is read along K. */
+  /** Condition: A is read along K. */
   readonly aAlong: string;
   readonly aSeen: string;
   readonly b: string;

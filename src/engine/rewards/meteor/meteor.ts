@@ -54,7 +54,7 @@ export class Meteor {
       const detail = this.score(reference, hypothesis);
       if (best === undefined || detail.score > best.score) best = detail;
     }
-    if (best === undefined) throw badInput("METEOR needs a reference caption, none was given; nothing was scored");
+    if (best === undefined) throw badInput("METEOR needs a reference caption, but none was given; nothing was scored");
     return best;
   }
 

@@ -10,7 +10,7 @@ export type RunEnd = "finished" | "stopped";
 const SPAN_SECONDS = 60;
 
 export interface Recovery {
-  /** The message of the loss, or undefined. */
+  /** The message if the device is lost, else undefined. */
   readonly lost: () => Promise<string | undefined>;
   /** Rebuilds everything on another device; the result continues from the stored state. */
   readonly restore: (reason: string) => Promise<() => Promise<RunEnd>>;

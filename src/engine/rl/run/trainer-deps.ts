@@ -41,6 +41,6 @@ export interface TrainerDeps {
   readonly checkDevice: () => Promise<void>;
   /** The device's report that memory ran out, if that was its first error. */
   readonly whyFull: () => Promise<OutOfMemory | undefined>;
-  /** The message of the loss, if the device is lost. */
+  /** The message if the device is lost, else undefined. */
   readonly whyLost: () => Promise<string | undefined>;
 }

@@ -228,7 +228,7 @@ async function scoreLaterWindows(input: StepInput, own: LoopOfStep, windows: num
   const { context, state } = input;
   const { config, model } = context;
   const weights = runWeights(model, state.params, state.loraScale, config, dropoutKey(context, own.id));
-  // In the batches of the update, so that dropout has the same masks.
+  // The batches are those of the update, so that dropout has the same masks.
   const later = Array.from({ length: windows - 1 }, (_, at) => windowOf(own.groups, at + 1, windows));
   for (const some of later.flatMap((window) => inBatches(window, groupsInBatch(context)))) {
     const first = some[0] as Group;

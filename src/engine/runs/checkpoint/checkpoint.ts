@@ -131,8 +131,11 @@ export async function readCheckpoint(store: RunStore, runId: string, step: numbe
   }
   const missing = order.find((name) => !params.has(name));
   if (missing !== undefined || params.size !== order.length) {
-    const difference = missing === undefined ? `${params.size} tensors, not ${order.length}` : `no "${missing}"`;
-    throw badInput(`${folder} holds ${difference}, which differs from its trainer_state.json`, folder);
+    const difference =
+      missing === undefined
+        ? `holds ${params.size} tensors, but its trainer_state.json lists ${order.length}`
+        : `lacks "${missing}", which its trainer_state.json lists`;
+    throw badInput(`${folder} ${difference}`, folder);
   }
   const moments = splitMoments(await tensors(OPTIMIZER_FILE));
   const ema = (await has(EMA_FILE)) ? await tensors(EMA_FILE) : null;
