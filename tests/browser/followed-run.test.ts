@@ -69,7 +69,7 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
 
   it("is not shown without its token", async () => {
     await open("wrong");
-    await lab.page.getByText("asks for the token that it printed").waitFor();
+    await lab.page.getByText("requires the token that it printed").waitFor();
   });
 
   it("is shown, and grows", async () => {

@@ -16,7 +16,7 @@ export const LZ4_RATIO = 255;
  * @throws RangeError with the rest of a sentence when the frame is damaged or its content has another size
  */
 export function decodeLz4Frame(frame: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
-  if (size > frame.length * LZ4_RATIO) throw new RangeError(`${frame.length} bytes cannot hold ${size}`);
+  if (size > frame.length * LZ4_RATIO) throw new RangeError(`${frame.length} packed bytes cannot hold ${size} bytes`);
   const view = viewOf(frame);
   if (frame.length < 7 || view.getUint32(0, true) !== MAGIC) throw new RangeError("it is not an LZ4 frame");
   const [flags, kind] = [view.getUint8(4), view.getUint8(5)];
@@ -67,7 +67,7 @@ export function decodeLz4Frame(frame: Uint8Array, size: number): Uint8Array<Arra
  * @throws RangeError with the rest of a sentence when the block is damaged or its content has another size
  */
 export function decodeLz4Block(block: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
-  if (size > block.length * LZ4_RATIO) throw new RangeError(`${block.length} bytes cannot hold ${size}`);
+  if (size > block.length * LZ4_RATIO) throw new RangeError(`${block.length} packed bytes cannot hold ${size} bytes`);
   const out = new Uint8Array(size);
   const written = decodeBlock(block, out, 0, 0);
   if (written !== size) throw new RangeError(`it holds ${written} bytes but declares ${size}`);

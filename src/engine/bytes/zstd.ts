@@ -77,7 +77,8 @@ interface FrameState {
  * @throws RangeError with the rest of a sentence when a frame is damaged or the content has another size
  */
 export function decodeZstd(frames: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
-  if (size > frames.length * ZSTD_RATIO) throw new RangeError(`${frames.length} bytes cannot hold ${size}`);
+  if (size > frames.length * ZSTD_RATIO)
+    throw new RangeError(`${frames.length} packed bytes cannot hold ${size} bytes`);
   const view = viewOf(frames);
   const out = new Uint8Array(size);
   let [at, written] = [0, 0];

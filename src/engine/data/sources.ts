@@ -78,7 +78,7 @@ export function sourceShares(text: string, by: "repeats" | "weights", rowIds: re
   }));
 }
 
-/** @throws LabError("bad-config") naming a source that matches none of the data set's files, with the files */
+/** @throws LabError("bad-config") naming a source that matches no file of the data set, and the files */
 export function requireSources(text: string, rowIds: readonly string[]): void {
   const unmatched = sourceShares(text, "repeats", rowIds).find(({ name, rows }) => name !== OTHERS && rows === 0);
   if (unmatched === undefined) return;

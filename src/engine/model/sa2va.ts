@@ -78,7 +78,7 @@ export async function modelTokenizer(folder: ByteFolder, config: Sa2vaConfig): P
   }
   if (rows - tokenizer.vocabSize > SPARE_ROWS) {
     throw badInput(
-      `${file}: the tokenizer has ${tokenizer.vocabSize} ids, the embedding has ${rows} rows: it is not this model's; nothing was loaded`,
+      `${file}: the tokenizer has ${tokenizer.vocabSize} ids, the embedding has ${rows} rows, so the tokenizer is not this model's; nothing was loaded`,
       file,
     );
   }

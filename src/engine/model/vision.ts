@@ -111,7 +111,7 @@ export function pixelShuffle(config: Pick<Sa2vaConfig, "psVersion">, x: Tensor):
   const width = x.shape[x.rank - 1] as number;
   const tokens = x.size / (count * width);
   const side = Math.sqrt(tokens);
-  if (side % 2 !== 0) throw badInput(`${tokens} tokens do not form a square grid of even side`);
+  if (side % 2 !== 0) throw badInput(`${tokens} tokens do not form a square grid with an even side`);
   const half = side / 2;
   return tf.tidy(() => {
     const groups = x.reshape([count * half, 2, half, 2 * width]).transpose([0, 2, 1, 3]);

@@ -41,7 +41,7 @@ export async function addressStore(
       throw lost("did not answer: it is not running, or does not allow this page", cause);
     }
     const { status } = response;
-    if (status === 401) throw refused(baseUrl, "asks for the token that it printed when it started");
+    if (status === 401) throw refused(baseUrl, "requires the token that it printed when it started");
     if (!response.ok && status !== 304 && status !== 416) throw refused(baseUrl, `answered ${status} to ${name}`);
     try {
       const bytes = new Uint8Array(await response.arrayBuffer());

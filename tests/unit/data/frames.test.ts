@@ -61,8 +61,10 @@ it.each(FILES)("%s damaged: refused with a sentence part, or of the stated size"
 
 it("a small frame that states much is refused before anything is allocated", () => {
   const tiny = frame("words.lz4").slice(0, 100);
-  expect(() => decodeLz4Frame(tiny, 2 ** 31)).toThrow("100 bytes cannot hold 2147483648");
-  expect(() => decodeZstd(frame("words.9.zst").slice(0, 100), 2 ** 31)).toThrow("100 bytes cannot hold 2147483648");
+  expect(() => decodeLz4Frame(tiny, 2 ** 31)).toThrow("100 packed bytes cannot hold 2147483648 bytes");
+  expect(() => decodeZstd(frame("words.9.zst").slice(0, 100), 2 ** 31)).toThrow(
+    "100 packed bytes cannot hold 2147483648 bytes",
+  );
 });
 
 it("a Zstandard block with the most sequences, each as long as can be, ends at the output's end", () => {

@@ -62,7 +62,7 @@ test("what is added is all that is fetched, and a file that was rewritten is rea
 });
 
 test("a wrong token, a cut connection and a server that is gone have one sentence each", async () => {
-  await expect(addressStore(base, "wrong")).rejects.toThrow(/asks for the token that it printed when it started/);
+  await expect(addressStore(base, "wrong")).rejects.toThrow(/requires the token that it printed when it started/);
   metrics = lines(1, 2);
   const { store } = await addressStore(base, TOKEN);
   cut = true;

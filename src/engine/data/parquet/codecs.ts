@@ -37,7 +37,7 @@ export async function unpackPage(packed: Uint8Array, size: number, codec: Chunk[
     );
   }
   if (size > MAX_PAGE || size > ratio * packed.length)
-    throw new RangeError(`${packed.length} bytes cannot hold ${size}`);
+    throw new RangeError(`${packed.length} packed bytes cannot hold ${size} bytes`);
   if (size === 0) return new Uint8Array(0);
   switch (codec) {
     case "SNAPPY": {

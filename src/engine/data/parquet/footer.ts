@@ -43,7 +43,7 @@ export async function readFooter(source: ByteSource): Promise<Footer> {
   if (length > MAX_FOOTER || length > source.size - 12) throw bad(source, `states a footer of ${length} bytes`);
   const bytes = await source.read(source.size - 8 - length, source.size);
   try {
-    if (checkStruct(bytes.subarray(0, length), 0) !== length) throw new RangeError("it is longer than its content");
+    if (checkStruct(bytes.subarray(0, length), 0) !== length) throw new RangeError("bytes follow its content");
     return interpret(parquetMetadata(bytes, { geoparquet: false }), source);
   } catch (thrown) {
     if (thrown instanceof LabError) throw thrown;
